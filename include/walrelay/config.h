@@ -1,0 +1,138 @@
+// Config: everything an operator can set, as plain data.
+//
+// Filled by the loader (src/config), which validates; a Config that it returned is consistent.
+// Default member values are the documented defaults. docs/configuration.md describes each key and
+// is generated from the table that the loader reads with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "walrelay/clock.h"
+#include "walrelay/secret.h"
+
+namespace walrelay {
+
+// Which column plays which part. nullopt: found by its usual names, ours first, then Debezium's.
+// "": the part is not played (optional parts only).
+struct ColumnNames {
+  std::optional<std::string> id;              // id
+  std::optional<std::string> aggregate_type;  // aggregate_type, aggregatetype
+  std::optional<std::string> aggregate_id;    // aggregate_id, aggregateid
+  std::optional<std::string> event_type;      // event_type, type; optional
+  std::optional<std::string> payload;         // payload
+  std::optional<std::string> trace_id;        // trace_id; optional
+};
+
+// Debezium's table.fields.additional.placement, without the envelope.
+struct Placement {
+  enum class Where : uint8_t { kHeader, kPartition };
+
+  std::string column;
+  Where where = Where::kHeader;
+  std::string name;  // of the header
+};
+
+struct OutboxTable {
+  std::string schema = "public";
+  std::string name = "outbox";
+  ColumnNames columns;
+  std::vector<Placement> placements;
+};
+
+enum class OnUpdate : uint8_t { kIgnore, kFail };
+
+struct SourceConfig {
+  std::string dsn;  // a libpq connection string or URI
+  Secret password;
+  std::string password_file;  // read again at each connection
+  std::string slot = "walrelay";
+  std::string publication = "walrelay";
+  std::vector<OutboxTable> tables = {OutboxTable()};
+  OnUpdate on_update = OnUpdate::kIgnore;
+  bool create_slot = false;
+  bool binary = false;
+  bool allow_insecure = false;
+  Micros connect_timeout = std::chrono::seconds(10);
+  Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: what the server has
+};
+
+enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
+
+struct RouteConfig {
+  std::string regex = "(?<routedByValue>.*)";
+  std::string topic = "outbox.event.${routedByValue}";
+  std::vector<std::string> allow;  // globs over topic names; empty: all that Kafka allows
+  int64_t max_topics = 1000;
+  TimestampSource timestamp = TimestampSource::kCommit;
+  std::string timestamp_column;
+};
+
+enum class OnError : uint8_t { kStop, kDeadLetter, kSkip };
+
+// What happens to a row that cannot be published, by cause.
+struct ErrorPolicy {
+  OnError null_route = OnError::kStop;
+  OnError null_key = OnError::kStop;
+  OnError topic = OnError::kStop;
+  OnError too_large = OnError::kStop;
+  OnError value = OnError::kStop;
+  std::string dead_letter_topic;
+};
+
+struct KafkaConfig {
+  std::string bootstrap_servers;
+  std::string client_id = "walrelay";
+  std::string security_protocol = "PLAINTEXT";
+  std::string sasl_mechanism;
+  std::string sasl_username;
+  Secret sasl_password;
+  std::string sasl_password_file;
+  std::string ssl_ca_file;
+  std::string ssl_certificate_file;
+  std::string ssl_key_file;
+  Secret ssl_key_password;
+  std::string ssl_key_password_file;
+  std::string compression = "none";
+  int64_t max_record_bytes = 1'000'000;
+  int64_t max_batch_bytes = 1'000'000;
+  bool allow_insecure = false;
+  std::vector<std::pair<std::string, std::string>> librdkafka;  // anything else, by its own names
+};
+
+struct PipelineConfig {
+  int64_t max_in_flight_records = 10'000;
+  int64_t max_in_flight_bytes = int64_t{16} << 20;
+  Micros confirm_interval = std::chrono::milliseconds(100);
+  Micros drain_timeout = std::chrono::seconds(25);
+};
+
+struct HttpConfig {
+  std::string listen = "127.0.0.1:9464";  // "": no HTTP
+};
+
+struct MetricsConfig {
+  Micros slot_interval = std::chrono::seconds(5);
+  int64_t max_topics = 200;
+};
+
+struct LogConfig {
+  std::string level = "info";
+  std::string format = "auto";
+};
+
+struct Config {
+  SourceConfig source;
+  RouteConfig route;
+  ErrorPolicy on_error;
+  KafkaConfig kafka;
+  PipelineConfig pipeline;
+  HttpConfig http;
+  MetricsConfig metrics;
+  LogConfig log;
+};
+
+}  // namespace walrelay

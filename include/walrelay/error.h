@@ -1,0 +1,109 @@
+// Errors that operators see: an absl::Status that carries a code of ours (WR-2101).
+//
+// The message of such a status says what happened, to what. The catalogue (error_codes.def) adds,
+// for every code, what it means for the data and what to do; a hint can replace the latter where
+// more is known (the exact GRANT). Reaction says what the relay does about it; there is one table,
+// this one, and no second opinion at the call sites.
+//
+// A status without a code of ours comes from a library and reads as Internal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace walrelay {
+
+enum class ErrorCode : uint16_t {
+#define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) k##name = number,
+#include "walrelay/error_codes.def"
+#undef WALRELAY_ERROR
+};
+
+enum class Reaction : uint8_t {
+  kRetry,          // passes by itself: back off and try again, for ever
+  kStandby,        // another instance is at work: wait for its slot
+  kBlocked,        // the line stands until a person or a broker changes something; stay and say so
+  kDefinite,       // at the start: exit. While running: retry, for it may be mended under way
+  kGap,            // events may be missing: exit, a person must decide
+  kConfiguration,  // exit; trying again cannot help
+  kUsage,          // exit; wrong command line
+};
+
+struct ErrorEntry {
+  ErrorCode code;
+  std::string_view name;
+  absl::StatusCode status;
+  Reaction reaction;
+  std::string_view title;
+  std::string_view meaning;
+  std::string_view remedy;
+};
+
+// Every row of the catalogue, by ascending code.
+std::span<const ErrorEntry> ErrorCatalogue();
+const ErrorEntry& Describe(ErrorCode code);
+
+// "WR-2101".
+std::string ToString(ErrorCode code);
+
+// A status with `message` (one sentence, no full stop, no secret, no payload) and, where more is
+// known than the catalogue's remedy, `hint`.
+absl::Status Error(ErrorCode code, std::string_view message, std::string_view hint = {});
+
+// The code that `status` carries; kInternal for a status of another origin. REQUIRES: !status.ok().
+ErrorCode CodeOf(const absl::Status& status);
+bool HasCode(const absl::Status& status, ErrorCode code);
+inline Reaction ReactionTo(const absl::Status& status) {
+  return Describe(CodeOf(status)).reaction;
+}
+
+// The hint, or else the catalogue's remedy.
+std::string RemedyFor(const absl::Status& status);
+std::string MessageOf(const absl::Status& status);
+
+// The same error with `context` and a colon in front of its message.
+absl::Status Annotate(const absl::Status& status, std::string_view context);
+
+// For people: message, meaning and remedy on lines of their own.
+std::string Explain(const absl::Status& status);
+
+// sysexits.h, and two of our own: 3 a check found problems, 4 a gap that a person must judge.
+enum class ExitCode : int {
+  kOk = 0,
+  kProblemsFound = 3,
+  kGap = 4,
+  kUsage = 64,
+  kUnavailable = 69,
+  kInternal = 70,
+  kTemporary = 75,
+  kPermission = 77,
+  kConfiguration = 78,
+};
+ExitCode ExitCodeFor(const absl::Status& status);
+
+}  // namespace walrelay
+
+// Returns from the enclosing function when `expression` is a Status that is not OK.
+#define WR_RETURN_IF_ERROR(expression)                            \
+  do {                                                            \
+    if (absl::Status wr_status = (expression); !wr_status.ok()) { \
+      return wr_status;                                           \
+    }                                                             \
+  } while (false)
+
+// Declares or assigns `target` from a StatusOr, or returns its error.
+#define WR_CONCAT_(a, b) a##b
+#define WR_CONCAT(a, b) WR_CONCAT_(a, b)
+#define WR_ASSIGN_OR_RETURN(target, expression) \
+  WR_ASSIGN_OR_RETURN_(WR_CONCAT(wr_status_or_, __LINE__), target, expression)
+#define WR_ASSIGN_OR_RETURN_(temporary, target, expression) \
+  auto temporary = (expression);                            \
+  if (!temporary.ok()) {                                    \
+    return temporary.status();                              \
+  }                                                         \
+  target = *std::move(temporary)

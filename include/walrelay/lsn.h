@@ -1,0 +1,44 @@
+// Lsn: a position in Postgres' write-ahead log.
+//
+// A value type, freely copied, safe on any thread. 0/0 is Postgres' InvalidXLogRecPtr and means
+// "none". There is no arithmetic on purpose: a position is only ever taken from the server and
+// given back as it came ("never add 1": the successor of a commit record's position is not a
+// position that the server promised anything about).
+//
+// Source: Postgres, src/include/access/xlogdefs.h; text form as of pg_lsn.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace walrelay {
+
+class Lsn {
+ public:
+  constexpr Lsn() = default;
+  constexpr explicit Lsn(uint64_t value) : value_(value) {}
+
+  // Reads "16/B374D848". Anything else, and more than eight digits on a side, is nullopt.
+  static std::optional<Lsn> Parse(std::string_view text);
+
+  constexpr uint64_t value() const { return value_; }
+  constexpr bool valid() const { return value_ != 0; }
+
+  // Upper-case hexadecimal, as Postgres prints it: "16/B374D848".
+  std::string ToString() const;
+
+  friend constexpr auto operator<=>(Lsn, Lsn) = default;
+
+ private:
+  uint64_t value_ = 0;
+};
+
+// Bytes of log from `from` up to `to`; 0 when `to` is not ahead.
+constexpr uint64_t BytesBetween(Lsn from, Lsn to) {
+  return to > from ? to.value() - from.value() : 0;
+}
+
+}  // namespace walrelay

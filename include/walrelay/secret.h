@@ -1,0 +1,49 @@
+// Secret: a password or token.
+//
+// Has no stream operator and no formatter, so that printing one does not compile; memory is wiped
+// when it goes. Reveal() marks the places that hand it to a library.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace walrelay {
+
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string value) : value_(std::move(value)) {}
+  Secret(const Secret&) = default;
+  Secret(Secret&& other) noexcept : value_(other.value_) { other.Wipe(); }
+  Secret& operator=(const Secret& other) {
+    if (this != &other) {
+      Wipe();
+      value_ = other.value_;
+    }
+    return *this;
+  }
+  Secret& operator=(Secret&& other) noexcept {
+    if (this != &other) {
+      Wipe();
+      value_ = other.value_;
+      other.Wipe();
+    }
+    return *this;
+  }
+  ~Secret() { Wipe(); }
+
+  bool empty() const { return value_.empty(); }
+  const std::string& Reveal() const { return value_; }
+
+ private:
+  void Wipe() {
+    // explicit_bzero is not removed by the optimiser, as memset before a destructor would be.
+    explicit_bzero(value_.data(), value_.size());
+    value_.clear();
+  }
+
+  std::string value_;
+};
+
+}  // namespace walrelay

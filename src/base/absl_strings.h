@@ -1,0 +1,20 @@
+// Between std::string_view and absl::string_view.
+//
+// Debian's Abseil is built with a string_view of its own; upstream's is an alias of std's. These
+// two compile either way and cost nothing. Our interfaces speak std only.
+#pragma once
+
+#include <string_view>
+
+#include "absl/strings/string_view.h"
+
+namespace walrelay {
+
+inline absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+inline std::string_view FromAbsl(absl::string_view text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace walrelay

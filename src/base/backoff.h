@@ -1,0 +1,42 @@
+// Backoff: how long to wait before the next attempt.
+//
+// Doubles from `first` to `most`, each wait drawn from the upper half of the step ("equal jitter"),
+// so that instances that failed together do not come back together. Reset() after progress, not
+// after a mere connection: a link that flaps must not be hammered. The draw is seeded by the owner,
+// so that a simulated run repeats itself.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+
+#include "base/mutant.h"
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+class Backoff {
+ public:
+  Backoff(Micros first, Micros most, uint64_t seed) : first_(first), most_(most), random_(seed) {}
+
+  Micros Next() {
+    if (Mutant(MutantId::kNeverBackOff)) {
+      return first_ / 10;
+    }
+    const Micros step = std::min(most_, first_ * (int64_t{1} << std::min(attempts_, 20)));
+    ++attempts_;
+    return step / 2 +
+           Micros(static_cast<int64_t>(random_() % static_cast<uint64_t>(step.count() / 2 + 1)));
+  }
+
+  void Reset() { attempts_ = 0; }
+  int attempts() const { return attempts_; }
+
+ private:
+  Micros first_;
+  Micros most_;
+  int attempts_ = 0;
+  std::mt19937_64 random_;
+};
+
+}  // namespace walrelay

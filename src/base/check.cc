@@ -1,0 +1,18 @@
+#include "base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace walrelay {
+
+void CheckFailed(const char* file, int line, const char* condition, const char* why) {
+  std::fprintf(
+      stderr,
+      "walrelay: WR-5001 internal error at %s:%d: %s does not hold (%s)\n"
+      "walrelay: stopping at once, nothing more is confirmed; after a restart the slot sends "
+      "again what was not acknowledged. Please report this line.\n",
+      file, line, condition, why);
+  std::abort();
+}
+
+}  // namespace walrelay

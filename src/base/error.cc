@@ -1,0 +1,135 @@
+#include "walrelay/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/cord.h"
+#include "base/absl_strings.h"
+#include "base/check.h"
+#include "base/text.h"
+
+namespace walrelay {
+namespace {
+
+constexpr char kCodePayload[] = "walrelay/code";
+constexpr char kHintPayload[] = "walrelay/hint";
+constexpr size_t kMostShown = 4096;
+
+constexpr ErrorEntry kCatalogue[] = {
+#define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) \
+  {ErrorCode::k##name,                                                         \
+   #name,                                                                      \
+   absl::StatusCode::status,                                                   \
+   Reaction::k##reaction,                                                      \
+   title,                                                                      \
+   meaning,                                                                    \
+   remedy},
+#include "walrelay/error_codes.def"
+#undef WALRELAY_ERROR
+};
+
+static_assert(std::is_sorted(std::begin(kCatalogue), std::end(kCatalogue),
+                             [](const ErrorEntry& a, const ErrorEntry& b) {
+                               return a.code < b.code;
+                             }),
+              "the catalogue is in the order of its codes");
+
+}  // namespace
+
+std::span<const ErrorEntry> ErrorCatalogue() {
+  return kCatalogue;
+}
+
+const ErrorEntry& Describe(ErrorCode code) {
+  const auto* entry = std::lower_bound(
+      std::begin(kCatalogue), std::end(kCatalogue), code,
+      [](const ErrorEntry& candidate, ErrorCode wanted) { return candidate.code < wanted; });
+  WR_CHECK(entry != std::end(kCatalogue) && entry->code == code, "every code is in the catalogue");
+  return *entry;
+}
+
+std::string ToString(ErrorCode code) {
+  return fmt::format("WR-{:04}", static_cast<unsigned>(code));
+}
+
+absl::Status Error(ErrorCode code, std::string_view message, std::string_view hint) {
+  absl::Status status(Describe(code).status, ToAbsl(message));
+  status.SetPayload(kCodePayload, absl::Cord(std::to_string(static_cast<unsigned>(code))));
+  if (!hint.empty()) {
+    status.SetPayload(kHintPayload, absl::Cord(ToAbsl(hint)));
+  }
+  return status;
+}
+
+ErrorCode CodeOf(const absl::Status& status) {
+  WR_CHECK(!status.ok(), "only an error has a code");
+  const auto payload = status.GetPayload(kCodePayload);
+  if (!payload.has_value()) {
+    return ErrorCode::kInternal;
+  }
+  return static_cast<ErrorCode>(std::stoi(std::string(*payload)));
+}
+
+bool HasCode(const absl::Status& status, ErrorCode code) {
+  return !status.ok() && CodeOf(status) == code;
+}
+
+std::string RemedyFor(const absl::Status& status) {
+  const auto hint = status.GetPayload(kHintPayload);
+  return hint.has_value() ? std::string(*hint) : std::string(Describe(CodeOf(status)).remedy);
+}
+
+std::string MessageOf(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+absl::Status Annotate(const absl::Status& status, std::string_view context) {
+  if (status.ok()) {
+    return status;
+  }
+  absl::Status annotated(status.code(), fmt::format("{}: {}", context, MessageOf(status)));
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    annotated.SetPayload(type, payload);
+  });
+  return annotated;
+}
+
+std::string Explain(const absl::Status& status) {
+  const ErrorEntry& entry = Describe(CodeOf(status));
+  return fmt::format("{} {}: {}\n  what it means: {}\n  what to do:    {}", ToString(entry.code),
+                     entry.title, Printable(MessageOf(status), kMostShown), entry.meaning,
+                     Printable(RemedyFor(status), kMostShown));
+}
+
+ExitCode ExitCodeFor(const absl::Status& status) {
+  if (status.ok()) {
+    return ExitCode::kOk;
+  }
+  switch (ReactionTo(status)) {
+    case Reaction::kGap:
+      return ExitCode::kGap;
+    case Reaction::kConfiguration:
+      return ExitCode::kConfiguration;
+    case Reaction::kUsage:
+      return ExitCode::kUsage;
+    case Reaction::kRetry:
+    case Reaction::kStandby:
+    case Reaction::kBlocked:
+      return ExitCode::kUnavailable;
+    case Reaction::kDefinite:
+      break;
+  }
+  switch (Describe(CodeOf(status)).status) {
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+      return ExitCode::kPermission;
+    case absl::StatusCode::kInternal:
+      return ExitCode::kInternal;
+    default:
+      return ExitCode::kConfiguration;
+  }
+}
+
+}  // namespace walrelay

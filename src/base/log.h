@@ -1,0 +1,69 @@
+// Logging: one line an event, to standard error.
+//
+// A line has a level, a stable snake_case event name to search and alert on, a sentence for people,
+// and fields. Text on a terminal, JSON elsewhere. Values are escaped and cut; payloads, keys of
+// rows that were not asked for, and secrets are never passed in. An event that repeats is held back
+// after ten lines in ten seconds, and the number held back is told with the next line.
+//
+// Threads: every function from any thread. Writing happens on a thread of its own, and when
+// standard error blocks (a full pipe) the oldest lines are dropped: a log reader never stalls the
+// relay.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "walrelay/lsn.h"
+
+namespace walrelay {
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+enum class LogFormat : uint8_t { kAuto, kText, kJson };
+
+struct LogField {
+  using Value = std::variant<std::string, int64_t, uint64_t, double, bool>;
+
+  LogField(std::string_view k, std::string_view v) : key(k), value(std::string(v)) {}
+  LogField(std::string_view k, const char* v) : key(k), value(std::string(v)) {}
+  LogField(std::string_view k, const std::string& v) : key(k), value(v) {}
+  LogField(std::string_view k, Lsn v) : key(k), value(v.ToString()) {}
+  LogField(std::string_view k, int v) : key(k), value(int64_t{v}) {}
+  LogField(std::string_view k, int64_t v) : key(k), value(v) {}
+  LogField(std::string_view k, uint64_t v) : key(k), value(v) {}
+  LogField(std::string_view k, uint32_t v) : key(k), value(uint64_t{v}) {}
+  LogField(std::string_view k, double v) : key(k), value(v) {}
+  LogField(std::string_view k, bool v) : key(k), value(v) {}
+
+  std::string_view key;
+  Value value;
+};
+
+// Before the first of these nothing is written anywhere: libraries and tests are silent.
+void StartLogging(LogLevel level, LogFormat format);
+// Writes what is queued and stops.
+void StopLogging();
+
+void Log(LogLevel level, std::string_view event, std::string_view message,
+         std::initializer_list<LogField> fields = {});
+inline void LogInfo(std::string_view event, std::string_view message,
+                    std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kInfo, event, message, fields);
+}
+inline void LogWarning(std::string_view event, std::string_view message,
+                       std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kWarning, event, message, fields);
+}
+inline void LogDebug(std::string_view event, std::string_view message,
+                     std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kDebug, event, message, fields);
+}
+
+// An error with its code, its meaning for the data and its remedy.
+void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,
+               std::initializer_list<LogField> fields = {});
+
+}  // namespace walrelay

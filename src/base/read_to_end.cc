@@ -1,0 +1,27 @@
+#include "base/read_to_end.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace walrelay {
+
+std::optional<std::string> ReadToEnd(int fd, size_t limit) {
+  std::string content(limit, '\0');  // at once: growing would leave copies of secrets behind
+  size_t size = 0;
+  while (size < limit) {
+    const ssize_t got = ::read(fd, content.data() + size, limit - size);
+    if (got == 0) {
+      break;
+    }
+    if (got > 0) {
+      size += static_cast<size_t>(got);
+    } else if (errno != EINTR) {
+      return std::nullopt;
+    }
+  }
+  content.resize(size);
+  return content;
+}
+
+}  // namespace walrelay

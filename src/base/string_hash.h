@@ -1,0 +1,22 @@
+// A transparent hash, so that a map keyed by std::string is looked up with a std::string_view and
+// nothing is allocated.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+
+namespace walrelay {
+
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return absl::HashOf(text); }
+};
+
+template <typename Value>
+using StringMap = absl::flat_hash_map<std::string, Value, StringHash, std::equal_to<>>;
+
+}  // namespace walrelay

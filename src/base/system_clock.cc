@@ -1,0 +1,26 @@
+#include "base/system_clock.h"
+
+#include <ctime>
+
+#include "base/check.h"
+
+namespace walrelay {
+namespace {
+
+Micros Read(clockid_t id) {
+  timespec now;
+  WR_CHECK(clock_gettime(id, &now) == 0, "the kernel has this clock");
+  return std::chrono::seconds(now.tv_sec) +
+         std::chrono::floor<Micros>(std::chrono::nanoseconds(now.tv_nsec));
+}
+
+}  // namespace
+
+MonoTime SystemClock::Now() const {
+  return MonoTime(Read(CLOCK_BOOTTIME));
+}
+WallTime SystemClock::WallNow() const {
+  return WallTime(Read(CLOCK_REALTIME));
+}
+
+}  // namespace walrelay

@@ -1,0 +1,32 @@
+// Small text helpers for what people read: logs, messages, suggestions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+// `text` with control characters (C0, DEL, and C1 as UTF-8) written as \xNN, cut at `limit` bytes:
+// what a row, a server or a broker said can neither forge a log line nor steer a terminal.
+std::string Printable(std::string_view text, size_t limit = 1024);
+
+// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; C1
+// control characters are escaped too.
+void AppendJsonString(std::string_view text, std::string& out);
+
+// The candidate nearest to `name` (edit distance at most a third of its length, at least 2), or "".
+std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates);
+
+// "532 B", "1.5 KiB", "3.1 GiB".
+std::string HumanBytes(uint64_t bytes);
+
+// "250 µs", "1.4 ms", "12.0 s", "1m17s", "3h05m".
+std::string HumanDuration(Micros duration);
+
+// "2026-11-20T08:14:02.000123Z".
+std::string Rfc3339(WallTime time);
+
+}  // namespace walrelay
