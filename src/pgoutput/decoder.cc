@@ -1,0 +1,231 @@
+#include "pgoutput/decoder.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "pgoutput/wire_types.h"
+#include "walrelay/error.h"
+
+namespace walrelay::pgoutput {
+namespace {
+
+constexpr uint8_t kColumnPartOfKey = 1;
+constexpr uint8_t kTruncateCascade = 1;
+constexpr uint8_t kTruncateRestartIdentity = 2;
+constexpr uint8_t kMessageTransactional = 1;
+
+// Types that only streaming or two-phase decoding produces. We ask for neither: to meet one means
+// that rows of transactions that may yet roll back are in the stream.
+bool IsStreamedType(char type) {
+  return std::string_view("SEcAbPKrp").find(type) != std::string_view::npos;
+}
+
+absl::Status Violation(std::string_view what) {
+  return Error(ErrorCode::kProtocolViolation, what);
+}
+
+bool Decode(ByteReader& in, Begin& out) {
+  return ReadLsn(in, out.final_lsn) && ReadTimestamp(in, out.commit_time) && in.Read(out.xid);
+}
+
+bool Decode(ByteReader& in, Commit& out) {
+  uint8_t flags = 0;
+  return in.Read(flags) && flags == 0 && ReadLsn(in, out.commit_lsn) && ReadLsn(in, out.end_lsn) &&
+         ReadTimestamp(in, out.commit_time);
+}
+
+bool Decode(ByteReader& in, Origin& out) {
+  return ReadLsn(in, out.lsn) && in.ReadCString(out.name);
+}
+
+// The protocol writes pg_catalog as nothing.
+bool ReadSchema(ByteReader& in, std::string_view& out) {
+  if (!in.ReadCString(out)) {
+    return false;
+  }
+  if (out.empty()) {
+    out = "pg_catalog";
+  }
+  return true;
+}
+
+bool Decode(ByteReader& in, Type& out) {
+  return in.Read(out.oid) && ReadSchema(in, out.schema) && in.ReadCString(out.name);
+}
+
+bool Decode(ByteReader& in, LogicalMessage& out) {
+  uint8_t flags = 0;
+  uint32_t length = 0;
+  if (!in.Read(flags) || !ReadLsn(in, out.lsn) || !in.ReadCString(out.prefix) || !in.Read(length)) {
+    return false;
+  }
+  out.transactional = (flags & kMessageTransactional) != 0;
+  return in.ReadBytes(length, out.content);
+}
+
+bool DecodeValue(ByteReader& in, TupleValue& out) {
+  char kind = 0;
+  if (!in.Read(kind)) {
+    return false;
+  }
+  out = {static_cast<TupleValue::Kind>(kind), {}};
+  switch (out.kind) {
+    case TupleValue::Kind::kNull:
+    case TupleValue::Kind::kUnchangedToast:
+      return true;
+    case TupleValue::Kind::kText:
+    case TupleValue::Kind::kBinary: {
+      uint32_t length = 0;
+      return in.Read(length) && in.ReadBytes(length, out.bytes);
+    }
+  }
+  return false;
+}
+
+bool DecodeTuple(ByteReader& in, std::vector<TupleValue>& storage, Tuple& out) {
+  uint16_t count = 0;
+  // A value takes a byte at least, so a count that lies cannot make us allocate.
+  if (!in.Read(count) || count > in.remaining()) {
+    return false;
+  }
+  storage.resize(count);
+  for (TupleValue& value : storage) {
+    if (!DecodeValue(in, value)) {
+      return false;
+    }
+  }
+  out = storage;
+  return true;
+}
+
+bool HasUnchangedToast(Tuple tuple) {
+  for (const TupleValue& value : tuple) {
+    if (value.kind == TupleValue::Kind::kUnchangedToast) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ReadMarker(ByteReader& in, char expected) {
+  char marker = 0;
+  return in.Read(marker) && marker == expected;
+}
+
+bool DecodeInsert(ByteReader& in, std::vector<TupleValue>& storage, Insert& out) {
+  return in.Read(out.relation_oid) && ReadMarker(in, 'N') && DecodeTuple(in, storage, out.row) &&
+         !HasUnchangedToast(out.row);
+}
+
+}  // namespace
+
+absl::StatusOr<Message> Decoder::Decode(std::string_view bytes) {
+  ByteReader in(bytes);
+  char type = 0;
+  if (!in.Read(type)) {
+    return Violation("an empty message");
+  }
+  if (IsStreamedType(type)) {
+    return Violation(
+        fmt::format("message type '{}' belongs to streamed or prepared transactions, which "
+                    "were not asked for",
+                    type));
+  }
+  Message message;
+  if (!DecodeBody(static_cast<MessageType>(type), in, message)) {
+    return Violation(fmt::format("message of type '{}' and {} bytes cannot be read at byte {}",
+                                 Printable({&type, 1}), bytes.size(),
+                                 bytes.size() - in.remaining()));
+  }
+  if (!in.at_end()) {
+    return Violation(
+        fmt::format("message of type '{}' has {} bytes too many", type, in.remaining()));
+  }
+  return message;
+}
+
+bool Decoder::DecodeBody(MessageType type, ByteReader& in, Message& out) {
+  switch (type) {
+    case MessageType::kBegin:
+      return pgoutput::Decode(in, out.emplace<Begin>());
+    case MessageType::kCommit:
+      return pgoutput::Decode(in, out.emplace<Commit>());
+    case MessageType::kOrigin:
+      return pgoutput::Decode(in, out.emplace<Origin>());
+    case MessageType::kType:
+      return pgoutput::Decode(in, out.emplace<Type>());
+    case MessageType::kMessage:
+      return pgoutput::Decode(in, out.emplace<LogicalMessage>());
+    case MessageType::kRelation:
+      return DecodeRelation(in, out.emplace<Relation>());
+    case MessageType::kInsert:
+      return DecodeInsert(in, row_, out.emplace<Insert>());
+    case MessageType::kUpdate:
+      return DecodeUpdate(in, out.emplace<Update>());
+    case MessageType::kDelete:
+      return DecodeDelete(in, out.emplace<Delete>());
+    case MessageType::kTruncate:
+      return DecodeTruncate(in, out.emplace<Truncate>());
+  }
+  return false;
+}
+
+bool Decoder::DecodeRelation(ByteReader& in, Relation& out) {
+  uint16_t count = 0;
+  if (!in.Read(out.oid) || !ReadSchema(in, out.schema) || !in.ReadCString(out.name) ||
+      !in.Read(out.replica_identity) || !in.Read(count) || count > in.remaining()) {
+    return false;
+  }
+  columns_.resize(count);
+  for (Column& column : columns_) {
+    uint8_t flags = 0;
+    if (!in.Read(flags) || !in.ReadCString(column.name) || !in.Read(column.type_oid) ||
+        !in.Read(column.type_modifier)) {
+      return false;
+    }
+    column.part_of_key = (flags & kColumnPartOfKey) != 0;
+  }
+  out.columns = columns_;
+  return true;
+}
+
+bool Decoder::DecodeUpdate(ByteReader& in, Update& out) {
+  char marker = 0;
+  if (!in.Read(out.relation_oid) || !in.Read(marker)) {
+    return false;
+  }
+  if (marker == 'K' || marker == 'O') {
+    Tuple old_row;
+    if (!DecodeTuple(in, old_row_, old_row) || HasUnchangedToast(old_row) || !in.Read(marker)) {
+      return false;
+    }
+    out.old_row = old_row;
+  }
+  return marker == 'N' && DecodeTuple(in, row_, out.row);
+}
+
+bool Decoder::DecodeDelete(ByteReader& in, Delete& out) {
+  char marker = 0;
+  return in.Read(out.relation_oid) && in.Read(marker) && (marker == 'K' || marker == 'O') &&
+         DecodeTuple(in, old_row_, out.old_row) && !HasUnchangedToast(out.old_row);
+}
+
+bool Decoder::DecodeTruncate(ByteReader& in, Truncate& out) {
+  uint32_t count = 0;
+  uint8_t flags = 0;
+  if (!in.Read(count) || !in.Read(flags) || count > in.remaining() / sizeof(uint32_t)) {
+    return false;
+  }
+  oids_.resize(count);
+  for (uint32_t& oid : oids_) {
+    if (!in.Read(oid)) {
+      return false;
+    }
+  }
+  out.relation_oids = oids_;
+  out.cascade = (flags & kTruncateCascade) != 0;
+  out.restart_identity = (flags & kTruncateRestartIdentity) != 0;
+  return true;
+}
+
+}  // namespace walrelay::pgoutput

@@ -1,0 +1,38 @@
+// Decoder: bytes of one pgoutput message to a struct.
+//
+// Trusts nothing: lengths are checked before they are used, every byte must be accounted for, and
+// what protocol version 1 does not have (streamed and two-phase transactions among it) is an error.
+// An error is final for the session: what cannot be read must not be skipped.
+//
+// Not thread-safe. Allocates only when a message has more columns than any before it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/byte_reader.h"
+#include "pgoutput/message.h"
+
+namespace walrelay::pgoutput {
+
+class Decoder {
+ public:
+  // The result points into `bytes` and into this decoder; it lives until the next call.
+  // Errors: WR-2401 (ProtocolViolation).
+  absl::StatusOr<Message> Decode(std::string_view bytes);
+
+ private:
+  bool DecodeBody(MessageType type, ByteReader& in, Message& out);
+  bool DecodeRelation(ByteReader& in, Relation& out);
+  bool DecodeUpdate(ByteReader& in, Update& out);
+  bool DecodeDelete(ByteReader& in, Delete& out);
+  bool DecodeTruncate(ByteReader& in, Truncate& out);
+
+  std::vector<Column> columns_;
+  std::vector<TupleValue> row_;
+  std::vector<TupleValue> old_row_;
+  std::vector<uint32_t> oids_;
+};
+
+}  // namespace walrelay::pgoutput

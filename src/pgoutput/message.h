@@ -1,0 +1,120 @@
+// The messages of pgoutput, protocol version 1.
+//
+// Structs of views: strings and tuples point into the bytes that were decoded and into the
+// decoder's scratch space, and live until its next Decode().
+//
+// Source: Postgres documentation, "Logical Replication Message Formats"; the writing side is
+// src/backend/replication/logical/proto.c.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+
+namespace walrelay::pgoutput {
+
+// Values are the bytes on the wire.
+enum class MessageType : char {
+  kBegin = 'B',
+  kCommit = 'C',
+  kOrigin = 'O',
+  kRelation = 'R',
+  kType = 'Y',
+  kInsert = 'I',
+  kUpdate = 'U',
+  kDelete = 'D',
+  kTruncate = 'T',
+  kMessage = 'M',
+};
+
+struct Begin {
+  Lsn final_lsn;  // start of the commit record: equals the COMMIT's commit_lsn
+  WallTime commit_time;
+  uint32_t xid = 0;
+};
+
+struct Commit {
+  Lsn commit_lsn;  // start of the commit record: never confirmed
+  Lsn end_lsn;     // first byte behind it: the one position that this transaction may confirm
+  WallTime commit_time;
+};
+
+struct Origin {
+  Lsn lsn;
+  std::string_view name;
+};
+
+struct Column {
+  std::string_view name;
+  uint32_t type_oid = 0;
+  int32_t type_modifier = -1;
+  bool part_of_key = false;
+};
+
+struct Relation {
+  uint32_t oid = 0;
+  std::string_view schema;
+  std::string_view name;
+  char replica_identity = 'd';
+  std::span<const Column> columns;
+};
+
+struct Type {
+  uint32_t oid = 0;
+  std::string_view schema;
+  std::string_view name;
+};
+
+struct TupleValue {
+  // Values are the bytes on the wire.
+  enum class Kind : char { kNull = 'n', kUnchangedToast = 'u', kText = 't', kBinary = 'b' };
+
+  Kind kind = Kind::kNull;
+  std::string_view bytes;  // of kText and kBinary
+
+  bool is_null() const { return kind == Kind::kNull; }
+};
+
+// One value a column, in the order of the relation's columns.
+using Tuple = std::span<const TupleValue>;
+
+struct Insert {
+  uint32_t relation_oid = 0;
+  Tuple row;
+};
+
+struct Update {
+  uint32_t relation_oid = 0;
+  std::optional<Tuple> old_row;  // the key or the whole row, by replica identity
+  Tuple row;                     // the only tuple that may hold kUnchangedToast
+};
+
+struct Delete {
+  uint32_t relation_oid = 0;
+  Tuple old_row;
+};
+
+struct Truncate {
+  std::span<const uint32_t> relation_oids;
+  bool cascade = false;
+  bool restart_identity = false;
+};
+
+// pg_logical_emit_message(). One that is not transactional arrives outside of transactions, also
+// when the transaction around the call rolls back.
+struct LogicalMessage {
+  bool transactional = false;
+  Lsn lsn;  // end of the record
+  std::string_view prefix;
+  std::string_view content;
+};
+
+using Message = std::variant<Begin, Commit, Origin, Relation, Type, Insert, Update, Delete,
+                             Truncate, LogicalMessage>;
+
+}  // namespace walrelay::pgoutput

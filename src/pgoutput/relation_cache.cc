@@ -1,0 +1,37 @@
+#include "pgoutput/relation_cache.h"
+
+#include "pgoutput/type_oids.h"
+
+namespace walrelay::pgoutput {
+
+void RelationCache::OnType(const Type& type) {
+  const uint32_t built_in = type.schema == "pg_catalog" ? OidOfType(type.name) : 0;
+  if (built_in != 0) {
+    domains_[type.oid] = built_in;
+  } else {
+    domains_.erase(type.oid);
+  }
+}
+
+const CachedRelation& RelationCache::Replace(const Relation& relation) {
+  auto cached = std::make_unique<CachedRelation>();
+  cached->oid = relation.oid;
+  cached->schema = relation.schema;
+  cached->name = relation.name;
+  cached->columns.reserve(relation.columns.size());
+  for (const Column& column : relation.columns) {
+    const auto domain = domains_.find(column.type_oid);
+    cached->columns.push_back(
+        {std::string(column.name), domain == domains_.end() ? column.type_oid : domain->second});
+  }
+  auto& slot = relations_[relation.oid];
+  slot = std::move(cached);
+  return *slot;
+}
+
+const CachedRelation* RelationCache::Find(uint32_t oid) const {
+  const auto found = relations_.find(oid);
+  return found == relations_.end() ? nullptr : found->second.get();
+}
+
+}  // namespace walrelay::pgoutput
