@@ -1,0 +1,131 @@
+#include "txn/start_position.h"
+
+#include <fmt/format.h>
+
+#include "base/mutant.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+absl::Status CheckSlotKind(const SlotFacts& slot, const ServerFacts& server) {
+  if (!slot.logical) {
+    return Error(ErrorCode::kSlotUnusable, "it is a physical slot");
+  }
+  if (slot.plugin != "pgoutput") {
+    return Error(ErrorCode::kSlotUnusable,
+                 fmt::format("its plugin is {}, not pgoutput", slot.plugin));
+  }
+  if (slot.database != server.database) {
+    return Error(ErrorCode::kSlotUnusable,
+                 fmt::format("it belongs to database {}, not {}", slot.database, server.database));
+  }
+  if (slot.temporary) {
+    return Error(ErrorCode::kSlotUnusable, "it is temporary and ends with its session");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSlot(const SourceFacts& facts, bool known_system) {
+  if (!facts.slot) {
+    return known_system ? Error(ErrorCode::kSlotGone, "no slot of that name any more")
+                        : Error(ErrorCode::kSlotMissing, "no slot of that name");
+  }
+  const SlotFacts& slot = *facts.slot;
+  WR_RETURN_IF_ERROR(CheckSlotKind(slot, facts.server));
+  if (slot.wal_status == "lost" || !slot.invalidation_reason.empty()) {
+    return Error(
+        ErrorCode::kSlotLost,
+        fmt::format("confirmed up to {}; reason: {}", slot.confirmed_flush.ToString(),
+                    slot.invalidation_reason.empty() ? "wal_removed" : slot.invalidation_reason));
+  }
+  if (slot.confirmed_flush > facts.server.wal_end) {
+    return Error(ErrorCode::kSlotAheadOfLog,
+                 fmt::format("confirmed {}, the log ends at {}", slot.confirmed_flush.ToString(),
+                             facts.server.wal_end.ToString()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIdentity(const StreamMemory& memory, const ServerFacts& server) {
+  if (server.system_id != memory.system_id) {
+    return Error(ErrorCode::kSystemChanged, fmt::format("system identifier {}, before it was {}",
+                                                        server.system_id, memory.system_id));
+  }
+  if (server.timeline < memory.timeline) {
+    return Error(ErrorCode::kTimelineChanged,
+                 fmt::format("timeline {}, before it was {}", server.timeline, memory.timeline));
+  }
+  if (server.timeline == memory.timeline && memory.resume > server.wal_end) {
+    return Error(ErrorCode::kServerBehind,
+                 fmt::format("its log ends at {}, but it has already sent {}",
+                             server.wal_end.ToString(), memory.resume.ToString()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server) {
+  return memory && !server.in_recovery ? CheckIdentity(*memory, server) : absl::OkStatus();
+}
+
+absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
+                                          const SourceFacts& facts) {
+  if (facts.server.in_recovery) {
+    return Error(ErrorCode::kInRecovery, "pg_is_in_recovery() is true");
+  }
+  WR_RETURN_IF_ERROR(CheckServer(memory, facts.server));
+  WR_RETURN_IF_ERROR(CheckSlot(facts, memory.has_value()));
+  const Lsn confirmed = facts.slot->confirmed_flush;
+  if (!memory) {
+    return StartDecision{.position = confirmed, .keep_in_flight = false};
+  }
+  if (confirmed > memory->frontier) {
+    if (!memory->slot_was_taken && !Mutant(MutantId::kIgnoreMovedSlot)) {
+      return Error(ErrorCode::kSlotMoved,
+                   fmt::format("confirmed up to {} when it was left, now {}",
+                               memory->frontier.ToString(), confirmed.ToString()));
+    }
+    return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
+  }
+  if (facts.server.timeline > memory->timeline && !Mutant(MutantId::kIgnoreTimeline)) {
+    // Positions past the fork mean something else now. The slot knows which are good on this side.
+    return StartDecision{.position = confirmed, .keep_in_flight = false, .timeline_switched = true};
+  }
+  // The server may have forgotten what was confirmed last (after a crash, before PG 17 after a
+  // restart too): our memory is ahead of the slot and saves the repetition.
+  return StartDecision{.position = memory->resume, .keep_in_flight = true};
+}
+
+std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
+                                              std::string_view publication) {
+  std::vector<absl::Status> problems;
+  if (!facts.publication.exists) {
+    problems.push_back(Error(ErrorCode::kPublicationMissing, fmt::format("\"{}\"", publication)));
+    return problems;
+  }
+  if (!facts.publication.publishes_insert) {
+    problems.push_back(Error(ErrorCode::kPublicationHidesRows,
+                             fmt::format("\"{}\" does not publish inserts", publication)));
+  }
+  for (const TableFacts& table : facts.tables) {
+    const std::string name = fmt::format("{}.{}", table.schema, table.name);
+    if (table.oid == 0) {
+      problems.push_back(Error(ErrorCode::kTableMissing, name));
+    } else if (table.unlogged) {
+      problems.push_back(Error(ErrorCode::kTableUnlogged, name));
+    } else if (!table.published) {
+      problems.push_back(Error(ErrorCode::kTableNotPublished,
+                               fmt::format("{} is not in publication \"{}\"", name, publication)));
+    } else if (table.partitioned && !facts.publication.via_partition_root) {
+      problems.push_back(Error(ErrorCode::kPartitionLeaves, name));
+    } else if (table.row_filter) {
+      problems.push_back(Error(ErrorCode::kPublicationHidesRows,
+                               fmt::format("{} is published with a row filter", name)));
+    }
+  }
+  return problems;
+}
+
+}  // namespace walrelay

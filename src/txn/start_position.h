@@ -1,0 +1,54 @@
+// Where streaming starts on a new connection, and when it must not start at all.
+//
+// Postgres checks nothing: a position beyond its log, or one of another server, is accepted without
+// an error, and every commit until the log gets there is skipped silently. So the relay compares
+// what the server, the slot and its own memory say before each START_REPLICATION, and refuses
+// rather than guess. Its memory is that of the process; nothing is kept on disk, the slot is the
+// one durable position.
+//
+// Pure functions.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "walrelay/lsn.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+// What this process remembers of its last session.
+struct StreamMemory {
+  std::string system_id;
+  uint32_t timeline = 0;
+  Lsn frontier;                 // AckTracker::frontier(): the most that was ever confirmed
+  Lsn resume;                   // AckTracker::resume()
+  bool slot_was_taken = false;  // another process was seen holding the slot since
+};
+
+struct StartDecision {
+  Lsn position;                // for START_REPLICATION
+  bool keep_in_flight = true;  // what the producer still holds goes on counting
+  bool timeline_switched = false;
+  bool taken_over = false;  // another instance relayed in between
+};
+
+// Whether this is still the server that was read from, and has all that it sent. To be asked at
+// each look, whether or not streaming can start then: the log of a server that was restored grows
+// past what it had sent, and nothing shows any more. A standby is not asked: it may lag. Errors:
+// WR-2201 to 2203.
+absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server);
+
+// Errors: those of the slot (WR-2101 to 2106), of the system (WR-2201 to 2203), WR-2010.
+absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
+                                          const SourceFacts& facts);
+
+// Everything else that would make events go missing, as far as the catalog shows it: publication
+// and tables. Empty when all is well; the most basic problem first.
+std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
+                                              std::string_view publication);
+
+}  // namespace walrelay
