@@ -1,0 +1,43 @@
+// From a column's value as Postgres sent it to the bytes that a record carries.
+//
+// What stands in the row goes out as it is: text, json and jsonb in Postgres' own text form,
+// untouched; bytea as the raw bytes. A tuple in binary form (source.binary) gives the very same
+// bytes for the types that are understood there, and an error for the others.
+//
+// The session must run with bytea_output = hex, DateStyle = ISO and TimeZone = UTC; the source sets
+// them. Results point into the value or into the arena. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "base/arena.h"
+#include "pgoutput/message.h"
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+using OptionalBytes = std::optional<std::string_view>;
+
+// nullopt: NULL. Errors: WR-3007 for a value that is not what its type says, WR-3002 for a type
+// that cannot be taken in binary form.
+absl::StatusOr<OptionalBytes> ColumnBytes(const pgoutput::TupleValue& value, uint32_t type_oid,
+                                          Arena& arena);
+
+// A partition: int2, int4 or int8, from 0 up. Errors: WR-3002 for another type, WR-3007 for a value
+// out of range.
+absl::StatusOr<std::optional<int32_t>> ColumnPartition(const pgoutput::TupleValue& value,
+                                                       uint32_t type_oid);
+
+// A record timestamp: timestamptz, timestamp (taken as UTC) or int8 (milliseconds since 1970).
+// Errors: WR-3002 for another type, WR-3007 for infinity and for what lies before 1970 or beyond
+// int64.
+absl::StatusOr<std::optional<WallTime>> ColumnTimestamp(const pgoutput::TupleValue& value,
+                                                        uint32_t type_oid);
+
+bool IsPartitionType(uint32_t type_oid);
+bool IsTimestampType(uint32_t type_oid);
+
+}  // namespace walrelay

@@ -1,0 +1,29 @@
+// The value of a record in the dead-letter topic: the whole row, why it could not be published, and
+// where it stands in the log. Contract: proto/walrelay/events/v1/dead_letter.proto.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "pgoutput/message.h"
+#include "pgoutput/relation_cache.h"
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+
+namespace walrelay {
+
+struct DeadLetterPosition {
+  Lsn commit_lsn;
+  uint64_t ordinal = 0;
+  uint32_t xid = 0;
+  WallTime commit_time;
+};
+
+// A row of more than `max_row_bytes` is cut: each value to an equal share of them.
+std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedRelation& relation,
+                             pgoutput::Tuple row, const DeadLetterPosition& position,
+                             size_t max_row_bytes);
+
+}  // namespace walrelay
