@@ -1,0 +1,76 @@
+// Router: from a row of an outbox table to a Kafka record.
+//
+// Topic from the aggregate type, key from the aggregate id, value the payload's bytes, headers
+// `id`, `event_type` and `trace_id` where the columns exist, then the placements in the order of
+// the configuration. Knows which tables of the session are outbox tables: by OID, as looked up at
+// connect (a rename does not stop events), and by name (a table that was dropped and made again
+// meanwhile has rows under its old OID in the log).
+//
+// A row that cannot be routed is an error with a reason of block 3; what happens to it is the
+// caller's. Not thread-safe; no I/O. Allocates nothing per row in steady state.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "base/arena.h"
+#include "encode/column_value.h"
+#include "pgoutput/message.h"
+#include "pgoutput/relation_cache.h"
+#include "route/table_binding.h"
+#include "route/topic_router.h"
+#include "walrelay/config.h"
+#include "walrelay/record.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+class Router {
+ public:
+  // `source` and `route` must outlive the router. Errors: WR-1003 (ConfigValue).
+  static absl::StatusOr<Router> Create(const SourceConfig& source, const RouteConfig& route);
+
+  // A new session begins: forgets all bindings. `tables` are those of the configuration as the
+  // server has them now, in the same order.
+  void StartSession(std::span<const TableFacts> tables);
+
+  // Takes in a table's description. True if it is an outbox table.
+  bool OnRelation(const pgoutput::CachedRelation& relation);
+
+  bool IsOutbox(uint32_t relation_oid) const { return bindings_.contains(relation_oid); }
+
+  // The record of a row. REQUIRES: IsOutbox(). The result points into the row and into this router;
+  // it lives until the next call. Errors: WR-3001 to WR-3007.
+  absl::StatusOr<Record> Route(uint32_t relation_oid, pgoutput::Tuple row, WallTime commit_time);
+
+  // For messages about a row: "id=… key=…", cut and escaped; never the payload.
+  std::string Identify(uint32_t relation_oid, pgoutput::Tuple row) const;
+  // The aggregate id of a row, where it can be read.
+  OptionalBytes KeyOf(uint32_t relation_oid, pgoutput::Tuple row);
+
+ private:
+  Router(const SourceConfig& source, const RouteConfig& route, TopicRouter topics)
+      : source_(&source), route_(&route), topics_(std::move(topics)) {}
+
+  const OutboxTable* FindTable(const pgoutput::CachedRelation& relation) const;
+  absl::StatusOr<OptionalBytes> Bytes(pgoutput::Tuple row, const BoundColumn& column);
+  absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
+  absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table);
+  absl::Status SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table, Record& record);
+  absl::Status SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
+                                        WallTime commit_time, Record& record) const;
+
+  const SourceConfig* source_;
+  const RouteConfig* route_;
+  TopicRouter topics_;
+  absl::flat_hash_map<uint32_t, const OutboxTable*> tables_by_oid_;
+  absl::flat_hash_map<uint32_t, TableBinding> bindings_;
+  std::vector<Header> headers_;
+  Arena arena_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,72 @@
+#include "route/topic_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr size_t kLongestTopic = 249;
+
+bool IsLegal(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+absl::Status Invalid(std::string_view topic, std::string_view why) {
+  return Error(ErrorCode::kTopicInvalid, fmt::format("\"{}\" {}", Printable(topic, 80), why));
+}
+
+}  // namespace
+
+absl::Status CheckTopicName(std::string_view topic) {
+  if (topic.empty()) {
+    return Invalid(topic, "is empty");
+  }
+  if (topic.size() > kLongestTopic) {
+    return Invalid(topic, fmt::format("has {} characters, 249 are allowed", topic.size()));
+  }
+  if (topic == "." || topic == "..") {
+    return Invalid(topic, "is not a name to Kafka");
+  }
+  if (topic.starts_with("__")) {
+    return Invalid(topic, "is reserved for Kafka's own topics");
+  }
+  if (!std::all_of(topic.begin(), topic.end(), IsLegal)) {
+    return Invalid(topic, "has characters other than letters, digits, '.', '_' and '-'");
+  }
+  return absl::OkStatus();
+}
+
+bool MatchesGlob(std::string_view text, std::string_view glob) {
+  size_t in_text = 0;
+  size_t in_glob = 0;
+  size_t star = std::string_view::npos;  // where to go back to when what follows the star fails
+  size_t star_text = 0;
+  while (in_text < text.size()) {
+    if (in_glob < glob.size() && glob[in_glob] == '*') {
+      star = in_glob++;
+      star_text = in_text;
+    } else if (in_glob < glob.size() && (glob[in_glob] == '?' || glob[in_glob] == text[in_text])) {
+      ++in_glob;
+      ++in_text;
+    } else if (star != std::string_view::npos) {
+      in_glob = star + 1;
+      in_text = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  return glob.find_first_not_of('*', in_glob) == std::string_view::npos;
+}
+
+bool MatchesAnyGlob(std::string_view text, const std::vector<std::string>& globs) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return MatchesGlob(text, glob); });
+}
+
+}  // namespace walrelay

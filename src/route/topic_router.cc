@@ -1,0 +1,184 @@
+#include "route/topic_router.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <array>
+#include <charconv>
+
+#include "route/java_regex.h"
+#include "route/topic_name.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr size_t kCachedTypes = 4096;
+constexpr size_t kLongestCached =
+    256;  // types may be longer than topics, where the regex shortens them
+constexpr int kMostGroups = 32;
+
+absl::Status BadConfig(std::string_view what) {
+  return Error(ErrorCode::kConfigValue, what);
+}
+
+}  // namespace
+
+TopicRouter::TopicRouter() = default;
+TopicRouter::TopicRouter(TopicRouter&&) noexcept = default;
+TopicRouter& TopicRouter::operator=(TopicRouter&&) noexcept = default;
+TopicRouter::~TopicRouter() = default;
+
+absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  const auto regex = ToRe2Syntax(config.regex);
+  if (!regex.ok()) {
+    return Annotate(regex.status(), fmt::format("route.regex '{}' cannot be used", config.regex));
+  }
+  TopicRouter router;
+  router.regex_ = std::make_unique<RE2>(*regex, options);
+  if (!router.regex_->ok()) {
+    return BadConfig(
+        fmt::format("route.regex '{}' cannot be used: {} (RE2 has no look-around and no back "
+                    "references)",
+                    config.regex, router.regex_->error()));
+  }
+  if (router.regex_->NumberOfCapturingGroups() >= kMostGroups) {
+    return BadConfig(fmt::format("route.regex has more than {} groups", kMostGroups - 1));
+  }
+  WR_RETURN_IF_ERROR(router.ParseTemplate(config.topic));
+  router.allow_ = config.allow;
+  router.max_topics_ = static_cast<size_t>(config.max_topics);
+  return router;
+}
+
+absl::Status TopicRouter::ParseTemplate(std::string_view text) {
+  std::string literal;
+  while (!text.empty()) {
+    if (text.front() != '$') {
+      WR_RETURN_IF_ERROR(AppendEscapedOrLiteral(text, literal));
+      continue;
+    }
+    if (!literal.empty()) {
+      segments_.emplace_back(std::exchange(literal, {}));
+    }
+    WR_ASSIGN_OR_RETURN(Segment group, ParseGroup(text));
+    segments_.push_back(std::move(group));
+  }
+  if (!literal.empty()) {
+    segments_.emplace_back(std::move(literal));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TopicRouter::AppendEscapedOrLiteral(std::string_view& text,
+                                                 std::string& literal) const {
+  if (text.front() == '\\') {
+    text.remove_prefix(1);
+    if (text.empty()) {
+      return BadConfig("route.topic ends with a backslash");
+    }
+  }
+  literal += text.front();
+  text.remove_prefix(1);
+  return absl::OkStatus();
+}
+
+// "${name}", or "$12": as many digits as still name a group, the first in any case.
+absl::StatusOr<TopicRouter::Segment> TopicRouter::ParseGroup(std::string_view& text) const {
+  text.remove_prefix(1);
+  if (text.starts_with('{')) {
+    const size_t end = text.find('}');
+    if (end == std::string_view::npos) {
+      return BadConfig("route.topic has \"${\" without \"}\"");
+    }
+    const std::string name(text.substr(1, end - 1));
+    text.remove_prefix(end + 1);
+    const auto& groups = regex_->NamedCapturingGroups();
+    const auto found = groups.find(name);
+    if (found == groups.end()) {
+      return BadConfig(
+          fmt::format("route.topic refers to group \"{}\", which route.regex does not have", name));
+    }
+    return Segment(found->second);
+  }
+  int group = -1;
+  while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+    const int longer = std::max(group, 0) * 10 + (text.front() - '0');
+    if (group >= 0 && longer > regex_->NumberOfCapturingGroups()) {
+      break;
+    }
+    group = longer;
+    text.remove_prefix(1);
+  }
+  if (group < 0 || group > regex_->NumberOfCapturingGroups()) {
+    return BadConfig(
+        "route.topic has a \"$\" that refers to no group of route.regex (write \\$ for the "
+        "character)");
+  }
+  return Segment(group);
+}
+
+std::string TopicRouter::Replace(std::string_view aggregate_type) const {
+  const re2::StringPiece input(aggregate_type.data(), aggregate_type.size());
+  if (!RE2::FullMatch(input, *regex_)) {
+    return std::string(aggregate_type);
+  }
+  std::array<re2::StringPiece, kMostGroups> groups;
+  if (!regex_->Match(input, 0, input.size(), RE2::UNANCHORED, groups.data(),
+                     regex_->NumberOfCapturingGroups() + 1)) {
+    return std::string(aggregate_type);
+  }
+  const auto found_at = static_cast<size_t>(groups[0].data() - input.data());
+  std::string topic(aggregate_type.substr(0, found_at));
+  for (const Segment& segment : segments_) {
+    if (const int* group = std::get_if<int>(&segment)) {
+      const re2::StringPiece& text = groups[static_cast<size_t>(*group)];
+      topic.append(text.data() == nullptr ? "" : text.data(), text.size());
+    } else {
+      topic += std::get<std::string>(segment);
+    }
+  }
+  topic += aggregate_type.substr(found_at + groups[0].size());
+  return topic;
+}
+
+absl::StatusOr<std::string> TopicRouter::Resolve(std::string_view aggregate_type) {
+  std::string topic = Replace(aggregate_type);
+  WR_RETURN_IF_ERROR(CheckTopicName(topic));
+  if (!allow_.empty() && !MatchesAnyGlob(topic, allow_)) {
+    return Error(ErrorCode::kTopicInvalid, fmt::format("\"{}\" is not in route.allow", topic));
+  }
+  if (!topics_.contains(topic)) {
+    if (topics_.size() >= max_topics_) {
+      return Error(
+          ErrorCode::kTopicInvalid,
+          fmt::format("\"{}\" would be topic number {}, route.max_topics is {}", topic,
+                      topics_.size() + 1, max_topics_),
+          "If so many topics are meant, raise route.max_topics; if not, look at what writes "
+          "the aggregate types.");
+    }
+    topics_.insert(topic);
+  }
+  return topic;
+}
+
+absl::StatusOr<std::string_view> TopicRouter::Topic(std::string_view aggregate_type) {
+  const auto cached = cache_.find(aggregate_type);
+  if (cached != cache_.end()) {
+    return std::string_view(cached->second);
+  }
+  WR_ASSIGN_OR_RETURN(std::string topic, Resolve(aggregate_type));
+  if (aggregate_type.size() > kLongestCached) {
+    uncached_ = std::move(topic);
+    return std::string_view(uncached_);
+  }
+  if (cache_.size() >= kCachedTypes) {
+    cache_.clear();
+  }
+  const auto inserted = cache_.emplace(std::string(aggregate_type), std::move(topic)).first;
+  return std::string_view(inserted->second);
+}
+
+}  // namespace walrelay
