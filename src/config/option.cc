@@ -1,0 +1,528 @@
+#include "config/option.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "config/masked_dsn.h"
+#include "config/value_text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+absl::Status Wrong(std::string_view what) {
+  return Error(ErrorCode::kConfigValue, what);
+}
+
+std::string ShowOptional(const std::optional<std::string>& text) {
+  return text ? TomlString(*text) : "auto";
+}
+
+// --- from a raw value to the member's type
+// ---------------------------------------------------------
+
+absl::Status Take(const RawValue& value, std::string& out) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) {
+    return Wrong("a string is wanted");
+  }
+  if (text->find('\0') != std::string::npos) {
+    return Wrong("a string must not hold a zero byte");
+  }
+  out = *text;
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, std::optional<std::string>& out) {
+  return Take(value, out.emplace());
+}
+
+absl::Status Take(const RawValue& value, Secret& out) {
+  std::string text;
+  WR_RETURN_IF_ERROR(Take(value, text));
+  out = Secret(std::move(text));
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, bool& out) {
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    out = *flag;
+    return absl::OkStatus();
+  }
+  return Wrong("true or false is wanted");
+}
+
+absl::Status Take(const RawValue& value, int64_t& out) {
+  const int64_t* number = std::get_if<int64_t>(&value);
+  if (number == nullptr || *number < 1) {
+    return Wrong("a whole number from 1 up is wanted");
+  }
+  out = *number;
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, Micros& out) {
+  const auto* text = std::get_if<std::string>(&value);
+  const auto duration = text != nullptr ? ParseDuration(*text) : std::nullopt;
+  if (!duration) {
+    return Wrong("a duration such as \"30s\" is wanted (us, ms, s, m, h)");
+  }
+  out = *duration;
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, std::vector<std::string>& out) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    out = *list;
+    return absl::OkStatus();
+  }
+  return Wrong("a list of strings is wanted");
+}
+
+template <typename Enum>
+using Choices = std::span<const std::pair<std::string_view, Enum>>;
+
+constexpr std::pair<std::string_view, OnError> kOnErrorChoices[] = {
+    {"stop", OnError::kStop}, {"dead_letter", OnError::kDeadLetter}, {"skip", OnError::kSkip}};
+constexpr std::pair<std::string_view, OnUpdate> kOnUpdateChoices[] = {{"ignore", OnUpdate::kIgnore},
+                                                                      {"fail", OnUpdate::kFail}};
+
+Choices<OnError> ChoicesOf(OnError /*tag*/) {
+  return kOnErrorChoices;
+}
+Choices<OnUpdate> ChoicesOf(OnUpdate /*tag*/) {
+  return kOnUpdateChoices;
+}
+
+template <typename Enum>
+requires std::is_enum_v<Enum> absl::Status Take(const RawValue& value, Enum& out) {
+  const auto* text = std::get_if<std::string>(&value);
+  for (const auto& [name, meaning] : ChoicesOf(Enum())) {
+    if (text != nullptr && *text == name) {
+      out = meaning;
+      return absl::OkStatus();
+    }
+  }
+  return Wrong("not one of the values that it takes");
+}
+
+// --- and back, for `config show` and the reference
+// --------------------------------------------------
+
+std::string Show(const std::string& value) {
+  return TomlString(value);
+}
+std::string Show(const std::optional<std::string>& value) {
+  return ShowOptional(value);
+}
+std::string Show(const Secret& value) {
+  return value.empty() ? "\"\"" : "\"***\"";
+}
+std::string Show(bool value) {
+  return value ? "true" : "false";
+}
+std::string Show(int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string Show(Micros value) {
+  return TomlString(FormatDuration(value));
+}
+std::string Show(const std::vector<std::string>& value) {
+  std::vector<std::string> quoted;
+  std::transform(value.begin(), value.end(), std::back_inserter(quoted), TomlString);
+  return fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
+template <typename Enum>
+requires std::is_enum_v<Enum> std::string Show(Enum value) {
+  for (const auto& [name, meaning] : ChoicesOf(Enum())) {
+    if (meaning == value) {
+      return TomlString(name);
+    }
+  }
+  return "?";
+}
+
+// --- what the rows of the table are made of
+// --------------------------------------------------------
+
+// A member of a section's struct.
+template <auto Section, auto Member>
+constexpr Option Row(std::string_view section, std::string_view key, OptionType type,
+                     std::string_view doc, std::string_view choices = {}) {
+  return {
+      section,
+      key,
+      type,
+      choices,
+      doc,
+      [](Config& config, const RawValue& value) { return Take(value, config.*Section.*Member); },
+      [](const Config& config) { return Show(config.*Section.*Member); }};
+}
+
+// A size in bytes, written "64MiB" or as a number.
+template <auto Section, auto Member>
+constexpr Option SizeRow(std::string_view section, std::string_view key, std::string_view doc) {
+  return {section,
+          key,
+          OptionType::kSize,
+          {},
+          doc,
+          [](Config& config, const RawValue& value) {
+            if (const auto* text = std::get_if<std::string>(&value)) {
+              const auto bytes = ParseSize(*text);
+              return bytes && *bytes > 0
+                         ? Take(RawValue(*bytes), config.*Section.*Member)
+                         : Wrong("a size such as \"64MiB\" is wanted (B, KiB, MiB, GiB)");
+            }
+            return Take(value, config.*Section.*Member);
+          },
+          [](const Config& config) { return TomlString(FormatSize(config.*Section.*Member)); }};
+}
+
+// A column of the first table; the loader hands the names on to the tables that do not say
+// otherwise.
+template <auto Member>
+constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
+  return {"source.columns",
+          key,
+          OptionType::kString,
+          {},
+          doc,
+          [](Config& config, const RawValue& value) {
+            return Take(value, config.source.tables.front().columns.*Member);
+          },
+          [](const Config& config) { return Show(config.source.tables.front().columns.*Member); }};
+}
+
+absl::Status SetTable(Config& config, const RawValue& value) {
+  std::string name;
+  WR_RETURN_IF_ERROR(Take(value, name));
+  const size_t dot = name.find('.');
+  OutboxTable& table = config.source.tables.front();
+  table.schema = dot == std::string::npos ? "public" : name.substr(0, dot);
+  table.name = dot == std::string::npos ? name : name.substr(dot + 1);
+  return table.schema.empty() || table.name.empty() ? Wrong("a table is written \"schema.table\"")
+                                                    : absl::OkStatus();
+}
+
+std::string ShowTable(const Config& config) {
+  const OutboxTable& table = config.source.tables.front();
+  return TomlString(fmt::format("{}.{}", table.schema, table.name));
+}
+
+absl::Status SetTimestamp(Config& config, const RawValue& value) {
+  std::string text;
+  WR_RETURN_IF_ERROR(Take(value, text));
+  constexpr std::string_view kColumn = "column:";
+  if (text == "commit") {
+    config.route.timestamp = TimestampSource::kCommit;
+  } else if (text == "now") {
+    config.route.timestamp = TimestampSource::kNow;
+  } else if (text.starts_with(kColumn) && text.size() > kColumn.size()) {
+    config.route.timestamp = TimestampSource::kColumn;
+    config.route.timestamp_column = text.substr(kColumn.size());
+  } else {
+    return Wrong("\"commit\", \"now\" or \"column:NAME\" is wanted");
+  }
+  return absl::OkStatus();
+}
+
+std::string ShowTimestamp(const Config& config) {
+  switch (config.route.timestamp) {
+    case TimestampSource::kCommit:
+      return TomlString("commit");
+    case TimestampSource::kNow:
+      return TomlString("now");
+    case TimestampSource::kColumn:
+      break;
+  }
+  return TomlString("column:" + config.route.timestamp_column);
+}
+
+using enum OptionType;
+constexpr auto kSource = &Config::source;
+constexpr auto kRoute = &Config::route;
+constexpr auto kOnError = &Config::on_error;
+constexpr auto kKafka = &Config::kafka;
+constexpr auto kPipeline = &Config::pipeline;
+constexpr std::string_view kPolicies = "stop, dead_letter, skip";
+
+constexpr Option kOptions[] = {
+    {"source",
+     "dsn",
+     kString,
+     {},
+     "Where Postgres is: a libpq connection URI or string. Several hosts are allowed; `PG*` "
+     "variables "
+     "and `~/.pgpass` work as with psql. Connect to the server itself, not to a pooler.",
+     [](Config& config, const RawValue& value) { return Take(value, config.source.dsn); },
+     [](const Config& config) { return TomlString(MaskedDsn(config.source.dsn)); }},
+    Row<kSource, &SourceConfig::password>(
+        "source", "password", kSecret,
+        "The password. Better in a file (`password_file`), in `PGPASSWORD` or in `~/.pgpass`."),
+    Row<kSource, &SourceConfig::password_file>("source", "password_file", kString,
+                                               "A file that holds the password. Read again at each "
+                                               "connection, so that a rotated password needs no "
+                                               "restart. Must not be readable by others."),
+    Row<kSource, &SourceConfig::slot>("source", "slot", kString,
+                                      "The replication slot: lower-case letters, digits and "
+                                      "underscores. It is also the lock: a second "
+                                      "instance on the same slot waits as a standby."),
+    Row<kSource, &SourceConfig::publication>(
+        "source", "publication", kString,
+        "The publication that holds the outbox tables. It must be older than the slot."),
+    {"source",
+     "table",
+     kString,
+     {},
+     "The outbox table, `schema.table`. Several: `[[source.tables]]`, see below.",
+     SetTable,
+     ShowTable},
+    Row<kSource, &SourceConfig::on_update>("source", "on_update", kChoice,
+                                           "What an UPDATE of an outbox row does: it is never an "
+                                           "event. `ignore` counts it, `fail` stops the "
+                                           "line.",
+                                           "ignore, fail"),
+    Row<kSource, &SourceConfig::create_slot>(
+        "source", "create_slot", kBoolean,
+        "Let `walrelay run` create the slot at its first connection when there is none. Off by "
+        "default: a "
+        "slot that is missing where there has been one means missing events."),
+    Row<kSource, &SourceConfig::binary>("source", "binary", kBoolean,
+                                        "Ask Postgres (14 and later) for values in binary form. "
+                                        "Needed for bytea payloads of hundreds of "
+                                        "megabytes, which Postgres cannot send as text."),
+    Row<kSource, &SourceConfig::connect_timeout>("source", "connect_timeout", kDuration,
+                                                 "How long one attempt to connect may take."),
+    Row<kSource, &SourceConfig::wal_sender_timeout>(
+        "source", "wal_sender_timeout", kDuration,
+        "Set for the replication session: how long the server waits for a relay that is gone "
+        "before it frees "
+        "the slot for a standby. `\"0\"` keeps what the server has."),
+    Row<kSource, &SourceConfig::allow_insecure>(
+        "source", "allow_insecure", kBoolean,
+        "Allow a connection to another host without verified TLS (`sslmode` below `verify-full`)."),
+
+    ColumnRow<&ColumnNames::id>("id", "Header `id`. Default: `id`. `\"\"`: none."),
+    ColumnRow<&ColumnNames::aggregate_type>(
+        "aggregate_type",
+        "What the topic is made of. Default: `aggregate_type`, else Debezium's `aggregatetype`."),
+    ColumnRow<&ColumnNames::aggregate_id>(
+        "aggregate_id",
+        "The record's key. Default: `aggregate_id`, else Debezium's `aggregateid`."),
+    ColumnRow<&ColumnNames::event_type>(
+        "event_type",
+        "Header `event_type`. Default: `event_type`, else Debezium's `type`, else none."),
+    ColumnRow<&ColumnNames::payload>("payload",
+                                     "The record's value, byte for byte. Default: `payload`."),
+    ColumnRow<&ColumnNames::trace_id>(
+        "trace_id", "Header `trace_id`. Default: `trace_id` where the column exists."),
+
+    Row<kRoute, &RouteConfig::topic>("route", "topic", kString,
+                                     "The topic, made from what `regex` found: `${name}` and `$1` "
+                                     "stand for its groups, `\\` escapes."),
+    Row<kRoute, &RouteConfig::regex>("route", "regex", kString,
+                                     "Must match the whole aggregate type; one that does not match "
+                                     "is itself the topic. Java's syntax as "
+                                     "far as RE2 has it: no look-around, no back references."),
+    Row<kRoute, &RouteConfig::allow>(
+        "route", "allow", kList,
+        "Topics that rows may reach, as globs (`outbox.event.*`). Empty: all. Set it where the "
+        "writers of "
+        "rows are not trusted with every topic that walrelay may write."),
+    Row<kRoute, &RouteConfig::max_topics>("route", "max_topics", kInteger,
+                                          "How many topics rows may name in the life of the "
+                                          "process; the next one is a row that cannot be "
+                                          "routed."),
+    {"route",
+     "timestamp",
+     kString,
+     {},
+     "The record's timestamp: `\"commit\"` (of the transaction), `\"now\"`, or `\"column:NAME\"` "
+     "(timestamptz, timestamp as UTC, or bigint milliseconds; NULL falls back to the commit).",
+     SetTimestamp,
+     ShowTimestamp},
+
+    Row<kOnError, &ErrorPolicy::null_route>("on_error", "null_route", kChoice,
+                                            "A row without an aggregate type.", kPolicies),
+    Row<kOnError, &ErrorPolicy::null_key>("on_error", "null_key", kChoice,
+                                          "A row without an aggregate id.", kPolicies),
+    Row<kOnError, &ErrorPolicy::topic>(
+        "on_error", "topic", kChoice, "A row whose topic is illegal, not allowed, or one too many.",
+        kPolicies),
+    Row<kOnError, &ErrorPolicy::too_large>(
+        "on_error", "too_large", kChoice,
+        "A row whose record is larger than `kafka.max_record_bytes`.", kPolicies),
+    Row<kOnError, &ErrorPolicy::value>(
+        "on_error", "value", kChoice,
+        "A row with a partition, a timestamp or bytes that cannot be used.", kPolicies),
+    Row<kOnError, &ErrorPolicy::dead_letter_topic>(
+        "on_error", "dead_letter_topic", kString,
+        "Where rows go under `dead_letter`: whole (the beginning of each value where the row is "
+        "too "
+        "large), with the reason, as "
+        "`proto/walrelay/events/v1/dead_letter.proto`. Their acknowledgement counts like any "
+        "other."),
+
+    Row<kKafka, &KafkaConfig::bootstrap_servers>("kafka", "bootstrap_servers", kString,
+                                                 "Brokers to ask first: `host:port,host:port`."),
+    Row<kKafka, &KafkaConfig::client_id>("kafka", "client_id", kString,
+                                         "How walrelay calls itself to the brokers."),
+    Row<kKafka, &KafkaConfig::compression>("kafka", "compression", kChoice, "Of record batches.",
+                                           "none, lz4, zstd, gzip, snappy"),
+    SizeRow<kKafka, &KafkaConfig::max_record_bytes>(
+        "kafka", "max_record_bytes",
+        "The largest record that is sent; not above the topics' `max.message.bytes`."),
+    SizeRow<kKafka, &KafkaConfig::max_batch_bytes>(
+        "kafka", "max_batch_bytes",
+        "The largest batch of records. Brokers measure a topic's `max.message.bytes` against the "
+        "batch; "
+        "where one refuses, walrelay goes on with smaller ones by itself."),
+    Row<kKafka, &KafkaConfig::security_protocol>("kafka", "security_protocol", kChoice,
+                                                 "How to talk to the brokers.",
+                                                 "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+    Row<kKafka, &KafkaConfig::sasl_mechanism>(
+        "kafka", "sasl_mechanism", kString,
+        "`SCRAM-SHA-512`, `SCRAM-SHA-256`, `PLAIN`, `GSSAPI` …"),
+    Row<kKafka, &KafkaConfig::sasl_username>("kafka", "sasl_username", kString, "The user."),
+    Row<kKafka, &KafkaConfig::sasl_password>("kafka", "sasl_password", kSecret,
+                                             "The password. Better in a file."),
+    Row<kKafka, &KafkaConfig::sasl_password_file>("kafka", "sasl_password_file", kString,
+                                                  "A file that holds the password. Read again for "
+                                                  "each producer. Must not be readable by others."),
+    Row<kKafka, &KafkaConfig::ssl_ca_file>(
+        "kafka", "ssl_ca_file", kString,
+        "Certificates of the authorities to trust (PEM). Default: the system's."),
+    Row<kKafka, &KafkaConfig::ssl_certificate_file>(
+        "kafka", "ssl_certificate_file", kString,
+        "The client's certificate chain (PEM), for mutual TLS."),
+    Row<kKafka, &KafkaConfig::ssl_key_file>("kafka", "ssl_key_file", kString,
+                                            "The client's private key (PEM)."),
+    Row<kKafka, &KafkaConfig::ssl_key_password>("kafka", "ssl_key_password", kSecret,
+                                                "Of the private key. Better in a file."),
+    Row<kKafka, &KafkaConfig::ssl_key_password_file>(
+        "kafka", "ssl_key_password_file", kString,
+        "A file that holds it. Must not be readable by others."),
+    Row<kKafka, &KafkaConfig::allow_insecure>("kafka", "allow_insecure", kBoolean,
+                                              "Allow brokers on another host without TLS."),
+
+    Row<kPipeline, &PipelineConfig::max_in_flight_records>(
+        "pipeline", "max_in_flight_records", kInteger,
+        "Records handed to Kafka and not yet acknowledged. When there are so many, walrelay stops "
+        "reading "
+        "from Postgres and goes on reporting to it."),
+    SizeRow<kPipeline, &PipelineConfig::max_in_flight_bytes>(
+        "pipeline", "max_in_flight_bytes",
+        "Their keys and values together; one record may always be in flight. Decides the process' "
+        "memory."),
+    Row<kPipeline, &PipelineConfig::confirm_interval>(
+        "pipeline", "confirm_interval", kDuration,
+        "How soon after a progress it is confirmed to Postgres: what a crash at most repeats."),
+    Row<kPipeline, &PipelineConfig::drain_timeout>(
+        "pipeline", "drain_timeout", kDuration,
+        "How long a stop (SIGTERM) waits for acknowledgements. Keep it below the supervisor's own "
+        "patience "
+        "(Kubernetes: 30 s)."),
+
+    Row<&Config::http, &HttpConfig::listen>("http", "listen", kString,
+                                            "`address:port` of `/livez`, `/readyz` and `/metrics`; "
+                                            "`\"\"`: none. GET only, no secrets, no TLS: "
+                                            "keep it on loopback or inside the pod."),
+    Row<&Config::metrics, &MetricsConfig::slot_interval>(
+        "metrics", "slot_interval", kDuration,
+        "How often the slot is looked at, over a connection of its own."),
+    Row<&Config::metrics, &MetricsConfig::max_topics>(
+        "metrics", "max_topics", kInteger,
+        "Topics with a series of their own; the others are counted as `__other__`."),
+    Row<&Config::log, &LogConfig::level>("log", "level", kChoice, "Least level that is written.",
+                                         "debug, info, warning, error"),
+    Row<&Config::log, &LogConfig::format>("log", "format", kChoice,
+                                          "`auto`: text on a terminal, JSON lines otherwise.",
+                                          "auto, text, json"),
+};
+
+absl::StatusOr<RawValue> IntegerFromText(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Wrong("a whole number is wanted");
+  }
+  return RawValue(number);
+}
+
+RawValue ListFromText(std::string_view text) {
+  std::vector<std::string> list;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    list.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string Option::Name() const {
+  return fmt::format("{}.{}", section, key);
+}
+
+std::span<const Option> Options() {
+  return kOptions;
+}
+
+const Option* FindOption(std::string_view section, std::string_view key) {
+  const auto* found = std::find_if(
+      std::begin(kOptions), std::end(kOptions),
+      [&](const Option& option) { return option.section == section && option.key == key; });
+  return found == std::end(kOptions) ? nullptr : found;
+}
+
+std::string_view TypeName(OptionType type) {
+  switch (type) {
+    case kString:
+      return "string";
+    case kSecret:
+      return "secret";
+    case kBoolean:
+      return "true or false";
+    case kInteger:
+      return "integer";
+    case kDuration:
+      return "duration";
+    case kSize:
+      return "size";
+    case kList:
+      return "list of strings";
+    case kChoice:
+      return "one of";
+  }
+  return "?";
+}
+
+absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
+  switch (type) {
+    case kBoolean:
+      if (text == "true" || text == "false") {
+        return RawValue(text == "true");
+      }
+      return Wrong("true or false is wanted");
+    case kInteger:
+      return IntegerFromText(text);
+    case kList:
+      return ListFromText(text);
+    case kString:
+    case kSecret:
+    case kDuration:
+    case kSize:
+    case kChoice:
+      return RawValue(std::string(text));
+  }
+  return Wrong("a value of no known type");
+}
+
+}  // namespace walrelay

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/loader.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+absl::Status Wrong(std::string_view what) {
+  return Error(ErrorCode::kConfigValue, what);
+}
+
+// Slot names are pasted into replication commands, whose grammar has no parameters. Postgres allows
+// exactly these.
+bool IsSlotName(std::string_view name) {
+  return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// A publication's name goes, quoted, into the same grammar.
+bool IsPublicationName(std::string_view name) {
+  return !name.empty() && name.size() <= 63 &&
+         std::none_of(name.begin(), name.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\'; });
+}
+
+absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
+  if (needs.postgres && source.dsn.empty()) {
+    return Error(ErrorCode::kConfigValue, "source.dsn is missing",
+                 "Say where Postgres is: dsn = "
+                 "\"postgresql://walrelay@host/database?sslmode=verify-full\" in "
+                 "[source], --dsn, or WALRELAY_SOURCE__DSN.");
+  }
+  if (!IsSlotName(source.slot)) {
+    return Wrong(
+        fmt::format("source.slot \"{}\": lower-case letters, digits and underscores, 63 at most",
+                    Printable(source.slot, 80)));
+  }
+  if (!IsPublicationName(source.publication)) {
+    return Wrong(fmt::format(
+        "source.publication \"{}\": no backslash or control character, 63 bytes at most",
+        Printable(source.publication, 80)));
+  }
+  if (source.connect_timeout < std::chrono::seconds(1)) {
+    return Wrong("source.connect_timeout: one second at least");
+  }
+  if (source.wal_sender_timeout.count() != 0 &&
+      source.wal_sender_timeout < std::chrono::seconds(1)) {
+    return Wrong("source.wal_sender_timeout: \"0\", or one second at least");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateColumns(const OutboxTable& table) {
+  const auto empty = [](const std::optional<std::string>& name) { return name && name->empty(); };
+  if (empty(table.columns.aggregate_type) || empty(table.columns.aggregate_id) ||
+      empty(table.columns.payload)) {
+    return Wrong(fmt::format("{}.{}: aggregate_type, aggregate_id and payload cannot be left out",
+                             table.schema, table.name));
+  }
+  const auto partitions = std::count_if(
+      table.placements.begin(), table.placements.end(),
+      [](const Placement& placement) { return placement.where == Placement::Where::kPartition; });
+  if (partitions > 1) {
+    return Wrong(
+        fmt::format("{}.{}: only one column can be the partition", table.schema, table.name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateTables(const std::vector<OutboxTable>& tables) {
+  for (size_t i = 0; i < tables.size(); ++i) {
+    WR_RETURN_IF_ERROR(ValidateColumns(tables[i]));
+    for (size_t j = 0; j < i; ++j) {
+      if (tables[i].schema == tables[j].schema && tables[i].name == tables[j].name) {
+        return Wrong(fmt::format("table {}.{} is named twice", tables[i].schema, tables[i].name));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
+  const OnError all[] = {policy.null_route, policy.null_key, policy.topic, policy.too_large,
+                         policy.value};
+  const bool wants_topic = std::any_of(std::begin(all), std::end(all),
+                                       [](OnError on) { return on == OnError::kDeadLetter; });
+  if (wants_topic && policy.dead_letter_topic.empty()) {
+    return Wrong("on_error: \"dead_letter\" needs on_error.dead_letter_topic");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
+  WR_RETURN_IF_ERROR(ValidateSource(config.source, needs));
+  WR_RETURN_IF_ERROR(ValidateTables(config.source.tables));
+  WR_RETURN_IF_ERROR(ValidateErrorPolicy(config.on_error));
+  if (needs.kafka && config.kafka.bootstrap_servers.empty()) {
+    return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is missing",
+                 "Say where Kafka is: bootstrap_servers = \"host:9092\" in [kafka], --kafka, or "
+                 "WALRELAY_KAFKA__BOOTSTRAP_SERVERS.");
+  }
+  if (config.pipeline.confirm_interval > std::chrono::seconds(10)) {
+    return Wrong("pipeline.confirm_interval: ten seconds at most; it is what a crash repeats");
+  }
+  if (config.metrics.slot_interval < std::chrono::milliseconds(100)) {
+    return Wrong("metrics.slot_interval: 100 ms at least");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace walrelay

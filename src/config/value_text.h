@@ -1,0 +1,25 @@
+// Values as people write them: durations "30s", sizes "64MiB", strings in quotes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+// A whole number and one of us, ms, s, m, h; a bare "0" too. nullopt for anything else and for what
+// does not fit.
+std::optional<Micros> ParseDuration(std::string_view text);
+std::string FormatDuration(Micros duration);
+
+// A whole number and one of B, KiB, MiB, GiB, or none for bytes.
+std::optional<int64_t> ParseSize(std::string_view text);
+std::string FormatSize(int64_t bytes);
+
+// A basic string of TOML, quotes included.
+std::string TomlString(std::string_view text);
+
+}  // namespace walrelay
