@@ -1,0 +1,131 @@
+// Metrics: the process' counters, gauges and histograms, as catalogued in catalogue.def.
+//
+// Threads: values may be changed and Text() called from any thread. Families with a label hand out
+// their series by the label's value; the references stay valid. A series exists from its first use:
+// what a standby does not do, it does not show.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/string_hash.h"
+
+namespace walrelay {
+
+// A metric with one label of its own: a series for each of its values. Looking one up costs a hash;
+// the owner's thread only.
+template <typename Series>
+class LabelledMetric {
+ public:
+  LabelledMetric(prometheus::Family<Series>& family, std::string label)
+      : family_(&family), label_(std::move(label)) {}
+
+  Series& operator[](std::string_view value) {
+    auto found = series_.find(value);
+    if (found == series_.end()) {
+      found =
+          series_.emplace(std::string(value), &family_->Add({{label_, std::string(value)}})).first;
+    }
+    return *found->second;
+  }
+
+  size_t size() const { return series_.size(); }
+  bool contains(std::string_view value) const { return series_.contains(value); }
+
+  // Sets the series of `value` to 1 and those of the other values to 0: a state.
+  void SetOnly(std::string_view value) requires std::is_same_v<Series, prometheus::Gauge> {
+    (*this)[value];
+    for (auto& [name, series] : series_) {
+      series->Set(name == value ? 1 : 0);
+    }
+  }
+
+ private:
+  prometheus::Family<Series>* family_;
+  std::string label_;
+  StringMap<Series*> series_;
+};
+
+// A metric without a label of its own. The series appears with its first value and goes with
+// Clear().
+template <typename Series>
+class PlainMetric {
+ public:
+  explicit PlainMetric(prometheus::Family<Series>& family) : family_(&family) {}
+
+  Series& operator*() {
+    if (series_ == nullptr) {
+      series_ = &family_->Add({});
+    }
+    return *series_;
+  }
+  Series* operator->() { return &**this; }
+
+  void Clear() {
+    if (series_ != nullptr) {
+      family_->Remove(series_);
+      series_ = nullptr;
+    }
+  }
+
+ private:
+  prometheus::Family<Series>* family_;
+  Series* series_ = nullptr;
+};
+
+// A histogram's series needs its buckets.
+class LatencyMetric {
+ public:
+  explicit LatencyMetric(prometheus::Family<prometheus::Histogram>& family);
+  void Observe(double seconds) { histogram_->Observe(seconds); }
+
+ private:
+  prometheus::Histogram* histogram_;
+};
+
+// What a row of the catalogue says, for the documentation.
+struct MetricEntry {
+  std::string_view type;
+  std::string_view name;
+  std::string_view label;
+  std::string_view help;
+};
+
+class Metrics {
+ public:
+  explicit Metrics(const std::string& slot);
+
+  // In Prometheus' text format, 0.0.4.
+  std::string Text() const;
+  static std::vector<MetricEntry> Catalogue();
+
+ private:
+  explicit Metrics(const prometheus::Labels& common);
+
+  std::unique_ptr<prometheus::Registry> registry_;
+
+ public:
+#define WALRELAY_COUNTER(member, name, label, help)                        \
+  std::conditional_t<sizeof(label) == 1, PlainMetric<prometheus::Counter>, \
+                     LabelledMetric<prometheus::Counter>>                  \
+      member;
+#define WALRELAY_GAUGE(member, name, label, help)                        \
+  std::conditional_t<sizeof(label) == 1, PlainMetric<prometheus::Gauge>, \
+                     LabelledMetric<prometheus::Gauge>>                  \
+      member;
+#define WALRELAY_HISTOGRAM(member, name, label, help) LatencyMetric member;
+#include "metrics/catalogue.def"
+#undef WALRELAY_COUNTER
+#undef WALRELAY_GAUGE
+#undef WALRELAY_HISTOGRAM
+};
+
+}  // namespace walrelay
