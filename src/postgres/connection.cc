@@ -1,0 +1,205 @@
+#include "postgres/connection.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "postgres/pg_error.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+SteadyTime After(Micros timeout) {
+  return std::chrono::steady_clock::now() + timeout;
+}
+
+int MillisUntil(SteadyTime deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
+}
+
+// libpq would try the hosts of a list one after the other, but without a time limit of its own when
+// it connects asynchronously: one dead address would use up all the time. So each host is an
+// attempt of ours.
+std::vector<ConnectionParameters> OnePerHost(const ConnectionParameters& parameters) {
+  std::vector<ConnectionParameters> out(1);
+  for (const auto& [key, value] : parameters) {
+    const bool is_list = key == "host" || key == "hostaddr" || key == "port";
+    std::vector<std::string> values = {value};
+    if (is_list) {
+      values.clear();
+      std::string_view rest = value;
+      for (size_t comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+        values.emplace_back(rest.substr(0, comma));
+        rest.remove_prefix(comma + 1);
+      }
+      values.emplace_back(rest);
+    }
+    while (out.size() < values.size()) {
+      out.push_back(out.front());
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i].emplace_back(key, values[std::min(i, values.size() - 1)]);
+    }
+  }
+  return out;
+}
+
+PGconn* StartConnecting(const ConnectionParameters& parameters) {
+  std::vector<const char*> keys;
+  std::vector<const char*> values;
+  for (const auto& [key, value] : parameters) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+  keys.push_back(nullptr);
+  values.push_back(nullptr);
+  // expand_dbname = 0: the database's name is a name, never a connection string.
+  return PQconnectStartParams(keys.data(), values.data(), 0);
+}
+
+void ForwardNotice(void* callback, const PGresult* result) {
+  const auto& notice = *static_cast<std::function<void(const PGresult*)>*>(callback);
+  if (notice) {
+    notice(result);
+  }
+}
+
+bool Failed(const PGresult* result) {
+  const ExecStatusType status = PQresultStatus(result);
+  return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
+}
+
+}  // namespace
+
+int LibpqVersion() {
+  return PQlibVersion();
+}
+
+std::optional<std::string_view> PgResult::Get(int row, const char* column) const {
+  const int field = PQfnumber(result_.get(), column);
+  if (field < 0 || row >= rows() || PQgetisnull(result_.get(), row, field) != 0) {
+    return std::nullopt;
+  }
+  return std::string_view(PQgetvalue(result_.get(), row, field),
+                          static_cast<size_t>(PQgetlength(result_.get(), row, field)));
+}
+
+int64_t PgResult::Int(int row, const char* column) const {
+  const std::string_view text = Text(row, column);
+  int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& parameters,
+                                                   Micros timeout, int interrupt_fd) {
+  absl::Status status;
+  for (const ConnectionParameters& attempt : OnePerHost(parameters)) {
+    PgConnection connection(StartConnecting(attempt), interrupt_fd);
+    if (connection.get() == nullptr) {
+      return absl::ResourceExhaustedError("libpq has no memory for a connection");
+    }
+    PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
+    connection.notice_ = std::make_unique<NoticeCallback>();
+    PQsetNoticeReceiver(connection.get(), ForwardNotice, connection.notice_.get());
+    status = connection.FinishConnecting(After(timeout));
+    if (status.ok()) {
+      PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
+      return connection;
+    }
+    if (absl::IsCancelled(status)) {
+      return status;
+    }
+  }
+  return status;
+}
+
+absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (PQstatus(get()) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
+         state != PGRES_POLLING_FAILED) {
+    WR_RETURN_IF_ERROR(Wait(state == PGRES_POLLING_WRITING, deadline));
+    state = PQconnectPoll(get());
+  }
+  return state == PGRES_POLLING_OK ? absl::OkStatus() : ConnectError(get());
+}
+
+// Until the socket is ready. Errors: kCancelled, WR-2001.
+absl::Status PgConnection::Wait(bool for_write, SteadyTime deadline) const {
+  pollfd wanted[] = {{socket(), static_cast<short>(for_write ? POLLOUT : POLLIN), 0},
+                     {interrupt_fd_, POLLIN, 0}};
+  while (true) {
+    const int ready = ::poll(wanted, 2, MillisUntil(deadline));
+    if (ready < 0 && errno == EINTR) {
+      continue;
+    }
+    if (wanted[1].revents != 0) {
+      return absl::CancelledError("the process was asked to stop");
+    }
+    if (ready > 0) {
+      return absl::OkStatus();
+    }
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return Error(ErrorCode::kPostgresUnreachable, "no answer in time");
+    }
+  }
+}
+
+absl::StatusOr<PGresult*> PgConnection::NextResult(SteadyTime deadline) {
+  while (PQisBusy(get()) != 0) {
+    WR_RETURN_IF_ERROR(Wait(/*for_write=*/false, deadline));
+    if (PQconsumeInput(get()) == 0) {
+      return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(get())));
+    }
+  }
+  return PQgetResult(get());
+}
+
+absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros timeout) {
+  const SteadyTime deadline = After(timeout);
+  if (PQsendQuery(get(), command.c_str()) == 0) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(get())));
+  }
+  for (int flushed = PQflush(get()); flushed > 0; flushed = PQflush(get())) {
+    WR_RETURN_IF_ERROR(Wait(/*for_write=*/true, deadline));
+  }
+  PgResult last(nullptr);
+  bool failed = false;
+  while (true) {
+    WR_ASSIGN_OR_RETURN(PGresult* const next, NextResult(deadline));
+    if (next == nullptr) {
+      break;
+    }
+    PgResult result(next);
+    // The first error stands; what follows it is of no interest but must be read.
+    if (!failed) {
+      failed = Failed(next);
+      last = std::move(result);
+    }
+    if (PQresultStatus(next) == PGRES_COPY_BOTH) {
+      break;
+    }
+  }
+  if (failed || last.get() == nullptr) {
+    return ResultError(get(), last.get());
+  }
+  return last;
+}
+
+std::string PgConnection::server_version() const {
+  const char* version = PQparameterStatus(get(), "server_version");
+  return version != nullptr ? version : "?";
+}
+
+void PgConnection::OnNotice(std::function<void(const PGresult*)> callback) {
+  *notice_ = std::move(callback);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,87 @@
+// PgConnection: one libpq connection whose waits can be interrupted.
+//
+// Connecting and querying block, but only in poll(): on the socket, on a deadline, and on an
+// interrupt descriptor, so that a process that is asked to stop does not sit out a dead network.
+// (Looking up a host name is libpq's, and blocks for as long as the resolver does.)
+//
+// Not thread-safe: a connection belongs to one thread.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "postgres/connection_parameters.h"
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+// Of the library in use, as PQlibVersion(): 150018.
+int LibpqVersion();
+
+struct PgResultDeleter {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+
+// A result set whose columns are found by name, so that a query may ask for whatever the server's
+// version has.
+class PgResult {
+ public:
+  explicit PgResult(PGresult* result) : result_(result) {}
+
+  int rows() const { return PQntuples(result_.get()); }
+  // nullopt: NULL, or no such column.
+  std::optional<std::string_view> Get(int row, const char* column) const;
+  std::string_view Text(int row, const char* column) const { return Get(row, column).value_or(""); }
+  bool Bool(int row, const char* column) const { return Text(row, column) == "t"; }
+  // 0 where it is no number.
+  int64_t Int(int row, const char* column) const;
+  const PGresult* get() const { return result_.get(); }
+
+ private:
+  std::unique_ptr<PGresult, PgResultDeleter> result_;
+};
+
+class PgConnection {
+ public:
+  // `interrupt_fd`: when it becomes readable, waits end with kCancelled; -1 for none. It is not
+  // read.
+  static absl::StatusOr<PgConnection> Connect(const ConnectionParameters& parameters,
+                                              Micros timeout, int interrupt_fd);
+
+  // Runs one SQL or replication command; rows, if any. An error of the server is mapped to a code
+  // of ours and keeps the connection.
+  absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
+
+  // Called for each NOTICE or WARNING, while the connection reads.
+  void OnNotice(std::function<void(const PGresult*)> callback);
+
+  std::string server_version() const;  // "15.18"
+  PGconn* get() const { return connection_.get(); }
+  int socket() const { return PQsocket(connection_.get()); }
+
+ private:
+  struct Deleter {
+    void operator()(PGconn* connection) const { PQfinish(connection); }
+  };
+  using NoticeCallback = std::function<void(const PGresult*)>;
+
+  PgConnection(PGconn* connection, int interrupt_fd)
+      : connection_(connection), interrupt_fd_(interrupt_fd) {}
+
+  absl::Status FinishConnecting(std::chrono::steady_clock::time_point deadline);
+  absl::Status Wait(bool for_write, std::chrono::steady_clock::time_point deadline) const;
+  absl::StatusOr<PGresult*> NextResult(std::chrono::steady_clock::time_point deadline);
+
+  std::unique_ptr<PGconn, Deleter> connection_;
+  std::unique_ptr<NoticeCallback> notice_;  // on the heap: libpq keeps its address
+  int interrupt_fd_ = -1;
+};
+
+}  // namespace walrelay

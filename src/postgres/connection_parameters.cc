@@ -1,0 +1,175 @@
+#include "postgres/connection_parameters.h"
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "base/loopback.h"
+#include "base/secret_file.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+struct OptionsDeleter {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+
+const std::string* Find(const ConnectionParameters& parameters, std::string_view key) {
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const auto& parameter) { return parameter.first == key; });
+  return found == parameters.end() ? nullptr : &found->second;
+}
+
+void Set(ConnectionParameters& parameters, std::string_view key, std::string value) {
+  std::erase_if(parameters, [&](const auto& parameter) { return parameter.first == key; });
+  parameters.emplace_back(key, std::move(value));
+}
+
+void SetDefault(ConnectionParameters& parameters, std::string_view key, std::string value) {
+  if (Find(parameters, key) == nullptr) {
+    parameters.emplace_back(key, std::move(value));
+  }
+}
+
+absl::StatusOr<ConnectionParameters> ParseDsn(const std::string& dsn) {
+  char* message = nullptr;
+  const std::unique_ptr<PQconninfoOption, OptionsDeleter> options(
+      PQconninfoParse(dsn.c_str(), &message));
+  if (options == nullptr) {
+    // The message may quote the string, and with it a password.
+    PQfreemem(message);
+    return Error(ErrorCode::kConfigValue,
+                 "source.dsn is not a connection string that libpq understands",
+                 "Write it as postgresql://user@host:port/database or as host=… dbname=… user=…");
+  }
+  ConnectionParameters parameters;
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    // An empty value is none: libpq takes the environment's or its own default.
+    if (option->val != nullptr && *option->val != '\0') {
+      parameters.emplace_back(option->keyword, option->val);
+    }
+  }
+  return parameters;
+}
+
+std::string ParameterOr(const ConnectionParameters& parameters, std::string_view key,
+                        const char* variable) {
+  if (const std::string* value = Find(parameters, key)) {
+    return *value;
+  }
+  const char* fallback = std::getenv(variable);
+  return fallback != nullptr ? fallback : "";
+}
+
+bool IsLocalHost(std::string_view host) {
+  return host.empty() || host.starts_with('/') || host.starts_with('@') || IsLoopback(host);
+}
+
+// The entry of a list with commas, or "".
+std::string_view EntryOf(std::string_view list, size_t index) {
+  for (; index > 0; --index) {
+    const size_t comma = list.find(',');
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  return list.substr(0, list.find(','));
+}
+
+// Every host of the list is this machine.
+bool IsLocal(const ConnectionParameters& parameters) {
+  // The file of services may name any host.
+  if (!ParameterOr(parameters, "service", "PGSERVICE").empty()) {
+    return false;
+  }
+  const std::string addresses = ParameterOr(parameters, "hostaddr", "PGHOSTADDR");
+  const std::string hosts = ParameterOr(parameters, "host", "PGHOST");
+  const auto commas = std::max(std::count(addresses.begin(), addresses.end(), ','),
+                               std::count(hosts.begin(), hosts.end(), ','));
+  for (size_t i = 0; i <= static_cast<size_t>(commas); ++i) {
+    const std::string_view address = EntryOf(addresses, i);
+    if (!IsLocalHost(address.empty() ? EntryOf(hosts, i) : address)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The formats come last, so that they win over what the DSN and the role have set.
+std::string SessionOptions(const ConnectionParameters& parameters, const SourceConfig& source,
+                           ConnectionPurpose purpose) {
+  const std::string* own = Find(parameters, "options");
+  std::string options = own != nullptr ? *own + " " : "";
+  options += "-c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c intervalstyle=postgres";
+  if (purpose == ConnectionPurpose::kReplication) {
+    // A slot that waits for an old transaction must give up by itself: a client that goes away
+    // leaves the walsender waiting, and the half-made slot holds back the log.
+    options += " -c statement_timeout=0 -c lock_timeout=10s";
+    if (source.wal_sender_timeout.count() > 0) {
+      options +=
+          fmt::format(" -c wal_sender_timeout={}ms", source.wal_sender_timeout.count() / 1000);
+    }
+  } else {
+    options += " -c statement_timeout=15s -c lock_timeout=5s";
+  }
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig& source,
+                                                              ConnectionPurpose purpose) {
+  WR_ASSIGN_OR_RETURN(ConnectionParameters parameters, ParseDsn(source.dsn));
+  if (!source.password_file.empty()) {
+    WR_ASSIGN_OR_RETURN(const Secret password, ReadSecretFile(source.password_file));
+    Set(parameters, "password", password.Reveal());
+  } else if (!source.password.empty()) {
+    Set(parameters, "password", source.password.Reveal());
+  }
+  if (!IsLocal(parameters) && !source.allow_insecure && std::getenv("PGSSLMODE") == nullptr) {
+    SetDefault(parameters, "sslmode", "verify-full");
+  }
+  Set(parameters, "options", SessionOptions(parameters, source, purpose));
+  Set(parameters, "client_encoding", "UTF8");
+  SetDefault(parameters, "fallback_application_name", "walrelay");
+  SetDefault(parameters, "gssencmode", "disable");
+  SetDefault(parameters, "keepalives_idle", "10");
+  SetDefault(parameters, "keepalives_interval", "5");
+  SetDefault(parameters, "keepalives_count", "3");
+  SetDefault(parameters, "tcp_user_timeout", "30000");
+  if (purpose == ConnectionPurpose::kReplication) {
+    Set(parameters, "replication", "database");
+  }
+  return parameters;
+}
+
+absl::Status CheckPostgresTransport(const SourceConfig& source) {
+  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters, ParseDsn(source.dsn));
+  const std::string mode = ParameterOr(parameters, "sslmode", "PGSSLMODE");
+  if (IsLocal(parameters) || source.allow_insecure || mode.empty() || mode == "verify-full") {
+    return absl::OkStatus();
+  }
+  return Error(
+      ErrorCode::kInsecureTransport,
+      fmt::format("[source] sslmode={} to another host does not make sure who answers", mode));
+}
+
+std::string DescribeDsn(const SourceConfig& source) {
+  const auto parameters = ParseDsn(source.dsn);
+  if (!parameters.ok()) {
+    return "?";
+  }
+  const std::string host = ParameterOr(*parameters, "host", "PGHOST");
+  const std::string port = ParameterOr(*parameters, "port", "PGPORT");
+  const std::string user = ParameterOr(*parameters, "user", "PGUSER");
+  std::string database = ParameterOr(*parameters, "dbname", "PGDATABASE");
+  if (database.empty()) {
+    database = user;
+  }
+  return fmt::format("{}{}/{}{}", host.empty() ? "local socket" : host,
+                     port.empty() ? "" : ":" + port, database, user.empty() ? "" : " as " + user);
+}
+
+}  // namespace walrelay

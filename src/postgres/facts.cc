@@ -1,0 +1,205 @@
+#include "postgres/facts.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "postgres/quote.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+Lsn LsnOf(const PgResult& result, int row, const char* column) {
+  return Lsn::Parse(result.Text(row, column)).value_or(Lsn());
+}
+
+SlotFacts SlotOf(const PgResult& row) {
+  return {.plugin = std::string(row.Text(0, "plugin")),
+          .database = std::string(row.Text(0, "database")),
+          .logical = row.Text(0, "slot_type") == "logical",
+          .temporary = row.Bool(0, "temporary"),
+          .active = row.Bool(0, "active"),
+          .active_pid = static_cast<int>(row.Int(0, "active_pid")),
+          .restart = LsnOf(row, 0, "restart_lsn"),
+          .confirmed_flush = LsnOf(row, 0, "confirmed_flush_lsn"),
+          .wal_status = std::string(row.Text(0, "wal_status")),
+          .invalidation_reason = std::string(row.Text(0, "invalidation_reason")),
+          .synced = row.Bool(0, "synced")};
+}
+
+// Row filters (PG 15+) are in pg_publication_tables, one row a table or leaf; on older servers the
+// columns do not exist and read as NULL. A published table is one that the publication names
+// itself, holds by its schema (PG 15+), or by FOR ALL TABLES.
+constexpr std::string_view kTableQuery = R"(
+SELECT c.oid, c.relpersistence = 'u' AS unlogged, c.relkind = 'p' AS partitioned,
+       p.puballtables
+       OR EXISTS (SELECT 1 FROM pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid)
+       OR EXISTS (SELECT 1 FROM pg_publication_tables t
+                  WHERE t.pubname = p.pubname AND t.schemaname = n.nspname AND t.tablename = c.relname)
+         AS published
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_publication p ON p.pubname = {0}
+WHERE n.nspname = {1} AND c.relname = {2} AND c.relkind IN ('r', 'p'))";
+
+constexpr std::string_view kFilterQuery = R"(
+SELECT t.*,
+       (SELECT count(*) FROM pg_attribute a
+        WHERE a.attrelid = {3} AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')
+         AS all_columns
+FROM pg_publication_tables t
+WHERE t.pubname = {0} AND t.schemaname = {1} AND t.tablename = {2})";
+
+// "{a,b}" of n names; 0 for NULL.
+int64_t ArrayLength(std::optional<std::string_view> array) {
+  if (!array || *array == "{}") {
+    return 0;
+  }
+  int64_t elements = 1;
+  bool quoted = false;
+  for (size_t i = 0; i < array->size(); ++i) {
+    if ((*array)[i] == '\\') {
+      ++i;
+    } else if ((*array)[i] == '"') {
+      quoted = !quoted;
+    } else if ((*array)[i] == ',' && !quoted) {
+      ++elements;
+    }
+  }
+  return elements;
+}
+
+absl::StatusOr<TableFacts> ReadTable(PgConnection& connection, std::string_view publication,
+                                     const OutboxTable& table, Micros timeout) {
+  TableFacts facts{.schema = table.schema, .name = table.name};
+  const std::string publication_name = QuoteLiteral(publication);
+  const std::string schema = QuoteLiteral(table.schema);
+  const std::string name = QuoteLiteral(table.name);
+  WR_ASSIGN_OR_RETURN(
+      const PgResult found,
+      connection.Query(fmt::format(kTableQuery, publication_name, schema, name), timeout));
+  if (found.rows() == 0) {
+    return facts;
+  }
+  facts.oid = static_cast<uint32_t>(found.Int(0, "oid"));
+  facts.unlogged = found.Bool(0, "unlogged");
+  facts.partitioned = found.Bool(0, "partitioned");
+  facts.published = found.Bool(0, "published");
+  WR_ASSIGN_OR_RETURN(
+      const PgResult shown,
+      connection.Query(fmt::format(kFilterQuery, publication_name, schema, name, facts.oid),
+                       timeout));
+  if (shown.rows() > 0) {
+    facts.row_filter = shown.Get(0, "rowfilter").has_value();
+    const int64_t columns = ArrayLength(shown.Get(0, "attnames"));
+    facts.column_list = columns > 0 && columns < shown.Int(0, "all_columns");
+  }
+  return facts;
+}
+
+}  // namespace
+
+absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerFacts& facts) {
+  WR_ASSIGN_OR_RETURN(const PgResult system, connection.Query("IDENTIFY_SYSTEM", timeout));
+  if (system.rows() != 1) {
+    return Error(ErrorCode::kNotReplication, "IDENTIFY_SYSTEM gave no row");
+  }
+  facts.system_id = std::string(system.Text(0, "systemid"));
+  facts.timeline = static_cast<uint32_t>(system.Int(0, "timeline"));
+  facts.wal_end = LsnOf(system, 0, "xlogpos");
+  facts.database = std::string(system.Text(0, "dbname"));
+  facts.backend_pid = PQbackendPID(connection.get());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros timeout) {
+  ServerFacts facts;
+  WR_RETURN_IF_ERROR(ReadIdentity(connection, timeout, facts));
+  WR_ASSIGN_OR_RETURN(
+      const PgResult settings,
+      connection.Query("SELECT pg_is_in_recovery() AS in_recovery,"
+                       " current_setting('server_version_num') AS version,"
+                       " (SELECT setting FROM pg_settings WHERE name = 'wal_sender_timeout')"
+                       " AS wal_sender_timeout",
+                       timeout));
+  if (settings.rows() != 1) {
+    return Error(ErrorCode::kNotReplication, "the query for settings gave no row");
+  }
+  facts.version = static_cast<int>(settings.Int(0, "version"));
+  facts.in_recovery = settings.Bool(0, "in_recovery");
+  facts.wal_sender_timeout = std::chrono::milliseconds(settings.Int(0, "wal_sender_timeout"));
+  return facts;
+}
+
+absl::StatusOr<std::optional<SlotFacts>> ReadSlotFacts(PgConnection& connection,
+                                                       std::string_view slot, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT * FROM pg_replication_slots WHERE slot_name = {}",
+                                   QuoteLiteral(slot)),
+                       timeout));
+  if (row.rows() == 0) {
+    return std::nullopt;
+  }
+  return SlotOf(row);
+}
+
+absl::StatusOr<PublicationFacts> ReadPublicationFacts(PgConnection& connection,
+                                                      std::string_view publication,
+                                                      Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(
+          fmt::format("SELECT * FROM pg_publication WHERE pubname = {}", QuoteLiteral(publication)),
+          timeout));
+  if (row.rows() == 0) {
+    return PublicationFacts();
+  }
+  return PublicationFacts{.exists = true,
+                          .publishes_insert = row.Bool(0, "pubinsert"),
+                          .publishes_more = row.Bool(0, "pubupdate") || row.Bool(0, "pubdelete") ||
+                                            row.Bool(0, "pubtruncate"),
+                          .via_partition_root = row.Bool(0, "pubviaroot")};
+}
+
+absl::StatusOr<std::vector<TableFacts>> ReadTableFacts(PgConnection& connection,
+                                                       std::string_view publication,
+                                                       const std::vector<OutboxTable>& tables,
+                                                       Micros timeout) {
+  std::vector<TableFacts> out;
+  for (const OutboxTable& table : tables) {
+    WR_ASSIGN_OR_RETURN(TableFacts facts, ReadTable(connection, publication, table, timeout));
+    out.push_back(std::move(facts));
+  }
+  return out;
+}
+
+absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
+                                                      const TableFacts& table, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult rows,
+      connection.Query(fmt::format("SELECT attname, CASE typtype WHEN 'd' THEN typbasetype "
+                                   "ELSE atttypid END AS type FROM pg_attribute "
+                                   "JOIN pg_type t ON t.oid = atttypid WHERE attrelid = {} "
+                                   "AND attnum > 0 AND NOT attisdropped AND attgenerated = '' "
+                                   "ORDER BY attnum",
+                                   table.oid),
+                       timeout));
+  pgoutput::CachedRelation relation{.oid = table.oid, .schema = table.schema, .name = table.name};
+  for (int row = 0; row < rows.rows(); ++row) {
+    relation.columns.push_back(
+        {std::string(rows.Text(row, "attname")), static_cast<uint32_t>(rows.Int(row, "type"))});
+  }
+  return relation;
+}
+
+absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,
+                                        Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT current_setting({}, true) AS value", QuoteLiteral(name)),
+                       timeout));
+  return std::string(row.Text(0, "value"));
+}
+
+}  // namespace walrelay

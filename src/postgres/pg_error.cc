@@ -1,0 +1,130 @@
+#include "postgres/pg_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+
+namespace walrelay {
+namespace {
+
+struct Meaning {
+  std::string_view sqlstate;
+  ErrorCode code;
+};
+
+// Source: Postgres documentation, appendix "PostgreSQL Error Codes".
+constexpr Meaning kMeanings[] = {
+    {"28000", ErrorCode::kPostgresLogin},      // invalid_authorization_specification: pg_hba.conf
+    {"28P01", ErrorCode::kPostgresLogin},      // invalid_password
+    {"3D000", ErrorCode::kDatabaseMissing},    // invalid_catalog_name
+    {"42501", ErrorCode::kNoReplicationRole},  // insufficient_privilege
+    {"53300", ErrorCode::kNoSenderFree},       // too_many_connections
+    {"53400", ErrorCode::kNoSenderFree},       // configuration_limit_exceeded: all slots in use
+    {"55006", ErrorCode::kSlotBusy},           // object_in_use
+    {"57P01", ErrorCode::kPostgresShuttingDown},  // admin_shutdown
+    {"57P02", ErrorCode::kPostgresShuttingDown},  // crash_shutdown
+    {"57P03", ErrorCode::kPostgresShuttingDown},  // cannot_connect_now
+    {"08P01", ErrorCode::kNotReplication},        // protocol_violation: what poolers answer
+};
+
+ErrorCode CodeFor(std::string_view sqlstate, ErrorCode otherwise) {
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.sqlstate == sqlstate) {
+      return meaning.code;
+    }
+  }
+  return otherwise;
+}
+
+std::string_view Field(const PGresult* result, int field) {
+  const char* text = PQresultErrorField(result, field);
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
+
+// 55000 and 42704 say many things; which one depends on what failed.
+ErrorCode CodeForState(std::string_view sqlstate, std::string_view message) {
+  const auto says = [&](std::string_view words) {
+    return message.find(words) != std::string_view::npos;
+  };
+  if (sqlstate == "55000" && says("wal_level")) {
+    return ErrorCode::kWalLevel;
+  }
+  if (sqlstate == "55000" &&
+      (says("replication slot") || says("exceeded the maximum reserved size"))) {
+    return ErrorCode::kSlotLost;
+  }
+  if (sqlstate == "42704" && says("publication")) {
+    return ErrorCode::kPublicationTooNew;
+  }
+  if (sqlstate == "42704" && says("slot")) {
+    return ErrorCode::kSlotMissing;
+  }
+  return CodeFor(sqlstate, ErrorCode::kPostgresError);
+}
+
+bool IsSqlstate(std::string_view text) {
+  return text.size() == 5 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isdigit(c) != 0 || std::isupper(c) != 0;
+         });
+}
+
+}  // namespace
+
+std::string_view SqlstateIn(std::string_view verbose_message) {
+  constexpr std::string_view kBefore = ":  ";
+  for (size_t at = verbose_message.find(kBefore); at != std::string_view::npos;
+       at = verbose_message.find(kBefore, at + 1)) {
+    const std::string_view candidate = verbose_message.substr(at + kBefore.size(), 5);
+    const size_t end = at + kBefore.size() + 5;
+    if (IsSqlstate(candidate) && end < verbose_message.size() && verbose_message[end] == ':') {
+      return candidate;
+    }
+  }
+  return {};
+}
+
+std::string Readable(std::string_view message) {
+  std::string line;
+  while (!message.empty()) {
+    const size_t end = std::min(message.find('\n'), message.size());
+    std::string_view part = message.substr(0, end);
+    message.remove_prefix(std::min(end + 1, message.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(" \t"), part.size()));
+    if (part.empty() || part.starts_with("LOCATION:")) {
+      continue;
+    }
+    line += line.empty() ? "" : "; ";
+    if (const std::string_view state = SqlstateIn(part); !state.empty()) {
+      const auto at = static_cast<size_t>(state.data() - part.data());
+      line += part.substr(0, at);
+      part.remove_prefix(at + state.size() + 2);
+    }
+    line += part;
+  }
+  return Printable(line, 500);
+}
+
+absl::Status ConnectError(const PGconn* connection) {
+  const std::string_view message = PQerrorMessage(connection);
+  return Error(CodeFor(SqlstateIn(message), ErrorCode::kPostgresUnreachable), Readable(message));
+}
+
+absl::Status ResultError(const PGconn* connection, const PGresult* result) {
+  const std::string_view sqlstate = Field(result, PG_DIAG_SQLSTATE);
+  if (sqlstate.empty()) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection)));
+  }
+  std::string message(Field(result, PG_DIAG_MESSAGE_PRIMARY));
+  for (const int field : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_CONTEXT}) {
+    if (const std::string_view more = Field(result, field); !more.empty()) {
+      message += fmt::format("; {}", more);
+    }
+  }
+  return Error(CodeForState(sqlstate, message),
+               fmt::format("{} (SQLSTATE {})", Readable(message), sqlstate));
+}
+
+}  // namespace walrelay

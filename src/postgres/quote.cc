@@ -1,0 +1,28 @@
+#include "postgres/quote.h"
+
+namespace walrelay {
+namespace {
+
+std::string Double(std::string_view text, char quote) {
+  std::string out(1, quote);
+  for (const char c : text) {
+    if (c == quote || (c == '\\' && quote == '\'')) {
+      out += c;
+    }
+    out += c;
+  }
+  return out + quote;
+}
+
+}  // namespace
+
+std::string QuoteIdentifier(std::string_view name) {
+  return Double(name, '"');
+}
+
+std::string QuoteLiteral(std::string_view text) {
+  const bool has_backslash = text.find('\\') != std::string_view::npos;
+  return (has_backslash ? "E" : "") + Double(text, '\'');
+}
+
+}  // namespace walrelay

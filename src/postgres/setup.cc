@@ -1,0 +1,211 @@
+#include "postgres/setup.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "postgres/facts.h"
+#include "postgres/quote.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::seconds kTimeout{30};
+
+std::string QualifiedName(const OutboxTable& table) {
+  return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
+}
+
+std::string ColumnOr(const std::optional<std::string>& name, std::string_view usual) {
+  return QuoteIdentifier(name && !name->empty() ? std::string_view(*name) : usual);
+}
+
+std::string CreateTable(const OutboxTable& table) {
+  const ColumnNames& columns = table.columns;
+  return fmt::format(
+      "CREATE TABLE {} (\n"
+      "  {:<16} uuid        PRIMARY KEY DEFAULT gen_random_uuid(),\n"
+      "  {:<16} text        NOT NULL,  -- the topic is made of it\n"
+      "  {:<16} text        NOT NULL,  -- the record's key: events of one aggregate keep their "
+      "order\n"
+      "  {:<16} text        NOT NULL,\n"
+      "  {:<16} jsonb       NOT NULL,  -- the record's value, byte for byte\n"
+      "  {:<16} timestamptz NOT NULL DEFAULT now(),\n"
+      "  {:<16} text\n"
+      ");",
+      QualifiedName(table), ColumnOr(columns.id, "id"),
+      ColumnOr(columns.aggregate_type, "aggregate_type"),
+      ColumnOr(columns.aggregate_id, "aggregate_id"), ColumnOr(columns.event_type, "event_type"),
+      ColumnOr(columns.payload, "payload"), "\"created_at\"",
+      ColumnOr(columns.trace_id, "trace_id"));
+}
+
+std::string TableList(const SourceConfig& source) {
+  std::string out;
+  for (const OutboxTable& table : source.tables) {
+    out += (out.empty() ? "" : ", ") + QualifiedName(table);
+  }
+  return out;
+}
+
+std::string CreatePublication(const SourceConfig& source) {
+  return fmt::format("CREATE PUBLICATION {} FOR TABLE {} WITH (publish = 'insert');",
+                     QuoteIdentifier(source.publication), TableList(source));
+}
+
+std::string CreateSlot(const SourceConfig& source, const SetupOptions& options) {
+  return fmt::format(
+      "SELECT pg_create_logical_replication_slot({}, 'pgoutput'{});", QuoteLiteral(source.slot),
+      options.failover ? ", temporary => false, twophase => false, failover => true" : "");
+}
+
+std::vector<std::string> GrantRole(const SourceConfig& source, const std::string& role) {
+  const std::string name = QuoteIdentifier(role);
+  std::vector<std::string> out = {
+      fmt::format("ALTER ROLE {} LOGIN REPLICATION CONNECTION LIMIT 8;", name),
+      fmt::format("ALTER ROLE {} SET default_transaction_read_only = on;", name)};
+  for (const OutboxTable& table : source.tables) {
+    out.push_back(
+        fmt::format("GRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(table.schema), name));
+  }
+  return out;
+}
+
+absl::StatusOr<bool> RoleExists(PgConnection& connection, const std::string& role) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT 1 FROM pg_roles WHERE rolname = {}", QuoteLiteral(role)),
+                       kTimeout));
+  return row.rows() > 0;
+}
+
+absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, const std::string& role,
+                      std::vector<SetupStep>& steps) {
+  WR_ASSIGN_OR_RETURN(const bool exists, RoleExists(connection, role));
+  if (exists) {
+    return absl::OkStatus();
+  }
+  const std::string what = fmt::format("role {}", role);
+  steps.push_back({what, fmt::format("CREATE ROLE {};", QuoteIdentifier(role))});
+  for (std::string& sql : GrantRole(source, role)) {
+    steps.push_back({what, std::move(sql)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
+                        const std::vector<TableFacts>& tables, std::vector<SetupStep>& steps) {
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (tables[i].oid != 0) {
+      continue;
+    }
+    const std::string name = fmt::format("{}.{}", tables[i].schema, tables[i].name);
+    if (!options.create_table) {
+      return Error(ErrorCode::kTableMissing, name,
+                   "Check the name, or let it be made: walrelay setup --apply --create-table");
+    }
+    steps.push_back({fmt::format("table {}", name), CreateTable(source.tables[i])});
+  }
+  return absl::OkStatus();
+}
+
+void PlanPublication(const SourceConfig& source, const PublicationFacts& publication,
+                     const std::vector<TableFacts>& tables, std::vector<SetupStep>& steps) {
+  const std::string name = QuoteIdentifier(source.publication);
+  if (!publication.exists) {
+    steps.push_back({fmt::format("publication {}", name), CreatePublication(source)});
+    return;
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (!tables[i].published) {
+      steps.push_back(
+          {fmt::format("table {}.{} into publication {}", tables[i].schema, tables[i].name, name),
+           fmt::format("ALTER PUBLICATION {} ADD TABLE {};", name,
+                       QualifiedName(source.tables[i]))});
+    }
+  }
+  if (!publication.publishes_insert) {
+    steps.push_back({fmt::format("publication {} to publish inserts", name),
+                     fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", name)});
+  }
+}
+
+}  // namespace
+
+std::string SetupScript(const SourceConfig& source, const SetupOptions& options) {
+  const std::string role = options.role.empty() ? "walrelay" : options.role;
+  std::string out =
+      "-- walrelay setup: run once, in this order, as the owner of the database.\n"
+      "-- The server needs wal_level = logical (ALTER SYSTEM SET wal_level = 'logical'; then a "
+      "restart).\n"
+      "-- Set max_slot_wal_keep_size too: it bounds the disk that a stopped relay can cost.\n\n"
+      "-- 1. The outbox table. Yours may look different: see [source.columns] in "
+      "docs/configuration.md.\n";
+  for (const OutboxTable& table : source.tables) {
+    out += CreateTable(table) + "\n";
+  }
+  out += fmt::format(
+      "\n-- 2. The publication, before the slot. Inserts only: cleaning up stays cheap.\n{}\n",
+      CreatePublication(source));
+  out +=
+      fmt::format("\n-- 3. The slot. From here on Postgres keeps what has not been relayed.\n{}\n",
+                  CreateSlot(source, options));
+  out += fmt::format(
+      "\n-- 4. A role for walrelay. It can read all that is written in the database, as every role "
+      "with\n"
+      "--    REPLICATION can, and needs no privilege on any table. Set its password: \\password "
+      "{}\n"
+      "CREATE ROLE {};\n",
+      Printable(role), QuoteIdentifier(role));
+  for (const std::string& sql : GrantRole(source, role)) {
+    out += sql + "\n";
+  }
+  out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
+                     Printable(role));
+  return out;
+}
+
+absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
+                                                 const SourceConfig& source,
+                                                 const SetupOptions& options) {
+  WR_ASSIGN_OR_RETURN(const PublicationFacts publication,
+                      ReadPublicationFacts(connection, source.publication, kTimeout));
+  WR_ASSIGN_OR_RETURN(const std::vector<TableFacts> tables,
+                      ReadTableFacts(connection, source.publication, source.tables, kTimeout));
+  WR_ASSIGN_OR_RETURN(const std::optional<SlotFacts> slot,
+                      ReadSlotFacts(connection, source.slot, kTimeout));
+  std::vector<SetupStep> steps;
+  WR_RETURN_IF_ERROR(PlanTables(source, options, tables, steps));
+  PlanPublication(source, publication, tables, steps);
+  if (slot && !publication.exists) {
+    return Error(
+        ErrorCode::kPublicationTooNew,
+        fmt::format("slot {} is there, publication \"{}\" is not", source.slot, source.publication),
+        fmt::format(
+            "If nothing relays from the slot yet: SELECT pg_drop_replication_slot('{}'); and run "
+            "this again.",
+            source.slot));
+  }
+  if (!slot) {
+    steps.push_back({fmt::format("slot {}", source.slot), CreateSlot(source, options)});
+  }
+  if (!options.role.empty()) {
+    WR_RETURN_IF_ERROR(PlanRole(connection, source, options.role, steps));
+  }
+  return steps;
+}
+
+absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source) {
+  WR_RETURN_IF_ERROR(connection
+                         .Query(fmt::format("SELECT pg_drop_replication_slot(slot_name) FROM "
+                                            "pg_replication_slots WHERE slot_name = {}",
+                                            QuoteLiteral(source.slot)),
+                                kTimeout)
+                         .status());
+  return connection
+      .Query(fmt::format("DROP PUBLICATION IF EXISTS {}", QuoteIdentifier(source.publication)),
+             kTimeout)
+      .status();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,65 @@
+// SlotSampler: looks at the slot from outside.
+//
+// On a thread and a plain SQL connection of its own, so that it tells the truth also while nothing
+// streams, and costs the event path nothing. Needs no privilege beyond LOGIN REPLICATION. Each look
+// updates the slot's metrics and checks that the outbox tables are still published: a table that
+// left the publication falls silent without any error.
+//
+// It also notices first when the server shuts down: ordinary connections are ended at once, while
+// walsenders are waited for.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "base/unique_fd.h"
+#include "metrics/metrics.h"
+#include "postgres/connection.h"
+#include "postgres/lag_clock.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+class SlotSampler {
+ public:
+  // Called on the sampler's thread.
+  struct Callbacks {
+    std::function<void()> server_shutting_down;
+    // What is wrong with the publication or a table (WR-23nn); OK when nothing is (any more).
+    std::function<void(const absl::Status&)> publication_checked;
+  };
+
+  // All must outlive the sampler.
+  SlotSampler(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
+  ~SlotSampler();
+
+  SlotSampler(const SlotSampler&) = delete;
+  SlotSampler& operator=(const SlotSampler&) = delete;
+
+ private:
+  void Run();
+  absl::Status Look();
+  absl::Status EnsureConnected();
+  absl::Status SampleSlot();
+  void SetSlotGauges(const PgResult& row);
+  void ClearSlotGauges();
+  absl::Status CheckPublication();
+  void OnLookFailed(const absl::Status& error);
+  // Until the next look is due. False: stop.
+  bool Rest(Micros duration);
+  bool ConnectionEnded();
+
+  const Config& config_;
+  const Clock& clock_;
+  Metrics& metrics_;
+  Callbacks callbacks_;
+  UniqueFd stop_;
+  std::optional<PgConnection> connection_;
+  bool terminated_ = false;  // the server said that it ends this connection
+  LagClock lag_clock_;
+  std::thread thread_;  // last: starts when all else is there
+};
+
+}  // namespace walrelay
