@@ -1,0 +1,67 @@
+#include "kafka/cluster_facts.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "kafka/conf.h"
+#include "kafka/delivery_error.h"
+#include "kafka/handles.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Why there was no answer: what the client complained of last explains more than "timed out".
+absl::Status WhyNot(rd_kafka_t* client, rd_kafka_resp_err_t asked) {
+  absl::Status last = ClientError(asked, {});
+  const KafkaQueue queue(rd_kafka_queue_get_main(client));
+  while (rd_kafka_event_t* event = rd_kafka_queue_poll(queue.get(), 0)) {
+    if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR &&
+        rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+      last = ClientError(rd_kafka_event_error(event), rd_kafka_event_error_string(event));
+    }
+    rd_kafka_event_destroy(event);
+  }
+  return last;
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka, const std::string& topic,
+                                              Micros timeout) {
+  // A consumer's question does not make the broker create the topic.
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+  char reason[512];
+  const KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason, sizeof(reason)));
+  if (client == nullptr) {
+    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
+  }
+  conf.release();
+  KafkaTopic handle;
+  if (!topic.empty()) {
+    handle.reset(rd_kafka_topic_new(client.get(), topic.c_str(), nullptr));
+  }
+  const struct rd_kafka_metadata* found = nullptr;
+  const int millis = static_cast<int>(timeout.count() / 1000);
+  const rd_kafka_resp_err_t asked =
+      rd_kafka_metadata(client.get(), 0, handle.get(), &found, millis);
+  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return WhyNot(client.get(), asked);
+  }
+  const KafkaMetadata metadata(found);
+  ClusterFacts facts;
+  for (int i = 0; i < metadata->broker_cnt; ++i) {
+    facts.brokers.push_back(
+        fmt::format("{}:{}", metadata->brokers[i].host, metadata->brokers[i].port));
+  }
+  facts.topic_exists =
+      metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (char* id = rd_kafka_clusterid(client.get(), 0)) {
+    facts.cluster_id = id;
+    rd_kafka_mem_free(client.get(), id);
+  }
+  return facts;
+}
+
+}  // namespace walrelay

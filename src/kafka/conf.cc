@@ -1,0 +1,249 @@
+#include "kafka/conf.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/loopback.h"
+#include "base/secret_file.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+struct Property {
+  std::string_view name;
+  std::string_view value;
+};
+
+// Order, no loss, and Java's partitioner: what walrelay promises stands or falls with these.
+constexpr Property kGuarantees[] = {
+    {"enable.idempotence", "true"},       {"acks", "all"},
+    {"enable.gapless.guarantee", "true"}, {"message.timeout.ms", "0"},
+    {"partitioner", "murmur2_random"},
+};
+
+// Ours to set, under whatever alias.
+constexpr std::string_view kDenied[] = {
+    "enable.idempotence",
+    "acks",
+    "request.required.acks",
+    "enable.gapless.guarantee",
+    "message.timeout.ms",
+    "delivery.timeout.ms",
+    "partitioner",
+    "max.in.flight",
+    "max.in.flight.requests.per.connection",
+    "retries",
+    "message.send.max.retries",
+    "queuing.strategy",
+    "delivery.report.only.error",
+    "transactional.id",
+    "batch.size",
+    "message.max.bytes",
+    "transaction.timeout.ms",
+    "bootstrap.servers",
+    "metadata.broker.list",
+    "enabled_events",
+    "sasl.password",
+    "ssl.key.password",
+    "plugin.library.paths",
+    "security.protocol",      // or it would go around CheckKafkaTransport()
+    "test.mock.num.brokers",  // would acknowledge what no broker has
+};
+
+constexpr Property kDefaults[] = {
+    // The relay hands records over in bursts while it is behind, and one by one when it is not: it
+    // knows
+    // which, librdkafka does not.
+    {"linger.ms", "0"},
+    {"socket.nagle.disable", "true"},
+    {"socket.keepalive.enable", "true"},
+    {"socket.timeout.ms", "30000"},
+    {"socket.connection.setup.timeout.ms", "10000"},
+    {"reconnect.backoff.ms", "50"},
+    {"reconnect.backoff.max.ms", "2000"},
+    // A topic is looked up before its first record; after that its absence is for the relay to
+    // judge.
+    {"topic.metadata.propagation.max.ms", "3600000"},
+    {"topic.metadata.refresh.fast.interval.ms", "50"},
+    {"log.connection.close", "false"},
+};
+
+absl::Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+  char reason[512];
+  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason)) ==
+      RD_KAFKA_CONF_OK) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
+}
+
+absl::Status SetIfGiven(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+  return value.empty() ? absl::OkStatus() : Set(conf, name, value);
+}
+
+absl::Status SetSecret(rd_kafka_conf_t* conf, const std::string& name, const Secret& value,
+                       const std::string& file) {
+  if (!file.empty()) {
+    WR_ASSIGN_OR_RETURN(const Secret secret, ReadSecretFile(file));
+    return Set(conf, name, secret.Reveal());
+  }
+  return SetIfGiven(conf, name, value.Reveal());
+}
+
+bool IsDenied(std::string_view name) {
+  // librdkafka takes a topic's property under this prefix too.
+  if (constexpr std::string_view kPrefix = "topic."; name.starts_with(kPrefix)) {
+    name.remove_prefix(kPrefix.size());
+  }
+  return std::find(std::begin(kDenied), std::end(kDenied), name) != std::end(kDenied);
+}
+
+absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
+  for (const auto& [name, value] : kafka.librdkafka) {
+    if (IsDenied(name)) {
+      return Error(
+          ErrorCode::kKafkaConfiguration,
+          fmt::format("[kafka.librdkafka] \"{}\" is set by walrelay itself", Printable(name, 80)),
+          "Remove it: the guarantees rest on it, or it has a key of its own in [kafka].");
+    }
+    // These print passwords and tokens.
+    if (name == "debug" &&
+        (value.find("all") != std::string::npos || value.find("security") != std::string::npos ||
+         value.find("conf") != std::string::npos)) {
+      return Error(ErrorCode::kKafkaConfiguration,
+                   "[kafka.librdkafka] debug contexts all, security and conf "
+                   "would write secrets to the log");
+    }
+    WR_RETURN_IF_ERROR(Annotate(Set(conf, name, value),
+                                fmt::format("[kafka.librdkafka] {}", Printable(name, 80))));
+  }
+  return absl::OkStatus();
+}
+
+// From any thread of librdkafka.
+void ForwardLog(const rd_kafka_t* /*client*/, int level, const char* facility,
+                const char* message) {
+  // About the gapless guarantee, which is used on purpose, and what the relay tells itself when it
+  // gives a producer up.
+  const std::string_view kind = facility;
+  const bool known = kind == "CONFWARN" || kind == "FATAL" || kind == "TERMINATE";
+  constexpr int kSyslogWarning = 4;
+  Log(level <= kSyslogWarning && !known ? LogLevel::kWarning : LogLevel::kDebug, "kafka_log",
+      message, {{"facility", facility}});
+}
+
+absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
+  KafkaConf conf(rd_kafka_conf_new());
+  rd_kafka_conf_set_log_cb(conf.get(), ForwardLog);
+  for (const Property& property : kDefaults) {
+    WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
+  }
+  WR_RETURN_IF_ERROR(Set(conf.get(), "bootstrap.servers", kafka.bootstrap_servers));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "client.id", kafka.client_id));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "security.protocol", kafka.security_protocol));
+  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.mechanism", kafka.sasl_mechanism));
+  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.username", kafka.sasl_username));
+  WR_RETURN_IF_ERROR(
+      SetSecret(conf.get(), "sasl.password", kafka.sasl_password, kafka.sasl_password_file));
+  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "ssl.ca.location", kafka.ssl_ca_file));
+  WR_RETURN_IF_ERROR(
+      SetIfGiven(conf.get(), "ssl.certificate.location", kafka.ssl_certificate_file));
+  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "ssl.key.location", kafka.ssl_key_file));
+  WR_RETURN_IF_ERROR(SetSecret(conf.get(), "ssl.key.password", kafka.ssl_key_password,
+                               kafka.ssl_key_password_file));
+  return conf;
+}
+
+// The host of "PROTOCOL://host:port"; protocol and port may be missing.
+std::string_view HostOf(std::string_view server) {
+  server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
+  if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
+    server.remove_prefix(scheme + 3);
+  }
+  const size_t bracket = server.rfind(']');
+  const size_t colon = server.rfind(':');
+  const bool has_port = colon != std::string_view::npos &&
+                        (bracket == std::string_view::npos || bracket + 1 == colon);
+  const std::string_view host = server.substr(0, has_port ? colon : server.size());
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
+// The first server that is not this machine, or "".
+std::string_view FirstRemote(std::string_view servers) {
+  while (!servers.empty()) {
+    const size_t comma = std::min(servers.find(','), servers.size());
+    const std::string_view server = servers.substr(0, comma);
+    if (!IsLoopback(HostOf(server))) {
+      return server;
+    }
+    servers.remove_prefix(std::min(comma + 1, servers.size()));
+  }
+  return {};
+}
+
+// The setting by which others could read along or answer in a broker's place, or "".
+std::string WeaknessOf(const KafkaConfig& kafka) {
+  if (kafka.security_protocol != "SSL" && kafka.security_protocol != "SASL_SSL") {
+    return fmt::format("security_protocol = \"{}\"", kafka.security_protocol);
+  }
+  for (const auto& [name, value] : kafka.librdkafka) {
+    if ((name == "enable.ssl.certificate.verification" && value != "true") ||
+        (name == "ssl.endpoint.identification.algorithm" && value != "https")) {
+      return fmt::format("{} = \"{}\"", name, Printable(value, 80));
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string LibrdkafkaVersion() {
+  return rd_kafka_version_str();
+}
+
+absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                                           int64_t max_batch_bytes) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "compression.codec", kafka.compression));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "message.max.bytes", std::to_string(kafka.max_record_bytes)));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "batch.size", std::to_string(max_batch_bytes)));
+  // The relay's own window is the limit that holds; librdkafka's queue only must not be smaller.
+  WR_RETURN_IF_ERROR(
+      Set(conf.get(), "queue.buffering.max.messages",
+          std::to_string(std::max<int64_t>(pipeline.max_in_flight_records * 2, 1000))));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "queue.buffering.max.kbytes", "2097151"));
+  WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
+  for (const Property& property : kGuarantees) {
+    WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
+  }
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+  return conf;
+}
+
+absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
+  WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
+  // Never joined: partitions are assigned by hand. librdkafka wants a name all the same.
+  WR_RETURN_IF_ERROR(Set(conf.get(), "group.id", "walrelay-reader"));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "enable.auto.commit", "false"));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "auto.offset.reset", "earliest"));
+  return conf;
+}
+
+absl::Status CheckKafkaTransport(const KafkaConfig& kafka) {
+  const std::string weakness = WeaknessOf(kafka);
+  const std::string_view remote = FirstRemote(kafka.bootstrap_servers);
+  if (weakness.empty() || remote.empty() || kafka.allow_insecure) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kInsecureTransport,
+               fmt::format("[kafka] {} to {}", weakness, Printable(remote, 80)));
+}
+
+}  // namespace walrelay

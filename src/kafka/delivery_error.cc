@@ -1,0 +1,67 @@
+#include "kafka/delivery_error.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+std::string Named(rd_kafka_resp_err_t error) {
+  return fmt::format("{} ({})", rd_kafka_err2str(error), rd_kafka_err2name(error));
+}
+
+}  // namespace
+
+absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
+                           std::string_view detail) {
+  const std::string message = fmt::format("{}: {}{}{}", Printable(topic, 80), Named(error),
+                                          detail.empty() ? "" : "; ", Printable(detail, 200));
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+      return Error(ErrorCode::kTopicUnknown, message);
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+      return Error(ErrorCode::kTopicDenied, message);
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+      return Error(ErrorCode::kBatchTooLarge, message);
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG:
+    case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
+      return Error(ErrorCode::kDeliveryRefused, message);
+    default:
+      return Error(ErrorCode::kProducerFailed, message);
+  }
+}
+
+absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic) {
+  const std::string message = fmt::format("{}: {}", Printable(topic, 80), Named(error));
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+      return Error(ErrorCode::kTopicDenied, message);
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+      return Error(ErrorCode::kTopicUnknown, message);
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+      return Error(ErrorCode::kTopicInvalid, message);
+    default:
+      return Error(ErrorCode::kKafkaUnreachable, message);
+  }
+}
+
+absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail) {
+  const bool login = error == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+                     error == RD_KAFKA_RESP_ERR__SSL ||
+                     error == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED;
+  return Error(login ? ErrorCode::kKafkaLogin : ErrorCode::kKafkaUnreachable,
+               detail.empty() ? Named(error) : Printable(detail, 300));
+}
+
+}  // namespace walrelay

@@ -1,0 +1,30 @@
+// librdkafka's objects with owners: each type destroys what it holds.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <memory>
+
+namespace walrelay {
+
+template <auto Destroy>
+struct DestroyWith {
+  template <typename T>
+  void operator()(T* object) const {
+    Destroy(object);
+  }
+};
+
+using KafkaConf = std::unique_ptr<rd_kafka_conf_t, DestroyWith<&rd_kafka_conf_destroy>>;
+using KafkaClient = std::unique_ptr<rd_kafka_t, DestroyWith<&rd_kafka_destroy>>;
+using KafkaTopic = std::unique_ptr<rd_kafka_topic_t, DestroyWith<&rd_kafka_topic_destroy>>;
+using KafkaQueue = std::unique_ptr<rd_kafka_queue_t, DestroyWith<&rd_kafka_queue_destroy>>;
+using KafkaEvent = std::unique_ptr<rd_kafka_event_t, DestroyWith<&rd_kafka_event_destroy>>;
+using KafkaMessage = std::unique_ptr<rd_kafka_message_t, DestroyWith<&rd_kafka_message_destroy>>;
+using KafkaHeaders = std::unique_ptr<rd_kafka_headers_t, DestroyWith<&rd_kafka_headers_destroy>>;
+using KafkaPartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t,
+                                           DestroyWith<&rd_kafka_topic_partition_list_destroy>>;
+using KafkaMetadata =
+    std::unique_ptr<const struct rd_kafka_metadata, DestroyWith<&rd_kafka_metadata_destroy>>;
+
+}  // namespace walrelay
