@@ -1,0 +1,88 @@
+#include "relay/event_loop.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace walrelay {
+
+StopSignals::StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  WR_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0, "signals can be blocked");
+  std::signal(SIGPIPE, SIG_IGN);
+  fd_.reset(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  WR_CHECK(fd_.valid(), "the kernel has signalfd");
+}
+
+bool StopSignals::Take() {
+  signalfd_siginfo info;
+  return ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
+}
+
+EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock,
+                     StopSignals& signals)
+    : relay_(relay),
+      source_(source),
+      clock_(clock),
+      signals_(signals),
+      attention_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+absl::Status EventLoop::Run() {
+  bool draining = false;
+  while (!relay_.finished()) {
+    while (signals_.Take()) {
+      if (draining) {
+        LogWarning("stopped_at_once", "a second signal: ending without waiting; nothing is lost");
+        return absl::AbortedError("ended by a second signal");
+      }
+      draining = true;
+      relay_.Drain();
+    }
+    TakeRequests();
+    const Wakeup wakeup = relay_.Turn();
+    if (!relay_.finished()) {
+      Sleep(wakeup);
+    }
+  }
+  return relay_.result();
+}
+
+void EventLoop::Sleep(const Wakeup& wakeup) {
+  const auto source_events = static_cast<short>((wakeup.source_readable ? POLLIN : 0) |
+                                                (wakeup.source_writable ? POLLOUT : 0));
+  // A descriptor of -1 is passed over; so is a socket that nothing is wanted of, or poll() would
+  // return at once for one that has hung up.
+  pollfd wanted[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
+                     {relay_.producer_fd(), POLLIN, 0},
+                     {signals_.fd(), POLLIN, 0},
+                     {attention_.get(), POLLIN, 0}};
+  const auto left =
+      std::max<std::chrono::nanoseconds>(wakeup.at - clock_.Now(), std::chrono::nanoseconds(0));
+  const timespec timeout{std::chrono::floor<std::chrono::seconds>(left).count(),
+                         static_cast<long>((left % std::chrono::seconds(1)).count())};
+  (void)::ppoll(wanted, std::size(wanted), &timeout, nullptr);
+}
+
+void EventLoop::ReportServerShutdown() {
+  server_shutdown_.store(true, std::memory_order_release);
+  eventfd_write(attention_.get(), 1);
+}
+
+void EventLoop::TakeRequests() {
+  eventfd_t count = 0;
+  eventfd_read(attention_.get(), &count);
+  if (server_shutdown_.exchange(false, std::memory_order_acquire)) {
+    relay_.OnServerShuttingDown();
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,289 @@
+#include "relay/session.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/mutant.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// What may wait to be handled. Enough for a burst; with rows of hundreds of bytes a few thousand.
+constexpr size_t kPendingBytes = 512 * 1024;
+constexpr size_t kBurstMessages = 4'000;
+constexpr Micros kFirstRetry = std::chrono::seconds(1);
+constexpr Micros kLongestRetry = std::chrono::seconds(30);
+constexpr Micros kIdleTurn = std::chrono::seconds(1);
+constexpr Micros kIdle = std::chrono::seconds(1);
+
+std::string_view NameOf(FeedbackCause cause) {
+  switch (cause) {
+    case FeedbackCause::kRequested:
+      return "requested";
+    case FeedbackCause::kProgress:
+      return "progress";
+    case FeedbackCause::kInterval:
+      return "interval";
+    case FeedbackCause::kPing:
+      return "ping";
+  }
+  return "?";
+}
+
+std::string_view TypeNameOf(char type) {
+  switch (static_cast<pgoutput::MessageType>(type)) {
+    case pgoutput::MessageType::kBegin:
+      return "begin";
+    case pgoutput::MessageType::kCommit:
+      return "commit";
+    case pgoutput::MessageType::kOrigin:
+      return "origin";
+    case pgoutput::MessageType::kRelation:
+      return "relation";
+    case pgoutput::MessageType::kType:
+      return "type";
+    case pgoutput::MessageType::kInsert:
+      return "insert";
+    case pgoutput::MessageType::kUpdate:
+      return "update";
+    case pgoutput::MessageType::kDelete:
+      return "delete";
+    case pgoutput::MessageType::kTruncate:
+      return "truncate";
+    case pgoutput::MessageType::kMessage:
+      return "message";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Session::Session(const Parts& parts, Micros wal_sender_timeout)
+    : parts_(parts),
+      feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
+                 .wal_sender_timeout = wal_sender_timeout},
+                parts.clock.Now()),
+      window_(parts.config.pipeline),
+      last_turn_(parts.clock.Now()),
+      read_at_(last_turn_) {}
+
+absl::Status Session::Turn(Producer& producer, bool draining) {
+  const MonoTime now = parts_.clock.Now();
+  if (hold_ == Hold::kWindow) {
+    parts_.metrics.backpressure_seconds->Increment(
+        std::chrono::duration<double>(now - last_turn_).count());
+  }
+  last_turn_ = now;
+  const bool between_transactions = draining && !parts_.pipeline.in_transaction();
+  if (hold_ != Hold::kNone || (between_transactions && !Mutant(MutantId::kDrainTakenForSilence))) {
+    feedback_.OnReceived(now);  // whom we do not listen to is not silent
+  }
+  if (MayHandle(now) && now >= read_at_ && !between_transactions) {
+    WR_RETURN_IF_ERROR(Read(now));
+  }
+  WR_RETURN_IF_ERROR(HandlePending(now, producer, draining));
+  if (Mutant(MutantId::kSilentUnderBackPressure) && hold_ == Hold::kWindow) {
+    return absl::OkStatus();
+  }
+  return Report(now);
+}
+
+absl::Status Session::Read(MonoTime now) {
+  const size_t before = parts_.source.pending().size();
+  WR_ASSIGN_OR_RETURN(const bool heard, parts_.source.Receive(kPendingBytes));
+  if (heard) {
+    feedback_.OnReceived(now);
+  }
+  if (parts_.source.pending().size() == before) {
+    pacer_.OnNothingToRead();
+  } else {
+    burst_since_ = burst_since_.value_or(now);
+  }
+  read_at_ = now + pacer_.pause();
+  return absl::OkStatus();
+}
+
+// Whether what the line waits for may have come.
+bool Session::MayHandle(MonoTime now) {
+  switch (hold_) {
+    case Hold::kNone:
+    case Hold::kTopic:
+      return true;
+    case Hold::kWindow:
+      return window_.Admits(parts_.tracker);
+    case Hold::kObstacle:
+      return now >= retry_obstacle_at_;
+  }
+  return true;
+}
+
+bool Session::BurstComplete(MonoTime now) const {
+  return parts_.source.pending().size() >= kBurstMessages ||
+         (burst_since_ && now - *burst_since_ >= pacer_.hold());
+}
+
+absl::Status Session::HandlePending(MonoTime now, Producer& producer, bool draining) {
+  const std::span<const std::string_view> pending = parts_.source.pending();
+  const bool due = hold_ != Hold::kNone ? MayHandle(now) : draining || BurstComplete(now);
+  if (pending.empty() || !due) {
+    return absl::OkStatus();
+  }
+  size_t handled = 0;
+  size_t bytes = 0;
+  absl::StatusOr<Hold> hold = Hold::kNone;
+  while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction())) {
+    hold =
+        window_.Admits(parts_.tracker) ? HandleOne(pending[handled], now, producer) : Hold::kWindow;
+    if (!hold.ok() || *hold != Hold::kNone) {
+      break;
+    }
+    bytes += pending[handled].size();
+    ++handled;
+  }
+  parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
+  parts_.source.Consume(handled);
+  // What is left behind by a drain is left for good: nothing is to be woken for.
+  const bool rest_waits =
+      (!draining || Mutant(MutantId::kSpinWhileDraining)) && !parts_.source.pending().empty();
+  burst_since_ = rest_waits ? std::optional(now) : std::nullopt;
+  SetHold(hold.value_or(Hold::kNone), handled > 0, now);
+  return hold.status();
+}
+
+absl::StatusOr<Session::Hold> Session::HandleOne(std::string_view message, MonoTime now,
+                                                 Producer& producer) {
+  WR_ASSIGN_OR_RETURN(const pgoutput::CopyData data, pgoutput::DecodeCopyData(message));
+  if (const auto* xlog_data = std::get_if<pgoutput::XLogData>(&data)) {
+    return HandleData(*xlog_data, now, producer);
+  }
+  const auto& keepalive = std::get<pgoutput::Keepalive>(data);
+  MessageCounter('k').Increment();
+  parts_.tracker.OnKeepalive(keepalive.wal_end);
+  feedback_.OnKeepalive(now, keepalive.wal_end, keepalive.reply_requested);
+  return Hold::kNone;
+}
+
+absl::StatusOr<Session::Hold> Session::HandleData(const pgoutput::XLogData& data, MonoTime now,
+                                                  Producer& producer) {
+  const auto outcome = parts_.pipeline.Handle(data, producer);
+  if (!outcome.ok()) {
+    if (ReactionTo(outcome.status()) != Reaction::kBlocked) {
+      return outcome.status();
+    }
+    SetObstacle(outcome.status(), now);
+    return Hold::kObstacle;
+  }
+  switch (*outcome) {
+    case Pipeline::Outcome::kTopicPending:
+      return Hold::kTopic;
+    case Pipeline::Outcome::kQueueFull:
+      return Hold::kWindow;
+    case Pipeline::Outcome::kHandled:
+      break;
+  }
+  OnHandled(data, now);
+  return Hold::kNone;
+}
+
+void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
+  obstacle_ = absl::OkStatus();
+  MessageCounter(data.payload.front()).Increment();
+  if (const auto committed = parts_.pipeline.last_commit_time()) {
+    last_lag_ = data.sent - *committed;
+    last_handled_ = now;
+    pacer_.OnLag(last_lag_);
+  }
+}
+
+Micros Session::lag() const {
+  const bool idle = parts_.source.pending().empty() && last_turn_ - last_handled_ > kIdle;
+  return idle ? Micros(0) : last_lag_;
+}
+
+prometheus::Counter& Session::MessageCounter(char type) {
+  prometheus::Counter*& counter = message_counters_[static_cast<unsigned char>(type) & 0x7F];
+  if (counter == nullptr) {
+    counter = &parts_.metrics.replication_messages[type == 'k' ? "keepalive" : TypeNameOf(type)];
+  }
+  return *counter;
+}
+
+// An obstacle is tried again, later and later: a topic may be created, a right be granted.
+void Session::SetObstacle(const absl::Status& obstacle, MonoTime now) {
+  const bool same = HasCode(obstacle_, CodeOf(obstacle));
+  obstacle_ = obstacle;
+  obstacle_wait_ = same ? std::min(obstacle_wait_ * 2, kLongestRetry) : kFirstRetry;
+  retry_obstacle_at_ = now + obstacle_wait_;
+  if (!same) {
+    parts_.metrics.route_errors[ToString(CodeOf(obstacle))].Increment();
+  }
+}
+
+void Session::SetHold(Hold hold, bool moved, MonoTime now) {
+  if (hold == Hold::kNone || moved) {
+    held_since_.reset();
+  }
+  if (hold != Hold::kNone) {
+    held_since_ = held_since_.value_or(now);
+  }
+  hold_ = hold;
+}
+
+absl::Status Session::Report(MonoTime now) {
+  if (feedback_.ServerLeaving() && !Mutant(MutantId::kHoldUpShutdown)) {
+    // It waits for a position that cannot come now. Stepping aside lets it go.
+    (void)SendStatus(now, FeedbackCause::kRequested);
+    return Error(ErrorCode::kPostgresShuttingDown,
+                 "it keeps asking for positions without going on");
+  }
+  if (feedback_.ServerSilent(now) && !Mutant(MutantId::kIgnoreSilence)) {
+    return Error(ErrorCode::kServerSilent, "not a byte for the whole of wal_sender_timeout");
+  }
+  if (const auto cause = feedback_.Due(now, parts_.tracker.frontier())) {
+    return SendStatus(now, *cause);
+  }
+  return parts_.source.wants_write() ? parts_.source.Flush() : absl::OkStatus();
+}
+
+absl::Status Session::SendStatus(MonoTime now, FeedbackCause cause) {
+  const Lsn frontier = parts_.tracker.frontier();
+  feedback_.OnSent(now, frontier, cause == FeedbackCause::kPing);
+  parts_.metrics.replication_status_updates[NameOf(cause)].Increment();
+  return parts_.source.SendStatus({.received = parts_.tracker.received(),
+                                   .flushed = frontier,
+                                   .now = parts_.clock.WallNow(),
+                                   .reply_requested = cause == FeedbackCause::kPing});
+}
+
+absl::Status Session::Finish(Micros patience) {
+  WR_RETURN_IF_ERROR(SendStatus(parts_.clock.Now(), FeedbackCause::kProgress));
+  return parts_.source.Finish(patience);
+}
+
+Wakeup Session::NextWakeup() const {
+  const MonoTime now = parts_.clock.Now();
+  Wakeup wakeup{.at = std::min(feedback_.NextDue(parts_.tracker.frontier()), now + kIdleTurn)};
+  wakeup.source_writable = parts_.source.wants_write();
+  switch (hold_) {
+    case Hold::kObstacle:
+      wakeup.at = std::min(wakeup.at, retry_obstacle_at_);
+      return wakeup;
+    case Hold::kWindow:
+    case Hold::kTopic:
+      return wakeup;  // the producer wakes us
+    case Hold::kNone:
+      break;
+  }
+  if (burst_since_) {
+    wakeup.at = std::min(wakeup.at, *burst_since_ + pacer_.hold());
+  }
+  if (read_at_ > now) {
+    wakeup.at = std::min(wakeup.at, read_at_);
+  } else {
+    wakeup.source_readable = true;
+  }
+  return wakeup;
+}
+
+}  // namespace walrelay
