@@ -1,0 +1,31 @@
+// Screen: what the demonstration shows.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "demo/ledger.h"
+#include "demo/relay_child.h"
+
+namespace walrelay {
+
+class Screen {
+ public:
+  Screen();
+
+  void Title(std::string_view text) const;
+  void Fact(std::string_view name, std::string_view text) const;
+  void Note(std::string_view text) const;
+  void Header() const;
+  // One line: committed, acknowledged after, where, key, headers.
+  void Event(const PublishedEvent& event);
+  void Summary(const Verdict& verdict, size_t transactions, size_t rolled_back_transactions) const;
+
+ private:
+  void Check(bool good, std::string_view text) const;
+
+  bool colour_;
+  std::vector<Micros> latencies_;
+};
+
+}  // namespace walrelay
