@@ -1,0 +1,174 @@
+// The only file that includes CLI11, which is large.
+
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "walrelay/version.h"
+
+namespace walrelay {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done, 3 problems found, 4 events may be missing: a person must decide,\n"
+    "64 usage, 69 unavailable, 70 internal, 75 stopped early, 77 permission, 78 configuration.";
+
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", std::string(Version()));
+    app_.footer(kFooter);
+    AddRun();
+    AddCheck();
+    AddSetup();
+    AddDemo();
+    AddConfig();
+    AddExplain();
+    AddVersion();
+  }
+
+  int Run(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return OnParseError(error);
+    }
+    return static_cast<int>(chosen_());
+  }
+
+ private:
+  // CLI11 has exit codes of its own; the documented one for a wrong command line is 64.
+  int OnParseError(const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app_.exit(error);  // --help, --version
+    }
+    fmt::print(stderr, "walrelay: {}\n  what to do: walrelay --help, or walrelay COMMAND --help\n",
+               Printable(error.what()));
+    return static_cast<int>(ExitCode::kUsage);
+  }
+
+  // A command; `function` is what it does once all flags have been read.
+  CLI::App* Add(CLI::App& parent, const char* name, const char* description,
+                std::function<ExitCode()> function) {
+    CLI::App* command = parent.add_subcommand(name, description);
+    command->callback([this, function = std::move(function)] { chosen_ = function; });
+    return command;
+  }
+
+  static void AddConfigFlags(CLI::App* command, ConfigFlags& flags) {
+    const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
+      command->add_option(name, value, text)->type_name(type);
+    };
+    add("-c,--config", flags.file, "The configuration file", "FILE");
+    command->add_option("--set", flags.set, "Set one option; may be given again")
+        ->type_name("SECTION.KEY=VALUE");
+    add("--dsn", flags.dsn, "Where Postgres is (source.dsn)", "URI");
+    add("--kafka", flags.kafka, "Where Kafka is (kafka.bootstrap_servers)", "HOSTS");
+    add("--slot", flags.slot, "The replication slot (source.slot)", "NAME");
+    add("--publication", flags.publication, "The publication (source.publication)", "NAME");
+    add("--table", flags.table, "The outbox table (source.table)", "SCHEMA.TABLE");
+  }
+
+  void AddRun() {
+    CLI::App* command =
+        Add(app_, "run", "Relay until stopped (SIGTERM drains; a second one ends at once)",
+            [this] { return RunCommand(run_); });
+    AddConfigFlags(command, run_.config);
+    command
+        ->add_option("--events", run_.events,
+                     "Print each acknowledged event on standard output, without payload")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}));
+  }
+
+  void AddCheck() {
+    CLI::App* command =
+        Add(app_, "check", "Would it run? Configuration, Postgres, slot, tables, Kafka",
+            [this] { return CheckCommand(check_); });
+    AddConfigFlags(command, check_.config);
+    command->add_flag("--offline", check_.offline, "The configuration only; connect to nothing");
+  }
+
+  void AddSetup() {
+    CLI::App* command = Add(app_, "setup", "Print what the database needs, as SQL; --apply does it",
+                            [this] { return SetupCommand(setup_); });
+    AddConfigFlags(command, setup_.config);
+    command->add_flag("--apply", setup_.apply,
+                      "Run what is still missing, publication first, slot second");
+    command->add_flag("--create-table", setup_.create_table,
+                      "With --apply: make the outbox table where there is none");
+    command->add_option("--role", setup_.role, "With --apply: make this role for walrelay")
+        ->type_name("NAME");
+    command->add_flag("--failover", setup_.failover,
+                      "A slot that standbys keep in step (Postgres 17 and later)");
+  }
+
+  void AddDemo() {
+    CLI::App* command =
+        Add(app_, "demo", "See it work: throw-away Postgres, brokers in this process, a SIGKILL",
+            [this] { return DemoCommand(demo_); });
+    command
+        ->add_option("--postgres", demo_.postgres,
+                     "A Postgres of yours (wal_level = logical) instead")
+        ->type_name("DSN");
+    command->add_option("--kafka", demo_.kafka, "A Kafka of yours instead")->type_name("HOSTS");
+    command->add_option("--http", demo_.http, "Where the relay serves its pages")
+        ->type_name("ADDRESS:PORT");
+    command->add_option("--seconds", demo_.seconds, "How long orders are taken")
+        ->check(CLI::Range(2, 3600));
+    command->add_option("--rate", demo_.rate, "Transactions a second")
+        ->check(CLI::Range(0.1, 1000.0));
+    command->add_flag("--stay", demo_.stay, "Go on until Ctrl-C, to look at it with kcat and curl");
+  }
+
+  void AddConfig() {
+    CLI::App* config =
+        app_.add_subcommand("config", "The configuration: what is in force, what there is");
+    config->require_subcommand(1);
+    CLI::App* show = Add(*config, "show", "Print the values in force and where each came from",
+                         [this] { return ConfigShowCommand(config_); });
+    AddConfigFlags(show, config_.config);
+    Add(*config, "docs", "Print the reference of all options, as Markdown", ConfigDocsCommand);
+  }
+
+  void AddExplain() {
+    CLI::App* command = Add(app_, "explain", "What an error code means, and what to do",
+                            [this] { return ExplainCommand(explain_); });
+    command->add_option("code", explain_.code, "WR-2101")->type_name("CODE");
+    command->add_flag("--markdown", explain_.markdown, "All of them, as Markdown");
+  }
+
+  void AddVersion() {
+    CLI::App* command = Add(app_, "version", "Print the version, and those of the libraries",
+                            [this] { return VersionCommand(version_json_); });
+    command->add_flag("--json", version_json_, "As JSON");
+  }
+
+  CLI::App app_{
+      "walrelay: publishes the outbox table of a Postgres database to Kafka, from its write-ahead "
+      "log."};
+  std::function<ExitCode()> chosen_;
+  RunFlags run_;
+  CheckFlags check_;
+  SetupFlags setup_;
+  DemoFlags demo_;
+  ConfigCommandFlags config_;
+  ExplainFlags explain_;
+  bool version_json_ = false;
+};
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  return CommandLine().Run(argc, argv);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,62 @@
+// The commands, one function each, in a file of its own. Each returns how the process is to exit,
+// and has told the user why by then: results on standard output, everything else on standard error.
+#pragma once
+
+#include <string>
+
+#include "cli/config_flags.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+struct RunFlags {
+  ConfigFlags config;
+  // Print each acknowledged event on standard output: "", "text" or "json". Keys and headers, never
+  // payloads.
+  std::string events;
+};
+ExitCode RunCommand(const RunFlags& flags);
+
+struct CheckFlags {
+  ConfigFlags config;
+  bool offline = false;
+};
+ExitCode CheckCommand(const CheckFlags& flags);
+
+struct SetupFlags {
+  ConfigFlags config;
+  bool apply = false;
+  bool create_table = false;
+  bool failover = false;
+  std::string role;
+};
+ExitCode SetupCommand(const SetupFlags& flags);
+
+struct DemoFlags {
+  std::string postgres;  // --postgres; "": a throw-away cluster
+  std::string kafka;     // --kafka; "": brokers in this process
+  std::string http;      // --http; "": a free port of this machine
+  int seconds = 8;
+  double rate = 10;  // transactions a second
+  bool stay = false;
+};
+ExitCode DemoCommand(const DemoFlags& flags);
+
+struct ConfigCommandFlags {
+  ConfigFlags config;
+};
+ExitCode ConfigShowCommand(const ConfigCommandFlags& flags);
+ExitCode ConfigDocsCommand();
+
+struct ExplainFlags {
+  std::string code;
+  bool markdown = false;  // the whole catalogue instead
+};
+ExitCode ExplainCommand(const ExplainFlags& flags);
+
+ExitCode VersionCommand(bool json);
+
+// Prints an error as people read it; returns its exit code.
+ExitCode Report(const absl::Status& error);
+
+}  // namespace walrelay

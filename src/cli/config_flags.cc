@@ -1,0 +1,100 @@
+#include "cli/config_flags.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/read_to_end.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "walrelay/error.h"
+
+extern char** environ;
+
+namespace walrelay {
+namespace {
+
+constexpr size_t kMostBytes = 1 << 20;
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::optional<std::string> content;
+  if (file.valid()) {
+    content = ReadToEnd(file.get(), kMostBytes + 1);
+  }
+  if (!content) {
+    return Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  if (content->size() > kMostBytes) {
+    return Error(ErrorCode::kConfigFile, fmt::format("{}: larger than 1 MiB", path));
+  }
+  return *std::move(content);
+}
+
+// The file to read, or "" when none is named and none stands where one is looked for.
+std::string FindFile(const ConfigFlags& flags) {
+  if (!flags.file.empty()) {
+    return flags.file;
+  }
+  if (const char* variable = std::getenv("WALRELAY_CONFIG");
+      variable != nullptr && *variable != '\0') {
+    return variable;
+  }
+  for (const char* path : {"walrelay.toml", "/etc/walrelay/walrelay.toml"}) {
+    if (::access(path, F_OK) == 0) {
+      return path;
+    }
+  }
+  return "";
+}
+
+std::vector<std::pair<std::string, std::string>> Environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos) {
+      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
+  ConfigInput input;
+  input.file_name = FindFile(flags);
+  if (!input.file_name.empty()) {
+    WR_ASSIGN_OR_RETURN(input.file_text, ReadFile(input.file_name));
+  }
+  input.needs = flags.needs;
+  input.environment = Environment();
+  const std::pair<const char*, const std::string&> shortcuts[] = {
+      {"source.dsn", flags.dsn},
+      {"kafka.bootstrap_servers", flags.kafka},
+      {"source.slot", flags.slot},
+      {"source.publication", flags.publication},
+      {"source.table", flags.table}};
+  for (const auto& [name, value] : shortcuts) {
+    if (!value.empty()) {
+      input.overrides.emplace_back(name, value);
+    }
+  }
+  for (const std::string& assignment : flags.set) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--set {}: section.key=value is wanted", Printable(assignment, 80)));
+    }
+    input.overrides.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  return walrelay::LoadConfig(input);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,27 @@
+// What every command takes to find its configuration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "config/loader.h"
+
+namespace walrelay {
+
+struct ConfigFlags {
+  std::string file;              // --config
+  std::vector<std::string> set;  // --set section.key=value
+  std::string dsn;               // --dsn
+  std::string kafka;             // --kafka
+  std::string slot;              // --slot
+  std::string publication;       // --publication
+  std::string table;             // --table
+  ConfigNeeds needs;
+};
+
+// Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
+// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-5005.
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags);
+
+}  // namespace walrelay

@@ -1,0 +1,256 @@
+// `walrelay demo`: see it work, before there is anything of one's own to connect it to.
+//
+// Real transactions in a real Postgres, relayed by a real `walrelay run` into a broker; the relay
+// is killed half-way; at the end Kafka is read back and held against what was committed.
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "admin/http_server.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "demo/ledger.h"
+#include "demo/order_writer.h"
+#include "demo/relay_child.h"
+#include "demo/screen.h"
+#include "demo/throwaway_postgres.h"
+#include "kafka/mock_cluster.h"
+#include "kafka/topic_dump.h"
+#include "postgres/connection_parameters.h"
+#include "postgres/setup.h"
+#include "relay/event_loop.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kCatchUp{60};
+constexpr std::chrono::seconds kReadBack{30};
+
+class Demo {
+ public:
+  explicit Demo(const DemoFlags& flags) : flags_(flags) {}
+
+  absl::Status Run() {
+    screen_.Title("walrelay demo");
+    WR_ASSIGN_OR_RETURN(http_, flags_.http.empty() ? FreeLoopbackAddress() : flags_.http);
+    WR_RETURN_IF_ERROR(StartPostgres());
+    WR_RETURN_IF_ERROR(StartKafka());
+    WR_RETURN_IF_ERROR(SetUp());
+    const absl::Status status = Play();
+    return CleanUp(status);
+  }
+
+ private:
+  absl::Status StartPostgres() {
+    source_.allow_insecure = true;
+    if (!flags_.postgres.empty()) {
+      source_.dsn = flags_.postgres;
+      screen_.Fact("Postgres", fmt::format("yours: {}", DescribeDsn(source_)));
+      return absl::OkStatus();
+    }
+    WR_ASSIGN_OR_RETURN(postgres_, ThrowawayPostgres::Start());
+    source_.dsn = postgres_->dsn();
+    screen_.Fact("Postgres", fmt::format("{}, a throw-away cluster in {}", postgres_->version(),
+                                         postgres_->directory()));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartKafka() {
+    kafka_.allow_insecure = true;
+    if (!flags_.kafka.empty()) {
+      kafka_.bootstrap_servers = flags_.kafka;
+      screen_.Fact("Kafka", fmt::format("yours: {}", flags_.kafka));
+      return absl::OkStatus();
+    }
+    WR_ASSIGN_OR_RETURN(mock_, MockCluster::Start(/*brokers=*/3));
+    for (const std::string& topic : Topics()) {
+      mock_->CreateTopic(topic, /*partitions=*/3);
+    }
+    kafka_.bootstrap_servers = mock_->bootstrap_servers();
+    screen_.Fact("Kafka",
+                 fmt::format("three brokers in this process: {}", kafka_.bootstrap_servers));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<PgConnection> Connect() const {
+    WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
+                        MakeConnectionParameters(source_, ConnectionPurpose::kSql));
+    return PgConnection::Connect(parameters, source_.connect_timeout, signals_.fd());
+  }
+
+  // In a schema of its own, so that it can be removed whole from a database that is not ours.
+  absl::Status SetUp() {
+    source_.slot = name_;
+    source_.publication = name_;
+    source_.tables.front().schema = name_;
+    WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
+    set_up_ = true;
+    WR_RETURN_IF_ERROR(
+        connection.Query(fmt::format("CREATE SCHEMA {}", name_), kReadBack).status());
+    WR_ASSIGN_OR_RETURN(const auto steps, PlanSetup(connection, source_, {.create_table = true}));
+    for (const SetupStep& step : steps) {
+      WR_RETURN_IF_ERROR(connection.Query(step.sql, kReadBack).status());
+    }
+    screen_.Fact("setup", fmt::format("table {0}.outbox, publication {0}, slot {0}", name_));
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> Topics() const { return {prefix_ + "order", prefix_ + "payment"}; }
+
+  std::vector<std::string> RelayArguments() const {
+    std::vector<std::string> arguments = {
+        "--kafka",       kafka_.bootstrap_servers, "--slot",  source_.slot,
+        "--publication", source_.publication,      "--table", fmt::format("{}.outbox", name_)};
+    for (const std::string& setting :
+         {std::string("source.allow_insecure=true"), std::string("kafka.allow_insecure=true"),
+          std::string("log.format=text"), "http.listen=" + http_,
+          fmt::format("route.topic={}${{routedByValue}}", prefix_)}) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    }
+    return arguments;
+  }
+
+  absl::Status Play() {
+    // The DSN may hold a password, which would stand in the process list as an argument.
+    RelayChild relay(RelayArguments(), {"WALRELAY_SOURCE__DSN=" + source_.dsn}, LogFile());
+    WR_RETURN_IF_ERROR(StartRelay(relay, "relay"));
+    WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
+    screen_.Header();
+    OrderWriter writer(std::move(connection), fmt::format("{}.outbox", name_), flags_.rate,
+                       ledger_);
+    const auto half = std::chrono::milliseconds(flags_.seconds * 500);
+    WR_RETURN_IF_ERROR(Watch(relay, half));
+    relay.Kill();
+    screen_.Note(fmt::format("the relay was killed with SIGKILL; orders go on, nobody relays"));
+    WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(500)));
+    WR_RETURN_IF_ERROR(StartRelay(relay, "started again"));
+    WR_RETURN_IF_ERROR(Watch(relay, half));
+    while (flags_.stay && !stopped_) {
+      if (!std::exchange(invited_, true)) {
+        Invite();
+      }
+      WR_RETURN_IF_ERROR(Watch(relay, std::chrono::seconds(1)));
+    }
+    WR_RETURN_IF_ERROR(writer.Stop());
+    return Conclude(relay);
+  }
+
+  absl::Status StartRelay(RelayChild& relay, std::string_view what) {
+    WR_RETURN_IF_ERROR(relay.Start());
+    screen_.Fact(what, fmt::format("process {}, http://{}/readyz, log in {}", relay.pid(), http_,
+                                   LogFile()));
+    return absl::OkStatus();
+  }
+
+  void Invite() const {
+    screen_.Note("staying until Ctrl-C; meanwhile, in another terminal:");
+    screen_.Fact("", fmt::format("kcat -C -b {} -t {}order -f '%k %h %s\\n'",
+                                 kafka_.bootstrap_servers, prefix_));
+    screen_.Fact("", fmt::format("psql '{}' -c 'TABLE {}.outbox'",
+                                 postgres_ ? source_.dsn : "your database", name_));
+    screen_.Fact("", fmt::format("curl http://{}/metrics", http_));
+  }
+
+  // Shows events as they are published. Ends early at Ctrl-C, and when a relay that should run does
+  // not.
+  absl::Status Watch(RelayChild& relay, Micros duration) {
+    const auto until = SteadyClock::now() + duration;
+    while (!stopped_ && SteadyClock::now() < until) {
+      stopped_ = signals_.Take();
+      const bool killed = relay.pid() < 0;
+      if (killed) {
+        pollfd interrupt{signals_.fd(), POLLIN, 0};
+        (void)::poll(&interrupt, 1, 20);
+      } else if (!relay.running()) {
+        return Error(ErrorCode::kDemoFailed,
+                     fmt::format("the relay ended by itself; see {}", LogFile()));
+      } else {
+        ReadEvents(relay);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void ReadEvents(RelayChild& relay) {
+    relay.ReadEvents(std::chrono::milliseconds(50),
+                     [&](const PublishedEvent& event) { screen_.Event(event); });
+  }
+
+  // Lets the relay publish the rest, stops it, and reads back what stands in Kafka.
+  absl::Status Conclude(RelayChild& relay) {
+    const auto deadline = SteadyClock::now() + kCatchUp;
+    size_t in_kafka = 0;
+    while (in_kafka < ledger_.committed() && SteadyClock::now() < deadline && relay.running()) {
+      ReadEvents(relay);
+      // Events that were acknowledged just before the SIGKILL were not printed any more: ask Kafka.
+      WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
+      in_kafka = ledger_.committed() - ledger_.Verify(records).lost;
+    }
+    const int exit_code = relay.Stop();
+    WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
+    const Verdict verdict = ledger_.Verify(records);
+    screen_.Summary(verdict, ledger_.transactions(), ledger_.transactions_rolled_back());
+    if (!verdict.good()) {
+      return Error(ErrorCode::kDemoFailed, "what stands in Kafka is not what was committed");
+    }
+    return exit_code == 0
+               ? absl::OkStatus()
+               : Error(ErrorCode::kDemoFailed, fmt::format("the relay ended with {}", exit_code));
+  }
+
+  // Whatever happened, nothing stays behind: not in a database of yours, not in a cluster of yours.
+  absl::Status CleanUp(absl::Status status) {
+    if (postgres_ == nullptr && set_up_) {
+      auto connection = Connect();
+      status.Update(connection.ok() ? UndoSetup(*connection, source_) : connection.status());
+      if (connection.ok()) {
+        status.Update(
+            connection->Query(fmt::format("DROP SCHEMA {} CASCADE", name_), kReadBack).status());
+      }
+    }
+    if (mock_ == nullptr) {
+      status.Update(DeleteTopics(kafka_, Topics(), kReadBack));
+    }
+    return status;
+  }
+
+  std::string LogFile() const {
+    return postgres_ ? postgres_->directory() + "/relay.log" : std::string("/dev/null");
+  }
+
+  const DemoFlags& flags_;
+  StopSignals signals_;
+  const std::string name_ = fmt::format("walrelay_demo_{:08x}", std::random_device()());
+  const std::string prefix_ = flags_.kafka.empty() ? "outbox.event." : fmt::format("{}.", name_);
+  std::string http_;
+  SourceConfig source_;
+  KafkaConfig kafka_;
+  std::unique_ptr<ThrowawayPostgres> postgres_;
+  std::unique_ptr<MockCluster> mock_;
+  Screen screen_;
+  Ledger ledger_;
+  bool set_up_ = false;
+  bool stopped_ = false;
+  bool invited_ = false;
+};
+
+}  // namespace
+
+ExitCode DemoCommand(const DemoFlags& flags) {
+  const absl::Status status = Demo(flags).Run();
+  if (!status.ok()) {
+    return Report(status);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,23 @@
+// EventPrinter: one line on standard output for each event that Kafka has acknowledged.
+//
+// Topic, partition, offset, key, headers, and the time from commit to acknowledgement; never the
+// payload. Lines are flushed one by one, so that a pipe sees them as they happen.
+#pragma once
+
+#include "walrelay/clock.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+class EventPrinter {
+ public:
+  EventPrinter(bool json, const Clock& clock) : json_(json), clock_(clock) {}
+
+  void Print(const Delivery& delivery, WallTime commit_time) const;
+
+ private:
+  bool json_;
+  const Clock& clock_;
+};
+
+}  // namespace walrelay

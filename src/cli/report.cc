@@ -1,0 +1,14 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.h"
+
+namespace walrelay {
+
+ExitCode Report(const absl::Status& error) {
+  fmt::print(stderr, "walrelay: {}\n", Explain(error));
+  return ExitCodeFor(error);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,25 @@
+#include "walrelay/version.h"
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "kafka/conf.h"
+#include "postgres/connection.h"
+
+namespace walrelay {
+
+ExitCode VersionCommand(bool json) {
+  const int libpq = LibpqVersion();
+  const std::string libpq_text = fmt::format("{}.{}", libpq / 10000, libpq % 10000);
+  if (json) {
+    fmt::print(R"({{"version":"{}","compiler":"{}","libpq":"{}","librdkafka":"{}"}})"
+               "\n",
+               Version(), Compiler(), libpq_text, LibrdkafkaVersion());
+  } else {
+    fmt::print("walrelay {}\n  built with {}\n  libpq      {}\n  librdkafka {}\n", Version(),
+               Compiler(), libpq_text, LibrdkafkaVersion());
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace walrelay
