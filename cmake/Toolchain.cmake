@@ -1,0 +1,40 @@
+# walrelay_flags: what every target of the project compiles and links with.
+add_library(walrelay_flags INTERFACE)
+
+target_compile_options(walrelay_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wformat=2 -Werror=format-security
+  -Wundef -Wunused -Wimplicit-fallthrough -fno-omit-frame-pointer
+  # Designated initialisers that leave a member to its default are our idiom, not an oversight.
+  -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(walrelay_flags INTERFACE -Wduplicated-cond -Wlogical-op)
+endif()
+
+if(WALRELAY_SANITIZE)
+  target_compile_options(walrelay_flags INTERFACE -fsanitize=${WALRELAY_SANITIZE}
+    -fno-sanitize-recover=all)
+  target_link_options(walrelay_flags INTERFACE -fsanitize=${WALRELAY_SANITIZE})
+endif()
+
+if(WALRELAY_FUZZ)
+  target_compile_options(walrelay_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# The OpenSSF compiler hardening guide, as far as GCC 12 and glibc 2.36 have it.
+if(WALRELAY_HARDENING)
+  target_compile_options(walrelay_flags INTERFACE
+    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
+    -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
+    -ftrivial-auto-var-init=zero -fno-delete-null-pointer-checks -fno-strict-overflow)
+  target_link_options(walrelay_flags INTERFACE
+    -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES CXX)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
