@@ -1,0 +1,51 @@
+# shellcheck shell=bash disable=SC2034
+# What the scripts share. Sourced; expects `set -euo pipefail`.
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+export ROOT
+
+BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
+    libfmt-dev libre2-dev libsimdjson-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev
+    libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev)
+SERVER_PACKAGES=(postgresql-15)
+TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
+    python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip binutils procps)
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo "$@"
+    else die "run as root or install sudo: packages are missing and have to be installed ($*)"
+    fi
+}
+
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+# install PACKAGE…: those that are missing, from Debian's packages.
+install() {
+    local missing=()
+    for package in "$@"; do installed "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -eq 0 ] && return
+    command -v apt-get >/dev/null || die "this script installs Debian packages; please install: ${missing[*]}"
+    say "installing ${missing[*]}"
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Debian starts a server on port 5432 when its package is installed. Only the programs are wanted here.
+install_postgres() {
+    installed postgresql-15 && return
+    install postgresql-common
+    echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+    install "${SERVER_PACKAGES[@]}"
+}
+
+# build PRESET [TARGET…]: configures where needed, and builds.
+build() {
+    local preset=$1; shift
+    say "building ${preset}${*:+ ($*)}"
+    (cd "$ROOT" && { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" -Wno-dev >/dev/null; } &&
+        cmake --build "build/$preset" ${1:+--target "$@"} -- --quiet)
+}

@@ -1,0 +1,76 @@
+"""The account a server runs as, and the files and folders it needs to reach.
+
+Postgres refuses to run as root, and nothing else here needs to. So when we are root a server gets
+an unprivileged account, written as its name; None everywhere means our own account.
+"""
+
+import os
+import pwd
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .errors import ServerError
+from .paths import make_folders
+
+
+def server_account(*preferred: str) -> str | None:
+    """The first of the `preferred` accounts that exists, if we are root; else None."""
+    if os.geteuid() != 0:
+        return None
+    for name in preferred:
+        try:
+            return pwd.getpwnam(name).pw_name
+        except KeyError:
+            continue
+    raise ServerError(f"none of the accounts {', '.join(preferred)} exists to run a server as")
+
+
+def run_as(account: str | None) -> dict[str, Any]:
+    """Keyword arguments of subprocess.Popen that drop root for `account` and its group only."""
+    if account is None:
+        return {}
+    entry = pwd.getpwnam(account)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+def write_file(path: Path, text: str, account: str | None, mode: int = 0o644) -> None:
+    """Replaces a file's content; `account` owns the file and nobody sees it before it is so."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+    _give_to(path, account)
+    path.chmod(mode)
+
+
+def claim_folder(directory: Path | None, prefix: str, account: str | None) -> Path:
+    """A new or empty folder that `account` owns: `directory`, or a fresh one under /tmp.
+
+    Under /tmp whatever TMPDIR says, because a Unix socket's path has to be short. A folder that
+    has something in it is refused: what is claimed here is deleted as a whole later.
+    """
+    if directory is None:
+        directory = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
+    check_reachable(next(each for each in directory.parents if each.exists()), account)
+    make_folders(directory)
+    if any(directory.iterdir()):
+        raise ServerError(f"{directory} is not empty: choose a new folder")
+    directory.chmod(0o755)
+    _give_to(directory, account)
+    return directory
+
+
+def check_reachable(path: Path, account: str | None) -> None:
+    """Raises unless `account` can enter a folder or run a program, which in a home it often cannot.
+    """
+    found = subprocess.run(["test", "-x", path], cwd="/", **run_as(account))
+    if found.returncode != 0:
+        raise ServerError(f"account {account or os.geteuid()} cannot enter {path}: choose a "
+                           "folder that is open to every account (WALRELAY_CACHE, --dir)")
+
+
+def _give_to(path: Path, account: str | None) -> None:
+    if account is not None:
+        entry = pwd.getpwnam(account)
+        os.chown(path, entry.pw_uid, entry.pw_gid)

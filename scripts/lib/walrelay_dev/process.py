@@ -1,0 +1,103 @@
+"""Server processes: started in a session of their own, waited for with a deadline, signalled.
+
+A `Process` is known by its pid and start time, so it can be found again by a later command
+through its pid file, and a pid that was reused by something else is never signalled.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from .account import run_as
+from .errors import ServerError
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 0.02
+
+
+def wait_until(predicate: Callable[[], T], seconds: float, what: str) -> T:
+    """The first truthy result of `predicate`; ServerError naming `what` after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if result := predicate():
+            return result
+        if time.monotonic() > deadline:
+            raise ServerError(f"waited {seconds:g} s in vain for {what}")
+        time.sleep(_POLL_SECONDS)
+
+
+class Process:
+    """One process, running or ended; our own child or somebody else's."""
+
+    def __init__(self, pid: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
+        self.pid = pid
+        self._child = child
+        self._started = _start_time(pid)
+
+    @classmethod
+    def spawn(cls, argv: Sequence[str | Path], log: Path, *, account: str | None = None,
+              cwd: Path | None = None, env: Mapping[str, str] | None = None) -> "Process":
+        """Starts `argv`, its output appended to `log`; it outlives us unless it is stopped."""
+        with open(log, "ab") as output:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                     start_new_session=True, cwd=cwd, env=env, **run_as(account))
+        return cls(child.pid, child)
+
+    @classmethod
+    def load(cls, path: Path) -> "Process | None":
+        """The process that `save` wrote to `path`, if it still runs."""
+        try:
+            pid, started = path.read_text().split()
+        except FileNotFoundError:
+            return None
+        process = cls(int(pid))
+        return process if process._started == started else None
+
+    def save(self, path: Path) -> None:
+        path.write_text(f"{self.pid} {self._started}\n")
+
+    def alive(self) -> bool:
+        """False once it has ended, also while nobody has collected its exit code."""
+        if self._child is not None:
+            return self._child.poll() is None
+        return self._started is not None and _start_time(self.pid) == self._started
+
+    def reaped(self) -> bool:
+        """Whether even its exit code has been collected, so that the pid is free again."""
+        return not self.alive() and not Path(f"/proc/{self.pid}").exists()
+
+    @property
+    def exit_code(self) -> int | None:
+        """As subprocess.Popen.returncode; None while it runs, or when it is not our child."""
+        return self._child.poll() if self._child is not None else None
+
+    def signal(self, number: int) -> None:
+        """Sends any signal; nothing when the process has ended."""
+        if self.alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def wait(self, seconds: float, what: str | None = None) -> int | None:
+        """Waits for the end and returns `exit_code`."""
+        wait_until(lambda: not self.alive(), seconds, what or f"the end of process {self.pid}")
+        return self.exit_code
+
+    def kill(self, seconds: float = 60) -> None:
+        """SIGKILL, and waits until it is gone."""
+        self.signal(signal.SIGKILL)
+        self.wait(seconds)
+
+
+def _start_time(pid: int) -> str | None:
+    """Clock ticks from boot to the start of `pid`; None when it is gone or a zombie."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else fields[19]
