@@ -1,0 +1,356 @@
+#include "txn/ack_tracker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace walrelay {
+namespace {
+
+constexpr size_t kBytes = 10;
+
+class AckTrackerTest : public ::testing::Test {
+ protected:
+  AckTrackerTest() { tracker_.Restart(Lsn(100)); }
+
+  // A whole transaction of `records` that ends at `end`; the token of its records.
+  DeliveryToken Transaction(uint64_t end, int records) {
+    tracker_.Begin(WallTime());
+    const DeliveryToken token = tracker_.token();
+    for (int i = 0; i < records; ++i) {
+      tracker_.OnProduced(kBytes);
+    }
+    tracker_.Commit(Lsn(end));
+    return token;
+  }
+  void Keepalive(uint64_t wal_end) { tracker_.OnKeepalive(Lsn(wal_end)); }
+  void Ack(DeliveryToken token) { tracker_.OnDelivered(token, kBytes); }
+  uint64_t Frontier() const { return tracker_.frontier().value(); }
+
+  AckTracker tracker_;
+};
+
+TEST_F(AckTrackerTest, TransactionIsConfirmedAtItsEndWhenItsLastRecordIs) {
+  const DeliveryToken token = Transaction(200, 2);
+  EXPECT_EQ(Frontier(), 100u);
+  Ack(token);
+  EXPECT_EQ(Frontier(), 100u);
+  Ack(token);
+  EXPECT_EQ(Frontier(), 200u);
+  EXPECT_EQ(tracker_.transactions_in_flight(), 0u);
+}
+
+TEST_F(AckTrackerTest, OutOfOrderReportDoesNotMoveFrontier) {
+  const DeliveryToken first = Transaction(200, 1);
+  const DeliveryToken second = Transaction(300, 1);
+  Ack(second);
+  EXPECT_EQ(Frontier(), 100u);
+  Ack(first);
+  EXPECT_EQ(Frontier(), 300u);
+}
+
+TEST_F(AckTrackerTest, AcknowledgedRowsOfAnOpenTransactionConfirmNothing) {
+  tracker_.Begin(WallTime());
+  tracker_.OnProduced(kBytes);
+  Ack(tracker_.token());
+  EXPECT_EQ(Frontier(), 100u);
+  tracker_.Commit(Lsn(200));
+  EXPECT_EQ(Frontier(), 200u);
+}
+
+TEST_F(AckTrackerTest, KeepaliveConfirmsAtOnceWhenNothingIsInFlight) {
+  Keepalive(500);
+  EXPECT_EQ(Frontier(), 500u);
+}
+
+TEST_F(AckTrackerTest, KeepaliveWaitsForWhatStandsBeforeIt) {
+  const DeliveryToken first = Transaction(200, 1);
+  Keepalive(250);
+  const DeliveryToken second = Transaction(300, 1);
+  EXPECT_EQ(Frontier(), 100u);
+  Ack(first);
+  EXPECT_EQ(Frontier(), 250u);  // other tables' traffic is released with the first, not the second
+  Ack(second);
+  EXPECT_EQ(Frontier(), 300u);
+}
+
+TEST_F(AckTrackerTest, KeepaliveInsideATransactionConfirmsNothing) {
+  // The server vouches for the commit record of the transaction that it is still sending.
+  tracker_.Begin(WallTime());
+  tracker_.OnProduced(kBytes);
+  Keepalive(199);
+  EXPECT_EQ(Frontier(), 100u);
+  EXPECT_EQ(tracker_.resume(), Lsn(100));
+  EXPECT_EQ(tracker_.received(), Lsn(199));
+}
+
+TEST_F(AckTrackerTest, EmptyTransactionIsConfirmedLikeAKeepalive) {
+  Transaction(200, 0);
+  EXPECT_EQ(Frontier(), 200u);
+  const DeliveryToken token = Transaction(300, 1);
+  Transaction(400, 0);
+  EXPECT_EQ(Frontier(), 200u);
+  Ack(token);
+  EXPECT_EQ(Frontier(), 400u);
+}
+
+TEST_F(AckTrackerTest, PositionsWithoutRecordsTakeNoMemory) {
+  Transaction(200, 1);
+  for (uint64_t i = 0; i < 10'000; ++i) {
+    Keepalive(300 + 2 * i);
+    Transaction(301 + 2 * i, 0);
+  }
+  EXPECT_EQ(tracker_.transactions_in_flight(), 1u);
+}
+
+TEST_F(AckTrackerTest, LowerKeepaliveTakesNothingBack) {
+  Keepalive(500);
+  Keepalive(300);
+  EXPECT_EQ(Frontier(), 500u);
+  EXPECT_EQ(tracker_.received(), Lsn(500));
+}
+
+TEST_F(AckTrackerTest, WindowCountsRecordsAndBytes) {
+  const DeliveryToken token = Transaction(200, 3);
+  EXPECT_EQ(tracker_.records_in_flight(), 3u);
+  EXPECT_EQ(tracker_.bytes_in_flight(), 30u);
+  Ack(token);
+  EXPECT_EQ(tracker_.records_in_flight(), 2u);
+  EXPECT_EQ(tracker_.bytes_in_flight(), 20u);
+}
+
+TEST_F(AckTrackerTest, ResetForgetsWhatIsInFlightAndIgnoresItsReports) {
+  const DeliveryToken old = Transaction(200, 1);
+  tracker_.Reset();
+  EXPECT_EQ(tracker_.records_in_flight(), 0u);
+  EXPECT_EQ(tracker_.resume(), Lsn(100));
+  tracker_.Resume();
+  const DeliveryToken again = Transaction(200, 1);
+  EXPECT_EQ(tracker_.OnDelivered(old, kBytes), std::nullopt);
+  EXPECT_EQ(Frontier(), 100u);
+  Ack(again);
+  EXPECT_EQ(Frontier(), 200u);
+}
+
+TEST_F(AckTrackerTest, ResetInsideATransactionForgetsItToo) {
+  tracker_.Begin(WallTime());
+  tracker_.OnProduced(kBytes);
+  tracker_.Reset();
+  EXPECT_FALSE(tracker_.in_transaction());
+  EXPECT_EQ(tracker_.transactions_in_flight(), 0u);
+}
+
+TEST_F(AckTrackerTest, BrokenConnectionRepeatsOnlyTheOpenTransaction) {
+  const DeliveryToken whole = Transaction(200, 1);
+  tracker_.Begin(WallTime());
+  tracker_.OnProduced(kBytes);
+  const DeliveryToken half = tracker_.token();
+  tracker_.AbandonOpen();
+  EXPECT_EQ(tracker_.resume(), Lsn(200));
+
+  tracker_.Resume();
+  const DeliveryToken repeated = Transaction(300, 1);
+  EXPECT_NE(repeated, half);
+  Ack(whole);
+  EXPECT_EQ(Frontier(), 200u);
+  Ack(repeated);
+  EXPECT_EQ(Frontier(), 200u);  // the abandoned record is still in flight and holds the line
+  Ack(half);
+  EXPECT_EQ(Frontier(), 300u);
+}
+
+TEST_F(AckTrackerTest, OnlyARestartTakesTheFrontierBack) {
+  const DeliveryToken old = Transaction(200, 1);
+  tracker_.Restart(Lsn(50));
+  EXPECT_EQ(Frontier(), 50u);
+  EXPECT_EQ(tracker_.OnDelivered(old, kBytes), std::nullopt);
+}
+
+TEST_F(AckTrackerTest, CommitTimeComesBackWithTheReport) {
+  const WallTime time(Micros(77));
+  tracker_.Begin(time);
+  tracker_.OnProduced(kBytes);
+  EXPECT_EQ(tracker_.oldest_commit_time(), time);
+  EXPECT_EQ(tracker_.OnDelivered(tracker_.token(), kBytes), time);
+}
+
+using AckTrackerDeathTest = AckTrackerTest;
+
+TEST_F(AckTrackerDeathTest, AcknowledgingMoreThanWasProducedAborts) {
+  const DeliveryToken first = Transaction(200, 1);
+  const DeliveryToken second = Transaction(300, 1);
+  Ack(second);
+  EXPECT_DEATH(Ack(second), "acknowledged once");
+  EXPECT_DEATH(Ack(second + 1), "waits for it");
+  Ack(first);
+  EXPECT_DEATH(Ack(first), "waits for it");
+}
+
+// The naive model: the whole history as a list, everything recomputed from it on every question.
+class NaiveModel {
+ public:
+  struct Item {
+    uint64_t end = 0;
+    bool committed = false;
+    std::vector<bool> acknowledged;  // one a record
+    bool abandoned = false;
+  };
+
+  uint64_t Frontier() const {
+    uint64_t frontier = start;
+    for (const Item& item : items) {
+      if (!item.committed || !std::all_of(item.acknowledged.begin(), item.acknowledged.end(),
+                                          [](bool done) { return done; })) {
+        break;
+      }
+      if (!item.abandoned) {
+        frontier = std::max(frontier, item.end);
+      }
+    }
+    return frontier;
+  }
+
+  uint64_t start = 0;
+  std::vector<Item> items;
+};
+
+// A random history, told to the tracker and to the model alike.
+class RandomHistory {
+ public:
+  explicit RandomHistory(uint64_t seed) : random_(seed) {
+    tracker_.Restart(Lsn(1));
+    model_.start = 1;
+  }
+
+  void Step() {
+    switch (random_() % 16) {
+      case 0:
+      case 1:
+      case 2:
+        return Begin();
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+        return Produce();
+      case 7:
+      case 8:
+        return Commit();
+      case 9:
+        return Keepalive();
+      case 15:
+        return random_() % 8 == 0 ? Break() : Acknowledge();
+      default:
+        return Acknowledge();
+    }
+  }
+
+  void Compare() {
+    ASSERT_EQ(tracker_.frontier().value(), model_.Frontier());
+    ASSERT_EQ(tracker_.records_in_flight(), in_flight_.size());
+    ASSERT_EQ(tracker_.bytes_in_flight(), in_flight_.size() * kBytes);
+    ASSERT_GE(tracker_.frontier(), last_frontier_);
+    ASSERT_GE(tracker_.resume(), tracker_.frontier());
+    last_frontier_ = tracker_.frontier();
+  }
+
+ private:
+  struct InFlight {
+    DeliveryToken token;
+    size_t item;
+    size_t record;
+  };
+
+  uint64_t NextPosition() { return position_ += 1 + random_() % 3; }
+
+  void Begin() {
+    if (!tracker_.in_transaction()) {
+      tracker_.Begin(WallTime());
+      model_.items.push_back({});
+    }
+  }
+
+  void Produce() {
+    if (!tracker_.in_transaction()) {
+      return;
+    }
+    auto& records = model_.items.back().acknowledged;
+    in_flight_.push_back({tracker_.token(), model_.items.size() - 1, records.size()});
+    records.push_back(false);
+    tracker_.OnProduced(kBytes);
+  }
+
+  void Commit() {
+    if (tracker_.in_transaction()) {
+      model_.items.back().end = NextPosition();
+      model_.items.back().committed = true;
+      tracker_.Commit(Lsn(model_.items.back().end));
+    }
+  }
+
+  void Keepalive() {
+    // Inside a transaction the server may name a position short of its end.
+    const uint64_t position = NextPosition();
+    tracker_.OnKeepalive(Lsn(position));
+    if (!tracker_.in_transaction()) {
+      model_.items.push_back({.end = position, .committed = true});
+    }
+  }
+
+  void Acknowledge() {
+    if (in_flight_.empty()) {
+      return;
+    }
+    const size_t pick = random_() % in_flight_.size();
+    const InFlight report = in_flight_[pick];
+    in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(pick));
+    ASSERT_TRUE(tracker_.OnDelivered(report.token, kBytes).has_value());
+    model_.items[report.item].acknowledged[report.record] = true;
+  }
+
+  // Either the connection breaks, or the producer fails and all that is in flight is given up.
+  void Break() {
+    if (random_() % 2 == 0) {
+      if (tracker_.in_transaction()) {
+        model_.items.back().committed = true;
+        model_.items.back().abandoned = true;
+      }
+      tracker_.AbandonOpen();
+    } else {
+      tracker_.Reset();
+      model_.start = model_.Frontier();
+      model_.items.clear();
+      for (const InFlight& late : in_flight_) {
+        ASSERT_EQ(tracker_.OnDelivered(late.token, kBytes), std::nullopt);
+      }
+      in_flight_.clear();
+    }
+    tracker_.Resume();
+  }
+
+  std::mt19937_64 random_;
+  AckTracker tracker_;
+  NaiveModel model_;
+  std::vector<InFlight> in_flight_;
+  uint64_t position_ = 1;
+  Lsn last_frontier_;
+};
+
+TEST(AckTrackerPropertyTest, AgreesWithTheNaiveModelOnRandomTraces) {
+  for (uint64_t seed = 0; seed < 5'000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomHistory history(seed);
+    for (int step = 0; step < 120; ++step) {
+      history.Step();
+      history.Compare();
+      if (::testing::Test::HasFatalFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace walrelay

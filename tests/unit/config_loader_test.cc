@@ -1,0 +1,248 @@
+// Where values come from, and what wins. The file's grammar is in config_file_test.cc, what must
+// hold between values in config_validation_test.cc.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <random>
+#include <string>
+
+#include "config/loader.h"
+#include "config/option.h"
+#include "support/config_fixture.h"
+
+namespace walrelay {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ConfigLoaderTest : public testing::ConfigFixture {};
+
+TEST_F(ConfigLoaderTest, DefaultsAreThoseOfConfig) {
+  const Config config = Load("");
+  EXPECT_EQ(config.source.slot, "walrelay");
+  ASSERT_EQ(config.source.tables.size(), 1u);
+  EXPECT_EQ(config.source.tables[0].name, "outbox");
+  EXPECT_EQ(config.source.tables[0].columns.payload, std::nullopt);
+  EXPECT_EQ(config.route.topic, "outbox.event.${routedByValue}");
+  EXPECT_EQ(config.http.listen, "127.0.0.1:9464");
+}
+
+TEST_F(ConfigLoaderTest, FlagsWinOverVariablesAndVariablesOverTheFile) {
+  constexpr std::string_view kFile =
+      "[source]\nslot = 'file'\npublication = 'file'\n[http]\nlisten = 'file'\n";
+  Variable("WALRELAY_SOURCE__SLOT", "variable");
+  Variable("WALRELAY_SOURCE__PUBLICATION", "variable");
+  Flag("source.slot", "flag");
+  const Config config = Load(kFile);
+  EXPECT_EQ(config.source.slot, "flag");
+  EXPECT_EQ(config.source.publication, "variable");
+  EXPECT_EQ(config.http.listen, "file");
+}
+
+TEST_F(ConfigLoaderTest, OriginsSayWhereEachValueCameFrom) {
+  Variable("WALRELAY_LOG__LEVEL", "debug");
+  Flag("metrics.max_topics", "7");
+  const auto loaded = TryLoad("[source]\n  slot = 'a'\n[log]\nlevel = 'error'\n");
+  ASSERT_THAT(loaded, IsOk());
+  EXPECT_EQ(loaded->origins.at("source.slot"), "walrelay.toml:2:10");
+  EXPECT_EQ(loaded->origins.at("log.level"), "variable WALRELAY_LOG__LEVEL");
+  EXPECT_EQ(loaded->origins.at("metrics.max_topics"), "--set metrics.max_topics");
+  EXPECT_FALSE(loaded->origins.contains("http.listen"));
+}
+
+TEST_F(ConfigLoaderTest, VariablesReachEveryKindOfKey) {
+  Variable("WALRELAY_SOURCE__COLUMNS__AGGREGATE_TYPE", "kind");
+  Variable("WALRELAY_SOURCE__CREATE_SLOT", "true");
+  Variable("WALRELAY_ROUTE__ALLOW", "a.*,b");
+  Variable("WALRELAY_ROUTE__MAX_TOPICS", "50");
+  Variable("WALRELAY_PIPELINE__CONFIRM_INTERVAL", "250ms");
+  Variable("WALRELAY_PIPELINE__MAX_IN_FLIGHT_BYTES", "64MiB");
+  Variable("WALRELAY_SOURCE__ON_UPDATE", "fail");
+  Variable("WALRELAY_KAFKA__LIBRDKAFKA__SOCKET__TIMEOUT__MS", "15000");
+  const Config config = Load("");
+  EXPECT_EQ(config.source.tables[0].columns.aggregate_type, "kind");
+  EXPECT_TRUE(config.source.create_slot);
+  EXPECT_EQ(config.route.allow, (std::vector<std::string>{"a.*", "b"}));
+  EXPECT_EQ(config.route.max_topics, 50);
+  EXPECT_EQ(config.pipeline.confirm_interval, 250ms);
+  EXPECT_EQ(config.pipeline.max_in_flight_bytes, 64 << 20);
+  EXPECT_EQ(config.source.on_update, OnUpdate::kFail);
+  ASSERT_EQ(config.kafka.librdkafka.size(), 1u);
+  EXPECT_EQ(config.kafka.librdkafka[0].first, "socket.timeout.ms");
+}
+
+TEST_F(ConfigLoaderTest, EveryOptionCanBeSetByVariable) {
+  for (const Option& option : Options()) {
+    std::string name = "WALRELAY_" + option.Name();
+    for (size_t dot = 0; (dot = name.find('.')) != std::string::npos;) {
+      name.replace(dot, 1, "__");
+    }
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    input_.environment = {{name, "?"}};
+    const auto loaded = TryLoad("");
+    EXPECT_FALSE(HasCode(StatusOf(loaded), ErrorCode::kConfigUnknownKey)) << name;
+  }
+}
+
+TEST_F(ConfigLoaderTest, ForeignVariablesAreNotConfiguration) {
+  Variable("PATH", "/bin");
+  Variable("WALRELAY_CONFIG", "other.toml");
+  Variable("WALRELAY_CACHE", "/var/cache");
+  Variable("MY_WALRELAY_SOURCE__SLOT", "other");
+  EXPECT_EQ(Load("").source.slot, "walrelay");
+}
+
+TEST_F(ConfigLoaderTest, AMisspeltVariableOrFlagIsAnErrorWithASuggestion) {
+  Variable("WALRELAY_SOURCE__SLOTT", "x");
+  ExpectUnknown(
+      "",
+      "variable WALRELAY_SOURCE__SLOTT: there is no option \"source.slott\"; did you mean "
+      "\"source.slot\"?");
+  input_.environment.clear();
+  Flag("kafka.bootstrap_server", "x");
+  ExpectUnknown(
+      "",
+      "--set kafka.bootstrap_server: there is no option \"kafka.bootstrap_server\"; did you mean "
+      "\"kafka.bootstrap_servers\"?");
+}
+
+TEST_F(ConfigLoaderTest, AFlagWithoutASectionIsUnknown) {
+  Flag("slot", "x");
+  ExpectUnknown("", "there is no option \"slot\"");
+}
+
+TEST_F(ConfigLoaderTest, AnEmptyListIsTheEmptyText) {
+  Flag("route.allow", "");
+  EXPECT_TRUE(Load("[route]\nallow = ['a']\n").route.allow.empty());
+}
+
+TEST_F(ConfigLoaderTest, TextThatIsNotOfTheTypeIsRefusedWithItsPlace) {
+  struct Bad {
+    const char* name;
+    const char* text;
+    const char* part;
+  };
+  for (const Bad& bad :
+       {Bad{"source.create_slot", "yes", "true or false"},
+        Bad{"route.max_topics", "many", "whole number"},
+        Bad{"route.max_topics", "1.5", "whole number"}, Bad{"route.max_topics", "", "whole number"},
+        Bad{"route.max_topics", "0", "from 1 up"},
+        Bad{"route.max_topics", "99999999999999999999", "whole number"},
+        Bad{"pipeline.drain_timeout", "30", "duration"},
+        Bad{"kafka.max_record_bytes", "1MB", "size"}, Bad{"kafka.max_record_bytes", "0", "size"},
+        Bad{"kafka.compression", "brotli", "one of none, lz4, zstd, gzip, snappy"},
+        Bad{"source.on_update", "", "one of ignore, fail"},
+        Bad{"route.timestamp", "column:", "\"column:NAME\""},
+        Bad{"source.table", "public.", "schema.table"}, Bad{"source.table", "", "schema.table"}}) {
+    input_.overrides = {{bad.name, bad.text}};
+    ExpectBadValue("", bad.part);
+    ExpectBadValue("", std::string("--set ") + bad.name);
+  }
+}
+
+TEST_F(ConfigLoaderTest, WhatHasNoDefaultIsAskedForWithAnExample) {
+  Bare();
+  const auto no_source = TryLoad("");
+  ASSERT_THAT(no_source, HasError(ErrorCode::kConfigValue, "source.dsn is missing"));
+  EXPECT_THAT(RemedyFor(no_source.status()), HasSubstr("WALRELAY_SOURCE__DSN"));
+  const auto no_kafka = TryLoad("[source]\ndsn = 'host=db'\n");
+  ASSERT_THAT(no_kafka, HasError(ErrorCode::kConfigValue, "kafka.bootstrap_servers is missing"));
+  EXPECT_THAT(RemedyFor(no_kafka.status()), HasSubstr("WALRELAY_KAFKA__BOOTSTRAP_SERVERS"));
+}
+
+// Whatever is wrong with it, a secret does not get into a message.
+TEST_F(ConfigLoaderTest, SecretsAreInNoError) {
+  for (const char* file :
+       {"[source]\npassword = hunter2\n", "[source]\npassword = 'hunter2\n",
+        "[source]\npassword = \"hunter2\\q\"\n", "[source]\npassword = 'hunter2' x\n",
+        "[source]\npassword = ['hunter2']\n", "[source]\npasword = 'hunter2'\n",
+        "[source]\npassword = 'a'\npassword = 'hunter2'\n",
+        "[kafka]\nsasl_password = \"hunter2\\u0000\"\n",
+        "[kafka.librdkafka]\n\"sasl.password\" = ['hunter2']\n",
+        "[source]\npassword.hunter = 'hunter2'\n"}) {
+    const auto loaded = TryLoad(file);
+    ASSERT_FALSE(loaded.ok()) << file;
+    EXPECT_THAT(Explain(loaded.status()), Not(HasSubstr("hunter2"))) << file;
+  }
+  Variable("WALRELAY_SOURCE__PASWORD", "hunter2");
+  EXPECT_THAT(Explain(TryLoad("").status()), Not(HasSubstr("hunter2")));
+}
+
+class HostileConfigTest : public testing::ConfigFixture {
+ protected:
+  // Loading must return. It may well be an error, of the configuration's codes.
+  void Survive(std::string_view file) {
+    const auto loaded = TryLoad(file);
+    if (!loaded.ok()) {
+      const ErrorCode code = CodeOf(loaded.status());
+      EXPECT_TRUE(code >= ErrorCode::kConfigSyntax && code <= ErrorCode::kConfigValue)
+          << ToString(code);
+      EXPECT_LT(MessageOf(loaded.status()).size(), 2'000u);
+    }
+  }
+};
+
+TEST_F(HostileConfigTest, RandomBytes) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 3'000; ++round) {
+    std::string file(random() % 200, '\0');
+    std::generate(file.begin(), file.end(), [&] { return static_cast<char>(random()); });
+    Survive(file);
+  }
+}
+
+TEST_F(HostileConfigTest, CharactersThatTheParserTakesForImpossible) {
+  Survive("\xEF\xBB\xBD");  // U+FEFD
+  Survive("\xCC\x87%");     // U+0307
+}
+
+TEST_F(HostileConfigTest, FlippedBytesOfARealFile) {
+  const std::string file =
+      "[source]\nslot = 'a'\n[[source.tables]]\nname = 'a.b'\ncolumns = { id = '' }\n"
+      "placement = [{ column = 'c', to = 'header' }]\n[kafka.librdkafka]\n'a.b' = 1\n[log]\nlevel "
+      "= 'info'\n";
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 5'000; ++round) {
+    std::string flipped = file;
+    flipped[random() % flipped.size()] = static_cast<char>(random());
+    Survive(flipped);
+  }
+}
+
+TEST_F(HostileConfigTest, DeepNesting) {
+  const auto repeat = [](std::string_view piece, size_t times) {
+    std::string out;
+    for (size_t i = 0; i < times; ++i) {
+      out += piece;
+    }
+    return out;
+  };
+  for (const size_t depth : {100u, 300u, 5'000u, 200'000u}) {
+    Survive("a = " + repeat("[", depth));
+    Survive("a = " + repeat("[", depth) + repeat("]", depth));
+    Survive("a = " + repeat("{a=", depth));
+    Survive("[" + repeat("a.", depth) + "a]\n");
+    Survive(repeat("a.", depth) + "a = 1\n");
+    Survive("[source]\n" + repeat("columns.", depth) + "id = 1\n");
+    Survive("[[" + repeat("a.", depth) + "a]]\n");
+  }
+}
+
+TEST_F(HostileConfigTest, HugeValues) {
+  const std::string megabytes(4 << 20, 'x');
+  Survive("[source]\nslot = '" + megabytes + "'\n");
+  Survive("[source]\n" + megabytes + " = 1\n");
+  Survive("[" + megabytes + "]\n");
+  Survive("[log]\nlevel = '" + megabytes + "'\n");
+  Survive(megabytes);
+  Survive("#" + megabytes);
+  Survive("[source]\nslot = 99999999999999999999999999\n");
+}
+
+}  // namespace
+}  // namespace walrelay

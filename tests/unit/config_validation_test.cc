@@ -1,0 +1,144 @@
+// What must hold between values, whatever they came from.
+#include <gtest/gtest.h>
+
+#include "support/config_fixture.h"
+
+namespace walrelay {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ConfigValidationTest : public ::testing::Test {
+ protected:
+  ConfigValidationTest() {
+    config_.source.dsn = "host=db";
+    config_.kafka.bootstrap_servers = "kafka:9092";
+  }
+  void ExpectValid() { EXPECT_THAT(ValidateConfig(config_), IsOk()); }
+  void ExpectWrong(const std::string& part) {
+    EXPECT_THAT(ValidateConfig(config_), HasError(ErrorCode::kConfigValue, part));
+  }
+  OutboxTable& table() { return config_.source.tables[0]; }
+
+  Config config_;
+};
+
+TEST_F(ConfigValidationTest, DefaultsWithTwoAddressesAreValid) {
+  ExpectValid();
+}
+
+TEST_F(ConfigValidationTest, SourceAndKafkaMustBeNamed) {
+  config_.kafka.bootstrap_servers.clear();
+  ExpectWrong("kafka.bootstrap_servers is missing");
+  config_.source.dsn.clear();
+  ExpectWrong("source.dsn is missing");
+}
+
+TEST_F(ConfigValidationTest, ACommandIsAskedForNoMoreThanItTalksTo) {
+  config_.source.dsn.clear();
+  EXPECT_THAT(ValidateConfig(config_, {.postgres = false, .kafka = true}), IsOk());
+  EXPECT_THAT(ValidateConfig(config_, {.postgres = true, .kafka = false}),
+              HasError(ErrorCode::kConfigValue, "source.dsn"));
+  config_.kafka.bootstrap_servers.clear();
+  EXPECT_THAT(ValidateConfig(config_, {.postgres = false, .kafka = false}), IsOk());
+  EXPECT_THAT(ValidateConfig(config_, {.postgres = false, .kafka = true}),
+              HasError(ErrorCode::kConfigValue, "kafka.bootstrap_servers"));
+}
+
+// Slot names are pasted into replication commands.
+TEST_F(ConfigValidationTest, SlotNamesAreThoseOfPostgres) {
+  for (const char* good : {"a", "walrelay_2", "0", "___"}) {
+    config_.source.slot = good;
+    ExpectValid();
+  }
+  for (const char* bad :
+       {"", "Walrelay", "wal-relay", "a b", "a;b", "a\"b", "sl\xc3\xb6t", "a\n"}) {
+    config_.source.slot = bad;
+    ExpectWrong("source.slot");
+  }
+  config_.source.slot = std::string(63, 'a');
+  ExpectValid();
+  config_.source.slot += 'a';
+  ExpectWrong("63 at most");
+}
+
+TEST_F(ConfigValidationTest, PublicationNamesCanBeQuoted) {
+  for (const char* good : {"Pub 1", "p\"q'", "\xc3\xb6", "a,b"}) {
+    config_.source.publication = good;
+    ExpectValid();
+  }
+  for (const char* bad : {"", "a\\b", "a\nb", "a\x7f"}) {
+    config_.source.publication = bad;
+    ExpectWrong("source.publication");
+  }
+  config_.source.publication = std::string(64, 'a');
+  ExpectWrong("63 bytes at most");
+}
+
+TEST_F(ConfigValidationTest, TimeoutsHaveTheirLeast) {
+  config_.source.connect_timeout = 999ms;
+  ExpectWrong("source.connect_timeout");
+  config_.source.connect_timeout = 1s;
+  config_.source.wal_sender_timeout = 999ms;
+  ExpectWrong("source.wal_sender_timeout");
+  config_.source.wal_sender_timeout = 0s;
+  ExpectValid();
+}
+
+TEST_F(ConfigValidationTest, ColumnsThatMakeARecordCannotBeLeftOut) {
+  for (auto column :
+       {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {
+    table().columns = {};
+    table().columns.*column = "";
+    ExpectWrong("public.outbox: aggregate_type, aggregate_id and payload cannot be left out");
+  }
+  table().columns = {.id = "", .event_type = "", .trace_id = ""};
+  ExpectValid();
+}
+
+TEST_F(ConfigValidationTest, OneColumnIsThePartition) {
+  const Placement partition{.column = "a", .where = Placement::Where::kPartition, .name = ""};
+  table().placements = {partition, {.column = "b", .name = "b"}};
+  ExpectValid();
+  table().placements.push_back(partition);
+  ExpectWrong("only one column can be the partition");
+}
+
+TEST_F(ConfigValidationTest, TablesAreNamedOnce) {
+  config_.source.tables = {
+      {.schema = "a", .name = "t"}, {.schema = "b", .name = "t"}, {.schema = "a", .name = "u"}};
+  ExpectValid();
+  config_.source.tables.push_back({.schema = "b", .name = "t"});
+  ExpectWrong("table b.t is named twice");
+}
+
+TEST_F(ConfigValidationTest, EveryTableIsLookedAt) {
+  config_.source.tables.push_back({.schema = "b", .name = "t", .columns = {.payload = ""}});
+  ExpectWrong("b.t: ");
+}
+
+TEST_F(ConfigValidationTest, DeadLettersNeedATopic) {
+  for (auto cause : {&ErrorPolicy::null_route, &ErrorPolicy::null_key, &ErrorPolicy::topic,
+                     &ErrorPolicy::too_large, &ErrorPolicy::value}) {
+    config_.on_error = {};
+    config_.on_error.*cause = OnError::kSkip;
+    ExpectValid();
+    config_.on_error.*cause = OnError::kDeadLetter;
+    ExpectWrong("on_error.dead_letter_topic");
+    config_.on_error.dead_letter_topic = "dead";
+    ExpectValid();
+  }
+}
+
+TEST_F(ConfigValidationTest, IntervalsHaveTheirLimits) {
+  config_.pipeline.confirm_interval = 10s;
+  config_.metrics.slot_interval = 100ms;
+  ExpectValid();
+  config_.metrics.slot_interval = 99ms;
+  ExpectWrong("metrics.slot_interval");
+  config_.pipeline.confirm_interval = 10s + Micros(1);
+  ExpectWrong("pipeline.confirm_interval");
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,35 @@
+#include "base/error_reference.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace walrelay {
+namespace {
+
+TEST(ErrorReferenceTest, DocsAreWhatTheProgramPrints) {
+  std::ifstream file(WALRELAY_SOURCE_DIR "/docs/errors.md");
+  std::stringstream content;
+  content << file.rdbuf();
+  EXPECT_TRUE(content.str() == ErrorReference()) << "scripts/dev docs makes the page anew";
+}
+
+TEST(ErrorReferenceTest, EveryCodeHasItsHeading) {
+  const std::string reference = ErrorReference();
+  for (const ErrorEntry& entry : ErrorCatalogue()) {
+    EXPECT_NE(reference.find("### " + ToString(entry.code)), std::string::npos);
+  }
+}
+
+TEST(ErrorReferenceTest, CodesAreFoundHoweverTheyAreWritten) {
+  for (const char* text : {"WR-2101", "wr-2101", "2101"}) {
+    EXPECT_EQ(FindErrorCode(text), ErrorCode::kSlotMissing);
+  }
+  for (const char* text : {"", "WR-", "WR-9999", "2101x", "-1"}) {
+    EXPECT_EQ(FindErrorCode(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace walrelay

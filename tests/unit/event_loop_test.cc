@@ -1,0 +1,140 @@
+// The loop around a relay, with real signals and a real clock; nothing here depends on how much
+// time passes.
+#include "relay/event_loop.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <optional>
+#include <thread>
+
+#include "base/system_clock.h"
+#include "support/fake_kafka.h"
+#include "support/fake_postgres.h"
+#include "support/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+// Blocks signals as StopSignals does, and undoes it.
+class SignalGuard {
+ public:
+  SignalGuard() {
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask_);
+    ::sigaction(SIGPIPE, nullptr, &on_pipe_);
+  }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+  ~SignalGuard() {
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    ::sigaction(SIGPIPE, &on_pipe_, nullptr);
+  }
+
+ private:
+  sigset_t mask_;
+  struct sigaction on_pipe_;
+};
+
+class EventLoopTest : public ::testing::Test {
+ protected:
+  ~EventLoopTest() override {
+    while (signals_.Take()) {  // none is left to end the tests
+    }
+  }
+
+  // Makes the relay, and lets it stream.
+  void Start() {
+    auto router = Router::Create(config_.source, config_.route);
+    ASSERT_THAT(router, IsOk());
+    relay_.emplace(Relay::Parts{.config = config_,
+                                .clock = clock_,
+                                .source = postgres_,
+                                .make_producer = kafka_.Factory(),
+                                .metrics = metrics_,
+                                .board = board_,
+                                .observer = {},
+                                .seed = 1},
+                   *std::move(router));
+    loop_.emplace(*relay_, postgres_, clock_, signals_);
+    while (!postgres_.streaming()) {
+      relay_->Turn();
+    }
+  }
+  void Commit() { postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}}); }
+  // Turns until an event is with Kafka.
+  void Publish() {
+    Commit();
+    while (kafka_.in_flight.empty()) {
+      relay_->Turn();
+    }
+  }
+  static void Signal(int signal) { ::pthread_kill(::pthread_self(), signal); }
+
+  const SignalGuard guard_;
+  StopSignals signals_;
+  Config config_;
+  SystemClock clock_;
+  testing::FakePostgres postgres_{clock_};
+  testing::FakeKafka kafka_;
+  Metrics metrics_{"walrelay"};
+  StatusBoard board_;
+  std::optional<Relay> relay_;
+  std::optional<EventLoop> loop_;
+};
+
+TEST_F(EventLoopTest, SignalIsReadableUntilItIsTaken) {
+  EXPECT_FALSE(signals_.Take());
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Signal(signal);
+    EXPECT_TRUE(signals_.Take());
+    EXPECT_FALSE(signals_.Take());
+  }
+}
+
+TEST_F(EventLoopTest, SignalDrainsAndConfirms) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  const Lsn end = postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}});
+  relay_->Turn();
+  Signal(SIGTERM);
+  EXPECT_THAT(loop_->Run(), IsOk());
+  EXPECT_EQ(kafka_.Keys(), std::vector<std::string>{"k"});
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_TRUE(postgres_.finished_in_order);
+}
+
+TEST_F(EventLoopTest, SecondSignalEndsAtOnceAndConfirmsNothing) {
+  Start();
+  const Lsn before = postgres_.confirmed();
+  Publish();
+  Signal(SIGTERM);
+  Signal(SIGINT);
+  EXPECT_TRUE(absl::IsAborted(loop_->Run()));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  EXPECT_EQ(kafka_.in_flight.size(), 1u);
+}
+
+TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {
+  Start();
+  postgres_.facts.slot.reset();
+  postgres_.BreakConnection();
+  EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotGone));
+}
+
+TEST_F(EventLoopTest, OtherThreadMakesItStepAside) {
+  Start();
+  postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "going");  // when it comes back
+  std::thread sampler([&, relay_thread = ::pthread_self()] {
+    loop_->ReportServerShutdown();
+    while (board_.Read().state != RelayState::kDegraded) {
+      ::sched_yield();
+    }
+    ::pthread_kill(relay_thread, SIGTERM);
+  });
+  EXPECT_THAT(loop_->Run(), IsOk());
+  sampler.join();
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,94 @@
+#include "postgres/lag_clock.h"
+
+#include <gtest/gtest.h>
+
+#include "support/allocation_counter.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+class LagClockTest : public ::testing::Test {
+ protected:
+  static MonoTime At(Micros time) { return MonoTime(time); }
+  void Look(Micros time, uint64_t wal_end) { clock_.Look(At(time), Lsn(wal_end)); }
+  Micros Age(Micros now, uint64_t position) const { return clock_.Age(At(now), Lsn(position)); }
+
+  LagClock clock_;
+};
+
+TEST_F(LagClockTest, KnowsNothingBeforeTheFirstLook) {
+  EXPECT_EQ(Age(seconds(5), 100), Micros(0));
+}
+
+TEST_F(LagClockTest, EndOfTheLogHasNoAge) {
+  Look(seconds(1), 100);
+  EXPECT_EQ(Age(seconds(50), 100), Micros(0));
+  EXPECT_EQ(Age(seconds(50), 101), Micros(0));
+}
+
+TEST_F(LagClockTest, AgeIsTheTimeSinceTheLogEndedThere) {
+  Look(seconds(1), 100);
+  Look(seconds(2), 200);
+  Look(seconds(3), 300);
+  EXPECT_EQ(Age(seconds(10), 200), seconds(8));
+  EXPECT_EQ(Age(seconds(10), 250), seconds(8));
+}
+
+TEST_F(LagClockTest, PositionBeforeTheFirstLookIsAtLeastThatOld) {
+  Look(seconds(1), 100);
+  Look(seconds(2), 200);
+  EXPECT_EQ(Age(seconds(10), 5), seconds(9));
+}
+
+// After an idle night a commit of this second is a second old, and not a night.
+TEST_F(LagClockTest, TimeInWhichTheLogStandsStillIsNoLag) {
+  for (int second = 1; second <= 60; ++second) {
+    Look(seconds(second), 100);
+  }
+  EXPECT_EQ(Age(seconds(60), 100), Micros(0));
+  Look(seconds(61), 200);
+  EXPECT_EQ(Age(seconds(61), 100), seconds(1));
+  EXPECT_EQ(Age(seconds(61), 150), seconds(1));
+}
+
+TEST_F(LagClockTest, PositionBeforeALogThatStandsStillGrowsOlder) {
+  for (int second = 1; second <= 60; ++second) {
+    Look(seconds(second), 100);
+  }
+  EXPECT_EQ(Age(seconds(60), 50), seconds(59));
+}
+
+TEST_F(LagClockTest, AnotherServerOrTimelineStartsOver) {
+  Look(seconds(1), 1000);
+  Look(seconds(2), 2000);
+  Look(seconds(3), 500);
+  EXPECT_EQ(Age(seconds(10), 500), Micros(0));
+  EXPECT_EQ(Age(seconds(10), 400), seconds(7));
+}
+
+TEST_F(LagClockTest, AgesStayRightHoweverLongItLooks) {
+  const Micros end = hours(24 * 30);
+  uint64_t position = 0;
+  for (Micros now{0}; now <= end; now += seconds(5)) {
+    Look(now, ++position);
+  }
+  for (const int64_t age : {5, 60, 600, 3'600, 12 * 3'600, 47 * 3'600, 29 * 24 * 3'600}) {
+    const auto then = static_cast<uint64_t>((end - seconds(age)) / seconds(5)) + 1;
+    EXPECT_GE(Age(end, then), seconds(age));
+    EXPECT_LE(Age(end, then), seconds(age) + seconds(age) / 20 + seconds(5));
+  }
+}
+
+TEST_F(LagClockTest, MonthsOfLooksTakeLittleMemory) {
+  const size_t before = testing::LiveBytes();
+  for (uint64_t look = 1; look <= 1'000'000; ++look) {
+    Look(seconds(5 * look), look);
+  }
+  EXPECT_LT(testing::LiveBytes() - before, 64u * 1024);
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,330 @@
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "support/captured_stream.h"
+#include "support/environment_variable.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::AllOf;
+using testing::CapturedStream;
+using ::testing::EndsWith;
+using testing::EnvironmentVariable;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr std::string_view kHostile[] = {
+    "a\nb",
+    "a\r\nb",
+    "\x1b[2J\x1b]0;title\a",
+    "\xC2\x9B"
+    "31m",  // C1: what a terminal takes for ESC [
+    "\xFF\xC0\xAF\xED\xA0\x80",
+    {"zero\0byte", 9},
+    "\"}\n{\"level\":\"error\"",
+    "\x7F\b\b\b",
+};
+
+class LogTest : public ::testing::Test {
+ protected:
+  ~LogTest() override { StopLogging(); }
+
+  // All lines that were written, once the log has stopped.
+  std::vector<std::string> Lines() {
+    StopLogging();
+    std::vector<std::string> lines;
+    std::istringstream text(captured_.Text());
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  // The only line.
+  std::string Line() {
+    const std::vector<std::string> lines = Lines();
+    EXPECT_THAT(lines, SizeIs(1));
+    return lines.empty() ? "" : lines[0];
+  }
+  // The one line of an event with these fields.
+  std::string LineOf(LogFormat format, std::string_view message,
+                     std::initializer_list<LogField> fields = {}) {
+    CapturedStream captured(stderr);
+    StartLogging(LogLevel::kDebug, format);
+    Log(LogLevel::kInfo, "event", message, fields);
+    StopLogging();
+    const std::string text = captured.Text();
+    EXPECT_THAT(text, EndsWith("\n"));
+    return text.substr(0, text.size() - 1);
+  }
+
+  CapturedStream captured_{stderr};
+};
+
+// A field of a JSON line as text; "" when the line is not JSON.
+std::string FieldOf(const std::string& line, const std::string& key) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element document;
+  simdjson::dom::element field;
+  if (parser.parse(line).get(document) != simdjson::SUCCESS) {
+    ADD_FAILURE() << line;
+    return "";
+  }
+  if (document[key].get(field) != simdjson::SUCCESS) {
+    return "absent";
+  }
+  return field.is_string() ? std::string(field.get_string().value()) : simdjson::minify(field);
+}
+
+bool HasControlCharacter(std::string_view line) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    const bool c1 = i > 0 && line[i - 1] == '\xC2' && byte < 0xA0;
+    if (byte < 0x20 || byte == 0x7F || c1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_F(LogTest, NothingIsWrittenBeforeTheStartAndAfterTheEnd) {
+  LogWarning("early", "before");
+  StartLogging(LogLevel::kDebug, LogFormat::kText);
+  StopLogging();
+  LogWarning("late", "after");
+  LogStatus(LogLevel::kError, "late", Error(ErrorCode::kWalLevel, "x"));
+  EXPECT_THAT(Lines(), IsEmpty());
+}
+
+TEST_F(LogTest, LinesBelowTheLevelAreNotWritten) {
+  StartLogging(LogLevel::kWarning, LogFormat::kText);
+  LogDebug("a", "no");
+  LogInfo("b", "no");
+  LogStatus(LogLevel::kInfo, "c", Error(ErrorCode::kWalLevel, "no"));
+  LogWarning("d", "yes");
+  Log(LogLevel::kError, "e", "yes");
+  EXPECT_THAT(Lines(), SizeIs(2));
+}
+
+TEST_F(LogTest, JsonLineHasTimeLevelEventAndMessage) {
+  const std::string line = LineOf(LogFormat::kJson, "it begins");
+  EXPECT_THAT(line, StartsWith("{\"ts\":\"20"));
+  EXPECT_THAT(FieldOf(line, "ts"), EndsWith("Z"));
+  EXPECT_EQ(FieldOf(line, "level"), "info");
+  EXPECT_EQ(FieldOf(line, "event"), "event");
+  EXPECT_EQ(FieldOf(line, "msg"), "it begins");
+}
+
+TEST_F(LogTest, JsonKeepsTheTypeOfEachField) {
+  const std::string line = LineOf(LogFormat::kJson, "m",
+                                  {{"text", "1"},
+                                   {"least", std::numeric_limits<int64_t>::min()},
+                                   {"most", std::numeric_limits<uint64_t>::max()},
+                                   {"small", -1},
+                                   {"oid", uint32_t{16385}},
+                                   {"flag", true},
+                                   {"ratio", 0.5},
+                                   {"position", Lsn(0x16B374D848)}});
+  EXPECT_THAT(line, EndsWith(R"("text":"1","least":-9223372036854775808,)"
+                             R"("most":18446744073709551615,"small":-1,"oid":16385,"flag":true,)"
+                             R"("ratio":0.5,"position":"16/B374D848"})"));
+}
+
+// JSON has no word for them.
+TEST_F(LogTest, NumbersThatAreNoneAreStillJson) {
+  for (const double number :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(FieldOf(LineOf(LogFormat::kJson, "m", {{"n", number}}), "n"), "null");
+  }
+}
+
+TEST_F(LogTest, TextLineReadsFromLeftToRight) {
+  const std::string line = LineOf(LogFormat::kText, "it begins",
+                                  {{"slot", "walrelay"}, {"lag", 7}, {"ok", true}, {"none", ""}});
+  EXPECT_THAT(line, EndsWith("Z info    event                it begins"
+                             "  slot=walrelay  lag=7  ok=true  none=\"\""));
+}
+
+TEST_F(LogTest, HostileTextStaysOnItsLineAndSteersNothing) {
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    for (const std::string_view hostile : kHostile) {
+      const std::string line = LineOf(format, hostile, {{"key", hostile}, {"other", hostile}});
+      EXPECT_FALSE(HasControlCharacter(line)) << line;
+    }
+  }
+}
+
+TEST_F(LogTest, JsonOfHostileTextIsReadBackWhole) {
+  for (const std::string_view hostile : kHostile) {
+    const std::string line = LineOf(LogFormat::kJson, hostile, {{"key", hostile}});
+    EXPECT_EQ(FieldOf(line, "level"), "info");
+    EXPECT_EQ(FieldOf(line, "msg"), FieldOf(line, "key"));
+  }
+  EXPECT_EQ(FieldOf(LineOf(LogFormat::kJson, "a\n\"\\\x1b"), "msg"), "a\n\"\\\x1b");
+}
+
+TEST_F(LogTest, QuotesInAValueMakeNoFurtherField) {
+  const std::string line = LineOf(LogFormat::kText, "m", {{"key", R"(a"  code="WR-1001\)"}});
+  EXPECT_THAT(line, EndsWith(R"(key="a\"  code=\"WR-1001\\")"));
+}
+
+TEST_F(LogTest, LongTextIsCut) {
+  const std::string megabyte(1 << 20, 'x');
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    EXPECT_LT(LineOf(format, megabyte, {{"a", megabyte}, {"b", megabyte}}).size(), 5'000u);
+  }
+}
+
+TEST_F(LogTest, TextThatIsCutInsideACharacterIsStillUtf8) {
+  for (const size_t length : {1021u, 1022u, 1023u, 2045u, 2046u, 2047u}) {
+    const std::string text = std::string(length, 'x') + "🦊🦊";
+    EXPECT_NE(FieldOf(LineOf(LogFormat::kJson, text, {{"key", text}}), "key"), "absent");
+  }
+}
+
+TEST_F(LogTest, EventThatRepeatsIsHeldBackAndOthersAreNot) {
+  StartLogging(LogLevel::kInfo, LogFormat::kText);
+  for (int i = 0; i < 50; ++i) {
+    LogInfo("often", "again");
+  }
+  LogInfo("rare", "once");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(11));
+  EXPECT_THAT(lines.back(), HasSubstr("rare"));
+}
+
+TEST_F(LogTest, ErrorTellsItsCodeMeaningAndRemedy) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  LogStatus(LogLevel::kError, "failed", Error(ErrorCode::kWalLevel, "wal_level is replica", "do"),
+            {{"slot", "a"}});
+  const std::string line = Line();
+  EXPECT_EQ(FieldOf(line, "code"), ToString(ErrorCode::kWalLevel));
+  EXPECT_THAT(FieldOf(line, "msg"), EndsWith(": wal_level is replica"));
+  EXPECT_EQ(FieldOf(line, "slot"), "a");
+  EXPECT_EQ(FieldOf(line, "means"), Describe(ErrorCode::kWalLevel).meaning);
+  EXPECT_EQ(FieldOf(line, "hint"), "do");
+}
+
+TEST_F(LogTest, LinesOfManyThreadsStayWhole) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      for (int i = 0; i < 200; ++i) {
+        LogInfo("event_" + std::to_string(thread * 1000 + i), "m", {{"thread", thread}});
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(800));
+  for (const std::string& line : lines) {
+    EXPECT_EQ(FieldOf(line, "msg"), "m");
+  }
+}
+
+TEST_F(LogTest, WhatIsNoTerminalGetsJson) {
+  EXPECT_THAT(LineOf(LogFormat::kAuto, "m"), StartsWith("{"));
+  EXPECT_THAT(LineOf(LogFormat::kText, "m"), Not(HasSubstr("\033")));
+}
+
+// --- standard error is something else
+// ---------------------------------------------------------------
+
+// Standard error leads to `fd` as long as it lives.
+class StandardErrorTo {
+ public:
+  explicit StandardErrorTo(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
+  StandardErrorTo(const StandardErrorTo&) = delete;
+  StandardErrorTo& operator=(const StandardErrorTo&) = delete;
+  ~StandardErrorTo() { ::dup2(before_.get(), STDERR_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
+std::string ReadAll(int fd) {
+  std::string text;
+  char chunk[4096];
+  for (ssize_t size = 0; (size = ::read(fd, chunk, sizeof(chunk))) > 0;) {
+    text.append(chunk, static_cast<size_t>(size));
+  }
+  return text;
+}
+
+class LogTerminalTest : public ::testing::Test {
+ protected:
+  // What a terminal is sent for one event.
+  static std::string Shown(LogFormat format) {
+    UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
+    EXPECT_EQ(::grantpt(terminal.get()) | ::unlockpt(terminal.get()), 0);
+    {
+      const UniqueFd shell(::open(::ptsname(terminal.get()), O_RDWR | O_NOCTTY));
+      const StandardErrorTo redirected(shell.get());
+      StartLogging(LogLevel::kInfo, format);
+      LogWarning("event", "m");
+      StopLogging();
+    }
+    return ReadAll(terminal.get());
+  }
+
+  EnvironmentVariable term_{"TERM", "xterm"};
+  EnvironmentVariable no_color_{"NO_COLOR", std::nullopt};
+};
+
+TEST_F(LogTerminalTest, GetsColouredText) {
+  EXPECT_THAT(Shown(LogFormat::kAuto), HasSubstr("\033[33mwarning\033[0m event"));
+  EXPECT_THAT(Shown(LogFormat::kJson), StartsWith("{"));
+}
+
+TEST_F(LogTerminalTest, ColourIsLeftOutWhereItIsNotWanted) {
+  no_color_.Set("1");
+  EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
+  no_color_.Set(std::nullopt);
+  term_.Set("dumb");
+  EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
+}
+
+// A log reader never stalls the relay: this test would not end.
+TEST(LogPipeTest, ReaderThatStandsStillCostsTheOldestLinesAndNoTime) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const UniqueFd reader(ends[0]);
+  std::optional<StandardErrorTo> redirected(ends[1]);
+  ::close(ends[1]);
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  for (int i = 0; i < 20'000; ++i) {
+    LogInfo("event_" + std::to_string(i), "m");
+  }
+  std::string text;
+  std::thread drain([&] { text = ReadAll(reader.get()); });
+  StopLogging();
+  redirected.reset();
+  drain.join();
+  // The pipe's 64 KiB, and the queue's lines; which ones depends on when the writer began.
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 10'000);
+  EXPECT_TRUE(text.find("\"event_19999\"") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace walrelay

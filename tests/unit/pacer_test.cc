@@ -1,0 +1,69 @@
+#include "relay/pacer.h"
+
+#include <gtest/gtest.h>
+
+namespace walrelay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+class PacerTest : public ::testing::Test {
+ protected:
+  void ExpectNoWait() const {
+    EXPECT_FALSE(pacer_.behind());
+    EXPECT_EQ(pacer_.pause(), Micros(0));
+    EXPECT_EQ(pacer_.hold(), Micros(0));
+  }
+
+  Pacer pacer_;
+};
+
+TEST_F(PacerTest, NothingWaitsBeforeTheFirstMessage) {
+  ExpectNoWait();
+}
+
+TEST_F(PacerTest, LiveStreamIsReadAndHandedOverAtOnce) {
+  for (const Micros lag : {Micros(0), Micros(1), Micros(milliseconds(10))}) {
+    pacer_.OnLag(lag);
+    ExpectNoWait();
+  }
+}
+
+// The clock of the commit and that of the sending are the same server's, but it may be set.
+TEST_F(PacerTest, ClockThatWasSetBackIsNotBehind) {
+  pacer_.OnLag(-hours(1));
+  ExpectNoWait();
+}
+
+TEST_F(PacerTest, WaitsAreSmallFractionsOfTheLag) {
+  for (Micros lag = milliseconds(11); lag < hours(1000); lag *= 2) {
+    pacer_.OnLag(lag);
+    EXPECT_TRUE(pacer_.behind());
+    EXPECT_GT(pacer_.pause(), Micros(0));
+    EXPECT_LE(pacer_.pause(), lag / 64);
+    EXPECT_GT(pacer_.hold(), pacer_.pause());
+    EXPECT_LE(pacer_.hold(), lag / 16);
+  }
+}
+
+TEST_F(PacerTest, WaitsHaveAnUpperLimit) {
+  pacer_.OnLag(Micros::max());
+  EXPECT_EQ(pacer_.pause(), Micros(200));
+  EXPECT_EQ(pacer_.hold(), Micros(1'500));
+}
+
+TEST_F(PacerTest, LastMessageDecides) {
+  pacer_.OnLag(hours(1));
+  pacer_.OnLag(Micros(5));
+  ExpectNoWait();
+}
+
+TEST_F(PacerTest, EmptySocketMeansThatItIsLiveAgain) {
+  pacer_.OnLag(hours(1));
+  pacer_.OnNothingToRead();
+  ExpectNoWait();
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,87 @@
+// What the relay counts, and how much of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "relay/relay.h"
+#include "support/fake_clock.h"
+#include "support/fake_kafka.h"
+#include "support/fake_postgres.h"
+#include "support/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RelayMetricsTest : public ::testing::Test {
+ protected:
+  void Start() {
+    auto router = Router::Create(config_.source, config_.route);
+    ASSERT_THAT(router, IsOk());
+    kafka_.auto_acknowledge = true;
+    relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
+                                                  .clock = clock_,
+                                                  .source = postgres_,
+                                                  .make_producer = kafka_.Factory(),
+                                                  .metrics = metrics_,
+                                                  .board = board_,
+                                                  .observer = {},
+                                                  .seed = 1},
+                                     *std::move(router));
+    Run();
+  }
+  // Turns until nothing more happens at this instant, and until the gauges are written.
+  void Run() {
+    for (int i = 0; i < 20; ++i) {
+      relay_->Turn();
+      clock_.Advance(std::chrono::milliseconds(25));
+    }
+  }
+  void Publish(const std::string& type) {
+    postgres_.Commit({{.type = type, .key = "k", .payload = "{}"}});
+    Run();
+  }
+  std::string Page() const { return metrics_.Text(); }
+
+  Config config_;
+  testing::FakeClock clock_;
+  testing::FakePostgres postgres_{clock_};
+  testing::FakeKafka kafka_;
+  Metrics metrics_{"walrelay"};
+  StatusBoard board_;
+  std::unique_ptr<Relay> relay_;
+};
+
+TEST_F(RelayMetricsTest, TopicsBeyondTheLimitAreCountedTogether) {
+  config_.metrics.max_topics = 2;
+  Start();
+  for (const char* type : {"a", "b", "c", "d", "a", "d"}) {
+    Publish(type);
+  }
+  EXPECT_EQ(metrics_.events_published["outbox.event.a"].Value(), 2);
+  EXPECT_EQ(metrics_.events_published["outbox.event.b"].Value(), 1);
+  EXPECT_EQ(metrics_.events_published["__other__"].Value(), 3);
+  EXPECT_THAT(Page(), Not(HasSubstr("outbox.event.c")));
+}
+
+TEST_F(RelayMetricsTest, MemoryOfTheMetricsDoesNotGrowWithTheTopics) {
+  config_.metrics.max_topics = 5;
+  Start();
+  for (int i = 0; i < 300; ++i) {
+    Publish("type" + std::to_string(i));
+  }
+  EXPECT_EQ(metrics_.events_published.size(), 6u);
+}
+
+TEST_F(RelayMetricsTest, PageSaysHowFarItIs) {
+  Start();
+  Publish("order");
+  EXPECT_THAT(Page(), HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_inflight_events{slot=\"walrelay\"} 0\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_state{slot=\"walrelay\",state=\"streaming\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_ready{slot=\"walrelay\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace walrelay

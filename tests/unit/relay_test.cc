@@ -1,0 +1,768 @@
+// The relay between a Postgres and a Kafka that do as the test says, on a clock that moves when
+// told.
+
+#include "relay/relay.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fake_clock.h"
+#include "support/fake_kafka.h"
+#include "support/fake_postgres.h"
+#include "support/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using testing::FakeRow;
+using ::testing::IsEmpty;
+
+class RelayTest : public ::testing::Test {
+ protected:
+  // Makes the relay, with the configuration as it is then, and lets it begin.
+  void Start() {
+    auto router = Router::Create(config_.source, config_.route);
+    ASSERT_THAT(router, IsOk());
+    relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
+                                                  .clock = clock_,
+                                                  .source = postgres_,
+                                                  .make_producer = kafka_.Factory(),
+                                                  .metrics = metrics_,
+                                                  .board = board_,
+                                                  .observer = {},
+                                                  .seed = 1},
+                                     *std::move(router));
+    Run();
+  }
+  // Turns until nothing more happens at this instant.
+  void Run() {
+    for (int i = 0; i < 10 && !relay_->finished(); ++i) {
+      relay_->Turn();
+    }
+  }
+  // Lets time pass in the steps that the relay asks for.
+  void Pass(Micros time) {
+    const MonoTime end = clock_.Now() + time;
+    while (clock_.Now() < end && !relay_->finished()) {
+      const Wakeup wakeup = relay_->Turn();
+      const Micros step = std::max(wakeup.at - clock_.Now(), Micros(milliseconds(1)));
+      clock_.Advance(std::min(step, end - clock_.Now()));
+    }
+    Run();
+  }
+  static FakeRow Event(const std::string& key) {
+    return {.type = "order", .key = key, .payload = "{}"};
+  }
+  Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
+  RelayState State() {
+    Pass(milliseconds(250));  // what the board shows is that much behind
+    return board_.Read().state;
+  }
+  ErrorCode ShownError() const {
+    const absl::Status error = board_.Read().error;
+    return error.ok() ? ErrorCode{} : CodeOf(error);
+  }
+
+  Config config_;
+  testing::FakeClock clock_;
+  testing::FakePostgres postgres_{clock_};
+  testing::FakeKafka kafka_;
+  Metrics metrics_{"walrelay"};
+  StatusBoard board_;
+  std::unique_ptr<Relay> relay_;
+};
+
+// --- confirming
+// ------------------------------------------------------------------------------------
+
+TEST_F(RelayTest, PublishesWhatIsCommittedAndConfirmsWhatIsAcknowledged) {
+  Start();
+  const Lsn before = postgres_.confirmed();
+  const Lsn end = Commit("a");
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 1u);
+  Pass(seconds(15));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  kafka_.AcknowledgeAll();
+  Pass(milliseconds(150));
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayTest, AcknowledgementsOutOfOrderConfirmOnlyTheUnbrokenPrefix) {
+  Start();
+  const Lsn before = postgres_.confirmed();
+  Commit("a");
+  const Lsn second = Commit("b");
+  Run();
+  kafka_.Acknowledge(1);
+  Pass(seconds(11));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  kafka_.Acknowledge(0);
+  Pass(milliseconds(150));
+  EXPECT_EQ(postgres_.confirmed(), second);
+}
+
+TEST_F(RelayTest, TrafficOfOtherTablesIsConfirmedWhileTheOutboxIsIdle) {
+  Start();
+  const Lsn end = postgres_.OtherTraffic();
+  Pass(milliseconds(150));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(RelayTest, KeepaliveDoesNotConfirmPastAnEventInFlight) {
+  Start();
+  const Lsn before = postgres_.confirmed();
+  Commit("a");
+  const Lsn end = postgres_.OtherTraffic();
+  Pass(seconds(11));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  kafka_.AcknowledgeAll();
+  Pass(milliseconds(150));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(RelayTest, RowsOfOtherTablesAreNoEvents) {
+  Start();
+  const Lsn end = postgres_.Commit({{.key = "x", .payload = "{}", .outbox = false}});
+  Pass(milliseconds(150));
+  EXPECT_THAT(kafka_.in_flight, IsEmpty());
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+// --- losing Postgres
+// -------------------------------------------------------------------------------
+
+TEST_F(RelayTest, BrokenConnectionGoesOnBehindWhatIsInFlight) {
+  Start();
+  const Lsn end = Commit("a");
+  Run();
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.starts.back(), end);
+  EXPECT_EQ(kafka_.producers, 1);
+  kafka_.AcknowledgeAll();
+  Commit("b");
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, ServerThatForgotItsConfirmedPositionMakesNoDuplicates) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.facts.slot->confirmed_flush = Lsn(1000);  // as after a crash
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+}
+
+TEST_F(RelayTest, OnlyTheOpenTransactionComesTwiceAfterABrokenConnection) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("whole");
+  postgres_.SendOpenTransaction({Event("half")});
+  Run();
+  postgres_.BreakConnection();
+  postgres_.Commit({Event("half"), Event("rest")});
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("whole", "half", "half", "rest"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, ReconnectingBacksOffAndNeverGivesUp) {
+  Start();
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "down");
+  postgres_.BreakConnection();
+  Pass(minutes(10));
+  EXPECT_EQ(State(), RelayState::kDegraded);
+  EXPECT_FALSE(relay_->finished());
+  postgres_.open_error = absl::OkStatus();
+  Pass(seconds(11));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayTest, ProgressBeforeAnOutageDoesNotKeepResettingTheBackOff) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  const size_t before = postgres_.opens;
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "refused");
+  postgres_.BreakConnection();
+  Pass(seconds(60));
+  EXPECT_LT(postgres_.opens - before, 25u);
+}
+
+TEST_F(RelayTest, SilentServerIsPingedAndThenLeft) {
+  Start();
+  Pass(seconds(29));
+  EXPECT_EQ(postgres_.starts.size(), 1u);
+  EXPECT_TRUE(std::any_of(postgres_.updates.begin(), postgres_.updates.end(),
+                          [](const StandbyStatus& update) { return update.reply_requested; }));
+  Pass(seconds(3));
+  EXPECT_EQ(postgres_.starts.size(), 2u);
+}
+
+TEST_F(RelayTest, ServerThatAsksWithoutGoingOnIsLeftSoThatItCanShutDown) {
+  Start();
+  Commit("a");  // never acknowledged: the position that the server waits for cannot come
+  for (int i = 0; i < 30; ++i) {
+    postgres_.Keepalive(postgres_.facts.server.wal_end, true);
+    Pass(milliseconds(20));
+  }
+  EXPECT_GE(postgres_.starts.size(), 2u);
+  EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+}
+
+TEST_F(RelayTest, ShutdownSeenByAnotherConnectionMakesItStepAside) {
+  Start();
+  Commit("a");
+  Run();
+  postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "shutting down");
+  relay_->OnServerShuttingDown();
+  EXPECT_FALSE(postgres_.streaming());
+  Pass(seconds(5));
+  postgres_.open_error = absl::OkStatus();
+  kafka_.AcknowledgeAll();
+  Pass(seconds(11));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+  EXPECT_EQ(kafka_.Keys().size(), 1u);
+}
+
+// --- losing Kafka
+// ----------------------------------------------------------------------------------
+
+TEST_F(RelayTest, RefusedRecordStopsTheLineAndEverythingGoesAgainInOrder) {
+  Start();
+  Commit("a");
+  Commit("b");
+  Commit("c");
+  Run();
+  kafka_.Acknowledge(0);
+  kafka_.Refuse(0, Error(ErrorCode::kProducerFailed, "gapless"));
+  Run();
+  EXPECT_THAT(kafka_.in_flight, IsEmpty());
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.producers, 2);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, AcknowledgementBehindARefusedRecordIsRepeatedNotTrusted) {
+  Start();
+  Commit("a");
+  Commit("b");
+  Run();
+  kafka_.Acknowledge(1);
+  kafka_.Refuse(0, Error(ErrorCode::kProducerFailed, "gapless"));
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("b", "a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, FatalProducerIsReplacedAndStreamingStartsAtTheFrontier) {
+  Start();
+  const Lsn acknowledged = Commit("a");
+  Commit("b");
+  Run();
+  kafka_.Acknowledge(0);
+  Pass(milliseconds(150));
+  kafka_.health = Error(ErrorCode::kProducerFailed, "fatal");
+  Run();
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.starts.back(), acknowledged);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+}
+
+TEST_F(RelayTest, FailingProducersAreMadeLessAndLessOften) {
+  Start();
+  for (int i = 0; i < 600; ++i) {
+    kafka_.health = Error(ErrorCode::kProducerFailed, "fatal");
+    Pass(seconds(1));
+  }
+  EXPECT_LT(kafka_.producers, 60);
+  EXPECT_GT(kafka_.producers, 10);
+}
+
+TEST_F(RelayTest, WindowBoundsWhatIsInFlightAndReadingStops) {
+  config_.pipeline.max_in_flight_records = 10;
+  Start();
+  for (int i = 0; i < 100; ++i) {
+    Commit(std::to_string(i));
+  }
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 10u);
+  EXPECT_FALSE(relay_->Turn().source_readable);
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.log.size(), 100u);
+}
+
+TEST_F(RelayTest, StuckRecordBoundsTheTransactionsBehindIt) {
+  config_.pipeline.max_in_flight_records = 10;
+  Start();
+  for (int i = 0; i < 100; ++i) {
+    Commit(std::to_string(i));
+    Run();
+    if (kafka_.in_flight.size() > 1) {
+      kafka_.Acknowledge(1);
+    }
+  }
+  Run();
+  EXPECT_LE(kafka_.log.size(), 10u);
+}
+
+TEST_F(RelayTest, OneRecordLargerThanTheWindowIsAdmitted) {
+  config_.pipeline.max_in_flight_bytes = 10;
+  kafka_.auto_acknowledge = true;
+  Start();
+  for (int i = 0; i < 3; ++i) {
+    postgres_.Commit({{.key = "large", .payload = std::string(1000, 'x')}});
+  }
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.log.size(), 3u);
+}
+
+TEST_F(RelayTest, BackPressureKeepsReportingAndIsNotTakenForSilence) {
+  config_.pipeline.max_in_flight_records = 1;
+  Start();
+  Commit("a");
+  Commit("b");
+  Run();
+  const size_t updates = postgres_.updates.size();
+  Pass(minutes(2));
+  EXPECT_EQ(postgres_.starts.size(), 1u);
+  EXPECT_GE(postgres_.updates.size(), updates + 12);  // a third of the server's timeout each
+  EXPECT_EQ(State(), RelayState::kDegraded);
+  EXPECT_EQ(ShownError(), ErrorCode::kKafkaStalled);
+}
+
+TEST_F(RelayTest, FullQueueOfTheProducerHoldsTheLineAndLosesNothing) {
+  kafka_.queue_limit = 3;
+  Start();
+  for (int i = 0; i < 20; ++i) {
+    Commit(std::to_string(i));
+  }
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 3u);
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.log.size(), 20u);
+}
+
+TEST_F(RelayTest, ProducerThatStallsForMinutesIsMadeAnew) {
+  Start();
+  Commit("a");
+  Pass(minutes(4));
+  EXPECT_EQ(kafka_.producers, 1);
+  kafka_.trouble = Error(ErrorCode::kKafkaUnreachable, "refused");
+  EXPECT_EQ(State(), RelayState::kDegraded);
+  EXPECT_EQ(ShownError(), ErrorCode::kKafkaUnreachable);
+  Pass(minutes(2));
+  EXPECT_EQ(kafka_.producers, 2);
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayTest, TopicThatIsBeingLookedUpHoldsTheLineInOrder) {
+  kafka_.pending_topics = {"outbox.event.order"};
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  postgres_.Commit({{.type = "payment", .key = "b", .payload = "{}"}});
+  Run();
+  EXPECT_THAT(kafka_.log, IsEmpty());
+  kafka_.pending_topics.clear();
+  Pass(seconds(2));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+}
+
+// --- rows that cannot be published
+// -----------------------------------------------------------------
+
+TEST_F(RelayTest, RowWithoutATopicBlocksTheLineBeforeItAndIsNamed) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  const Lsn good = Commit("good");
+  postgres_.Commit({{.type = std::nullopt, .key = "bad", .payload = "{}"}});
+  Commit("behind");
+  Pass(minutes(2));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kRouteMissing);
+  EXPECT_NE(board_.Read().detail.find("key=bad"), std::string::npos);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("good"));
+  EXPECT_EQ(postgres_.confirmed(), good);
+  EXPECT_EQ(postgres_.starts.size(), 1u);
+}
+
+TEST_F(RelayTest, SkippedRowIsPassedOverOnlyWhereThatWasChosen) {
+  config_.on_error.null_route = OnError::kSkip;
+  kafka_.auto_acknowledge = true;
+  Start();
+  postgres_.Commit({{.type = std::nullopt, .key = "bad", .payload = "{}"}});
+  const Lsn end = Commit("behind");
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("behind"));
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_EQ(metrics_.events_skipped["WR-3003"].Value(), 1);
+}
+
+TEST_F(RelayTest, DeadLetterCountsLikeAnyOtherRecord) {
+  config_.on_error.topic = OnError::kDeadLetter;
+  config_.on_error.dead_letter_topic = "dead";
+  Start();
+  const Lsn before = postgres_.confirmed();
+  postgres_.Commit({{.type = "no such topic!", .key = "bad", .payload = "secret"}});
+  Pass(seconds(1));
+  ASSERT_EQ(kafka_.in_flight.size(), 1u);
+  EXPECT_EQ(kafka_.in_flight[0].topic, "dead");
+  EXPECT_EQ(kafka_.in_flight[0].headers.at("walrelay.code"), "WR-3005");
+  EXPECT_EQ(postgres_.confirmed(), before);
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, UnknownTopicBlocksUntilItIsThere) {
+  kafka_.bad_topics["outbox.event.order"] = Error(ErrorCode::kTopicUnknown, "outbox.event.order");
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  Commit("b");
+  Pass(seconds(10));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  kafka_.bad_topics.clear();
+  Pass(seconds(31));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+}
+
+TEST_F(RelayTest, RecordThatTheBrokerRefusesShowsAsBlockedUntilThereIsProgress) {
+  Start();
+  Commit("a");
+  for (int i = 0; i < 5; ++i) {
+    Pass(seconds(5));
+    if (!kafka_.in_flight.empty()) {
+      kafka_.Refuse(0, Error(ErrorCode::kDeliveryRefused, "too large"));
+    }
+    EXPECT_EQ(State(), RelayState::kBlocked) << i;
+  }
+  EXPECT_EQ(ShownError(), ErrorCode::kDeliveryRefused);
+  kafka_.auto_acknowledge = true;
+  Pass(minutes(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayTest, RefusedBatchIsSentAgainInSmallerOnes) {
+  Start();
+  Commit("a");
+  Run();
+  kafka_.Refuse(0, Error(ErrorCode::kBatchTooLarge, "order"));
+  Run();
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.batch_bytes, 250'000);
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayTest, RecordThatIsTooLargeByItselfBlocksUntilItIsTaken) {
+  Start();
+  Commit("a");
+  for (int i = 0; i < 7; ++i) {
+    Pass(seconds(5));
+    if (!kafka_.in_flight.empty()) {
+      kafka_.Refuse(0, Error(ErrorCode::kBatchTooLarge, "order"));
+    }
+  }
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kDeliveryRefused);
+  kafka_.auto_acknowledge = true;
+  Pass(minutes(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  kafka_.health = Error(ErrorCode::kProducerFailed, "fatal");
+  Pass(minutes(1));
+  EXPECT_EQ(kafka_.batch_bytes, 1'000'000);  // for those to come
+}
+
+TEST_F(RelayTest, LongMessageThatArrivesInPiecesIsNotSilence) {
+  Start();
+  for (int i = 0; i < 60; ++i) {
+    postgres_.trickle = true;
+    Pass(seconds(1));
+  }
+  EXPECT_EQ(postgres_.starts.size(), 1u);
+}
+
+TEST_F(RelayTest, StreamThatFailsAtTheSamePlaceThreeTimesIsBlocked) {
+  Start();
+  for (int i = 0; i < 3; ++i) {
+    postgres_.SendRaw("Z");
+    Pass(seconds(3));
+  }
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kStreamStuck);
+  EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+}
+
+TEST_F(RelayTest, ProtocolViolationConfirmsNothingAndStartsAgain) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  postgres_.SendRaw(testing::InsertMessage(99, testing::TextRow({"x"})));  // outside a transaction
+  Commit("b");
+  Pass(seconds(2));
+  EXPECT_EQ(postgres_.starts.size(), 2u);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+}
+
+// --- two instances
+// ---------------------------------------------------------------------------------
+
+TEST_F(RelayTest, BusySlotMakesItAStandbyThatTakesOver) {
+  kafka_.auto_acknowledge = true;
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 555;
+  Start();
+  Pass(minutes(1));
+  EXPECT_EQ(State(), RelayState::kStandby);
+  EXPECT_THAT(postgres_.starts, IsEmpty());
+  EXPECT_THAT(postgres_.terminated, IsEmpty());
+  postgres_.facts.slot->active = false;
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayTest, OwnConnectionThatTheServerStillHoldsIsEnded) {
+  Start();
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = testing::kOurPid;
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  EXPECT_THAT(postgres_.terminated, ElementsAre(testing::kOurPid));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayTest, SlotThatAnotherInstanceAdvancedIsTakenUpWhereItStands) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("ours");
+  Pass(seconds(1));
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 555;
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  const Lsn theirs = Commit("theirs");
+  postgres_.facts.slot->confirmed_flush = theirs;
+  postgres_.facts.slot->active = false;
+  Commit("ours again");
+  Pass(seconds(2));
+  EXPECT_EQ(postgres_.starts.back(), theirs);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("ours", "ours again"));
+}
+
+TEST_F(RelayTest, ProcessThatWasSuspendedGivesUpWhatItHolds) {
+  Start();
+  Commit("a");
+  Run();
+  clock_.Advance(seconds(60));
+  relay_->Turn();
+  EXPECT_THAT(kafka_.in_flight, IsEmpty());
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+// --- ends that a person must judge
+// -----------------------------------------------------------------
+
+TEST_F(RelayTest, SlotThatVanishedEndsItWithAGap) {
+  Start();
+  postgres_.facts.slot.reset();
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(ExitCodeFor(relay_->result()), ExitCode::kGap);
+}
+
+TEST_F(RelayTest, SkippedPublicationEndsItWithAGapAndConfirmsNothing) {
+  Start();
+  postgres_.BreakConnection(Error(ErrorCode::kPublicationSkipped, "walrelay"));
+  Pass(seconds(1));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(ExitCodeFor(relay_->result()), ExitCode::kGap);
+  EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+}
+
+TEST_F(RelayTest, RestoredServerEndsItWithAGap) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.facts.server.wal_end = Lsn(1010);
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kServerBehind));
+}
+
+TEST_F(RelayTest, RestoredServerIsRecognisedThoughSomethingElseKeepsItFromStreaming) {
+  Start();
+  Pass(seconds(1));
+  postgres_.facts.server.wal_end = Lsn(500);
+  postgres_.facts.publication.publishes_insert = false;
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kServerBehind));
+}
+
+TEST_F(RelayTest, PromotedServerIsFollowedFromItsSlot) {
+  Start();
+  Commit("in flight");
+  Run();
+  postgres_.facts.server.timeline = 2;
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  EXPECT_EQ(postgres_.starts.back(), Lsn(1000));
+  EXPECT_EQ(kafka_.producers, 2);
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, WhatIsWrongForGoodEndsItAtTheStartOnly) {
+  postgres_.open_error = Error(ErrorCode::kPostgresLogin, "password");
+  Start();
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(ExitCodeFor(relay_->result()), ExitCode::kPermission);
+
+  postgres_.open_error = absl::OkStatus();
+  Start();
+  postgres_.open_error = Error(ErrorCode::kPostgresLogin, "rotated");
+  postgres_.BreakConnection();
+  Pass(minutes(5));
+  EXPECT_FALSE(relay_->finished());
+}
+
+TEST_F(RelayTest, MissingSlotIsMadeOnlyWhereThatWasChosen) {
+  postgres_.facts.slot.reset();
+  Start();
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSlotMissing));
+
+  config_.source.create_slot = true;
+  Start();
+  EXPECT_TRUE(postgres_.streaming());
+}
+
+// --- stopping
+// --------------------------------------------------------------------------------------
+
+TEST_F(RelayTest, DrainWaitsForAcknowledgementsAndConfirmsThem) {
+  Start();
+  const Lsn end = Commit("a");
+  Run();
+  relay_->Drain();
+  Pass(seconds(1));
+  EXPECT_FALSE(relay_->finished());
+  kafka_.AcknowledgeAll();
+  Pass(milliseconds(10));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_THAT(relay_->result(), IsOk());
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_TRUE(postgres_.finished_in_order);
+}
+
+TEST_F(RelayTest, DrainFinishesTheOpenTransactionAndReadsNoFurther) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  postgres_.SendOpenTransaction({Event("first")});
+  Run();
+  relay_->Drain();
+  Pass(seconds(1));
+  EXPECT_FALSE(relay_->finished());
+  const Lsn commit = postgres_.facts.server.wal_end;
+  postgres_.SendRaw(testing::InsertMessage(testing::kOutboxOid,
+                                           testing::TextRow({"second", "order", "second", "{}"})));
+  postgres_.SendRaw(testing::CommitMessage(commit, Lsn(commit.value() + 8), clock_.WallNow()));
+  postgres_.SendOpenTransaction({Event("not any more")});
+  Pass(seconds(1));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("first", "second"));
+  EXPECT_EQ(postgres_.confirmed(), Lsn(commit.value() + 8));
+}
+
+TEST_F(RelayTest, DrainSleepsThoughMoreHasArrived) {
+  config_.pipeline.max_in_flight_records = 4;
+  Start();
+  postgres_.Commit({Event("a"), Event("b"), Event("c"), Event("d")});
+  Commit("not any more");
+  Run();
+  relay_->Drain();
+  kafka_.Acknowledge(0);
+  kafka_.Acknowledge(0);
+  Run();
+  EXPECT_GT(relay_->Turn().at, clock_.Now());
+}
+
+TEST_F(RelayTest, DrainLongerThanTheServersTimeoutDoesNotTakeItForSilent) {
+  postgres_.facts.server.wal_sender_timeout = seconds(5);
+  Start();
+  const Lsn end = Commit("a");
+  Run();
+  relay_->Drain();
+  Pass(seconds(15));
+  EXPECT_FALSE(relay_->finished());
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(RelayTest, DrainEndsAtItsTimeAndLeavesTheRestUnconfirmed) {
+  Start();
+  Commit("a");
+  Run();
+  relay_->Drain();
+  Pass(seconds(26));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_THAT(relay_->result(), IsOk());
+  EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+}
+
+TEST_F(RelayTest, DrainDoesNotWaitForALineThatStands) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  postgres_.Commit({{.type = std::nullopt, .key = "bad", .payload = "{}"}});
+  Pass(seconds(1));
+  relay_->Drain();
+  Pass(milliseconds(10));
+  EXPECT_TRUE(relay_->finished());
+}
+
+TEST_F(RelayTest, StandbyStopsAtOnce) {
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 555;
+  Start();
+  relay_->Drain();
+  relay_->Turn();
+  EXPECT_TRUE(relay_->finished());
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,362 @@
+#include "route/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "pgoutput/decoder.h"
+#include "pgoutput/type_oids.h"
+#include "support/allocation_counter.h"
+#include "support/pgoutput_writer.h"
+#include "support/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using testing::ColumnSpec;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Optional;
+using testing::TextRow;
+using testing::Value;
+
+constexpr uint32_t kOutbox = 16385;
+constexpr uint32_t kOther = 16400;
+const WallTime kCommitTime{Micros(1'795'162'442'000'123)};
+
+MATCHER_P2(HeaderIs, name, value, "") {
+  *result_listener << arg.name << "=" << arg.value.value_or("NULL");
+  return arg.name == name && arg.value == OptionalBytes(value);
+}
+
+// A router fed as in a session: messages as bytes, through the real decoder.
+class RouterTest : public ::testing::Test {
+ protected:
+  RouterTest() { Describe(Canonical()); }
+
+  static std::vector<ColumnSpec> Canonical() {
+    return {{"id", pgoutput::kUuidOid, true}, {"aggregate_type"}, {"aggregate_id"}, {"event_type"},
+            {"payload", pgoutput::kJsonbOid}, {"trace_id"}};
+  }
+  // Columns that follow the canonical ones.
+  static std::vector<ColumnSpec> CanonicalAnd(const std::vector<ColumnSpec>& more) {
+    auto columns = Canonical();
+    columns.insert(columns.end(), more.begin(), more.end());
+    return columns;
+  }
+
+  void StartSession() {
+    std::vector<TableFacts> facts;
+    for (const OutboxTable& table : source_.tables) {
+      facts.push_back({.schema = table.schema, .name = table.name, .oid = oids_[table.name]});
+    }
+    router().StartSession(facts);
+  }
+  // A Relation message; true if the router takes the table for an outbox.
+  bool Describe(const std::vector<ColumnSpec>& columns, uint32_t oid = kOutbox,
+                const char* name = "outbox", const char* schema = "public") {
+    bytes_ = testing::RelationMessage(oid, schema, name, columns);
+    return router().OnRelation(
+        relations_.Replace(std::get<pgoutput::Relation>(*decoder_.Decode(bytes_))));
+  }
+  absl::StatusOr<Record> Route(const testing::Row& row, uint32_t oid = kOutbox) {
+    return router().Route(oid, Decode(row), kCommitTime);
+  }
+  absl::StatusOr<Record> Route(std::vector<std::optional<std::string>> values) {
+    return Route(TextRow(std::move(values)));
+  }
+  // The record of a row that must have one.
+  Record Routed(const testing::Row& row, uint32_t oid = kOutbox) {
+    const auto record = Route(row, oid);
+    EXPECT_THAT(record, IsOk());
+    return record.ok() ? *record : Record();
+  }
+  Record Routed(std::vector<std::optional<std::string>> values) {
+    return Routed(TextRow(std::move(values)));
+  }
+  std::string Identify(const testing::Row& row) { return router().Identify(kOutbox, Decode(row)); }
+  pgoutput::Tuple Decode(const testing::Row& row) {
+    bytes_ = testing::InsertMessage(kOutbox, row);
+    return std::get<pgoutput::Insert>(*decoder_.Decode(bytes_)).row;
+  }
+  // Made at first use, of the configuration as it is then.
+  Router& router() {
+    if (!router_) {
+      router_.emplace(*Router::Create(source_, route_));
+      StartSession();
+    }
+    return *router_;
+  }
+  // Forgets the router: the next use makes another of the changed configuration.
+  void Reconfigure() { router_.reset(); }
+
+  const std::string id_ = "10711fa5-0000-0000-0000-000000000001";
+  SourceConfig source_;
+  RouteConfig route_;
+  std::map<std::string, uint32_t> oids_ = {{"outbox", kOutbox}};
+  std::optional<Router> router_;
+  pgoutput::Decoder decoder_;
+  pgoutput::RelationCache relations_;
+  std::string bytes_;
+};
+
+TEST_F(RouterTest, AWholeRecord) {
+  const Record record =
+      Routed({id_, "order", "order-1", "OrderPlaced", "{\"total\": 1.10}", "00-4bf9-01"});
+  EXPECT_EQ(record.topic, "outbox.event.order");
+  EXPECT_EQ(record.key, "order-1");
+  EXPECT_EQ(record.value, "{\"total\": 1.10}");
+  EXPECT_THAT(record.headers,
+              ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "OrderPlaced"),
+                          HeaderIs("trace_id", "00-4bf9-01")));
+  EXPECT_EQ(record.partition, std::nullopt);
+  EXPECT_EQ(record.timestamp, kCommitTime);
+}
+
+TEST_F(RouterTest, NullPayloadIsATombstoneAndEmptyPayloadIsNot) {
+  const Record tombstone = Routed({id_, "order", "o", "t", std::nullopt, "x"});
+  EXPECT_EQ(tombstone.value, std::nullopt);
+  const Record empty = Routed({id_, "order", "o", "t", "", "x"});
+  EXPECT_EQ(empty.value, "");
+}
+
+TEST_F(RouterTest, NullHeaderIsKeptAndIsNotEmpty) {
+  const Record record = Routed({std::nullopt, "order", "o", std::nullopt, "1", ""});
+  EXPECT_THAT(record.headers,
+              ElementsAre(HeaderIs("id", std::nullopt), HeaderIs("event_type", std::nullopt),
+                          HeaderIs("trace_id", "")));
+}
+
+TEST_F(RouterTest, EmptyKeyIsAKey) {
+  const Record record = Routed({id_, "order", "", "t", "1", "x"});
+  EXPECT_EQ(record.key, "");
+}
+
+TEST_F(RouterTest, NullKeyAndNullTypeAreErrorsOfTheirOwn) {
+  EXPECT_THAT(Route({id_, "order", std::nullopt, "t", "1", "x"}), HasError(ErrorCode::kKeyMissing));
+  EXPECT_THAT(Route({id_, std::nullopt, "o", "t", "1", "x"}), HasError(ErrorCode::kRouteMissing));
+}
+
+TEST_F(RouterTest, AnErrorSpoilsNothingForTheNextRow) {
+  EXPECT_THAT(Route({id_, "not legal", "o", "t", "1", "x"}), HasError(ErrorCode::kTopicInvalid));
+  const Record record = Routed({id_, "order", "o", "t", "1", "x"});
+  EXPECT_EQ(record.headers.size(), 3u);
+  EXPECT_EQ(record.topic, "outbox.event.order");
+}
+
+TEST_F(RouterTest, PlacementsFollowInTheOrderOfTheConfiguration) {
+  source_.tables[0].placements = {{.column = "tenant", .name = "x-tenant"},
+                                  {.column = "id", .name = "id"},
+                                  {.column = "aggregate_id", .name = "again"}};
+  Reconfigure();
+  Describe(CanonicalAnd({{"tenant"}}));
+  const Record record = Routed({id_, "order", "o", "t", "1", "x", std::nullopt});
+  EXPECT_THAT(
+      record.headers,
+      ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "t"), HeaderIs("trace_id", "x"),
+                  HeaderIs("x-tenant", std::nullopt), HeaderIs("id", id_), HeaderIs("again", "o")));
+}
+
+TEST_F(RouterTest, HeadersOfColumnsThatAreNotThereAreNotThere) {
+  Describe({{"aggregatetype"}, {"aggregateid"}, {"payload"}, {"id"}});
+  const Record record = Routed({"order", "o", "1", "7"});
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "7")));
+}
+
+TEST_F(RouterTest, BinaryRowsMakeTheSameRecord) {
+  const Record record =
+      Routed({Value::Binary(std::string("\x10\x71\x1f\xa5\0\0\0\0\0\0\0\0\0\0\0\x01", 16)),
+              Value::Binary("order"), Value::Binary("order-1"), Value::Null(),
+              Value::Binary("\x01{\"a\": 1}"), Value::Binary("")});
+  EXPECT_EQ(record.topic, "outbox.event.order");
+  EXPECT_EQ(record.key, "order-1");
+  EXPECT_EQ(record.value, "{\"a\": 1}");
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", std::nullopt),
+                                          HeaderIs("trace_id", "")));
+}
+
+TEST_F(RouterTest, SeveralDecodedColumnsOfOneRowDoNotShareMemory) {
+  Describe({{"id", pgoutput::kByteaOid},
+            {"aggregate_type"},
+            {"aggregate_id", pgoutput::kByteaOid},
+            {"payload", pgoutput::kByteaOid}});
+  const Record record = Routed({"\\x6964", "order", "\\x6b6579", "\\x00ff"});
+  EXPECT_EQ(record.key, "key");
+  EXPECT_EQ(record.value, std::string_view("\0\xff", 2));
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "id")));
+}
+
+TEST_F(RouterTest, PartitionIsTheColumnsAndNullLeavesItToTheKey) {
+  source_.tables[0].placements = {
+      {.column = "shard", .where = Placement::Where::kPartition, .name = ""}};
+  Reconfigure();
+  Describe(CanonicalAnd({{"shard", pgoutput::kInt4Oid}}));
+  EXPECT_THAT(Routed({id_, "order", "o", "t", "1", "x", "11"}).partition, Optional(11));
+  EXPECT_EQ(Routed({id_, "order", "o", "t", "1", "x", std::nullopt}).partition, std::nullopt);
+  EXPECT_THAT(Route({id_, "order", "o", "t", "1", "x", "-1"}),
+              HasError(ErrorCode::kValueInvalid, "partition"));
+}
+
+class RouterTimestampTest : public RouterTest {
+ protected:
+  void Use(TimestampSource timestamp) {
+    route_.timestamp = timestamp;
+    route_.timestamp_column = "at";
+    Reconfigure();
+    Describe(CanonicalAnd({{"at", pgoutput::kTimestamptzOid}}));
+  }
+  std::vector<std::optional<std::string>> RowOf(std::optional<std::string> at) const {
+    return {id_, "order", "o", "t", "1", "x", std::move(at)};
+  }
+  std::optional<WallTime> RoutedAt(std::optional<std::string> at) {
+    return Routed(RowOf(std::move(at))).timestamp;
+  }
+};
+
+TEST_F(RouterTimestampTest, NowIsLeftToTheProducer) {
+  Use(TimestampSource::kNow);
+  EXPECT_EQ(RoutedAt("2026-11-20 08:14:02+00"), std::nullopt);
+}
+
+TEST_F(RouterTimestampTest, CommitIsTheTransactions) {
+  Use(TimestampSource::kCommit);
+  EXPECT_EQ(RoutedAt("2020-01-01 00:00:00+00"), kCommitTime);
+}
+
+TEST_F(RouterTimestampTest, ColumnIsTheRowsAndNullFallsBackToTheCommit) {
+  Use(TimestampSource::kColumn);
+  EXPECT_EQ(RoutedAt("1970-01-01 00:00:01+00"), WallTime(std::chrono::seconds(1)));
+  EXPECT_EQ(RoutedAt(std::nullopt), kCommitTime);
+  EXPECT_THAT(Route(RowOf("infinity")), HasError(ErrorCode::kValueInvalid, "\"infinity\""));
+}
+
+TEST_F(RouterTest, ARowOfAnotherWidthThanItsTableIsAViolation) {
+  EXPECT_THAT(Route({id_, "order", "o", "t", "1"}),
+              HasError(ErrorCode::kProtocolViolation, "a row of 5 values"));
+  EXPECT_THAT(Route({id_, "order", "o", "t", "1", "x", "y"}),
+              HasError(ErrorCode::kProtocolViolation));
+  EXPECT_THAT(Route(testing::Row{}), HasError(ErrorCode::kProtocolViolation));
+}
+
+TEST_F(RouterTest, ATableThatLacksAColumnFailsOnlyWhenARowComes) {
+  EXPECT_TRUE(Describe({{"id"}, {"payload"}}));
+  EXPECT_TRUE(router().IsOutbox(kOutbox));
+  EXPECT_THAT(Route({id_, "1"}), HasError(ErrorCode::kColumnMissing, "aggregate_type"));
+}
+
+TEST_F(RouterTest, RowsFollowTheLastDescription) {
+  Describe({{"trace_id"}, {"payload"}, {"aggregate_id"}, {"aggregate_type"}, {"id"}});
+  const Record record = Routed({"x", "1", "o", "order", "7"});
+  EXPECT_EQ(record.key, "o");
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "7"), HeaderIs("trace_id", "x")));
+}
+
+TEST_F(RouterTest, OtherTablesAreNotOutboxes) {
+  EXPECT_FALSE(Describe(Canonical(), kOther, "other"));
+  EXPECT_FALSE(Describe(Canonical(), kOther, "outbox", "billing"));
+  EXPECT_FALSE(router().IsOutbox(kOther));
+  EXPECT_TRUE(router().IsOutbox(kOutbox));
+}
+
+TEST_F(RouterTest, ARenamedTableIsKnownByItsOid) {
+  EXPECT_TRUE(Describe(Canonical(), kOutbox, "outbox_old"));
+  EXPECT_THAT(Route({id_, "order", "o", "t", "1", "x"}), IsOk());
+}
+
+TEST_F(RouterTest, ATableMadeAgainIsKnownByItsName) {
+  EXPECT_TRUE(Describe(Canonical(), kOther, "outbox"));
+  EXPECT_TRUE(router().IsOutbox(kOther));
+  EXPECT_THAT(Route(TextRow({id_, "order", "o", "t", "1", "x"}), kOther), IsOk());
+}
+
+TEST_F(RouterTest, ATableThatGivesUpTheNameIsForgotten) {
+  Describe(Canonical(), kOther, "outbox");
+  EXPECT_FALSE(Describe(Canonical(), kOther, "something else"));
+  EXPECT_FALSE(router().IsOutbox(kOther));
+}
+
+TEST_F(RouterTest, ASessionKnowsNothingOfTheOneBefore) {
+  StartSession();
+  EXPECT_FALSE(router().IsOutbox(kOutbox));
+  oids_["outbox"] = kOther;
+  StartSession();
+  EXPECT_FALSE(Describe(Canonical(), kOutbox, "outbox_old"));
+  EXPECT_TRUE(Describe(Canonical(), kOther, "renamed"));
+}
+
+TEST_F(RouterTest, EachTableHasAMappingOfItsOwn) {
+  OutboxTable billing{.schema = "billing", .name = "events"};
+  billing.columns.aggregate_type = "kind";
+  billing.placements = {{.column = "kind", .name = "ce_type"}};
+  source_.tables.push_back(billing);
+  oids_["events"] = kOther;
+  Reconfigure();
+  EXPECT_TRUE(Describe(Canonical()));
+  EXPECT_TRUE(
+      Describe({{"kind"}, {"aggregate_id"}, {"payload"}, {"id"}}, kOther, "events", "billing"));
+  EXPECT_EQ(Routed(TextRow({id_, "order", "o", "t", "1", "x"})).headers.size(), 3u);
+  const Record record = Routed(TextRow({"invoice", "i-1", "1", "7"}), kOther);
+  EXPECT_EQ(record.topic, "outbox.event.invoice");
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "7"), HeaderIs("ce_type", "invoice")));
+}
+
+TEST_F(RouterTest, IdentifyNamesIdAndKeyAndNeverThePayload) {
+  const std::string text = Identify(TextRow({id_, "order", "order-1", "t", "card 4111", "trace"}));
+  EXPECT_EQ(text, "id=" + id_ + " key=order-1");
+}
+
+TEST_F(RouterTest, IdentifyIsCutAndEscaped) {
+  const std::string forged = "k\r\nlevel=error \x1b[2J\xff" + std::string(100'000, 'k');
+  const std::string text =
+      Identify(TextRow({std::string(1000, 'i'), "order", forged, "t", "1", "x"}));
+  EXPECT_THAT(text, HasSubstr("key=k\\x0d\\x0alevel=error \\x1b[2J\\xffkkk"));
+  EXPECT_LT(text.size(), 200u);
+}
+
+TEST_F(RouterTest, IdentifySaysWhatItDoesNotKnow) {
+  EXPECT_EQ(Identify(TextRow({std::nullopt, "order", std::nullopt, "t", "1", "x"})),
+            "id=NULL key=NULL");
+  EXPECT_EQ(Identify(TextRow({id_})), "id=" + id_ + " key=?");
+  EXPECT_EQ(router().Identify(kOther, Decode(TextRow({id_}))), "");
+}
+
+TEST_F(RouterTest, KeyOfReadsWhatItCan) {
+  EXPECT_THAT(router().KeyOf(kOutbox, Decode(TextRow({id_, "not legal", "o", "t", "1", "x"}))),
+              Optional(std::string_view("o")));
+  EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({id_, "order", std::nullopt, "t", "1", "x"}))),
+            std::nullopt);
+  EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({id_}))), std::nullopt);
+  EXPECT_EQ(router().KeyOf(kOther, Decode(TextRow({id_}))), std::nullopt);
+  Describe({{"aggregate_id", pgoutput::kByteaOid}});
+  EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({"\\x1"}))), std::nullopt);
+  EXPECT_THAT(router().KeyOf(kOutbox, Decode(TextRow({"\\x6b"}))), Optional(std::string_view("k")));
+}
+
+TEST_F(RouterTest, SteadyStateAllocatesNothingPerRow) {
+  source_.tables[0].placements = {{.column = "tenant", .name = "x-tenant"}};
+  Reconfigure();
+  Describe({{"id", pgoutput::kUuidOid},
+            {"aggregate_type"},
+            {"aggregate_id", pgoutput::kInt8Oid},
+            {"event_type"},
+            {"payload", pgoutput::kByteaOid},
+            {"tenant"}});
+  const testing::Row row = {
+      Value::Binary(std::string(16, 'u')),         Value::Text("order"),
+      Value::Binary(std::string(8, '1')),          Value::Null(),
+      Value::Text("\\x" + std::string(2000, 'a')), Value::Text("tenant of some length")};
+  const pgoutput::Tuple decoded = Decode(row);
+  ASSERT_THAT(router().Route(kOutbox, decoded, kCommitTime), IsOk());
+  EXPECT_EQ(testing::AllocationsDuring([&] {
+              for (int i = 0; i < 10'000; ++i) {
+                ASSERT_TRUE(router().Route(kOutbox, decoded, kCommitTime).ok());
+              }
+            }),
+            0u);
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "postgres/setup.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SetupScriptTest : public ::testing::Test {
+ protected:
+  std::string Script() const { return SetupScript(source_, options_); }
+  // Where a statement begins in the script; it must be there.
+  size_t At(const std::string& statement) const {
+    const size_t at = Script().find("\n" + statement);
+    EXPECT_NE(at, std::string::npos) << statement << "\n" << Script();
+    return at;
+  }
+
+  SourceConfig source_;
+  SetupOptions options_;
+};
+
+// A slot that is older than its publication skips rows on Postgres 18.
+TEST_F(SetupScriptTest, PublicationComesBeforeTheSlot) {
+  EXPECT_LT(At("CREATE TABLE \"public\".\"outbox\" ("), At("CREATE PUBLICATION \"walrelay\""));
+  EXPECT_LT(At("CREATE PUBLICATION \"walrelay\""),
+            At("SELECT pg_create_logical_replication_slot('walrelay', 'pgoutput');"));
+}
+
+TEST_F(SetupScriptTest, PublicationHasInsertsOfEveryTableOnly) {
+  source_.tables = {{.schema = "shop", .name = "outbox"}, {.schema = "crm", .name = "Events"}};
+  EXPECT_THAT(Script(), HasSubstr("FOR TABLE \"shop\".\"outbox\", \"crm\".\"Events\" "
+                                  "WITH (publish = 'insert');"));
+  At("CREATE TABLE \"crm\".\"Events\" (");
+}
+
+TEST_F(SetupScriptTest, NamesAreQuoted) {
+  source_.publication = R"(a"; DROP TABLE x; --)";
+  source_.tables = {{.schema = "s\"", .name = "t'"}};
+  EXPECT_THAT(Script(), HasSubstr(R"(CREATE PUBLICATION "a""; DROP TABLE x; --" FOR)"));
+  EXPECT_THAT(Script(), HasSubstr(R"("s"""."t'")"));
+}
+
+TEST_F(SetupScriptTest, ColumnsHaveTheirMappedNames) {
+  source_.tables[0].columns.aggregate_id = "Key";
+  EXPECT_THAT(Script(), HasSubstr("\"Key\"            text        NOT NULL"));
+  EXPECT_THAT(Script(), Not(HasSubstr("\"aggregate_id\"")));
+}
+
+TEST_F(SetupScriptTest, RoleNeedsNoRightOnATable) {
+  options_.role = "relay";
+  At("CREATE ROLE \"relay\";");
+  At("ALTER ROLE \"relay\" LOGIN REPLICATION");
+  EXPECT_THAT(Script(), Not(HasSubstr("GRANT SELECT")));
+  EXPECT_THAT(Script(), Not(HasSubstr("SUPERUSER")));
+}
+
+TEST_F(SetupScriptTest, FailoverSlotOnlyWhereItWasAskedFor) {
+  EXPECT_THAT(Script(), Not(HasSubstr("failover")));
+  options_.failover = true;
+  EXPECT_THAT(Script(), HasSubstr("failover => true"));
+}
+
+// The script is pasted into psql: a name must not begin a line of its own.
+TEST_F(SetupScriptTest, RoleCannotLeaveItsComment) {
+  options_.role = "relay\nDROP TABLE x;";
+  EXPECT_THAT(Script(), HasSubstr("\\password relay\\x0aDROP"));
+  EXPECT_THAT(Script(), HasSubstr("hostssl DATABASE relay\\x0aDROP"));
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,162 @@
+#include "txn/start_position.h"
+
+#include <gtest/gtest.h>
+
+#include "support/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+class StartPositionTest : public ::testing::Test {
+ protected:
+  StartPositionTest() {
+    facts_.server = {.system_id = "7301", .timeline = 1, .wal_end = Lsn(1000), .database = "shop"};
+    facts_.slot = SlotFacts{.plugin = "pgoutput", .database = "shop", .confirmed_flush = Lsn(500)};
+    facts_.publication = {.exists = true, .publishes_insert = true};
+    facts_.tables = {{.schema = "public", .name = "outbox", .oid = 16385, .published = true}};
+  }
+
+  // This process has streamed from the same server before.
+  StreamMemory& Remember(uint64_t frontier, uint64_t resume) {
+    memory_ = StreamMemory{
+        .system_id = "7301", .timeline = 1, .frontier = Lsn(frontier), .resume = Lsn(resume)};
+    return *memory_;
+  }
+  absl::StatusOr<StartDecision> Decide() { return DecideStart(memory_, facts_); }
+  absl::Status Problem() {
+    const auto problems = PublicationProblems(facts_, "walrelay");
+    return problems.empty() ? absl::OkStatus() : problems.front();
+  }
+
+  std::optional<StreamMemory> memory_;
+  SourceFacts facts_;
+};
+
+TEST_F(StartPositionTest, FirstConnectionStartsWhereTheSlotStands) {
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_FALSE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, ReconnectGoesOnAheadOfTheSlot) {
+  Remember(600, 800);
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(800));
+  EXPECT_TRUE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, ServerThatForgotWhatWasConfirmedMakesNoDuplicates) {
+  Remember(600, 600);
+  facts_.slot->confirmed_flush = Lsn(100);
+  EXPECT_EQ(Decide()->position, Lsn(600));
+}
+
+TEST_F(StartPositionTest, NeverStartsBeyondTheLog) {
+  Remember(600, 1001);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
+}
+
+TEST_F(StartPositionTest, AnotherSystemIsRefused) {
+  Remember(600, 600).system_id = "9999";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSystemChanged));
+}
+
+TEST_F(StartPositionTest, NewerTimelineStartsAtTheSlotAndDropsWhatIsInFlight) {
+  Remember(600, 5000);
+  facts_.server.timeline = 2;
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_FALSE(decision->keep_in_flight);
+  EXPECT_TRUE(decision->timeline_switched);
+}
+
+TEST_F(StartPositionTest, OlderTimelineIsRefused) {
+  Remember(600, 600).timeline = 3;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged));
+}
+
+TEST_F(StartPositionTest, SlotThatMovedByItselfIsAGap) {
+  Remember(400, 400);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
+}
+
+TEST_F(StartPositionTest, SlotThatAnotherInstanceMovedIsATakeOver) {
+  Remember(400, 450).slot_was_taken = true;
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_TRUE(decision->taken_over);
+  EXPECT_FALSE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, PoisonedSlotIsRefusedAlwaysAlsoAtFirst) {
+  facts_.slot->confirmed_flush = Lsn(1001);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotAheadOfLog));
+}
+
+TEST_F(StartPositionTest, MissingSlotIsAGapOnlyWhereThereWasOne) {
+  facts_.slot.reset();
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing));
+  Remember(600, 600);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotGone));
+}
+
+TEST_F(StartPositionTest, UnusableSlotsAreNamed) {
+  facts_.slot->plugin = "wal2json";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable, "wal2json"));
+  facts_.slot->plugin = "pgoutput";
+  facts_.slot->database = "other";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable, "other"));
+  facts_.slot->database = "shop";
+  facts_.slot->logical = false;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable, "physical"));
+}
+
+TEST_F(StartPositionTest, InvalidatedSlotIsLost) {
+  facts_.slot->wal_status = "lost";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotLost));
+  facts_.slot->wal_status = "reserved";
+  facts_.slot->invalidation_reason = "idle_timeout";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotLost, "idle_timeout"));
+}
+
+TEST_F(StartPositionTest, StandbyServerIsRefused) {
+  facts_.server.in_recovery = true;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kInRecovery));
+}
+
+TEST_F(StartPositionTest, HealthyPublicationHasNoProblem) {
+  EXPECT_THAT(Problem(), IsOk());
+}
+
+TEST_F(StartPositionTest, EveryWayInWhichRowsGoMissingIsAProblem) {
+  const SourceFacts healthy = facts_;
+  facts_.publication.exists = false;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationMissing));
+  facts_ = healthy;
+  facts_.publication.publishes_insert = false;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationHidesRows));
+  facts_ = healthy;
+  facts_.tables[0].oid = 0;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableMissing, "public.outbox"));
+  facts_ = healthy;
+  facts_.tables[0].published = false;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableNotPublished));
+  facts_ = healthy;
+  facts_.tables[0].unlogged = true;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableUnlogged));
+  facts_ = healthy;
+  facts_.tables[0].row_filter = true;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationHidesRows, "row filter"));
+  facts_ = healthy;
+  facts_.tables[0].partitioned = true;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPartitionLeaves));
+  facts_.publication.via_partition_root = true;
+  EXPECT_THAT(Problem(), IsOk());
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,81 @@
+#include "relay/status_board.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "support/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+constexpr RelayState kStates[] = {
+    RelayState::kStarting, RelayState::kStandby, RelayState::kCatchingUp, RelayState::kStreaming,
+    RelayState::kDegraded, RelayState::kBlocked, RelayState::kDraining,   RelayState::kStopped};
+
+TEST(RelayStateTest, EachHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (const RelayState state : kStates) {
+    EXPECT_TRUE(names.insert(NameOf(state)).second) << NameOf(state);
+    EXPECT_NE(NameOf(state), "?");
+  }
+}
+
+TEST(RelayStateTest, ReadyIsWhatNeedsNoAttention) {
+  const std::set<RelayState> ready = {RelayState::kStandby, RelayState::kCatchingUp,
+                                      RelayState::kStreaming};
+  for (const RelayState state : kStates) {
+    EXPECT_EQ(IsReady(state), ready.contains(state)) << NameOf(state);
+  }
+}
+
+TEST(StatusBoardTest, ShowsTheLastThatWasPublished) {
+  StatusBoard board;
+  EXPECT_EQ(board.Read().state, RelayState::kStarting);
+  EXPECT_THAT(board.Read().error, IsOk());
+  board.Publish({.state = RelayState::kDegraded, .error = Error(ErrorCode::kConnectionLost, "x")});
+  board.Publish({.state = RelayState::kBlocked, .error = Error(ErrorCode::kKeyMissing, "y")});
+  EXPECT_EQ(board.Read().state, RelayState::kBlocked);
+  EXPECT_THAT(board.Read().error, HasError(ErrorCode::kKeyMissing, "y"));
+}
+
+TEST(StatusBoardTest, WhatTheSamplerFoundStaysWhenTheRelayPublishes) {
+  StatusBoard board;
+  board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"));
+  board.Publish({.state = RelayState::kStreaming});
+  EXPECT_THAT(board.source_problem(), HasError(ErrorCode::kTableNotPublished));
+  board.SetSourceProblem(absl::OkStatus());
+  EXPECT_THAT(board.source_problem(), IsOk());
+}
+
+TEST(StatusBoardTest, BeatIsKeptToTheMicrosecond) {
+  StatusBoard board;
+  const MonoTime now(Micros(1'234'567'890'123));
+  board.Beat(now);
+  EXPECT_EQ(board.last_beat(), now);
+}
+
+// State and error belong together. Under ThreadSanitizer this is a test of the locks.
+TEST(StatusBoardTest, ReadersNeverSeeHalfOfASnapshot) {
+  StatusBoard board;
+  board.Publish({.state = RelayState::kStreaming, .detail = "streaming"});
+  std::thread relay([&] {
+    for (int i = 0; i < 2'000; ++i) {
+      const RelayState state = i % 2 == 0 ? RelayState::kStreaming : RelayState::kDegraded;
+      board.Publish({.state = state, .detail = std::string(NameOf(state))});
+      board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, std::to_string(i)));
+      board.Beat(MonoTime(Micros(i)));
+    }
+  });
+  for (int i = 0; i < 2'000; ++i) {
+    const RelayStatus status = board.Read();
+    EXPECT_EQ(status.detail, NameOf(status.state));
+    (void)board.source_problem();
+    (void)board.last_beat();
+  }
+  relay.join();
+}
+
+}  // namespace
+}  // namespace walrelay

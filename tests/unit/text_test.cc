@@ -1,0 +1,69 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace walrelay {
+namespace {
+
+std::string Json(std::string_view text) {
+  std::string out;
+  AppendJsonString(text, out);
+  return out;
+}
+
+TEST(PrintableTest, ControlCharactersCannotForgeALineOrSteerATerminal) {
+  EXPECT_EQ(Printable("a\nb\x1b[31mc\x7f"), "a\\x0ab\\x1b[31mc\\x7f");
+  EXPECT_EQ(Printable("\xC2\x9B"
+                      "31m"),
+            "\\x9b31m");  // CSI as C1
+}
+
+TEST(PrintableTest, GoodUtf8PassesAndBadBytesAreShown) {
+  EXPECT_EQ(Printable("Zürich 🦊"), "Zürich 🦊");
+  EXPECT_EQ(Printable("\xC0\xAF|\xED\xA0\x80|\xFF"), "\\xc0\\xaf|\\xed\\xa0\\x80|\\xff");
+  EXPECT_EQ(Printable("\xE2\x82"), "\\xe2\\x82");
+}
+
+TEST(PrintableTest, IsCut) {
+  EXPECT_EQ(Printable("abcdef", 3), "abc…");
+}
+
+TEST(JsonStringTest, EscapesWhatJsonAsksFor) {
+  EXPECT_EQ(Json("a\"b\\c\n\t\x01"), R"("a\"b\\c\n\t\u0001")");
+  EXPECT_EQ(Json("\xC2\x85"), R"("\u0085")");
+}
+
+TEST(JsonStringTest, BadUtf8BecomesTheReplacementCharacter) {
+  EXPECT_EQ(Json("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
+}
+
+TEST(NearestNameTest, FindsTheTypo) {
+  constexpr std::array<std::string_view, 3> kKeys = {"slot", "publication", "bootstrap_servers"};
+  EXPECT_EQ(NearestName("slto", kKeys), "slot");
+  EXPECT_EQ(NearestName("bootstrap_server", kKeys), "bootstrap_servers");
+  EXPECT_EQ(NearestName("colour", kKeys), "");
+}
+
+TEST(HumanTest, BytesAndDurations) {
+  EXPECT_EQ(HumanBytes(0), "0 B");
+  EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
+  EXPECT_EQ(HumanBytes(uint64_t{5} << 40), "5.0 TiB");
+  EXPECT_EQ(HumanDuration(Micros(250)), "250 µs");
+  EXPECT_EQ(HumanDuration(Micros(1'400)), "1.4 ms");
+  EXPECT_EQ(HumanDuration(std::chrono::seconds(77)), "1m17s");
+  EXPECT_EQ(HumanDuration(std::chrono::hours(3)), "3h00m");
+}
+
+TEST(Rfc3339Test, KeepsMicroseconds) {
+  const WallTime time = std::chrono::sys_days(std::chrono::year(2026) / 11 / 20) +
+                        std::chrono::hours(8) + Micros(2'000'123);
+  EXPECT_EQ(Rfc3339(time), "2026-11-20T08:00:02.000123Z");
+  EXPECT_EQ(Rfc3339(WallTime(Micros(-1))), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(Rfc3339(std::chrono::sys_days(std::chrono::year(9999) / 1 / 1)),
+            "9999-01-01T00:00:00.000000Z");
+}
+
+}  // namespace
+}  // namespace walrelay
