@@ -1,0 +1,50 @@
+// Agenda: what is going to happen, and when.
+//
+// Things of the same instant happen in the order in which they were planned, so that a history is
+// the same each time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "walrelay/clock.h"
+
+namespace walrelay::sim {
+
+class Agenda {
+ public:
+  using Action = std::function<void()>;
+
+  void At(MonoTime time, Action action) {
+    items_.push_back({time, next_++, std::move(action)});
+    std::push_heap(items_.begin(), items_.end(), Later);
+  }
+  bool empty() const { return items_.empty(); }
+  // REQUIRES: not empty.
+  MonoTime next_time() const { return items_.front().time; }
+  // Takes the next action out of the agenda. REQUIRES: not empty.
+  Action Take() {
+    std::pop_heap(items_.begin(), items_.end(), Later);
+    Action action = std::move(items_.back().action);
+    items_.pop_back();
+    return action;
+  }
+
+ private:
+  struct Item {
+    MonoTime time;
+    uint64_t number;
+    Action action;
+  };
+  static bool Later(const Item& a, const Item& b) {
+    return std::pair(a.time, a.number) > std::pair(b.time, b.number);
+  }
+
+  std::vector<Item> items_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace walrelay::sim

@@ -1,0 +1,144 @@
+#include "coverage.h"
+
+#include <fmt/format.h>
+
+namespace walrelay::sim {
+namespace {
+
+// A hundred thousand histories must reach all of these.
+constexpr std::string_view kMustBeReached[] = {
+// What is drawn must come to pass.
+#define WALRELAY_FAULT(name, weight, what) "fault " #name,
+#include "faults.def"
+#undef WALRELAY_FAULT
+
+    // The relay's states, and the ways between them.
+    "state blocked",
+    "state catching_up",
+    "state degraded",
+    "state draining",
+    "state standby",
+    "state starting",
+    "state stopped",
+    "state streaming",
+    "transition blocked -> catching_up",
+    "transition blocked -> degraded",
+    "transition blocked -> draining",
+    "transition blocked -> standby",
+    "transition blocked -> stopped",
+    "transition blocked -> streaming",
+    "transition catching_up -> blocked",
+    "transition catching_up -> degraded",
+    "transition catching_up -> draining",
+    "transition catching_up -> standby",
+    "transition catching_up -> stopped",
+    "transition catching_up -> streaming",
+    "transition degraded -> blocked",
+    "transition degraded -> catching_up",
+    "transition degraded -> draining",
+    "transition degraded -> standby",
+    "transition degraded -> stopped",
+    "transition degraded -> streaming",
+    "transition draining -> stopped",
+    "transition standby -> blocked",
+    "transition standby -> degraded",
+    "transition standby -> stopped",
+    "transition standby -> streaming",
+    "transition starting -> stopped",
+    "transition streaming -> blocked",
+    "transition streaming -> catching_up",
+    "transition streaming -> degraded",
+    "transition streaming -> draining",
+    "transition streaming -> standby",
+    "transition streaming -> stopped",
+
+    // Errors that pass or are waited for, as the log tells them.
+    "told WR-2001",
+    "told WR-2002",
+    "told WR-2004",
+    "told WR-2005",
+    "told WR-2006",
+    "told WR-2010",
+    "told WR-2011",
+    "told WR-2012",
+    "told WR-2301",
+    "told WR-2303",
+    "told WR-2304",
+    "told WR-2401",
+    "told WR-2402",
+    "told WR-3003",
+    "told WR-3004",
+    "told WR-3005",
+    "told WR-3006",
+    "told WR-4001",
+    "told WR-4002",
+    "told WR-4003",
+    "told WR-4004",
+    "told WR-4005",
+    "told WR-4008",
+    "told WR-4009",
+    "told WR-5003",
+    "told WR-5004",
+
+    // Errors that end the process.
+    "exit WR-2002",
+    "exit WR-2101",
+    "exit WR-2103",
+    "exit WR-2105",
+    "exit WR-2106",
+    "exit WR-2107",
+    "exit WR-2201",
+    "exit WR-2202",
+    "exit WR-2203",
+    "exit WR-2301",
+    "exit WR-2303",
+    "exit WR-2304",
+    "exit WR-2307",
+    "clean end",
+
+    // Decisions of the relay.
+    "log dead_letter",
+    "log drain_timeout",
+    "log line_stopped",
+    "log outbox_truncated",
+    "log row_skipped",
+    "log slot_created",
+    "log standby",
+    "log taken_over",
+    "log timeline_switched",
+    "relay ends its own stale connection",
+    "status update interval",
+    "status update ping",
+    "status update progress",
+    "status update requested",
+
+    // The servers at their limits.
+    "broker drops a repeated batch",
+    "broker refuses a batch ahead of its turn",
+    "producer looks up a topic",
+    "producer queue is full",
+    "producer retries",
+    "server gives up on a silent client",
+    "server sends a garbled message",
+    "server skips the publication",
+};
+
+}  // namespace
+
+void Coverage::Print() const {
+  for (const auto& [name, count] : counts_) {
+    fmt::print("  {:>12}  {}\n", count, name);
+  }
+}
+
+std::vector<std::string> Coverage::Missing() const {
+  std::vector<std::string> missing;
+  for (const std::string_view name : kMustBeReached) {
+    if (!counts_.contains(std::string(name))) {
+      missing.emplace_back(name);
+    }
+  }
+  return missing;
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,366 @@
+// World: what each fault of a plan does, and how it passes.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "outbox.h"
+#include "walrelay/error.h"
+#include "world.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+absl::Status Broken() {
+  return Error(ErrorCode::kConnectionLost, "connection reset by peer");
+}
+
+// Recovery, and the moments in which the server says that it is not ready.
+constexpr Micros kLongestDown = seconds(40);
+// TCP keepalives, where wal_sender_timeout is off.
+constexpr Micros kTcpGivesUp = seconds(70);
+
+}  // namespace
+
+void World::ScheduleFaults() {
+  for (const Fault& fault : plan_.faults) {
+    context_.agenda.At(SimClock::kBegin + fault.at, [this, &fault] { Apply(fault); });
+  }
+}
+
+void World::Apply(const Fault& fault) {
+  context_.Note("[fault] {} for {:.3f} s ({})", NameOf(fault.kind),
+                static_cast<double>(fault.length.count()) / 1e6, fault.amount);
+  if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
+      ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToKafka(fault)) {
+    context_.coverage.Count(NameOf(fault.kind), "fault ");
+  }
+}
+
+size_t World::Target(const Fault& fault) const {
+  return plan_.second_relay ? fault.amount % 2 : 0;
+}
+
+Link* World::CurrentLink() const {
+  return postgres_.sender() ? &postgres_.sender()->link() : nullptr;
+}
+
+bool World::ApplyToProcess(const Fault& fault) {
+  const size_t target = Target(fault);
+  RelayProcess* process = processes_[target].get();
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      if (process != nullptr) {
+        process->Kill();
+      }
+      return true;
+    case FaultKind::kTerminate:
+      if (process != nullptr) {
+        process->Terminate();
+      }
+      return true;
+    case FaultKind::kSuspend:
+      if (process != nullptr) {
+        process->StandStill();
+        context_.After(fault.length, [this, target, life = lives_[target]] {
+          if (processes_[target] && lives_[target] == life) {
+            processes_[target]->GoOn();
+          }
+        });
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool World::ApplyToNetwork(const Fault& fault) {
+  Link* link = CurrentLink();
+  const auto cut = [&] {
+    if (link != nullptr) {
+      link->Cut(context_.now(), Broken(), fault.amount % 2 == 0);
+      // The server learns of it at once, or only by a timeout.
+      const Micros told = fault.amount % 3 != 0 ? network_.latency : kTcpGivesUp;
+      context_.After(told, [gone = postgres_.sender()] { gone->OnClientGone(); });
+    }
+  };
+  switch (fault.kind) {
+    case FaultKind::kCut:
+      cut();
+      return true;
+    case FaultKind::kDark:
+      if (link != nullptr) {
+        link->GoDark();
+        context_.After(kTcpGivesUp, [gone = postgres_.sender()] { gone->OnClientGone(); });
+      }
+      return true;
+    case FaultKind::kStandStill:
+      if (link != nullptr) {
+        link->StandStill(context_.now() + fault.length);
+      }
+      return true;
+    case FaultKind::kUnreachable:
+      cut();
+      network_.unreachable = true;
+      Heal(fault.length, [this] { network_.unreachable = false; });
+      return true;
+    case FaultKind::kLoginRefused:
+      cut();
+      network_.login_refused = true;
+      Heal(fault.length, [this] { network_.login_refused = false; });
+      return true;
+    case FaultKind::kFull:
+      cut();
+      network_.full = true;
+      Heal(fault.length, [this] { network_.full = false; });
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool World::ApplyToServer(const Fault& fault) {
+  if (postgres_.power() != SimPostgres::Power::kUp) {
+    return false;
+  }
+  const Micros down = std::min(fault.length, kLongestDown);
+  switch (fault.kind) {
+    case FaultKind::kTerminateSender:
+      postgres_.TerminateSender();
+      return true;
+    case FaultKind::kCorrupt:
+      postgres_.CorruptNextMessage();
+      return true;
+    case FaultKind::kCrash:
+      postgres_.Crash();
+      ComeBack(down);
+      return true;
+    case FaultKind::kRestart:
+      Restart(fault);
+      return true;
+    case FaultKind::kFailOver:
+      FailOver(fault, /*with_slot=*/true);
+      return true;
+    case FaultKind::kFailOverWithoutSlot:
+      FailOver(fault, /*with_slot=*/false);
+      return true;
+    case FaultKind::kRestore:
+      RestoreServer(fault);
+      return true;
+    case FaultKind::kAnotherSystem:
+      gap_possible_ = true;
+      postgres_.BecomeAnotherSystem();
+      postgres_.MoveSlot(postgres_.log().flushed());
+      return true;
+    case FaultKind::kInRecovery:
+      postgres_.TerminateSender();
+      postgres_.SetInRecovery(true);
+      Heal(fault.length, [this] { postgres_.SetInRecovery(false); });
+      return true;
+    case FaultKind::kAlterTable:
+      postgres_.AlterTable();
+      return true;
+    case FaultKind::kPoison:
+      postgres_.Poison(true);
+      Heal(fault.length, [this] { postgres_.Poison(false); });
+      return true;
+    case FaultKind::kCheckpoint:
+      postgres_.Checkpoint();
+      return true;
+    default:
+      return false;
+  }
+}
+
+void World::ComeBack(Micros delay) {
+  context_.After(delay, [this] { postgres_.Start(); });
+  context_.After(delay + milliseconds(300), [this] { postgres_.Accept(); });
+}
+
+void World::Restart(const Fault& fault) {
+  const Micros down = std::min(fault.length, kLongestDown);
+  postgres_.ShutDown([this, down] { ComeBack(down); });
+  if (postgres_.power() != SimPostgres::Power::kShuttingDown) {
+    return;
+  }
+  if (plan_.sampler) {
+    context_.After(context_.random.Between(milliseconds(1), milliseconds(60)), [this] {
+      for (const auto& process : processes_) {
+        if (process) {
+          process->OnServerShuttingDown();
+        }
+      }
+    });
+  }
+  CheckShutdown(postgres_.incarnation(), 0);
+}
+
+// A shutdown must not be held up by the relay. One that does not run, or that nothing gets through
+// to, is the walsender's to give up on.
+void World::CheckShutdown(int incarnation, int looks) {
+  context_.After(seconds(5), [this, incarnation, looks] {
+    if (incarnation != postgres_.incarnation() ||
+        postgres_.power() != SimPostgres::Power::kShuttingDown) {
+      return;
+    }
+    const bool disturbed =
+        std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
+          return process && process->source().sender() == postgres_.sender().get() &&
+                 (process->disturbed() || process->asked_to_stop());
+        });
+    const bool unseen = !plan_.sampler;
+    const bool told = !disturbed && !unseen && CurrentLink() != nullptr &&
+                      !CurrentLink()->disturbed_since(context_.now() - seconds(5));
+    if (told || looks > 100) {
+      context_.judge.Fail("I11 liveness", "the relay holds up the server's shutdown");
+    }
+    if (unseen && looks > 2) {
+      postgres_.Crash();  // the administrator loses patience: immediate shutdown
+      ComeBack(seconds(1));
+      return;
+    }
+    CheckShutdown(incarnation, looks + 1);
+  });
+}
+
+// The standby lacks up to a few transactions; its slot may be older than that.
+void World::FailOver(const Fault& fault, bool with_slot) {
+  const auto& transactions = postgres_.log().transactions();
+  const auto& slot = postgres_.slot();
+  const size_t lag = fault.amount % 4;
+  Lsn fork = postgres_.sendable_end();
+  if (!postgres_.options().synchronized_standby && lag > 0 && transactions.size() > lag) {
+    fork = std::min(fork, transactions[transactions.size() - lag].commit_lsn);
+  }
+  const Lsn confirmed =
+      slot ? std::min(fork, fault.amount % 2 == 0 ? slot->on_disk : slot->confirmed) : Lsn();
+  gap_possible_ = gap_possible_ || !with_slot;
+  context_.Note("[pg] timeline {} forks at {}", postgres_.timeline() + 1, fork.ToString());
+  postgres_.FailOver(fork, confirmed, with_slot && slot.has_value());
+}
+
+// Only a relay that looks before the log has grown past its position can see this; so nothing is
+// written before it has looked, and there is no second one that looks later.
+void World::RestoreServer(const Fault& fault) {
+  const auto& transactions = postgres_.log().transactions();
+  const size_t lag = 1 + fault.amount % 6;
+  if (!postgres_.slot() || transactions.size() <= lag || plan_.second_relay) {
+    return;
+  }
+  gap_possible_ = true;
+  const Lsn end = transactions[transactions.size() - lag].commit_lsn;
+  // The slot is of the same time as the log; or, copied at another moment, ahead of it.
+  const Lsn confirmed = postgres_.slot()->on_disk;
+  postgres_.Restore(end, fault.amount % 3 == 0 ? confirmed : std::min(end, confirmed),
+                    /*older_timeline=*/fault.amount % 2 == 0);
+}
+
+bool World::ApplyToSlot(const Fault& fault) {
+  if (postgres_.power() != SimPostgres::Power::kUp) {
+    return false;
+  }
+  switch (fault.kind) {
+    case FaultKind::kDropSlot:
+      postgres_.DropSlot();
+      break;
+    case FaultKind::kRemakeSlot:
+      postgres_.DropSlot();
+      postgres_.MakeSlot();
+      break;
+    case FaultKind::kMoveSlot:
+      postgres_.MoveSlot(postgres_.log().flushed());
+      break;
+    case FaultKind::kInvalidateSlot:
+      postgres_.InvalidateSlot();
+      break;
+    default:
+      return false;
+  }
+  gap_possible_ = true;
+  return true;
+}
+
+bool World::ApplyToPublication(const Fault& fault) {
+  if (postgres_.power() != SimPostgres::Power::kUp) {
+    return false;
+  }
+  switch (fault.kind) {
+    case FaultKind::kDropPublication:
+      postgres_.SetPublicationExists(false);
+      Heal(fault.length, [this] { postgres_.SetPublicationExists(true); });
+      return true;
+    case FaultKind::kUnpublish:
+      postgres_.TerminateSender();
+      postgres_.SetPublished(false);
+      Heal(fault.length, [this] { postgres_.SetPublished(true); });
+      return true;
+    case FaultKind::kPublishNothing:
+      postgres_.TerminateSender();
+      postgres_.SetPublishesInsert(false);
+      Heal(fault.length, [this] { postgres_.SetPublishesInsert(true); });
+      return true;
+    case FaultKind::kSkipPublication:
+      gap_possible_ = true;
+      postgres_.SkipPublication(true);
+      Heal(fault.length, [this] { postgres_.SkipPublication(false); });
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool World::ApplyToKafka(const Fault& fault) {
+  const int share = 10 + static_cast<int>(fault.amount % 80);
+  switch (fault.kind) {
+    case FaultKind::kKafkaDown:
+      kafka_.down = true;
+      Heal(fault.length, [this] { kafka_.down = false; });
+      return true;
+    case FaultKind::kLeaderMove:
+      kafka_.leaderless = static_cast<int>(fault.amount % 4);
+      if (Mutant(MutantId::kLeaderAcknowledgesAlone)) {
+        kafka_.LoseTail(kafka_.leaderless);
+      }
+      Heal(fault.length, [this] { kafka_.leaderless = -1; });
+      return true;
+    case FaultKind::kLostRequests:
+      kafka_.lost_requests = share;
+      Heal(fault.length, [this] { kafka_.lost_requests = 0; });
+      return true;
+    case FaultKind::kLostAnswers:
+      kafka_.lost_answers = share;
+      Heal(fault.length, [this] { kafka_.lost_answers = 0; });
+      return true;
+    case FaultKind::kSlowKafka:
+      kafka_.latency_most = milliseconds(100 + fault.amount);
+      Heal(fault.length, [this] { kafka_.latency_most = milliseconds(5); });
+      return true;
+    case FaultKind::kRefuse:
+      kafka_.refused = share;
+      Heal(fault.length, [this] { kafka_.refused = 0; });
+      return true;
+    case FaultKind::kFence:
+      kafka_.fencing = true;
+      return true;
+    case FaultKind::kSmallBatches: {
+      const std::string topic = TopicOf(fault.amount % kTopicCount);
+      // Below the size of a record the line stands until the limit is raised.
+      kafka_.topic(topic).most_bytes = fault.amount % 2 == 0 ? 1'000 : 250;
+      Heal(fault.length, [this, topic] { kafka_.topic(topic).most_bytes = SIZE_MAX; });
+      return true;
+    }
+    case FaultKind::kDenyTopic: {
+      const std::string topic = TopicOf(fault.amount % kTopicCount);
+      kafka_.topic(topic).denied = true;
+      Heal(fault.length, [this, topic] { kafka_.topic(topic).denied = false; });
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,177 @@
+#include "judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace walrelay::sim {
+
+int Judge::NewEvent(uint32_t key, Flaw flaw, uint32_t size) {
+  events_.push_back({.key = key, .flaw = flaw, .size = size});
+  return static_cast<int>(events_.size()) - 1;
+}
+
+void Judge::OnCommit(Lsn commit_lsn, std::vector<int> events) {
+  for (const int id : events) {
+    Event& event = events_[Index(id)];
+    event.fate = Fate::kCommitted;
+    if (event.key >= key_order_.size()) {
+      key_order_.resize(event.key + 1);
+      key_appeared_.resize(event.key + 1);
+    }
+    event.order = static_cast<uint32_t>(key_order_[event.key].size());
+    key_order_[event.key].push_back(id);
+  }
+  commits_.push_back({commit_lsn, std::move(events)});
+}
+
+void Judge::OnLogTruncated(Lsn end) {
+  while (!commits_.empty() && commits_.back().commit_lsn >= end) {
+    for (const int id : commits_.back().events) {
+      Event& event = events_[Index(id)];
+      event.fate = event.fate == Fate::kDurable ? Fate::kVanished : Fate::kRolledBack;
+    }
+    commits_.pop_back();
+  }
+  safe_commits_ = std::min(safe_commits_, commits_.size());
+}
+
+void Judge::Excuse(Lsn end) {
+  for (const Commit& commit : commits_) {
+    if (commit.commit_lsn >= end) {
+      return;
+    }
+    for (const int id : commit.events) {
+      Event& event = events_[Index(id)];
+      event.excused = event.excused || event.present == 0;
+      event.reported = true;  // not the relay's to confirm any more
+    }
+  }
+}
+
+void Judge::OnProduced(int id) {
+  const Event& event = events_[Index(id)];
+  if (event.settled) {
+    Fail("I7 repetitions", fmt::format("event {} is sent again after a clean end", id));
+  }
+}
+
+void Judge::OnReported(int id) {
+  Digest(2);
+  Digest(Index(id));
+  events_[Index(id)].reported = true;
+}
+
+void Judge::OnAppended(int id, bool dead_letter) {
+  Digest(1);
+  Digest(Index(id));
+  Event& event = events_[Index(id)];
+  if (event.fate != Fate::kDurable && event.fate != Fate::kVanished) {
+    Fail("I2 no phantom", fmt::format("event {} was never committed", id));
+  }
+  if (dead_letter != (event.flaw != Flaw::kNone)) {
+    Fail("I8 content", fmt::format("event {} is in the wrong kind of topic", id));
+  }
+  repeats_ += event.present > 0 ? 1 : 0;
+  ++event.present;
+  if (!std::exchange(event.appeared, true)) {
+    CheckFirstAppearance(id, event);
+  }
+}
+
+void Judge::CheckFirstAppearance(int id, const Event& event) {
+  if (event.fate != Fate::kDurable || event.flaw != Flaw::kNone) {
+    return;
+  }
+  const std::vector<int>& order = key_order_[event.key];
+  size_t& appeared = key_appeared_[event.key];
+  const auto passed = [this](int other) {
+    const Event& e = events_[Index(other)];
+    return e.appeared || !Expected(e) || e.flaw != Flaw::kNone;
+  };
+  while (appeared < order.size() && passed(order[appeared])) {
+    ++appeared;
+  }
+  if (appeared < event.order) {
+    Fail("I3 order",
+         fmt::format("event {} of key {} appears before event {}", id, event.key, order[appeared]));
+  }
+}
+
+bool Judge::Expected(const Event& event) const {
+  const bool skipped =
+      event.flaw == Flaw::kTooLarge ? skipping_too_large_ : event.flaw != Flaw::kNone && skipping_;
+  return event.fate == Fate::kDurable && !event.excused && !skipped;
+}
+
+bool Judge::Safe(const Event& event) const {
+  return event.reported || !Expected(event);
+}
+
+// A transaction is never sent again once a position behind the start of its commit record is
+// confirmed.
+void Judge::OnConfirmed(Lsn flush) {
+  Digest(flush.value());
+  const auto safe = [this](int id) { return Safe(events_[Index(id)]); };
+  while (safe_commits_ < commits_.size() &&
+         std::all_of(commits_[safe_commits_].events.begin(), commits_[safe_commits_].events.end(),
+                     safe)) {
+    ++safe_commits_;
+  }
+  if (safe_commits_ < commits_.size() && commits_[safe_commits_].commit_lsn < flush) {
+    const Commit& commit = commits_[safe_commits_];
+    Fail("I5 confirm safety",
+         fmt::format("confirmed {}, and event {} of the transaction that commits at {} is not "
+                     "acknowledged",
+                     flush.ToString(),
+                     *std::find_if_not(commit.events.begin(), commit.events.end(), safe),
+                     commit.commit_lsn.ToString()));
+  }
+}
+
+void Judge::OnCleanEnd(Lsn end) {
+  for (const Commit& commit : commits_) {
+    for (const int id : commit.events) {
+      Event& event = events_[Index(id)];
+      event.settled = event.settled || (event.reported && commit.commit_lsn < end);
+    }
+  }
+}
+
+void Judge::OnConfirmedForgotten() {
+  for (Event& event : events_) {
+    event.settled = false;
+  }
+}
+
+bool Judge::Complete() const {
+  return std::all_of(events_.begin(), events_.end(), [this](const Event& event) {
+    return !Expected(event) || (event.present > 0 && event.reported);
+  });
+}
+
+std::string Judge::Missing() const {
+  std::string out;
+  for (size_t id = 0; id < events_.size() && out.size() < 60; ++id) {
+    if (Expected(events_[id]) && events_[id].present == 0) {
+      out += fmt::format("{}{}", out.empty() ? "" : ", ", id);
+    }
+  }
+  return out;
+}
+
+void Judge::Digest(uint64_t what) {
+  for (const uint64_t word : {what, static_cast<uint64_t>(clock_.Elapsed().count())}) {
+    digest_ = (digest_ ^ word) * 1099511628211u;
+  }
+}
+
+void Judge::Fail(std::string_view invariant, std::string what) {
+  if (violation_.empty()) {
+    violation_ = fmt::format("{}: {} (at {:.3f} s)", invariant, what,
+                             static_cast<double>(clock_.Elapsed().count()) / 1e6);
+  }
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,58 @@
+#include "mutant_table.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "base/mutant.h"
+
+namespace walrelay::sim {
+namespace {
+
+struct WrongRelay {
+  MutantId id;
+  std::string_view name;
+  std::string_view what;
+};
+
+constexpr WrongRelay kWrongRelays[] = {
+#define WALRELAY_MUTANT(name, what) {MutantId::k##name, #name, what},
+#include "base/mutants.def"
+#undef WALRELAY_MUTANT
+};
+
+void PrintRow(const WrongRelay& wrong, const CampaignOptions& options, const Tally& tally) {
+  const auto& failure = tally.failure;
+  fmt::print("| {} | {} | {} | {} |\n", wrong.name, wrong.what,
+             failure ? failure->invariant() : "NOBODY",
+             failure ? failure->seed - options.seed + 1 : tally.histories);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+bool PrintMutantTable(const CampaignOptions& options, std::string_view only, bool explain) {
+  fmt::print("| wrong relay | what it does | found by | after histories |\n");
+  fmt::print("| --- | --- | --- | --- |\n");
+  int tried = 0;
+  int found = 0;
+  for (const WrongRelay& wrong : kWrongRelays) {
+    if (!only.empty() && only != wrong.name) {
+      continue;
+    }
+    selected_mutant = wrong.id;
+    const Tally tally = RunCampaign(options);
+    PrintRow(wrong, options, tally);
+    if (tally.failure && explain) {
+      Explain(*tally.failure);
+    }
+    ++tried;
+    found += tally.failure ? 1 : 0;
+  }
+  selected_mutant = MutantId::kNone;
+  fmt::print("\n{} of {} wrong relays were found\n", found, tried);
+  return tried > 0 && found == tried;
+}
+
+}  // namespace walrelay::sim

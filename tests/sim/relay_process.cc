@@ -1,0 +1,203 @@
+#include "relay_process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "walrelay/error.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kTurnsAtOnce = 500;
+
+// A window without end is a matter of what is configured.
+Config ConfigOf(const RelayProcess::Parts& parts) {
+  Config config = parts.config;
+  if (Mutant(MutantId::kUnboundedWindow)) {
+    config.pipeline.max_in_flight_records = config.pipeline.max_in_flight_bytes = int64_t{1} << 40;
+  }
+  return config;
+}
+
+Router MakeRouter(const Config& config) {
+  return *Router::Create(config.source, config.route);
+}
+
+}  // namespace
+
+RelayProcess::RelayProcess(const Parts& parts)
+    : parts_(parts),
+      context_(parts.context),
+      limits_(parts.config.pipeline),
+      config_(ConfigOf(parts)),
+      source_(parts.context, parts.postgres, parts.network, *this) {
+  relay_ = std::make_unique<Relay>(
+      Relay::Parts{.config = config_,
+                   .clock = context_.clock,
+                   .source = source_,
+                   .make_producer = [this](int64_t bytes) { return MakeProducer(bytes); },
+                   .metrics = parts.metrics,
+                   .board = board_,
+                   .observer = {},
+                   .seed = context_.random.Next()},
+      MakeRouter(config_));
+  wakeup_.at = context_.now();
+  use_.last_report = context_.now();
+  context_.Note("[relay {}] starts as a new process", number());
+}
+
+absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(int64_t batch_bytes) {
+  RelayHost& host = *this;
+  producer_ = std::make_shared<SimProducer>(context_, parts_.kafka, host, use_, limits_,
+                                            parts_.producer, batch_bytes);
+  context_.Note("[relay {}] makes a producer, batches of {} bytes", number(), batch_bytes);
+  return std::make_unique<ProducerHandle>(producer_);
+}
+
+std::optional<MonoTime> RelayProcess::NextTurn() const {
+  if (asleep_ || in_turn_) {
+    return std::nullopt;
+  }
+  const bool attention = killed_ || (terminate_ && !terminated_at_) || shutdown_noticed_ ||
+                         (producer_ && producer_->readable());
+  if (attention) {
+    return context_.now();
+  }
+  MonoTime next = wakeup_.at;
+  if (wakeup_.source_readable) {
+    next = std::min(next, source_.ReadableAt().value_or(next));
+  }
+  return std::max(next, context_.now());
+}
+
+void RelayProcess::RunTurn() {
+  if (killed_) {
+    return;
+  }
+  in_turn_ = true;
+  TakeSignals();
+  wakeup_ = relay_->Turn();
+  in_turn_ = false;
+  if (!killed_) {
+    CheckIdling();
+    CheckConfirming();
+    NoteStatus();
+  }
+}
+
+void RelayProcess::TakeSignals() {
+  if (terminate_ && !terminated_at_) {
+    context_.Note("[relay {}] SIGTERM", number());
+    terminated_at_ = context_.now();
+    drained_link_ = source_.link();
+    relay_->Drain();
+  }
+  if (std::exchange(shutdown_noticed_, false)) {
+    relay_->OnServerShuttingDown();
+  }
+}
+
+bool RelayProcess::Pass(Micros time, bool interruptible) {
+  const auto stop = [this, interruptible] {
+    return killed_ || (interruptible && terminate_ && !terminated_at_);
+  };
+  for (Micros left = time; !stop() && !context_.judge.failed();) {
+    parts_.surroundings.PassUntil(context_.now() + left, stop);
+    if (!asleep_) {
+      break;
+    }
+    left = milliseconds(50);
+  }
+  return !stop();
+}
+
+void RelayProcess::OnStreaming(MonoTime looked_at, bool same_timeline) {
+  const bool knows_its_past = std::exchange(has_streamed_, true) && same_timeline;
+  parts_.surroundings.OnStreaming(knows_its_past, looked_at);
+  unconfirmed_since_.reset();
+}
+
+void RelayProcess::StandStill() {
+  asleep_ = true;
+  if (source_.sender() != nullptr) {
+    source_.sender()->SetClientAwakeSince(MonoTime::max());
+  }
+}
+
+void RelayProcess::GoOn() {
+  asleep_ = false;
+  slept_until_ = context_.now();
+  unconfirmed_since_.reset();
+  if (source_.sender() != nullptr) {
+    source_.sender()->SetClientAwakeSince(context_.now());
+  }
+  if (producer_) {
+    producer_->OnAwake();
+  }
+}
+
+bool RelayProcess::ended_clean() const {
+  return asked_to_stop() && source_.finished_in_order() && use_.abandoned == 0;
+}
+
+bool RelayProcess::ended_too_soon() const {
+  const bool in_time =
+      asked_to_stop() && context_.now() - *terminated_at_ < config_.pipeline.drain_timeout;
+  const bool undisturbed = drained_link_ && !drained_link_->disturbed_since(*terminated_at_) &&
+                           !drained_link_->ended() && !disturbed() && !use_.failed;
+  return in_time && use_.abandoned > 0 && (source_.finished_in_order() || undisturbed);
+}
+
+// A loop that does not sleep.
+void RelayProcess::CheckIdling() {
+  turns_at_once_ = context_.now() == last_turn_ ? turns_at_once_ + 1 : 0;
+  last_turn_ = context_.now();
+  if (turns_at_once_ > kTurnsAtOnce) {
+    context_.judge.Fail("I11 liveness", "the loop spins without sleeping");
+  }
+}
+
+// What is acknowledged must be confirmed soon, so that a crash repeats little.
+void RelayProcess::CheckConfirming() {
+  const bool late = source_.streaming() && use_.records_in_flight == 0 &&
+                    source_.handled_end() > source_.confirmed();
+  if (!late) {
+    unconfirmed_since_.reset();
+    return;
+  }
+  unconfirmed_since_ = unconfirmed_since_.value_or(context_.now());
+  if (context_.now() - *unconfirmed_since_ >
+      config_.pipeline.confirm_interval + milliseconds(300)) {
+    context_.judge.Fail(
+        "I10 progress",
+        fmt::format("everything up to {} is acknowledged, and {} is confirmed",
+                    source_.handled_end().ToString(), source_.confirmed().ToString()));
+  }
+}
+
+void RelayProcess::NoteStatus() {
+  const RelayStatus status = board_.Read();
+  if (!status.error.ok() && shown_ != CodeOf(status.error)) {
+    shown_ = CodeOf(status.error);
+    context_.coverage.Count(ToString(shown_), "shown ");
+  }
+  if (state_ == status.state) {
+    return;
+  }
+  context_.coverage.Count(NameOf(status.state), "state ");
+  if (state_) {
+    context_.coverage.Count(
+        fmt::format("transition {} -> {}", NameOf(*state_), NameOf(status.state)));
+  }
+  state_ = status.state;
+  context_.Note("[relay {}] is {}{}{}", number(), NameOf(status.state),
+                status.error.ok() ? "" : ": ", status.error.ok() ? "" : MessageOf(status.error));
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,127 @@
+// RelayProcess: one walrelay from its start to its end, and the loop it would sleep in.
+//
+// Runs the relay's turns when EventLoop would: at its wake-up, when its socket is readable and
+// wanted, when the producer has something, when it is asked for attention. Signals are taken
+// between turns.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "context.h"
+#include "metrics/metrics.h"
+#include "relay/relay.h"
+#include "relay/status_board.h"
+#include "relay_host.h"
+#include "sim_kafka.h"
+#include "sim_postgres.h"
+#include "sim_producer.h"
+#include "sim_source.h"
+
+namespace walrelay::sim {
+
+// What a process needs of the world beside the seams.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  // Lets the world go on until `time`, or until `stop` says so.
+  virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
+  virtual void OnStreaming(bool knows_its_past, MonoTime looked_at) = 0;
+  virtual bool has_rivals() const = 0;
+  virtual Lsn stored_position() const = 0;
+  virtual void StorePosition(Lsn position) = 0;
+};
+
+class RelayProcess final : private RelayHost {
+ public:
+  struct Parts {
+    Context& context;
+    SimPostgres& postgres;
+    SimKafka& kafka;
+    Network& network;
+    Metrics& metrics;
+    Surroundings& surroundings;
+    const Config& config;  // copied
+    ProducerOptions producer;
+    int number = 0;
+  };
+
+  explicit RelayProcess(const Parts& parts);
+
+  // When the next turn is due; nullopt while it stands still or is within one.
+  std::optional<MonoTime> NextTurn() const;
+  void RunTurn();
+
+  // --- signals and the like ---
+  void Kill() { killed_ = true; }
+  void Terminate() { terminate_ = true; }
+  void StandStill();
+  void GoOn();
+  void OnServerShuttingDown() { shutdown_noticed_ = true; }
+
+  bool killed() const override { return killed_; }
+  bool in_turn() const { return in_turn_; }
+  bool finished() const { return relay_->finished(); }
+  const absl::Status& result() const { return relay_->result(); }
+  RelayStatus status() const { return board_.Read(); }
+  bool asked_to_stop() const override { return terminated_at_.has_value(); }
+  // Ended with everything confirmed that it had handled.
+  bool ended_clean() const;
+  // Ended with something in flight though there was time.
+  bool ended_too_soon() const;
+  Lsn handled_end() const { return source_.handled_end(); }
+  // It does not run, or did not a moment ago.
+  bool disturbed() const {
+    return asleep_ || context_.now() - slept_until_ < std::chrono::seconds(5);
+  }
+  int number() const override { return parts_.number; }
+  SimSource& source() { return source_; }
+  const ProducerUse& use() const { return use_; }
+
+ private:
+  // RelayHost
+  bool Pass(Micros time, bool interruptible) override;
+  bool asleep() const override { return asleep_; }
+  void OnStreaming(MonoTime looked_at, bool same_timeline) override;
+  int producers() const override { return use_.made; }
+  MonoTime last_report() const override { return use_.last_report; }
+  bool has_rivals() const override { return parts_.surroundings.has_rivals(); }
+  Lsn stored_position() const override { return parts_.surroundings.stored_position(); }
+  void StorePosition(Lsn p) override { parts_.surroundings.StorePosition(p); }
+
+  absl::StatusOr<std::unique_ptr<Producer>> MakeProducer(int64_t batch_bytes);
+  void TakeSignals();
+  void CheckIdling();
+  void CheckConfirming();
+  void NoteStatus();
+
+  const Parts parts_;
+  Context& context_;
+  const PipelineConfig limits_;
+  const Config config_;
+  StatusBoard board_;
+  SimSource source_;
+  ProducerUse use_;
+  std::shared_ptr<SimProducer> producer_;  // the last that was made
+  std::unique_ptr<Relay> relay_;
+
+  Wakeup wakeup_;
+  bool killed_ = false;
+  bool terminate_ = false;
+  bool shutdown_noticed_ = false;
+  bool asleep_ = false;
+  bool in_turn_ = false;
+  bool has_streamed_ = false;
+  std::optional<MonoTime> terminated_at_;
+  std::shared_ptr<Link> drained_link_;  // the stream that there was then
+
+  MonoTime slept_until_;
+  MonoTime last_turn_;
+  int turns_at_once_ = 0;
+  std::optional<MonoTime> unconfirmed_since_;
+  std::optional<RelayState> state_;
+  ErrorCode shown_{};
+};
+
+}  // namespace walrelay::sim

@@ -1,0 +1,93 @@
+#include "sim_kafka.h"
+
+#include <utility>
+
+#include "base/mutant.h"
+#include "outbox.h"
+
+namespace walrelay::sim {
+namespace {
+
+constexpr size_t kTail = 4;
+
+}  // namespace
+
+SimKafka::SimKafka(Context& context) : context_(context) {
+  for (uint32_t key = 0; key < kTopicCount; ++key) {
+    topics_[TopicOf(key)].partitions = static_cast<int>(context.random.Between(1, 4));
+  }
+  topics_[std::string(kDeadLetterTopic)].partitions = 1;
+}
+
+SimTopic& SimKafka::topic(std::string_view name) {
+  const auto found = topics_.find(name);
+  if (found != topics_.end()) {
+    return found->second;
+  }
+  SimTopic& added = topics_[std::string(name)];
+  added.exists = false;
+  return added;
+}
+
+std::vector<std::string> SimKafka::topics() const {
+  std::vector<std::string> names;
+  for (const auto& [name, topic] : topics_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+SimKafka::Partition& SimKafka::PartitionOf(std::string_view topic, int partition) {
+  return partitions_[{std::string(topic), partition}];
+}
+
+Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) {
+  const SimTopic& settings = this->topic(topic);
+  if (down || number == leaderless) {
+    return Answer::kTryAgain;
+  }
+  if (settings.denied) {
+    return Answer::kDenied;
+  }
+  if (batch.bytes > settings.most_bytes) {
+    return Answer::kTooLarge;
+  }
+  if (context_.random.Chance(refused)) {
+    return Answer::kRefused;
+  }
+  if (std::exchange(fencing, false)) {
+    return Answer::kFenced;
+  }
+  Partition& partition = PartitionOf(topic, number);
+  uint32_t& next = partition.next_sequence[batch.producer];
+  const bool checked = batch.checked && !Mutant(MutantId::kNotIdempotent);
+  if (checked && batch.first_sequence > next) {
+    context_.coverage.Count("broker refuses a batch ahead of its turn");
+    return Answer::kTryAgain;
+  }
+  if (checked && batch.first_sequence < next) {
+    context_.coverage.Count("broker drops a repeated batch");
+    return Answer::kAppended;
+  }
+  next = batch.first_sequence + static_cast<uint32_t>(batch.events.size());
+  for (const int event : batch.events) {
+    context_.judge.OnAppended(event, topic == kDeadLetterTopic);
+    partition.tail.push_back(event);
+  }
+  if (partition.tail.size() > kTail) {
+    partition.tail.erase(partition.tail.begin(), partition.tail.end() - kTail);
+  }
+  return Answer::kAppended;
+}
+
+void SimKafka::LoseTail(int number) {
+  for (auto& [name, partition] : partitions_) {
+    if (name.second == number) {
+      for (const int event : std::exchange(partition.tail, {})) {
+        context_.judge.OnLostByBroker(event);
+      }
+    }
+  }
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,83 @@
+// SimKafka: the brokers.
+//
+// A partition takes batches in the order of their producer's sequence numbers, as a real broker
+// does with an idempotent producer: what it has already is acknowledged and not appended again,
+// what comes too early is refused. Requests and answers can be lost, slow, or refused; a partition
+// can be without a leader; a topic may be missing or closed to us.
+//
+// Source: Kafka, ProducerStateManager and ProducerAppendInfo (checkSequence); KIP-98.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "context.h"
+
+namespace walrelay::sim {
+
+struct Batch {
+  uint64_t producer = 0;
+  uint32_t first_sequence = 0;
+  std::vector<int> events;
+  size_t bytes = 0;
+  bool checked = true;  // by sequence
+};
+
+enum class Answer : uint8_t {
+  kAppended,  // or it was there already
+  kTryAgain,  // no leader, or ahead of its turn
+  kTooLarge,
+  kRefused,
+  kDenied,
+  kFenced,  // the producer's state is lost
+};
+
+struct SimTopic {
+  bool exists = true;
+  bool denied = false;
+  size_t most_bytes = SIZE_MAX;  // max.message.bytes, of a batch
+  int partitions = 1;
+};
+
+class SimKafka {
+ public:
+  explicit SimKafka(Context& context);
+
+  Answer Append(std::string_view topic, int partition, const Batch& batch);
+  SimTopic& topic(std::string_view name);
+  std::vector<std::string> topics() const;
+  uint64_t NewProducer() { return ++producers_; }
+
+  // What is wrong at the moment.
+  bool down = false;      // nothing answers
+  int leaderless = -1;    // this partition of every topic
+  int refused = 0;        // per cent of batches, as not to a topic's liking
+  bool fencing = false;   // the next batch meets a broker that lost the producer's state
+  int lost_requests = 0;  // per cent
+  int lost_answers = 0;   // per cent
+  Micros latency{1'000};
+  Micros latency_most{5'000};
+  Micros request_timeout{1'000'000};
+
+  // With acks=1 a leader acknowledges what its followers do not have yet: see the mutant.
+  void LoseTail(int partition);
+
+ private:
+  struct Partition {
+    std::vector<int> tail;                       // the last few records
+    std::map<uint64_t, uint32_t> next_sequence;  // by producer
+  };
+
+  Partition& PartitionOf(std::string_view topic, int partition);
+
+  Context& context_;
+  std::map<std::string, SimTopic, std::less<>> topics_;
+  std::map<std::pair<std::string, int>, Partition> partitions_;
+  uint64_t producers_ = 0;
+};
+
+}  // namespace walrelay::sim

@@ -1,0 +1,315 @@
+#include "sim_postgres.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "outbox.h"
+#include "walrelay/error.h"
+#include "wire.h"
+
+namespace walrelay::sim {
+namespace {
+
+constexpr Lsn kLogBegin{0x1000000};
+
+absl::Status Closed() {
+  return Error(ErrorCode::kConnectionLost, "the server closed the connection");
+}
+
+}  // namespace
+
+SimPostgres::SimPostgres(Context& context, const Options& options)
+    : context_(context), options_(options), log_(kLogBegin), replicated_(kLogBegin) {}
+
+// --- applications ---
+
+void SimPostgres::Fill(uint64_t bytes) {
+  log_.Write(bytes);
+  FlushAll();
+}
+
+void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
+  transaction.time = context_.clock.WallNow();
+  std::vector<int> events;
+  for (const LogRow& row : transaction.rows) {
+    if (row.event >= 0 && row.kind == LogRow::Kind::kInsert) {
+      events.push_back(row.event);
+    }
+  }
+  log_.Commit(std::move(transaction));
+  const LogTransaction& written = log_.transactions().back();
+  context_.judge.OnCommit(written.commit_lsn, std::move(events));
+  context_.Note("[pg] xid {} commits at {} to {}, {} rows{}", written.xid,
+                written.commit_lsn.ToString(), written.end_lsn.ToString(), written.rows.size(),
+                asynchronous ? ", not flushed" : "");
+  if (!asynchronous) {
+    FlushAll();
+    return;
+  }
+  context_.After(context_.random.Between(Micros(1'000), Micros(200'000)),
+                 [this, incarnation = incarnation_] {
+                   if (incarnation == incarnation_) {
+                     FlushAll();
+                   }
+                 });
+}
+
+void SimPostgres::FlushAll() {
+  log_.Flush();
+  auto& transactions = log_.transactions();
+  for (auto it = transactions.rbegin(); it != transactions.rend() && !it->durable; ++it) {
+    it->durable = true;
+    for (const LogRow& row : it->rows) {
+      if (row.event >= 0 && row.kind == LogRow::Kind::kInsert) {
+        context_.judge.OnDurable(row.event);
+      }
+    }
+  }
+  Replicate();
+  if (sender_) {
+    const auto sender = sender_;
+    sender->Pump();
+  }
+}
+
+// The standby has what is flushed a little later.
+void SimPostgres::Replicate() {
+  if (!options_.synchronized_standby) {
+    return;
+  }
+  const auto arrive = [this, end = log_.flushed(), incarnation = incarnation_] {
+    if (incarnation == incarnation_) {
+      replicated_ = std::max(replicated_, end);
+      if (const auto sender = sender_) {
+        sender->Pump();
+      }
+    }
+  };
+  context_.After(context_.random.Between(Micros(500), Micros(50'000)), arrive);
+}
+
+// --- what can happen ---
+
+void SimPostgres::Checkpoint() {
+  if (slot_) {
+    slot_->on_disk = slot_->confirmed;
+  }
+}
+
+void SimPostgres::EndConnections(const absl::Status& reason) {
+  ++incarnation_;
+  if (sender_) {
+    const auto sender = sender_;
+    sender->End(reason);
+  }
+}
+
+void SimPostgres::Lose(Lsn end) {
+  log_.Truncate(end);
+  replicated_ = std::min(replicated_, end);
+  context_.judge.OnLogTruncated(end);
+}
+
+void SimPostgres::Crash() {
+  EndConnections(Closed());
+  power_ = Power::kDown;
+  Lose(log_.flushed());
+  if (slot_) {
+    slot_->confirmed = slot_->on_disk;
+    context_.judge.OnConfirmedForgotten();
+  }
+}
+
+void SimPostgres::ShutDown(std::function<void()> done) {
+  power_ = Power::kShuttingDown;
+  FlushAll();
+  shut_down_ = [this, done = std::move(done)] {
+    ++incarnation_;
+    power_ = Power::kDown;
+    log_.Write(120);  // the checkpoint
+    log_.Flush();
+    if (slot_ && options_.version >= 170000) {
+      slot_->on_disk = slot_->confirmed;
+    } else if (slot_) {
+      slot_->confirmed = slot_->on_disk;
+      context_.judge.OnConfirmedForgotten();
+    }
+    done();
+  };
+  if (!sender_) {
+    std::exchange(shut_down_, nullptr)();
+  } else {
+    const auto sender = sender_;
+    sender->Stop();
+  }
+}
+
+void SimPostgres::Accept() {
+  power_ = Power::kUp;
+  Replicate();
+}
+
+void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
+  EndConnections(Closed());
+  Lose(fork);
+  ++timeline_;
+  context_.judge.OnConfirmedForgotten();
+  if (with_slot && slot_) {
+    slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
+  } else {
+    slot_.reset();
+    NoteTampering();
+  }
+  log_.Write(200);
+  FlushAll();
+}
+
+void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
+  EndConnections(Closed());
+  Lose(end);
+  context_.judge.OnConfirmedForgotten();
+  slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
+  writes_held_ = true;
+  Replicate();
+  timeline_ -= older_timeline && timeline_ > 1 ? 1 : 0;
+}
+
+void SimPostgres::BecomeAnotherSystem() {
+  EndConnections(Closed());
+  ++system_;
+  Replicate();
+  NoteTampering();
+}
+
+void SimPostgres::DropSlot() {
+  TerminateSender();
+  slot_.reset();
+  NoteTampering();
+}
+
+void SimPostgres::InvalidateSlot() {
+  TerminateSender();
+  if (slot_) {
+    slot_->lost = true;
+    NoteTampering();
+  }
+}
+
+void SimPostgres::MoveSlot(Lsn position) {
+  TerminateSender();
+  if (slot_) {
+    slot_->confirmed = std::max(slot_->confirmed, position);
+    slot_->on_disk = slot_->confirmed;
+    NoteTampering();
+  }
+}
+
+void SimPostgres::MakeSlot() {
+  NoteTampering();
+  slot_ = SimSlot{.confirmed = log_.flushed(), .on_disk = log_.flushed()};
+}
+
+void SimPostgres::TerminateSender() {
+  if (sender_) {
+    Terminate(sender_->pid());
+  }
+}
+
+void SimPostgres::SetPublicationExists(bool exists) {
+  publication_exists_ = exists;
+  if (!exists && sender_) {
+    const auto sender = sender_;
+    sender->End(Error(ErrorCode::kPostgresError, "publication \"walrelay\" does not exist"));
+  }
+}
+
+// --- connections ---
+
+SourceFacts SimPostgres::Facts() const {
+  SourceFacts facts;
+  facts.server = {.system_id = std::to_string(7300 + system_),
+                  .timeline = timeline_,
+                  .wal_end = log_.flushed(),
+                  .database = "shop",
+                  .version = options_.version,
+                  .in_recovery = in_recovery_,
+                  .wal_sender_timeout = options_.wal_sender_timeout};
+  facts.slot = Slot();
+  facts.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};
+  facts.tables = {
+      {.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = published_}};
+  return facts;
+}
+
+std::optional<SlotFacts> SimPostgres::Slot() const {
+  if (!slot_) {
+    return std::nullopt;
+  }
+  return SlotFacts{.plugin = "pgoutput",
+                   .database = "shop",
+                   .active = sender_ != nullptr,
+                   .active_pid = sender_ ? sender_->pid() : 0,
+                   .confirmed_flush = slot_->confirmed,
+                   .wal_status = slot_->lost ? "lost" : "reserved"};
+}
+
+std::shared_ptr<WalSender> SimPostgres::StartSender(std::shared_ptr<Link> link, int pid,
+                                                    Lsn position) {
+  sender_ = std::make_shared<WalSender>(*this, context_, std::move(link), pid,
+                                        std::max(position, slot_->confirmed));
+  return sender_;
+}
+
+void SimPostgres::Terminate(int pid) {
+  if (sender_ && sender_->pid() == pid) {
+    const auto sender = sender_;
+    sender->End(
+        Error(ErrorCode::kConnectionLost, "terminating connection due to administrator command"));
+  }
+}
+
+void SimPostgres::OnConnected() {
+  writes_held_ = writes_held_ && in_recovery_;
+}
+
+// --- the walsender ---
+
+void SimPostgres::Confirm(Lsn flush) {
+  if (slot_ && flush > slot_->confirmed) {
+    slot_->confirmed = flush;
+    if (context_.random.Chance(10)) {
+      slot_->on_disk = flush;  // restart_lsn moved: the slot is saved
+    }
+  }
+}
+
+void SimPostgres::OnSenderGone(const WalSender& sender) {
+  if (sender_.get() != &sender) {
+    return;
+  }
+  context_.Note("[pg] walsender {} has gone, confirmed {}", sender.pid(),
+                slot_ ? slot_->confirmed.ToString() : "-");
+  context_.After(Micros(0), [kept = std::move(sender_)] {});  // it may be at work
+  sender_ = nullptr;
+  if (shut_down_) {
+    std::exchange(shut_down_, nullptr)();
+  }
+}
+
+bool SimPostgres::IsPoisoned(const LogTransaction& transaction) const {
+  return poisoned_ && !transaction.rows.empty();
+}
+
+bool SimPostgres::SkipsPublication(Link& link) {
+  if (skip_publication_) {
+    context_.coverage.Count("server skips the publication");
+    link.Send(context_.now(), std::string(kPublicationWarning));
+  }
+  return skip_publication_;
+}
+
+Lsn SimPostgres::sendable_end() const {
+  return options_.synchronized_standby ? std::min(replicated_, log_.flushed()) : log_.flushed();
+}
+
+}  // namespace walrelay::sim

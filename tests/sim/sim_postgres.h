@@ -1,0 +1,135 @@
+// SimPostgres: the server side. Its log, its slot, and what can happen to both.
+//
+// The slot's rules: a confirmed position only moves forward; it is in memory, and on disk only
+// after a checkpoint, so that a crash puts it back (before version 17 a clean restart too). Nothing
+// that a client says about positions is checked.
+//
+// Source: Postgres, src/backend/replication/slot.c; logical/logical.c,
+// LogicalConfirmReceivedLocation.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "context.h"
+#include "pg_log.h"
+#include "wal_sender.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay::sim {
+
+struct SimSlot {
+  Lsn confirmed;
+  Lsn on_disk;
+  bool lost = false;
+};
+
+class SimPostgres {
+ public:
+  enum class Power { kUp, kStarting, kShuttingDown, kDown };
+
+  struct Options {
+    int version = 150018;
+    Micros wal_sender_timeout{30'000'000};
+    bool synchronized_standby = false;  // walsenders wait for the standby, as 17+ can
+  };
+
+  SimPostgres(Context& context, const Options& options);
+
+  // --- what applications do ---
+  void Fill(uint64_t bytes);  // traffic of other tables and databases
+  void Commit(LogTransaction transaction, bool asynchronous);
+  bool writable() const { return power_ == Power::kUp && !writes_held_ && publication_exists_; }
+  Lsn WriteRow(uint64_t bytes) { return log_.Write(bytes); }
+  int schema() const { return schema_; }
+  bool published() const { return published_ && publishes_insert_; }
+
+  // --- what can happen to it ---
+  void Checkpoint();
+  void Crash();
+  // Waits for the walsender; `done` when it has gone.
+  void ShutDown(std::function<void()> done);
+  void Start() { power_ = Power::kStarting; }
+  void Accept();
+  // Another server takes over, whose log ends at `fork`.
+  void FailOver(Lsn fork, Lsn confirmed, bool with_slot);
+  // The data directory of an earlier time; nothing is written until somebody has connected.
+  void Restore(Lsn end, Lsn confirmed, bool older_timeline);
+  void BecomeAnotherSystem();
+  void DropSlot();
+  void InvalidateSlot();
+  void MoveSlot(Lsn position);
+  void MakeSlot();
+  void TerminateSender();
+  void AlterTable() { schema_ = (schema_ + 1) % 3; }
+  void SetPublished(bool published) { published_ = published; }
+  void SetPublicationExists(bool exists);
+  void SetPublishesInsert(bool publishes) { publishes_insert_ = publishes; }
+  void Poison(bool poisoned) { poisoned_ = poisoned; }
+  void CorruptNextMessage() { corrupt_next_ = true; }
+  void SkipPublication(bool skip) { skip_publication_ = skip; }
+  void SetInRecovery(bool in_recovery) { in_recovery_ = in_recovery; }
+
+  // --- for connections ---
+  SourceFacts Facts() const;
+  std::optional<SlotFacts> Slot() const;
+  std::shared_ptr<WalSender> StartSender(std::shared_ptr<Link> link, int pid, Lsn position);
+  void Terminate(int pid);
+  void OnConnected();
+  int NewPid() { return ++last_pid_; }
+  Power power() const { return power_; }
+  int incarnation() const { return incarnation_; }
+
+  // --- for the walsender ---
+  void Confirm(Lsn flush);
+  void OnSenderGone(const WalSender& sender);
+  bool IsPoisoned(const LogTransaction& transaction) const;
+  bool SkipsPublication(Link& link);
+  bool TakeCorruption() { return std::exchange(corrupt_next_, false); }
+  const PgLog& log() const { return log_; }
+  Lsn sendable_end() const;
+  Micros wal_sender_timeout() const { return options_.wal_sender_timeout; }
+
+  const std::optional<SimSlot>& slot() const { return slot_; }
+  const std::shared_ptr<WalSender>& sender() const { return sender_; }
+  uint32_t timeline() const { return timeline_; }
+  const Options& options() const { return options_; }
+  // When the slot or the log was last tampered with.
+  MonoTime tampered_at() const { return tampered_at_; }
+
+ private:
+  void FlushAll();
+  void Replicate();
+  void EndConnections(const absl::Status& reason);
+  void Lose(Lsn end);
+  void NoteTampering() { tampered_at_ = context_.now(); }
+
+  Context& context_;
+  const Options options_;
+  PgLog log_;
+  std::optional<SimSlot> slot_;
+  std::shared_ptr<WalSender> sender_;
+  std::function<void()> shut_down_;  // to be called when the walsender has gone
+  Power power_ = Power::kUp;
+  int incarnation_ = 0;  // counts what ends all connections
+  int last_pid_ = 100;
+  uint32_t timeline_ = 1;
+  int system_ = 1;
+  int schema_ = 0;
+  Lsn replicated_;  // what the standby has
+  MonoTime tampered_at_;
+  bool published_ = true;
+  bool publication_exists_ = true;
+  bool publishes_insert_ = true;
+  bool poisoned_ = false;
+  bool corrupt_next_ = false;
+  bool skip_publication_ = false;
+  bool in_recovery_ = false;
+  bool writes_held_ = false;
+};
+
+}  // namespace walrelay::sim

@@ -1,0 +1,357 @@
+#include "sim_producer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "outbox.h"
+#include "walrelay/error.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Brokers answer "unknown" while they create a topic on demand.
+constexpr Micros kCreationGrace = seconds(2);
+constexpr Micros kLookAgain = milliseconds(250);
+constexpr Micros kRetryBackoff = milliseconds(100);
+
+absl::Status ErrorOf(Answer answer, const std::string& topic) {
+  switch (answer) {
+    case Answer::kTooLarge:
+      return Error(ErrorCode::kBatchTooLarge, topic + ": message size too large");
+    case Answer::kRefused:
+      return Error(ErrorCode::kDeliveryRefused, topic + ": invalid record");
+    case Answer::kDenied:
+      return Error(ErrorCode::kTopicDenied, topic + ": topic authorization failed");
+    default:
+      return Error(ErrorCode::kProducerFailed, topic + ": unknown producer");
+  }
+}
+
+absl::Status Purged() {
+  return Error(ErrorCode::kProducerFailed, "purged");
+}
+
+// FNV-1a: which partition does not matter, only that a key keeps it.
+int PartitionFor(std::string_view key, int partitions) {
+  uint32_t hash = 2166136261;
+  for (const char c : key) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  }
+  return static_cast<int>(hash % static_cast<uint32_t>(partitions));
+}
+
+}  // namespace
+
+SimProducer::SimProducer(Context& context, SimKafka& kafka, RelayHost& host, ProducerUse& use,
+                         const PipelineConfig& limits, const ProducerOptions& options,
+                         int64_t batch_bytes)
+    : context_(context),
+      kafka_(kafka),
+      host_(host),
+      use_(use),
+      limits_(limits),
+      options_(options),
+      batch_bytes_(static_cast<size_t>(batch_bytes)),
+      id_(kafka.NewProducer()) {
+  ++use_.made;
+}
+
+void SimProducer::Abandon() {
+  alive_ = false;
+  use_.abandoned = use_.records_in_flight;
+  use_.records_in_flight = 0;
+  use_.bytes_in_flight = 0;
+}
+
+// --- the owner's calls ---
+
+absl::StatusOr<Produced> SimProducer::Produce(const Record& record, DeliveryToken token) {
+  if (!fatal_.ok() || queued_ >= options_.queue_limit) {
+    context_.coverage.Count("producer queue is full");
+    return Produced::kQueueFull;
+  }
+  const std::string topic(record.topic);
+  TopicState& state = topics_[topic];
+  if (state.metadata == Metadata::kFailed) {
+    // Told once; who offers the record again asks again.
+    state.metadata = Metadata::kUnknown;
+    return state.error;
+  }
+  if (state.metadata != Metadata::kReady) {
+    context_.coverage.Count("producer looks up a topic");
+    return Ask(topic, state);
+  }
+  if (record.payload_bytes() > static_cast<size_t>(kMaxRecordBytes)) {
+    return Error(ErrorCode::kRecordTooLarge, fmt::format("{} bytes", record.payload_bytes()));
+  }
+  const std::optional<int> event = EventOf(record);
+  if (!event || static_cast<size_t>(*event) >= context_.judge.event_count()) {
+    context_.judge.Fail("I2 no phantom", "a record of no event");
+    return Produced::kAccepted;
+  }
+  Enqueue(record, token, *event);
+  return Produced::kAccepted;
+}
+
+void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) {
+  if (const std::string wrong = WrongWith(record, event, context_.judge.event(event));
+      !wrong.empty()) {
+    context_.judge.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
+  }
+  context_.judge.OnProduced(event);
+  const std::string topic(record.topic);
+  Lane& lane = LaneOf(topic, record);
+  const size_t bytes = record.payload_bytes();
+  CheckBounds(bytes);
+  lane.queue.push_back({event, token, bytes});
+  ++queued_;
+  ++use_.records_in_flight;
+  use_.bytes_in_flight += bytes;
+  Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
+}
+
+SimProducer::Lane& SimProducer::LaneOf(const std::string& topic, const Record& record) {
+  const int partition = PartitionFor(record.key.value_or(""), kafka_.topic(topic).partitions);
+  Lane& lane = lanes_[{topic, partition}];
+  lane.topic = topic;
+  lane.partition = partition;
+  return lane;
+}
+
+// A record is admitted when there is room before it.
+void SimProducer::CheckBounds(size_t record_bytes) {
+  const bool records = use_.records_in_flight >= static_cast<size_t>(limits_.max_in_flight_records);
+  const bool bytes = use_.records_in_flight > 0 &&
+                     use_.bytes_in_flight >= static_cast<size_t>(limits_.max_in_flight_bytes);
+  if (records || bytes) {
+    context_.judge.Fail("I9 bounds",
+                        fmt::format("{} records and {} bytes are in flight, and {} more came",
+                                    use_.records_in_flight, use_.bytes_in_flight, record_bytes));
+  }
+}
+
+Produced SimProducer::Ask(const std::string& topic, TopicState& state) {
+  if (state.metadata != Metadata::kAsked) {
+    state.metadata = Metadata::kAsked;
+    const MonoTime asked = context_.now();
+    Later(2 * kafka_.latency,
+          [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
+  }
+  return Produced::kTopicPending;
+}
+
+void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
+  const SimTopic& settings = kafka_.topic(topic);
+  const bool perhaps_being_made = !settings.exists && context_.now() < asked + kCreationGrace;
+  if (kafka_.down || perhaps_being_made) {
+    Later(kLookAgain, [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
+    return;
+  }
+  TopicState& state = topics_[topic];
+  state.metadata = settings.exists && !settings.denied ? Metadata::kReady : Metadata::kFailed;
+  if (!settings.exists) {
+    state.error = Error(ErrorCode::kTopicUnknown, topic);
+  } else if (settings.denied) {
+    state.error = Error(ErrorCode::kTopicDenied, topic);
+  }
+  signalled_ = true;
+}
+
+void SimProducer::Poll(DeliverySink& sink) {
+  signalled_ = false;
+  for (const Reported& report : std::exchange(reports_, {})) {
+    --queued_;
+    --use_.records_in_flight;
+    use_.bytes_in_flight -= report.record.bytes;
+    if (report.error.ok()) {
+      use_.last_report = context_.now();
+      context_.judge.OnReported(report.record.event);
+    }
+    if (report.error.ok() || Mutant(MutantId::kCountErrorAsAck)) {
+      sink.OnDelivered(
+          {.token = report.record.token, .bytes = report.record.bytes, .topic = report.topic});
+    } else {
+      failure_reported_ = true;
+      sink.OnFailed(report.record.token, report.error);
+    }
+  }
+}
+
+// The fatal error does not say what was wrong; the report of the batch does, and comes right
+// behind.
+absl::Status SimProducer::Health() const {
+  return fatal_.ok() || (!failure_reported_ && queued_ > 0) ? absl::OkStatus() : fatal_;
+}
+
+absl::Status SimProducer::Trouble() const {
+  return kafka_.down ? Error(ErrorCode::kKafkaUnreachable, "all brokers are down")
+                     : absl::OkStatus();
+}
+
+// --- librdkafka's own threads ---
+
+void SimProducer::Later(Micros delay, std::function<void(SimProducer&)> action) {
+  context_.After(delay, [self = weak_from_this(), action = std::move(action)] {
+    const auto producer = self.lock();
+    if (!producer || !producer->alive_) {
+      return;
+    }
+    if (producer->host_.asleep()) {
+      producer->missed_.push_back(action);
+    } else {
+      action(*producer);
+    }
+  });
+}
+
+void SimProducer::OnAwake() {
+  for (const auto& action : std::exchange(missed_, {})) {
+    action(*this);
+  }
+}
+
+void SimProducer::SendFrom(Lane& lane) {
+  if (!fatal_.ok()) {
+    return;
+  }
+  const auto under_way = [&lane] {
+    return static_cast<size_t>(std::count_if(lane.sent.begin(), lane.sent.end(),
+                                             [](const Sent& sent) { return sent.under_way; }));
+  };
+  if (lane.resend) {
+    if (under_way() == 0) {
+      lane.resend = false;
+      for (Sent& sent : lane.sent) {
+        Send(lane, sent);
+      }
+    }
+    return;
+  }
+  while (!lane.queue.empty() && under_way() < options_.batches_under_way) {
+    Form(lane);
+    Send(lane, lane.sent.back());
+  }
+}
+
+void SimProducer::Form(Lane& lane) {
+  Sent& sent = lane.sent.emplace_back();
+  sent.batch.producer = id_;
+  sent.batch.checked = lane.checked;
+  sent.batch.first_sequence = lane.next_sequence;
+  while (!lane.queue.empty() && sent.records.size() < options_.batch_records &&
+         (sent.records.empty() || sent.batch.bytes + lane.queue.front().bytes <= batch_bytes_)) {
+    const Pending record = lane.queue.front();
+    lane.queue.pop_front();
+    sent.batch.events.push_back(record.event);
+    sent.batch.bytes += record.bytes;
+    sent.records.push_back(record);
+    ++lane.next_sequence;
+  }
+}
+
+void SimProducer::Send(Lane& lane, Sent& sent) {
+  sent.under_way = true;
+  const uint32_t attempt = ++sent.attempt;
+  const uint32_t sequence = sent.batch.first_sequence;
+  const Micros there = context_.random.Between(kafka_.latency, kafka_.latency_most);
+  const Micros back = context_.random.Between(kafka_.latency, kafka_.latency_most);
+  const bool request_lost = context_.random.Chance(kafka_.lost_requests);
+  const bool answer_lost = context_.random.Chance(kafka_.lost_answers);
+  const auto arrive = [this, self = shared_from_this(), &lane, batch = sent.batch, sequence,
+                       attempt, back, answer_lost] {
+    const Answer answer = kafka_.Append(lane.topic, lane.partition, batch);
+    if (!answer_lost && !(kafka_.down && answer == Answer::kTryAgain)) {
+      Later(back, [&lane, sequence, attempt, answer](SimProducer& producer) {
+        producer.OnAnswer(lane, sequence, attempt, answer);
+      });
+    }
+  };
+  if (!request_lost) {
+    context_.After(there, arrive);
+  }
+  // No answer in time: it may have been appended, or not.
+  Later(kafka_.request_timeout, [&lane, sequence, attempt](SimProducer& producer) {
+    producer.OnAnswer(lane, sequence, attempt, Answer::kTryAgain);
+  });
+}
+
+void SimProducer::OnAnswer(Lane& lane, uint32_t sequence, uint32_t attempt, Answer answer) {
+  const auto sent = std::find_if(lane.sent.begin(), lane.sent.end(), [&](const Sent& other) {
+    return other.batch.first_sequence == sequence;
+  });
+  if (sent == lane.sent.end() || sent->attempt != attempt || !sent->under_way) {
+    return;
+  }
+  sent->under_way = false;
+  if (answer == Answer::kAppended) {
+    Report(lane, sent->records, absl::OkStatus());
+    lane.sent.erase(sent);
+    SendFrom(lane);
+  } else if (!fatal_.ok()) {
+    Report(lane, sent->records, Purged());
+    lane.sent.erase(sent);
+  } else if (answer == Answer::kTryAgain) {
+    Retry(lane);
+  } else {
+    const std::vector<Pending> records = sent->records;
+    lane.sent.erase(sent);
+    Fail(lane, records, answer);
+  }
+}
+
+void SimProducer::Retry(Lane& lane) {
+  context_.coverage.Count("producer retries");
+  lane.resend = true;
+  Later(kRetryBackoff, [&lane](SimProducer& self) { self.SendFrom(lane); });
+}
+
+void SimProducer::Fail(Lane& lane, const std::vector<Pending>& records, Answer answer) {
+  const absl::Status cause = ErrorOf(answer, lane.topic);
+  context_.Note("[kafka] a batch is refused: {}", MessageOf(cause));
+  if (Mutant(MutantId::kReproduceFailed)) {
+    lane.queue.insert(lane.queue.end(), records.begin(), records.end());  // behind its successors
+    lane.checked = false;
+    Retry(lane);
+    return;
+  }
+  Report(lane, records, cause);
+  if (Mutant(MutantId::kNotGapless)) {
+    lane.checked = false;
+    SendFrom(lane);
+    return;
+  }
+  fatal_ = Error(ErrorCode::kProducerFailed, "gapless guarantee");
+  use_.failed = true;
+  for (auto& [name, other] : lanes_) {
+    PurgeQueue(other, /*also_sent=*/&other == &lane);
+  }
+}
+
+// What is under way to other partitions may still arrive, and be acknowledged.
+void SimProducer::PurgeQueue(Lane& lane, bool also_sent) {
+  std::erase_if(lane.sent, [&](const Sent& sent) {
+    const bool purge = also_sent || !sent.under_way;
+    if (purge) {
+      Report(lane, sent.records, Purged());
+    }
+    return purge;
+  });
+  const std::vector<Pending> records(lane.queue.begin(), lane.queue.end());
+  lane.queue.clear();
+  Report(lane, records, Purged());
+}
+
+void SimProducer::Report(const Lane& lane, const std::vector<Pending>& records,
+                         const absl::Status& error) {
+  for (const Pending& record : records) {
+    reports_.push_back({record, lane.topic, error});
+  }
+  signalled_ = true;
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,145 @@
+// SimProducer: librdkafka, as the relay configures it: idempotent, gapless, waiting for ever.
+//
+// Per partition a queue; a few batches under way; a batch that got no answer, or one that may be
+// tried again, is sent again, unchanged and in order, when nothing else is under way. What is
+// refused for good fails the whole producer. A destroyed producer forgets everything; what was on
+// the wire arrives all the same.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "context.h"
+#include "relay_host.h"
+#include "sim_kafka.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay::sim {
+
+// What all producers of one relay process have in common.
+struct ProducerUse {
+  size_t records_in_flight = 0;
+  size_t bytes_in_flight = 0;
+  MonoTime last_report;
+  int made = 0;
+  bool failed = false;   // one of them, for good
+  size_t abandoned = 0;  // in flight when the last producer was destroyed
+};
+
+struct ProducerOptions {
+  size_t queue_limit = 100'000;
+  size_t batch_records = 10;
+  size_t batches_under_way = 3;
+};
+
+class SimProducer final : public Producer, public std::enable_shared_from_this<SimProducer> {
+ public:
+  SimProducer(Context& context, SimKafka& kafka, RelayHost& host, ProducerUse& use,
+              const PipelineConfig& limits, const ProducerOptions& options, int64_t batch_bytes);
+
+  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override;
+  void Poll(DeliverySink& sink) override;
+  absl::Status Health() const override;
+  absl::Status Trouble() const override;
+  int poll_fd() const override { return -1; }
+
+  // Its owner has destroyed it.
+  void Abandon();
+  // Poll() has something to do.
+  bool readable() const { return alive_ && signalled_; }
+  // The process runs again after it stood still.
+  void OnAwake();
+
+ private:
+  struct Pending {
+    int event;
+    DeliveryToken token;
+    size_t bytes;
+  };
+  struct Sent {
+    Batch batch;
+    std::vector<Pending> records;
+    bool under_way = false;
+    uint32_t attempt = 0;
+  };
+  struct Lane {
+    std::string topic;
+    int partition = 0;
+    uint32_t next_sequence = 0;
+    std::deque<Pending> queue;
+    std::deque<Sent> sent;  // in order; not yet acknowledged
+    bool resend = false;    // when nothing is under way
+    bool checked = true;    // by sequence; not so only in mutants
+  };
+  struct Reported {
+    Pending record;
+    std::string topic;
+    absl::Status error;
+  };
+  enum class Metadata { kUnknown, kAsked, kReady, kFailed };
+  struct TopicState {
+    Metadata metadata = Metadata::kUnknown;
+    absl::Status error;
+  };
+
+  Produced Ask(const std::string& topic, TopicState& state);
+  void AnswerTopic(const std::string& topic, MonoTime asked);
+  Lane& LaneOf(const std::string& topic, const Record& record);
+  void Enqueue(const Record& record, DeliveryToken token, int event);
+  void CheckBounds(size_t record_bytes);
+
+  void SendFrom(Lane& lane);
+  void Form(Lane& lane);
+  void Send(Lane& lane, Sent& sent);
+  void OnAnswer(Lane& lane, uint32_t sequence, uint32_t attempt, Answer answer);
+  void Retry(Lane& lane);
+  void Fail(Lane& lane, const std::vector<Pending>& records, Answer answer);
+  void PurgeQueue(Lane& lane, bool also_sent);
+  void Report(const Lane& lane, const std::vector<Pending>& records, const absl::Status& error);
+  // Runs `action` after `delay`, if the producer still lives then; not while the process sleeps.
+  void Later(Micros delay, std::function<void(SimProducer&)> action);
+
+  Context& context_;
+  SimKafka& kafka_;
+  RelayHost& host_;
+  ProducerUse& use_;
+  const PipelineConfig& limits_;
+  const ProducerOptions& options_;
+  const size_t batch_bytes_;
+  const uint64_t id_;
+  bool alive_ = true;
+  std::map<std::string, TopicState, std::less<>> topics_;
+  std::map<std::pair<std::string, int>, Lane> lanes_;
+  std::vector<Reported> reports_;
+  std::vector<std::function<void(SimProducer&)>> missed_;  // while the process slept
+  size_t queued_ = 0;                                      // accepted and not reported
+  absl::Status fatal_;
+  bool failure_reported_ = false;
+  bool signalled_ = false;
+};
+
+// What the relay owns: the simulated librdkafka lives on until what it has on the wire has arrived.
+class ProducerHandle final : public Producer {
+ public:
+  explicit ProducerHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}
+  ~ProducerHandle() override { producer_->Abandon(); }
+
+  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
+    return producer_->Produce(record, token);
+  }
+  void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
+  absl::Status Health() const override { return producer_->Health(); }
+  absl::Status Trouble() const override { return producer_->Trouble(); }
+  int poll_fd() const override { return -1; }
+
+ private:
+  std::shared_ptr<SimProducer> producer_;
+};
+
+}  // namespace walrelay::sim

@@ -1,0 +1,304 @@
+#include "sim_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutant.h"
+#include "walrelay/error.h"
+#include "wire.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr size_t kStatusesPerSecond = 60;
+constexpr size_t kAttemptsPerWindow = 40;
+constexpr Micros kAttemptWindow = seconds(20);
+constexpr Micros kConnectTimeout = seconds(10);
+
+absl::Status Lost(std::string_view what) {
+  return Error(ErrorCode::kConnectionLost, what);
+}
+
+}  // namespace
+
+SimSource::SimSource(Context& context, SimPostgres& server, Network& network, RelayHost& host)
+    : context_(context), server_(server), network_(network), host_(host) {}
+
+SimSource::~SimSource() {
+  Close();
+}
+
+absl::Status SimSource::CheckAlive() const {
+  return !host_.killed() && open_ && incarnation_ == server_.incarnation()
+             ? absl::OkStatus()
+             : Lost("the connection has gone");
+}
+
+absl::StatusOr<SourceFacts> SimSource::Open() {
+  Close();
+  finished_in_order_ = false;
+  CheckAttempts();
+  if (!host_.Pass(network_.unreachable ? kConnectTimeout : 4 * network_.latency, true)) {
+    return absl::CancelledError("interrupted");
+  }
+  if (network_.unreachable || server_.power() == SimPostgres::Power::kDown) {
+    return Error(ErrorCode::kPostgresUnreachable, "connection refused");
+  }
+  if (server_.power() != SimPostgres::Power::kUp) {
+    return Error(ErrorCode::kPostgresShuttingDown, "the database system is not available");
+  }
+  if (network_.login_refused) {
+    return Error(ErrorCode::kPostgresLogin, "password authentication failed");
+  }
+  if (network_.full) {
+    return Error(ErrorCode::kNoSenderFree, "sorry, too many clients already");
+  }
+  open_ = true;
+  incarnation_ = server_.incarnation();
+  pid_ = server_.NewPid();
+  looked_at_ = context_.now();
+  SourceFacts facts = server_.Facts();
+  facts.server.backend_pid = pid_;
+  // The catalog was read; a second connection is made, for the stream.
+  if (!host_.Pass(2 * network_.latency, true)) {
+    return absl::CancelledError("interrupted");
+  }
+  WR_RETURN_IF_ERROR(CheckAlive());
+  server_.OnConnected();
+  WrongEyes::Misread(facts);
+  if (facts.slot) {
+    seen_.insert(facts.slot->confirmed_flush.value());
+  }
+  return facts;
+}
+
+// A server, or a Kafka, that is away must not be hammered.
+void SimSource::CheckAttempts() {
+  const MonoTime now = context_.now();
+  attempts_.push_back(now);
+  while (attempts_.front() < now - kAttemptWindow) {
+    attempts_.pop_front();
+  }
+  if (attempts_.size() > kAttemptsPerWindow && host_.last_report() < attempts_.front()) {
+    context_.judge.Fail("I11 liveness", "a storm of connections");
+  }
+}
+
+absl::StatusOr<std::optional<SlotFacts>> SimSource::InspectSlot() {
+  WR_RETURN_IF_ERROR(CheckAlive());
+  return server_.Slot();
+}
+
+absl::Status SimSource::TerminateBackend(int pid) {
+  WR_RETURN_IF_ERROR(CheckAlive());
+  const auto& holder = server_.sender();
+  if (holder && holder->pid() == pid) {
+    if (!own_pids_.contains(pid)) {
+      context_.judge.Fail("I11 liveness", "a relay ended another one's connection");
+    }
+    context_.coverage.Count("relay ends its own stale connection");
+    server_.Terminate(pid);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimSource::CreateSlot() {
+  WR_RETURN_IF_ERROR(CheckAlive());
+  server_.MakeSlot();
+  context_.coverage.Count("relay makes the slot");
+  return absl::OkStatus();
+}
+
+absl::Status SimSource::Start(Lsn position) {
+  WR_RETURN_IF_ERROR(CheckAlive());
+  if (!server_.slot()) {
+    return Error(ErrorCode::kPostgresError, "replication slot \"walrelay\" does not exist");
+  }
+  if (server_.slot()->lost) {
+    return Error(ErrorCode::kPostgresError, "can no longer get changes from replication slot");
+  }
+  if (server_.sender()) {
+    return Error(ErrorCode::kSlotBusy, "replication slot \"walrelay\" is active");
+  }
+  if (Mutant(MutantId::kStoredPosition)) {
+    position = std::max(position, host_.stored_position());
+  }
+  CheckRewind(position);
+  seen_.insert(position.value());
+  own_pids_.insert(pid_);
+  link_ = std::make_shared<Link>(network_.latency, network_.room);
+  sender_ = server_.StartSender(link_, pid_, position);
+  confirmed_ = Lsn();
+  wrong_eyes_.Forget();
+  statuses_.clear();
+  context_.Note("[relay {}] starts at {}, slot confirmed {}", host_.number(), position.ToString(),
+                server_.slot()->confirmed.ToString());
+  host_.OnStreaming(looked_at_, connected_timeline_ == server_.timeline());
+  connected_timeline_ = server_.timeline();
+  const auto sender = sender_;
+  sender->Pump();
+  return host_.Pass(network_.latency, false) ? absl::OkStatus() : Lost("killed");
+}
+
+// While the producer lives, what was handled whole is in its hands: to have it again would only
+// repeat it.
+void SimSource::CheckRewind(Lsn position) {
+  const bool same = handled_producer_ == host_.producers() &&
+                    handled_timeline_ == server_.timeline() && !host_.has_rivals();
+  if (same && position < handled_end_) {
+    context_.judge.Fail("I7 repetitions",
+                        "a new connection starts before what the producer already has");
+  }
+  if (!same) {
+    handled_end_ = Lsn();
+  }
+}
+
+absl::StatusOr<bool> SimSource::Receive(size_t max_bytes) {
+  WR_CHECK(link_ != nullptr, "the source streams");
+  if (host_.killed()) {
+    return Lost("killed");
+  }
+  size_t bytes = 0;
+  for (const std::string_view message : views_) {
+    bytes += message.size();
+  }
+  bool any = link_->TakePiece();
+  while (bytes < max_bytes) {
+    std::optional<std::string> message = link_->Take(context_.now());
+    if (!message) {
+      break;
+    }
+    any = true;
+    if (!wrong_eyes_.Misread(*message)) {
+      continue;
+    }
+    if (*message == kPublicationWarning) {
+      return Error(ErrorCode::kPublicationSkipped, "skipped loading publication");
+    }
+    Witness(*message);
+    bytes += message->size();
+    messages_.push_back(*std::move(message));
+    views_.emplace_back(messages_.back());
+  }
+  if (any) {
+    sender_->OnRoom();
+  }
+  if (views_.empty()) {
+    if (const absl::Status ended = link_->Ended(context_.now()); !ended.ok()) {
+      return ended;
+    }
+  }
+  return any;
+}
+
+// Notes the positions that the server has vouched for.
+void SimSource::Witness(std::string_view message) {
+  const char type = TypeOf(message);
+  if (type == 'k') {
+    seen_.insert(LsnAt(message, kKeepaliveEnd).value());
+  } else if (type == 'C') {
+    seen_.insert(LsnAt(message, kCommitEnd).value());
+  }
+}
+
+void SimSource::Consume(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (TypeOf(views_[i]) == 'C') {
+      handled_end_ = std::max(handled_end_, LsnAt(views_[i], kCommitEnd));
+      handled_timeline_ = connected_timeline_;
+      handled_producer_ = host_.producers();
+    }
+    messages_.pop_front();
+  }
+  views_.erase(views_.begin(), views_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
+  WR_CHECK(link_ != nullptr, "the source streams");
+  if (host_.killed()) {
+    return Lost("killed");
+  }
+  StandbyStatus status = wanted;
+  if (!WrongEyes::Misreport(status, host_.asked_to_stop())) {
+    return absl::OkStatus();
+  }
+  CheckStatus(status);
+  confirmed_ = status.flushed;
+  host_.StorePosition(status.flushed);
+  if (link_->cut() || link_->TellsClosed(context_.now())) {
+    return Lost("broken pipe");
+  }
+  if (const auto at = link_->ToServer(context_.now())) {
+    std::weak_ptr<WalSender> to = sender_;
+    context_.agenda.At(*at, [to, status] {
+      if (const auto sender = to.lock()) {
+        sender->OnStatus(status);
+      }
+    });
+  }
+  return absl::OkStatus();
+}
+
+void SimSource::CheckStatus(const StandbyStatus& status) {
+  const MonoTime now = context_.now();
+  if (status.flushed < confirmed_) {
+    context_.judge.Fail("I6 confirm sanity", "the confirmed position went back");
+  }
+  if (status.flushed.valid() && !seen_.contains(status.flushed.value())) {
+    context_.judge.Fail("I6 confirm sanity", fmt::format("{} is not a position of the server's",
+                                                         status.flushed.ToString()));
+  }
+  if (server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_) {
+    context_.judge.OnConfirmed(status.flushed);
+  }
+  statuses_.push_back(now);
+  while (statuses_.front() < now - seconds(1)) {
+    statuses_.pop_front();
+  }
+  if (statuses_.size() > kStatusesPerSecond) {
+    context_.judge.Fail("I11 liveness", "a storm of status updates");
+  }
+}
+
+absl::Status SimSource::Finish(Micros patience) {
+  WR_CHECK(link_ != nullptr, "the source streams");
+  const auto at = link_->ToServer(context_.now());
+  const auto read = std::make_shared<bool>(false);
+  const Micros wait = at ? *at + network_.latency - context_.now() : patience;
+  if (at) {
+    context_.agenda.At(*at, [to = sender_, read] { *read = to->OnCopyDone(); });
+  }
+  const bool running = host_.Pass(std::min(wait, patience), false);
+  finished_in_order_ = running && *read;
+  return finished_in_order_ ? absl::OkStatus() : Lost("the server did not end the stream in time");
+}
+
+// With something unread the kernel answers with a reset, and what is on its way to the server may
+// never be read.
+void SimSource::Close() {
+  open_ = false;
+  messages_.clear();
+  views_.clear();
+  if (sender_ && sender_->alive() && !link_->dark()) {
+    const auto at = link_->ToServer(context_.now());
+    const bool reset = link_->HasUnread() && context_.random.Chance(50);
+    if (reset) {
+      link_->Cut(context_.now(), Lost("reset"), false);
+    }
+    context_.agenda.At(at.value_or(context_.now() + network_.latency),
+                       [sender = sender_] { sender->OnClientGone(); });
+  }
+  sender_.reset();
+  link_.reset();
+}
+
+std::optional<MonoTime> SimSource::ReadableAt() const {
+  return link_ ? link_->ReadableAt() : std::nullopt;
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,99 @@
+// SimSource: a relay's end of its connection to the simulated Postgres.
+//
+// Does what libpq does, on simulated time, and watches what the relay sends: positions are checked
+// here, where they go out, by a witness that has read the same messages.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "context.h"
+#include "link.h"
+#include "relay_host.h"
+#include "sim_postgres.h"
+#include "walrelay/replication_source.h"
+#include "wrong_eyes.h"
+
+namespace walrelay::sim {
+
+// The way to the server, as it is now; the same for all relays.
+struct Network {
+  Micros latency{500};
+  size_t room = 20'000;      // bytes that fit into the sockets of a connection
+  bool unreachable = false;  // no answer at all
+  bool login_refused = false;
+  bool full = false;  // no connection free
+};
+
+class SimSource final : public ReplicationSource {
+ public:
+  SimSource(Context& context, SimPostgres& server, Network& network, RelayHost& host);
+  ~SimSource() override;
+
+  absl::StatusOr<SourceFacts> Open() override;
+  absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
+  absl::Status TerminateBackend(int pid) override;
+  absl::Status CreateSlot() override;
+  absl::Status Start(Lsn position) override;
+  absl::StatusOr<bool> Receive(size_t max_bytes) override;
+  std::span<const std::string_view> pending() const override { return views_; }
+  void Consume(size_t count) override;
+  absl::Status SendStatus(const StandbyStatus& wanted) override;
+  absl::Status Flush() override { return absl::OkStatus(); }
+  absl::Status Finish(Micros patience) override;
+  void Close() override;
+  int poll_fd() const override { return -1; }
+  bool wants_write() const override { return false; }
+
+  // For the loop: when the socket becomes readable.
+  std::optional<MonoTime> ReadableAt() const;
+  bool streaming() const { return sender_ != nullptr; }
+  std::shared_ptr<Link> link() const { return link_; }
+  WalSender* sender() const { return sender_.get(); }
+  // The last COMMIT that was handled, and the last position that was confirmed.
+  Lsn handled_end() const { return handled_end_; }
+  Lsn confirmed() const { return confirmed_; }
+  // The stream was ended in good order, on a server that has gone on since.
+  bool finished_in_order() const {
+    return finished_in_order_ && incarnation_ == server_.incarnation();
+  }
+
+ private:
+  absl::Status CheckAlive() const;
+  void Witness(std::string_view message);
+  void CheckAttempts();
+  void CheckStatus(const StandbyStatus& status);
+  void CheckRewind(Lsn position);
+
+  Context& context_;
+  SimPostgres& server_;
+  Network& network_;
+  RelayHost& host_;
+
+  bool open_ = false;
+  int incarnation_ = 0;
+  int pid_ = 0;
+  MonoTime looked_at_;  // when Open() read the catalog
+  std::shared_ptr<Link> link_;
+  std::shared_ptr<WalSender> sender_;
+  uint32_t connected_timeline_ = 0;
+  bool finished_in_order_ = false;
+  std::deque<std::string> messages_;
+  std::vector<std::string_view> views_;
+
+  absl::flat_hash_set<int> own_pids_;
+  absl::flat_hash_set<uint64_t> seen_;  // positions that this process may confirm
+  Lsn handled_end_;
+  uint32_t handled_timeline_ = 0;
+  int handled_producer_ = 0;
+  Lsn confirmed_;  // on this connection
+  WrongEyes wrong_eyes_;
+  std::deque<MonoTime> statuses_;
+  std::deque<MonoTime> attempts_;
+};
+
+}  // namespace walrelay::sim

@@ -1,0 +1,115 @@
+#include "workload.h"
+
+#include <memory>
+#include <utility>
+
+#include "outbox.h"
+
+namespace walrelay::sim {
+
+// A transaction under way.
+struct Workload::Open {
+  const PlannedTransaction& planned;
+  Random random;
+  LogTransaction log;
+  int incarnation = 0;  // of the server that it runs on
+};
+
+void Workload::Schedule() {
+  for (const PlannedTransaction& planned : plan_.transactions) {
+    context_.agenda.At(SimClock::kBegin + planned.begin, [this, &planned] { Begin(planned); });
+  }
+}
+
+void Workload::CommitOne() {
+  static const PlannedTransaction planned{.rows = 2, .seed = 1};
+  Open open{planned, Random(planned.seed), {.xid = ++last_xid_}, postgres_.incarnation()};
+  WriteRows(open, planned.rows);
+  End(open);
+}
+
+void Workload::Begin(const PlannedTransaction& planned) {
+  if (!postgres_.writable()) {
+    return;
+  }
+  if (planned.others) {
+    postgres_.Fill(1'000 + planned.seed % 100'000);
+    return;
+  }
+  auto open = std::make_shared<Open>(
+      Open{planned, Random(planned.seed), {.xid = ++last_xid_}, postgres_.incarnation()});
+  WriteRows(*open, planned.rows / 2);
+  context_.After(planned.length, [this, open] {
+    WriteRows(*open, open->planned.rows - open->planned.rows / 2);
+    End(*open);
+  });
+}
+
+void Workload::WriteRows(Open& open, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (open.planned.mixed && open.random.Chance(40)) {
+      WriteOtherRow(open);
+    } else {
+      WriteRow(open);
+    }
+  }
+}
+
+void Workload::WriteRow(Open& open) {
+  if (!postgres_.published()) {
+    postgres_.WriteRow(100);
+    return;
+  }
+  const auto key = static_cast<uint32_t>(open.random.Below(static_cast<uint64_t>(plan_.keys)));
+  const auto size = static_cast<uint32_t>(open.random.Between(20, 400));
+  const int event = context_.judge.NewEvent(key, DrawFlaw(open.random), size);
+  if (open.planned.savepoint && open.random.Chance(30)) {
+    postgres_.WriteRow(size);  // ROLLBACK TO SAVEPOINT
+    context_.judge.OnRollback(event);
+    return;
+  }
+  open.log.rows.push_back({.lsn = postgres_.WriteRow(100 + size),
+                           .oid = kOutboxOid,
+                           .event = event,
+                           .schema = postgres_.schema()});
+  if (open.random.Chance(5)) {
+    LogRow removed = open.log.rows.back();  // deleted again at once, to keep the table empty
+    removed.kind = LogRow::Kind::kDelete;
+    removed.lsn = postgres_.WriteRow(60);
+    open.log.rows.push_back(removed);
+  }
+}
+
+// What is no event: a row of another table, an UPDATE, a TRUNCATE.
+void Workload::WriteOtherRow(Open& open) {
+  LogRow row{.lsn = postgres_.WriteRow(80), .oid = kOtherOid};
+  const auto draw = open.random.Below(10);
+  const bool after_an_event = !open.log.rows.empty() && open.log.rows.back().event >= 0;
+  if (draw < 2 && after_an_event) {
+    row = open.log.rows.back();
+    row.kind = LogRow::Kind::kUpdate;
+  } else if (draw < 3) {
+    row.oid = kOutboxOid;
+    row.kind = LogRow::Kind::kTruncate;
+  }
+  open.log.rows.push_back(row);
+}
+
+Flaw Workload::DrawFlaw(Random& random) const {
+  return random.Chance(plan_.flaws) ? static_cast<Flaw>(random.Between(1, 4)) : Flaw::kNone;
+}
+
+void Workload::End(Open& open) {
+  const bool lost = !postgres_.writable() || open.incarnation != postgres_.incarnation();
+  if (!open.planned.rolled_back && !lost) {
+    postgres_.Commit(std::move(open.log), open.planned.asynchronous);
+    return;
+  }
+  for (const LogRow& row : open.log.rows) {
+    if (row.event >= 0) {
+      context_.judge.OnRollback(row.event);
+    }
+  }
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,36 @@
+// Workload: the applications that write to the database.
+#pragma once
+
+#include "context.h"
+#include "plan.h"
+#include "sim_postgres.h"
+
+namespace walrelay::sim {
+
+class Workload {
+ public:
+  Workload(Context& context, SimPostgres& postgres, const Plan& plan)
+      : context_(context), postgres_(postgres), plan_(plan) {}
+
+  // Puts every transaction of the plan on the agenda.
+  void Schedule();
+  // One more, at once.
+  void CommitOne();
+
+ private:
+  struct Open;
+
+  void Begin(const PlannedTransaction& planned);
+  void WriteRows(Open& open, uint32_t count);
+  void WriteRow(Open& open);
+  void WriteOtherRow(Open& open);
+  void End(Open& open);
+  Flaw DrawFlaw(Random& random) const;
+
+  Context& context_;
+  SimPostgres& postgres_;
+  const Plan& plan_;
+  uint32_t last_xid_ = 700;
+};
+
+}  // namespace walrelay::sim

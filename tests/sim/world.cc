@@ -1,0 +1,288 @@
+#include "world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "check_failure.h"
+#include "outbox.h"
+#include "sim_log.h"
+#include "walrelay/error.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The longest back-off is 30 s; a gap or a row to settle needs a person, and a restart.
+constexpr Micros kRecovery = seconds(150);
+constexpr uint64_t kMostSteps = 5'000'000;
+
+}  // namespace
+
+World::World(const Plan& plan, Coverage& coverage, Metrics& metrics, bool trace)
+    : plan_(plan),
+      context_(plan.seed ^ 0x5DEECE66D, coverage, trace),
+      network_{.latency = plan.network_latency, .room = plan.network_room},
+      postgres_(context_, plan.postgres),
+      kafka_(context_),
+      workload_(context_, postgres_, plan),
+      metrics_(metrics),
+      config_(plan.config) {
+  if (config_.on_error.null_key == OnError::kSkip) {
+    context_.judge.AllowSkipping();
+  }
+  if (config_.on_error.too_large == OnError::kSkip) {
+    context_.judge.AllowSkippingTooLarge();
+  }
+}
+
+const std::string& World::Run() {
+  const LogTrace log_trace(context_);
+  for (const std::string& topic : kafka_.topics()) {
+    kafka_.topic(topic).exists = plan_.topics_exist;
+  }
+  context_.After(seconds(8), [this] {
+    for (const std::string& topic : kafka_.topics()) {
+      kafka_.topic(topic).exists = true;
+    }
+  });
+  if (plan_.slot_exists) {
+    postgres_.MakeSlot();
+  }
+  workload_.Schedule();
+  ScheduleFaults();
+  StartProcess(0);
+  if (plan_.second_relay) {
+    StartLater(1, milliseconds(200));
+  }
+  RunUntil(SimClock::kBegin + plan_.End());
+  AwaitQuiet();
+  EndInGoodOrder();
+  wants_restart_ = false;
+  return context_.judge.violation();
+}
+
+// --- the loop ---
+
+void World::PassUntil(MonoTime time, const std::function<bool()>& stop) {
+  while (!context_.judge.failed() && !stop() && Step(time)) {
+  }
+}
+
+// One thing that happens, not after `until`. False: there is nothing more before that.
+bool World::Step(MonoTime until) {
+  if (++steps_ > kMostSteps) {
+    context_.judge.Fail("I11 liveness", "the history does not end");
+    return false;
+  }
+  MonoTime next = context_.agenda.empty() ? until : context_.agenda.next_time();
+  RelayProcess* turn = nullptr;
+  for (const auto& process : processes_) {
+    const auto due = process ? process->NextTurn() : std::nullopt;
+    if (due && *due < next) {
+      next = *due;
+      turn = process.get();
+    }
+  }
+  if (next >= until) {
+    context_.clock.MoveTo(until);
+    return false;
+  }
+  context_.clock.MoveTo(next);
+  if (turn != nullptr) {
+    RunProcess(*turn);
+  } else {
+    context_.agenda.Take()();
+  }
+  Reap(0);
+  Reap(1);
+  return true;
+}
+
+void World::RunProcess(RelayProcess& process) {
+  try {
+    process.RunTurn();
+  } catch (const CheckFailure& failure) {
+    context_.judge.Fail("assertion", failure.what);
+  }
+}
+
+// --- supervisor and operator ---
+
+void World::StartProcess(size_t number) {
+  if (processes_[number] || !wants_restart_) {
+    return;
+  }
+  processes_[number] =
+      std::make_unique<RelayProcess>(RelayProcess::Parts{.context = context_,
+                                                         .postgres = postgres_,
+                                                         .kafka = kafka_,
+                                                         .network = network_,
+                                                         .metrics = metrics_,
+                                                         .surroundings = *this,
+                                                         .config = config_,
+                                                         .producer = plan_.producer,
+                                                         .number = static_cast<int>(number)});
+}
+
+void World::StartLater(size_t number, Micros delay) {
+  context_.After(delay, [this, number] { StartProcess(number); });
+}
+
+// A process that was killed or has ended is no more; its kernel closes its sockets.
+void World::Reap(size_t number) {
+  auto& process = processes_[number];
+  if (!process || process->in_turn() || !(process->killed() || process->finished())) {
+    return;
+  }
+  const auto gone = std::move(process);
+  ++lives_[number];
+  if (gone->killed()) {
+    StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
+  } else {
+    OnExit(number, *gone);
+  }
+}
+
+void World::OnExit(size_t number, const RelayProcess& process) {
+  const absl::Status& result = process.result();
+  context_.Note("[relay {}] ends: {}", number, result.ok() ? "in good order" : MessageOf(result));
+  if (result.ok()) {
+    if (!process.asked_to_stop()) {
+      context_.judge.Fail("I10 progress", "a relay ended that nobody had asked to");
+    }
+    if (process.ended_too_soon()) {
+      context_.judge.Fail("I7 repetitions", "a relay did not wait for what was in flight");
+    }
+    // With two of them, the other may still hold rows that it read before.
+    if (process.ended_clean() && !plan_.second_relay) {
+      context_.coverage.Count("clean end");
+      context_.judge.OnCleanEnd(process.handled_end());
+    }
+    StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
+    return;
+  }
+  const ErrorCode code = CodeOf(result);
+  context_.coverage.Count(fmt::format("exit {}", ToString(code)));
+  switch (Describe(code).reaction) {
+    case Reaction::kGap:
+      OnGap(number, code);
+      break;
+    case Reaction::kDefinite:
+      if (code == ErrorCode::kSlotMissing) {
+        OnGap(number, code);
+      } else {
+        StartLater(number, seconds(2));
+      }
+      break;
+    default:
+      context_.judge.Fail("I10 progress", fmt::format("a relay ended with {}", ToString(code)));
+  }
+}
+
+// The operator reads the message, publishes what is missing by other means, and starts again.
+void World::OnGap(size_t number, ErrorCode code) {
+  if (!gap_possible_ && !plan_.second_relay) {
+    context_.judge.Fail("I13 gaps", fmt::format("{} where there is no gap", ToString(code)));
+  }
+  context_.After(seconds(2), [this, number, code] {
+    MendSlot(code);
+    StartProcess(number);
+  });
+}
+
+void World::MendSlot(ErrorCode code) {
+  const auto& slot = postgres_.slot();
+  const bool held = postgres_.sender() != nullptr;
+  if (!slot || slot->lost || (code == ErrorCode::kPublicationSkipped && !held) ||
+      slot->confirmed > postgres_.log().flushed()) {
+    context_.Note("[operator] makes the slot anew");
+    postgres_.MakeSlot();
+  }
+  context_.judge.Excuse(postgres_.slot()->confirmed);
+  explained_until_ = context_.now();
+}
+
+// A relay that has no memory of this timeline cannot know what happened to the slot before it; nor
+// one that had looked before it happened; nor one that takes it for the work of another instance.
+void World::OnStreaming(bool knows_its_past, MonoTime looked_at) {
+  const MonoTime tampered = postgres_.tampered_at();
+  const bool cannot_know = !knows_its_past || looked_at <= tampered || plan_.second_relay;
+  if (tampered > explained_until_ && cannot_know) {
+    explained_until_ = tampered;
+    context_.judge.Excuse(postgres_.slot()->confirmed);
+  }
+}
+
+// The operator settles rows at which the line stands: they go to the dead-letter topic, or are left
+// out.
+void World::SettleFlawedRows() {
+  if (plan_.flaws == 0 || config_.on_error.null_key != OnError::kStop) {
+    return;
+  }
+  const bool skip = context_.random.Chance(50);
+  const OnError policy = skip ? OnError::kSkip : OnError::kDeadLetter;
+  config_.on_error = {.null_route = policy,
+                      .null_key = policy,
+                      .topic = policy,
+                      .too_large = OnError::kSkip,
+                      .value = policy,
+                      .dead_letter_topic = std::string(kDeadLetterTopic)};
+  context_.judge.AllowSkippingTooLarge();
+  if (skip) {
+    context_.judge.AllowSkipping();
+  }
+  for (const auto& process : processes_) {
+    if (process) {
+      process->Terminate();
+    }
+  }
+}
+
+// --- the end ---
+
+bool World::CaughtUp() const {
+  return context_.judge.Complete() && postgres_.slot() &&
+         postgres_.power() == SimPostgres::Power::kUp &&
+         postgres_.slot()->confirmed == postgres_.sendable_end();
+}
+
+void World::AwaitQuiet() {
+  SettleFlawedRows();
+  const MonoTime deadline = context_.now() + kRecovery;
+  while (!context_.judge.failed() && !CaughtUp() && context_.now() < deadline) {
+    RunUntil(context_.now() + milliseconds(500));
+  }
+  if (context_.judge.failed() || CaughtUp()) {
+    return;
+  }
+  if (!context_.judge.Complete()) {
+    context_.judge.Fail("I1 no loss",
+                        fmt::format("events {} are not in Kafka", context_.judge.Missing()));
+  }
+  context_.judge.Fail("I10 progress", "the slot is not confirmed to the end of the log");
+}
+
+// Everybody is asked to stop, is gone in time, and the next process has nothing to repeat.
+void World::EndInGoodOrder() {
+  if (context_.judge.failed() || plan_.seed % 2 == 0) {
+    return;
+  }
+  workload_.CommitOne();
+  RunUntil(context_.now() + context_.random.Between(Micros(0), milliseconds(300)));
+  for (const auto& process : processes_) {
+    if (process) {
+      process->Terminate();
+    }
+  }
+  const RelayProcess* asked = processes_[0].get();
+  const int life = lives_[0];
+  RunUntil(context_.now() + config_.pipeline.drain_timeout + seconds(5));
+  if (!context_.judge.failed() && asked != nullptr && lives_[0] == life) {
+    context_.judge.Fail("I10 progress", "a relay that was asked to stop has not ended");
+  }
+  AwaitQuiet();
+}
+
+}  // namespace walrelay::sim

@@ -1,0 +1,101 @@
+// World: one history, from its plan to the verdict.
+//
+// Owns the servers and the relay processes, lets time go on, and plays those around the relay: the
+// supervisor that starts it again, the operator who settles what only a person may.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "context.h"
+#include "metrics/metrics.h"
+#include "plan.h"
+#include "relay_process.h"
+#include "sim_kafka.h"
+#include "sim_postgres.h"
+#include "workload.h"
+
+namespace walrelay::sim {
+
+class World final : private Surroundings {
+ public:
+  // All must outlive the world.
+  World(const Plan& plan, Coverage& coverage, Metrics& metrics, bool trace);
+
+  // Lives through the plan and what comes after it. The violation, empty when there was none.
+  const std::string& Run();
+
+  uint64_t digest() const { return context_.judge.digest(); }
+  uint64_t repeats() const { return context_.judge.repeats(); }
+  size_t events() const { return context_.judge.event_count(); }
+
+ private:
+  // Surroundings
+  void PassUntil(MonoTime time, const std::function<bool()>& stop) override;
+  void OnStreaming(bool knows_its_past, MonoTime looked_at) override;
+  bool has_rivals() const override { return plan_.second_relay; }
+  Lsn stored_position() const override { return stored_position_; }
+  void StorePosition(Lsn p) override { stored_position_ = std::max(stored_position_, p); }
+
+  // --- the loop ---
+  void RunUntil(MonoTime time) {
+    PassUntil(time, [] { return false; });
+  }
+  bool Step(MonoTime until);
+  void RunProcess(RelayProcess& process);
+
+  // --- supervisor and operator (world.cc) ---
+  void StartProcess(size_t number);
+  void StartLater(size_t number, Micros delay);
+  void Reap(size_t number);
+  void OnExit(size_t number, const RelayProcess& process);
+  void OnGap(size_t number, ErrorCode code);
+  void MendSlot(ErrorCode code);
+  void SettleFlawedRows();
+
+  // --- faults (faults.cc) ---
+  void ScheduleFaults();
+  void Apply(const Fault& fault);
+  bool ApplyToProcess(const Fault& fault);
+  bool ApplyToNetwork(const Fault& fault);
+  bool ApplyToServer(const Fault& fault);
+  bool ApplyToSlot(const Fault& fault);
+  bool ApplyToPublication(const Fault& fault);
+  bool ApplyToKafka(const Fault& fault);
+  void Restart(const Fault& fault);
+  void CheckShutdown(int incarnation, int looks);
+  void FailOver(const Fault& fault, bool with_slot);
+  void RestoreServer(const Fault& fault);
+  void ComeBack(Micros delay);
+  void Heal(Micros delay, std::function<void()> action) {
+    context_.After(delay, std::move(action));
+  }
+  size_t Target(const Fault& fault) const;
+  Link* CurrentLink() const;
+
+  // --- the end ---
+  bool CaughtUp() const;
+  void AwaitQuiet();
+  void EndInGoodOrder();
+
+  const Plan& plan_;
+  Context context_;
+  Network network_;
+  SimPostgres postgres_;
+  SimKafka kafka_;
+  Workload workload_;
+  Metrics& metrics_;
+  Config config_;  // as the operator has it now
+
+  std::array<std::unique_ptr<RelayProcess>, 2> processes_;
+  std::array<int, 2> lives_{};
+  bool wants_restart_ = true;
+  MonoTime explained_until_;   // tampering up to then is known to somebody
+  bool gap_possible_ = false;  // something happened that may rightly be called a gap
+  Lsn stored_position_;
+  uint64_t steps_ = 0;
+};
+
+}  // namespace walrelay::sim

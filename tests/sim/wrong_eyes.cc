@@ -1,0 +1,56 @@
+#include "wrong_eyes.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/endian.h"
+#include "base/mutant.h"
+#include "outbox.h"
+#include "wire.h"
+
+namespace walrelay::sim {
+
+void WrongEyes::Misread(SourceFacts& facts) {
+  if (Mutant(MutantId::kIgnoreLostSlot) && facts.slot) {
+    facts.slot->wal_status = "reserved";
+  }
+  if (Mutant(MutantId::kTrustServer)) {
+    facts.server.wal_end = Lsn(std::numeric_limits<uint64_t>::max());
+  }
+}
+
+bool WrongEyes::Misread(std::string& message) {
+  const char type = TypeOf(message);
+  if (Mutant(MutantId::kIgnoreKeepalives) && type == 'k') {
+    StoreBigEndian(uint64_t{0}, message.data() + kKeepaliveEnd);
+  }
+  if (Mutant(MutantId::kIgnorePublicationWarning) && message == kPublicationWarning) {
+    return false;
+  }
+  if (Mutant(MutantId::kSkipUndecodable) && type == kGarbledType) {
+    return false;
+  }
+  if (Mutant(MutantId::kIgnoreRelation) && DescribesOutbox(message)) {
+    return !std::exchange(described_, true);
+  }
+  if (Mutant(MutantId::kFilterByPosition) && type == 'I') {
+    const Lsn row = LsnAt(message, kDataStart);
+    return row > std::exchange(highest_row_, std::max(highest_row_, row));
+  }
+  return true;
+}
+
+bool WrongEyes::Misreport(StandbyStatus& status, bool ending) {
+  const bool overstate =
+      Mutant(MutantId::kConfirmReceived) || (Mutant(MutantId::kDrainConfirmsReceived) && ending);
+  if (overstate) {
+    status.flushed = status.received;
+  }
+  if (Mutant(MutantId::kAnswerEveryKeepalive)) {
+    status.received = status.flushed;
+  }
+  return !(Mutant(MutantId::kDrainWithoutStatus) && ending);
+}
+
+}  // namespace walrelay::sim
