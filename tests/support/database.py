@@ -1,0 +1,105 @@
+"""A database of a test's own, in a cluster that may be shared."""
+
+import select
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg2
+from pgoutput import parse_lsn
+from walrelay_dev.postgres import Postgres
+from walrelay_dev.process import wait_until
+
+
+class Database:
+    """SQL in one database. The connection is made when it is needed, and made again when it broke."""
+
+    def __init__(self, postgres: Postgres, name: str) -> None:
+        self.postgres = postgres
+        self.name = name
+        self._connection: Any = None
+
+    @classmethod
+    def create(cls, postgres: Postgres, name: str) -> "Database":
+        postgres.psql(f"CREATE DATABASE {name}")
+        return cls(postgres, name)
+
+    @property
+    def dsn(self) -> str:
+        return self.postgres.dsn(self.name)
+
+    def connect(self) -> Any:
+        """Another connection; each statement is a transaction until it is told otherwise."""
+        connection = psycopg2.connect(self.dsn, password=self.postgres.password)
+        connection.autocommit = True
+        return connection
+
+    def execute(self, sql: str, *values: Any) -> list[tuple]:
+        """Runs one or several statements, as one transaction, and returns the last one's rows."""
+        with self.cursor() as cursor:
+            cursor.execute(sql, values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def value(self, sql: str, *values: Any) -> Any:
+        """The first column of the first row."""
+        return self.execute(sql, *values)[0][0]
+
+    def cursor(self) -> Any:
+        if self._connection is None or not _is_alive(self._connection):
+            self._connection = self.connect()
+        return self._connection.cursor()
+
+    @contextmanager
+    def transaction(self, end: str = "COMMIT") -> Iterator[Any]:
+        """A cursor whose statements are one transaction, which ends with `end`."""
+        with self.cursor() as cursor:
+            cursor.execute("BEGIN")
+            yield cursor
+            cursor.execute(end)
+
+    # --- the slot ---
+
+    def create_slot(self, name: str, plugin: str = "pgoutput") -> None:
+        self.execute("SELECT pg_create_logical_replication_slot(%s, %s)", name, plugin)
+
+    def slot(self, name: str, column: str) -> Any:
+        """One column of pg_replication_slots; None when there is no such slot."""
+        rows = self.execute(f"SELECT {column} FROM pg_replication_slots WHERE slot_name = %s", name)
+        return rows[0][0] if rows else None
+
+    def confirmed(self, slot: str) -> int:
+        return parse_lsn(self.slot(slot, "confirmed_flush_lsn"))
+
+    def log_end(self) -> int:
+        """Everything that was committed before this call lies before it."""
+        return parse_lsn(self.value("SELECT pg_current_wal_flush_lsn()"))
+
+    def walsender(self, slot: str) -> int:
+        """The process that serves a slot; waits until there is one."""
+        return wait_until(lambda: self.slot(slot, "active_pid"), 60, f"a reader of slot {slot}")
+
+    def drop(self) -> None:
+        """Drops the database with its slots, whoever is at work in it."""
+        if self._connection is not None:
+            self._connection.close()
+        self.postgres.psql(f"""
+            SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots
+            WHERE database = '{self.name}' AND active""")
+        wait_until(self._drop_slots, 60, f"the slots of {self.name} to be free")
+        self.postgres.psql(f"DROP DATABASE {self.name} WITH (FORCE)")
+
+    def _drop_slots(self) -> bool:
+        slots = f"pg_replication_slots WHERE database = '{self.name}'"
+        self.postgres.psql(f"SELECT pg_drop_replication_slot(slot_name) FROM {slots} AND NOT active")
+        return self.postgres.psql(f"SELECT count(*) FROM {slots}") == "0"
+
+
+def _is_alive(connection: Any) -> bool:
+    """Whether an idle connection stands: what it could have to read is only its end."""
+    return not connection.closed and not select.select([connection], [], [], 0)[0]
+
+
+def quoted_rows(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows in the text format of COPY."""
+    return "".join("\t".join("\\N" if value is None else str(value).replace("\\", "\\\\")
+                             for value in row) + "\n" for row in rows)

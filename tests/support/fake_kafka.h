@@ -1,0 +1,146 @@
+// A Kafka as a producer sees it: records are accepted, and acknowledged when the test says so.
+//
+// Everything acknowledged stands in `log`, in the order of acknowledgement, across all producers. A
+// producer that is destroyed forgets what it had in flight, as librdkafka does when it is purged.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "walrelay/error.h"
+#include "walrelay/producer.h"
+
+namespace walrelay::testing {
+
+struct FakeRecord {
+  std::string topic;
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  std::map<std::string, std::string> headers;
+  DeliveryToken token = 0;
+  size_t bytes = 0;
+};
+
+class FakeKafka {
+ public:
+  bool auto_acknowledge = false;
+  size_t queue_limit = SIZE_MAX;
+  std::set<std::string> pending_topics;            // their metadata has not come yet
+  std::map<std::string, absl::Status> bad_topics;  // produced to, these answer with an error
+  absl::Status factory_error;
+  absl::Status health;  // of the present producer; a new one is well
+  absl::Status trouble;
+  int producers = 0;        // made so far
+  int64_t batch_bytes = 0;  // asked for at the last of them
+  std::vector<FakeRecord> in_flight;
+  std::vector<FakeRecord> log;
+
+  // Acknowledges the record at `position` in flight, or all of them.
+  void Acknowledge(size_t position) { acknowledged_.push_back(Take(position)); }
+  void AcknowledgeAll() {
+    while (!in_flight.empty()) {
+      Acknowledge(0);
+    }
+  }
+  // The record at `position` in flight is refused for good.
+  void Refuse(size_t position, absl::Status error) {
+    refused_.emplace_back(Take(position).token, std::move(error));
+  }
+
+  std::vector<std::string> Keys() const {
+    std::vector<std::string> keys;
+    for (const FakeRecord& record : log) {
+      keys.push_back(record.key.value_or("NULL"));
+    }
+    return keys;
+  }
+
+  ProducerFactory Factory() {
+    return [this](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
+      if (!factory_error.ok()) {
+        return factory_error;
+      }
+      ++producers;
+      batch_bytes = max_batch_bytes;
+      health = absl::OkStatus();
+      return std::make_unique<FakeProducer>(*this);
+    };
+  }
+
+ private:
+  class FakeProducer final : public Producer {
+   public:
+    explicit FakeProducer(FakeKafka& kafka) : kafka_(kafka) {}
+    ~FakeProducer() override {
+      kafka_.in_flight.clear();
+      kafka_.acknowledged_.clear();
+      kafka_.refused_.clear();
+    }
+
+    absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
+      const std::string topic(record.topic);
+      if (!kafka_.health.ok()) {
+        return kafka_.health;
+      }
+      if (const auto bad = kafka_.bad_topics.find(topic); bad != kafka_.bad_topics.end()) {
+        return bad->second;
+      }
+      if (kafka_.pending_topics.contains(topic)) {
+        return Produced::kTopicPending;
+      }
+      if (kafka_.in_flight.size() >= kafka_.queue_limit) {
+        return Produced::kQueueFull;
+      }
+      kafka_.in_flight.push_back(Copy(record, token));
+      return Produced::kAccepted;
+    }
+
+    void Poll(DeliverySink& sink) override {
+      if (kafka_.auto_acknowledge) {
+        kafka_.AcknowledgeAll();
+      }
+      for (auto& [token, error] : std::exchange(kafka_.refused_, {})) {
+        sink.OnFailed(token, error);
+      }
+      for (FakeRecord& record : std::exchange(kafka_.acknowledged_, {})) {
+        sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
+        kafka_.log.push_back(std::move(record));
+      }
+    }
+
+    absl::Status Health() const override { return kafka_.health; }
+    absl::Status Trouble() const override { return kafka_.trouble; }
+    int poll_fd() const override { return -1; }
+
+   private:
+    static FakeRecord Copy(const Record& record, DeliveryToken token) {
+      FakeRecord copy{.topic = std::string(record.topic), .token = token};
+      copy.key = record.key ? std::optional(std::string(*record.key)) : std::nullopt;
+      copy.value = record.value ? std::optional(std::string(*record.value)) : std::nullopt;
+      for (const Header& header : record.headers) {
+        copy.headers[std::string(header.name)] = header.value.value_or("NULL");
+      }
+      copy.bytes = record.payload_bytes();
+      return copy;
+    }
+
+    FakeKafka& kafka_;
+  };
+
+  FakeRecord Take(size_t position) {
+    FakeRecord record = in_flight.at(position);
+    in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(position));
+    return record;
+  }
+
+  std::vector<FakeRecord> acknowledged_;
+  std::vector<std::pair<DeliveryToken, absl::Status>> refused_;
+};
+
+}  // namespace walrelay::testing

@@ -1,0 +1,225 @@
+// A Postgres with one outbox table, as far as a replication client can tell.
+//
+// Keeps a log of committed transactions and a slot, and follows the server's rules for both: a
+// transaction is sent when its commit LSN is not below the larger of the requested and the
+// confirmed position; the confirmed position only moves forward; messages come in commit order,
+// each transaction whole. What goes wrong is up to the test.
+//
+// Source: src/backend/replication/logical/snapbuild.c, SnapBuildXactNeedsSkip; logical.c,
+// LogicalConfirmReceivedLocation.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/check.h"
+#include "support/pgoutput_writer.h"
+#include "walrelay/clock.h"
+#include "walrelay/error.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay::testing {
+
+constexpr uint32_t kOutboxOid = 16385;
+constexpr int kOurPid = 100;
+
+// One event of the outbox, or a row of another table.
+struct FakeRow {
+  std::optional<std::string> type = "order";
+  std::optional<std::string> key;
+  std::optional<std::string> payload;
+  bool outbox = true;
+};
+
+class FakePostgres final : public ReplicationSource {
+ public:
+  explicit FakePostgres(const Clock& clock) : clock_(clock) {
+    facts.server = {.system_id = "7301",
+                    .timeline = 1,
+                    .wal_end = Lsn(1000),
+                    .database = "shop",
+                    .version = 150018,
+                    .backend_pid = kOurPid,
+                    .wal_sender_timeout = std::chrono::seconds(30)};
+    facts.slot = SlotFacts{.plugin = "pgoutput", .database = "shop", .confirmed_flush = Lsn(1000)};
+    facts.publication = {.exists = true, .publishes_insert = true};
+    facts.tables = {{.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = true}};
+  }
+
+  // --- what the test does ---
+
+  // Commits a transaction; returns its end.
+  Lsn Commit(std::vector<FakeRow> rows) {
+    const Lsn commit = facts.server.wal_end;
+    facts.server.wal_end = Lsn(commit.value() + 48);
+    log_.push_back({commit, facts.server.wal_end, clock_.WallNow(), std::move(rows)});
+    if (streaming()) {
+      Send(log_.back());
+    }
+    return facts.server.wal_end;
+  }
+  // Other databases and tables write; the server says how far it has decoded.
+  Lsn OtherTraffic() {
+    facts.server.wal_end = Lsn(facts.server.wal_end.value() + 1000);
+    Keepalive(facts.server.wal_end, false);
+    return facts.server.wal_end;
+  }
+  void Keepalive(Lsn wal_end, bool reply_requested) {
+    Put(KeepaliveMessage(wal_end, reply_requested, clock_.WallNow()));
+  }
+  // Any message at all, as the payload of an XLogData.
+  void SendRaw(const std::string& message) { Put(XLogDataMessage(message, clock_.WallNow())); }
+  // Sends a transaction only up to its first rows: the rest is still to come.
+  void SendOpenTransaction(const std::vector<FakeRow>& rows) {
+    Describe();
+    SendRaw(BeginMessage(facts.server.wal_end, clock_.WallNow(), 7));
+    SendRows(rows);
+  }
+  void BreakConnection(absl::Status error = Error(ErrorCode::kConnectionLost, "cut")) {
+    broken_ = std::move(error);
+  }
+
+  // --- what the test looks at, and changes ---
+
+  SourceFacts facts;
+  absl::Status open_error;
+  size_t opens = 0;
+  std::vector<Lsn> starts;             // positions of START_REPLICATION
+  std::vector<StandbyStatus> updates;  // received
+  std::vector<int> terminated;         // server processes ended by the relay
+  bool trickle = false;                // a piece of a message has come, not the whole
+  bool finished_in_order = false;      // the stream was ended with CopyDone
+  bool streaming() const { return streaming_; }
+  Lsn confirmed() const { return facts.slot->confirmed_flush; }
+
+  // --- ReplicationSource ---
+
+  absl::StatusOr<SourceFacts> Open() override {
+    Close();
+    ++opens;
+    if (!open_error.ok()) {
+      return open_error;
+    }
+    open_ = true;
+    return facts;
+  }
+  absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override { return facts.slot; }
+  absl::Status TerminateBackend(int pid) override {
+    terminated.push_back(pid);
+    facts.slot->active = false;
+    return absl::OkStatus();
+  }
+  absl::Status CreateSlot() override {
+    facts.slot = SlotFacts{
+        .plugin = "pgoutput", .database = "shop", .confirmed_flush = facts.server.wal_end};
+    return absl::OkStatus();
+  }
+  absl::Status Start(Lsn position) override {
+    WR_CHECK(open_, "a stream starts on a connection");
+    starts.push_back(position);
+    streaming_ = true;
+    described_ = false;
+    const Lsn from = std::max(position, confirmed());
+    for (const Transaction& transaction : log_) {
+      if (transaction.commit >= from) {
+        Send(transaction);
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> Receive(size_t max_bytes) override {
+    const bool any = !socket_.empty() || std::exchange(trickle, false);
+    size_t bytes = 0;
+    for (const std::string_view message : views_) {
+      bytes += message.size();
+    }
+    while (!socket_.empty() && bytes < max_bytes) {
+      bytes += socket_.front().size();
+      pending_.push_back(std::move(socket_.front()));
+      socket_.pop_front();
+      views_.emplace_back(pending_.back());
+    }
+    if (views_.empty() && !broken_.ok()) {
+      return broken_;
+    }
+    return any;
+  }
+  std::span<const std::string_view> pending() const override { return views_; }
+  void Consume(size_t count) override {
+    views_.erase(views_.begin(), views_.begin() + static_cast<std::ptrdiff_t>(count));
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  absl::Status SendStatus(const StandbyStatus& status) override {
+    updates.push_back(status);
+    facts.slot->confirmed_flush = std::max(confirmed(), status.flushed);
+    return absl::OkStatus();
+  }
+  absl::Status Flush() override { return absl::OkStatus(); }
+  absl::Status Finish(Micros) override {
+    finished_in_order = true;
+    return absl::OkStatus();
+  }
+  void Close() override {
+    open_ = false;
+    streaming_ = false;
+    broken_ = absl::OkStatus();
+    socket_.clear();
+    pending_.clear();
+    views_.clear();
+  }
+  int poll_fd() const override { return -1; }
+  bool wants_write() const override { return false; }
+
+ private:
+  struct Transaction {
+    Lsn commit;
+    Lsn end;
+    WallTime time;
+    std::vector<FakeRow> rows;
+  };
+
+  void Put(std::string message) {
+    if (streaming_) {
+      socket_.push_back(std::move(message));
+    }
+  }
+  // The server describes a table before its first row in a session.
+  void Describe() {
+    if (!std::exchange(described_, true)) {
+      const std::vector<ColumnSpec> columns = {
+          {"id", 25, true}, {"aggregate_type"}, {"aggregate_id"}, {"payload"}};
+      SendRaw(RelationMessage(kOutboxOid, "public", "outbox", columns));
+      SendRaw(RelationMessage(kOutboxOid + 1, "public", "customers", columns));
+    }
+  }
+  void SendRows(const std::vector<FakeRow>& rows) {
+    for (const FakeRow& row : rows) {
+      const uint32_t oid = row.outbox ? kOutboxOid : kOutboxOid + 1;
+      SendRaw(InsertMessage(oid, TextRow({row.key, row.type, row.key, row.payload})));
+    }
+  }
+  void Send(const Transaction& transaction) {
+    Describe();
+    SendRaw(BeginMessage(transaction.commit, transaction.time, 7));
+    SendRows(transaction.rows);
+    SendRaw(CommitMessage(transaction.commit, transaction.end, transaction.time));
+  }
+
+  const Clock& clock_;
+  std::vector<Transaction> log_;
+  bool open_ = false;
+  bool streaming_ = false;
+  bool described_ = false;
+  absl::Status broken_;
+  std::deque<std::string> socket_;
+  std::deque<std::string> pending_;  // a deque: views stay valid as it grows
+  std::vector<std::string_view> views_;
+};
+
+}  // namespace walrelay::testing

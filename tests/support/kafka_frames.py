@@ -1,0 +1,99 @@
+"""Whole requests and answers that get lost between the relay and a broker: a tap of the proxy.
+
+A network loses bytes and then the connection. Losing one request and delivering the next is what no
+network does; a broker must see it all the same, to show what it makes of a sequence with a hole.
+"""
+
+import struct
+import threading
+
+_PRODUCE = 0
+
+
+class KafkaFrames:
+    """What is to be lost, on any connection; `tap` makes the tap of one of them."""
+
+    def __init__(self) -> None:
+        self.lost_requests = 0
+        self.lost_answers = 0
+        self.produced = 0  # Produce requests that came
+        self._lock = threading.Lock()
+        self._requests = 0
+        self._answers = 0
+
+    def lose_requests(self, count: int) -> None:
+        """The next `count` Produce requests never reach a broker."""
+        with self._lock:
+            self._requests += count
+
+    def lose_answers(self, count: int) -> None:
+        """The next `count` Produce requests are carried out, and nobody hears of it."""
+        with self._lock:
+            self._answers += count
+
+    def tap(self) -> "FrameTap":
+        return FrameTap(self)
+
+    # --- called by the taps ---
+
+    def take_request(self) -> bool:
+        with self._lock:
+            self.produced += 1
+            if self._requests == 0:
+                return False
+            self._requests -= 1
+            self.lost_requests += 1
+            return True
+
+    def take_answer(self) -> bool:
+        with self._lock:
+            if self._answers == 0:
+                return False
+            self._answers -= 1
+            self.lost_answers += 1
+            return True
+
+
+class FrameTap:
+    """One connection."""
+
+    def __init__(self, frames: KafkaFrames) -> None:
+        self._frames = frames
+        self._client = bytearray()
+        self._server = bytearray()
+        self._produces: set[int] = set()  # correlation ids that wait for an answer
+
+    def to_server(self, data: bytes) -> bytes:
+        self._client += data
+        passed = b""
+        while (frame := _take_frame(self._client)) is not None:
+            key, _, correlation = struct.unpack_from(">hhi", frame, 4)
+            if key == _PRODUCE:
+                if self._frames.take_request():
+                    continue
+                self._produces.add(correlation)
+            passed += frame
+        return passed
+
+    def to_client(self, data: bytes) -> bytes:
+        self._server += data
+        passed = b""
+        while (frame := _take_frame(self._server)) is not None:
+            (correlation,) = struct.unpack_from(">i", frame, 4)
+            produce = correlation in self._produces
+            self._produces.discard(correlation)
+            if not produce or not self._frames.take_answer():
+                passed += frame
+        return passed
+
+
+def _take_frame(buffer: bytearray) -> bytes | None:
+    """Takes a whole request or answer from the front, with its length."""
+    if len(buffer) < 4:
+        return None
+    (length,) = struct.unpack_from(">i", buffer)
+    if len(buffer) < length + 4:
+        return None
+    frame = bytes(buffer[:length + 4])
+    del buffer[:length + 4]
+    return frame

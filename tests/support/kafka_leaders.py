@@ -1,0 +1,105 @@
+"""Moving the leaders of partitions, while everybody is at work.
+
+Neither request is in the client library that Debian has, so they are written to a broker by hand:
+the replicas of a partition in another order, then the election of the first of them. No data moves.
+Source: Kafka's protocol guide, AlterPartitionReassignments 0 and ElectLeaders 1.
+"""
+
+import random
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+
+from walrelay_dev.errors import ServerError
+from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.kafka_records import admin, metadata
+from walrelay_dev.process import wait_until
+
+_ELECT_LEADERS = 43
+_ALTER_PARTITION_REASSIGNMENTS = 45
+_PREFERRED = 0
+_TIMEOUT_MS = 20_000
+_SECONDS = 30.0
+
+# Topic to partition to the replicas, the leader first.
+Replicas = Mapping[str, Mapping[int, Sequence[int]]]
+
+
+def move_leaders(kafka: KafkaCluster, topics: Sequence[str], chance: random.Random) -> None:
+    """Gives every partition of `topics` another leader, and waits until it has it."""
+    known = metadata(admin(kafka.bootstrap))
+    wanted = {topic: {number: _other_first(partition, chance)
+                      for number, partition in known[topic].partitions.items()} for topic in topics}
+    ports = [kafka.config.ports[node - 1] for node in kafka.node_ids if kafka.node(node).running()]
+    _request(ports[0], _ALTER_PARTITION_REASSIGNMENTS, 0, _reassignment(wanted), flexible=True)
+    _request(ports[0], _ELECT_LEADERS, 1, _election(wanted), flexible=False)
+    wait_until(lambda: _leads_first(kafka, wanted), _SECONDS, f"other leaders of {topics}")
+
+
+def _other_first(partition: object, chance: random.Random) -> list[int]:
+    others = [node for node in partition.replicas if node != partition.leader]
+    chance.shuffle(others)
+    return [*others, partition.leader] if partition.leader in partition.replicas else others
+
+
+def _leads_first(kafka: KafkaCluster, wanted: Replicas) -> bool:
+    known = metadata(admin(kafka.bootstrap))
+    return all(known[topic].partitions[number].leader == replicas[0]
+               for topic, partitions in wanted.items() for number, replicas in partitions.items())
+
+
+def _reassignment(wanted: Replicas) -> bytes:
+    body = struct.pack(">i", _TIMEOUT_MS) + _count(wanted)
+    for topic, partitions in wanted.items():
+        name = topic.encode()
+        body += _varint(len(name) + 1) + name + _count(partitions)
+        for number, replicas in partitions.items():
+            body += struct.pack(">i", number) + _count(replicas)
+            body += struct.pack(f">{len(replicas)}i", *replicas) + b"\0"
+        body += b"\0"
+    return body + b"\0"
+
+
+def _election(wanted: Replicas) -> bytes:
+    body = struct.pack(">bi", _PREFERRED, len(wanted))
+    for topic, partitions in wanted.items():
+        name = topic.encode()
+        body += struct.pack(">h", len(name)) + name
+        body += struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
+    return body + struct.pack(">i", _TIMEOUT_MS)
+
+
+def _request(port: int, key: int, version: int, body: bytes, *, flexible: bool) -> None:
+    """Sends it and waits for the answer, whose own error must be none."""
+    header = struct.pack(">hhih", key, version, 1, 8) + b"walrelay" + (b"\0" if flexible else b"")
+    with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as broker:
+        broker.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
+        (length,) = struct.unpack(">i", _receive(broker, 4))
+        answer = _receive(broker, length)
+    # Correlation id, tags where flexible, throttle time, error.
+    (error,) = struct.unpack_from(">h", answer, 9 if flexible else 8)
+    if error != 0:
+        raise ServerError(f"Kafka refused request {key}: error {error}, {answer[11:200]!r}")
+
+
+def _receive(broker: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = broker.recv(size - len(data))
+        if not piece:
+            raise ServerError("the broker closed the connection instead of answering")
+        data += piece
+    return data
+
+
+def _count(things: Sequence | Mapping) -> bytes:
+    return _varint(len(things) + 1)
+
+
+def _varint(number: int) -> bytes:
+    """An unsigned variable-length integer, as in protobuf."""
+    out = b""
+    while number > 0x7F:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])

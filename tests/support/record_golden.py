@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Records the streams of tests/unit/golden from real servers of every major.
+
+Run it after a change of stream.sql, or when a new major appears; then look at the differences, and
+at whether events.txt still says what must come of the SQL. Positions, transaction numbers, OIDs and
+commit times differ at each recording, and no test depends on them.
+
+A file holds one pgoutput message a line: LSN, transaction, bytes in hexadecimal.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+
+from walrelay_dev.postgres import Postgres  # noqa: E402
+from walrelay_dev.postgres_binaries import MAJORS  # noqa: E402
+
+GOLDEN = ROOT / "tests" / "unit" / "golden"
+
+# What the relay sets in its replication session: values are rendered by the session that reads.
+SESSION = "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';\n"
+
+
+def options(major: int, form: str) -> dict[str, str]:
+    """pgoutput's options, as far as the major has them."""
+    wanted = {"proto_version": "1", "publication_names": "golden"}
+    if major >= 14:
+        wanted["messages"] = "true"
+    if form == "binary":
+        wanted["binary"] = "true"
+    return wanted
+
+
+def read_slot(server: Postgres, slot: str, wanted: dict[str, str]) -> str:
+    arguments = ", ".join(f"'{word}'" for pair in wanted.items() for word in pair)
+    return server.psql(SESSION + "SELECT lsn || ' ' || xid || ' ' || encode(data, 'hex') FROM "
+                       f"pg_logical_slot_get_binary_changes('{slot}', NULL, NULL, {arguments});")
+
+
+def record(major: int) -> None:
+    forms = ["text", "binary"] if major >= 14 else ["text"]
+    with Postgres(major) as server:
+        version = server.psql("SHOW server_version").split()[0]
+        server.psql((GOLDEN / "tables.sql").read_text())
+        for form in forms:
+            server.psql(f"SELECT pg_create_logical_replication_slot('{form}', 'pgoutput')")
+        server.psql((GOLDEN / "stream.sql").read_text())
+        for form in forms:
+            wanted = options(major, form)
+            header = f"# PostgreSQL {version}, " + ", ".join(f"{k} {v}" for k, v in wanted.items())
+            path = GOLDEN / f"postgres-{major}-{form}.txt"
+            path.write_text(f"{header}\n{read_slot(server, form, wanted)}\n")
+            print(path.relative_to(ROOT))
+
+
+def main() -> None:
+    for major in [int(argument) for argument in sys.argv[1:]] or MAJORS:
+        record(major)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""The relay's program, and its configuration as a file."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from walrelay_dev.errors import ServerError
+from walrelay_dev.paths import REPOSITORY
+
+# A value, or a list of tables such as {"column": "tenant", "to": "header"}.
+Options = Mapping[str, Any]
+
+
+def relay_program() -> Path:
+    """The built relay; the build folder is $WALRELAY_BUILD_DIR, else build/dev."""
+    folder = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build" / "dev"))
+    program = folder / "src" / "cli" / "walrelay"
+    if not program.exists():
+        raise ServerError(f"no {program}: build it, or set WALRELAY_BUILD_DIR")
+    return program
+
+
+def to_toml(options: Options) -> str:
+    """A configuration file of `options`, named section.key; what is None is left out."""
+    sections: dict[str, list[str]] = {}
+    for name, value in options.items():
+        section, _, key = name.rpartition(".")
+        # What belongs to librdkafka has dots in its own names.
+        if name.startswith("kafka.librdkafka."):
+            section, key = "kafka.librdkafka", name.removeprefix("kafka.librdkafka.")
+        if value is not None:
+            sections.setdefault(section, []).append(f"{json.dumps(key)} = {_value(value)}\n")
+    return "".join(f"[{section}]\n{''.join(lines)}" for section, lines in sections.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)  # strings, whole numbers and booleans look the same in TOML

@@ -1,0 +1,143 @@
+"""The smallest client of Postgres' replication protocol: it answers nothing that it is not told to.
+
+For asking the server itself what it does. (psycopg2's answers keepalives by itself and hides them.)
+"""
+
+import socket
+import struct
+import time
+from dataclasses import dataclass
+
+from pgoutput import format_lsn
+from walrelay_dev.errors import ServerError
+from walrelay_dev.postgres import Postgres
+
+_PROTOCOL_3 = 196608
+_SECONDS = 60.0
+
+
+class Ended(Exception):
+    """The server has ended the connection."""
+
+
+@dataclass(frozen=True)
+class Keepalive:
+    wal_end: int
+    reply_requested: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """A pgoutput message; `kind` is its first byte."""
+
+    kind: str
+    payload: bytes
+
+    def lsn(self, offset: int) -> int:
+        return struct.unpack_from(">Q", self.payload, offset)[0]
+
+
+class ReplicationClient:
+    """One connection to `database`, over the Unix socket, where everybody is trusted."""
+
+    def __init__(self, postgres: Postgres, database: str, *, options: str = "") -> None:
+        self._buffer = b""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(_SECONDS)
+        self._socket.connect(str(postgres.data.parent / f".s.PGSQL.{postgres.port}"))
+        words = {"user": "postgres", "database": database, "replication": "database",
+                 "options": options}
+        body = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
+        self._socket.sendall(struct.pack(">II", len(body) + 8, _PROTOCOL_3) + body)
+        self._read_until(b"Z")
+
+    def __enter__(self) -> "ReplicationClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def start(self, slot: str, position: int = 0) -> "ReplicationClient":
+        """START_REPLICATION; raises with the server's words when it refuses."""
+        self._send(b"Q", f"START_REPLICATION SLOT {slot} LOGICAL {format_lsn(position)} (proto_version "
+                         "'1', publication_names 'walrelay')\0".encode())
+        self._read_until(b"W")
+        return self
+
+    def confirm(self, flushed: int, written: int | None = None, *, reply: bool = False) -> None:
+        """A status update: received up to `written`, and `flushed` need not be sent again."""
+        written = flushed if written is None else written
+        self._send(b"d", b"r" + struct.pack(">QQQqB", written, flushed, flushed, 0, reply))
+
+    def receive(self, seconds: float = _SECONDS) -> Keepalive | Change | None:
+        """The next message of the stream; None when none comes for so long. Ended: it is over."""
+        deadline = time.monotonic() + seconds
+        while (message := self._take()) is None:
+            if not self._read(deadline - time.monotonic()):
+                return None
+        kind, body = message
+        if kind != b"d":
+            raise Ended(body.decode(errors="replace"))
+        if body[:1] == b"k":
+            wal_end, _, reply = struct.unpack_from(">QqB", body, 1)
+            return Keepalive(wal_end, bool(reply))
+        return Change(body[25:26].decode(), body[25:])
+
+    def changes(self, seconds: float = 1.0) -> list[Change]:
+        """Everything but keepalives, until nothing comes for so long."""
+        found = []
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            message = self.receive(max(0.0, end - time.monotonic()))
+            if isinstance(message, Change):
+                found.append(message)
+                end = time.monotonic() + seconds
+        return found
+
+    def _send(self, kind: bytes, body: bytes) -> None:
+        try:
+            self._socket.sendall(kind + struct.pack(">I", len(body) + 4) + body)
+        except OSError as error:
+            raise Ended(str(error)) from None
+
+    def _read_until(self, wanted: bytes) -> None:
+        while True:
+            while (message := self._take()) is None:
+                if not self._read(_SECONDS):
+                    raise ServerError("Postgres does not answer")
+            kind, body = message
+            if kind == b"E":
+                raise ServerError(body.replace(b"\0", b" ").decode(errors="replace"))
+            if kind == wanted:
+                return
+
+    def _take(self) -> tuple[bytes, bytes] | None:
+        if len(self._buffer) < 5:
+            return None
+        (length,) = struct.unpack_from(">I", self._buffer, 1)
+        if len(self._buffer) < length + 1:
+            return None
+        kind, body = self._buffer[:1], self._buffer[5:length + 1]
+        self._buffer = self._buffer[length + 1:]
+        return kind, body
+
+    def _read(self, seconds: float) -> bool:
+        """Whether something came in time."""
+        if seconds <= 0:
+            return False
+        self._socket.settimeout(seconds)
+        try:
+            data = self._socket.recv(1 << 16)
+        except TimeoutError:
+            return False
+        except OSError as error:
+            raise Ended(str(error)) from None
+        finally:
+            self._socket.settimeout(_SECONDS)
+        if not data:
+            raise Ended("end of file")
+        self._buffer += data
+        return True

@@ -1,0 +1,87 @@
+"""The servers of a test process, in one folder that does not outlive it.
+
+Postgres and Kafka are shared by all tests of a module that do not do them any harm.
+"""
+
+import atexit
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from walrelay_dev import kafka_node, kafka_records, postgres_binaries
+from walrelay_dev.errors import ServerError
+from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.postgres import Postgres
+
+Server = TypeVar("Server", bound=AbstractContextManager)
+
+_POSTGRES_SETTINGS = {"max_prepared_transactions": 10, "autovacuum": False}
+
+_numbers = itertools.count(1)
+_shared: dict[Callable, Any] = {}
+
+
+def require_servers(major: int = 15) -> None:
+    """Raises SkipTest where a server cannot be had, or fails if this is a CI run."""
+    try:
+        postgres_binaries.bin_folder(major)
+        postgres_binaries.psql_program()
+        kafka_node.libraries()
+        kafka_records.library()
+        if shutil.which("java") is None:
+            raise ServerError("no java on the PATH: apt-get install default-jre-headless")
+    except ServerError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        raise unittest.SkipTest(f"servers are missing: {error}") from None
+
+
+@cache
+def test_folder() -> Path:
+    """This process' folder, which is emptied and deleted whatever becomes of the process."""
+    folder = Path(tempfile.mkdtemp(prefix="walrelay-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    reaper = subprocess.Popen([sys.executable, Path(__file__).with_name("reaper.py"), folder],
+                              stdin=subprocess.PIPE, start_new_session=True)
+    atexit.register(reaper.wait)
+    atexit.register(reaper.stdin.close)
+    return folder
+
+
+def new_postgres(major: int = 15, **options: Any) -> Postgres:
+    """A cluster that is yet to be entered; see `Postgres` for `options`."""
+    settings = {**_POSTGRES_SETTINGS, **options.pop("settings", {})}
+    return Postgres(major, directory=_new_folder("pg"), settings=settings, **options)
+
+
+def new_kafka(**options: Any) -> KafkaCluster:
+    """A cluster that is yet to be entered; see `KafkaCluster` for `options`."""
+    return KafkaCluster(directory=_new_folder("kafka"), **options)
+
+
+def shared(make: Callable[[], Server]) -> Server:
+    """The server that `make` makes; one for all, until the tests of this module are through."""
+    if make not in _shared:
+        server = make()
+        _shared[make] = server.__enter__()
+        unittest.addModuleCleanup(_end, make)
+    return _shared[make]
+
+
+def _end(make: Callable) -> None:
+    _shared.pop(make).__exit__(None, None, None)
+
+
+def _new_folder(kind: str) -> Path:
+    folder = test_folder() / f"{kind}{next(_numbers)}"
+    folder.mkdir()
+    return folder

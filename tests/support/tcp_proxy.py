@@ -1,0 +1,302 @@
+"""A TCP proxy on loopback, which does to connections what networks do to them.
+
+It stands between the relay and one server. Its own tests use it with a server that answers in kind.
+"""
+
+import asyncio
+import contextlib
+import random
+import socket
+import struct
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, Protocol
+
+Toward = Literal["server", "client", "both"]
+
+_CHUNK = 64 * 1024
+_QUEUED_CHUNKS = 16  # on their way; whatever is more stays with the sender
+_PIECES_PER_SECOND = 20  # of a throttled stream
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+_SECONDS = 30.0
+
+
+class Tap(Protocol):
+    """Sees the bytes of one connection as they come, and returns what is to be passed on."""
+
+    def to_server(self, data: bytes) -> bytes: ...
+
+    def to_client(self, data: bytes) -> bytes: ...
+
+
+class TcpProxy:
+    """Passes connections to `port` on to `target`, both on 127.0.0.1; used with `with`.
+
+    What it is told holds for all connections, those that stand and those to come, until `heal`. It
+    works in a thread of its own; its verbs may be called from any. `tap` makes one for each connection.
+    """
+
+    def __init__(self, target: int, *, port: int = 0, tap: Callable[[], Tap] | None = None,
+                 seed: int = 0) -> None:
+        self.port = port
+        self.accepted = 0  # connections, ever
+        self._target = target
+        self._tap = tap
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._listener: asyncio.Server | None = None
+        self._connections: set[_Connection] = set()
+        self._ways = {"server": _Way(random.Random(f"{seed}/server")),
+                      "client": _Way(random.Random(f"{seed}/client"))}
+
+    def __enter__(self) -> "TcpProxy":
+        self._thread.start()
+        self.accept()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.refuse()
+        self.cut()
+        self._do(self._end_tasks())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @property
+    def connections(self) -> int:
+        """How many stand."""
+        return len(self._connections)
+
+    # --- what it can do to them ---
+
+    def cut(self, *, reset: bool = False) -> None:
+        """Ends all connections, both sides: by FIN, or by RST, which also loses what is on its way."""
+        self._do(self._cut(reset))
+
+    def cut_after(self, size: int) -> None:
+        """Resets all connections once `size` more bytes have reached clients, wherever that is."""
+        self._do(self._set("client", left=size))
+
+    def hold(self, toward: Toward = "both") -> None:
+        """Half-open: nothing is passed on, not even an end, and nothing is closed."""
+        self._do(self._set(toward, held=True))
+
+    def delay(self, seconds: float, jitter: float = 0.0, toward: Toward = "both") -> None:
+        """Bytes take so much longer, give or take; their order stays."""
+        self._do(self._set(toward, delay=seconds, jitter=jitter))
+
+    def throttle(self, bytes_per_second: int, toward: Toward = "both") -> None:
+        self._do(self._set(toward, rate=bytes_per_second))
+
+    def slice(self, longest: int = 1, toward: Toward = "both") -> None:
+        """Writes pieces of at most so many bytes, each by itself."""
+        self._do(self._set(toward, longest=longest))
+
+    def refuse(self) -> None:
+        """Closes the port: whoever connects is refused. Connections that stand go on."""
+        self._do(self._refuse())
+
+    def accept(self) -> None:
+        """Opens the port (again)."""
+        self._do(self._accept())
+
+    def heal(self) -> None:
+        """Ends all of this. What was held goes on its way."""
+        self._do(self._set("both", held=False, delay=0.0, jitter=0.0, rate=None, longest=None,
+                           left=None))
+        self.accept()
+
+    # --- in the thread ---
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(_SECONDS)
+
+    async def _set(self, toward: Toward, **conditions: Any) -> None:
+        for name, way in self._ways.items():
+            if toward in (name, "both"):
+                way.set(**conditions)
+
+    async def _accept(self) -> None:
+        if self._listener is None:
+            self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self.port,
+                                                        reuse_address=True, limit=_CHUNK)
+            self.port = self._listener.sockets[0].getsockname()[1]
+
+    async def _refuse(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    async def _cut(self, reset: bool) -> None:
+        for connection in list(self._connections):
+            connection.end(reset)
+
+    async def _end_tasks(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
+        try:
+            far = await asyncio.open_connection("127.0.0.1", self._target, limit=_CHUNK)
+        except OSError:
+            _end(writer, reset=True)
+            return
+        connection = _Connection((reader, writer), far, self._ways, self._tap() if self._tap else None)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        finally:
+            self._connections.discard(connection)
+        if self._ways["client"].spent():
+            await self._cut(reset=True)
+
+
+class _Way:
+    """The conditions in one direction, which all connections share."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._open = asyncio.Event()
+        self._open.set()
+        self._delay = self._jitter = 0.0
+        self._rate: int | None = None
+        self._longest: int | None = None
+        self._left: int | None = None
+
+    def set(self, *, held: bool | None = None, **conditions: Any) -> None:
+        if held is not None:
+            (self._open.clear if held else self._open.set)()
+        for name, value in conditions.items():
+            setattr(self, f"_{name}", value)
+
+    def due(self) -> float:
+        """When what comes now is to arrive."""
+        jitter = self._chance.uniform(-self._jitter, self._jitter)
+        return asyncio.get_running_loop().time() + max(0.0, self._delay + jitter)
+
+    async def passable(self) -> None:
+        await self._open.wait()
+
+    def piece(self, size: int) -> int:
+        """How many of `size` bytes go by one write."""
+        if self._longest is not None:
+            size = min(size, self._chance.randint(1, self._longest))
+        if self._rate is not None:
+            size = min(size, max(1, self._rate // _PIECES_PER_SECOND))
+        return size if self._left is None else min(size, self._left)
+
+    async def passed(self, size: int) -> None:
+        if self._left is not None:
+            self._left -= size
+        if self._rate is not None:
+            await asyncio.sleep(size / self._rate)
+        elif self._longest is not None:
+            await asyncio.sleep(0)  # the others' turn
+
+    def spent(self) -> bool:
+        """Whether the bytes that `cut_after` allowed have gone; says so once."""
+        if self._left is None or self._left > 0:
+            return False
+        self._left = None
+        return True
+
+
+class _Connection:
+    """A client's connection, and ours to the server in its stead."""
+
+    def __init__(self, near: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+                 far: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+                 ways: dict[str, _Way], tap: Tap | None) -> None:
+        self._writers = (near[1], far[1])
+        self._task: asyncio.Task | None = None
+        self._pipes = (_Pipe(near[0], far[1], ways["server"], tap.to_server if tap else None),
+                       _Pipe(far[0], near[1], ways["client"], tap.to_client if tap else None))
+
+    async def run(self) -> None:
+        """Until both sides have ended, or one of them has broken."""
+        self._task = asyncio.current_task()
+        running = [asyncio.create_task(pipe.run()) for pipe in self._pipes]
+        reset = True
+        try:
+            await asyncio.gather(*running)
+            reset = False
+        except (OSError, _Spent):
+            pass
+        except asyncio.CancelledError:
+            if self._task is not None and not self._writers[0].is_closing():
+                raise
+        finally:
+            for pipe in running:
+                pipe.cancel()
+            self.end(reset)
+
+    def end(self, reset: bool) -> None:
+        for writer in self._writers:
+            if not writer.is_closing():
+                _end(writer, reset)
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+
+class _Spent(Exception):
+    """The bytes that `cut_after` allowed are through."""
+
+
+class _Pipe:
+    """One direction of a connection. Reading goes on while what was read is under way."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way,
+                 tap: Callable[[bytes], bytes] | None) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._way = way
+        self._tap = tap
+        self._queue: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue(_QUEUED_CHUNKS)
+
+    async def run(self) -> None:
+        reading = asyncio.create_task(self._read())
+        try:
+            await self._write()
+        finally:
+            reading.cancel()
+            with contextlib.suppress(asyncio.CancelledError, OSError):
+                await reading
+
+    async def _read(self) -> None:
+        with contextlib.suppress(OSError):
+            while data := await self._reader.read(_CHUNK):
+                passed_on = self._tap(data) if self._tap else data
+                if passed_on:
+                    await self._queue.put((self._way.due(), passed_on))
+        await self._queue.put((self._way.due(), None))
+
+    async def _write(self) -> None:
+        while True:
+            due, data = await self._queue.get()
+            await asyncio.sleep(max(0.0, due - asyncio.get_running_loop().time()))
+            if data is None:
+                break
+            await self._pass_on(memoryview(data))
+        await self._way.passable()
+        if self._writer.can_write_eof() and not self._writer.is_closing():
+            self._writer.write_eof()
+
+    async def _pass_on(self, data: memoryview) -> None:
+        while data:
+            await self._way.passable()
+            size = self._way.piece(len(data))
+            if size == 0:
+                raise _Spent
+            self._writer.write(data[:size])
+            await self._writer.drain()
+            await self._way.passed(size)
+            data = data[size:]
+
+
+def _end(writer: asyncio.StreamWriter, reset: bool) -> None:
+    if reset:
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    writer.transport.abort()

@@ -1,0 +1,210 @@
+#!/usr/bin/python3
+"""Tests of the proxy, between a client and a server that sends back what it gets."""
+
+import contextlib
+import socket
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+
+from tcp_proxy import TcpProxy  # noqa: E402
+from walrelay_dev.process import wait_until  # noqa: E402
+
+_SECONDS = 30
+
+
+class Echo:
+    """A server that sends back what it gets, and notes how each connection ended."""
+
+    def __init__(self) -> None:
+        self.received = bytearray()
+        self.ends: list[str] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                while data := connection.recv(65536):
+                    self.received += data
+                    connection.sendall(data)
+                self.ends.append("FIN")
+            except OSError:
+                self.ends.append("RST")
+
+
+class TcpProxyTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.server = Echo()
+        self.addCleanup(self.server.close)
+        self.proxy = self.enterContext(TcpProxy(self.server.port))
+        self.client = self.connect()
+
+    def connect(self) -> socket.socket:
+        client = socket.create_connection(("127.0.0.1", self.proxy.port), timeout=_SECONDS)
+        self.addCleanup(client.close)
+        return client
+
+    def exchange(self, data: bytes, client: socket.socket | None = None) -> None:
+        """Sends, and expects the same back."""
+        client = client or self.client
+        sender = threading.Thread(target=client.sendall, args=(data,))
+        sender.start()
+        got = bytearray()
+        while len(got) < len(data):
+            piece = client.recv(65536)
+            self.assertTrue(piece, "the connection stands")
+            got += piece
+        sender.join()
+        self.assertEqual(bytes(got), data)
+
+    def expect_silence(self) -> None:
+        self.client.settimeout(0.3)
+        with self.assertRaises(TimeoutError):
+            self.client.recv(1)
+        self.client.settimeout(_SECONDS)
+
+    def expect_end_at_server(self, end: str) -> None:
+        wait_until(lambda: self.server.ends, _SECONDS, "the end of the connection")
+        self.assertEqual(self.server.ends, [end])
+
+    def test_everything_is_passed_on(self) -> None:
+        self.exchange(bytes(range(256)) * 20_000)
+        self.assertEqual((self.proxy.connections, self.proxy.accepted), (1, 1))
+
+    def test_end_of_a_side_is_passed_on_and_the_other_goes_on(self) -> None:
+        self.exchange(b"before")
+        self.client.shutdown(socket.SHUT_WR)
+        self.assertEqual(self.client.recv(1), b"")
+        self.expect_end_at_server("FIN")
+        wait_until(lambda: self.proxy.connections == 0, _SECONDS, "no connection")
+
+    def test_cut_is_an_end_on_both_sides(self) -> None:
+        self.exchange(b"before")
+        self.proxy.cut()
+        self.assertEqual(self.client.recv(1), b"")
+        self.expect_end_at_server("FIN")
+        self.exchange(b"after", self.connect())
+
+    def test_reset_is_an_error_on_both_sides(self) -> None:
+        self.exchange(b"before")
+        self.proxy.cut(reset=True)
+        with self.assertRaises(ConnectionResetError):
+            self.client.recv(1)
+        self.expect_end_at_server("RST")
+
+    def test_cut_after_so_many_bytes(self) -> None:
+        self.proxy.cut_after(1000)
+        self.client.sendall(b"x" * 5000)
+        got = 0
+        with self.assertRaises(ConnectionResetError):
+            while data := self.client.recv(65536):
+                got += len(data)
+        self.assertLessEqual(got, 1000)
+        self.exchange(b"x" * 5000, self.connect())
+
+    def test_held_bytes_go_on_when_it_is_over(self) -> None:
+        self.exchange(b"before")
+        self.proxy.hold()
+        self.client.sendall(b"held")
+        self.expect_silence()
+        self.assertEqual(bytes(self.server.received), b"before")
+        self.proxy.heal()
+        self.assertEqual(self.client.recv(4), b"held")
+
+    def test_held_in_one_direction(self) -> None:
+        self.exchange(b"before ")
+        self.proxy.hold("client")
+        self.client.sendall(b"answered")
+        wait_until(lambda: self.server.received == b"before answered", _SECONDS, "the way there")
+        self.expect_silence()
+        self.proxy.heal()
+        self.assertEqual(self.client.recv(8), b"answered")
+
+    def test_end_is_held_too(self) -> None:
+        self.exchange(b"before")
+        self.proxy.hold()
+        self.client.close()
+        time.sleep(0.2)  # nothing is to come
+        self.assertEqual(self.server.ends, [])
+        self.proxy.heal()
+        self.expect_end_at_server("FIN")
+
+    def test_held_connection_can_be_cut(self) -> None:
+        self.exchange(b"before")
+        self.proxy.hold()
+        self.client.sendall(b"lost")
+        self.proxy.cut(reset=True)
+        with self.assertRaises(ConnectionResetError):
+            self.client.recv(1)
+        wait_until(lambda: self.proxy.connections == 0, _SECONDS, "no connection")
+
+    def test_delay_is_there_and_back_and_keeps_the_order(self) -> None:
+        self.proxy.delay(0.2, 0.1)
+        started = time.monotonic()
+        self.exchange(b"there and back")
+        self.assertGreaterEqual(time.monotonic() - started, 0.2)
+        self.proxy.delay(0.05, 0.05)
+        self.exchange(bytes(range(256)) * 5000)
+
+    def test_throttle(self) -> None:
+        self.proxy.throttle(100_000, "server")
+        started = time.monotonic()
+        self.exchange(b"x" * 50_000)
+        self.assertGreaterEqual(time.monotonic() - started, 0.4)
+
+    def test_slices(self) -> None:
+        self.proxy.slice()
+        self.exchange(bytes(range(256)) * 20)
+        self.proxy.slice(7)
+        self.exchange(bytes(range(256)) * 200)
+
+    def test_refused_until_accepted_again(self) -> None:
+        self.exchange(b"before")
+        self.proxy.refuse()
+        with self.assertRaises(ConnectionRefusedError):
+            self.connect()
+        self.exchange(b"connections that stand go on")
+        self.proxy.accept()
+        self.exchange(b"after", self.connect())
+
+    def test_server_that_is_away_is_a_reset(self) -> None:
+        self.server.close()
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # bound, and not listened to
+            with TcpProxy(unused.getsockname()[1]) as proxy, \
+                    socket.create_connection(("127.0.0.1", proxy.port), timeout=_SECONDS) as client, \
+                    self.assertRaises(ConnectionResetError):
+                client.recv(1)
+
+    def test_tap_sees_and_changes_what_is_passed_on(self) -> None:
+        class Shout:
+            def to_server(self, data: bytes) -> bytes:
+                return data.upper()
+
+            def to_client(self, data: bytes) -> bytes:
+                return data.replace(b"A", b"")
+
+        with TcpProxy(self.server.port, tap=Shout) as proxy, \
+                socket.create_connection(("127.0.0.1", proxy.port), timeout=_SECONDS) as client:
+            client.sendall(b"abc")
+            self.assertEqual(client.recv(10), b"BC")
+
+
+if __name__ == "__main__":
+    unittest.main()

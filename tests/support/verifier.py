@@ -1,0 +1,191 @@
+"""The independent verifier: compares what was committed with what Kafka has.
+
+It shares no code with the relay and believes nothing that the relay says. What was committed comes
+from Postgres (`witness`), the records from Kafka; here the two are only compared, so that wrong
+logs can be made up to test the verifier itself.
+
+    no loss      every committed event is in Kafka at least once
+    no phantom   nothing is there that was not committed
+    order        first appearances of a key's events come as n = 1, 2, 3 …, without a gap
+    content      topic, partition, key, value and headers are those of the row, to the byte
+    timestamp    a record's time is that of the commit (topics with CreateTime)
+    confirmed    whatever the slot was confirmed up to had been appended (topics with LogAppendTime)
+
+Duplicates break nothing; they are counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from java_partitioner import partition_for
+from pgoutput import format_lsn
+from walrelay_dev.kafka_records import Record
+
+Kind = Literal["lost", "phantom", "order", "content", "timestamp", "confirmed"]
+Headers = list[tuple[str, bytes | None]]
+
+# LogAppendTime has whole milliseconds, and is taken a little before the record can be read.
+_ROUNDING_MS = 1
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Event:
+    """A committed row, and the record that it must become."""
+
+    id: str
+    topic: str
+    key: bytes
+    n: int  # the how manieth of its key, from 1
+    value: bytes | None
+    headers: Headers = field(hash=False)
+    commit_time_us: int
+    end_lsn: int
+
+    def __str__(self) -> str:
+        return f"event {self.id} (key {self.key.decode()}, n {self.n}, {format_lsn(self.end_lsn)})"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At `time_ms`, or a little before, the slot was confirmed up to `lsn`."""
+
+    time_ms: float
+    lsn: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    kind: Kind
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass
+class Verdict:
+    events: int
+    repeated: list[Event]  # once for each time too many, by place in the log
+    problems: list[Problem]
+
+    @property
+    def duplicates(self) -> int:
+        return len(self.repeated)
+
+    def __str__(self) -> str:
+        counts = Counter(problem.kind for problem in self.problems)
+        lines = [f"{self.events} events, {self.duplicates} duplicates, problems: {dict(counts)}",
+                 *map(str, self.problems[:_SHOWN])]
+        return "\n  ".join(lines)
+
+
+def verify(events: Sequence[Event], records: Iterable[Record], partitions: Mapping[str, int], *,
+           samples: Sequence[Sample] | None = None, check_timestamps: bool = False) -> Verdict:
+    """Compares all that was committed with all that is in the topics.
+
+    `samples` need topics with LogAppendTime, `check_timestamps` such with CreateTime.
+    """
+    log = sorted(records, key=lambda record: (record.topic, record.partition, record.offset))
+    known = {event.id: event for event in events}
+    assert len(known) == len(events), "the workload gives every event an id of its own"
+    first = _first_appearances(log, known)
+    problems = [*_lost(events, first), *_phantoms(log, known), *_disorder(first, known),
+                *_wrong_content(log, known, partitions)]
+    if check_timestamps:
+        problems += _wrong_timestamps(log, known)
+    if samples is not None:
+        problems += _early_confirms(events, first, samples)
+    repeated = [known[_id_of(record)] for record in log
+                if _id_of(record) in known and first[_id_of(record)] is not record]
+    return Verdict(len(events), repeated, problems)
+
+
+def _id_of(record: Record) -> str | None:
+    values = [value for name, value in record.headers if name == "id"]
+    return values[0].decode(errors="replace") if len(values) == 1 and values[0] is not None else None
+
+
+def _place(record: Record) -> str:
+    return f"{record.topic}[{record.partition}]@{record.offset}"
+
+
+def _first_appearances(log: Iterable[Record], known: Mapping[str, Event]) -> dict[str, Record]:
+    """By event id, in the order of the log."""
+    first: dict[str, Record] = {}
+    for record in log:
+        if (event_id := _id_of(record)) in known:
+            first.setdefault(event_id, record)
+    return first
+
+
+def _lost(events: Iterable[Event], first: Mapping[str, Record]) -> list[Problem]:
+    return [Problem("lost", f"{event} was committed and is not in Kafka")
+            for event in events if event.id not in first]
+
+
+def _phantoms(log: Iterable[Record], known: Mapping[str, Event]) -> list[Problem]:
+    return [Problem("phantom", f"{_place(record)} holds event {_id_of(record)}, which was not committed")
+            for record in log if _id_of(record) not in known]
+
+
+def _disorder(first: Mapping[str, Record], known: Mapping[str, Event]) -> list[Problem]:
+    problems = []
+    latest: dict[bytes, int] = {}
+    found = {(known[event_id].key, known[event_id].n) for event_id in first}
+    for event_id, record in first.items():
+        event = known[event_id]
+        expected = latest.get(event.key, 0) + 1
+        if event.n < expected:
+            problems.append(Problem("order", f"{event} first appears at {_place(record)}, behind "
+                                             f"n {expected - 1} of its key"))
+        elif event.n > expected and (event.key, expected) not in found:
+            problems.append(Problem("order", f"key {event.key.decode()} has a gap before n {event.n}, at "
+                                             f"{_place(record)}: n {expected} never appears"))
+        latest[event.key] = max(event.n, expected - 1)
+    return problems
+
+
+def _wrong_content(log: Iterable[Record], known: Mapping[str, Event],
+                   partitions: Mapping[str, int]) -> list[Problem]:
+    problems = []
+    for record in log:
+        event = known.get(_id_of(record) or "")
+        if event is None:
+            continue
+        wanted = {"topic": event.topic, "key": event.key, "value": event.value, "headers": event.headers,
+                  "partition": partition_for(event.key, partitions[record.topic])}
+        problems += [Problem("content", f"{event} at {_place(record)} has {name} "
+                                        f"{getattr(record, name)!r:.200}, not {value!r:.200}")
+                     for name, value in wanted.items() if getattr(record, name) != value]
+    return problems
+
+
+def _wrong_timestamps(log: Iterable[Record], known: Mapping[str, Event]) -> list[Problem]:
+    return [Problem("timestamp", f"{event} at {_place(record)} has time {record.timestamp_ms}, not "
+                                 f"{event.commit_time_us // 1000}")
+            for record in log if (event := known.get(_id_of(record) or ""))
+            and record.timestamp_ms != event.commit_time_us // 1000]
+
+
+def _early_confirms(events: Iterable[Event], first: Mapping[str, Record],
+                    samples: Iterable[Sample]) -> list[Problem]:
+    """Goes through events and samples by position, with the latest append time so far."""
+    problems = []
+    waiting = sorted(events, key=lambda event: event.end_lsn, reverse=True)
+    latest, culprit = 0.0, None
+    for sample in sorted(samples, key=lambda sample: (sample.lsn, sample.time_ms)):
+        while waiting and waiting[-1].end_lsn <= sample.lsn:
+            event = waiting.pop()
+            record = first.get(event.id)
+            appended = record.timestamp_ms if record is not None else float("inf")
+            if appended > latest:
+                latest, culprit = appended, event
+        if culprit is not None and latest > sample.time_ms + _ROUNDING_MS:
+            late = "never" if latest == float("inf") else f"{latest - sample.time_ms:.0f} ms later"
+            problems.append(Problem("confirmed", f"{format_lsn(sample.lsn)} was confirmed, and with it "
+                                                 f"{culprit}, which was appended {late}"))
+            culprit = None  # once for each event is enough
+    return problems
