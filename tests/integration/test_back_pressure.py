@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Kafka is away for longer than Postgres waits for its clients: the relay waits, and still reports."""
+
+from testcase import IntegrationTest, main
+
+ROWS = 60_000
+LONGEST_MB = 64
+
+
+class BackPressureTest(IntegrationTest):
+    """About 120 MB of rows come while the broker is away, with a window of 16 MiB."""
+
+    # A broker that was killed may come back as soon as its session is over, by default 9 s.
+    kafka_options = {"properties": {"broker.session.timeout.ms": 2000}}
+    payload = "text"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(self.kafka.start)
+        self.addCleanup(self.kafka.resume_node, 1)
+        self.kafka.create_topic(self.topic)
+        self.relay = self.start_relay({"source.wal_sender_timeout": "2s"})
+        self.outbox.insert(0)
+        self.settle()
+        self.walsender = self.database.walsender(self.slot)
+
+    def insert_rows(self, transactions: int) -> None:
+        size = ROWS // transactions
+        for first in range(1, ROWS, size):
+            self.sql("INSERT INTO outbox SELECT i, %s, i %% 50, 'made', repeat('x', 2000) "
+                     "FROM generate_series(%s, %s) i", self.name, first, first + size - 1)
+
+    def wait_longer_than_postgres_does(self) -> None:
+        def backpressure() -> float:
+            return self.relay.metric("walrelay_produce_backpressure_seconds_total") or 0
+        self.relay.wait_until(lambda: backpressure() > 6, 60, "6 s of back-pressure")
+
+    def expect_still_connected_and_small(self) -> None:
+        self.assertEqual(self.database.walsender(self.slot), self.walsender)
+        self.assertEqual(self.relay.logs("disconnected"), [])
+        self.assertLess(self.relay.memory_mb(), LONGEST_MB)
+
+    def expect_all_published(self) -> None:
+        self.settle(120)
+        self.assertEqual(self.ids(), list(range(ROWS + 1)))
+        self.assertLess(self.relay.memory_mb(), LONGEST_MB)
+
+    def test_broker_that_hangs(self) -> None:
+        self.kafka.pause_node(1)
+        self.insert_rows(transactions=60)
+        self.wait_longer_than_postgres_does()
+        self.expect_still_connected_and_small()
+        self.relay.wait_for_state("degraded")
+        self.assertIn("WR-4008", self.relay.get("/readyz")[1])
+        self.kafka.resume_node(1)
+        self.expect_all_published()
+
+    def test_broker_that_is_dead(self) -> None:
+        self.kafka.kill_node(1)
+        self.insert_rows(transactions=60)
+        self.wait_longer_than_postgres_does()
+        self.expect_still_connected_and_small()
+        self.assertIn("WR-4001", self.relay.get("/readyz")[1])
+        self.kafka.start_node(1)
+        self.expect_all_published()
+
+    def test_broker_that_hangs_within_one_large_transaction(self) -> None:
+        self.kafka.pause_node(1)
+        self.insert_rows(transactions=1)
+        self.wait_longer_than_postgres_does()
+        self.expect_still_connected_and_small()
+        self.kafka.resume_node(1)
+        self.expect_all_published()
+
+    def test_nothing_is_confirmed_while_nothing_is_acknowledged(self) -> None:
+        before = self.database.confirmed(self.slot)
+        self.kafka.pause_node(1)
+        self.insert_rows(transactions=60)
+        self.wait_longer_than_postgres_does()
+        self.assertEqual(self.database.confirmed(self.slot), before)
+        self.kafka.resume_node(1)
+        self.settle(120)
+
+
+if __name__ == "__main__":
+    main()

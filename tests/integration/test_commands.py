@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+"""The first hour with walrelay: setup, check and run, as the README tells them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from testcase import IntegrationTest, main, relay_program
+from servers import test_folder
+
+
+class CommandTest(IntegrationTest):
+    """An empty database: nothing is there that walrelay needs."""
+
+    def setUp(self) -> None:
+        self.addCleanup(self.drop_role)  # when the database with its privileges is gone
+        super().setUp()
+
+    def prepare(self) -> None:
+        self.slot = "walrelay"
+        self.folder = test_folder() / f"{self.name}-commands"
+        self.folder.mkdir()
+
+    def drop_role(self) -> None:
+        self.postgres.psql("DROP ROLE IF EXISTS relaying")
+
+    def call(self, *arguments: str, code: int = 0, environment: dict[str, str] | None = None) -> str:
+        """Runs a command to its end and returns what it printed."""
+        run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             env=self.clean_environment() | (environment or {}))
+        self.assertEqual(run.returncode, code, run.stdout)
+        return run.stdout
+
+    @staticmethod
+    def clean_environment() -> dict[str, str]:
+        return {name: value for name, value in os.environ.items()
+                if not name.startswith(("PG", "WALRELAY_"))}
+
+    def setup(self, *more: str) -> str:
+        return self.call("setup", "--dsn", self.database.dsn, "--apply", "--create-table", *more)
+
+    def insert(self) -> None:
+        self.sql("INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload) "
+                 "VALUES (%s, 'k', 'made', '{}')", self.name)
+
+    def write_file(self, text: str) -> None:
+        (self.folder / "walrelay.toml").write_text(text)
+
+    # --- setup ---
+
+    def test_setup_prints_sql_and_changes_nothing(self) -> None:
+        script = self.call("setup", "--dsn", self.database.dsn)
+        self.assertEqual(self.sql("SELECT 1 FROM pg_publication"), [])
+        self.assertLess(script.index("CREATE PUBLICATION"),
+                        script.index("pg_create_logical_replication_slot"))
+
+    def test_script_of_setup_can_be_run_by_psql(self) -> None:
+        script = self.call("setup", "--dsn", self.database.dsn, "--role", "relaying")
+        self.postgres.psql(script, self.name)
+        self.insert()
+        self.assertIn("ok", self.call("check", "--dsn", self.database.dsn, "--kafka",
+                                      self.kafka.bootstrap))
+
+    def test_setup_twice_finds_nothing_to_do(self) -> None:
+        self.assertIn("CREATE PUBLICATION", self.setup("--role", "relaying"))
+        self.assertIn("Nothing to do", self.setup("--role", "relaying"))
+
+    def test_setup_publishes_inserts_only(self) -> None:
+        self.setup()
+        self.assertEqual(self.sql("SELECT pubinsert, pubupdate, pubdelete, pubtruncate "
+                                  "FROM pg_publication"), [(True, False, False, False)])
+
+    # --- check ---
+
+    def test_check_says_what_is_missing_and_what_to_type(self) -> None:
+        printed = self.call("check", "--dsn", self.database.dsn, "--kafka", self.kafka.bootstrap, code=3)
+        self.assertIn("problem", printed)
+        self.assertIn("walrelay setup", printed)
+
+    def test_check_is_content_after_setup(self) -> None:
+        self.setup()
+        printed = self.call("check", "--dsn", self.database.dsn, "--kafka", self.kafka.bootstrap)
+        self.assertNotIn("problem", printed)
+        self.assertIn("topic from aggregate_type, key from aggregate_id", printed)
+
+    def test_check_tells_that_kafka_is_away(self) -> None:
+        self.setup()
+        self.assertIn("WR-4001", self.call("check", "--dsn", self.database.dsn, "--kafka",
+                                           "127.0.0.1:1", code=3))
+
+    def test_offline_check_connects_to_nothing(self) -> None:
+        self.call("check", "--offline", "--dsn", "host=127.0.0.1 port=1", "--kafka", "127.0.0.1:1")
+
+    def test_unknown_key_is_named_with_its_place_and_its_neighbour(self) -> None:
+        self.write_file('[source]\ndsn = "dbname=x"\n[kafka]\nbootstrap_server = "127.0.0.1:1"\n')
+        printed = self.call("check", "--offline", code=78)
+        for part in ("walrelay.toml:4:1", "bootstrap_server", "bootstrap_servers"):
+            self.assertIn(part, printed)
+
+    # --- run ---
+
+    def expect_relayed(self, *arguments: str, environment: dict[str, str] | None = None) -> None:
+        self.insert()
+        with open(self.folder / "log", "wb") as log:
+            relay = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", relay_program(), "run", *arguments],
+                cwd=self.folder, stderr=log, env=self.clean_environment() | (environment or {}))
+        self.addCleanup(relay.wait)
+        self.addCleanup(relay.kill)
+        self.wait_for_records(1)
+        relay.terminate()
+        self.assertEqual(relay.wait(60), 0, Path(log.name).read_text())
+
+    def test_run_with_four_lines(self) -> None:
+        self.setup()
+        self.write_file(f'[source]\ndsn = "{self.database.dsn}"\n'
+                        f'[kafka]\nbootstrap_servers = "{self.kafka.bootstrap}"\n')
+        self.expect_relayed()
+
+    def test_run_with_flags_alone(self) -> None:
+        self.setup()
+        self.expect_relayed("--dsn", self.database.dsn, "--kafka", self.kafka.bootstrap)
+
+    def test_run_with_the_environment_alone(self) -> None:
+        self.setup()
+        self.expect_relayed(environment={
+            "WALRELAY_SOURCE__DSN": self.database.dsn,
+            "WALRELAY_KAFKA__BOOTSTRAP_SERVERS": self.kafka.bootstrap})
+
+    def test_run_as_the_role_that_setup_made(self) -> None:
+        self.setup("--role", "relaying")
+        self.expect_relayed("--dsn", f"{self.database.dsn} user=relaying", "--kafka",
+                            self.kafka.bootstrap)
+
+    def test_run_without_configuration_says_what_is_missing(self) -> None:
+        self.assertIn("source.dsn", self.call("run", code=78))
+
+    def test_wrong_flag_is_a_usage_error(self) -> None:
+        self.assertIn("--nonsense", self.call("run", "--nonsense", code=64))
+
+
+class DemoTest(IntegrationTest):
+    def prepare(self) -> None:
+        """The demo brings all that it needs."""
+
+    def test_demo_with_real_ends_leaves_nothing_in_the_database(self) -> None:
+        run = subprocess.run([relay_program(), "demo", "--seconds", "6", "--postgres",
+                              self.database.dsn, "--kafka", self.kafka.bootstrap], cwd="/",
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("0 lost", run.stdout)
+        for catalogue in ("pg_publication", "pg_replication_slots", "pg_stat_user_tables"):
+            self.assertEqual(self.sql(f"SELECT 1 FROM {catalogue}"), [], catalogue)
+
+
+if __name__ == "__main__":
+    main()

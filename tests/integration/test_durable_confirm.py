@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""What is confirmed is durable only later: what the slot still knows after a crash, and what that repeats.
+
+Here the relay dies with the server. (One that lives knows better than the slot: test_server_restarts.)
+"""
+
+from typing import Literal
+
+from testcase import main
+from verified import VerifiedTest
+
+Stop = Literal["fast", "immediate", "kill"]
+
+
+class ServerStopTest(VerifiedTest):
+    """Load, then quiet, then the end of both; counts what the slot has forgotten, and what comes twice."""
+
+    def publish_some(self, seed: int) -> None:
+        """Everything is acknowledged and confirmed afterwards, and nothing is under way."""
+        if not self.relays:
+            self.start_relay()
+        with self.load(seed, rate=300) as workload:
+            self.relays[0].wait_until(lambda: workload.committed > 300, 60, "transactions")
+        self.settle()
+
+    def stop_both(self, how: Stop) -> tuple[int, int]:
+        """What was confirmed before, and what the slot says when the server is back."""
+        self.relays[0].kill()
+        before = self.database.confirmed(self.slot)
+        if how == "kill":
+            self.postgres.kill()
+        else:
+            self.postgres.stop(how)
+        self.postgres.start()
+        return before, self.database.confirmed(self.slot)
+
+    def expect_exactly_the_forgotten_repeated(self, remembered: int) -> int:
+        self.relays[0].start()
+        verdict = self.expect_no_problem()
+        forgotten = {each.id for each in self.witness.events() if each.end_lsn > remembered}
+        self.assertEqual({each.id for each in verdict.repeated}, forgotten)
+        self.assertEqual(verdict.duplicates, len(forgotten), "once each")
+        return verdict.duplicates
+
+
+class CrashTest(ServerStopTest):
+    postgres_options = {}
+
+    def expect_forgotten_back_to_the_checkpoint(self, seed: int, how: Stop) -> None:
+        self.publish_some(seed)
+        self.sql("CHECKPOINT")
+        durable = self.database.confirmed(self.slot)
+        self.publish_some(seed + 1)
+        before, after = self.stop_both(how)
+        self.assertGreaterEqual(after, durable)
+        self.assertLess(after, before)
+        self.assertGreater(self.expect_exactly_the_forgotten_repeated(after), 0)
+
+    def test_immediate_stop_forgets_what_no_checkpoint_has_saved(self) -> None:
+        self.expect_forgotten_back_to_the_checkpoint(451, "immediate")
+
+    def test_killed_postmaster_forgets_what_no_checkpoint_has_saved(self) -> None:
+        self.expect_forgotten_back_to_the_checkpoint(453, "kill")
+
+    def test_nothing_is_forgotten_after_a_checkpoint(self) -> None:
+        self.publish_some(455)
+        self.sql("CHECKPOINT")
+        durable = self.database.confirmed(self.slot)
+        _, after = self.stop_both("immediate")
+        self.assertGreaterEqual(after, durable)
+        self.assertEqual(self.expect_exactly_the_forgotten_repeated(after), 0)
+
+
+class RestartOf15Test(ServerStopTest):
+    postgres_options = {"major": 15}
+
+    def test_clean_restart_may_forget_too(self) -> None:
+        self.publish_some(456)
+        before, after = self.stop_both("fast")
+        self.assertLessEqual(after, before)
+        self.expect_exactly_the_forgotten_repeated(after)
+
+
+class RestartOf18Test(ServerStopTest):
+    postgres_options = {"major": 18}
+
+    def test_clean_restart_forgets_nothing(self) -> None:
+        self.publish_some(457)
+        before, after = self.stop_both("fast")
+        self.assertEqual(after, before)
+        self.assertEqual(self.expect_exactly_the_forgotten_repeated(after), 0)
+
+    def test_immediate_stop_forgets_all_the_same(self) -> None:
+        self.publish_some(458)
+        before, after = self.stop_both("immediate")
+        self.assertLess(after, before)
+        self.expect_exactly_the_forgotten_repeated(after)
+
+
+if __name__ == "__main__":
+    main()

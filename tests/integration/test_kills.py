@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+"""SIGKILL of the relay at random moments: nothing is lost, swapped, made up or confirmed too early."""
+
+import random
+import time
+
+from testcase import main
+from verified import VerifiedTest
+
+
+class KillTest(VerifiedTest):
+    def test_fifty_kills_under_load(self) -> None:
+        chance = random.Random(50)
+        relay = self.start_relay()
+        with self.load(seed=50, rate=250):
+            for number in range(50):
+                # Every third dies while a broker keeps it waiting, with records in flight.
+                paused = number % 3 == 0
+                if paused:
+                    self.kafka.pause_node(1)
+                time.sleep(chance.uniform(0, 0.6))  # the random moment
+                relay.kill()
+                if paused:
+                    self.kafka.resume_node(1)
+                relay.start()
+        verdict = self.expect_no_problem()
+        self.assertLess(verdict.duplicates, verdict.events)
+
+    def test_kills_in_a_backlog(self) -> None:
+        chance = random.Random(51)
+        with self.load(seed=51) as workload:
+            while workload.committed < 4000:
+                time.sleep(0.1)
+        relay = self.start_relay()
+        with self.load(seed=52, rate=50):
+            for _ in range(15):
+                time.sleep(chance.uniform(0.05, 0.25))
+                relay.kill()
+                relay.start()
+        self.expect_no_problem()
+
+
+if __name__ == "__main__":
+    main()

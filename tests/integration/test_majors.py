@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""Every other major of Postgres: the main job, a restart, and what each does in its own way."""
+
+from testcase import RelayProcess, main, wait_until
+from verified import VerifiedTest
+
+
+class MajorTest:
+    """The same for each major; 15 is what all other tests run with."""
+
+    timestamp_type = "CreateTime"
+
+    def test_workload_is_relayed_over_restarts_of_both(self) -> None:
+        relay = self.start_relay()
+        with self.load(seed=90, rate=300) as workload:
+            def write_more() -> None:
+                goal = workload.committed + 150
+                relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
+            write_more()
+            self.assertEqual(relay.stop(), 0)
+            relay.start().wait_ready()
+            write_more()
+            self.postgres.restart("fast")
+            relay.wait_for_log("streaming", count=2)
+            write_more()
+        repeated = {event.end_lsn for event in self.expect_no_problem().repeated}
+        self.assertLessEqual(len(repeated), 1, "transactions that came twice, of 1 disconnection")
+
+    def test_row_from_before_a_column_was_renamed_is_read_right(self) -> None:
+        with self.load(seed=91, rate=300) as workload:
+            wait_until(lambda: workload.committed >= 20, 60, "transactions")
+        self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
+        self.sql("ALTER TABLE outbox DROP event_type")
+        self.start_relay()
+        self.expect_no_problem()
+
+    def test_publication_younger_than_the_slot_is_never_passed_over(self) -> None:
+        self.sql("DROP PUBLICATION walrelay")
+        self.database.create_slot(f"{self.slot}_old")
+        self.sql("INSERT INTO outbox VALUES ('1', %s, 'k', 'made')", self.name)
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.sql("INSERT INTO outbox VALUES ('2', %s, 'k', 'made')", self.name)
+        before = self.database.confirmed(f"{self.slot}_old")
+        relay = self.start_relay({"source.slot": f"{self.slot}_old"})
+        self.expect_gap_is_seen(relay)
+        self.assertEqual(self.database.confirmed(f"{self.slot}_old"), before)
+
+    def expect_gap_is_seen(self, relay: RelayProcess) -> None:
+        relay.wait_for_log("disconnected", code="WR-2306", count=2)
+        relay.wait_for_state("degraded")
+
+
+class Postgres13Test(MajorTest, VerifiedTest):
+    postgres_options = {"major": 13}
+
+
+class Postgres14Test(MajorTest, VerifiedTest):
+    postgres_options = {"major": 14}
+
+
+class Postgres16Test(MajorTest, VerifiedTest):
+    postgres_options = {"major": 16}
+
+
+class Postgres17Test(MajorTest, VerifiedTest):
+    postgres_options = {"major": 17}
+
+
+class Postgres18Test(MajorTest, VerifiedTest):
+    postgres_options = {"major": 18}
+
+    def expect_gap_is_seen(self, relay: RelayProcess) -> None:
+        """This major skips the rows and says so in a WARNING only."""
+        self.assertEqual(relay.wait_exit(), 4)
+        self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2307")
+
+
+if __name__ == "__main__":
+    main()

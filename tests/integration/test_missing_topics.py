@@ -1,0 +1,52 @@
+#!/usr/bin/python3
+"""Topics that do not exist, with brokers that do not make them: the line stands until they do."""
+
+from testcase import IntegrationTest, main
+
+
+class MissingTopicTest(IntegrationTest):
+    kafka_options = {"properties": {"auto.create.topics.enable": "false"}}
+
+    def expect_blocked(self) -> None:
+        self.relay.wait_for_state("blocked")
+        status, page = self.relay.get("/readyz")
+        self.assertEqual(status, 503)
+        self.assertIn("WR-4004", page)
+
+    def test_line_stands_until_the_topic_is_there_and_goes_on_in_order(self) -> None:
+        other = f"{self.name}.other"
+        self.kafka.create_topic(f"outbox.event.{other}")
+        self.relay = self.start_relay({"source.wal_sender_timeout": "2s"})
+        self.outbox.insert(1, type=other)
+        self.outbox.insert(2)
+        self.outbox.insert(3, type=other)
+        self.outbox.insert(4)
+        self.expect_blocked()
+        self.assertEqual(self.ids(other), [1])
+        self.kafka.create_topic(self.topic)
+        self.expect_published(2, 4)
+        self.assertEqual(self.ids(other), [1, 3])
+        self.assertEqual(self.relay.logs("disconnected"), [])
+
+    def test_topic_deleted_under_load_is_waited_for(self) -> None:
+        self.kafka.create_topic(self.topic)
+        self.relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        self.kafka.delete_topic(self.topic)
+        for number in range(2, 22):
+            self.outbox.insert(number)
+        self.relay.wait_for_state("blocked", "degraded")
+        self.kafka.create_topic(self.topic)
+        self.settle(120)
+        self.assertEqual(list(dict.fromkeys(self.ids())), list(range(2, 22)))
+
+    def test_relay_does_not_make_topics_that_the_brokers_do_not(self) -> None:
+        self.relay = self.start_relay()
+        self.outbox.insert(1)
+        self.expect_blocked()
+        self.assertNotIn(self.topic, self.kafka.topics())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+"""The link to Postgres breaks, or is half-open: nothing is lost or swapped.
+
+What comes twice is at most the transaction that each break cut in the middle.
+"""
+
+import random
+import time
+from collections.abc import Callable
+
+from linked import PostgresLinkTest
+from testcase import RelayProcess, main
+from workload import Workload
+
+
+class BrokenLinkTest(PostgresLinkTest):
+    def goes_on(self, relay: RelayProcess, workload: Workload, transactions: int = 100) -> None:
+        """Waits until so many more transactions have been written and the slot has moved past them."""
+        goal = workload.committed + transactions
+        relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
+        end = self.database.log_end()
+        relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 60, "progress")
+
+    def expect_only_cut_transactions_repeated(self, seed: int, breaks: int,
+                                              break_link: Callable[[], object]) -> None:
+        relay = self.start_relay()
+        with self.load(seed, rate=200) as workload:
+            for number in range(1, breaks + 1):
+                self.goes_on(relay, workload)
+                break_link()
+                relay.wait_for_log("streaming", count=number + 1)
+        repeated = {event.end_lsn for event in self.expect_no_problem().repeated}
+        self.assertLessEqual(len(repeated), breaks)
+        self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+    def test_connection_is_closed(self) -> None:
+        self.expect_only_cut_transactions_repeated(401, 5, self.link.cut)
+
+    def test_connection_is_reset(self) -> None:
+        self.expect_only_cut_transactions_repeated(402, 5, lambda: self.link.cut(reset=True))
+
+    def test_connection_is_reset_after_any_number_of_bytes(self) -> None:
+        chance = random.Random(403)
+        relay = self.start_relay()
+        with self.load(seed=403, rate=200):
+            relay.wait_ready()
+            for _ in range(25):
+                accepted = self.link.accepted
+                self.link.cut_after(chance.randint(1, 12_000))
+                relay.wait_until(lambda: self.link.accepted > accepted, 60, "another connection")
+            self.link.heal()
+        self.expect_no_problem()
+
+    def test_connection_refused_for_a_while(self) -> None:
+        relay = self.start_relay()
+        with self.load(seed=404, rate=200) as workload:
+            self.goes_on(relay, workload)
+            self.link.refuse()
+            self.link.cut()
+            relay.wait_for_state("degraded")
+            relay.wait_for_log("disconnected", code="WR-2001", count=3)
+            self.assertIn("WR-2001", relay.get("/readyz")[1])
+            self.link.accept()
+            self.goes_on(relay, workload)
+        self.expect_no_problem()
+
+    def test_link_that_flaps(self) -> None:
+        chance = random.Random(405)
+        relay = self.start_relay()
+        with self.load(seed=405, rate=200) as workload:
+            for _ in range(30):
+                self.link.refuse()
+                self.link.cut(reset=True)
+                time.sleep(chance.uniform(0, 0.2))
+                self.link.accept()
+                time.sleep(chance.uniform(0, 0.4))
+            self.goes_on(relay, workload)
+        self.expect_no_problem()
+
+
+class HalfOpenLinkTest(PostgresLinkTest):
+    def expect_noticed(self, seed: int, code: str, toward: str) -> None:
+        """Held for longer than anybody waits; and held bytes arrive where nobody waits any more."""
+        relay = self.start_relay()
+        with self.load(seed, rate=200) as workload:
+            relay.wait_until(lambda: workload.committed > 100, 60, "transactions")
+            self.link.hold(toward)
+            relay.wait_for_log("disconnected", code=code)
+            relay.wait_for_state("degraded")
+            self.link.heal()
+            relay.wait_for_log("streaming", count=2)
+        self.expect_no_problem()
+        self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+    def test_nothing_passes_in_either_direction(self) -> None:
+        self.expect_noticed(411, "WR-2006", "both")
+
+    def test_nothing_comes_from_the_server(self) -> None:
+        self.expect_noticed(412, "WR-2006", "client")
+
+    def test_nothing_reaches_the_server_which_then_hangs_up(self) -> None:
+        # Its rows come all the same, until it has waited long enough for an answer.
+        self.expect_noticed(413, "WR-2005", "server")
+
+    def test_slot_is_free_again_by_the_time_that_the_link_is(self) -> None:
+        """The server's side of a dead connection does not outlive wal_sender_timeout."""
+        relay = self.start_relay()
+        relay.wait_ready()
+        walsender = self.database.walsender(self.slot)
+        self.link.hold()
+        relay.wait_until(lambda: self.database.slot(self.slot, "active_pid") != walsender, 30,
+                         "the server to give the connection up")
+        self.link.heal()
+        relay.wait_ready()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""The outbox table changes while it is relayed: columns, names, type; the table itself."""
+
+from testcase import IntegrationTest, Outbox, main
+
+
+class SchemaChangeTest(IntegrationTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+
+    def expect_not_ready(self, code: str) -> None:
+        self.relay.wait_until(lambda: code in self.relay.get("/readyz")[1], 60, f"/readyz naming {code}")
+        self.assertEqual(self.relay.get("/readyz")[0], 503)
+
+    def test_added_column_changes_nothing(self) -> None:
+        self.sql("ALTER TABLE outbox ADD extra text DEFAULT 'x'")
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.assertEqual(self.published()[1].headers, [("id", b"2"), ("event_type", b"made")])
+
+    def test_column_dropped_in_front_of_mapped_ones_does_not_shift_them(self) -> None:
+        self.sql("ALTER TABLE outbox DROP event_type")
+        self.sql("INSERT INTO outbox VALUES (2, %s, 'k', '[2]')", self.name)
+        self.expect_published(1, 2)
+        self.assertEqual((self.published()[1].key, self.published()[1].value), (b"k", b"[2]"))
+
+    def test_renamed_mapped_column_stops_the_line_until_it_is_mapped(self) -> None:
+        self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
+        self.sql("INSERT INTO outbox VALUES (2, %s, 'k', 'made', '{}')", self.name)
+        self.relay.wait_for_state("blocked")
+        code, page = self.relay.get("/readyz?verbose")
+        self.assertEqual(code, 503)
+        self.assertIn("WR-3001", page)
+        self.assertIn('no column "aggregate_id"', page)
+        self.assertEqual(self.ids(), [1])
+        self.assertEqual(self.relay.stop(), 0)
+        self.start_relay({"source.columns.aggregate_id": "entity"})
+        self.expect_published(1, 2)
+
+    def test_rows_before_and_after_a_change_in_one_transaction_are_both_read_right(self) -> None:
+        with self.database.transaction() as cursor:
+            self.outbox.insert(2, cursor=cursor)
+            cursor.execute("ALTER TABLE outbox ADD first text, DROP id, ADD id bigint")
+            self.outbox.insert(3, cursor=cursor)
+        self.expect_published(1, 2, 3)
+
+    def test_payload_of_another_type_is_published_as_that(self) -> None:
+        self.sql("ALTER TABLE outbox ALTER payload TYPE bytea USING NULL")
+        self.outbox.insert(2, payload=b"\0\1")
+        self.expect_published(1, 2)
+        self.assertEqual(self.published()[1].value, b"\0\1")
+
+    def test_renamed_table_goes_on(self) -> None:
+        self.sql("CREATE SCHEMA app; ALTER TABLE outbox RENAME TO outgoing; "
+                 "ALTER TABLE outgoing SET SCHEMA app")
+        self.sql("INSERT INTO app.outgoing VALUES (2, %s, 'k', 'made', '{}')", self.name)
+        self.expect_published(1, 2)
+
+    def test_table_that_was_made_again_is_not_published_and_that_is_told(self) -> None:
+        self.sql("DROP TABLE outbox")
+        outbox = Outbox(self.database, self.name)
+        outbox.insert(2)
+        self.expect_not_ready("WR-2303")
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        outbox.insert(3)
+        self.expect_published(1, 3)
+        self.relay.wait_ready()
+
+    def test_table_taken_out_of_the_publication_is_told(self) -> None:
+        self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox; CREATE TABLE other ();"
+                 "ALTER PUBLICATION walrelay ADD TABLE other")
+        self.expect_not_ready("WR-2303")
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        self.relay.wait_ready()
+
+    def test_filter_added_to_the_publication_is_told(self) -> None:
+        self.sql("ALTER PUBLICATION walrelay SET TABLE outbox WHERE (id > 100)")
+        self.expect_not_ready("WR-2304")
+
+
+class BacklogTest(IntegrationTest):
+    """Changes made while rows wait: each row is read as the table was when it was written."""
+
+    def test_row_from_before_a_rename_is_published_under_the_old_name(self) -> None:
+        self.outbox.insert(1)
+        self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
+        self.sql("INSERT INTO outbox VALUES (2, %s, 'k', 'made', '{}')", self.name)
+        relay = self.start_relay()
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-3001", relay.get("/readyz")[1])
+        self.assertEqual(self.ids(), [1])
+
+    def test_row_from_before_a_column_was_dropped_is_whole(self) -> None:
+        self.outbox.insert(1)
+        self.sql("ALTER TABLE outbox DROP event_type")
+        self.sql("INSERT INTO outbox VALUES (2, %s, 'k', '{}')", self.name)
+        self.start_relay()
+        self.expect_published(1, 2)
+        self.assertEqual([record.headers for record in self.published()],
+                         [[("id", b"1"), ("event_type", b"made")], [("id", b"2")]])
+
+    def test_row_from_before_a_type_was_changed_is_of_the_old_type(self) -> None:
+        self.outbox.insert(1, payload="[1]")
+        self.sql("ALTER TABLE outbox ALTER payload TYPE bytea USING '\\x00'")
+        self.outbox.insert(2, payload=b"\0\1")
+        self.start_relay()
+        self.expect_published(1, 2)
+        self.assertEqual([record.value for record in self.published()], [b"[1]", b"\0\1"])
+
+    def test_publication_made_again_while_rows_wait_loses_none_silently(self) -> None:
+        self.outbox.insert(1)
+        self.sql("DROP PUBLICATION walrelay")
+        self.outbox.insert(2)
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.outbox.insert(3)
+        relay = self.start_relay()
+        relay.wait_for_log("disconnected", code="WR-2306", count=2)
+        self.wait_for_records(1)
+        self.assertEqual(self.ids(), [1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""Passwords: used, and shown nowhere."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from testcase import IntegrationTest, RelayProcess, main, relay_program
+
+CANARY = "canary'W \\%41é/@:#"  # all that is special in a URI, a libpq string, a shell or TOML
+IN_URI = "canary%27W%20%5C%2541%C3%A9%2F%40%3A%23"
+PART = "canary"  # however it is quoted
+
+
+class PasswordTest(IntegrationTest):
+    postgres_options = {"password": CANARY, "tcp": True}
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"log.level": "debug",
+                                    "source.dsn": self.postgres.dsn(self.name, host="tcp")}
+
+    def secret_file(self, content: str, mode: int = 0o600) -> str:
+        path = Path(self.postgres.data.parent) / f"{self.name}-secret"
+        path.write_text(content)
+        path.chmod(mode)
+        self.addCleanup(path.unlink)
+        return str(path)
+
+    def expect_hidden(self, relay: RelayProcess) -> None:
+        """The password is in nothing that the relay writes, serves or lets others see."""
+        places = {"log": relay.log_text, **{page: relay.get(page)[1] for page in
+                                            ("/metrics", "/readyz?verbose", "/livez", "/")},
+                  "command line": Path(f"/proc/{relay.pid}/cmdline").read_text()}
+        for place, text in places.items():
+            self.assertNotIn(PART, text, place)
+
+    def expect_works_and_hides(self, options: dict[str, Any], **process: Any) -> None:
+        relay = self.start_relay(options, **process)
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
+        relay.wait_for_log("streaming", count=2)
+        self.expect_hidden(relay)
+
+    def test_password_from_a_file(self) -> None:
+        self.expect_works_and_hides({"source.password_file": self.secret_file(CANARY + "\n")})
+
+    def test_password_from_the_configuration(self) -> None:
+        self.expect_works_and_hides({"source.password": CANARY})
+
+    def test_password_in_the_connection_uri(self) -> None:
+        self.expect_works_and_hides({"source.dsn": f"postgresql://postgres:{IN_URI}@127.0.0.1:"
+                                                   f"{self.postgres.port}/{self.name}"})
+
+    def test_password_from_the_environment(self) -> None:
+        self.expect_works_and_hides({}, environment={"PGPASSWORD": CANARY})
+
+    def test_password_from_the_environment_of_walrelay(self) -> None:
+        self.expect_works_and_hides({}, environment={"WALRELAY_SOURCE__PASSWORD": CANARY})
+
+    def test_wrong_password_is_refused_without_being_shown(self) -> None:
+        relay = self.start_relay({"source.password": f"{CANARY}wrong"})
+        self.assertEqual(relay.wait_exit(), 77)
+        self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2002")
+        self.assertNotIn(PART, relay.log_text)
+
+    def test_connection_string_that_cannot_be_read_is_not_quoted(self) -> None:
+        relay = self.start_relay({"source.dsn": f"host=x password={CANARY}"})
+        self.assertEqual(relay.wait_exit(), 78)
+        self.assertNotIn(PART, relay.log_text)
+
+    def test_no_core_file_is_written(self) -> None:
+        relay = self.start_relay({"source.password": CANARY})
+        relay.wait_ready()
+        limits = Path(f"/proc/{relay.pid}/limits").read_text()
+        self.assertRegex(limits, r"Max core file size +0 +0 ")
+
+    def test_file_that_others_may_read_is_refused(self) -> None:
+        self.expect_exit(78, "WR-1005", {"source.password_file": self.secret_file(CANARY, 0o644)})
+
+    def test_changed_password_file_is_read_at_the_next_connection(self) -> None:
+        path = self.secret_file(CANARY)
+        relay = self.start_relay({"source.password_file": path})
+        self.outbox.insert(1)
+        self.settle()
+        self.sql("ALTER ROLE postgres PASSWORD 'another'")
+        self.addCleanup(self.sql, "ALTER ROLE postgres PASSWORD %s", CANARY)
+        Path(path).write_text("another")
+        self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
+        relay.wait_for_log("streaming", count=2)
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+
+    def test_config_show_hides_passwords(self) -> None:
+        shown = subprocess.run(
+            [relay_program(), "config", "show", "--set", f"source.password={CANARY}",
+             "--set", f"kafka.sasl_password={CANARY}", "--dsn", f"postgresql://u:{IN_URI}@h/d",
+             "--kafka", "127.0.0.1:1"], capture_output=True, text=True, cwd="/", check=True)
+        self.assertIn("***", shown.stdout)
+        self.assertNotIn(PART, shown.stdout + shown.stderr)
+
+
+class KafkaPasswordTest(IntegrationTest):
+    def test_password_for_kafka_is_not_shown_when_the_login_fails(self) -> None:
+        relay = self.start_relay({
+            "log.level": "debug", "kafka.security_protocol": "SASL_PLAINTEXT",
+            "kafka.sasl_mechanism": "PLAIN", "kafka.sasl_username": "walrelay",
+            "kafka.sasl_password": CANARY, "kafka.librdkafka.debug": "broker,protocol"})
+        self.outbox.insert(1)
+        relay.wait_for_state("degraded")
+        for text in (relay.log_text, relay.get("/readyz?verbose")[1], relay.get("/metrics")[1]):
+            self.assertNotIn(PART, text)
+
+    def test_debug_contexts_that_show_secrets_are_refused(self) -> None:
+        self.expect_exit(78, "WR-4006", {"kafka.librdkafka.debug": "security"})
+
+
+if __name__ == "__main__":
+    main()

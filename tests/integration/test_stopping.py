@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""SIGTERM: what is under way is finished and confirmed; a second signal ends at once."""
+
+import signal
+import time
+
+from testcase import IntegrationTest, main
+from verified import VerifiedTest
+
+EX_TEMPFAIL = 75
+
+
+class StopUnderLoadTest(VerifiedTest):
+    timestamp_type = "CreateTime"
+
+    def test_stops_under_load_leave_no_duplicate(self) -> None:
+        relay = self.start_relay()
+        with self.load(seed=1) as workload:
+            for _ in range(5):
+                goal = workload.committed + 200
+                relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
+                self.assertEqual(relay.stop(), 0)
+                relay.start()
+        self.assertEqual(self.expect_no_problem().duplicates, 0)
+
+
+class StopTest(IntegrationTest):
+    def pause_kafka(self) -> None:
+        self.kafka.pause_node(1)
+        self.addCleanup(self.kafka.resume_node, 1)
+
+    def start_and_fill_window(self, **options: object) -> None:
+        """Leaves rows in flight to a broker that does not answer."""
+        self.relay = self.start_relay(options)
+        self.outbox.insert(1)
+        self.settle()
+        self.pause_kafka()
+        self.outbox.insert(2, 3, 4)
+        self.relay.wait_until(lambda: self.relay.metric("walrelay_inflight_events") == 3, 60,
+                              "rows in flight")
+
+    def test_stop_waits_for_what_is_in_flight(self) -> None:
+        self.start_and_fill_window()
+        self.relay.terminate()
+        self.relay.wait_for_log("draining")
+        self.kafka.resume_node(1)
+        self.assertEqual(self.relay.wait_exit(), 0)
+        self.assertEqual(self.relay.wait_for_log("stopped")["in_flight"], 0)
+        self.relay.start()
+        self.expect_published(1, 2, 3, 4)
+
+    def test_second_signal_ends_at_once_and_confirms_nothing(self) -> None:
+        self.start_and_fill_window()
+        before = self.database.confirmed(self.slot)
+        self.relay.terminate()
+        self.relay.wait_for_log("draining")
+        started = time.monotonic()
+        self.relay.signal(signal.SIGINT)
+        self.assertEqual(self.relay.wait_exit(), EX_TEMPFAIL)
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual(self.database.confirmed(self.slot), before)
+
+    def test_stop_gives_up_after_the_drain_timeout(self) -> None:
+        self.start_and_fill_window(**{"pipeline.drain_timeout": "1s"})
+        before = self.database.confirmed(self.slot)
+        self.assertEqual(self.relay.stop(seconds=10), 0)
+        self.assertEqual(self.relay.wait_for_log("drain_timeout")["code"], "WR-5003")
+        self.assertEqual(self.database.confirmed(self.slot), before)
+        self.kafka.resume_node(1)
+        self.relay.start()
+        self.settle()
+        self.assertEqual(sorted(set(self.ids())), [1, 2, 3, 4])
+
+    def test_stop_in_the_middle_of_a_transaction_finishes_it(self) -> None:
+        self.sql("INSERT INTO outbox SELECT i, %s, 'k', 'made', '{}' FROM generate_series(1, 50000) i",
+                 self.name)
+        relay = self.start_relay({"pipeline.max_in_flight_records": 100})
+        relay.wait_until(lambda: (relay.metric("walrelay_events_received_total") or 0) > 1000, 60,
+                         "the middle of the transaction")
+        self.assertEqual(relay.stop(), 0)
+        self.assertEqual(len(self.ids()), 50_000)
+        self.outbox.insert(50_001)
+        relay.start()
+        self.expect_published(*range(1, 50_002))
+
+    def test_stop_while_kafka_is_away_and_nothing_is_in_flight_ends_soon(self) -> None:
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        self.pause_kafka()
+        self.assertEqual(relay.stop(seconds=5), 0)
+
+    def test_stop_before_kafka_was_ever_reached_ends_after_the_drain_timeout(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1",
+                                  "pipeline.drain_timeout": "1s"})
+        self.outbox.insert(1)
+        relay.wait_for_state("degraded")
+        self.assertEqual(relay.stop(seconds=10), 0)
+
+    def test_stop_of_a_standby_ends_soon(self) -> None:
+        self.start_relay().wait_ready()
+        standby = self.start_relay()
+        standby.wait_for_state("standby")
+        self.assertEqual(standby.stop(seconds=5), 0)
+
+    def test_stop_while_connecting_ends_soon(self) -> None:
+        # Nothing answers there: the server that it was on is away.
+        relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 dbname=x user=x"})
+        relay.wait_for_log("disconnected", code="WR-2001")
+        self.assertEqual(relay.stop(seconds=5), 0)
+
+
+if __name__ == "__main__":
+    main()

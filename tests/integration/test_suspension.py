@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""SIGSTOP of the only relay: for a moment, past wal_sender_timeout, past what it takes for its own.
+
+(With another that takes over meanwhile: test_standby.)
+"""
+
+import time
+
+from testcase import main
+from verified import VerifiedTest
+
+
+class SuspensionTest(VerifiedTest):
+    def options(self) -> dict[str, object]:
+        return super().options() | {"source.wal_sender_timeout": "2s"}
+
+    def suspend(self, seed: int, seconds: float) -> None:
+        """Under load; everything that was written meanwhile must be there afterwards."""
+        self.relay = self.start_relay()
+        with self.load(seed, rate=200) as workload:
+            self.relay.wait_until(lambda: workload.committed > 200, 60, "transactions")
+            self.relay.pause()
+            time.sleep(seconds)
+            self.paused_until = workload.committed
+            self.relay.resume()
+            self.relay.wait_until(lambda: workload.committed > self.paused_until + 200, 60,
+                                  "more transactions")
+        self.verdict_after = self.expect_no_problem()
+        self.assertEqual(self.relay.starts, 1)
+        self.assertTrue(self.relay.running())
+
+    def producers(self) -> float | None:
+        return self.relay.metric("walrelay_kafka_producers_started_total")
+
+    def test_for_less_than_anybody_waits(self) -> None:
+        self.suspend(461, 0.7)
+        self.assertEqual(self.relay.logs("disconnected"), [])
+        self.assertEqual(self.verdict_after.duplicates, 0)
+
+    def test_past_the_servers_patience(self) -> None:
+        self.suspend(462, 5)
+        self.relay.wait_for_log("disconnected")
+        repeated = {event.end_lsn for event in self.verdict_after.repeated}
+        self.assertLessEqual(len(repeated), 1, "transactions that came twice: the one that was cut")
+        self.assertEqual(self.producers(), 1)
+
+    def test_for_so_long_that_another_might_have_taken_over(self) -> None:
+        self.suspend(463, 14)
+        self.assertEqual(self.relay.wait_for_log("line_stopped")["code"], "WR-5004")
+        self.assertEqual(self.producers(), 2)
+
+    def test_again_and_again(self) -> None:
+        relay = self.start_relay()
+        with self.load(seed=464, rate=200):
+            for _ in range(10):
+                relay.wait_ready()
+                relay.pause()
+                relay.wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
+                relay.resume()
+        self.expect_no_problem()
+
+
+if __name__ == "__main__":
+    main()

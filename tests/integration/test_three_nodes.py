@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+"""Three brokers, under load: leaders move, nodes are killed, too few replicas are in sync."""
+
+import random
+from collections.abc import Callable
+
+from testcase import RelayProcess, main
+from verified import VerifiedTest
+from kafka_leaders import move_leaders
+from workload import Workload
+
+
+class ThreeNodesTest(VerifiedTest):
+    # Failures are noticed within seconds, so that a test need not wait for minutes.
+    kafka_options = {"nodes": 3, "properties": {"broker.session.timeout.ms": 2000,
+                                                "broker.heartbeat.interval.ms": 500,
+                                                "replica.lag.time.max.ms": 3000}}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(self.kafka.start)
+        self.topics = Workload.topics(self.name)
+
+    def disturb(self, seed: int, work: Callable[[RelayProcess], object]) -> RelayProcess:
+        relay = self.start_relay()
+        with self.load(seed, rate=150) as workload:
+            self.goes_on(relay, workload)
+            work(relay)
+            self.goes_on(relay, workload)
+        return relay
+
+    def goes_on(self, relay: RelayProcess, workload: Workload) -> None:
+        goal = workload.committed + 100
+        relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
+        end = self.database.log_end()
+        relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 120, "progress")
+
+    def kill_and_start(self, *nodes: int) -> None:
+        for node in nodes:
+            self.kafka.kill_node(node)
+        self.kafka.start()
+        self.kafka.wait_in_sync()
+
+    def test_leaders_of_all_partitions_move_ten_times(self) -> None:
+        """With moves in such haste a broker may find a batch out of sequence; librdkafka then begins a
+        new epoch, in which what was under way may come twice (librdkafka#4953), in order.
+        """
+        chance = random.Random(471)
+
+        def move(_: RelayProcess) -> None:
+            for _ in range(10):
+                move_leaders(self.kafka, self.topics, chance)
+        self.disturb(471, move)
+        self.expect_no_problem(120)
+
+    def test_each_node_is_killed_once(self) -> None:
+        self.disturb(472, lambda _: [self.kill_and_start(node) for node in self.kafka.node_ids])
+        self.expect_no_problem(120)
+
+    def test_leader_is_killed_and_another_takes_its_place(self) -> None:
+        def kill_leader(relay: RelayProcess) -> None:
+            leader = self.kafka.leader(self.topics[0])
+            self.kafka.kill_node(leader)
+            # Two of three are enough: it goes on without the third.
+            end = self.database.log_end()
+            relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 120, "progress")
+            self.kafka.start()
+        self.disturb(473, kill_leader)
+        self.expect_no_problem(120)
+
+    def test_all_nodes_are_killed(self) -> None:
+        self.disturb(474, lambda _: self.kill_and_start(*self.kafka.node_ids))
+        self.expect_no_problem(120)
+
+    def expect_nothing_confirmed(self, relay: RelayProcess) -> None:
+        """Until it says that Kafka acknowledges nothing; of what comes from then on."""
+        relay.wait_for_state("degraded")
+        before = self.database.confirmed(self.slot)
+        received = relay.metric("walrelay_events_received_total")
+        relay.wait_until(lambda: relay.metric("walrelay_events_received_total") > received, 60, "more rows")
+        self.assertEqual(self.database.confirmed(self.slot), before)
+
+    def test_fewer_in_sync_than_required_stop_the_writes_until_they_are_back(self) -> None:
+        def shrink(relay: RelayProcess) -> None:
+            for topic in self.topics:
+                self.kafka.alter_topic_config(topic, {"min.insync.replicas": 3})
+            self.kafka.kill_node(2)
+            self.expect_nothing_confirmed(relay)
+            self.kafka.start()
+        relay = self.disturb(475, shrink)
+        self.assertEqual(self.expect_no_problem(120).duplicates, 0)
+        self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+    def test_without_a_majority_of_nodes_nothing_is_confirmed_until_they_are_back(self) -> None:
+        def kill_two(relay: RelayProcess) -> None:
+            self.kafka.kill_node(1)
+            self.kafka.kill_node(2)
+            self.expect_nothing_confirmed(relay)
+            self.kafka.start()
+        self.disturb(476, kill_two)
+        self.expect_no_problem(120)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""What the integration tests have in common: real servers, the relay, and verbs for both.
+
+Run one file with /usr/bin/python3 tests/integration/test_rows.py, or by ctest -L integration.
+"""
+
+import itertools
+import sys
+import unittest
+from pathlib import Path
+from typing import Any, ClassVar
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
+
+from database import Database  # noqa: E402
+from java_partitioner import partition_for  # noqa: E402
+from outbox import DEBEZIUM, Outbox  # noqa: E402
+from relay_config import relay_program  # noqa: E402
+from relay_process import RelayProcess  # noqa: E402
+from servers import (new_kafka, new_postgres, require_servers, shared,  # noqa: E402
+                     test_folder)
+from walrelay_dev.kafka import KafkaCluster  # noqa: E402
+from walrelay_dev.kafka_records import Record  # noqa: E402
+from walrelay_dev.postgres import Postgres  # noqa: E402
+from walrelay_dev.process import wait_until  # noqa: E402
+
+_numbers = itertools.count(1)
+_CRASHES = (-6, -8, -11)  # SIGABRT, SIGFPE, SIGSEGV
+
+
+class IntegrationTest(unittest.TestCase):
+    """Gives each test a database with an outbox table, its publication and slot.
+
+    Its rows are of an aggregate type that no other test has, `self.name`. A class that does a server
+    harm, or needs another, says so: `postgres_options` and `kafka_options` make one of its own.
+    """
+
+    postgres_options: ClassVar[dict[str, Any] | None] = None
+    kafka_options: ClassVar[dict[str, Any] | None] = None
+    payload: ClassVar[str] = "jsonb"
+
+    postgres: Postgres
+    kafka: KafkaCluster
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        major = (cls.postgres_options or {}).get("major", 15)
+        require_servers(major)
+        cls.postgres = shared(new_postgres) if cls.postgres_options is None else \
+            cls.enterClassContext(new_postgres(**cls.postgres_options))
+        cls.kafka = shared(new_kafka) if cls.kafka_options is None else \
+            cls.enterClassContext(new_kafka(**cls.kafka_options))
+
+    def setUp(self) -> None:
+        self.name = f"test{next(_numbers)}"
+        self.slot = f"{self.name}_slot"
+        self.topic = f"outbox.event.{self.name}"
+        self.relays: list[RelayProcess] = []
+        if not self.postgres.running():
+            self.postgres.start()
+        self.database = Database.create(self.postgres, self.name)
+        self.addCleanup(self._drop_database)
+        self.prepare()
+
+    def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
+        """Prints the end of each relay's log after a failure."""
+        before = len(result.failures) + len(result.errors) if result else 0
+        result = super().run(result)
+        if result and len(result.failures) + len(result.errors) > before:
+            for relay in getattr(self, "relays", []):
+                print(f"--- {self.id()}: {relay.log_file}\n{relay.log_text[-6000:]}", file=sys.stderr)
+        return result
+
+    def prepare(self) -> None:
+        """The outbox table, then its publication, then the slot."""
+        self.outbox = Outbox(self.database, self.name, payload=self.payload)
+        self.publish("outbox")
+
+    def publish(self, *tables: str) -> None:
+        self.database.execute(f"CREATE PUBLICATION walrelay FOR TABLE {', '.join(tables)} "
+                              "WITH (publish = 'insert')")
+        self.database.create_slot(self.slot)
+
+    def sql(self, text: str, *values: Any) -> list[tuple]:
+        return self.database.execute(text, *values)
+
+    # --- the relay ---
+
+    def options(self) -> dict[str, Any]:
+        return {"source.dsn": self.database.dsn, "source.slot": self.slot,
+                "kafka.bootstrap_servers": self.kafka.bootstrap, "http.listen": "127.0.0.1:0",
+                "metrics.slot_interval": "200ms"}
+
+    def new_relay(self, options: dict[str, Any] | None = None, **process: Any) -> RelayProcess:
+        """A relay that is yet to be started; `options` are added to those that every test has."""
+        number = len(self.relays) + 1
+        relay = RelayProcess(test_folder() / f"{self.name}-relay{number}",
+                             self.options() | (options or {}), **process)
+        self.relays.append(relay)
+        self.addCleanup(self._end, relay)
+        return relay
+
+    def start_relay(self, options: dict[str, Any] | None = None, **process: Any) -> RelayProcess:
+        return self.new_relay(options, **process).start()
+
+    def expect_exit(self, code: int, error: str, options: dict[str, Any] | None = None) -> str:
+        """Starts a relay that ends by itself with this exit code and error, whose line it returns."""
+        relay = self.start_relay(options)
+        line = relay.wait_for_log("failed")
+        self.assertEqual((relay.wait_exit(), line["code"]), (code, error), line)
+        return line["msg"]
+
+    # --- what was published ---
+
+    def settle(self, seconds: float = 60) -> None:
+        """Waits until the relay has confirmed all that was committed before this call."""
+        end = self.database.log_end()
+        relay = next(each for each in reversed(self.relays) if each.running())
+        relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, seconds,
+                         "the slot to be confirmed up to the end of the log")
+
+    def published(self, type: str | None = None) -> list[Record]:
+        """The records of an aggregate type's topic, in their order."""
+        return self.kafka.consume(f"outbox.event.{type or self.name}")
+
+    def ids(self, type: str | None = None) -> list[int]:
+        """The rows that were published, in their order."""
+        return [int(dict(record.headers)["id"]) for record in self.published(type)]
+
+    def expect_published(self, *ids: int, type: str | None = None, seconds: float = 60) -> None:
+        """Exactly these rows were published, in this order, by the time that all is confirmed."""
+        self.settle(seconds)
+        self.assertEqual(self.ids(type), list(ids))
+
+    def wait_for_records(self, count: int, topic: str | None = None, seconds: float = 60) -> None:
+        with self.kafka.reader(topic or self.topic) as reader:
+            reader.wait_for(count, seconds)
+
+    # --- afterwards ---
+
+    def _end(self, relay: RelayProcess) -> None:
+        if relay.starts == 0:
+            return
+        relay.kill()
+        code = relay.wait_exit()
+        self.assertNotIn(code, _CRASHES, "the relay crashed")
+        self.assertEqual(relay.logs(code="WR-5001"), [], "the relay had an internal error")
+
+    def _drop_database(self) -> None:
+        if self.postgres.running():
+            self.database.drop()
+
+
+def main() -> None:
+    unittest.main(verbosity=2)
+
+
+__all__ = ["DEBEZIUM", "ROOT", "IntegrationTest", "Outbox", "Record", "RelayProcess", "main",
+           "partition_for", "relay_program", "wait_until"]

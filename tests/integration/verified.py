@@ -1,0 +1,52 @@
+"""Tests that run the workload and let the independent verifier judge."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal
+
+from testcase import IntegrationTest
+from verifier import Verdict, verify
+from witness import ConfirmSampler, Witness
+from workload import Workload
+
+PARTITIONS = 6
+
+
+class VerifiedTest(IntegrationTest):
+    """Has the workload's tables and topics instead of a plain outbox.
+
+    With LogAppendTime the verifier can judge what was confirmed too early, with CreateTime the
+    timestamps of records.
+    """
+
+    timestamp_type: ClassVar[Literal["CreateTime", "LogAppendTime"]] = "LogAppendTime"
+
+    def prepare(self) -> None:
+        Workload.create_tables(self.database)
+        self.publish("outbox")
+        self.witness = Witness(self.database)
+        for topic in Workload.topics(self.name):
+            self.kafka.create_topic(topic, PARTITIONS,
+                                    config={"message.timestamp.type": self.timestamp_type})
+
+    @contextmanager
+    def load(self, seed: int, **options: Any) -> Iterator[Workload]:
+        """Writes, and watches what is confirmed, until the end of the block."""
+        self.sampler = ConfirmSampler(self.database.connect, self.slot)
+        with self.sampler, Workload(self.database, seed, **options) as workload:
+            yield workload
+
+    def verdict(self) -> Verdict:
+        records = self.kafka.consume(rf"^outbox\.event\.{self.name}\.")
+        append_time = self.timestamp_type == "LogAppendTime"
+        return verify(self.witness.events(), records, self.kafka.topics(),
+                      samples=self.sampler.samples if append_time else None,
+                      check_timestamps=not append_time)
+
+    def expect_no_problem(self, seconds: float = 60) -> Verdict:
+        """Waits until all is confirmed, and lets the verifier judge."""
+        self.settle(seconds)
+        verdict = self.verdict()
+        self.assertEqual(verdict.problems, [], str(verdict))
+        self.assertGreater(verdict.events, 0)
+        return verdict
