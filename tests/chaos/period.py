@@ -1,0 +1,172 @@
+"""One period of a run: load and faults, then quiet, then the check of everything that was written."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg2
+from check import Check
+from fault import Context
+from outcome import Healed, Outcome
+from schedule import Planned, plan
+from system import System
+from walrelay_dev.errors import ServerError
+from walrelay_dev.process import wait_until
+from witness import ConfirmSampler, Witness
+from workload import Workload
+
+_MOST_AT_ONCE = 2
+_SETTLE_SECONDS = 120.0
+_MOST_RETAINED = 32 << 20  # two segments
+
+
+class Period:
+    """The `number`-th of a run. Its topics are its own, and its tables empty at the beginning."""
+
+    def __init__(self, system: System, witness: Witness, *, seed: int, number: int, rate: float) -> None:
+        self.outcome = Outcome()
+        self._system = system
+        self._witness = witness
+        self._seed = f"{seed}/{number}"
+        self._workload = Workload(system.database, self._seed, rate=rate, type=f"chaos{number}")
+        self._failures: list[str] = []
+        self._running: list[tuple[Planned, threading.Thread]] = []
+
+    def run_faults(self, seconds: float) -> Outcome:
+        """Load, with the faults that the seed has for so many seconds."""
+        with self._watched():
+            started = time.monotonic()
+            for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids)):
+                self._sleep_until(started + planned.at)
+                self._make_way_for(planned)
+                if self._gave_up() or time.monotonic() > started + seconds:
+                    break  # the others took longer to heal than was planned
+                self._begin(planned)
+            self._sleep_until(started + seconds)
+            for _, thread in self._running:
+                thread.join()
+        return self.outcome
+
+    def run_kills(self, kills: int) -> Outcome:
+        """Load, with so many SIGKILLs at random moments; every fifth while a broker hangs."""
+        chance = random.Random(self._seed)
+        supervisor, kafka = self._system.supervisor, self._system.kafka
+        with self._watched():
+            for number in range(kills):
+                hangs = number % 5 == 0
+                if hangs:
+                    kafka.pause_node(1)
+                time.sleep(chance.choice([chance.uniform(0, 0.1), chance.uniform(0, 0.8)]))
+                began = time.time_ns() / 1e6
+                supervisor.kill()
+                self.outcome.faults["kill"] += 1
+                if hangs:
+                    kafka.resume_node(1)
+                supervisor.wait_running()
+                if number % 50 == 49:
+                    self._note_healed(began)
+                    self._system.journal.note(f"  {number + 1} SIGKILLs in this period")
+                if self._gave_up():
+                    break
+        return self.outcome
+
+    # --- faults ---
+
+    def _sleep_until(self, moment: float) -> None:
+        while (left := moment - time.monotonic()) > 0 and not self._gave_up():
+            time.sleep(min(left, 0.2))
+
+    def _gave_up(self) -> bool:
+        return bool(self._failures or self._system.supervisor.failures)
+
+    def _make_way_for(self, planned: Planned) -> None:
+        """Waits until so few faults are under way, and none that touch the same, that it may begin."""
+        def may_begin() -> bool:
+            self._running = [each for each in self._running if each[1].is_alive()]
+            return len(self._running) < _MOST_AT_ONCE and not any(
+                each.fault.touches & planned.fault.touches for each, _ in self._running)
+        while not may_begin() and not self._gave_up():
+            time.sleep(0.05)
+
+    def _begin(self, planned: Planned) -> None:
+        context = Context(self._system, self._workload,
+                          random.Random(f"{self._seed}/{planned.number}"), planned.seconds,
+                          self.outcome.stops)
+        thread = threading.Thread(target=self._inflict, args=(planned, context), daemon=True)
+        self._running.append((planned, thread))
+        thread.start()
+
+    def _inflict(self, planned: Planned, context: Context) -> None:
+        journal = self._system.journal
+        journal.note(f"+ {planned}")
+        self.outcome.faults[planned.fault.name] += 1
+        began = time.time_ns() / 1e6
+        try:
+            planned.fault.inflict(context)
+        except Exception as error:  # whatever it is, it ends the run
+            self._failures.append(f"{planned}: {type(error).__name__}: {error}")
+            journal.note(f"! {self._failures[-1]}")
+            return
+        journal.note(f"- {planned}")
+        self._note_healed(began)
+
+    def _note_healed(self, began_ms: float) -> None:
+        try:
+            lsn = self._system.connect().log_end()
+        except psycopg2.Error:
+            return  # another fault has Postgres down
+        self.outcome.healed.append(Healed(began_ms, time.time_ns() / 1e6, lsn))
+
+    # --- around them ---
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Load, and afterwards quiet and the check."""
+        system = self._system
+        system.create_topics(self._workload.type)
+        with ConfirmSampler(system.connect().connect, system.slot) as sampler:
+            with self._workload:
+                yield
+            self._expect("healed", system.heal)
+            self._settle()
+        for failure in self._failures:
+            self.outcome.problem("I10 progress", failure)
+        Check(system, self.outcome, self._workload.type).run(self._witness, sampler.samples)
+        self._clean_up()
+
+    def _expect(self, what: str, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except (ServerError, psycopg2.Error) as error:
+            self.outcome.problem("I10 progress", f"{what}: {error}")
+
+    def _settle(self) -> None:
+        database, slot = self._system.database, self._system.slot
+        end = database.log_end()
+        started = time.monotonic()
+        self._expect("quiet", lambda: wait_until(
+            lambda: database.confirmed(slot) >= end or self._system.supervisor.failures,
+            _SETTLE_SECONDS, "the slot to be confirmed up to the end of the log"))
+        self.outcome.settled_seconds = time.monotonic() - started
+        self._expect("quiet", lambda: wait_until(self._retains_little, _SETTLE_SECONDS,
+                                                 "the slot to let go of the log"))
+
+    def _retains_little(self) -> bool:
+        """The slot's restart position moves with what checkpoints write into the log."""
+        database = self._system.database
+        database.execute("CHECKPOINT")
+        time.sleep(0.2)
+        return database.value("SELECT pg_current_wal_lsn() - restart_lsn FROM pg_replication_slots "
+                              "WHERE slot_name = %s", self._system.slot) < _MOST_RETAINED
+
+    def _clean_up(self) -> None:
+        """Leaves empty tables, and no topic of this period."""
+        if self._gave_up():
+            return
+        self._workload.empty_tables(self._system.database)
+        self._witness.begin_again()
+        self._system.delete_topics(self._workload.type)
+        if not self.outcome.problems:
+            self._system.remove_old_logs()

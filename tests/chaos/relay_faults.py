@@ -1,0 +1,60 @@
+"""What is done to the relay's process, and to its place."""
+
+import time
+
+from fault import LONGEST_SECONDS, Context
+from walrelay_dev.process import wait_until
+
+_DRAIN_SECONDS = 60.0
+
+
+def kill_burst(on: Context) -> None:
+    """SIGKILL at random moments, also a few milliseconds after the start."""
+    for _ in range(on.chance.randint(1, 20)):
+        on.supervisor.kill()
+        on.supervisor.wait_running()
+        time.sleep(on.chance.choice([on.chance.uniform(0, 0.1), on.chance.uniform(0, 1.5)]))
+
+
+def terminate(on: Context) -> None:
+    on.supervisor.terminate(_DRAIN_SECONDS)
+
+
+def suspend(on: Context) -> None:
+    """SIGSTOP, up to far beyond what Postgres waits for."""
+    on.supervisor.pause()
+    on.last()
+    on.supervisor.resume()
+
+
+def second_relay(on: Context) -> None:
+    """Another relay stands by; the first is killed, stopped or suspended; later it has its place again.
+
+    The second only goes once the first has seen it, or holds the slot: a slot that moved while nobody
+    was seen to hold it is a gap, and meant to be one.
+    """
+    first, second = on.supervisor.relay, on.system.new_relay().start()
+    try:
+        second.wait_for_state("standby", "streaming", "catching_up", seconds=LONGEST_SECONDS)
+        how = on.chance.choice(["kill", "terminate", "suspend", "nothing"])
+        on.note(f"the first: {how}")
+        if how == "kill":
+            on.supervisor.kill()
+        elif how == "terminate":
+            on.supervisor.terminate(_DRAIN_SECONDS)
+        elif how == "suspend":
+            on.supervisor.pause()
+            wait_until(lambda: second.state() != "standby", LONGEST_SECONDS,
+                       "the second relay to take over")
+        on.last()
+        on.supervisor.resume()
+        on.supervisor.wait_running()
+        wait_until(lambda: "standby" in (first.state(), second.state()), LONGEST_SECONDS,
+                   f"one of two relays to stand by: {first.log_text[-2000:]}")
+        second.terminate() if on.chance.random() < 0.5 else second.kill()
+        second.wait_exit(_DRAIN_SECONDS)
+        wait_until(lambda: first.state() != "standby", LONGEST_SECONDS,
+                   "the first relay to take over again")
+    finally:
+        on.supervisor.resume()
+        second.kill()

@@ -1,0 +1,116 @@
+"""The system that is tormented: Postgres, three brokers, proxies on both links, the supervised relay."""
+
+import itertools
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from database import Database
+from journal import Journal
+from kafka_proxies import KafkaProxies
+from relay_process import RelayProcess
+from replication_tap import ReplicationRecord
+from servers import new_kafka, new_postgres, test_folder
+from supervisor import Supervisor
+from tcp_proxy import TcpProxy
+from workload import Workload
+
+CANARY = "canary-of-the-database"  # the password, which nothing may show
+PARTITIONS = 6
+
+# Failures are noticed soon, so that an hour holds many; none of this is about the relay.
+_KAFKA_PROPERTIES = {
+    "broker.session.timeout.ms": 2000,
+    "broker.heartbeat.interval.ms": 500,
+    "replica.lag.time.max.ms": 3000,
+    "controller.quorum.election.timeout.ms": 500,
+    "controller.quorum.fetch.timeout.ms": 1000,
+    "log.segment.delete.delay.ms": 1000,
+}
+
+
+class System:
+    """Used with `with`. The relay reaches both servers by proxies only, all else goes directly."""
+
+    def __init__(self, journal: Journal, *, nodes: int, major: int) -> None:
+        self.journal = journal
+        self.record = ReplicationRecord()
+        self.postgres = new_postgres(major, tcp=True, password=CANARY)
+        self.kafka = new_kafka(nodes=nodes, proxied=True, properties=_KAFKA_PROPERTIES)
+        self.broker_links = KafkaProxies(self.kafka)
+        self._stack = ExitStack()
+        self._relays = itertools.count(1)
+
+    def __enter__(self) -> "System":
+        with ExitStack() as stack:
+            stack.enter_context(self.postgres)
+            stack.enter_context(self.kafka)
+            self.postgres_link = stack.enter_context(TcpProxy(self.postgres.port, tap=self.record.tap))
+            stack.enter_context(self.broker_links)
+            self.database = Database.create(self.postgres, "chaos")
+            self._prepare()
+            self.supervisor = stack.enter_context(Supervisor(self.new_relay(), self.journal))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def slot(self) -> str:
+        return "chaos_slot"
+
+    def connect(self) -> Database:
+        """The same database for another thread."""
+        return Database(self.postgres, self.database.name)
+
+    def new_relay(self) -> RelayProcess:
+        return RelayProcess(test_folder() / f"relay{next(self._relays)}", self._options())
+
+    def create_topics(self, type: str) -> None:
+        for topic in Workload.topics(type):
+            self.kafka.create_topic(topic, PARTITIONS, config={
+                "message.timestamp.type": "LogAppendTime", "retention.ms": -1})
+
+    def delete_topics(self, type: str) -> None:
+        for topic in Workload.topics(type):
+            self.kafka.delete_topic(topic)
+
+    def heal(self) -> None:
+        """Whatever is left of faults ends here."""
+        self.postgres_link.heal()
+        self.broker_links.heal()
+        for node in self.kafka.node_ids:
+            self.kafka.resume_node(node)
+        self.kafka.start()
+        if not self.postgres.running():
+            self.postgres.start()
+        self.supervisor.resume()
+
+    def relay_folders(self) -> list[Path]:
+        return sorted(test_folder().glob("relay*"))
+
+    def remove_old_logs(self) -> None:
+        """Those of relays that have ended, so that a run of hours does not fill the disk."""
+        for folder in self.relay_folders():
+            for path in folder.glob("*-*.*"):
+                if path.stem.split("-")[-1] != str(self.supervisor.relay.starts) \
+                        or folder != self.supervisor.relay.folder:
+                    path.unlink()
+
+    def logs(self) -> list[Path]:
+        """The servers' own, for whoever looks into a failure."""
+        return [self.postgres.log, *(self.kafka.node(node).log for node in self.kafka.node_ids)]
+
+    def _prepare(self) -> None:
+        Workload.create_tables(self.database)
+        self.database.execute("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.database.create_slot(self.slot)
+
+    def _options(self) -> dict[str, Any]:
+        return {"source.dsn": f"host=127.0.0.1 port={self.postgres_link.port} user=postgres "
+                              f"dbname={self.database.name}",
+                "source.password": CANARY, "source.slot": self.slot,
+                "source.wal_sender_timeout": "5s",
+                "kafka.bootstrap_servers": self.broker_links.bootstrap,
+                "http.listen": "127.0.0.1:0", "metrics.slot_interval": "1s"}
