@@ -5,9 +5,11 @@ Run with Debian's /usr/bin/python3; needs postgresql-15, maven, default-jre-head
 python3-confluent-kafka. The first run downloads Kafka and the Postgres majors (120 MB).
 """
 
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -17,6 +19,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "lib"))
 from walrelay_dev.errors import ServerError  # noqa: E402
 from walrelay_dev.kafka import KafkaCluster  # noqa: E402
 from walrelay_dev.kafka_records import library  # noqa: E402
+from walrelay_dev.ports import free_ports  # noqa: E402
 from walrelay_dev.postgres import Postgres  # noqa: E402
 from walrelay_dev.postgres_binaries import MAJORS  # noqa: E402
 from walrelay_dev.process import wait_until  # noqa: E402
@@ -98,6 +101,34 @@ class FolderTest(unittest.TestCase):
                 with self.assertRaisesRegex(ServerError, "not empty"), server:
                     pass
             self.assertTrue(precious.exists())
+
+
+class PortsTest(unittest.TestCase):
+    def test_ports_are_given_to_one_process_only(self) -> None:
+        mine = free_ports(50)
+        self.assertEqual(len(set(mine)), 50)
+        program = f"""from walrelay_dev import ports
+ports._CANDIDATES = {mine}; ports._FEWEST = 0; print(ports._reserve({mine[0]}))"""
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                             cwd=ROOT / "scripts" / "lib", check=True)
+        self.assertEqual(run.stdout, "False\n")
+
+
+class KafkaStartTest(unittest.TestCase):
+    def test_node_starts_once_a_strangers_connection_has_left_its_port(self) -> None:
+        cluster = KafkaCluster()
+        self.addCleanup(cluster.remove)
+        cluster.create()
+        log = cluster.node(1).log
+        with socket.socket() as stranger:
+            stranger.bind(("127.0.0.1", cluster.config.ports[0]))
+            stranger.listen()
+            starting = threading.Thread(target=cluster.start)
+            starting.start()
+            wait_until(lambda: log.exists() and "Address already in use" in log.read_text(), 60,
+                       "the node to find its port taken")
+        starting.join()
+        self.assertEqual(cluster.topics(), {})
 
 
 class KafkaTest(unittest.TestCase):

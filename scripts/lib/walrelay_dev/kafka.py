@@ -10,7 +10,7 @@ from .errors import ServerError
 from .kafka_client import KafkaClient
 from .kafka_config import KafkaConfig, Property
 from .kafka_node import KafkaNode
-from .paths import free_ports
+from .ports import free_ports
 from .process import Process
 
 

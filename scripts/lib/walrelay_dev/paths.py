@@ -1,17 +1,9 @@
-"""Where things are on this machine: the repository, downloaded servers, free ports."""
+"""Where things are on this machine: the repository, and downloaded servers."""
 
 import os
-import random
-import socket
 from pathlib import Path
 
-from .errors import ServerError
-
 REPOSITORY = Path(__file__).resolve().parents[3]
-
-# Below Linux's ephemeral range (32768 and up): a client's outgoing connection must not take the
-# port of a server that a test has just killed and is about to start again.
-_PORTS = range(20000, 32768)
 
 
 def cache_folder() -> Path:
@@ -35,23 +27,3 @@ def make_folders(path: Path) -> None:
         make_folders(path.parent)
         path.mkdir(exist_ok=True)
         path.chmod(0o755)
-
-
-def free_ports(count: int) -> list[int]:
-    """Distinct TCP ports on 127.0.0.1 that nothing listens on now."""
-    found: list[int] = []
-    for port in random.sample(_PORTS, len(_PORTS)):
-        if len(found) == count:
-            return found
-        if _is_free(port):
-            found.append(port)
-    raise ServerError(f"no {count} free ports in {_PORTS.start}..{_PORTS.stop - 1} on 127.0.0.1")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True

@@ -11,7 +11,7 @@ from typing import Literal
 
 from .account import claim_folder, server_account
 from .errors import ServerError
-from .paths import free_ports
+from .ports import free_ports
 from .postgres_binaries import psql_program
 from .postgres_leftovers import lock_file, processes, remove_shared_memory
 from .postgres_setup import Setting, initdb, program, why_it_ended, write_configuration
