@@ -6,8 +6,10 @@ Here the relay dies with the server. (One that lives knows better than the slot:
 
 from typing import Literal
 
-from testcase import main
+from testcase import main, wait_until
 from verified import VerifiedTest
+
+from pgoutput import parse_lsn
 
 Stop = Literal["fast", "immediate", "kill"]
 
@@ -34,6 +36,35 @@ class ServerStopTest(VerifiedTest):
         self.postgres.start()
         return before, self.database.confirmed(self.slot)
 
+    def stop_both_until_something_is_forgotten(self, seed: int, how: Stop) -> int:
+        """The slot's position afterwards.
+
+        The server may have saved the slot by itself just before: it logs a snapshot every 15 s, and a
+        slot is saved when its client has confirmed one.
+        """
+        for attempt in range(5):
+            self.publish_some(seed + attempt)
+            before, after = self.stop_both(how)
+            self.assertLessEqual(after, before)
+            if after < before:
+                return after
+            self.relays[0].start()
+        self.fail("nothing is ever forgotten")
+
+    def save_slot(self) -> int:
+        """A position that is on disk; nothing is under way.
+
+        A checkpoint alone does not write a slot whose client has confirmed more. But it logs a snapshot,
+        and once the restart position follows that, the slot has been saved.
+        """
+        durable = self.database.confirmed(self.slot)
+
+        def saved() -> bool:
+            self.sql("CHECKPOINT")
+            return parse_lsn(self.database.slot(self.slot, "restart_lsn")) >= durable
+        wait_until(saved, 60, "the slot to be saved")
+        return durable
+
     def expect_exactly_the_forgotten_repeated(self, remembered: int) -> int:
         self.relays[0].start()
         verdict = self.expect_no_problem()
@@ -46,26 +77,22 @@ class ServerStopTest(VerifiedTest):
 class CrashTest(ServerStopTest):
     postgres_options = {}
 
-    def expect_forgotten_back_to_the_checkpoint(self, seed: int, how: Stop) -> None:
+    def expect_forgotten_back_to_what_was_saved(self, seed: int, how: Stop) -> None:
         self.publish_some(seed)
-        self.sql("CHECKPOINT")
-        durable = self.database.confirmed(self.slot)
-        self.publish_some(seed + 1)
-        before, after = self.stop_both(how)
+        durable = self.save_slot()
+        after = self.stop_both_until_something_is_forgotten(seed + 1, how)
         self.assertGreaterEqual(after, durable)
-        self.assertLess(after, before)
         self.assertGreater(self.expect_exactly_the_forgotten_repeated(after), 0)
 
-    def test_immediate_stop_forgets_what_no_checkpoint_has_saved(self) -> None:
-        self.expect_forgotten_back_to_the_checkpoint(451, "immediate")
+    def test_immediate_stop_forgets_what_was_not_saved(self) -> None:
+        self.expect_forgotten_back_to_what_was_saved(4510, "immediate")
 
-    def test_killed_postmaster_forgets_what_no_checkpoint_has_saved(self) -> None:
-        self.expect_forgotten_back_to_the_checkpoint(453, "kill")
+    def test_killed_postmaster_forgets_what_was_not_saved(self) -> None:
+        self.expect_forgotten_back_to_what_was_saved(4530, "kill")
 
-    def test_nothing_is_forgotten_after_a_checkpoint(self) -> None:
-        self.publish_some(455)
-        self.sql("CHECKPOINT")
-        durable = self.database.confirmed(self.slot)
+    def test_nothing_is_forgotten_that_was_saved(self) -> None:
+        self.publish_some(4550)
+        durable = self.save_slot()
         _, after = self.stop_both("immediate")
         self.assertGreaterEqual(after, durable)
         self.assertEqual(self.expect_exactly_the_forgotten_repeated(after), 0)
@@ -91,9 +118,7 @@ class RestartOf18Test(ServerStopTest):
         self.assertEqual(self.expect_exactly_the_forgotten_repeated(after), 0)
 
     def test_immediate_stop_forgets_all_the_same(self) -> None:
-        self.publish_some(458)
-        before, after = self.stop_both("immediate")
-        self.assertLess(after, before)
+        after = self.stop_both_until_something_is_forgotten(4580, "immediate")
         self.expect_exactly_the_forgotten_repeated(after)
 
 

@@ -39,7 +39,7 @@ class TcpProxy:
     def __init__(self, target: int, *, port: int = 0, tap: Callable[[], Tap] | None = None,
                  seed: int = 0) -> None:
         self.port = port
-        self.accepted = 0  # connections, ever
+        self.accepted = 0  # connections passed on, ever
         self._target = target
         self._tap = tap
         self._loop = asyncio.new_event_loop()
@@ -138,7 +138,6 @@ class TcpProxy:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.accepted += 1
         try:
             far = await asyncio.open_connection("127.0.0.1", self._target, limit=_CHUNK)
         except OSError:
@@ -146,6 +145,7 @@ class TcpProxy:
             return
         connection = _Connection((reader, writer), far, self._ways, self._tap() if self._tap else None)
         self._connections.add(connection)
+        self.accepted += 1  # and not before: whoever has seen it counted can cut it
         try:
             await connection.run()
         finally:

@@ -187,9 +187,10 @@ class TcpProxyTest(unittest.TestCase):
         self.server.close()
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))  # bound, and not listened to
+            # It may come so soon that it is connect() that hears of it.
             with TcpProxy(unused.getsockname()[1]) as proxy, \
-                    socket.create_connection(("127.0.0.1", proxy.port), timeout=_SECONDS) as client, \
-                    self.assertRaises(ConnectionResetError):
+                    self.assertRaises(ConnectionResetError), \
+                    socket.create_connection(("127.0.0.1", proxy.port), timeout=_SECONDS) as client:
                 client.recv(1)
 
     def test_tap_sees_and_changes_what_is_passed_on(self) -> None:
