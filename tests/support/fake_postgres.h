@@ -85,6 +85,12 @@ class FakePostgres final : public ReplicationSource {
     broken_ = std::move(error);
   }
 
+  // The connection is cut once `messages` more have arrived.
+  void CutAfter(size_t messages) {
+    socket_.resize(std::min(socket_.size(), messages));
+    BreakConnection();
+  }
+
   // --- what the test looks at, and changes ---
 
   SourceFacts facts;
@@ -185,7 +191,7 @@ class FakePostgres final : public ReplicationSource {
   };
 
   void Put(std::string message) {
-    if (streaming_) {
+    if (streaming_ && broken_.ok()) {
       socket_.push_back(std::move(message));
     }
   }

@@ -1,0 +1,97 @@
+// One message of any bytes. It is a violation, or it is read and nothing of it is lost: what was
+// decoded can be written as Postgres writes it, and is then as long as it was and read as the same.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/check.h"
+#include "pgoutput/decoder.h"
+#include "support/pgoutput_writer.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+testing::Row RowOf(pgoutput::Tuple tuple) {
+  testing::Row row;
+  for (const pgoutput::TupleValue& value : tuple) {
+    row.push_back({static_cast<char>(value.kind), std::string(value.bytes)});
+  }
+  return row;
+}
+
+// The message again, without the flags that mean nothing to us.
+struct Writer {
+  std::string operator()(const pgoutput::Begin& begin) const {
+    return testing::BeginMessage(begin.final_lsn, begin.commit_time, begin.xid);
+  }
+  std::string operator()(const pgoutput::Commit& commit) const {
+    return testing::CommitMessage(commit.commit_lsn, commit.end_lsn, commit.commit_time);
+  }
+  std::string operator()(const pgoutput::Origin& origin) const {
+    return testing::OriginMessage(origin.lsn, origin.name);
+  }
+  std::string operator()(const pgoutput::Relation& relation) const {
+    testing::ByteWriter out;
+    out.Put('R').Put(relation.oid).PutCString(relation.schema).PutCString(relation.name);
+    out.Put(relation.replica_identity).Put(static_cast<uint16_t>(relation.columns.size()));
+    for (const pgoutput::Column& column : relation.columns) {
+      out.Put(static_cast<uint8_t>(column.part_of_key)).PutCString(column.name);
+      out.Put(column.type_oid).Put(column.type_modifier);
+    }
+    return out.Take();
+  }
+  std::string operator()(const pgoutput::Type& type) const {
+    return testing::TypeMessage(type.oid, type.schema, type.name);
+  }
+  std::string operator()(const pgoutput::Insert& insert) const {
+    return testing::InsertMessage(insert.relation_oid, RowOf(insert.row));
+  }
+  std::string operator()(const pgoutput::Update& update) const {
+    return testing::UpdateMessage(
+        update.relation_oid, RowOf(update.row),
+        update.old_row ? std::optional(RowOf(*update.old_row)) : std::nullopt);
+  }
+  std::string operator()(const pgoutput::Delete& del) const {
+    return testing::DeleteMessage(del.relation_oid, RowOf(del.old_row));
+  }
+  std::string operator()(const pgoutput::Truncate& truncate) const {
+    const auto flags =
+        static_cast<uint8_t>((truncate.cascade ? 1 : 0) | (truncate.restart_identity ? 2 : 0));
+    return testing::TruncateMessage({truncate.relation_oids.begin(), truncate.relation_oids.end()},
+                                    flags);
+  }
+  std::string operator()(const pgoutput::LogicalMessage& message) const {
+    return testing::LogicalMessage(message.transactional, message.lsn, message.prefix,
+                                   message.content);
+  }
+};
+
+// An empty schema is short for pg_catalog's.
+bool MayBeLonger(char type) {
+  return type == 'R' || type == 'Y';
+}
+
+}  // namespace
+}  // namespace walrelay
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace walrelay;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  pgoutput::Decoder decoder;
+  const auto decoded = decoder.Decode(bytes);
+  if (!decoded.ok()) {
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
+    return 0;
+  }
+  const std::string written = std::visit(Writer(), *decoded);
+  WR_CHECK(written.size() == size || MayBeLonger(bytes.front()), "all of it was read");
+  pgoutput::Decoder another;
+  const auto again = another.Decode(written);
+  WR_CHECK(again.ok(), "what we write can be read");
+  WR_CHECK(std::visit(Writer(), *again) == written, "and says the same");
+  return 0;
+}

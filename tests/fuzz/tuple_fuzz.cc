@@ -1,0 +1,63 @@
+// Rows of any bytes, in an insert and as the old and the new row of an update. What was decoded,
+// written again as Postgres writes it, are the same bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "pgoutput/decoder.h"
+#include "support/pgoutput_writer.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr uint32_t kOid = 7;
+
+testing::Row RowOf(pgoutput::Tuple tuple) {
+  testing::Row row;
+  for (const pgoutput::TupleValue& value : tuple) {
+    row.push_back({static_cast<char>(value.kind), std::string(value.bytes)});
+  }
+  return row;
+}
+
+void CheckInsert(std::string_view tuple) {
+  pgoutput::Decoder decoder;
+  const std::string message =
+      testing::ByteWriter().Put('I').Put(kOid).Put('N').PutBytes(tuple).Take();
+  const auto decoded = decoder.Decode(message);
+  if (!decoded.ok()) {
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
+    return;
+  }
+  const auto& insert = std::get<pgoutput::Insert>(*decoded);
+  WR_CHECK(testing::InsertMessage(kOid, RowOf(insert.row)) == message, "the row is whole");
+}
+
+// Both tuples are in `tuples`, with the marker of the second between them.
+void CheckUpdate(std::string_view tuples) {
+  pgoutput::Decoder decoder;
+  const std::string message =
+      testing::ByteWriter().Put('U').Put(kOid).Put('O').PutBytes(tuples).Take();
+  const auto decoded = decoder.Decode(message);
+  if (!decoded.ok()) {
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
+    return;
+  }
+  const auto& update = std::get<pgoutput::Update>(*decoded);
+  WR_CHECK(testing::UpdateMessage(kOid, RowOf(update.row), RowOf(*update.old_row)) == message,
+           "both rows are whole");
+}
+
+}  // namespace
+}  // namespace walrelay
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  walrelay::CheckInsert(bytes);
+  walrelay::CheckUpdate(bytes);
+  return 0;
+}
