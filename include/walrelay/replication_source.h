@@ -29,10 +29,19 @@
 
 namespace walrelay {
 
+// Where a timeline ended: the next one forked off there.
+struct TimelineEnd {
+  uint32_t timeline = 0;
+  Lsn end;
+};
+
 // IDENTIFY_SYSTEM, and the settings of the session that matter to a client.
 struct ServerFacts {
   std::string system_id;
   uint32_t timeline = 0;
+  // TIMELINE_HISTORY: those that this one descends from. Empty on timeline 1, and where the server
+  // has no history file.
+  std::vector<TimelineEnd> ancestors;
   Lsn wal_end;  // end of the flushed log when asked
   std::string database;
   int version = 0;  // as server_version_num: 150018

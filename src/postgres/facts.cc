@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <sstream>
+
 #include "base/check.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
@@ -97,7 +100,44 @@ absl::StatusOr<TableFacts> ReadTable(PgConnection& connection, std::string_view 
   return facts;
 }
 
+constexpr uint32_t kFirstTimeline = 1;  // has no history
+
+absl::StatusOr<std::vector<TimelineEnd>> ReadAncestors(PgConnection& connection, uint32_t timeline,
+                                                       Micros timeout) {
+  if (timeline <= kFirstTimeline) {
+    return std::vector<TimelineEnd>();
+  }
+  const auto history = connection.Query(fmt::format("TIMELINE_HISTORY {}", timeline), timeout);
+  if (!history.ok() && HasCode(history.status(), ErrorCode::kPostgresError)) {
+    // No such file; whoever needs it will say so.
+    return std::vector<TimelineEnd>();
+  }
+  WR_RETURN_IF_ERROR(history.status());
+  return history->rows() == 1 ? ParseTimelineHistory(history->Text(0, "content"))
+                              : std::vector<TimelineEnd>();
+}
+
 }  // namespace
+
+std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text) {
+  std::vector<TimelineEnd> ends;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string timeline;
+    std::string position;
+    words >> timeline >> position;
+    TimelineEnd ended;
+    const char* const last = timeline.data() + timeline.size();
+    const auto [stop, error] = std::from_chars(timeline.data(), last, ended.timeline);
+    const std::optional<Lsn> end = Lsn::Parse(position);
+    if (error == std::errc() && stop == last && end) {
+      ended.end = *end;
+      ends.push_back(ended);
+    }
+  }
+  return ends;
+}
 
 absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerFacts& facts) {
   WR_ASSIGN_OR_RETURN(const PgResult system, connection.Query("IDENTIFY_SYSTEM", timeout));
@@ -125,6 +165,7 @@ absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros tim
   if (settings.rows() != 1) {
     return Error(ErrorCode::kNotReplication, "the query for settings gave no row");
   }
+  WR_ASSIGN_OR_RETURN(facts.ancestors, ReadAncestors(connection, facts.timeline, timeout));
   facts.version = static_cast<int>(settings.Int(0, "version"));
   facts.in_recovery = settings.Bool(0, "in_recovery");
   facts.wal_sender_timeout = std::chrono::milliseconds(settings.Int(0, "wal_sender_timeout"));

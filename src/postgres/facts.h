@@ -18,12 +18,16 @@
 
 namespace walrelay {
 
-// REQUIRES: a replication connection (IDENTIFY_SYSTEM).
+// REQUIRES: a replication connection (IDENTIFY_SYSTEM, TIMELINE_HISTORY).
 absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros timeout);
 
 // The part of them that IDENTIFY_SYSTEM and the connection itself tell, which leaves the server
 // process' catalog caches as they are. REQUIRES: a replication connection.
 absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerFacts& facts);
+
+// The contents of a timeline's history file; lines that are none are left out.
+// Source: src/backend/access/transam/timeline.c, readTimeLineHistory.
+std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text);
 
 absl::StatusOr<std::optional<SlotFacts>> ReadSlotFacts(PgConnection& connection,
                                                        std::string_view slot, Micros timeout);

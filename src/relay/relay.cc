@@ -245,7 +245,9 @@ absl::Status Relay::OpenAndStart() {
     tracker_.Restart(decision.position);
   }
   own_backend_pid_ = facts.server.backend_pid;
-  memory_ = StreamMemory{.system_id = facts.server.system_id, .timeline = facts.server.timeline};
+  memory_ = StreamMemory{.system_id = facts.server.system_id,
+                         .timeline = facts.server.timeline,
+                         .ancestors = facts.server.ancestors};
   Remember();
   pipeline_.StartSession(facts.tables);
   session_ = std::make_unique<Session>(Session::Parts{parts_.config, parts_.clock, parts_.source,
@@ -268,7 +270,9 @@ void Relay::LogStart(const SourceFacts& facts, const StartDecision& decision) co
         "timeline_switched",
         "another server was promoted; with asynchronous replication, events may be in Kafka whose "
         "transactions it does not know",
-        {{"timeline", facts.server.timeline}, {"confirmed", decision.position}});
+        {{"timeline", facts.server.timeline},
+         {"fork", decision.fork},
+         {"confirmed", decision.position}});
   }
   if (decision.taken_over) {
     LogInfo("taken_over", "another instance relayed in between",

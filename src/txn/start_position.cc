@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/mutant.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
+
+constexpr Lsn kEndless(UINT64_MAX);  // no end of a timeline
 
 absl::Status CheckSlotKind(const SlotFacts& slot, const ServerFacts& server) {
   if (!slot.logical) {
@@ -64,6 +68,41 @@ absl::Status CheckIdentity(const StreamMemory& memory, const ServerFacts& server
   return absl::OkStatus();
 }
 
+// The timelines that a server came through, its own last.
+std::vector<TimelineEnd> Descent(const std::vector<TimelineEnd>& ancestors, uint32_t timeline) {
+  std::vector<TimelineEnd> descent = ancestors;
+  descent.push_back({timeline, kEndless});
+  return descent;
+}
+
+// Up to where the server has the log that was read before: kEndless on the same timeline, else
+// where the two parted.
+absl::StatusOr<Lsn> CommonLog(const StreamMemory& memory, const ServerFacts& server) {
+  const bool unknown = memory.ancestors.empty() || server.ancestors.empty();
+  if (server.timeline == memory.timeline && unknown) {
+    return kEndless;
+  }
+  const auto mine = Descent(memory.ancestors, memory.timeline);
+  const auto theirs = Descent(server.ancestors, server.timeline);
+  std::optional<Lsn> common;
+  for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
+    if (mine[i].timeline != theirs[i].timeline) {
+      break;
+    }
+    common = std::min(mine[i].end, theirs[i].end);
+    if (mine[i].end != theirs[i].end) {
+      break;
+    }
+  }
+  if (!common) {
+    return Error(
+        ErrorCode::kTimelineChanged,
+        fmt::format("timeline {} has nothing in common with {}, as far as its history tells",
+                    server.timeline, memory.timeline));
+  }
+  return *common;
+}
+
 }  // namespace
 
 absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server) {
@@ -89,9 +128,21 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
     }
     return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
   }
-  if (facts.server.timeline > memory->timeline && !Mutant(MutantId::kIgnoreTimeline)) {
+  WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, facts.server));
+  if (fork != kEndless && !Mutant(MutantId::kIgnoreTimeline)) {
+    if (confirmed > fork && !memory->slot_was_taken && !Mutant(MutantId::kIgnoreFork)) {
+      return Error(
+          ErrorCode::kSlotMoved,
+          fmt::format("timeline {} parted at {} from what was read, and the slot stands at "
+                      "{}: it was made or advanced there",
+                      facts.server.timeline, fork.ToString(), confirmed.ToString()));
+    }
     // Positions past the fork mean something else now. The slot knows which are good on this side.
-    return StartDecision{.position = confirmed, .keep_in_flight = false, .timeline_switched = true};
+    return StartDecision{.position = confirmed,
+                         .keep_in_flight = false,
+                         .timeline_switched = true,
+                         .fork = fork,
+                         .taken_over = confirmed > fork};
   }
   // The server may have forgotten what was confirmed last (after a crash, before PG 17 after a
   // restart too): our memory is ahead of the slot and saves the repetition.

@@ -24,6 +24,7 @@ namespace walrelay {
 struct StreamMemory {
   std::string system_id;
   uint32_t timeline = 0;
+  std::vector<TimelineEnd> ancestors;
   Lsn frontier;                 // AckTracker::frontier(): the most that was ever confirmed
   Lsn resume;                   // AckTracker::resume()
   bool slot_was_taken = false;  // another process was seen holding the slot since
@@ -33,6 +34,7 @@ struct StartDecision {
   Lsn position;                // for START_REPLICATION
   bool keep_in_flight = true;  // what the producer still holds goes on counting
   bool timeline_switched = false;
+  Lsn fork;                 // where it parted from what was read before, if it was switched
   bool taken_over = false;  // another instance relayed in between
 };
 
@@ -42,6 +44,9 @@ struct StartDecision {
 // WR-2201 to 2203.
 absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server);
 
+// After a failover the two servers' logs are the same up to a fork. A slot that stands beyond it,
+// without us, was made or advanced there: it is not the one that was read before.
+//
 // Errors: those of the slot (WR-2101 to 2106), of the system (WR-2201 to 2203), WR-2010.
 absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
                                           const SourceFacts& facts);

@@ -147,6 +147,14 @@ bool World::ApplyToServer(const Fault& fault) {
     case FaultKind::kFailOverWithoutSlot:
       FailOver(fault, /*with_slot=*/false);
       return true;
+    case FaultKind::kFailOverSlotRemade:
+      FailOver(fault, /*with_slot=*/false);
+      network_.unreachable = true;
+      Heal(fault.length, [this] {
+        postgres_.MakeSlot();
+        network_.unreachable = false;
+      });
+      return true;
     case FaultKind::kRestore:
       RestoreServer(fault);
       return true;

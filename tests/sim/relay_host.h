@@ -18,9 +18,8 @@ class RelayHost {
   virtual bool asleep() const = 0;
   // It has been told to (SIGTERM).
   virtual bool asked_to_stop() const = 0;
-  // A stream has started, on what was read from the catalog then; on the timeline that this process
-  // read from before, or not.
-  virtual void OnStreaming(MonoTime looked_at, bool same_timeline) = 0;
+  // A stream has started, on what was read from the catalog then.
+  virtual void OnStreaming(MonoTime looked_at) = 0;
 
   // Producers made so far, and what is in flight in the one there is.
   virtual int producers() const = 0;

@@ -117,8 +117,8 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
   return !stop();
 }
 
-void RelayProcess::OnStreaming(MonoTime looked_at, bool same_timeline) {
-  const bool knows_its_past = std::exchange(has_streamed_, true) && same_timeline;
+void RelayProcess::OnStreaming(MonoTime looked_at) {
+  const bool knows_its_past = std::exchange(has_streamed_, true);
   parts_.surroundings.OnStreaming(knows_its_past, looked_at);
   unconfirmed_since_.reset();
 }

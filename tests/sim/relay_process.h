@@ -83,7 +83,7 @@ class RelayProcess final : private RelayHost {
   // RelayHost
   bool Pass(Micros time, bool interruptible) override;
   bool asleep() const override { return asleep_; }
-  void OnStreaming(MonoTime looked_at, bool same_timeline) override;
+  void OnStreaming(MonoTime looked_at) override;
   int producers() const override { return use_.made; }
   MonoTime last_report() const override { return use_.last_report; }
   bool has_rivals() const override { return parts_.surroundings.has_rivals(); }

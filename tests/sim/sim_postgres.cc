@@ -152,7 +152,14 @@ void SimPostgres::Accept() {
 void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   EndConnections(Closed());
   Lose(fork);
-  ++timeline_;
+  // A standby that had not even seen the last fork descends from what was there before it.
+  uint32_t parent = timeline_;
+  while (!ancestors_.empty() && ancestors_.back().end > fork) {
+    parent = ancestors_.back().timeline;
+    ancestors_.pop_back();
+  }
+  ancestors_.push_back({parent, fork});
+  timeline_ = ++last_timeline_;
   context_.judge.OnConfirmedForgotten();
   if (with_slot && slot_) {
     slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
@@ -171,7 +178,10 @@ void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
   writes_held_ = true;
   Replicate();
-  timeline_ -= older_timeline && timeline_ > 1 ? 1 : 0;
+  if (older_timeline && !ancestors_.empty()) {
+    timeline_ = ancestors_.back().timeline;
+    ancestors_.pop_back();
+  }
 }
 
 void SimPostgres::BecomeAnotherSystem() {
@@ -229,6 +239,7 @@ SourceFacts SimPostgres::Facts() const {
   SourceFacts facts;
   facts.server = {.system_id = std::to_string(7300 + system_),
                   .timeline = timeline_,
+                  .ancestors = ancestors_,
                   .wal_end = log_.flushed(),
                   .database = "shop",
                   .version = options_.version,

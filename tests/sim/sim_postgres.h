@@ -118,6 +118,8 @@ class SimPostgres {
   int incarnation_ = 0;  // counts what ends all connections
   int last_pid_ = 100;
   uint32_t timeline_ = 1;
+  uint32_t last_timeline_ = 1;
+  std::vector<TimelineEnd> ancestors_;
   int system_ = 1;
   int schema_ = 0;
   Lsn replicated_;  // what the standby has

@@ -137,7 +137,7 @@ absl::Status SimSource::Start(Lsn position) {
   statuses_.clear();
   context_.Note("[relay {}] starts at {}, slot confirmed {}", host_.number(), position.ToString(),
                 server_.slot()->confirmed.ToString());
-  host_.OnStreaming(looked_at_, connected_timeline_ == server_.timeline());
+  host_.OnStreaming(looked_at_);
   connected_timeline_ = server_.timeline();
   const auto sender = sender_;
   sender->Pump();

@@ -204,8 +204,8 @@ void World::MendSlot(ErrorCode code) {
   explained_until_ = context_.now();
 }
 
-// A relay that has no memory of this timeline cannot know what happened to the slot before it; nor
-// one that had looked before it happened; nor one that takes it for the work of another instance.
+// A relay that has not streamed before cannot know what happened to the slot; nor one that had
+// looked before it happened; nor one that takes it for the work of another instance.
 void World::OnStreaming(bool knows_its_past, MonoTime looked_at) {
   const MonoTime tampered = postgres_.tampered_at();
   const bool cannot_know = !knows_its_past || looked_at <= tampered || plan_.second_relay;

@@ -637,6 +637,7 @@ TEST_F(RelayTest, PromotedServerIsFollowedFromItsSlot) {
   Commit("in flight");
   Run();
   postgres_.facts.server.timeline = 2;
+  postgres_.facts.server.ancestors = {{1, Lsn(1000)}};
   postgres_.BreakConnection();
   Pass(seconds(2));
   EXPECT_EQ(postgres_.starts.back(), Lsn(1000));

@@ -22,6 +22,10 @@ class StartPositionTest : public ::testing::Test {
         .system_id = "7301", .timeline = 1, .frontier = Lsn(frontier), .resume = Lsn(resume)};
     return *memory_;
   }
+  void ForkAt(Lsn end) {
+    facts_.server.timeline = 2;
+    facts_.server.ancestors = {{1, end}};
+  }
   absl::StatusOr<StartDecision> Decide() { return DecideStart(memory_, facts_); }
   absl::Status Problem() {
     const auto problems = PublicationProblems(facts_, "walrelay");
@@ -65,12 +69,68 @@ TEST_F(StartPositionTest, AnotherSystemIsRefused) {
 
 TEST_F(StartPositionTest, NewerTimelineStartsAtTheSlotAndDropsWhatIsInFlight) {
   Remember(600, 5000);
-  facts_.server.timeline = 2;
+  ForkAt(Lsn(550));
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
   EXPECT_EQ(decision->position, Lsn(500));
   EXPECT_FALSE(decision->keep_in_flight);
   EXPECT_TRUE(decision->timeline_switched);
+  EXPECT_FALSE(decision->taken_over);
+  EXPECT_EQ(decision->fork, Lsn(550));
+}
+
+TEST_F(StartPositionTest, SlotThatWasMadeAnewOnANewerTimelineIsAGapAlsoBelowWhatWasConfirmed) {
+  Remember(600, 600);
+  ForkAt(Lsn(499));
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved, "timeline 2 parted at 0/1F3"));
+  ForkAt(Lsn(500));
+  EXPECT_THAT(Decide(), IsOk());
+}
+
+TEST_F(StartPositionTest, SlotThatAnotherInstanceMovedOnANewerTimelineIsATakeOver) {
+  Remember(600, 600).slot_was_taken = true;
+  ForkAt(Lsn(400));
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_TRUE(decision->taken_over);
+}
+
+TEST_F(StartPositionTest, TimelineFurtherOnIsJudgedByWhereOursEnded) {
+  Remember(600, 600);
+  facts_.server.timeline = 4;
+  facts_.server.ancestors = {{1, Lsn(550)}, {2, Lsn(700)}, {3, Lsn(900)}};
+  EXPECT_EQ(Decide()->fork, Lsn(550));
+  memory_->timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  EXPECT_EQ(Decide()->fork, Lsn(700));
+}
+
+TEST_F(StartPositionTest, TimelineOfASiblingIsJudgedByWhereTheTwoParted) {
+  Remember(600, 600).timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  facts_.server.timeline = 3;
+  facts_.server.ancestors = {{1, Lsn(520)}};
+  EXPECT_EQ(Decide()->fork, Lsn(520));
+  facts_.server.ancestors = {{1, Lsn(560)}};
+  EXPECT_EQ(Decide()->fork, Lsn(550));
+}
+
+TEST_F(StartPositionTest, TimelineOfTheSameNumberMayBeAnother) {
+  Remember(600, 600).timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  ForkAt(Lsn(550));
+  EXPECT_FALSE(Decide()->timeline_switched);
+  ForkAt(Lsn(530));
+  EXPECT_EQ(Decide()->fork, Lsn(530));
+  facts_.server.ancestors.clear();  // its history is not known: then the number decides
+  EXPECT_FALSE(Decide()->timeline_switched);
+}
+
+TEST_F(StartPositionTest, TimelineWithoutACommonHistoryIsRefused) {
+  Remember(600, 600);
+  facts_.server.timeline = 3;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged, "nothing in common"));
 }
 
 TEST_F(StartPositionTest, OlderTimelineIsRefused) {

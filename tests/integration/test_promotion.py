@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""Another server takes over, which has not got all of the log: the relay goes on from its slot, or says
+that it cannot.
+
+The other server is a copy of the first at some moment, which recovers from the first one's log up to a
+position, and begins a timeline there.
+"""
+
+import shutil
+import subprocess
+from typing import Any
+
+from testcase import IntegrationTest, RelayProcess, main, wait_until  # first: it knows where the others are
+
+from pgoutput import parse_lsn
+from tcp_proxy import TcpProxy
+
+
+class PromotionTest(IntegrationTest):
+    postgres_options = {"tcp": True}
+
+    def setUp(self) -> None:
+        self.link = self.enterContext(TcpProxy(self.postgres.port))
+        super().setUp()
+        self.copy = self.postgres.data.with_name(f"copy-of-{self.name}")
+        self.postgres.stop()
+        subprocess.run(["cp", "-a", self.postgres.data, self.copy], check=True)
+        self.postgres.start()
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {
+            "source.dsn": f"host=127.0.0.1 port={self.link.port} user=postgres dbname={self.name}"}
+
+    def relay_of_six_events(self) -> tuple[RelayProcess, str]:
+        """All confirmed, far beyond the third; and the end of the third."""
+        relay = self.start_relay()
+        self.outbox.insert(1, 2, 3)
+        self.settle()
+        third = self.database.value("SELECT pg_current_wal_flush_lsn()")
+        self.outbox.insert(4, 5, 6)
+        self.sql("SELECT pg_logical_emit_message(true, 'filler', repeat('x', 1000000))")
+        self.settle()
+        return relay, third
+
+    def promote(self, until: str) -> None:
+        """In the place of the first server, which is gone; the relay cannot reach it yet."""
+        self.link.refuse()
+        self.link.cut()
+        self.postgres.stop()
+        data = self.postgres.data
+        subprocess.run(["cp", "-a", f"{data}/pg_wal/.", self.copy / "pg_wal"], check=True)
+        shutil.rmtree(data)
+        self.copy.rename(data)
+        signal = data / "recovery.signal"
+        signal.touch()
+        shutil.chown(signal, data.owner(), data.group())
+        recovery = {"restore_command": "false", "recovery_target_lsn": until,
+                    "recovery_target_inclusive": False, "recovery_target_action": "promote"}
+        self.postgres.settings.update(recovery)
+        self.postgres.start()
+        wait_until(lambda: not self.database.value("SELECT pg_is_in_recovery()"), 60, "the promotion")
+        for name in recovery:
+            del self.postgres.settings[name]
+        self.assertEqual(self.sql("SELECT id::int FROM outbox ORDER BY 1"), [(1,), (2,), (3,)])
+
+    def test_slot_of_before_the_promotion_is_followed(self) -> None:
+        relay, third = self.relay_of_six_events()
+        self.promote(third)
+        self.link.accept()
+        self.outbox.insert(7)
+        switched = relay.wait_for_log("timeline_switched")
+        self.assertGreaterEqual(parse_lsn(switched["fork"]), parse_lsn(third) - 1000)
+        self.settle()
+        # 4 to 6 are what asynchronous replication lost, and cannot be taken back.
+        self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2, 3, 4, 5, 6, 7])
+        self.assertTrue(relay.running())
+
+    def test_slot_that_was_made_anew_is_a_gap_though_it_stands_below_what_was_confirmed(self) -> None:
+        relay, third = self.relay_of_six_events()
+        confirmed = self.database.confirmed(self.slot)
+        self.promote(third)
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.outbox.insert(7)
+        self.database.create_slot(self.slot)
+        self.outbox.insert(8)
+        self.assertLess(self.database.confirmed(self.slot), confirmed)
+        self.link.accept()
+        self.assertEqual(relay.wait_exit(), 4)
+        failed = relay.wait_for_log("failed")
+        self.assertEqual(failed["code"], "WR-2106", failed)
+        self.assertRegex(failed["msg"], r"timeline \d parted at .* it was made or advanced there")
+        # A person has looked; it goes on behind the gap.
+        relay.start()
+        self.expect_published(1, 2, 3, 4, 5, 6, 8)
+
+
+if __name__ == "__main__":
+    main()
