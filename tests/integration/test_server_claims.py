@@ -29,7 +29,7 @@ class ServerClaims(IntegrationTest):
         return self.connect().start(self.slot, position)
 
     def expect_rows(self, client: ReplicationClient, count: int) -> list[Change]:
-        changes = client.changes()
+        changes = client.changes(count)
         self.assertEqual([each.kind for each in changes].count("I"), count)
         return changes
 
@@ -113,7 +113,7 @@ class KeepaliveClaims(ServerClaims):
         begin = next(each for each in iter(client.receive, None)
                      if isinstance(each, Change) and each.kind == "B")
         time.sleep(1.2)  # it asks after half of its patience, while we do not read
-        client.confirm(0)
+        client.reporting = True
         inside: list[int] = []
         while not isinstance(message := client.receive(), Change) or message.kind != "C":
             if isinstance(message, Keepalive):
@@ -142,6 +142,7 @@ class KeepaliveClaims(ServerClaims):
         for _ in range(10):
             time.sleep(0.5)
             client.confirm(0)
+        client.reporting = True
         self.expect_rows(client, 60_000)
 
 

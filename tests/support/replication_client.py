@@ -14,6 +14,7 @@ from walrelay_dev.postgres import Postgres
 
 _PROTOCOL_3 = 196608
 _SECONDS = 60.0
+_REPORT_SECONDS = 0.3
 
 
 class Ended(Exception):
@@ -38,9 +39,15 @@ class Change:
 
 
 class ReplicationClient:
-    """One connection to `database`, over the Unix socket, where everybody is trusted."""
+    """One connection to `database`, over the Unix socket, where everybody is trusted.
+
+    It says nothing by itself, unless `reporting`: then it reports, without confirming anything, as often
+    as it reads, so that the server waits for it however slowly it reads.
+    """
 
     def __init__(self, postgres: Postgres, database: str, *, options: str = "") -> None:
+        self.reporting = False
+        self._reported = 0.0
         self._buffer = b""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(_SECONDS)
@@ -75,6 +82,9 @@ class ReplicationClient:
     def receive(self, seconds: float = _SECONDS) -> Keepalive | Change | None:
         """The next message of the stream; None when none comes for so long. Ended: it is over."""
         deadline = time.monotonic() + seconds
+        if self.reporting and time.monotonic() - self._reported > _REPORT_SECONDS:
+            self._reported = time.monotonic()
+            self.confirm(0)
         while (message := self._take()) is None:
             if not self._read(deadline - time.monotonic()):
                 return None
@@ -86,15 +96,17 @@ class ReplicationClient:
             return Keepalive(wal_end, bool(reply))
         return Change(body[25:26].decode(), body[25:])
 
-    def changes(self, seconds: float = 1.0) -> list[Change]:
-        """Everything but keepalives, until nothing comes for so long."""
-        found = []
-        end = time.monotonic() + seconds
+    def changes(self, rows: int, quiet: float = 1.0) -> list[Change]:
+        """Everything but keepalives: at least `rows` inserts, and then until nothing comes for so long."""
+        found: list[Change] = []
+        inserts = 0
+        end = time.monotonic() + (_SECONDS if rows else quiet)
         while time.monotonic() < end:
             message = self.receive(max(0.0, end - time.monotonic()))
             if isinstance(message, Change):
                 found.append(message)
-                end = time.monotonic() + seconds
+                inserts += message.kind == "I"
+                end = time.monotonic() + (_SECONDS if inserts < rows or message.kind != "C" else quiet)
         return found
 
     def _send(self, kind: bytes, body: bytes) -> None:
