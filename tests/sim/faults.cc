@@ -259,11 +259,16 @@ void World::RestoreServer(const Fault& fault) {
     return;
   }
   gap_possible_ = true;
-  const Lsn end = transactions[transactions.size() - lag].commit_lsn;
+  Lsn end = transactions[transactions.size() - lag].commit_lsn;
+  const auto& ancestors = postgres_.ancestors();
+  const bool older_timeline = fault.amount % 2 == 0 && !ancestors.empty();
+  if (older_timeline) {
+    end = std::min(end, ancestors.back().end);  // what is behind it was never on that timeline
+  }
   // The slot is of the same time as the log; or, copied at another moment, ahead of it.
   const Lsn confirmed = postgres_.slot()->on_disk;
   postgres_.Restore(end, fault.amount % 3 == 0 ? confirmed : std::min(end, confirmed),
-                    /*older_timeline=*/fault.amount % 2 == 0);
+                    older_timeline);
 }
 
 bool World::ApplyToSlot(const Fault& fault) {

@@ -178,7 +178,7 @@ void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
   writes_held_ = true;
   Replicate();
-  if (older_timeline && !ancestors_.empty()) {
+  if (older_timeline) {
     timeline_ = ancestors_.back().timeline;
     ancestors_.pop_back();
   }

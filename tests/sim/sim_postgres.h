@@ -97,6 +97,7 @@ class SimPostgres {
   const std::optional<SimSlot>& slot() const { return slot_; }
   const std::shared_ptr<WalSender>& sender() const { return sender_; }
   uint32_t timeline() const { return timeline_; }
+  const std::vector<TimelineEnd>& ancestors() const { return ancestors_; }
   const Options& options() const { return options_; }
   // When the slot or the log was last tampered with.
   MonoTime tampered_at() const { return tampered_at_; }
