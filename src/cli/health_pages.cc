@@ -27,7 +27,7 @@ HttpResponse Live(const StatusBoard& board, const Clock& clock) {
 HttpResponse Ready(const StatusBoard& board, bool verbose) {
   const RelayStatus status = board.Read();
   const absl::Status source = board.source_problem();
-  const bool ready = IsReady(status.state) && source.ok();
+  const bool ready = board.ready();
   std::string body = fmt::format("{}: {}\n", ready ? "ready" : "not ready", NameOf(status.state));
   for (const absl::Status& problem : {status.error, source}) {
     if (!problem.ok()) {

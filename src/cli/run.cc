@@ -57,6 +57,7 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
 
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop) {
   return {.server_shutting_down = [&loop] { loop.ReportServerShutdown(); },
+          .slot_sampled = [&board](const SlotSample& sample) { board.SetSlot(sample); },
           .publication_checked =
               [&board](const absl::Status& problem) {
                 if (!problem.ok() && board.source_problem().ok()) {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "postgres/facts.h"
 #include "postgres/pg_error.h"
-#include "postgres/quote.h"
+#include "postgres/slot_reading.h"
 #include "txn/start_position.h"
 #include "walrelay/error.h"
 
@@ -16,14 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds kQueryTimeout{10};
 
-// wal_keep is in bytes, -1 for no limit. Columns that a version does not have read as NULL.
-constexpr std::string_view kSlotQuery = R"(
-SELECT s.*, w.lsn AS wal_lsn,
-       (SELECT CASE WHEN setting::bigint < 0 THEN -1 ELSE setting::bigint * 1024 * 1024 END
-        FROM pg_settings WHERE name = 'max_slot_wal_keep_size') AS wal_keep
-FROM pg_replication_slots s,
-     (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS lsn) w
-WHERE s.slot_name = {})";
+// A server that is too busy for a look is left in peace, also when nobody waits any more.
+constexpr std::string_view kLimits = "SET statement_timeout = '10s'; SET lock_timeout = '1s'";
 
 bool IsShutdown(const PGresult* notice) {
   const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
@@ -31,8 +25,17 @@ bool IsShutdown(const PGresult* notice) {
          (std::string_view(state) == "57P01" || std::string_view(state) == "57P02");
 }
 
-Lsn LsnOf(const PgResult& row, const char* column) {
-  return Lsn::Parse(row.Text(0, column)).value_or(Lsn());
+void CountUp(prometheus::Counter& counter, uint64_t before, uint64_t now) {
+  // Lower: the server's statistics were reset.
+  counter.Increment(static_cast<double>(now >= before ? now - before : now));
+}
+
+void SetOrClear(PlainMetric<prometheus::Gauge>& gauge, std::optional<double> value) {
+  if (value) {
+    gauge->Set(*value);
+  } else {
+    gauge.Clear();
+  }
 }
 
 }  // namespace
@@ -77,6 +80,7 @@ absl::Status SlotSampler::EnsureConnected() {
                       MakeConnectionParameters(config_.source, ConnectionPurpose::kSql));
   WR_ASSIGN_OR_RETURN(
       connection_, PgConnection::Connect(parameters, config_.source.connect_timeout, stop_.get()));
+  WR_RETURN_IF_ERROR(connection_->Query(std::string(kLimits), kQueryTimeout).status());
   terminated_ = false;
   connection_->OnNotice(
       [this](const PGresult* notice) { terminated_ = terminated_ || IsShutdown(notice); });
@@ -84,49 +88,87 @@ absl::Status SlotSampler::EnsureConnected() {
 }
 
 absl::Status SlotSampler::SampleSlot() {
-  WR_ASSIGN_OR_RETURN(const PgResult row,
-                      connection_->Query(fmt::format(kSlotQuery, QuoteLiteral(config_.source.slot)),
-                                         kQueryTimeout));
-  if (row.rows() == 0) {
+  WR_ASSIGN_OR_RETURN(SlotSample sample,
+                      ReadSlotSample(*connection_, config_.source.slot, kQueryTimeout));
+  Judge(sample);
+  if (sample.exists) {
+    SetSlotGauges(sample);
+  } else {
     ClearSlotGauges();
-    return absl::OkStatus();
   }
-  SetSlotGauges(row);
+  callbacks_.slot_sampled(sample);
   return absl::OkStatus();
 }
 
-void SlotSampler::SetSlotGauges(const PgResult& row) {
-  const Lsn wal = LsnOf(row, "wal_lsn");
-  const Lsn confirmed = LsnOf(row, "confirmed_flush_lsn");
-  const Lsn restart = LsnOf(row, "restart_lsn");
-  const MonoTime now = clock_.Now();
-  lag_clock_.Look(now, wal);
-  metrics_.slot_lag_bytes->Set(static_cast<double>(BytesBetween(confirmed, wal)));
-  metrics_.slot_lag_seconds->Set(
-      std::chrono::duration<double>(lag_clock_.Age(now, confirmed)).count());
-  metrics_.slot_retained_wal_bytes->Set(static_cast<double>(BytesBetween(restart, wal)));
-  metrics_.slot_max_retained_wal_bytes->Set(static_cast<double>(row.Int(0, "wal_keep")));
-  if (row.Get(0, "safe_wal_size")) {
-    metrics_.slot_safe_wal_bytes->Set(static_cast<double>(row.Int(0, "safe_wal_size")));
+void SlotSampler::Judge(SlotSample& sample) {
+  if (sample.exists) {
+    const MonoTime now = clock_.Now();
+    lag_clock_.Look(now, sample.wal_end);
+    forecast_.Look(now, {sample.wal_end, sample.confirmed, sample.restart});
+    sample.lag_age = lag_clock_.Age(now, sample.confirmed);
+    sample.wal_bytes_per_second = forecast_.WalBytesPerSecond();
+    sample.time_until_caught_up = forecast_.TimeUntilCaughtUp();
+    if (sample.safe_wal_bytes) {
+      sample.time_to_loss = forecast_.TimeToLoss(*sample.safe_wal_bytes);
+    }
+  }
+  sample.risk = alarm_.Judge(sample);
+  if (sample.risk == told_) {
+    return;
+  }
+  if (const absl::Status risk = RiskOf(sample); !risk.ok()) {
+    LogStatus(sample.risk >= SlotRisk::kCritical ? LogLevel::kError : LogLevel::kWarning,
+              "slot_risk", risk, {{"risk", NameOf(sample.risk)}});
   } else {
-    metrics_.slot_safe_wal_bytes.Clear();
+    LogInfo("slot_risk", "what the slot retains, against what it may",
+            {{"risk", NameOf(sample.risk)}, {"retained_bytes", sample.retained_bytes()}});
   }
-  if (row.Get(0, "wal_status")) {
-    metrics_.slot_wal_status.SetOnly(row.Text(0, "wal_status"));
+  told_ = sample.risk;
+}
+
+void SlotSampler::SetSlotGauges(const SlotSample& sample) {
+  const auto seconds = [](Micros time) { return std::chrono::duration<double>(time).count(); };
+  metrics_.slot_lag_bytes->Set(static_cast<double>(sample.lag_bytes()));
+  metrics_.slot_lag_seconds->Set(seconds(sample.lag_age));
+  metrics_.slot_retained_wal_bytes->Set(static_cast<double>(sample.retained_bytes()));
+  metrics_.slot_max_retained_wal_bytes->Set(static_cast<double>(sample.max_retained_bytes));
+  SetOrClear(metrics_.slot_safe_wal_bytes,
+             sample.safe_wal_bytes ? std::optional(static_cast<double>(*sample.safe_wal_bytes))
+                                   : std::nullopt);
+  SetOrClear(metrics_.slot_seconds_to_loss,
+             sample.time_to_loss ? std::optional(seconds(*sample.time_to_loss)) : std::nullopt);
+  SetOrClear(metrics_.source_wal_rate, sample.wal_bytes_per_second);
+  if (!sample.wal_status.empty()) {
+    metrics_.slot_wal_status.SetOnly(sample.wal_status);
   }
-  metrics_.slot_active->Set(row.Bool(0, "active") ? 1 : 0);
-  metrics_.slot_confirmed_lsn->Set(static_cast<double>(confirmed.value()));
-  metrics_.source_wal_lsn->Set(static_cast<double>(wal.value()));
+  metrics_.slot_risk.SetOnly(NameOf(sample.risk));
+  metrics_.slot_active->Set(sample.active ? 1 : 0);
+  metrics_.slot_confirmed_lsn->Set(static_cast<double>(sample.confirmed.value()));
+  metrics_.slot_restart_lsn->Set(static_cast<double>(sample.restart.value()));
+  metrics_.source_wal_lsn->Set(static_cast<double>(sample.wal_end.value()));
+  metrics_.slot_sampled_timestamp->Set(seconds(clock_.WallNow().time_since_epoch()));
+  if (sample.spill) {
+    CountSpill(*sample.spill);
+  }
+}
+
+void SlotSampler::CountSpill(const SpillCounters& now) {
+  const SpillCounters before = spill_.value_or(now);
+  CountUp(*metrics_.slot_spilled_transactions, before.spilled_transactions,
+          now.spilled_transactions);
+  CountUp(*metrics_.slot_spilled_bytes, before.spilled_bytes, now.spilled_bytes);
+  CountUp(*metrics_.slot_decoded_bytes, before.decoded_bytes, now.decoded_bytes);
+  spill_ = now;
 }
 
 // No slot: no lag, rather than one of zero.
 void SlotSampler::ClearSlotGauges() {
-  metrics_.slot_lag_bytes.Clear();
-  metrics_.slot_lag_seconds.Clear();
-  metrics_.slot_retained_wal_bytes.Clear();
-  metrics_.slot_safe_wal_bytes.Clear();
-  metrics_.slot_active.Clear();
-  metrics_.slot_confirmed_lsn.Clear();
+  for (auto* gauge :
+       {&metrics_.slot_lag_bytes, &metrics_.slot_lag_seconds, &metrics_.slot_retained_wal_bytes,
+        &metrics_.slot_safe_wal_bytes, &metrics_.slot_seconds_to_loss, &metrics_.slot_active,
+        &metrics_.slot_confirmed_lsn, &metrics_.slot_restart_lsn}) {
+    gauge->Clear();
+  }
 }
 
 absl::Status SlotSampler::CheckPublication() {

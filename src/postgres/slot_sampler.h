@@ -2,7 +2,8 @@
 //
 // On a thread and a plain SQL connection of its own, so that it tells the truth also while nothing
 // streams, and costs the event path nothing. Needs no privilege beyond LOGIN REPLICATION. Each look
-// updates the slot's metrics and checks that the outbox tables are still published: a table that
+// updates the slot's metrics, forecasts when the slot is lost, raises the alarm step by step, and
+// checks that the outbox tables are still published: a table that
 // left the publication falls silent without any error.
 //
 // It also notices first when the server shuts down: ordinary connections are ended at once, while
@@ -17,8 +18,11 @@
 #include "metrics/metrics.h"
 #include "postgres/connection.h"
 #include "postgres/lag_clock.h"
+#include "txn/slot_alarm.h"
+#include "txn/slot_forecast.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 
@@ -27,6 +31,8 @@ class SlotSampler {
   // Called on the sampler's thread.
   struct Callbacks {
     std::function<void()> server_shutting_down;
+    // Each look at the slot; the server may be without it.
+    std::function<void(const SlotSample&)> slot_sampled;
     // What is wrong with the publication or a table (WR-23nn); OK when nothing is (any more).
     std::function<void(const absl::Status&)> publication_checked;
   };
@@ -43,7 +49,9 @@ class SlotSampler {
   absl::Status Look();
   absl::Status EnsureConnected();
   absl::Status SampleSlot();
-  void SetSlotGauges(const PgResult& row);
+  void Judge(SlotSample& sample);
+  void SetSlotGauges(const SlotSample& sample);
+  void CountSpill(const SpillCounters& now);
   void ClearSlotGauges();
   absl::Status CheckPublication();
   void OnLookFailed(const absl::Status& error);
@@ -59,7 +67,11 @@ class SlotSampler {
   std::optional<PgConnection> connection_;
   bool terminated_ = false;  // the server said that it ends this connection
   LagClock lag_clock_;
-  std::thread thread_;  // last: starts when all else is there
+  SlotForecast forecast_;
+  SlotAlarm alarm_;
+  SlotRisk told_ = SlotRisk::kNone;
+  std::optional<SpillCounters> spill_;  // at the last look
+  std::thread thread_;                  // last: starts when all else is there
 };
 
 }  // namespace walrelay

@@ -20,15 +20,9 @@ constexpr Micros kLongestReconnect = seconds(10);
 constexpr Micros kFirstProducerRetry = milliseconds(250);
 constexpr Micros kLongestProducerRetry = seconds(30);
 constexpr Micros kLookAtSlot = milliseconds(500);
-// Kafka takes its time now and then (a new leader, a long collection); after this it is said aloud.
-constexpr Micros kStallNotice = seconds(5);
 // Brokers may have moved to addresses that this producer cannot know.
 constexpr Micros kStallRebuild = seconds(300);
 constexpr Micros kFinishPatience = seconds(2);
-constexpr Micros kGaugeInterval = milliseconds(200);
-// Apart, so that the state does not flap.
-constexpr Micros kBehind = seconds(2);
-constexpr Micros kCaughtUp = milliseconds(500);
 constexpr int kRepeatsUntilStuck = 3;
 // A record or two; librdkafka takes no less for a batch.
 constexpr int64_t kLeastBatchBytes = 1024;
@@ -113,9 +107,12 @@ void Relay::OnDelivered(const Delivery& delivery) {
     return;
   }
   last_delivery_ = parts_.clock.Now();
-  last_published_ = parts_.clock.WallNow();
-  parts_.metrics.commit_to_ack_seconds.Observe(
-      std::max(0.0, std::chrono::duration<double>(last_published_ - *commit_time).count()));
+  const WallTime wall = parts_.clock.WallNow();
+  const Micros latency = std::max(wall - *commit_time, Micros(0));
+  last_published_ = wall;
+  ++acknowledged_;
+  latencies_.Add(latency);
+  parts_.metrics.commit_to_ack_seconds.Observe(std::chrono::duration<double>(latency).count());
   if (last_topic_counter_ == nullptr || last_topic_ != delivery.topic) {
     auto& by_topic = parts_.metrics.events_published;
     const bool room = by_topic.size() < static_cast<size_t>(parts_.config.metrics.max_topics);
@@ -145,6 +142,7 @@ void Relay::StopTheLine(const absl::Status& cause, MonoTime now) {
   const absl::Status error = ShrinkBatches(cause);
   LogStatus(LogLevel::kWarning, "line_stopped", error,
             {{"in_flight", tracker_.records_in_flight()}, {"frontier", tracker_.frontier()}});
+  parts_.board.NoteError(error, parts_.clock.WallNow());
   if (ReactionTo(error) == Reaction::kBlocked) {
     standing_ = error;
   }
@@ -388,6 +386,7 @@ void Relay::Disconnect(const absl::Status& error, MonoTime now) {
             {{"frontier", tracker_.frontier()},
              {"in_flight", tracker_.records_in_flight()},
              {"retry_in_ms", wait.count() / 1000}});
+  parts_.board.NoteError(error, parts_.clock.WallNow());
   parts_.metrics.replication_disconnects[ToString(CodeOf(error))].Increment();
   if (phase_ == Phase::kStreaming) {
     disconnected_since_ = now;
@@ -496,113 +495,6 @@ void Relay::Finish(const absl::Status& result) {
   phase_ = Phase::kDisconnected;
   finished_ = true;
   result_ = result;
-}
-
-// --- telling the world
-// -----------------------------------------------------------------------------
-
-RelayStatus Relay::Describe(MonoTime now) const {
-  if (finished_) {
-    return {RelayState::kStopped, result_, ""};
-  }
-  if (draining_) {
-    return {RelayState::kDraining, absl::OkStatus(), ""};
-  }
-  switch (phase_) {
-    case Phase::kWaitingForSlot:
-      return {RelayState::kStandby, absl::OkStatus(), MessageOf(last_error_)};
-    case Phase::kDisconnected: {
-      const bool blocked = !last_error_.ok() && ReactionTo(last_error_) == Reaction::kBlocked;
-      const bool first = !has_streamed_ && last_error_.ok();
-      return {blocked ? RelayState::kBlocked
-              : first ? RelayState::kStarting
-                      : RelayState::kDegraded,
-              last_error_, ""};
-    }
-    case Phase::kStreaming:
-      break;
-  }
-  if (!session_->obstacle().ok()) {
-    const auto& row = pipeline_.blocked_row();
-    return {RelayState::kBlocked, session_->obstacle(),
-            row ? fmt::format("table={} {} lsn={} xid={}", row->table, row->row,
-                              row->commit_lsn.ToString(), row->xid)
-                : ""};
-  }
-  if (!standing_.ok()) {
-    return {RelayState::kBlocked, standing_, ""};
-  }
-  if (const absl::Status waiting = Waiting(now); !waiting.ok()) {
-    return {RelayState::kDegraded, waiting, ""};
-  }
-  const bool was_behind = published_state_ == RelayState::kCatchingUp;
-  const bool behind = session_->lag() > (was_behind ? kCaughtUp : kBehind);
-  return {behind ? RelayState::kCatchingUp : RelayState::kStreaming, absl::OkStatus(), ""};
-}
-
-// What Kafka has kept us waiting for beyond the ordinary.
-absl::Status Relay::Waiting(MonoTime now) const {
-  const bool unacknowledged =
-      tracker_.records_in_flight() > 0 && now - last_delivery_ > kStallNotice;
-  const auto held_since = session_->held_since();
-  if (!unacknowledged && !(held_since && now - *held_since > kStallNotice)) {
-    return absl::OkStatus();
-  }
-  const absl::Status trouble = producer_->Trouble();
-  if (!trouble.ok()) {
-    return trouble;
-  }
-  return Error(ErrorCode::kKafkaStalled,
-               fmt::format("{} records wait", tracker_.records_in_flight()));
-}
-
-void Relay::PublishStatus(MonoTime now) {
-  if (now < gauges_due_ && !finished_) {
-    return;
-  }
-  gauges_due_ = now + kGaugeInterval;
-  NoteProgress();
-  RelayStatus status = Describe(now);
-  const bool same_error = status.error.ok() == published_error_.ok() &&
-                          (status.error.ok() || CodeOf(status.error) == CodeOf(published_error_));
-  if (status.state != published_state_ || !same_error) {
-    if (status.state == RelayState::kBlocked ||
-        (status.state == RelayState::kDegraded && session_ != nullptr)) {
-      LogStatus(LogLevel::kError, NameOf(status.state), status.error, {{"where", status.detail}});
-    } else if (status.state != RelayState::kStopped) {
-      LogInfo("state", NameOf(status.state));
-    }
-    published_state_ = status.state;
-    published_error_ = status.error;
-  }
-  UpdateGauges(now, status.state);
-  parts_.board.Publish(std::move(status));
-}
-
-void Relay::UpdateGauges(MonoTime now, RelayState state) {
-  Metrics& metrics = parts_.metrics;
-  metrics.state.SetOnly(NameOf(state));
-  const bool ready = IsReady(state) && parts_.board.source_problem().ok();
-  metrics.ready->Set(ready ? 1 : 0);
-  metrics.replication_connected->Set(phase_ == Phase::kStreaming ? 1 : 0);
-  if (!has_streamed_) {
-    return;
-  }
-  const auto seconds_of = [](auto duration) {
-    return std::max(0.0, std::chrono::duration<double>(duration).count());
-  };
-  const WallTime wall = parts_.clock.WallNow();
-  const auto oldest = tracker_.oldest_commit_time();
-  metrics.inflight_events->Set(static_cast<double>(tracker_.records_in_flight()));
-  metrics.inflight_bytes->Set(static_cast<double>(tracker_.bytes_in_flight()));
-  metrics.inflight_transactions->Set(static_cast<double>(tracker_.transactions_in_flight()));
-  metrics.replication_received_lsn->Set(static_cast<double>(tracker_.received().value()));
-  metrics.replication_flushed_lsn->Set(static_cast<double>(tracker_.frontier().value()));
-  // Cut off, nobody knows what was committed since; it is at most as old as the cut.
-  const double cut_off = phase_ == Phase::kDisconnected ? seconds_of(now - disconnected_since_) : 0;
-  metrics.oldest_unpublished_age_seconds->Set(
-      std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
-  metrics.last_published_timestamp->Set(seconds_of(last_published_.time_since_epoch()));
 }
 
 Wakeup Relay::NextWakeup(MonoTime now) const {

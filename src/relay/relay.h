@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "base/backoff.h"
 #include "metrics/metrics.h"
+#include "relay/latency_window.h"
 #include "relay/pipeline.h"
 #include "relay/session.h"
 #include "relay/status_board.h"
@@ -102,6 +103,9 @@ class Relay final : private DeliverySink {
   RelayStatus Describe(MonoTime now) const;
   absl::Status Waiting(MonoTime now) const;
   void PublishStatus(MonoTime now);
+  std::string WaitsFor(MonoTime now) const;
+  RelayFigures Figures() const;
+  void AddPoint(MonoTime now);
   void UpdateGauges(MonoTime now, RelayState state);
   Wakeup NextWakeup(MonoTime now) const;
 
@@ -131,7 +135,10 @@ class Relay final : private DeliverySink {
 
   std::optional<MonoTime> last_turn_;
   MonoTime last_delivery_;  // or the time since which something is in flight
-  WallTime last_published_;
+  std::optional<WallTime> last_published_;
+  uint64_t acknowledged_ = 0;
+  LatencyWindow latencies_;  // since the last point of the history
+  std::optional<MonoTime> last_point_;
   MonoTime disconnected_since_;
   bool draining_ = false;
   MonoTime drain_deadline_;
@@ -140,6 +147,7 @@ class Relay final : private DeliverySink {
 
   RelayState published_state_ = RelayState::kStopped;
   absl::Status published_error_;
+  WallTime published_since_;
   MonoTime gauges_due_;
   std::string last_topic_;  // of the deliveries, and its series
   prometheus::Counter* last_topic_counter_ = nullptr;

@@ -196,6 +196,20 @@ void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
   }
 }
 
+std::string_view Session::waits_for() const {
+  switch (hold_) {
+    case Hold::kNone:
+      return "";
+    case Hold::kWindow:
+      return "Kafka to acknowledge: as much is in flight as may be";
+    case Hold::kTopic:
+      return "Kafka to describe a topic that is new to it";
+    case Hold::kObstacle:
+      return "the obstacle to be removed; it is looked at again by itself";
+  }
+  return "";
+}
+
 Micros Session::lag() const {
   const bool idle = parts_.source.pending().empty() && last_turn_ - last_handled_ > kIdle;
   return idle ? Micros(0) : last_lag_;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <optional>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "metrics/metrics.h"
@@ -60,6 +61,8 @@ class Session {
   const absl::Status& obstacle() const { return obstacle_; }
   // Since when no message could be handled, for whatever reason (window, topic, obstacle).
   std::optional<MonoTime> held_since() const { return held_since_; }
+  // The same in words; "" while nothing is in the way.
+  std::string_view waits_for() const;
   // How long ago what is being handled was committed, by the server's clock; 0 when nothing is.
   Micros lag() const;
 

@@ -74,6 +74,34 @@ TEST_F(RelayMetricsTest, MemoryOfTheMetricsDoesNotGrowWithTheTopics) {
   EXPECT_EQ(metrics_.events_published.size(), 6u);
 }
 
+TEST_F(RelayMetricsTest, HistoryHasAPointEachTenSeconds) {
+  Start();
+  Publish("order");
+  clock_.Advance(std::chrono::seconds(10));
+  Run();
+  clock_.Advance(std::chrono::seconds(10));
+  Run();
+  const auto history = board_.Snapshot().history;
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].events, 1u);
+  EXPECT_TRUE(history[0].median.has_value());
+  EXPECT_EQ(history[1].events, 0u);
+  EXPECT_EQ(history[1].median, std::nullopt);
+}
+
+TEST_F(RelayMetricsTest, StatusTellsFiguresAndPastErrors) {
+  Start();
+  Publish("order");
+  postgres_.BreakConnection();
+  Run();
+  const StatusSnapshot snapshot = board_.Snapshot();
+  EXPECT_EQ(snapshot.relay.figures.acknowledged, 1u);
+  EXPECT_EQ(snapshot.relay.figures.oldest_commit, std::nullopt);
+  EXPECT_TRUE(snapshot.relay.figures.last_acknowledged.has_value());
+  ASSERT_EQ(snapshot.errors.size(), 1u);
+  EXPECT_THAT(snapshot.errors[0].error, HasError(ErrorCode::kConnectionLost, "cut"));
+}
+
 TEST_F(RelayMetricsTest, PageSaysHowFarItIs) {
   Start();
   Publish("order");

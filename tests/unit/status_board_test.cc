@@ -49,6 +49,34 @@ TEST(StatusBoardTest, WhatTheSamplerFoundStaysWhenTheRelayPublishes) {
   EXPECT_THAT(board.source_problem(), IsOk());
 }
 
+TEST(StatusBoardTest, HistoryIsBoundedAndTakesTheLagFromTheSampler) {
+  StatusBoard board;
+  board.AddPoint({.events = 1});
+  board.SetSlot({.exists = true, .wal_end = Lsn(300), .confirmed = Lsn(100)});
+  for (uint64_t i = 2; i <= 361; ++i) {
+    board.AddPoint({.events = i});
+  }
+  const auto history = board.Snapshot().history;
+  ASSERT_EQ(history.size(), 360u);
+  EXPECT_EQ(history.front().events, 2u);
+  EXPECT_EQ(history.back().events, 361u);
+  EXPECT_EQ(history.back().lag_bytes, 200u);
+}
+
+TEST(StatusBoardTest, ReadyWhenStatePublicationAndSlotAre) {
+  StatusBoard board;
+  EXPECT_FALSE(board.ready());
+  board.Publish({.state = RelayState::kStreaming});
+  EXPECT_TRUE(board.ready());
+  board.SetSlot({.exists = true, .risk = SlotRisk::kWarning});
+  EXPECT_TRUE(board.ready());
+  board.SetSlot({.exists = true, .risk = SlotRisk::kCritical});
+  EXPECT_FALSE(board.ready());
+  board.SetSlot({.exists = true});
+  board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"));
+  EXPECT_FALSE(board.ready());
+}
+
 TEST(StatusBoardTest, BeatIsKeptToTheMicrosecond) {
   StatusBoard board;
   const MonoTime now(Micros(1'234'567'890'123));

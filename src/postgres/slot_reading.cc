@@ -1,0 +1,123 @@
+#include "postgres/slot_reading.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "postgres/quote.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int kStatisticsVersion = 140000;
+// A segment of the log: restart_lsn always stands a little behind.
+constexpr uint64_t kWorthAsking = uint64_t{16} << 20;
+
+// wal_keep is in bytes, -1 for no limit. Columns that a version does not have read as NULL, by way
+// of to_jsonb() where one has to be computed with.
+constexpr std::string_view kSlotQuery = R"(
+SELECT s.*, w.lsn AS wal_lsn,
+       extract(epoch FROM clock_timestamp()) AS taken,
+       extract(epoch FROM (to_jsonb(s) ->> 'inactive_since')::timestamptz) AS inactive_epoch,
+       (SELECT CASE WHEN setting::bigint < 0 THEN -1 ELSE setting::bigint * 1024 * 1024 END
+        FROM pg_settings WHERE name = 'max_slot_wal_keep_size') AS wal_keep{1}
+FROM pg_replication_slots s
+CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                        ELSE pg_current_wal_lsn() END AS lsn) w{2}
+WHERE s.slot_name = {0})";
+constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
+constexpr std::string_view kSpillJoin =
+    "\nLEFT JOIN pg_stat_replication_slots t ON t.slot_name = s.slot_name";
+
+// backend_xid, user and application are shown to every role; since when, only to some.
+constexpr std::string_view kHolderQuery = R"(
+SELECT * FROM (
+  SELECT pid, NULL AS gid, usename::text AS owner, application_name AS application,
+         datname::text AS database, backend_xid AS xid,
+         extract(epoch FROM clock_timestamp() - xact_start) AS age
+  FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+  UNION ALL
+  SELECT NULL, gid, owner::text, NULL, database::text, transaction,
+         extract(epoch FROM clock_timestamp() - prepared)
+  FROM pg_prepared_xacts) o
+ORDER BY age(xid) DESC LIMIT 1)";
+
+Lsn LsnOf(const PgResult& row, const char* column) {
+  return Lsn::Parse(row.Text(0, column)).value_or(Lsn());
+}
+
+// A number of seconds with a fraction; nullopt for NULL.
+std::optional<Micros> SecondsOf(const PgResult& row, const char* column) {
+  const auto text = row.Get(0, column);
+  if (!text) {
+    return std::nullopt;
+  }
+  return Micros(std::llround(std::strtod(std::string(*text).c_str(), nullptr) * 1e6));
+}
+
+std::optional<SpillCounters> SpillOf(const PgResult& row) {
+  if (!row.Get(0, "spill_bytes")) {
+    return std::nullopt;
+  }
+  return SpillCounters{.spilled_transactions = static_cast<uint64_t>(row.Int(0, "spill_txns")),
+                       .spilled_bytes = static_cast<uint64_t>(row.Int(0, "spill_bytes")),
+                       .decoded_bytes = static_cast<uint64_t>(row.Int(0, "total_bytes"))};
+}
+
+SlotSample SampleOf(const PgResult& row) {
+  SlotSample sample{.taken = WallTime(SecondsOf(row, "taken").value_or(Micros(0))),
+                    .exists = true,
+                    .active = row.Bool(0, "active"),
+                    .active_pid = static_cast<int>(row.Int(0, "active_pid")),
+                    .wal_end = LsnOf(row, "wal_lsn"),
+                    .confirmed = LsnOf(row, "confirmed_flush_lsn"),
+                    .restart = LsnOf(row, "restart_lsn"),
+                    .wal_status = std::string(row.Text(0, "wal_status")),
+                    .invalidation_reason = std::string(row.Text(0, "invalidation_reason")),
+                    .max_retained_bytes = row.Int(0, "wal_keep"),
+                    .spill = SpillOf(row)};
+  if (const auto since = SecondsOf(row, "inactive_epoch")) {
+    sample.inactive_since = WallTime(*since);
+  }
+  if (row.Get(0, "safe_wal_size")) {
+    sample.safe_wal_bytes = row.Int(0, "safe_wal_size");
+  }
+  return sample;
+}
+
+absl::StatusOr<std::optional<LogHolder>> ReadHolder(PgConnection& connection, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(std::string(kHolderQuery), timeout));
+  if (row.rows() == 0) {
+    return std::nullopt;
+  }
+  return LogHolder{.pid = static_cast<int>(row.Int(0, "pid")),
+                   .prepared_as = std::string(row.Text(0, "gid")),
+                   .user = std::string(row.Text(0, "owner")),
+                   .application = std::string(row.Text(0, "application")),
+                   .database = std::string(row.Text(0, "database")),
+                   .age = SecondsOf(row, "age")};
+}
+
+}  // namespace
+
+absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, std::string_view slot,
+                                          Micros timeout) {
+  const bool counts = PQserverVersion(connection.get()) >= kStatisticsVersion;
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format(kSlotQuery, QuoteLiteral(slot), counts ? kSpillColumns : "",
+                                   counts ? kSpillJoin : ""),
+                       timeout));
+  if (row.rows() == 0) {
+    return SlotSample();
+  }
+  SlotSample sample = SampleOf(row);
+  if (sample.restart.valid() && sample.held_bytes() > kWorthAsking) {
+    WR_ASSIGN_OR_RETURN(sample.held_by, ReadHolder(connection, timeout));
+  }
+  return sample;
+}
+
+}  // namespace walrelay

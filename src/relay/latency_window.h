@@ -1,0 +1,60 @@
+// LatencyWindow: quantiles of the latencies of a few seconds, in half a kilobyte.
+//
+// Four buckets to an octave, so that a quantile is right to an eighth of itself, or to a
+// microsecond. (Prometheus' histogram is for ever and has no quantile of its own.) Pure; not
+// thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+class LatencyWindow {
+ public:
+  void Add(Micros latency) {
+    ++buckets_[IndexOf(static_cast<uint64_t>(std::max<int64_t>(latency.count(), 1)))];
+    ++count_;
+  }
+
+  // What share `q` of the latencies does not exceed; nullopt when there are none.
+  std::optional<Micros> Quantile(double q) const {
+    uint64_t below = 0;
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+      below += buckets_[i];
+      if (below > 0 && static_cast<double>(below) >= q * static_cast<double>(count_)) {
+        return MiddleOf(i);
+      }
+    }
+    return std::nullopt;
+  }
+
+  uint64_t count() const { return count_; }
+  void Clear() { *this = LatencyWindow(); }
+
+ private:
+  static constexpr size_t kPerOctave = 4;
+  static constexpr size_t kOctaves = 36;  // up to 19 hours
+
+  static size_t IndexOf(uint64_t micros) {
+    const auto octave = static_cast<size_t>(std::bit_width(micros) - 1);
+    const size_t part = (octave >= 2 ? micros >> (octave - 2) : micros << (2 - octave)) & 3;
+    return std::min(octave * kPerOctave + part, kOctaves * kPerOctave - 1);
+  }
+  static Micros MiddleOf(size_t index) {
+    const double mantissa = 1 + (static_cast<double>(index % kPerOctave) + 0.5) / kPerOctave;
+    return Micros(std::llround(std::ldexp(mantissa, static_cast<int>(index / kPerOctave))));
+  }
+
+  std::array<uint32_t, kOctaves * kPerOctave> buckets_{};
+  uint64_t count_ = 0;
+};
+
+}  // namespace walrelay
