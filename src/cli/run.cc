@@ -5,11 +5,12 @@
 
 #include <random>
 
+#include "admin/http_server.h"
+#include "admin/pages.h"
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
 #include "cli/event_printer.h"
-#include "cli/health_pages.h"
 #include "cli/preflight.h"
 #include "kafka/conf.h"
 #include "kafka/kafka_producer.h"
@@ -85,9 +86,12 @@ absl::Status Run(const Config& config, const std::string& events, StopSignals& s
   board.Beat(clock.Now());
   std::unique_ptr<HttpServer> http;
   if (!config.http.listen.empty()) {
-    WR_ASSIGN_OR_RETURN(http,
-                        HttpServer::Start(config.http.listen, HealthPages(board, metrics, clock)));
-    LogInfo("listening", "serving /livez, /readyz and /metrics", {{"port", http->port()}});
+    const StatusIdentity identity{std::string(Version()), config.source.slot,
+                                  config.source.publication};
+    WR_ASSIGN_OR_RETURN(
+        http, HttpServer::Start(config.http.listen, Pages(identity, board, metrics, clock)));
+    LogInfo("listening", "serving /status, /livez, /readyz, /startupz and /metrics",
+            {{"port", http->port()}});
   }
   PgReplicationSource source(config.source, signals.fd());
   Relay relay({.config = config,

@@ -430,7 +430,8 @@ constexpr Option kOptions[] = {
         "(Kubernetes: 30 s)."),
 
     Row<&Config::http, &HttpConfig::listen>("http", "listen", kString,
-                                            "`address:port` of `/livez`, `/readyz` and `/metrics`; "
+                                            "`address:port` of `/status`, `/livez`, `/readyz` and "
+                                            "`/metrics`; "
                                             "`\"\"`: none. GET only, no secrets, no TLS: "
                                             "keep it on loopback or inside the pod."),
     Row<&Config::metrics, &MetricsConfig::slot_interval>(

@@ -1,4 +1,4 @@
-#include "cli/health_pages.h"
+#include "admin/pages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class HealthPagesTest : public ::testing::Test {
+class PagesTest : public ::testing::Test {
  protected:
-  HealthPagesTest() { board_.Beat(clock_.Now()); }
+  PagesTest() { board_.Beat(clock_.Now()); }
 
   HttpResponse Page(const std::string& path, bool verbose = false) const {
     return pages_.at(path)(verbose);
@@ -30,10 +30,11 @@ class HealthPagesTest : public ::testing::Test {
   StatusBoard board_;
   Metrics metrics_{"walrelay"};
   testing::FakeClock clock_;
-  const std::map<std::string, HttpHandler> pages_ = HealthPages(board_, metrics_, clock_);
+  const std::map<std::string, HttpHandler> pages_ =
+      Pages({"0.1.0", "orders", "orders_pub"}, board_, metrics_, clock_);
 };
 
-TEST_F(HealthPagesTest, AliveAsLongAsTheLoopRuns) {
+TEST_F(PagesTest, AliveAsLongAsTheLoopRuns) {
   clock_.Advance(seconds(89));
   EXPECT_EQ(Page("/livez").status, 200u);
   EXPECT_EQ(Page("/livez").body, "alive\n");
@@ -45,7 +46,7 @@ TEST_F(HealthPagesTest, AliveAsLongAsTheLoopRuns) {
 }
 
 // To end the process mends neither Postgres nor Kafka.
-TEST_F(HealthPagesTest, AliveWhateverIsWrongOutside) {
+TEST_F(PagesTest, AliveWhateverIsWrongOutside) {
   for (const RelayState state :
        {RelayState::kDegraded, RelayState::kBlocked, RelayState::kStopped}) {
     Publish(state, Error(ErrorCode::kConnectionLost, "cut"));
@@ -54,7 +55,7 @@ TEST_F(HealthPagesTest, AliveWhateverIsWrongOutside) {
   }
 }
 
-TEST_F(HealthPagesTest, ReadyWhereNothingNeedsAttention) {
+TEST_F(PagesTest, ReadyWhereNothingNeedsAttention) {
   for (const RelayState state :
        {RelayState::kStandby, RelayState::kCatchingUp, RelayState::kStreaming}) {
     Publish(state);
@@ -69,14 +70,14 @@ TEST_F(HealthPagesTest, ReadyWhereNothingNeedsAttention) {
   }
 }
 
-TEST_F(HealthPagesTest, ReasonIsTold) {
+TEST_F(PagesTest, ReasonIsTold) {
   Publish(RelayState::kBlocked, Error(ErrorCode::kKeyMissing, "row 7"));
   EXPECT_EQ(Ready().body, "not ready: blocked\nWR-3004 row 7\n");
   EXPECT_THAT(Ready(true).body,
               AllOf(HasSubstr("WR-3004"), HasSubstr("row 7"), HasSubstr("what to do:")));
 }
 
-TEST_F(HealthPagesTest, TableThatIsNotPublishedIsNotReadyThoughItStreams) {
+TEST_F(PagesTest, TableThatIsNotPublishedIsNotReadyThoughItStreams) {
   Publish(RelayState::kStreaming);
   board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "public.outbox"));
   EXPECT_EQ(Ready().status, 503u);
@@ -85,7 +86,7 @@ TEST_F(HealthPagesTest, TableThatIsNotPublishedIsNotReadyThoughItStreams) {
 }
 
 // What a library or a server said goes to somebody's terminal.
-TEST_F(HealthPagesTest, HostileMessageStaysOnItsLineAndSteersNothing) {
+TEST_F(PagesTest, HostileMessageStaysOnItsLineAndSteersNothing) {
   Publish(RelayState::kDegraded, Error(ErrorCode::kConnectionLost, "a\nready: streaming\x1b[2J"));
   for (const bool verbose : {false, true}) {
     EXPECT_THAT(Ready(verbose).body, HasSubstr("a\\x0aready: streaming\\x1b[2J"));
@@ -93,20 +94,70 @@ TEST_F(HealthPagesTest, HostileMessageStaysOnItsLineAndSteersNothing) {
   }
 }
 
-TEST_F(HealthPagesTest, DetailIsForThoseWhoAsk) {
+TEST_F(PagesTest, DetailIsForThoseWhoAsk) {
   board_.Publish({.state = RelayState::kStreaming, .detail = "where\x1b[2J"});
   EXPECT_THAT(Ready().body, Not(HasSubstr("where")));
   EXPECT_THAT(Ready(true).body, HasSubstr("where\\x1b[2J\n"));
 }
 
-TEST_F(HealthPagesTest, MetricsAreInPrometheusFormat) {
+TEST_F(PagesTest, SlotThatIsAlmostLostIsNotReadyThoughItStreams) {
+  Publish(RelayState::kStreaming);
+  SlotSample slot{.exists = true, .wal_status = "reserved", .risk = SlotRisk::kWarning};
+  board_.SetSlot(slot);
+  EXPECT_EQ(Ready().status, 200u);
+  EXPECT_THAT(Ready().body, HasSubstr("WR-2108"));
+  slot.risk = SlotRisk::kCritical;
+  board_.SetSlot(slot);
+  EXPECT_EQ(Ready().status, 503u);
+  EXPECT_THAT(Ready(true).body, HasSubstr("[-] slot: 0 B of log retained, risk critical"));
+}
+
+TEST_F(PagesTest, VerboseReadinessListsWhatWasLookedAt) {
+  Publish(RelayState::kStreaming);
+  EXPECT_EQ(Ready(true).body,
+            "ready: streaming\n[+] relay: streaming\n"
+            "[+] publication and tables: as they should be\n[ ] slot: not looked at yet\n");
+}
+
+TEST_F(PagesTest, StartedOnceTheFirstAttemptWasMade) {
+  EXPECT_EQ(Page("/startupz").status, 503u);
+  for (const RelayState state : {RelayState::kStandby, RelayState::kStreaming,
+                                 RelayState::kDegraded, RelayState::kBlocked}) {
+    Publish(state);
+    EXPECT_EQ(Page("/startupz").status, 200u);
+  }
+}
+
+TEST_F(PagesTest, ProbesOfDebeziumServerGoOnWorking) {
+  Publish(RelayState::kBlocked);
+  constexpr char kUp[] =
+      "{\"status\":\"UP\",\"checks\":[{\"name\":\"walrelay\",\"status\":\"UP\"}]}\n";
+  EXPECT_EQ(Page("/q/health/live").status, 200u);
+  EXPECT_EQ(Page("/q/health/live").body, kUp);
+  EXPECT_EQ(Page("/q/health/ready").status, 503u);
+  EXPECT_EQ(Page("/q/health").status, 503u);
+  EXPECT_THAT(Page("/q/health").body, HasSubstr("\"DOWN\""));
+  EXPECT_EQ(Page("/healthz").body, Page("/livez").body);
+  Publish(RelayState::kStandby);
+  EXPECT_EQ(Page("/q/health/ready").body, kUp);
+}
+
+TEST_F(PagesTest, StatusComesInThreeForms) {
+  Publish(RelayState::kStreaming);
+  EXPECT_EQ(Page("/status").content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(Page("/status").body, HasSubstr("<h1>Events flow</h1>"));
+  EXPECT_THAT(Page("/status.json").body, HasSubstr("\"state\":\"streaming\""));
+  EXPECT_THAT(Page("/status.txt").body, HasSubstr("Events flow. "));
+}
+
+TEST_F(PagesTest, MetricsAreInPrometheusFormat) {
   metrics_.events_received->Increment();
   EXPECT_EQ(Page("/metrics").content_type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_THAT(Page("/metrics").body,
               HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1"));
 }
 
-TEST_F(HealthPagesTest, AreServed) {
+TEST_F(PagesTest, AreServed) {
   const auto server = HttpServer::Start("127.0.0.1:0", pages_);
   ASSERT_THAT(server, IsOk());
   const int port = (*server)->port();
@@ -115,7 +166,8 @@ TEST_F(HealthPagesTest, AreServed) {
   EXPECT_EQ(testing::HttpAsk(port, "GET", "/readyz").status, 503);
   EXPECT_THAT(testing::HttpAsk(port, "GET", "/readyz?verbose").body, HasSubstr("what to do:"));
   EXPECT_EQ(testing::HttpAsk(port, "GET", "/metrics").status, 200);
-  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status").status, 404);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status").status, 200);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/config").status, 404);
 }
 
 }  // namespace

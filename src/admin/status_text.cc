@@ -1,0 +1,82 @@
+// The report for a terminal.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "admin/status_report.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+void Line(std::string& out, std::string_view label, std::string_view text) {
+  out += fmt::format("  {:<12} {}\n", label, Printable(text));
+}
+
+std::string OldestWords(const StatusReport& report) {
+  const auto& oldest = report.snapshot.relay.figures.oldest_commit;
+  return oldest ? fmt::format("committed {} ago", SpanWords(report.now - *oldest)) : "none";
+}
+
+std::string PaceWords(const Pace& pace) {
+  std::string text = fmt::format("{:.1f} events/s in the last minute", pace.events_per_second);
+  if (pace.median && pace.slowest) {
+    text += fmt::format("; commit to acknowledgement {}, the slowest in a hundred {}",
+                        HumanDuration(*pace.median), HumanDuration(*pace.slowest));
+  }
+  return text;
+}
+
+void RelayLines(const StatusReport& report, std::string& out) {
+  const RelayStatus& relay = report.snapshot.relay;
+  Line(out, "since", SpanWords(report.now - relay.since));
+  if (!relay.waits_for.empty()) {
+    Line(out, "waits for", relay.waits_for);
+  }
+  Line(out, "oldest open", OldestWords(report));
+  Line(out, "in flight",
+       fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
+                   HumanBytes(relay.figures.bytes_in_flight)));
+  if (const auto pace = PaceOf(report.snapshot.history)) {
+    Line(out, "pace", PaceWords(*pace));
+  }
+}
+
+void SlotLines(const SlotSample& slot, std::string& out) {
+  if (slot.exists) {
+    Line(out, "lag",
+         fmt::format("{}, {} of log", SpanWords(slot.lag_age), HumanBytes(slot.lag_bytes())));
+  }
+  std::string_view label = "slot";
+  for (const std::string& words : SlotWords(slot)) {
+    Line(out, label, words);
+    label = "";
+  }
+}
+
+}  // namespace
+
+std::string StatusText(const StatusReport& report) {
+  std::string out = fmt::format("{}. {}\n", HeadlineOf(report), SummaryOf(report));
+  if (report.relay_answered) {
+    RelayLines(report, out);
+  }
+  if (report.snapshot.slot) {
+    SlotLines(*report.snapshot.slot, out);
+  }
+  for (const Problem& problem : ProblemsOf(report)) {
+    const ErrorEntry& entry = Describe(CodeOf(problem.error));
+    out += fmt::format("\n{} {}: {}\n", ToString(entry.code), entry.title,
+                       Printable(MessageOf(problem.error)));
+    if (!problem.detail.empty()) {
+      Line(out, "where", problem.detail);
+    }
+    Line(out, "meaning", entry.meaning);
+    Line(out, "what to do", RemedyFor(problem.error));
+  }
+  return out;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,260 @@
+#include "admin/status_report.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <cctype>
+
+#include "support/status_samples.h"
+#include "walrelay/admin/v1/status.pb.h"
+
+namespace walrelay {
+namespace {
+
+using admin::v1::Status;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::StatusSample;
+
+const std::map<std::string, StatusReport>& Samples() {
+  static const auto samples = testing::StatusSamples();
+  return samples;
+}
+
+// --- words
+// -----------------------------------------------------------------------------------------
+
+TEST(StatusWordsTest, EachStateHasItsOwn) {
+  const std::pair<const char*, const char*> kHeadlines[] = {
+      {"streaming", "Events flow"}, {"catching_up", "Catching up"},
+      {"blocked", "Blocked"},       {"degraded", "Interrupted"},
+      {"standby", "Standing by"},   {"slot_almost_lost", "Slot almost lost"},
+      {"starting", "Starting"},     {"no_relay", "No relay answers"}};
+  for (const auto& [name, headline] : kHeadlines) {
+    EXPECT_EQ(HeadlineOf(Samples().at(name)), headline);
+    EXPECT_TRUE(SummaryOf(Samples().at(name)).ends_with('.')) << name;
+  }
+}
+
+TEST(StatusWordsTest, ToneSaysWhoHasToAct) {
+  EXPECT_EQ(ToneOf(Samples().at("streaming")), Tone::kGood);
+  EXPECT_EQ(ToneOf(Samples().at("catching_up")), Tone::kBusy);
+  EXPECT_EQ(ToneOf(Samples().at("standby")), Tone::kBusy);
+  EXPECT_EQ(ToneOf(Samples().at("degraded")), Tone::kWarning);
+  EXPECT_EQ(ToneOf(Samples().at("blocked")), Tone::kBad);
+  EXPECT_EQ(ToneOf(Samples().at("slot_almost_lost")), Tone::kBad);
+}
+
+TEST(StatusWordsTest, CatchingUpSaysHowFarAndHowLong) {
+  EXPECT_EQ(SummaryOf(Samples().at("catching_up")),
+            "Events flow, 3.0 GiB behind. Caught up in about 1 min 17 s.");
+}
+
+TEST(StatusWordsTest, WithoutARelayTheSlotTellsWhetherOneRunsElsewhere) {
+  StatusReport report = Samples().at("no_relay");
+  EXPECT_THAT(SummaryOf(report), HasSubstr("nobody reads the slot"));
+  report.snapshot.slot->active = true;
+  EXPECT_THAT(SummaryOf(report), HasSubstr("process 4711 reads the slot"));
+  report.snapshot.slot = SlotSample();
+  EXPECT_THAT(SummaryOf(report), HasSubstr("no slot of this name"));
+  ASSERT_EQ(ProblemsOf(report).size(), 1u);
+  EXPECT_EQ(CodeOf(ProblemsOf(report)[0].error), ErrorCode::kSlotMissing);
+}
+
+TEST(StatusWordsTest, ProblemsComeWithTheWorstFirst) {
+  const auto problems = ProblemsOf(Samples().at("slot_almost_lost"));
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(CodeOf(problems[0].error), ErrorCode::kSlotAtRisk);
+  EXPECT_EQ(CodeOf(problems[1].error), ErrorCode::kKafkaStalled);
+  EXPECT_TRUE(ProblemsOf(Samples().at("streaming")).empty());
+}
+
+std::string SlotText(const SlotSample& slot) {
+  std::string text;
+  for (const std::string& words : SlotWords(slot)) {
+    text += words + "\n";
+  }
+  return text;
+}
+
+TEST(SlotWordsTest, WhatIsKeptAndHowLongTheRestLasts) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().safe_wal_bytes = 600 * testing::kMiB;
+  sample.slot().wal_bytes_per_second = 1.0 * testing::kMiB;
+  EXPECT_EQ(SlotText(sample.slot()),
+            "Postgres keeps 18.0 MiB of log for the slot.\n"
+            "600.0 MiB more may be written before it is lost. If nothing more were confirmed, that "
+            "would last 10 min at 1.0 MiB/s.\n");
+  sample.slot().time_to_loss = minutes(9);
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("lost: at 1.0 MiB/s, in about 9 min."));
+}
+
+TEST(SlotWordsTest, ReserveThatIsUsedUp) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().safe_wal_bytes = -1;
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("The reserve is used up"));
+}
+
+TEST(SlotWordsTest, NoLimitIsADangerOfItsOwn) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().safe_wal_bytes.reset();
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("can fill the server's disk"));
+}
+
+TEST(SlotWordsTest, WhoHoldsTheLogIsNamed) {
+  EXPECT_THAT(
+      SlotText(*Samples().at("slot_almost_lost").snapshot.slot),
+      HasSubstr("2.0 GiB of it is confirmed and kept all the same, because a transaction is "
+                "open since 2 h 5 min: server process 5120, user reports, application "
+                "nightly export, database shop."));
+}
+
+TEST(SlotWordsTest, SpillingIsTold) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().spill = SpillCounters{3, 5 * testing::kGiB, 7};
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("3 transactions (5.0 GiB) to its disk"));
+}
+
+TEST(SlotWordsTest, LostSlotIsNotPricedAnyMore) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().risk = SlotRisk::kLost;
+  sample.slot().invalidation_reason = "wal_removed";
+  EXPECT_THAT(SlotText(sample.slot()),
+              AllOf(HasSubstr("invalidated the slot (wal_removed)"), Not(HasSubstr("keeps"))));
+}
+
+TEST(StatusWordsTest, SpansAreRoundedAsPeopleDo) {
+  EXPECT_EQ(SpanWords(Micros(-5)), "0 µs");
+  EXPECT_EQ(SpanWords(seconds(59)), "59 s");
+  EXPECT_EQ(SpanWords(seconds(77)), "1 min 17 s");
+  EXPECT_EQ(SpanWords(minutes(59)), "59 min");
+  EXPECT_EQ(SpanWords(hours(47)), "47 h");
+  EXPECT_EQ(SpanWords(hours(72)), "3 days");
+}
+
+TEST(StatusWordsTest, NumbersAreGrouped) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1'000), "1,000");
+  EXPECT_EQ(Grouped(1'234'567), "1,234,567");
+}
+
+TEST(PaceTest, IsThatOfTheLastMinute) {
+  std::vector<HistoryPoint> history(
+      6, {.span = seconds(10), .events = 100, .median = Micros(7), .slowest = Micros(9)});
+  history.insert(history.begin(), {.span = seconds(10), .events = 9'000, .median = seconds(1)});
+  const auto pace = PaceOf(history);
+  ASSERT_TRUE(pace);
+  EXPECT_EQ(pace->events_per_second, 10);
+  EXPECT_EQ(pace->median, Micros(7));
+  EXPECT_EQ(PaceOf({}), std::nullopt);
+}
+
+// --- JSON
+// ------------------------------------------------------------------------------------------
+
+Status Parsed(const StatusReport& report) {
+  Status status;
+  const auto result = google::protobuf::util::JsonStringToMessage(StatusJson(report), &status);
+  EXPECT_TRUE(result.ok()) << result.ToString() << "\n" << StatusJson(report);
+  return status;
+}
+
+TEST(StatusJsonTest, EverySampleIsReadByTheGeneratedType) {
+  for (const auto& [name, report] : Samples()) {
+    const Status status = Parsed(report);
+    EXPECT_EQ(status.slot_name(), name == "hostile" ? status.slot_name() : "walrelay");
+    EXPECT_EQ(status.has_relay(), name != "no_relay");
+    EXPECT_EQ(status.history_size(), static_cast<int>(report.snapshot.history.size()));
+  }
+}
+
+TEST(StatusJsonTest, StatesAndRisksAreThoseOfTheSchema) {
+  StatusReport report = Samples().at("streaming");
+  for (const RelayState state :
+       {RelayState::kStarting, RelayState::kStandby, RelayState::kCatchingUp,
+        RelayState::kStreaming, RelayState::kDegraded, RelayState::kBlocked, RelayState::kDraining,
+        RelayState::kStopped}) {
+    report.snapshot.relay.state = state;
+    EXPECT_EQ(Status::State_Name(Parsed(report).relay().state()), NameOf(state));
+  }
+  for (const SlotRisk risk : {SlotRisk::kNone, SlotRisk::kNotice, SlotRisk::kWarning,
+                              SlotRisk::kCritical, SlotRisk::kLost}) {
+    report.snapshot.slot->risk = risk;
+    EXPECT_EQ(Parsed(report).slot().risk(), Status::none + static_cast<int>(risk));
+  }
+}
+
+TEST(StatusJsonTest, FiguresAreThoseOfTheReport) {
+  const Status status = Parsed(Samples().at("slot_almost_lost"));
+  EXPECT_FALSE(status.ready());
+  EXPECT_EQ(status.relay().events_acknowledged(), 4'182'907u);
+  EXPECT_EQ(status.relay().records_in_flight(), 10'000u);
+  EXPECT_EQ(status.slot().retained_bytes(), 7 * testing::kGiB + 800 * testing::kMiB);
+  EXPECT_EQ(status.slot().max_retained_bytes(), 8 * testing::kGiB);
+  EXPECT_EQ(status.slot().seconds_to_loss(), 90);
+  EXPECT_EQ(status.slot().held_by().application(), "nightly export");
+  EXPECT_EQ(status.slot().held_by().age_seconds(), 7500);
+  EXPECT_EQ(status.problems(0).code(), "WR-2108");
+  EXPECT_EQ(status.past_problems(0).times(), 312u);
+  EXPECT_EQ(status.now().seconds() - status.relay().oldest_unacknowledged().seconds(), 52 * 60);
+}
+
+TEST(StatusJsonTest, WhatIsNotKnownIsAbsent) {
+  StatusReport report = Samples().at("streaming");
+  report.snapshot.slot->safe_wal_bytes.reset();
+  report.snapshot.slot->max_retained_bytes = -1;
+  const Status status = Parsed(report);
+  EXPECT_FALSE(status.slot().has_max_retained_bytes());
+  EXPECT_FALSE(status.slot().has_safe_bytes());
+  EXPECT_FALSE(status.slot().has_seconds_to_loss());
+  EXPECT_FALSE(status.relay().has_oldest_unacknowledged());
+  EXPECT_FALSE(Parsed(Samples().at("starting")).has_slot());
+}
+
+// --- page and terminal
+// -----------------------------------------------------------------------------
+
+TEST(StatusPageTest, NothingThatWasSaidElsewhereBecomesMarkup) {
+  const std::string page = StatusPage(Samples().at("hostile"));
+  EXPECT_THAT(page, AllOf(HasSubstr("&lt;script&gt;document.title=&#39;owned&#39;"),
+                          Not(HasSubstr("<script>document")), Not(HasSubstr("<img")),
+                          Not(HasSubstr("\x1b"))));
+}
+
+TEST(StatusPageTest, IsOneFileAndFetchesNothing) {
+  for (const auto& [name, report] : Samples()) {
+    const std::string page = StatusPage(report);
+    for (const char* part : {"<link", "src=\"", "http://", "https://", "url(", "@import"}) {
+      EXPECT_THAT(page, Not(HasSubstr(part))) << name;
+    }
+    EXPECT_LT(page.size(), 100'000u) << name;
+  }
+}
+
+TEST(StatusPageTest, ProblemsComeWithTheirRemedies) {
+  EXPECT_THAT(StatusPage(Samples().at("blocked")),
+              AllOf(HasSubstr("WR-3004"), HasSubstr("aggregate_id is NULL"),
+                    HasSubstr("Make the column NOT NULL"), HasSubstr("xid=918273")));
+}
+
+TEST(StatusTextTest, SaysTheSameInLines) {
+  EXPECT_THAT(StatusText(Samples().at("slot_almost_lost")),
+              AllOf(HasSubstr("Slot almost lost. "), HasSubstr("oldest open  committed 52 min ago"),
+                    HasSubstr("WR-2108 the slot is close to being lost"),
+                    HasSubstr("what to do   Mend what holds events up")));
+}
+
+TEST(StatusTextTest, SteersNoTerminal) {
+  for (const char c : StatusText(Samples().at("hostile"))) {
+    EXPECT_FALSE(std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n');
+  }
+}
+
+}  // namespace
+}  // namespace walrelay
