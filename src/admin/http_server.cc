@@ -1,16 +1,12 @@
 #include "admin/http_server.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <optional>
 
+#include "admin/listen_address.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 
@@ -20,52 +16,6 @@ namespace {
 constexpr unsigned kMostConnections = 64;
 constexpr unsigned kIdleSeconds = 5;
 constexpr size_t kRequestBytes = 8 * 1024;
-
-struct Address {
-  sockaddr_storage storage{};
-  bool is_v6 = false;
-
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
-
-std::optional<uint16_t> ParsePort(std::string_view text) {
-  uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(port) : std::nullopt;
-}
-
-std::optional<Address> ParseAddress(std::string_view listen) {
-  const size_t colon = listen.rfind(':');
-  if (colon == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const auto port = ParsePort(listen.substr(colon + 1));
-  std::string host(listen.substr(0, colon));
-  if (!port) {
-    return std::nullopt;
-  }
-  Address address;
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(*port);
-    address.is_v6 = true;
-    return inet_pton(AF_INET6, host.c_str(), &v6->sin6_addr) == 1 ? std::optional(address)
-                                                                  : std::nullopt;
-  }
-  auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
-  v4->sin_family = AF_INET;
-  v4->sin_port = htons(*port);
-  if (host.empty()) {
-    host = "0.0.0.0";
-  } else if (host == "localhost") {
-    host = "127.0.0.1";
-  }
-  return inet_pton(AF_INET, host.c_str(), &v4->sin_addr) == 1 ? std::optional(address)
-                                                              : std::nullopt;
-}
 
 MHD_Result Answer(MHD_Connection* connection, const HttpResponse& response) {
   MHD_Response* out = MHD_create_response_from_buffer(
@@ -109,14 +59,14 @@ MHD_Result OnRequest(void* server, MHD_Connection* connection, const char* url, 
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     std::string_view listen, std::map<std::string, HttpHandler> pages) {
-  const auto address = ParseAddress(listen);
+  const auto address = ListenAddress::Parse(listen);
   if (!address) {
     return Error(ErrorCode::kHttpListen,
                  fmt::format("\"{}\" is not address:port", Printable(listen, 80)));
   }
   std::unique_ptr<HttpServer> server(new HttpServer(std::move(pages)));
   const unsigned flags =
-      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (address->is_v6 ? MHD_USE_IPv6 : 0);
+      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (address->is_v6() ? MHD_USE_IPv6 : 0);
   errno = 0;
   // Not with MHD_OPTION_LISTENING_ADDRESS_REUSE: that is SO_REUSEPORT, with which a second process
   // would share the port in silence, and take every other probe.

@@ -28,6 +28,7 @@ class CommandLine {
     app_.footer(kFooter);
     AddRun();
     AddCheck();
+    AddStatus();
     AddSetup();
     AddDemo();
     AddConfig();
@@ -97,6 +98,21 @@ class CommandLine {
     command->add_flag("--offline", check_.offline, "The configuration only; connect to nothing");
   }
 
+  void AddStatus() {
+    CLI::App* command = Add(app_, "status",
+                            "How the relay of this machine is, and what its slot costs; from "
+                            "Postgres alone when none runs",
+                            [this] { return StatusCommand(status_); });
+    AddConfigFlags(command, status_.config);
+    command->add_flag("--json", status_.json, "As JSON (proto/walrelay/admin/v1/status.proto)");
+    command->add_flag("--watch", status_.watch, "Again every two seconds, until interrupted");
+    command
+        ->add_option("--probe", status_.probe,
+                     "For a container's health check: exit code 0 when it is, 3 when it is not")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"live", "ready"}));
+  }
+
   void AddSetup() {
     CLI::App* command = Add(app_, "setup", "Print what the database needs, as SQL; --apply does it",
                             [this] { return SetupCommand(setup_); });
@@ -158,6 +174,7 @@ class CommandLine {
   std::function<ExitCode()> chosen_;
   RunFlags run_;
   CheckFlags check_;
+  StatusFlags status_;
   SetupFlags setup_;
   DemoFlags demo_;
   ConfigCommandFlags config_;

@@ -23,6 +23,14 @@ struct CheckFlags {
 };
 ExitCode CheckCommand(const CheckFlags& flags);
 
+struct StatusFlags {
+  ConfigFlags config;
+  bool json = false;
+  bool watch = false;  // again and again, until interrupted
+  std::string probe;   // "live" or "ready": only the exit code matters; "": show all
+};
+ExitCode StatusCommand(const StatusFlags& flags);
+
 struct SetupFlags {
   ConfigFlags config;
   bool apply = false;

@@ -247,6 +247,44 @@ TEST_F(CommandLineTest, CheckTellsEachEndAndExitsWithThree) {
   EXPECT_THAT(out_, HasSubstr("ok      Kafka: 1 broker, cluster"));
 }
 
+TEST_F(CommandLineTest, StatusPrintsWhatTheRelayServes) {
+  const auto server = HttpServer::Start(
+      "127.0.0.1:0",
+      {{"/status.txt", [](bool) { return HttpResponse{.body = "Events flow. Well.\n  since\n"}; }},
+       {"/status.json", [](bool) { return HttpResponse{.body = "{}\n"}; }}});
+  ASSERT_THAT(server, IsOk());
+  const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
+  EXPECT_EQ(Run({"status", "--set", listen}), 0);
+  EXPECT_EQ(out_, "Events flow. Well.\n  since\n");
+  EXPECT_EQ(Run({"status", "--json", "--set", listen}), 0);
+  EXPECT_EQ(out_, "{}\n");
+}
+
+TEST_F(CommandLineTest, ProbeIsAnExitCode) {
+  const auto server = HttpServer::Start(
+      "127.0.0.1:0",
+      {{"/livez", [](bool) { return HttpResponse{.body = "alive\n"}; }},
+       {"/readyz", [](bool) { return HttpResponse{.status = 503, .body = "not ready\n"}; }}});
+  ASSERT_THAT(server, IsOk());
+  const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
+  EXPECT_EQ(Run({"status", "--probe", "live", "--set", listen}), 0);
+  EXPECT_EQ(Run({"status", "--probe", "ready", "--set", listen}), 3);
+  EXPECT_EQ(out_, "not ready\n");
+  ExpectUsage({"status", "--probe", "nonsense"});
+}
+
+TEST_F(CommandLineTest, StatusSaysThatNobodyAnswers) {
+  const auto address = FreeLoopbackAddress();
+  ASSERT_THAT(address, IsOk());
+  const std::string listen = "http.listen=" + *address;
+  EXPECT_EQ(Run({"status", "--set", listen}), 69);
+  EXPECT_THAT(error_, HasSubstr("WR-5007"));
+  EXPECT_EQ(Run({"status", "--probe", "live", "--set", listen}), 69);
+  EXPECT_EQ(RunLocally({"status", "--set", listen}), 69) << "Postgres is not there either";
+  EXPECT_THAT(error_, HasSubstr("WR-2001"));
+  EXPECT_EQ(Run({"status", "--set", "http.listen="}), 69);
+}
+
 TEST_F(CommandLineTest, RunRefusesWhatIsWrongBeforeItConnects) {
   EXPECT_EQ(RunLocally({"run", "--set", "http.listen=nowhere"}), kConfiguration);
   EXPECT_THAT(error_, HasSubstr("\"code\":\"WR-5002\""));

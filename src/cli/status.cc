@@ -1,0 +1,118 @@
+// `walrelay status`: how the relay of this machine is, from its own pages; or, when none answers,
+// how the slot is, from Postgres.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "admin/http_client.h"
+#include "admin/status_report.h"
+#include "base/system_clock.h"
+#include "cli/commands.h"
+#include "postgres/connection_parameters.h"
+#include "postgres/slot_reading.h"
+#include "txn/slot_alarm.h"
+#include "walrelay/version.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kBetweenLooks{2};
+
+absl::StatusOr<HttpAnswer> Ask(const Config& config, std::string_view path) {
+  if (config.http.listen.empty()) {
+    return Error(ErrorCode::kRelaySilent, "http.listen is empty, so the relay serves no pages");
+  }
+  return HttpGet(config.http.listen, path, kPatience);
+}
+
+absl::StatusOr<StatusReport> AskPostgres(const Config& config) {
+  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
+  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
+                      MakeConnectionParameters(config.source, ConnectionPurpose::kSql));
+  WR_ASSIGN_OR_RETURN(PgConnection connection,
+                      PgConnection::Connect(parameters, config.source.connect_timeout, -1));
+  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source.slot, kPatience));
+  slot.risk = SlotAlarm().Judge(slot);
+  StatusReport report{
+      .identity = {std::string(Version()), config.source.slot, config.source.publication},
+      .now = SystemClock().WallNow(),
+      .relay_answered = false};
+  report.snapshot.slot = std::move(slot);
+  return report;
+}
+
+// The text to show; or why there is none.
+absl::StatusOr<std::string> Look(const Config& config, bool json) {
+  const auto answer = Ask(config, json ? "/status.json" : "/status.txt");
+  if (answer.ok() && answer->status == 200) {
+    return answer->body;
+  }
+  if (!answer.ok() && !HasCode(answer.status(), ErrorCode::kRelaySilent)) {
+    return answer.status();
+  }
+  if (config.source.dsn.empty()) {
+    return answer.ok() ? Error(ErrorCode::kRelaySilent,
+                               fmt::format("{} answers, but not as walrelay does: HTTP {}",
+                                           config.http.listen, answer->status))
+                       : answer.status();
+  }
+  WR_ASSIGN_OR_RETURN(const StatusReport report, AskPostgres(config));
+  return json ? StatusJson(report) : StatusText(report);
+}
+
+void Show(std::string_view text, bool json, bool watch) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const bool colour = terminal && !json && std::getenv("NO_COLOR") == nullptr;
+  if (terminal && watch && !json) {
+    fmt::print("\033[H\033[2J");
+  }
+  const size_t end = std::min(text.find('\n'), text.size());
+  fmt::print("{}{}{}{}", colour ? "\033[1m" : "", text.substr(0, end), colour ? "\033[0m" : "",
+             text.substr(end));
+  if (watch && !terminal && !json) {
+    fmt::print("\n");
+  }
+  std::fflush(stdout);
+}
+
+ExitCode Probe(const Config& config, const std::string& probe) {
+  const auto answer = Ask(config, probe == "live" ? "/livez" : "/readyz");
+  if (!answer.ok()) {
+    return Report(answer.status());
+  }
+  fmt::print("{}", answer->body);
+  return answer->status == 200 ? ExitCode::kOk : ExitCode::kProblemsFound;
+}
+
+}  // namespace
+
+ExitCode StatusCommand(const StatusFlags& flags) {
+  ConfigFlags config_flags = flags.config;
+  config_flags.needs = {.postgres = false, .kafka = false};
+  const auto loaded = LoadConfig(config_flags);
+  if (!loaded.ok()) {
+    return Report(loaded.status());
+  }
+  if (!flags.probe.empty()) {
+    return Probe(loaded->config, flags.probe);
+  }
+  while (true) {
+    const auto text = Look(loaded->config, flags.json);
+    if (text.ok()) {
+      Show(*text, flags.json, flags.watch);
+    } else if (const ExitCode code = Report(text.status()); !flags.watch) {
+      return code;
+    }
+    if (!flags.watch) {
+      return ExitCode::kOk;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""What the relay says of itself, in each of its forms, and what `walrelay status` says when there is none."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from testcase import ROOT, IntegrationTest, RelayProcess, main, relay_program
+from pgoutput import parse_lsn
+from servers import test_folder
+
+MEGABYTE = 1 << 20
+
+
+def status_type() -> Any:
+    """The message of status.proto, compiled for this run."""
+    folder = test_folder() / "proto"
+    if not folder.exists():
+        folder.mkdir()
+        subprocess.run(["protoc", f"--proto_path={ROOT / 'proto'}", f"--python_out={folder}",
+                        "walrelay/admin/v1/status.proto"], check=True)
+        sys.path.insert(0, str(folder))
+    return importlib.import_module("walrelay.admin.v1.status_pb2").Status
+
+
+def parse(text: str) -> Any:
+    """Fails when a field is not in the schema."""
+    from google.protobuf import json_format
+    return json_format.Parse(text, status_type()())
+
+
+class StatusCase(IntegrationTest):
+    def call(self, *arguments: str, relay: RelayProcess | None = None) -> tuple[int, str]:
+        """Exit code and output of `walrelay status`, asked of `relay`, or of a port where nobody listens."""
+        port = relay.wait_for_log("listening")["port"] if relay else 1
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("PG", "WALRELAY_"))}
+        run = subprocess.run(
+            [relay_program(), "status", *arguments, "--dsn", self.database.dsn, "--slot", self.slot,
+             "--set", f"http.listen=127.0.0.1:{port}"], cwd="/", text=True, timeout=60,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+        return run.returncode, run.stdout
+
+    def json_of(self, relay: RelayProcess) -> Any:
+        code, text = relay.get("/status.json")
+        self.assertEqual(code, 200)
+        return parse(text)
+
+
+class StatusTest(StatusCase):
+    def test_running_relay_is_told_alike_everywhere(self) -> None:
+        relay = self.start_relay()
+        relay.wait_ready()
+        self.outbox.insert(1, 2, 3)
+        self.settle()
+        relay.wait_until(lambda: self.json_of(relay).slot.exists and
+                         self.json_of(relay).relay.events_acknowledged == 3, 60, "three events")
+        status = self.json_of(relay)
+        self.assertEqual(status.relay.records_in_flight, 0)
+        self.assertEqual(status.slot.active_pid, self.database.slot(self.slot, "active_pid"))
+        self.assertTrue(status.ready)
+        code, text = self.call("--json", relay=relay)
+        self.assertEqual((code, parse(text).relay.events_acknowledged), (0, 3))
+        code, text = self.call(relay=relay)
+        self.assertEqual(code, 0)
+        self.assertTrue(text.startswith("Events flow. "), text)
+        self.assertIn("<h1>Events flow</h1>", relay.get("/status")[1])
+
+    def test_slot_is_told_while_kafka_is_away(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        self.outbox.insert(1)
+        self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1000000))")
+        relay.wait_until(lambda: self.json_of(relay).slot.lag_bytes > 1_000_000, 60, "a lag")
+        relay.wait_for_state("degraded")
+        status = self.json_of(relay)
+        self.assertEqual(status.problems[0].code, "WR-4001")
+        self.assertIn("bootstrap_servers", status.problems[0].remedy)
+        self.assertTrue(status.relay.HasField("oldest_unacknowledged"))
+        self.assertEqual(relay.get("/startupz")[0], 200)
+        self.assertEqual(relay.get("/q/health/live")[0], 200)
+        self.assertEqual(relay.get("/q/health/ready")[0], 503)
+
+    def test_without_a_relay_postgres_is_asked(self) -> None:
+        code, text = self.call("--json")
+        self.assertEqual(code, 0, text)
+        status = parse(text)
+        self.assertFalse(status.HasField("relay") or status.ready)
+        self.assertTrue(status.slot.exists)
+        self.assertFalse(status.slot.active)
+        self.assertIn("nobody reads the slot", self.call()[1])
+
+    def test_slot_that_is_not_there_is_named(self) -> None:
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.assertIn("WR-2101", self.call()[1])
+
+    def test_probes_are_for_exit_codes(self) -> None:
+        self.assertEqual(self.call("--probe", "live")[0], 69)
+        relay = self.start_relay()
+        relay.wait_ready()
+        for probe in ("live", "ready"):
+            self.assertEqual(self.call("--probe", probe, relay=relay)[0], 0)
+        stuck = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 user=u dbname=d"})
+        stuck.wait_for_state("degraded", "starting")
+        self.assertEqual(self.call("--probe", "live", relay=stuck)[0], 0)
+        self.assertEqual(self.call("--probe", "ready", relay=stuck)[0], 3)
+
+    def test_watch_looks_again_and_again(self) -> None:
+        with subprocess.Popen(
+                [relay_program(), "status", "--json", "--watch", "--dsn", self.database.dsn, "--slot",
+                 self.slot, "--set", "http.listen=127.0.0.1:1"], cwd="/", stdout=subprocess.PIPE,
+                text=True) as watch:
+            lines = [json.loads(watch.stdout.readline()) for _ in range(2)]
+            watch.kill()
+        self.assertLess(lines[0]["now"], lines[1]["now"])
+
+
+class LeastPrivilegeTest(StatusTest):
+    """The sampler's role has LOGIN and REPLICATION and nothing else."""
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"source.dsn": f"{self.database.dsn} user=sampler"}
+
+    def setUp(self) -> None:
+        self.addCleanup(self.drop_role)
+        super().setUp()
+        self.drop_role()
+        self.postgres.psql("CREATE ROLE sampler LOGIN REPLICATION")
+
+    def drop_role(self) -> None:
+        self.postgres.psql("DROP ROLE IF EXISTS sampler")
+
+
+class AtRiskTest(StatusCase):
+    """A server that may keep little, and a transaction that stays open."""
+
+    postgres_options = {"settings": {"max_slot_wal_keep_size": "96MB", "min_wal_size": "32MB",
+                                     "max_wal_size": "64MB", "checkpoint_timeout": "1h"}}
+
+    def write(self, megabytes: int) -> None:
+        for _ in range(megabytes):
+            self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1048000))")
+
+    def test_steps_to_the_loss_are_announced(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        self.outbox.insert(1)
+        self.write(40)
+        for _ in range(80):  # one by one: at the last step a checkpoint would take the slot
+            if relay.logs("slot_risk", risk="critical"):
+                break
+            self.write(1)
+            end = self.database.log_end()
+            relay.wait_until(lambda: parse_lsn(self.json_of(relay).slot.wal_lsn) >= end, 60, "a look")
+        self.assertEqual([line["risk"] for line in relay.logs("slot_risk")],
+                         ["notice", "warning", "critical"])
+        status = self.json_of(relay)
+        self.assertFalse(status.ready)
+        self.assertEqual(status.problems[0].code, "WR-2108")
+        self.assertEqual(status.slot.max_retained_bytes, 96 * MEGABYTE)
+        self.assertEqual(relay.metric("walrelay_slot_risk", risk="critical"), 1)
+        self.assertEqual(relay.get("/readyz")[0], 503)
+        self.assertIn("<h1>Slot almost lost</h1>", relay.get("/status")[1])
+
+    def test_transaction_that_holds_the_log_is_named(self) -> None:
+        relay = self.start_relay()
+        relay.wait_ready()
+        with self.database.connect() as other, other.cursor() as cursor:
+            cursor.execute("SET application_name = 'forgotten'; BEGIN; CREATE TABLE unfinished (id int)")
+            self.write(40)
+            self.sql("CHECKPOINT")
+            self.settle()
+            relay.wait_until(lambda: self.json_of(relay).slot.held_by.application == "forgotten", 60,
+                             "the transaction to be named")
+            self.assertIn("application forgotten", relay.get("/status")[1])
+            cursor.execute("ROLLBACK")
+
+
+if __name__ == "__main__":
+    main()
