@@ -14,7 +14,7 @@ const std::string_view kStatusStyle = R"css(
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,
 "Helvetica Neue",Arial,"DejaVu Sans",sans-serif;-webkit-text-size-adjust:100%}
-main{max-width:60rem;margin:0 auto;padding:1.5rem 1.25rem 3rem}
+main{max-width:60rem;margin:0 auto;padding:1.5rem 1.25rem 3rem;overflow-wrap:anywhere}
 header{display:flex;flex-wrap:wrap;gap:.1rem .9rem;align-items:baseline;margin-bottom:1rem;color:var(--soft);font-size:.9rem}
 header b{color:var(--ink);font-size:1.05rem;letter-spacing:-.01em}
 header time{margin-left:auto}
@@ -49,7 +49,8 @@ font-size:.85rem;color:var(--soft)}
 .charts{display:grid;grid-template-columns:repeat(3,1fr);gap:.9rem}
 figure{margin:0}
 figcaption{display:flex;justify-content:space-between;gap:.5rem;align-items:baseline;font-size:.85rem;color:var(--soft)}
-figcaption b{color:var(--ink);font-size:1rem;font-weight:600;font-variant-numeric:tabular-nums}
+figcaption b{display:block;color:var(--ink);font-size:1.05rem;font-weight:600;font-variant-numeric:tabular-nums}
+figcaption:first-child{display:block}
 svg{display:block;width:100%;height:84px;margin:.6rem 0 .3rem;border-bottom:1px solid var(--rule)}
 .area{fill:var(--busy);opacity:.14}.line{fill:none;stroke:var(--busy);stroke-width:1.75;vector-effect:non-scaling-stroke;
 stroke-linejoin:round;stroke-linecap:round}
