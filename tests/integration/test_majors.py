@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """Every other major of Postgres: the main job, a restart, and what each does in its own way."""
 
-from testcase import RelayProcess, main, wait_until
+import json
+import subprocess
+
+from testcase import RelayProcess, main, relay_program, wait_until
 from verified import VerifiedTest
 
 
@@ -44,6 +47,18 @@ class MajorTest:
         relay = self.start_relay({"source.slot": f"{self.slot}_old"})
         self.expect_gap_is_seen(relay)
         self.assertEqual(self.database.confirmed(f"{self.slot}_old"), before)
+
+    def test_slot_is_looked_at_with_what_this_major_knows(self) -> None:
+        major = self.postgres_options["major"]
+        status = subprocess.run(
+            [relay_program(), "status", "--json", "--dsn", self.database.dsn, "--slot", self.slot,
+             "--set", "http.listen="], stdout=subprocess.PIPE, check=True, timeout=60, cwd="/")
+        slot = json.loads(status.stdout)["slot"]
+        self.assertEqual("inactive_since" in slot, major >= 17, slot)
+        self.assertEqual("decoded_bytes" in slot, major >= 14, slot)
+        relay = self.start_relay()
+        relay.wait_until(lambda: relay.metric("walrelay_slot_restart_lsn") is not None, 60, "a look")
+        self.assertIsNone(relay.metric("walrelay_slot_sample_errors_total"))
 
     def expect_gap_is_seen(self, relay: RelayProcess) -> None:
         relay.wait_for_log("disconnected", code="WR-2306", count=2)
