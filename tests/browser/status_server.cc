@@ -37,8 +37,8 @@ int main() {
     return HttpResponse{.content_type = "text/html; charset=utf-8", .body = StatusPage(report)};
   };
   const auto samples = testing::StatusSamples();
-  for (const auto& [name, report] : samples) {
-    pages["/" + name] = [&](bool) { return page(report); };
+  for (const auto& sample : samples) {
+    pages["/" + sample.first] = [&](bool) { return page(sample.second); };
   }
   pages["/phone"] = [&](bool) {
     return HttpResponse{.content_type = "text/html; charset=utf-8", .body = PhonePage(samples)};
