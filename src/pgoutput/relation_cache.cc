@@ -21,8 +21,9 @@ const CachedRelation& RelationCache::Replace(const Relation& relation) {
   cached->columns.reserve(relation.columns.size());
   for (const Column& column : relation.columns) {
     const auto domain = domains_.find(column.type_oid);
-    cached->columns.push_back(
-        {std::string(column.name), domain == domains_.end() ? column.type_oid : domain->second});
+    cached->columns.push_back({std::string(column.name),
+                               domain == domains_.end() ? column.type_oid : domain->second,
+                               column.type_modifier});
   }
   auto& slot = relations_[relation.oid];
   slot = std::move(cached);

@@ -21,6 +21,7 @@ namespace walrelay::pgoutput {
 struct CachedColumn {
   std::string name;
   uint32_t type_oid = 0;
+  int32_t type_modifier = -1;
 };
 
 struct CachedRelation {

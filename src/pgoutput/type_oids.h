@@ -12,28 +12,66 @@ namespace walrelay::pgoutput {
 enum TypeOid : uint32_t {
   kBoolOid = 16,
   kByteaOid = 17,
+  kCharOid = 18,  // "char", of one byte
   kNameOid = 19,
   kInt8Oid = 20,
   kInt2Oid = 21,
   kInt4Oid = 23,
   kTextOid = 25,
+  kOidOid = 26,
   kJsonOid = 114,
+  kXmlOid = 142,
+  kCidrOid = 650,
+  kFloat4Oid = 700,
+  kFloat8Oid = 701,
+  kMacaddr8Oid = 774,
+  kMacaddrOid = 829,
+  kInetOid = 869,
   kBpcharOid = 1042,
   kVarcharOid = 1043,
+  kDateOid = 1082,
+  kTimeOid = 1083,
   kTimestampOid = 1114,
   kTimestamptzOid = 1184,
+  kTimetzOid = 1266,
+  kNumericOid = 1700,
   kUuidOid = 2950,
   kJsonbOid = 3802,
+  kInt4RangeOid = 3904,
+  kNumRangeOid = 3906,
+  kTsRangeOid = 3908,
+  kTstzRangeOid = 3910,
+  kDateRangeOid = 3912,
+  kInt8RangeOid = 3926,
 };
 
 // 0: none of these.
 constexpr uint32_t OidOfType(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
-      {"bool", kBoolOid},       {"bytea", kByteaOid},         {"name", kNameOid},
-      {"int8", kInt8Oid},       {"int2", kInt2Oid},           {"int4", kInt4Oid},
-      {"text", kTextOid},       {"json", kJsonOid},           {"bpchar", kBpcharOid},
-      {"varchar", kVarcharOid}, {"timestamp", kTimestampOid}, {"timestamptz", kTimestamptzOid},
-      {"uuid", kUuidOid},       {"jsonb", kJsonbOid},
+      {"bool", kBoolOid},
+      {"bytea", kByteaOid},
+      {"name", kNameOid},
+      {"int8", kInt8Oid},
+      {"int2", kInt2Oid},
+      {"int4", kInt4Oid},
+      {"text", kTextOid},
+      {"json", kJsonOid},
+      {"bpchar", kBpcharOid},
+      {"varchar", kVarcharOid},
+      {"timestamp", kTimestampOid},
+      {"timestamptz", kTimestamptzOid},
+      {"uuid", kUuidOid},
+      {"jsonb", kJsonbOid},
+      {"numeric", kNumericOid},
+      {"float4", kFloat4Oid},
+      {"float8", kFloat8Oid},
+      {"date", kDateOid},
+      {"time", kTimeOid},
+      {"timetz", kTimetzOid},
+      {"inet", kInetOid},
+      {"cidr", kCidrOid},
+      {"xml", kXmlOid},
+      {"oid", kOidOid},
   };
   for (const auto& [known, oid] : kTypes) {
     if (known == name) {
@@ -42,5 +80,26 @@ constexpr uint32_t OidOfType(std::string_view name) {
   }
   return 0;
 }
+
+// The type of the elements, of an array of a type treated by name. 0: no such array.
+constexpr uint32_t ElementOid(uint32_t array_oid) {
+  constexpr std::pair<uint32_t, uint32_t> kArrays[] = {
+      {1000, kBoolOid},      {1001, kByteaOid},  {1005, kInt2Oid},    {1007, kInt4Oid},
+      {1009, kTextOid},      {1014, kBpcharOid}, {1015, kVarcharOid}, {1016, kInt8Oid},
+      {1021, kFloat4Oid},    {1022, kFloat8Oid}, {1041, kInetOid},    {651, kCidrOid},
+      {1115, kTimestampOid}, {1182, kDateOid},   {1183, kTimeOid},    {1185, kTimestamptzOid},
+      {1231, kNumericOid},   {1270, kTimetzOid}, {199, kJsonOid},     {3807, kJsonbOid},
+      {2951, kUuidOid},      {1028, kOidOid},    {1040, kMacaddrOid},
+  };
+  for (const auto& [array, element] : kArrays) {
+    if (array == array_oid) {
+      return element;
+    }
+  }
+  return 0;
+}
+
+// From here on OIDs belong to what users made: enums, domains, composite types.
+inline constexpr uint32_t kFirstUserOid = 16384;
 
 }  // namespace walrelay::pgoutput
