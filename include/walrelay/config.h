@@ -25,15 +25,16 @@ struct ColumnNames {
   std::optional<std::string> event_type;      // event_type, type; optional
   std::optional<std::string> payload;         // payload
   std::optional<std::string> trace_id;        // trace_id; optional
+  std::optional<std::string> version;         // none; optional, and only for an envelope
 };
 
-// Debezium's table.fields.additional.placement, without the envelope.
+// Debezium's table.fields.additional.placement.
 struct Placement {
-  enum class Where : uint8_t { kHeader, kPartition };
+  enum class Where : uint8_t { kHeader, kEnvelope, kPartition };
 
   std::string column;
   Where where = Where::kHeader;
-  std::string name;  // of the header
+  std::string name;  // of the header, or of the envelope's member
 };
 
 struct OutboxTable {
@@ -45,6 +46,9 @@ struct OutboxTable {
 
 enum class OnUpdate : uint8_t { kIgnore, kFail };
 
+// What becomes of a placement whose column the table does not have.
+enum class MissingColumns : uint8_t { kFail, kIgnore };
+
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
   Secret password;
@@ -53,6 +57,7 @@ struct SourceConfig {
   std::string publication = "walrelay";
   std::vector<OutboxTable> tables = {OutboxTable()};
   OnUpdate on_update = OnUpdate::kIgnore;
+  MissingColumns missing_columns = MissingColumns::kFail;
   bool create_slot = false;
   bool binary = false;
   bool allow_insecure = false;
@@ -62,6 +67,10 @@ struct SourceConfig {
 
 enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 
+// By whose rules rows are judged where Debezium's EventRouter differs from walrelay: what a NULL
+// key means, and which types a part may have.
+enum class Rules : uint8_t { kWalrelay, kDebezium };
+
 struct RouteConfig {
   std::string regex = "(?<routedByValue>.*)";
   std::string topic = "outbox.event.${routedByValue}";
@@ -69,6 +78,32 @@ struct RouteConfig {
   int64_t max_topics = 1000;
   TimestampSource timestamp = TimestampSource::kCommit;
   std::string timestamp_column;
+  Rules rules = Rules::kWalrelay;
+  bool tombstone_on_empty = false;
+};
+
+// kRaw: the column's bytes as they stand. The others are those of Kafka Connect's converters.
+enum class Format : uint8_t { kRaw, kString, kJson, kJsonSchema, kBytes };
+enum class Delegate : uint8_t { kNone, kString, kJson, kJsonSchema };
+enum class HeaderFormat : uint8_t { kRaw, kSimple };
+enum class NullMembers : uint8_t { kIgnore, kOptionalBytes };
+enum class EmptyArrays : uint8_t { kIgnore, kOptionalString };
+
+struct PartFormat {
+  Format format = Format::kRaw;
+  Delegate delegate = Delegate::kNone;  // of kBytes, for what is no bytea
+};
+
+// How a row becomes bytes.
+struct FormatConfig {
+  PartFormat key;
+  PartFormat value;
+  HeaderFormat headers = HeaderFormat::kRaw;
+  bool expand_json = false;
+  NullMembers json_nulls = NullMembers::kIgnore;
+  EmptyArrays json_empty_arrays = EmptyArrays::kIgnore;
+  std::string schema_prefix;  // topic.prefix: with it begin the names of envelopes' schemas
+  bool context_headers = false;
 };
 
 enum class OnError : uint8_t { kStop, kDeadLetter, kSkip };
@@ -127,6 +162,7 @@ struct LogConfig {
 struct Config {
   SourceConfig source;
   RouteConfig route;
+  FormatConfig format;
   ErrorPolicy on_error;
   KafkaConfig kafka;
   PipelineConfig pipeline;

@@ -1,5 +1,7 @@
 #include "encode/timestamp_text.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <chrono>
 
@@ -63,8 +65,9 @@ class Scanner {
   bool ok_ = true;
 };
 
-std::chrono::seconds TimeOfDay(Scanner& in) {
-  std::chrono::seconds time = std::chrono::hours(in.TwoDigits(24));
+// `hours` is one more than the last that there is.
+std::chrono::seconds TimeOfDay(Scanner& in, int hours = 24) {
+  std::chrono::seconds time = std::chrono::hours(in.TwoDigits(hours));
   in.Expect(':');
   time += std::chrono::minutes(in.TwoDigits(60));
   in.Expect(':');
@@ -88,41 +91,117 @@ std::chrono::seconds ZoneOffset(Scanner& in) {
 
 // std::chrono's years end at 32767, Postgres' go on to 294276; the calendar repeats every 400
 // years.
-std::optional<std::chrono::sys_seconds> Midnight(int year, int month, int day) {
-  constexpr std::chrono::days kFourCenturies{146'097};
-  const std::chrono::year_month_day date{std::chrono::year(2000 + year % 400),
+constexpr std::chrono::days kFourCenturies{146'097};
+
+std::optional<std::chrono::sys_days> Midnight(int year, int month, int day) {
+  const int cycle = year >= 0 ? year / 400 : (year - 399) / 400;
+  const std::chrono::year_month_day date{std::chrono::year(2000 + year - cycle * 400),
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
-  if (year < 1 || !date.ok()) {
+  if (!date.ok()) {
     return std::nullopt;
   }
-  return std::chrono::sys_days(date) + kFourCenturies * (year / 400 - 5);
+  return std::chrono::sys_days(date) + kFourCenturies * (cycle - 5);
+}
+
+struct Date {
+  int year = 0;
+  int month = 0;
+  int day = 0;
+};
+
+Date ScanDate(Scanner& in) {
+  Date date;
+  date.year = in.Number(4, 6);
+  in.Expect('-');
+  date.month = in.TwoDigits(13);
+  in.Expect('-');
+  date.day = in.TwoDigits(32);
+  return date;
+}
+
+// 1 BC is the year 0.
+std::optional<std::chrono::sys_days> FinishDate(Scanner& in, const Date& date) {
+  const bool before_christ = in.Accept(' ');
+  if (before_christ) {
+    in.Expect('B');
+    in.Expect('C');
+  }
+  if (!in.finished() || date.year < 1) {
+    return std::nullopt;
+  }
+  return Midnight(before_christ ? 1 - date.year : date.year, date.month, date.day);
 }
 
 }  // namespace
 
-std::optional<WallTime> ParseTimestamp(std::string_view text) {
+std::optional<Instant> ParseInstant(std::string_view text) {
   Scanner in(text);
-  const int year = in.Number(4, 6);
-  in.Expect('-');
-  const int month = in.TwoDigits(13);
-  in.Expect('-');
-  const int day = in.TwoDigits(32);
+  const Date date = ScanDate(in);
   in.Expect(' ');
   std::chrono::seconds since_midnight = TimeOfDay(in);
-  const Micros fraction(in.Fraction());
+  const int micros = in.Fraction();
   since_midnight -= ZoneOffset(in);
-
-  const auto midnight = Midnight(year, month, day);
-  if (!in.finished() || !midnight) {
+  const auto midnight = FinishDate(in, date);
+  if (!midnight) {
     return std::nullopt;
   }
-  constexpr auto kLatest = std::chrono::floor<std::chrono::seconds>(WallTime::max());
   const std::chrono::sys_seconds time = *midnight + since_midnight;
+  return Instant{time.time_since_epoch().count(), micros};
+}
+
+std::optional<WallTime> ParseTimestamp(std::string_view text) {
+  const auto instant = ParseInstant(text);
+  constexpr auto kLatest = std::chrono::floor<std::chrono::seconds>(WallTime::max());
+  if (!instant || text.ends_with("BC")) {
+    return std::nullopt;
+  }
+  const std::chrono::sys_seconds time{std::chrono::seconds(instant->seconds)};
+  const Micros fraction(instant->micros);
   if (time > kLatest || (time == kLatest && fraction > WallTime::max() - kLatest)) {
     return std::nullopt;
   }
   return WallTime(time) + fraction;
+}
+
+std::optional<int64_t> ParseDate(std::string_view text) {
+  Scanner in(text);
+  const Date date = ScanDate(in);
+  const auto midnight = FinishDate(in, date);
+  return midnight ? std::optional<int64_t>(midnight->time_since_epoch().count()) : std::nullopt;
+}
+
+std::optional<Micros> ParseTimeOfDay(std::string_view text) {
+  constexpr std::chrono::hours kDay(24);
+  Scanner in(text);
+  Micros time = TimeOfDay(in, 25);
+  time += Micros(in.Fraction());
+  const bool in_day = time <= kDay;
+  time -= ZoneOffset(in);
+  return in.finished() && in_day ? std::optional(time) : std::nullopt;
+}
+
+std::string IsoTimestamp(Instant instant, int fraction_digits) {
+  const std::chrono::sys_seconds time{std::chrono::seconds(instant.seconds)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  // Into the four centuries from 2000 on, and back.
+  const int64_t cycles =
+      std::chrono::floor<std::chrono::duration<int64_t, std::ratio<146'097 * 86'400LL>>>(
+          day - std::chrono::sys_days(std::chrono::year(2000) / 1 / 1))
+          .count();
+  const std::chrono::year_month_day date(day - kFourCenturies * cycles);
+  const int64_t year = static_cast<int>(date.year()) + cycles * 400;
+  const std::chrono::hh_mm_ss clock(time - day);
+  std::string out =
+      fmt::format("{}{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+                  year < 0 ? "-" : (year > 9999 ? "+" : ""), year < 0 ? -year : year,
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                  clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+  if (fraction_digits > 0) {
+    out +=
+        fmt::format(".{:06}", instant.micros).substr(0, static_cast<size_t>(fraction_digits) + 1);
+  }
+  return out + "Z";
 }
 
 }  // namespace walrelay

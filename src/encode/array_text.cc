@@ -1,0 +1,72 @@
+#include "encode/array_text.h"
+
+namespace walrelay {
+namespace {
+
+using Element = std::optional<std::string_view>;
+
+// From behind the opening quote to behind the closing one.
+std::optional<std::string_view> TakeQuoted(std::string_view& text, Arena& arena) {
+  char* const begin = arena.Allocate(text.size());
+  char* to = begin;
+  while (!text.empty() && text[0] != '"') {
+    if (text[0] == '\\') {
+      text.remove_prefix(1);
+      if (text.empty()) {
+        return std::nullopt;
+      }
+    }
+    *to++ = text[0];
+    text.remove_prefix(1);
+  }
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  text.remove_prefix(1);
+  return std::string_view(begin, static_cast<size_t>(to - begin));
+}
+
+// False: no element begins here.
+bool TakeElement(std::string_view& text, Arena& arena, Element& out) {
+  if (text.starts_with('"')) {
+    text.remove_prefix(1);
+    out = TakeQuoted(text, arena);
+    return out.has_value();
+  }
+  const std::string_view bare = text.substr(0, text.find_first_of(",}{\"\\"));
+  text.remove_prefix(bare.size());
+  out = bare == "NULL" ? std::nullopt : Element(bare);
+  return !bare.empty();
+}
+
+}  // namespace
+
+std::optional<std::vector<Element>> ParseArray(std::string_view text, Arena& arena) {
+  // Bounds that are not the usual ones: [2:3]={a,b}.
+  if (text.starts_with('[')) {
+    text.remove_prefix(std::min(text.find('='), text.size() - 1) + 1);
+  }
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}') {
+    return std::nullopt;
+  }
+  std::vector<Element> elements;
+  text.remove_prefix(1);
+  if (text == "}") {
+    return elements;
+  }
+  for (;;) {
+    if (!TakeElement(text, arena, elements.emplace_back()) || text.empty()) {
+      return std::nullopt;
+    }
+    const char next = text[0];
+    text.remove_prefix(1);
+    if (next == '}') {
+      return text.empty() ? std::optional(std::move(elements)) : std::nullopt;
+    }
+    if (next != ',') {
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace walrelay

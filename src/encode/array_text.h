@@ -1,0 +1,17 @@
+// An array of one dimension as Postgres prints it: {a,"b \"c\"",NULL}.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+
+namespace walrelay {
+
+// The elements' texts, nullopt for a NULL among them. nullopt in all: no such array, or one of
+// several dimensions. Results point into the text and into the arena.
+std::optional<std::vector<std::optional<std::string_view>>> ParseArray(std::string_view text,
+                                                                       Arena& arena);
+
+}  // namespace walrelay

@@ -1,0 +1,226 @@
+#include "encode/column_shape.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "encode/column_datum.h"
+#include "encode/default_value.h"
+#include "pgoutput/type_oids.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// What is stored of a declared precision is larger by this: VARHDRSZ.
+constexpr int32_t kModifierOffset = 4;
+
+struct Scale {
+  int precision = 0;
+  int scale = 0;
+};
+
+// numeric(p,s) as its modifier; a scale of less than zero has all eleven bits.
+Scale ScaleOf(int32_t modifier) {
+  const int32_t packed = modifier - kModifierOffset;
+  return {packed >> 16 & 0xFFFF, packed & 0x7FF};
+}
+
+Schema Named(SchemaType type, std::string name) {
+  return {.type = type, .name = std::move(name), .version = 1};
+}
+
+SchemaPtr Shared(Schema schema) {
+  return std::make_shared<const Schema>(std::move(schema));
+}
+
+Schema NumericSchema(int32_t modifier) {
+  if (modifier < kModifierOffset) {
+    Schema variable = Named(SchemaType::kStruct, "io.debezium.data.VariableScaleDecimal");
+    variable.doc = "Variable scaled decimal";
+    variable.fields = {{"scale", Shared({.type = SchemaType::kInt32})},
+                       {"value", Shared({.type = SchemaType::kBytes})}};
+    return variable;
+  }
+  const Scale scale = ScaleOf(modifier);
+  Schema decimal = Named(SchemaType::kBytes, "org.apache.kafka.connect.data.Decimal");
+  decimal.parameters = {{"scale", fmt::format("{}", scale.scale)},
+                        {"connect.decimal.precision", fmt::format("{}", scale.precision)}};
+  return decimal;
+}
+
+// Up to three digits behind the second Debezium counts milliseconds, else microseconds.
+bool IsMillis(int32_t modifier) {
+  return modifier >= 0 && modifier <= 3;
+}
+
+void SetTemporal(uint32_t type_oid, int32_t modifier, ColumnShape& out, Schema& schema) {
+  const bool millis = IsMillis(modifier);
+  switch (type_oid) {
+    case pgoutput::kDateOid:
+      out.form = ColumnForm::kDate;
+      schema = Named(SchemaType::kInt32, "io.debezium.time.Date");
+      break;
+    case pgoutput::kTimeOid:
+      out.form = millis ? ColumnForm::kTimeMillis : ColumnForm::kTimeMicros;
+      schema = millis ? Named(SchemaType::kInt32, "io.debezium.time.Time")
+                      : Named(SchemaType::kInt64, "io.debezium.time.MicroTime");
+      break;
+    case pgoutput::kTimetzOid:
+      out.form = ColumnForm::kTimeWithZone;
+      schema = Named(SchemaType::kString, "io.debezium.time.ZonedTime");
+      break;
+    case pgoutput::kTimestampOid:
+      out.form = millis ? ColumnForm::kTimestampMillis : ColumnForm::kTimestampMicros;
+      schema = Named(SchemaType::kInt64,
+                     millis ? "io.debezium.time.Timestamp" : "io.debezium.time.MicroTimestamp");
+      break;
+    default:
+      out.form = ColumnForm::kTimestampWithZone;
+      out.fraction_digits = modifier >= 0 && modifier <= 6 ? modifier : 6;
+      schema = Named(SchemaType::kString, "io.debezium.time.ZonedTimestamp");
+  }
+}
+
+bool SetText(uint32_t type_oid, Schema& schema) {
+  switch (type_oid) {
+    case pgoutput::kUuidOid:
+      schema = Named(SchemaType::kString, "io.debezium.data.Uuid");
+      return true;
+    case pgoutput::kJsonOid:
+    case pgoutput::kJsonbOid:
+      schema = Named(SchemaType::kString, "io.debezium.data.Json");
+      return true;
+    case pgoutput::kXmlOid:
+      schema = Named(SchemaType::kString, "io.debezium.data.Xml");
+      return true;
+    case pgoutput::kTextOid:
+    case pgoutput::kVarcharOid:
+    case pgoutput::kBpcharOid:
+    case pgoutput::kNameOid:
+    case pgoutput::kCharOid:
+    case pgoutput::kInetOid:
+    case pgoutput::kCidrOid:
+    case pgoutput::kMacaddrOid:
+    case pgoutput::kMacaddr8Oid:
+    case pgoutput::kInt4RangeOid:
+    case pgoutput::kInt8RangeOid:
+    case pgoutput::kNumRangeOid:
+    case pgoutput::kTsRangeOid:
+    case pgoutput::kTstzRangeOid:
+    case pgoutput::kDateRangeOid:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool SetNumber(uint32_t type_oid, int32_t modifier, ColumnShape& out, Schema& schema) {
+  switch (type_oid) {
+    case pgoutput::kBoolOid:
+      out.form = ColumnForm::kBoolean;
+      schema.type = SchemaType::kBoolean;
+      return true;
+    case pgoutput::kInt2Oid:
+      out.form = ColumnForm::kInteger;
+      schema.type = SchemaType::kInt16;
+      return true;
+    case pgoutput::kInt4Oid:
+      out.form = ColumnForm::kInteger;
+      schema.type = SchemaType::kInt32;
+      return true;
+    case pgoutput::kInt8Oid:
+    case pgoutput::kOidOid:
+      out.form = ColumnForm::kInteger;
+      schema.type = SchemaType::kInt64;
+      return true;
+    case pgoutput::kFloat4Oid:
+      out.form = ColumnForm::kFloat32;
+      schema.type = SchemaType::kFloat32;
+      return true;
+    case pgoutput::kFloat8Oid:
+      out.form = ColumnForm::kFloat64;
+      schema.type = SchemaType::kFloat64;
+      return true;
+    case pgoutput::kNumericOid:
+      out.form = modifier < kModifierOffset ? ColumnForm::kVariableDecimal : ColumnForm::kDecimal;
+      schema = NumericSchema(modifier);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsTemporal(uint32_t type_oid) {
+  return type_oid == pgoutput::kDateOid || type_oid == pgoutput::kTimeOid ||
+         type_oid == pgoutput::kTimetzOid || type_oid == pgoutput::kTimestampOid ||
+         type_oid == pgoutput::kTimestamptzOid;
+}
+
+// The shape of one value, and its schema so far. False: not a type that is known here.
+bool SetScalar(const ColumnTraits& column, uint32_t type_oid, ColumnShape& out, Schema& schema) {
+  out.type_oid = type_oid;
+  if (!column.enum_labels.empty()) {
+    schema = Named(SchemaType::kString, "io.debezium.data.Enum");
+    schema.parameters = {{"allowed", fmt::format("{}", fmt::join(column.enum_labels, ","))}};
+    return true;
+  }
+  if (type_oid == pgoutput::kByteaOid) {
+    out.form = ColumnForm::kBytes;
+    schema.type = SchemaType::kBytes;
+    return true;
+  }
+  if (IsTemporal(type_oid)) {
+    SetTemporal(type_oid, column.type_modifier, out, schema);
+    return true;
+  }
+  return SetText(type_oid, schema) || SetNumber(type_oid, column.type_modifier, out, schema);
+}
+
+// A default whose text is not one of the type's is none. It lives with its schema: the text, and
+// what was made of it, are kept behind the same pointer.
+void SetDefault(const ColumnTraits& column, ColumnShape& shape, Schema& schema) {
+  struct Kept {
+    std::string text;
+    Arena arena;
+    Datum datum;
+  };
+  auto text = DefaultText(column.default_expression, shape);
+  if (!text) {
+    return;
+  }
+  auto kept = std::make_shared<Kept>();
+  kept->text = *std::move(text);
+  auto datum = DatumOfText(kept->text, shape, kept->arena);
+  if (datum.ok() && !datum->is_null()) {
+    kept->datum = *std::move(datum);
+    schema.default_value = std::shared_ptr<const Datum>(kept, &kept->datum);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ColumnShape> ShapeOf(const ColumnTraits& column) {
+  ColumnShape out;
+  Schema schema;
+  const uint32_t element = pgoutput::ElementOid(column.type_oid);
+  out.is_array = element != 0;
+  if (!SetScalar(column, out.is_array ? element : column.type_oid, out, schema)) {
+    return Error(ErrorCode::kColumnType,
+                 fmt::format("type {} has no form in Connect's formats here", column.type_oid),
+                 "Use format \"raw\" for it, or leave the column out.");
+  }
+  if (out.is_array) {
+    schema.optional = true;
+    schema = {.type = SchemaType::kArray, .items = Shared(std::move(schema))};
+  }
+  schema.optional = column.nullable;
+  // The forms ask the schema for nothing but whether it is optional.
+  out.schema = Shared(schema);
+  SetDefault(column, out, schema);
+  out.schema = Shared(std::move(schema));
+  return out;
+}
+
+}  // namespace walrelay

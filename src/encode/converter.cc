@@ -1,0 +1,95 @@
+#include "encode/converter.h"
+
+#include "encode/connect_json.h"
+#include "encode/connect_text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+const Schema& SchemaOrText(const Schema* schema) {
+  static const Schema kText{.type = SchemaType::kString, .optional = true};
+  return schema == nullptr ? kText : *schema;
+}
+
+absl::StatusOr<OptionalBytes> ConvertText(const Schema* schema, const Datum& datum,
+                                          std::string& out) {
+  if (datum.is_null()) {
+    return std::nullopt;
+  }
+  WR_RETURN_IF_ERROR(AppendJavaText(SchemaOrText(schema), datum, out));
+  return std::string_view(out);
+}
+
+absl::StatusOr<OptionalBytes> ConvertJson(const Schema* schema, const Datum& datum,
+                                          std::string& out) {
+  AppendConnectJson(SchemaOrText(schema), datum, out);
+  return std::string_view(out);
+}
+
+absl::StatusOr<OptionalBytes> ConvertJsonSchema(const Schema* schema, const Datum& datum,
+                                                std::string& out) {
+  out += "{\"schema\":";
+  if (schema == nullptr) {
+    out += "null";
+  } else {
+    AppendConnectSchema(*schema, out);
+  }
+  out += ",\"payload\":";
+  AppendConnectJson(SchemaOrText(schema), datum, out);
+  out += '}';
+  return std::string_view(out);
+}
+
+absl::StatusOr<OptionalBytes> ConvertAs(Format format, const Schema* schema, const Datum& datum,
+                                        std::string& out) {
+  switch (format) {
+    case Format::kString:
+      return ConvertText(schema, datum, out);
+    case Format::kJson:
+      return ConvertJson(schema, datum, out);
+    case Format::kJsonSchema:
+      return ConvertJsonSchema(schema, datum, out);
+    case Format::kRaw:
+    case Format::kBytes:
+      break;
+  }
+  return Error(ErrorCode::kValueInvalid, "format \"bytes\" takes a bytea column and nothing else",
+               "Give it a delegate for other columns ([format] key_delegate, value_delegate), or "
+               "choose another format.");
+}
+
+Format FormatOf(Delegate delegate) {
+  switch (delegate) {
+    case Delegate::kString:
+      return Format::kString;
+    case Delegate::kJson:
+      return Format::kJson;
+    case Delegate::kJsonSchema:
+      return Format::kJsonSchema;
+    case Delegate::kNone:
+      break;
+  }
+  return Format::kBytes;
+}
+
+}  // namespace
+
+absl::StatusOr<OptionalBytes> Convert(const PartFormat& format, const Schema* schema,
+                                      const Datum& datum, std::string& out) {
+  out.clear();
+  const Datum& seen = schema == nullptr ? datum : OrDefault(*schema, datum);
+  // A decimal is of type bytes too, but its value is none.
+  const bool is_bytes = schema != nullptr && schema->type == SchemaType::kBytes &&
+                        !std::holds_alternative<Decimal>(seen.value);
+  if (format.format != Format::kBytes) {
+    return ConvertAs(format.format, schema, seen, out);
+  }
+  if (!is_bytes) {
+    return ConvertAs(FormatOf(format.delegate), schema, seen, out);
+  }
+  const auto* bytes = std::get_if<Bytes>(&seen.value);
+  return bytes == nullptr ? OptionalBytes() : bytes->bytes;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,208 @@
+#include "encode/json_document.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "encode/json_string.h"
+
+namespace walrelay {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+// Jackson's limits.
+constexpr int kMostLevels = 1000;
+constexpr size_t kLongestNumber = 1000;
+
+// As far as the bracket that closes the first one; simdjson takes no text behind it.
+std::optional<std::string_view> FirstValue(std::string_view text) {
+  int level = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') {
+        ++i;
+      }
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++level > kMostLevels) {
+        return std::nullopt;
+      }
+    } else if ((c == '}' || c == ']') && --level == 0) {
+      return text.substr(0, i + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+size_t Digits(std::string_view& text) {
+  const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(count);
+  return count;
+}
+
+bool IsNumber(std::string_view text) {
+  if (text.size() > kLongestNumber) {
+    return false;
+  }
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  const bool zero = text.starts_with('0');
+  const size_t whole = Digits(text);
+  if (whole == 0 || (zero && whole > 1)) {
+    return false;
+  }
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (Digits(text) == 0) {
+      return false;
+    }
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    text.remove_prefix(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
+    if (Digits(text) == 0) {
+      return false;
+    }
+  }
+  return text.empty();
+}
+
+// From simdjson's cursor to a tree. A member function returns false for malformed text.
+class TreeBuilder {
+ public:
+  TreeBuilder(std::string_view text, Arena& arena) : text_(text), arena_(arena) {}
+
+  bool Value(ondemand::value value, JsonValue& out) {
+    ondemand::json_type type;
+    if (value.type().get(type) != simdjson::SUCCESS) {
+      return false;
+    }
+    switch (type) {
+      case ondemand::json_type::array:
+        return Array(value, out);
+      case ondemand::json_type::object:
+        return Object(value, out);
+      case ondemand::json_type::string:
+        return String(value, out);
+      case ondemand::json_type::number:
+        return Number(value, out);
+      case ondemand::json_type::boolean:
+        out.kind = JsonValue::Kind::kBoolean;
+        return value.get_bool().get(out.boolean) == simdjson::SUCCESS;
+      case ondemand::json_type::null:
+        return Trimmed(value) == "null";
+    }
+    return false;
+  }
+
+ private:
+  static std::string_view Trimmed(ondemand::value& value) {
+    const std::string_view token = value.raw_json_token();
+    return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
+  }
+
+  bool Array(ondemand::value& value, JsonValue& out) {
+    out.kind = JsonValue::Kind::kArray;
+    ondemand::array array;
+    if (value.get_array().get(array) != simdjson::SUCCESS) {
+      return false;
+    }
+    for (auto element : array) {
+      ondemand::value item;
+      if (std::move(element).get(item) != simdjson::SUCCESS ||
+          !Value(item, out.items.emplace_back())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool Object(ondemand::value& value, JsonValue& out) {
+    out.kind = JsonValue::Kind::kObject;
+    ondemand::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) {
+      return false;
+    }
+    absl::flat_hash_map<std::string_view, size_t> places;
+    for (auto element : object) {
+      ondemand::field field;
+      if (std::move(element).get(field) != simdjson::SUCCESS) {
+        return false;
+      }
+      const auto name = Unescape(From(field.key().raw()), arena_);
+      JsonValue item;
+      if (!name || !Value(field.value(), item)) {
+        return false;
+      }
+      const auto [place, is_new] = places.try_emplace(*name, out.items.size());
+      if (is_new) {
+        out.names.push_back(*name);
+        out.items.push_back(std::move(item));
+      } else {
+        out.items[place->second] = std::move(item);
+      }
+    }
+    return true;
+  }
+
+  bool String(ondemand::value& value, JsonValue& out) {
+    out.kind = JsonValue::Kind::kString;
+    const std::string_view token = Trimmed(value);
+    const auto text = Unescape(token.substr(1), arena_);
+    out.text = text.value_or("");
+    return text.has_value();
+  }
+
+  bool Number(ondemand::value& value, JsonValue& out) {
+    out.kind = JsonValue::Kind::kNumber;
+    out.text = Trimmed(value);
+    return IsNumber(out.text);
+  }
+
+  std::string_view From(const char* begin) const {
+    return text_.substr(static_cast<size_t>(begin - text_.data()));
+  }
+
+  std::string_view text_;
+  Arena& arena_;
+};
+
+}  // namespace
+
+struct JsonDocument::Parser {
+  ondemand::parser parser;
+};
+
+JsonDocument::JsonDocument() : parser_(std::make_unique<Parser>()) {}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+
+const JsonValue* JsonDocument::Parse(std::string_view text) {
+  arena_.Clear();
+  root_ = JsonValue();
+  const auto first = FirstValue(text);
+  if (!first || (text[0] != '{' && text[0] != '[')) {
+    return nullptr;
+  }
+  padded_.reserve(first->size() + simdjson::SIMDJSON_PADDING);
+  padded_ = *first;
+  const std::string_view stable(padded_);
+  ondemand::document document;
+  ondemand::value value;
+  const bool read =
+      parser_->parser.iterate(simdjson::padded_string_view(stable, padded_.capacity()))
+              .get(document) == simdjson::SUCCESS &&
+      document.get_value().get(value) == simdjson::SUCCESS &&
+      TreeBuilder(stable, arena_).Value(value, root_);
+  return read ? &root_ : nullptr;
+}
+
+}  // namespace walrelay

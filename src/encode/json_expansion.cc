@@ -1,0 +1,137 @@
+#include "encode/json_expansion.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "base/text.h"
+#include "encode/json_inference.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using Kind = JsonValue::Kind;
+
+bool IsInteger(std::string_view text) {
+  return text.find_first_of(".eE") == std::string_view::npos;
+}
+
+// Fills the schema with the document. False: a value that its schema does not hold.
+class Filling {
+ public:
+  explicit Filling(const JsonInference& inference) : inference_(inference) {}
+
+  // The names of members that no schema has, the first of them. "": none.
+  const std::string& lost() const { return lost_; }
+
+  bool Value(const JsonValue& value, const Schema& schema, Datum& out) {
+    switch (value.kind) {
+      case Kind::kNull:
+        return schema.optional;
+      case Kind::kString:
+        out.value = value.text;
+        return schema.type == SchemaType::kString;
+      case Kind::kBoolean:
+        out.value = value.boolean;
+        return schema.type == SchemaType::kBoolean;
+      case Kind::kNumber:
+        return Number(value, schema, out);
+      case Kind::kArray:
+        return schema.type == SchemaType::kArray && Array(value, *schema.items, out);
+      case Kind::kObject:
+        return schema.type == SchemaType::kStruct && Object(value, schema, out);
+    }
+    return false;
+  }
+
+ private:
+  static bool Number(const JsonValue& value, const Schema& schema, Datum& out) {
+    if (NumberType(value.text) != schema.type) {
+      return false;
+    }
+    if (schema.type != SchemaType::kFloat64) {
+      out.value = *IntegerOf(value.text);
+      return true;
+    }
+    // Overflow is infinity and underflow zero, as for Java.
+    double number = 0;
+    const bool read = absl::SimpleAtod({value.text.data(), value.text.size()}, &number);
+    out.value = number;
+    return read && !IsInteger(value.text);
+  }
+
+  bool Array(const JsonValue& value, const Schema& items, Datum& out) {
+    DatumList list(value.items.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!Value(value.items[i], items, list[i])) {
+        return false;
+      }
+    }
+    out.value = std::move(list);
+    return true;
+  }
+
+  bool Object(const JsonValue& value, const Schema& schema, Datum& out) {
+    absl::flat_hash_map<std::string_view, size_t> places;
+    for (size_t i = 0; i < value.names.size(); ++i) {
+      places.emplace(value.names[i], i);
+    }
+    DatumList list(schema.fields.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      const auto found = places.find(schema.fields[i].name);
+      if (found == places.end()) {
+        continue;
+      }
+      if (!Value(value.items[found->second], *schema.fields[i].schema, list[i])) {
+        return false;
+      }
+      places.erase(found);
+    }
+    for (const auto& [name, index] : places) {
+      if (lost_.empty() && inference_.IsShown(value.items[index])) {
+        lost_ = Printable(name, 63);
+      }
+    }
+    out.value = std::move(list);
+    return true;
+  }
+
+  const JsonInference& inference_;
+  std::string lost_;
+};
+
+}  // namespace
+
+absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
+                                 const FormatConfig& format) {
+  JsonInference inference(format);
+  const std::string path(name);
+  Expansion out;
+  out.schema = inference.Of(&path, root);
+  if (inference.failed()) {
+    return Expansion();
+  }
+  if (out.schema == nullptr) {
+    out.kind = Expansion::Kind::kSchemaless;
+    return out;
+  }
+  // Debezium makes a struct of it, whatever it is.
+  Filling filling(inference);
+  const bool fits = root.kind == Kind::kObject && filling.Value(root, *out.schema, out.datum);
+  if (!fits) {
+    out.kind = Expansion::Kind::kMismatch;
+    return out;
+  }
+  if (!filling.lost().empty()) {
+    return Error(ErrorCode::kValueInvalid,
+                 "the payload's member \"" + filling.lost() +
+                     "\" stands in an array inside of an array of objects and would be left out",
+                 "Publish the payload as it is: format.expand_json = false.");
+  }
+  out.kind = Expansion::Kind::kExpanded;
+  return out;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,59 @@
+// JsonInference: the schema of a JSON document, as Debezium's EventRouter infers it.
+//
+// Every value has a type of its own, all are optional, a struct is named by its path. Not
+// thread-safe.
+//
+// Source: io.debezium.transforms.outbox.JsonSchemaData.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "encode/json_document.h"
+#include "encode/schema.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+class JsonInference {
+ public:
+  // `format` must outlive it.
+  explicit JsonInference(const FormatConfig& format);
+
+  // nullptr: a value that has no schema and is left out; or, with failed(), a document that has
+  // none. `path` names structs; nullptr where they have no name.
+  SchemaPtr Of(const std::string* path, const JsonValue& value);
+
+  bool failed() const { return failed_; }
+
+  // Whether Of() of it would be a schema.
+  bool IsShown(const JsonValue& value) const;
+
+ private:
+  SchemaPtr Fail();
+  SchemaPtr OfNumber(const JsonValue& value) const;
+  SchemaPtr OfObject(const std::string* path, const JsonValue& value);
+  SchemaPtr OfArray(const std::string* path, const JsonValue& value);
+  SchemaPtr OfElements(const std::string* path, const JsonValue& array);
+  SchemaPtr OfObjects(const std::string* path, const JsonValue& array);
+  const JsonValue* Sample(const JsonValue& array);
+
+  const FormatConfig& format_;
+  bool failed_ = false;
+  const SchemaPtr text_;
+  const SchemaPtr boolean_;
+  const SchemaPtr int32_;
+  const SchemaPtr int64_;
+  const SchemaPtr float64_;
+  const SchemaPtr bytes_;
+};
+
+// int32, int64 or float64, by how the number is written and how large it is.
+SchemaType NumberType(std::string_view text);
+
+// nullopt: not written as an integer, or beyond 64 bits.
+std::optional<int64_t> IntegerOf(std::string_view text);
+
+}  // namespace walrelay

@@ -1,0 +1,99 @@
+#include "encode/json_document.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace walrelay {
+namespace {
+
+// The tree as text again; "-" where there is none.
+std::string Told(const JsonValue& value) {
+  std::string out;
+  switch (value.kind) {
+    case JsonValue::Kind::kNull:
+      return "null";
+    case JsonValue::Kind::kBoolean:
+      return value.boolean ? "true" : "false";
+    case JsonValue::Kind::kNumber:
+      return "#" + std::string(value.text);
+    case JsonValue::Kind::kString:
+      return "<" + std::string(value.text) + ">";
+    case JsonValue::Kind::kArray:
+      for (const JsonValue& item : value.items) {
+        out += (out.empty() ? "" : " ") + Told(item);
+      }
+      return "[" + out + "]";
+    case JsonValue::Kind::kObject:
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        out += (out.empty() ? "" : " ") + std::string(value.names[i]) + ":" + Told(value.items[i]);
+      }
+      return "{" + out + "}";
+  }
+  return "?";
+}
+
+std::string Parse(const std::string& text) {
+  JsonDocument document;
+  const JsonValue* root = document.Parse(text);
+  return root == nullptr ? "-" : Told(*root);
+}
+
+TEST(JsonDocumentTest, KeepsOrderKindsAndNumbersAsTheyStand) {
+  EXPECT_EQ(Parse(R"({"b": 1.10, "a": [true, false, null, "x"], "c": {}, "d": []})"),
+            "{b:#1.10 a:[true false null <x>] c:{} d:[]}");
+  EXPECT_EQ(Parse(R"([1e400, -0, 123456789012345678901234567890])"),
+            "[#1e400 #-0 #123456789012345678901234567890]");
+}
+
+TEST(JsonDocumentTest, TheLastOfTheSameNameCountsInThePlaceOfTheFirst) {
+  EXPECT_EQ(Parse(R"({"a": 1, "b": 2, "a": 3, "\u0061": 4})"), "{a:#4 b:#2}");
+}
+
+TEST(JsonDocumentTest, WhatFollowsTheFirstValueIsIgnored) {
+  EXPECT_EQ(Parse(R"({"a": 1} xyz)"), "{a:#1}");
+  EXPECT_EQ(Parse("[1]\"unclosed"), "[#1]");
+  EXPECT_EQ(Parse("[1]]]"), "[#1]");
+}
+
+TEST(JsonDocumentTest, EscapesAreTakenAway) {
+  EXPECT_EQ(Parse(R"(["\u00e9\n\"q\"\/\\", "\ud834\udd1e", "\ud800", "\ud800x"])"),
+            "[<\u00e9\n\"q\"/\\> <\U0001D11E> <\xED\xA0\x80> <\xED\xA0\x80x>]");
+}
+
+TEST(JsonDocumentTest, OnlyObjectsAndArraysBegin) {
+  for (const char* text : {"", " {}", "42", "\"x\"", "null", "x"}) {
+    EXPECT_EQ(Parse(text), "-") << text;
+  }
+}
+
+TEST(JsonDocumentTest, MalformedTextHasNoTree) {
+  for (const char* text : {"{",           "[",         "{]",       "[1,]",
+                           "[1 2]",       "{\"a\" 1}", "{\"a\":}", "{\"a\":1 \"b\":2}",
+                           "{a:1}",       "[tru]",     "[nul]",    "[nullx]",
+                           "[01]",        "[1.]",      "[.5]",     "[+1]",
+                           "[1e]",        "[-]",       "[NaN]",    "[\"\\x\"]",
+                           "[\"\\u12\"]", "[\"\n\"]",  "[\"a]",    "{\"a\":1,}",
+                           "[,1]",        "[1}",       "['a']"}) {
+    EXPECT_EQ(Parse(text), "-") << text;
+  }
+}
+
+TEST(JsonDocumentTest, ThousandLevelsAreTheMost) {
+  const auto nested = [](size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  EXPECT_NE(Parse(nested(1000)), "-");
+  EXPECT_EQ(Parse(nested(1001)), "-");
+}
+
+TEST(JsonDocumentTest, ATreeIsForgottenWithTheNext) {
+  JsonDocument document;
+  ASSERT_NE(document.Parse("{\"a\": [1, 2, 3]}"), nullptr);
+  ASSERT_NE(document.Parse("[]"), nullptr);
+  EXPECT_EQ(Told(*document.Parse("[]")), "[]");
+  EXPECT_EQ(document.Parse("x"), nullptr);
+}
+
+}  // namespace
+}  // namespace walrelay
