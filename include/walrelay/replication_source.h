@@ -66,6 +66,14 @@ struct SlotFacts {
   bool synced = false;              // PG 17+: kept in step by a primary
 };
 
+// What the catalog says of a column and the stream does not.
+struct ColumnFacts {
+  std::string name;
+  bool not_null = false;
+  std::string default_expression;        // as pg_get_expr() prints it; "": none
+  std::vector<std::string> enum_labels;  // in their order; empty: no enum
+};
+
 // One outbox table as the server has it now.
 struct TableFacts {
   std::string schema;
@@ -76,6 +84,7 @@ struct TableFacts {
   bool column_list = false;  // the publication hides columns
   bool unlogged = false;     // never decoded
   bool partitioned = false;
+  std::vector<ColumnFacts> columns;  // those that are known; the others may be NULL
 };
 
 struct PublicationFacts {

@@ -81,7 +81,11 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableFac
     out.Problem(relation.status());
     return;
   }
-  const TableBinding binding = BindTable(*relation, mapping, config.route);
+  const TableBinding binding = BindTable(*relation, mapping,
+                                         {.route = config.route,
+                                          .format = config.format,
+                                          .missing_columns = config.source.missing_columns,
+                                          .facts = &table});
   if (!binding.status.ok()) {
     out.Problem(binding.status);
     return;

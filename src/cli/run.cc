@@ -1,5 +1,6 @@
 // `walrelay run`: the daemon. Puts the parts together and waits for the end.
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -76,9 +77,17 @@ void ForbidCoreDumps() {
   (void)::prctl(PR_SET_DUMPABLE, 0);
 }
 
+// A random UUID, as Debezium gives to each start of its task.
+std::string NewRunId() {
+  std::random_device random;
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", random(), random() & 0xFFFF,
+                     random() & 0xFFF, 0x8000 | (random() & 0x3FFF), random() & 0xFFFF, random());
+}
+
 absl::Status Run(const Config& config, const std::string& events, StopSignals& signals) {
   WR_RETURN_IF_ERROR(CheckOffline(config));
-  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route));
+  WR_ASSIGN_OR_RETURN(Router router,
+                      Router::Create(config.source, config.route, config.format, NewRunId()));
   const SystemClock clock;
   Metrics metrics(config.source.slot);
   metrics.build_info[Version()].Set(1);

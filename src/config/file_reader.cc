@@ -211,6 +211,19 @@ class FileReader {
     return std::get<bool>(value) ? "true" : "false";
   }
 
+  static std::optional<Placement::Where> WhereOf(std::string_view name) {
+    constexpr std::pair<std::string_view, Placement::Where> kNames[] = {
+        {"header", Placement::Where::kHeader},
+        {"envelope", Placement::Where::kEnvelope},
+        {"partition", Placement::Where::kPartition}};
+    for (const auto& [known, where] : kNames) {
+      if (known == name) {
+        return where;
+      }
+    }
+    return std::nullopt;
+  }
+
   // [[source.placement]]: column, to, as.
   absl::Status ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
     const auto* array = node.as_array();
@@ -235,11 +248,12 @@ class FileReader {
         out.column = text->get();
       } else if (key.str() == "as") {
         out.name = text->get();
-      } else if (key.str() == "to" && (text->get() == "header" || text->get() == "partition")) {
-        out.where =
-            text->get() == "header" ? Placement::Where::kHeader : Placement::Where::kPartition;
       } else if (key.str() == "to") {
-        return Wrong(node.source(), "to: \"header\" or \"partition\" is wanted");
+        const auto where = WhereOf(text->get());
+        if (!where) {
+          return Wrong(node.source(), "to: \"header\", \"envelope\" or \"partition\" is wanted");
+        }
+        out.where = *where;
       } else {
         return Unknown(key, "key of a placement", {"column", "to", "as"});
       }

@@ -91,11 +91,54 @@ constexpr std::pair<std::string_view, OnError> kOnErrorChoices[] = {
 constexpr std::pair<std::string_view, OnUpdate> kOnUpdateChoices[] = {{"ignore", OnUpdate::kIgnore},
                                                                       {"fail", OnUpdate::kFail}};
 
+constexpr std::pair<std::string_view, MissingColumns> kMissingChoices[] = {
+    {"fail", MissingColumns::kFail}, {"ignore", MissingColumns::kIgnore}};
+constexpr std::pair<std::string_view, Rules> kRulesChoices[] = {{"walrelay", Rules::kWalrelay},
+                                                                {"debezium", Rules::kDebezium}};
+constexpr std::pair<std::string_view, Format> kFormatChoices[] = {
+    {"raw", Format::kRaw},
+    {"string", Format::kString},
+    {"json", Format::kJson},
+    {"json_schema", Format::kJsonSchema},
+    {"bytes", Format::kBytes}};
+constexpr std::pair<std::string_view, Delegate> kDelegateChoices[] = {
+    {"none", Delegate::kNone},
+    {"string", Delegate::kString},
+    {"json", Delegate::kJson},
+    {"json_schema", Delegate::kJsonSchema}};
+constexpr std::pair<std::string_view, HeaderFormat> kHeaderChoices[] = {
+    {"raw", HeaderFormat::kRaw}, {"simple", HeaderFormat::kSimple}};
+constexpr std::pair<std::string_view, NullMembers> kNullMemberChoices[] = {
+    {"ignore", NullMembers::kIgnore}, {"optional_bytes", NullMembers::kOptionalBytes}};
+constexpr std::pair<std::string_view, EmptyArrays> kEmptyArrayChoices[] = {
+    {"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}};
+
 Choices<OnError> ChoicesOf(OnError /*tag*/) {
   return kOnErrorChoices;
 }
 Choices<OnUpdate> ChoicesOf(OnUpdate /*tag*/) {
   return kOnUpdateChoices;
+}
+Choices<MissingColumns> ChoicesOf(MissingColumns /*tag*/) {
+  return kMissingChoices;
+}
+Choices<Rules> ChoicesOf(Rules /*tag*/) {
+  return kRulesChoices;
+}
+Choices<Format> ChoicesOf(Format /*tag*/) {
+  return kFormatChoices;
+}
+Choices<Delegate> ChoicesOf(Delegate /*tag*/) {
+  return kDelegateChoices;
+}
+Choices<HeaderFormat> ChoicesOf(HeaderFormat /*tag*/) {
+  return kHeaderChoices;
+}
+Choices<NullMembers> ChoicesOf(NullMembers /*tag*/) {
+  return kNullMemberChoices;
+}
+Choices<EmptyArrays> ChoicesOf(EmptyArrays /*tag*/) {
+  return kEmptyArrayChoices;
 }
 
 template <typename Enum>
@@ -199,6 +242,20 @@ constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
           [](const Config& config) { return Show(config.source.tables.front().columns.*Member); }};
 }
 
+// Of a key or a value: the format itself, or that of what it cannot take.
+template <auto Part, auto Member>
+constexpr Option FormatRow(std::string_view key, std::string_view doc, std::string_view choices) {
+  return {"format",
+          key,
+          OptionType::kChoice,
+          choices,
+          doc,
+          [](Config& config, const RawValue& value) {
+            return Take(value, config.format.*Part.*Member);
+          },
+          [](const Config& config) { return Show(config.format.*Part.*Member); }};
+}
+
 absl::Status SetTable(Config& config, const RawValue& value) {
   std::string name;
   WR_RETURN_IF_ERROR(Take(value, name));
@@ -247,10 +304,13 @@ std::string ShowTimestamp(const Config& config) {
 using enum OptionType;
 constexpr auto kSource = &Config::source;
 constexpr auto kRoute = &Config::route;
+constexpr auto kFormat = &Config::format;
 constexpr auto kOnError = &Config::on_error;
 constexpr auto kKafka = &Config::kafka;
 constexpr auto kPipeline = &Config::pipeline;
 constexpr std::string_view kPolicies = "stop, dead_letter, skip";
+constexpr std::string_view kFormats = "raw, string, json, json_schema, bytes";
+constexpr std::string_view kDelegates = "none, string, json, json_schema";
 
 constexpr Option kOptions[] = {
     {"source",
@@ -288,6 +348,11 @@ constexpr Option kOptions[] = {
                                            "event. `ignore` counts it, `fail` stops the "
                                            "line.",
                                            "ignore, fail"),
+    Row<kSource, &SourceConfig::missing_columns>(
+        "source", "missing_columns", kChoice,
+        "What a `[[source.placement]]` does whose column the table does not have: `fail` stops the "
+        "line at the table's next row, `ignore` leaves it out.",
+        "fail, ignore"),
     Row<kSource, &SourceConfig::create_slot>(
         "source", "create_slot", kBoolean,
         "Let `walrelay run` create the slot at its first connection when there is none. Off by "
@@ -322,6 +387,8 @@ constexpr Option kOptions[] = {
                                      "The record's value, byte for byte. Default: `payload`."),
     ColumnRow<&ColumnNames::trace_id>(
         "trace_id", "Header `trace_id`. Default: `trace_id` where the column exists."),
+    ColumnRow<&ColumnNames::version>(
+        "version", "An int4 column that is the version of the envelope's schema. Default: none."),
 
     Row<kRoute, &RouteConfig::topic>("route", "topic", kString,
                                      "The topic, made from what `regex` found: `${name}` and `$1` "
@@ -347,6 +414,55 @@ constexpr Option kOptions[] = {
      "(timestamptz, timestamp as UTC, or bigint milliseconds; NULL falls back to the commit).",
      SetTimestamp,
      ShowTimestamp},
+    Row<kRoute, &RouteConfig::tombstone_on_empty>(
+        "route", "tombstone_on_empty", kBoolean,
+        "A payload that is empty or blank makes a tombstone, as NULL does; not an empty bytea."),
+    Row<kRoute, &RouteConfig::rules>("route", "rules", kChoice,
+                                     "Whose rules hold where Debezium's EventRouter differs. "
+                                     "`debezium`: a NULL key is published; "
+                                     "the aggregate type must be text, the partition int4, the "
+                                     "timestamp a `timestamp` (infinity "
+                                     "has its number, NULL leaves it to the producer).",
+                                     "walrelay, debezium"),
+
+    FormatRow<&FormatConfig::key, &PartFormat::format>(
+        "key",
+        "How the key's column becomes bytes. `raw`: as it stands. The others are byte for byte "
+        "those "
+        "of Connect's converters: `string` (StringConverter), `json` and `json_schema` "
+        "(JsonConverter without and with schemas), `bytes` (ByteArrayConverter). They show types, "
+        "and a default in place of NULL, as Debezium does.",
+        kFormats),
+    FormatRow<&FormatConfig::key, &PartFormat::delegate>(
+        "key_delegate",
+        "With `key = \"bytes\"`, the format of what is no bytea (BinaryDataConverter's delegate).",
+        kDelegates),
+    FormatRow<&FormatConfig::value, &PartFormat::format>(
+        "value", "The same for the value. An envelope needs `json` or `json_schema`.", kFormats),
+    FormatRow<&FormatConfig::value, &PartFormat::delegate>(
+        "value_delegate", "With `value = \"bytes\"`, the format of what is no bytea.", kDelegates),
+    Row<kFormat, &FormatConfig::headers>(
+        "format", "headers", kChoice,
+        "`raw`: columns as they stand. `simple`: as Connect's SimpleHeaderConverter writes them.",
+        "raw, simple"),
+    Row<kFormat, &FormatConfig::expand_json>(
+        "format", "expand_json", kBoolean,
+        "A text payload that is a JSON object becomes a value with members instead of a string "
+        "(Debezium's `table.expand.json.payload`)."),
+    Row<kFormat, &FormatConfig::json_nulls>("format", "json_nulls", kChoice,
+                                            "Members that are null, when expanding.",
+                                            "ignore, optional_bytes"),
+    Row<kFormat, &FormatConfig::json_empty_arrays>("format", "json_empty_arrays", kChoice,
+                                                   "Members that are `[]`, when expanding.",
+                                                   "ignore, optional_string"),
+    Row<kFormat, &FormatConfig::schema_prefix>(
+        "format", "schema_prefix", kString,
+        "What the names of envelopes' schemas begin with (Debezium's `topic.prefix`), as in "
+        "`PREFIX.public.outbox.order.Value`."),
+    Row<kFormat, &FormatConfig::context_headers>(
+        "format", "context_headers", kBoolean,
+        "Puts Debezium's `__debezium.context.*` headers before the others: connectorLogicalName "
+        "(`schema_prefix`), taskId, connectorName, runId."),
 
     Row<kOnError, &ErrorPolicy::null_route>("on_error", "null_route", kChoice,
                                             "A row without an aggregate type.", kPolicies),

@@ -41,13 +41,14 @@ Durations are written `"250ms"`, `"30s"`, `"5m"`; sizes `"64MiB"` or as bytes.
 constexpr std::string_view kTables = R"(
 ### `[[source.placement]]`
 
-Further columns, as headers or as the partition (Debezium's `table.fields.additional.placement`). Repeat the
-block for each; headers follow `id`, `event_type` and `trace_id` in the order of the file.
+Further columns, as headers, as members of an envelope, or as the partition (Debezium's
+`table.fields.additional.placement`). Repeat the block for each; headers follow `id`, `event_type` and `trace_id` in
+the order of the file. With an envelope the value is an object: `payload`, then the columns in the order of the file.
 
 ```toml
 [[source.placement]]
 column = "tenant"
-to = "header"        # or "partition": int2, int4 or int8; NULL leaves it to the key
+to = "header"        # or "envelope"; or "partition": int2, int4 or int8, NULL leaves it to the key
 as = "tenant-id"     # default: the column's name
 ```
 

@@ -72,6 +72,41 @@ absl::Status ValidateColumns(const OutboxTable& table) {
   return absl::OkStatus();
 }
 
+// An envelope is an object: only JSON has a text for it. Its members have names of their own.
+absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value) {
+  std::vector<std::string_view> names = {"payload"};
+  for (const Placement& placement : table.placements) {
+    if (placement.where != Placement::Where::kEnvelope) {
+      continue;
+    }
+    if (value.format == Format::kRaw) {
+      return Wrong(fmt::format("{}.{}: an envelope needs format.value \"json\" or \"json_schema\"",
+                               table.schema, table.name));
+    }
+    if (std::find(names.begin(), names.end(), placement.name) != names.end()) {
+      return Wrong(fmt::format("{}.{}: the envelope has two members \"{}\"", table.schema,
+                               table.name, Printable(placement.name, 63)));
+    }
+    names.push_back(placement.name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateFormat(const FormatConfig& format, const std::vector<OutboxTable>& tables) {
+  for (const PartFormat* part : {&format.key, &format.value}) {
+    if (part->delegate != Delegate::kNone && part->format != Format::kBytes) {
+      return Wrong("format: a delegate is for \"bytes\" alone");
+    }
+  }
+  if (format.expand_json && format.value.format == Format::kRaw) {
+    return Wrong("format.expand_json needs format.value \"json\" or \"json_schema\"");
+  }
+  for (const OutboxTable& table : tables) {
+    WR_RETURN_IF_ERROR(ValidateEnvelope(table, format.value));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateTables(const std::vector<OutboxTable>& tables) {
   for (size_t i = 0; i < tables.size(); ++i) {
     WR_RETURN_IF_ERROR(ValidateColumns(tables[i]));
@@ -100,6 +135,7 @@ absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
   WR_RETURN_IF_ERROR(ValidateSource(config.source, needs));
   WR_RETURN_IF_ERROR(ValidateTables(config.source.tables));
+  WR_RETURN_IF_ERROR(ValidateFormat(config.format, config.source.tables));
   WR_RETURN_IF_ERROR(ValidateErrorPolicy(config.on_error));
   if (needs.kafka && config.kafka.bootstrap_servers.empty()) {
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is missing",

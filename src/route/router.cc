@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "base/check.h"
 #include "base/text.h"
+#include "encode/column_datum.h"
+#include "encode/connect_text.h"
+#include "encode/converter.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -12,57 +17,122 @@ namespace {
 // Long enough for a uuid or a composed key, short enough for a log line.
 constexpr size_t kShownBytes = 80;
 
+const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
+  return row[static_cast<size_t>(column.index)];
+}
+
 }  // namespace
 
-absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route) {
+absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route,
+                                      const FormatConfig& format, std::string run_id) {
   WR_ASSIGN_OR_RETURN(TopicRouter topics, TopicRouter::Create(route));
-  return Router(source, route, std::move(topics));
+  return Router(source, route, format, std::move(topics), std::move(run_id));
+}
+
+const FormatConfig& Router::RawFormats() {
+  static const FormatConfig kRaw;
+  return kRaw;
 }
 
 void Router::StartSession(std::span<const TableFacts> tables) {
   WR_CHECK(tables.size() == source_->tables.size(), "facts come for each configured table");
   bindings_.clear();
   tables_by_oid_.clear();
+  facts_.assign(tables.begin(), tables.end());
   for (size_t i = 0; i < tables.size(); ++i) {
-    tables_by_oid_[tables[i].oid] = &source_->tables[i];
+    tables_by_oid_[tables[i].oid] = i;
   }
 }
 
-const OutboxTable* Router::FindTable(const pgoutput::CachedRelation& relation) const {
+std::optional<size_t> Router::FindTable(const pgoutput::CachedRelation& relation) const {
   if (const auto found = tables_by_oid_.find(relation.oid); found != tables_by_oid_.end()) {
     return found->second;
   }
-  for (const OutboxTable& table : source_->tables) {
-    if (table.schema == relation.schema && table.name == relation.name) {
-      return &table;
+  for (size_t i = 0; i < source_->tables.size(); ++i) {
+    if (source_->tables[i].schema == relation.schema && source_->tables[i].name == relation.name) {
+      return i;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 bool Router::OnRelation(const pgoutput::CachedRelation& relation) {
-  const OutboxTable* table = FindTable(relation);
-  if (table == nullptr) {
+  const auto table = FindTable(relation);
+  if (!table) {
     bindings_.erase(relation.oid);
     return false;
   }
-  bindings_[relation.oid] = BindTable(relation, *table, *route_);
+  bindings_[relation.oid] =
+      BindTable(relation, source_->tables[*table],
+                {.route = *route_,
+                 .format = *format_,
+                 .missing_columns = source_->missing_columns,
+                 .facts = *table < facts_.size() ? &facts_[*table] : nullptr});
   return true;
 }
 
 absl::StatusOr<OptionalBytes> Router::Bytes(pgoutput::Tuple row, const BoundColumn& column) {
-  return ColumnBytes(row[static_cast<size_t>(column.index)], column.type_oid, arena_);
+  return ColumnBytes(ValueOf(row, column), column.type_oid, arena_);
+}
+
+absl::StatusOr<OptionalBytes> Router::AggregateType(pgoutput::Tuple row,
+                                                    const BoundColumn& column) {
+  if (column.shape == nullptr) {
+    return Bytes(row, column);
+  }
+  WR_ASSIGN_OR_RETURN(const Datum type, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  const auto* text = std::get_if<std::string_view>(&type.value);
+  return text == nullptr ? OptionalBytes() : *text;
+}
+
+absl::StatusOr<OptionalBytes> Router::Key(pgoutput::Tuple row, const BoundColumn& column) {
+  if (column.shape == nullptr) {
+    return Bytes(row, column);
+  }
+  WR_ASSIGN_OR_RETURN(const Datum key, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  return Convert(format_->key, column.shape->schema.get(), key, key_);
+}
+
+absl::StatusOr<OptionalBytes> Router::HeaderValue(pgoutput::Tuple row, const BoundColumn& column) {
+  if (column.shape == nullptr) {
+    return Bytes(row, column);
+  }
+  const Schema& schema = *column.shape->schema;
+  WR_ASSIGN_OR_RETURN(const Datum datum, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  const Datum& seen = OrDefault(schema, datum);
+  if (seen.is_null()) {
+    return std::nullopt;
+  }
+  if (const auto* text = std::get_if<std::string_view>(&seen.value)) {
+    return *text;
+  }
+  std::string text;
+  AppendHeaderText(schema, seen, text);
+  char* const kept = arena_.Allocate(text.size());
+  text.copy(kept, text.size());
+  return std::string_view(kept, text.size());
+}
+
+// What Debezium tells of itself, before all other headers.
+void Router::AddContextHeaders() {
+  headers_.push_back({"__debezium.context.connectorLogicalName", format_->schema_prefix});
+  headers_.push_back({"__debezium.context.taskId", "0"});
+  headers_.push_back({"__debezium.context.connectorName", "postgresql"});
+  headers_.push_back({"__debezium.context.runId", run_id_});
 }
 
 absl::Status Router::AddHeader(pgoutput::Tuple row, std::string_view name,
                                const BoundColumn& column) {
-  WR_ASSIGN_OR_RETURN(const OptionalBytes value, Bytes(row, column));
+  WR_ASSIGN_OR_RETURN(const OptionalBytes value, HeaderValue(row, column));
   headers_.push_back({name, value});
   return absl::OkStatus();
 }
 
 absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) {
   headers_.clear();
+  if (format_->context_headers) {
+    AddContextHeaders();
+  }
   if (table.id.present()) {
     WR_RETURN_IF_ERROR(AddHeader(row, "id", table.id));
   }
@@ -72,7 +142,7 @@ absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) 
   if (table.trace_id.present()) {
     WR_RETURN_IF_ERROR(AddHeader(row, "trace_id", table.trace_id));
   }
-  for (const TableBinding::HeaderColumn& header : table.headers) {
+  for (const TableBinding::NamedColumn& header : table.headers) {
     WR_RETURN_IF_ERROR(AddHeader(row, header.name, header.column));
   }
   return absl::OkStatus();
@@ -80,20 +150,21 @@ absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) 
 
 absl::Status Router::SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table,
                                     Record& record) {
-  WR_ASSIGN_OR_RETURN(const OptionalBytes type, Bytes(row, table.aggregate_type));
+  WR_ASSIGN_OR_RETURN(const OptionalBytes type, AggregateType(row, table.aggregate_type));
   if (!type) {
     return Error(ErrorCode::kRouteMissing, "the aggregate type is NULL");
   }
+  aggregate_type_ = *type;
   WR_ASSIGN_OR_RETURN(record.topic, topics_.Topic(*type));
-  WR_ASSIGN_OR_RETURN(record.key, Bytes(row, table.aggregate_id));
-  if (!record.key) {
+  WR_ASSIGN_OR_RETURN(record.key, Key(row, table.aggregate_id));
+  if (!record.key && route_->rules == Rules::kWalrelay) {
     return Error(ErrorCode::kKeyMissing, "the aggregate id is NULL");
   }
   return absl::OkStatus();
 }
 
 absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
-                                              WallTime commit_time, Record& record) const {
+                                              WallTime commit_time, Record& record) {
   if (table.partition.present()) {
     WR_ASSIGN_OR_RETURN(
         record.partition,
@@ -106,6 +177,10 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
       record.timestamp = commit_time;
       break;
     case TimestampSource::kColumn:
+      if (route_->rules == Rules::kDebezium) {
+        WR_ASSIGN_OR_RETURN(record.timestamp, DebeziumsTimestamp(row, table.timestamp));
+        break;
+      }
       WR_ASSIGN_OR_RETURN(record.timestamp,
                           ColumnTimestamp(row[static_cast<size_t>(table.timestamp.index)],
                                           table.timestamp.type_oid));
@@ -115,6 +190,26 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
       break;
   }
   return absl::OkStatus();
+}
+
+// In whole milliseconds, cut towards 1970; -1 is how Kafka Connect says that there is none.
+absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tuple row,
+                                                                   const BoundColumn& column) {
+  WR_ASSIGN_OR_RETURN(const Datum time, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  if (time.is_null()) {
+    return std::nullopt;
+  }
+  const int64_t count = std::get<int64_t>(time.value);
+  const int64_t millis = column.shape->form == ColumnForm::kTimestampMillis ? count : count / 1000;
+  if (millis == -1) {
+    return std::nullopt;
+  }
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
+  if (millis < 0 || millis > kMost) {
+    return Error(ErrorCode::kValueInvalid, fmt::format("\"{}\" cannot be a record's timestamp",
+                                                       Printable(ValueOf(row, column).bytes, 40)));
+  }
+  return WallTime(Micros(millis * 1000));
 }
 
 absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
@@ -133,7 +228,7 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
   WR_RETURN_IF_ERROR(SetTopicAndKey(row, table, record));
   WR_RETURN_IF_ERROR(AddHeaders(row, table));
   record.headers = headers_;
-  WR_ASSIGN_OR_RETURN(record.value, Bytes(row, table.payload));
+  WR_ASSIGN_OR_RETURN(record.value, value_.Encode(row, table, aggregate_type_, arena_));
   WR_RETURN_IF_ERROR(SetPartitionAndTimestamp(row, table, commit_time, record));
   return record;
 }

@@ -1,17 +1,20 @@
 // Router: from a row of an outbox table to a Kafka record.
 //
-// Topic from the aggregate type, key from the aggregate id, value the payload's bytes, headers
-// `id`, `event_type` and `trace_id` where the columns exist, then the placements in the order of
-// the configuration. Knows which tables of the session are outbox tables: by OID, as looked up at
-// connect (a rename does not stop events), and by name (a table that was dropped and made again
-// meanwhile has rows under its old OID in the log).
+// Topic from the aggregate type, key from the aggregate id, value the payload, headers `id`,
+// `event_type` and `trace_id` where the columns exist, then the placements in the order of the
+// configuration; each as bytes as they stand, or in one of Connect's formats. Knows which tables of
+// the session are outbox tables: by OID, as looked up at connect (a rename does not stop events),
+// and by name (a table that was dropped and made again meanwhile has rows under its old OID in the
+// log).
 //
 // A row that cannot be routed is an error with a reason of block 3; what happens to it is the
-// caller's. Not thread-safe; no I/O. Allocates nothing per row in steady state.
+// caller's. Not thread-safe; no I/O. Raw formats allocate nothing per row in steady state.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +24,7 @@
 #include "encode/column_value.h"
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
+#include "route/event_value.h"
 #include "route/table_binding.h"
 #include "route/topic_router.h"
 #include "walrelay/config.h"
@@ -31,8 +35,11 @@ namespace walrelay {
 
 class Router {
  public:
-  // `source` and `route` must outlive the router. Errors: WR-1003 (ConfigValue).
-  static absl::StatusOr<Router> Create(const SourceConfig& source, const RouteConfig& route);
+  // All must outlive the router. `run_id` goes into the context headers. Errors: WR-1003
+  // (ConfigValue).
+  static absl::StatusOr<Router> Create(const SourceConfig& source, const RouteConfig& route,
+                                       const FormatConfig& format = RawFormats(),
+                                       std::string run_id = {});
 
   // A new session begins: forgets all bindings. `tables` are those of the configuration as the
   // server has them now, in the same order.
@@ -53,24 +60,43 @@ class Router {
   OptionalBytes KeyOf(uint32_t relation_oid, pgoutput::Tuple row);
 
  private:
-  Router(const SourceConfig& source, const RouteConfig& route, TopicRouter topics)
-      : source_(&source), route_(&route), topics_(std::move(topics)) {}
+  Router(const SourceConfig& source, const RouteConfig& route, const FormatConfig& format,
+         TopicRouter topics, std::string run_id)
+      : source_(&source),
+        route_(&route),
+        format_(&format),
+        topics_(std::move(topics)),
+        value_(route, format),
+        run_id_(std::move(run_id)) {}
+  static const FormatConfig& RawFormats();
 
-  const OutboxTable* FindTable(const pgoutput::CachedRelation& relation) const;
+  std::optional<size_t> FindTable(const pgoutput::CachedRelation& relation) const;
   absl::StatusOr<OptionalBytes> Bytes(pgoutput::Tuple row, const BoundColumn& column);
+  absl::StatusOr<OptionalBytes> AggregateType(pgoutput::Tuple row, const BoundColumn& column);
+  absl::StatusOr<OptionalBytes> Key(pgoutput::Tuple row, const BoundColumn& column);
+  absl::StatusOr<OptionalBytes> HeaderValue(pgoutput::Tuple row, const BoundColumn& column);
+  void AddContextHeaders();
   absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
   absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table);
   absl::Status SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table, Record& record);
   absl::Status SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
-                                        WallTime commit_time, Record& record) const;
+                                        WallTime commit_time, Record& record);
+  absl::StatusOr<std::optional<WallTime>> DebeziumsTimestamp(pgoutput::Tuple row,
+                                                             const BoundColumn& column);
 
   const SourceConfig* source_;
   const RouteConfig* route_;
+  const FormatConfig* format_;
   TopicRouter topics_;
-  absl::flat_hash_map<uint32_t, const OutboxTable*> tables_by_oid_;
+  EventValue value_;
+  std::string run_id_;
+  std::vector<TableFacts> facts_;  // in the order of the configuration
+  absl::flat_hash_map<uint32_t, size_t> tables_by_oid_;
   absl::flat_hash_map<uint32_t, TableBinding> bindings_;
   std::vector<Header> headers_;
   Arena arena_;
+  std::string key_;
+  std::string_view aggregate_type_;  // of the row that is being routed
 };
 
 }  // namespace walrelay

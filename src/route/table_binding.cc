@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "encode/column_value.h"
+#include "pgoutput/type_oids.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -14,8 +15,17 @@ namespace {
 
 class Binder {
  public:
-  Binder(const pgoutput::CachedRelation& relation, absl::Status& status)
-      : relation_(relation), status_(status) {}
+  Binder(const pgoutput::CachedRelation& relation, const TableFacts* facts, absl::Status& status)
+      : relation_(relation), facts_(facts), status_(status) {}
+
+  BoundColumn Find(std::string_view name) const {
+    for (size_t i = 0; i < relation_.columns.size(); ++i) {
+      if (relation_.columns[i].name == name) {
+        return {static_cast<int>(i), relation_.columns[i].type_oid, nullptr};
+      }
+    }
+    return {};
+  }
 
   // The column called `name`.
   BoundColumn Named(std::string_view name, std::string_view purpose) {
@@ -41,24 +51,49 @@ class Binder {
     return optional ? BoundColumn() : Named(usual.front(), purpose);
   }
 
-  void RequireType(bool fits, std::string_view name, std::string_view purpose,
-                   const BoundColumn& column) {
-    if (column.present() && !fits) {
-      status_.Update(Error(ErrorCode::kColumnType,
-                           fmt::format("column \"{}\" of {}.{} has type {}, which cannot be the {}",
-                                       Printable(name, 63), relation_.schema, relation_.name,
-                                       column.type_oid, purpose)));
+  // The part is shown as Connect shows it.
+  void Shape(BoundColumn& column) {
+    if (!column.present()) {
+      return;
+    }
+    auto shape = ShapeOf(TraitsOf(column));
+    if (shape.ok()) {
+      column.shape = std::make_shared<const ColumnShape>(*std::move(shape));
+    } else {
+      status_.Update(Annotate(shape.status(), fmt::format("column \"{}\"", NameOf(column))));
     }
   }
 
+  void RequireType(bool fits, std::string_view purpose, const BoundColumn& column) {
+    if (column.present() && !fits) {
+      status_.Update(Error(
+          ErrorCode::kColumnType,
+          fmt::format("column \"{}\" of {}.{} has type {}, which cannot be the {}", NameOf(column),
+                      relation_.schema, relation_.name, column.type_oid, purpose)));
+    }
+  }
+
+  const std::string& NameIn(const BoundColumn& column) const {
+    return relation_.columns[static_cast<size_t>(column.index)].name;
+  }
+
  private:
-  BoundColumn Find(std::string_view name) const {
-    for (size_t i = 0; i < relation_.columns.size(); ++i) {
-      if (relation_.columns[i].name == name) {
-        return {static_cast<int>(i), relation_.columns[i].type_oid};
+  std::string NameOf(const BoundColumn& column) const { return Printable(NameIn(column), 63); }
+
+  ColumnTraits TraitsOf(const BoundColumn& column) const {
+    ColumnTraits traits{
+        .type_oid = column.type_oid,
+        .type_modifier = relation_.columns[static_cast<size_t>(column.index)].type_modifier};
+    if (facts_ != nullptr) {
+      for (const ColumnFacts& known : facts_->columns) {
+        if (known.name == NameIn(column)) {
+          traits.nullable = !known.not_null;
+          traits.default_expression = known.default_expression;
+          traits.enum_labels = known.enum_labels;
+        }
       }
     }
-    return {};
+    return traits;
   }
 
   std::string ColumnNamesOfRelation() const {
@@ -73,32 +108,98 @@ class Binder {
   void Fail(std::string_view message) { status_.Update(Error(ErrorCode::kColumnMissing, message)); }
 
   const pgoutput::CachedRelation& relation_;
+  const TableFacts* facts_;
   absl::Status& status_;
 };
 
 using Names = std::string_view[];
 
-void BindPlacements(const OutboxTable& table, Binder& binder, TableBinding& out) {
-  for (const Placement& placement : table.placements) {
-    const BoundColumn column = binder.Named(placement.column, "placement");
-    if (placement.where == Placement::Where::kPartition) {
-      binder.RequireType(IsPartitionType(column.type_oid), placement.column, "partition", column);
-      out.partition = column;
-    } else {
-      out.headers.push_back({column, placement.name});
-    }
+void BindPlacement(const Placement& placement, const BindingContext& context, Binder& binder,
+                   TableBinding& out) {
+  // A member that is missing leaves an envelope without it.
+  out.enveloped = out.enveloped || placement.where == Placement::Where::kEnvelope;
+  BoundColumn column = context.missing_columns == MissingColumns::kIgnore
+                           ? binder.Find(placement.column)
+                           : binder.Named(placement.column, "placement");
+  if (!column.present()) {
+    return;
+  }
+  switch (placement.where) {
+    case Placement::Where::kHeader:
+      if (context.format.headers != HeaderFormat::kRaw) {
+        binder.Shape(column);
+      }
+      out.headers.push_back({std::move(column), placement.name});
+      break;
+    case Placement::Where::kEnvelope:
+      binder.Shape(column);
+      out.members.push_back({std::move(column), placement.name});
+      break;
+    case Placement::Where::kPartition:
+      binder.RequireType(context.route.rules == Rules::kDebezium
+                             ? column.type_oid == pgoutput::kInt4Oid
+                             : IsPartitionType(column.type_oid),
+                         "partition", column);
+      out.partition = std::move(column);
+      break;
+  }
+}
+
+// The parts that formats show, as far as they are not raw.
+void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out) {
+  if (context.format.key.format != Format::kRaw) {
+    binder.Shape(out.aggregate_id);
+  }
+  if (context.format.value.format != Format::kRaw) {
+    binder.Shape(out.payload);
+  }
+  if (context.format.headers != HeaderFormat::kRaw) {
+    binder.Shape(out.id);
+    binder.Shape(out.event_type);
+    binder.Shape(out.trace_id);
+  }
+}
+
+// Debezium reads the aggregate type as text: what is shown as something else is none.
+void BindByDebeziumsRules(Binder& binder, TableBinding& out) {
+  binder.Shape(out.aggregate_type);
+  const ColumnShape* shape = out.aggregate_type.shape.get();
+  binder.RequireType(shape != nullptr && shape->schema->type == SchemaType::kString,
+                     "aggregate type", out.aggregate_type);
+}
+
+void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) {
+  if (route.timestamp != TimestampSource::kColumn) {
+    return;
+  }
+  out.timestamp = binder.Named(route.timestamp_column, "timestamp");
+  const bool debezium = route.rules == Rules::kDebezium;
+  binder.RequireType(debezium ? out.timestamp.type_oid == pgoutput::kTimestampOid
+                              : IsTimestampType(out.timestamp.type_oid),
+                     "timestamp", out.timestamp);
+  if (debezium) {
+    binder.Shape(out.timestamp);
+  }
+}
+
+// The version is asked for only where there is an envelope.
+void BindVersion(const ColumnNames& names, Binder& binder, TableBinding& out) {
+  if (out.enveloped && names.version && !names.version->empty()) {
+    out.version = binder.Named(*names.version, "version");
+    binder.RequireType(out.version.type_oid == pgoutput::kInt4Oid, "version", out.version);
+    binder.Shape(out.version);
   }
 }
 
 }  // namespace
 
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
-                       const RouteConfig& route) {
+                       const BindingContext& context) {
   constexpr bool kRequired = false;
   constexpr bool kOptional = true;
   const ColumnNames& names = table.columns;
   TableBinding out;
-  Binder binder(relation, out.status);
+  Binder binder(relation, context.facts, out.status);
   out.column_count = relation.columns.size();
   out.id = binder.Part(names.id, "event id", Names{"id"}, kRequired);
   out.aggregate_type = binder.Part(names.aggregate_type, "aggregate type",
@@ -109,12 +210,21 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   out.event_type =
       binder.Part(names.event_type, "event type", Names{"event_type", "type"}, kOptional);
   out.trace_id = binder.Part(names.trace_id, "trace id", Names{"trace_id"}, kOptional);
-  if (route.timestamp == TimestampSource::kColumn) {
-    out.timestamp = binder.Named(route.timestamp_column, "timestamp");
-    binder.RequireType(IsTimestampType(out.timestamp.type_oid), route.timestamp_column, "timestamp",
-                       out.timestamp);
+  if (out.payload.present()) {
+    out.payload_name = binder.NameIn(out.payload);
   }
-  BindPlacements(table, binder, out);
+  const std::string& prefix = context.format.schema_prefix;
+  out.schema_name =
+      fmt::format("{}{}{}.{}", prefix, prefix.empty() ? "" : ".", relation.schema, relation.name);
+  ShapeParts(context, binder, out);
+  if (context.route.rules == Rules::kDebezium) {
+    BindByDebeziumsRules(binder, out);
+  }
+  BindTimestamp(context.route, binder, out);
+  for (const Placement& placement : table.placements) {
+    BindPlacement(placement, context, binder, out);
+  }
+  BindVersion(names, binder, out);
   return out;
 }
 

@@ -7,18 +7,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "encode/column_shape.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/config.h"
+#include "walrelay/replication_source.h"
 
 namespace walrelay {
 
 struct BoundColumn {
   int index = -1;  // -1: the part is not played
   uint32_t type_oid = 0;
+  std::shared_ptr<const ColumnShape> shape;  // of a part that a Connect format shows; else nullptr
 
   bool present() const { return index >= 0; }
 };
@@ -35,15 +39,28 @@ struct TableBinding {
   BoundColumn trace_id;
   BoundColumn timestamp;
   BoundColumn partition;
+  BoundColumn version;
 
-  struct HeaderColumn {
+  struct NamedColumn {
     BoundColumn column;
     std::string name;
   };
-  std::vector<HeaderColumn> headers;  // placements, in the order of the configuration
+  std::vector<NamedColumn> headers;  // placements, in the order of the configuration
+  std::vector<NamedColumn> members;  // of the envelope, behind the payload
+  bool enveloped = false;            // also when the columns of all its members are missing
+  std::string payload_name;          // the payload's column
+  std::string schema_name;           // "PREFIX.schema.table", of the envelope's schema
+};
+
+// What a table is bound by, besides its own mapping. All that it refers to must outlive the call.
+struct BindingContext {
+  const RouteConfig& route;
+  const FormatConfig& format;
+  MissingColumns missing_columns = MissingColumns::kFail;
+  const TableFacts* facts = nullptr;  // nullptr: nothing is known of the columns
 };
 
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
-                       const RouteConfig& route);
+                       const BindingContext& context);
 
 }  // namespace walrelay

@@ -40,10 +40,17 @@ void RouteRow(std::string_view input) {
   route.regex = "(?<a>[^.]*)\\.?(?<routedByValue>.*)";
   route.timestamp = TimestampSource::kColumn;
   route.timestamp_column = "t";
-  auto router = Router::Create(source, route);
-  WR_CHECK(router.ok(), "the configuration is good");
   uint8_t payload_type = 0;
+  uint8_t formats = 0;
   (void)in.Read(payload_type);
+  (void)in.Read(formats);
+  FormatConfig format;
+  format.key.format = static_cast<Format>(formats % 5);
+  format.value.format = static_cast<Format>(formats / 5 % 5);
+  format.headers = static_cast<HeaderFormat>(formats / 25 % 2);
+  format.expand_json = formats / 50 % 2 == 1;
+  auto router = Router::Create(source, route, format);
+  WR_CHECK(router.ok(), "the configuration is good");
   const uint32_t types[] = {pgoutput::kTextOid, pgoutput::kByteaOid, pgoutput::kJsonbOid,
                             pgoutput::kUuidOid, pgoutput::kBoolOid,  pgoutput::kInt2Oid,
                             pgoutput::kJsonOid, pgoutput::kInt4Oid};

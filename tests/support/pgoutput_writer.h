@@ -64,6 +64,7 @@ struct ColumnSpec {
   std::string name;
   uint32_t type_oid = 25;  // text
   bool part_of_key = false;
+  int32_t type_modifier = -1;
 };
 
 inline std::string BeginMessage(Lsn final_lsn, WallTime commit_time, uint32_t xid) {
@@ -85,7 +86,7 @@ inline std::string RelationMessage(uint32_t oid, std::string_view schema, std::s
   out.Put(static_cast<uint16_t>(columns.size()));
   for (const ColumnSpec& column : columns) {
     out.Put(static_cast<uint8_t>(column.part_of_key)).PutCString(column.name);
-    out.Put(column.type_oid).Put(int32_t{-1});
+    out.Put(column.type_oid).Put(column.type_modifier);
   }
   return out.Take();
 }

@@ -308,8 +308,8 @@ TEST_F(ConfigFileTest, PlacementsThatSayTooLittleOrTooMuch) {
                  "walrelay.toml:1:1: a placement needs a column");
   ExpectBadValue("[[source.placement]]\ncolumn = ''\n", "walrelay.toml:2:10: a name is wanted");
   ExpectBadValue("[[source.placement]]\ncolumn = 1\n", "a name is wanted");
-  ExpectBadValue("[[source.placement]]\ncolumn = 'a'\nto = 'envelope'\n",
-                 "\"header\" or \"partition\"");
+  ExpectBadValue("[[source.placement]]\ncolumn = 'a'\nto = 'body'\n",
+                 "\"envelope\" or \"partition\"");
   ExpectBadValue("[[source.placement]]\ncolumn = 'a'\nas = ''\n", "a name is wanted");
 }
 

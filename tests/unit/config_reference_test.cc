@@ -45,7 +45,8 @@ std::string EveryValue(const Config& config) {
     text += fmt::format("table {}.{}:", table.schema, table.name);
     for (const auto* name :
          {&table.columns.id, &table.columns.aggregate_type, &table.columns.aggregate_id,
-          &table.columns.event_type, &table.columns.payload, &table.columns.trace_id}) {
+          &table.columns.event_type, &table.columns.payload, &table.columns.trace_id,
+          &table.columns.version}) {
       text += fmt::format(" {}", name->value_or("(auto)"));
     }
     for (const Placement& placement : table.placements) {

@@ -24,7 +24,7 @@ class TableBindingTest : public ::testing::Test {
     return Bind();
   }
   const TableBinding& Bind() {
-    binding_ = BindTable(relation_, table_, route_);
+    binding_ = BindTable(relation_, table_, {.route = route_, .format = format_});
     return binding_;
   }
   void ExpectMissing(const std::vector<std::string>& columns, const std::string& message) {
@@ -38,6 +38,7 @@ class TableBindingTest : public ::testing::Test {
   pgoutput::CachedRelation relation_;
   OutboxTable table_;
   RouteConfig route_;
+  FormatConfig format_;
   TableBinding binding_;
 };
 

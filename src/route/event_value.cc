@@ -1,0 +1,165 @@
+#include "route/event_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "encode/column_datum.h"
+#include "encode/connect_json.h"
+#include "encode/converter.h"
+#include "encode/json_expansion.h"
+#include "pgoutput/type_oids.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Row data decides how many kinds of payload there are, and how large their schemas.
+constexpr size_t kMostEnvelopeBytes = size_t{4} << 20;
+
+const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
+  return row[static_cast<size_t>(column.index)];
+}
+
+// As Java's trim() sees it.
+bool IsBlank(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) <= 0x20; });
+}
+
+bool IsEmpty(const Datum& datum) {
+  const auto* text = std::get_if<std::string_view>(&datum.value);
+  return datum.is_null() || (text != nullptr && IsBlank(*text));
+}
+
+bool IsString(const PartFormat& format) {
+  return format.format == Format::kString ||
+         (format.format == Format::kBytes && format.delegate == Delegate::kString);
+}
+
+absl::Status Unfit(std::string_view what) {
+  return Error(ErrorCode::kValueInvalid,
+               fmt::format("the payload's JSON cannot be expanded into {}", what),
+               "Publish the payload as it is: format.expand_json = false.");
+}
+
+}  // namespace
+
+absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const TableBinding& table,
+                                                 std::string_view aggregate_type, Arena& arena) {
+  if (table.payload.shape == nullptr) {
+    WR_ASSIGN_OR_RETURN(const OptionalBytes bytes,
+                        ColumnBytes(ValueOf(row, table.payload), table.payload.type_oid, arena));
+    const bool tombstone = route_->tombstone_on_empty && bytes && IsBlank(*bytes) &&
+                           table.payload.type_oid != pgoutput::kByteaOid;
+    return tombstone ? std::nullopt : bytes;
+  }
+  WR_ASSIGN_OR_RETURN(Shown shown, Show(row, table, arena));
+  if (route_->tombstone_on_empty && IsEmpty(shown.datum)) {
+    return std::nullopt;
+  }
+  if (table.enveloped) {
+    WR_ASSIGN_OR_RETURN(shown, Wrap(row, table, aggregate_type, std::move(shown), arena));
+  }
+  if (!shown.fits && !IsString(format_->value)) {
+    return Unfit(
+        "one schema (a number of more than 64 bits, an array at the top, or members of "
+        "several types)");
+  }
+  return Convert(format_->value, shown.schema.get(), shown.datum, out_);
+}
+
+absl::StatusOr<EventValue::Shown> EventValue::Show(pgoutput::Tuple row, const TableBinding& table,
+                                                   Arena& arena) {
+  const ColumnShape& shape = *table.payload.shape;
+  Shown shown{.schema = shape.schema};
+  WR_ASSIGN_OR_RETURN(shown.datum, ColumnDatum(ValueOf(row, table.payload), shape, arena));
+  shown.datum = OrDefault(*shown.schema, shown.datum);
+  if (format_->expand_json) {
+    WR_RETURN_IF_ERROR(ExpandInto(table, shown));
+  }
+  return shown;
+}
+
+absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
+  const auto* text = std::get_if<std::string_view>(&shown.datum.value);
+  const JsonValue* root = text == nullptr ? nullptr : document_.Parse(*text);
+  if (root == nullptr) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(Expansion expansion, Expand(table.payload_name, *root, *format_));
+  switch (expansion.kind) {
+    case Expansion::Kind::kUnchanged:
+      break;
+    case Expansion::Kind::kExpanded:
+      shown.schema = std::move(expansion.schema);
+      shown.datum = std::move(expansion.datum);
+      break;
+    case Expansion::Kind::kSchemaless:
+      shown.schema = nullptr;
+      break;
+    case Expansion::Kind::kMismatch:
+      shown.fits = false;
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EventValue::Shown> EventValue::Wrap(pgoutput::Tuple row, const TableBinding& table,
+                                                   std::string_view aggregate_type, Shown payload,
+                                                   Arena& arena) {
+  if (!payload.fits || payload.schema == nullptr) {
+    return Unfit("a member of an envelope");
+  }
+  Schema schema{.type = SchemaType::kStruct};
+  DatumList members;
+  if (table.version.present()) {
+    WR_ASSIGN_OR_RETURN(const Datum version,
+                        ColumnDatum(ValueOf(row, table.version), *table.version.shape, arena));
+    if (!version.is_null()) {
+      schema.version = static_cast<int32_t>(std::get<int64_t>(version.value));
+    }
+  }
+  WR_ASSIGN_OR_RETURN(schema.name,
+                      EnvelopeName(table, aggregate_type, *payload.schema, schema.version));
+  schema.fields.push_back({"payload", std::move(payload.schema)});
+  members.push_back(std::move(payload.datum));
+  for (const TableBinding::NamedColumn& member : table.members) {
+    WR_ASSIGN_OR_RETURN(Datum datum,
+                        ColumnDatum(ValueOf(row, member.column), *member.column.shape, arena));
+    schema.fields.push_back({member.name, member.column.shape->schema});
+    members.push_back(std::move(datum));
+  }
+  return Shown{std::make_shared<const Schema>(std::move(schema)), Datum{std::move(members)}};
+}
+
+// Debezium makes an envelope's schema once for each schema of the payload, or for each version, and
+// the aggregate type that came first names it for all that follow.
+absl::StatusOr<std::string> EventValue::EnvelopeName(const TableBinding& table,
+                                                     std::string_view aggregate_type,
+                                                     const Schema& payload,
+                                                     std::optional<int32_t> version) {
+  std::string payload_schema;
+  AppendConnectSchema(payload, payload_schema);
+  std::string kind = version ? fmt::format("version {}", *version) : payload_schema;
+  if (envelope_bytes_ >= kMostEnvelopeBytes) {
+    envelopes_.clear();
+    envelope_bytes_ = 0;
+  }
+  const auto [found, is_new] = envelopes_.try_emplace(std::move(kind));
+  Envelope& envelope = found->second;
+  if (is_new) {
+    envelope.name = fmt::format("{}.{}.Value", table.schema_name, aggregate_type);
+    envelope.payload_schema = std::move(payload_schema);
+    envelope_bytes_ += found->first.size() + envelope.name.size() + envelope.payload_schema.size();
+  } else if (envelope.payload_schema != payload_schema) {
+    return Error(
+        ErrorCode::kValueInvalid,
+        fmt::format("the payload has another schema than the first one of version {}", *version),
+        "Write another version with each change of the payload's shape.");
+  }
+  return envelope.name;
+}
+
+}  // namespace walrelay
