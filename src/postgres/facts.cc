@@ -72,6 +72,33 @@ int64_t ArrayLength(std::optional<std::string_view> array) {
   return elements;
 }
 
+// A row for each column, for one of an enum a row for each label.
+constexpr std::string_view kColumnQuery =
+    "SELECT attname, attnotnull AS not_null, enumlabel,"
+    " CASE attgenerated WHEN '' THEN pg_get_expr(adbin, adrelid) END AS expression"
+    " FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum"
+    " LEFT JOIN pg_enum ON enumtypid = atttypid"
+    " WHERE attrelid = {} AND attnum > 0 AND NOT attisdropped ORDER BY attnum, enumsortorder";
+
+absl::StatusOr<std::vector<ColumnFacts>> ReadColumns(PgConnection& connection, uint32_t table,
+                                                     Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const PgResult rows,
+                      connection.Query(fmt::format(kColumnQuery, table), timeout));
+  std::vector<ColumnFacts> columns;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const std::string_view name = rows.Text(row, "attname");
+    if (columns.empty() || columns.back().name != name) {
+      columns.push_back({.name = std::string(name),
+                         .not_null = rows.Bool(row, "not_null"),
+                         .default_expression = std::string(rows.Text(row, "expression"))});
+    }
+    if (const auto label = rows.Get(row, "enumlabel")) {
+      columns.back().enum_labels.emplace_back(*label);
+    }
+  }
+  return columns;
+}
+
 absl::StatusOr<TableFacts> ReadTable(PgConnection& connection, std::string_view publication,
                                      const OutboxTable& table, Micros timeout) {
   TableFacts facts{.schema = table.schema, .name = table.name};
@@ -97,6 +124,7 @@ absl::StatusOr<TableFacts> ReadTable(PgConnection& connection, std::string_view 
     const int64_t columns = ArrayLength(shown.Get(0, "attnames"));
     facts.column_list = columns > 0 && columns < shown.Int(0, "all_columns");
   }
+  WR_ASSIGN_OR_RETURN(facts.columns, ReadColumns(connection, facts.oid, timeout));
   return facts;
 }
 
@@ -220,7 +248,7 @@ absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
   WR_ASSIGN_OR_RETURN(
       const PgResult rows,
       connection.Query(fmt::format("SELECT attname, CASE typtype WHEN 'd' THEN typbasetype "
-                                   "ELSE atttypid END AS type FROM pg_attribute "
+                                   "ELSE atttypid END AS type, atttypmod FROM pg_attribute "
                                    "JOIN pg_type t ON t.oid = atttypid WHERE attrelid = {} "
                                    "AND attnum > 0 AND NOT attisdropped AND attgenerated = '' "
                                    "ORDER BY attnum",
@@ -228,8 +256,9 @@ absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                        timeout));
   pgoutput::CachedRelation relation{.oid = table.oid, .schema = table.schema, .name = table.name};
   for (int row = 0; row < rows.rows(); ++row) {
-    relation.columns.push_back(
-        {std::string(rows.Text(row, "attname")), static_cast<uint32_t>(rows.Int(row, "type"))});
+    relation.columns.push_back({std::string(rows.Text(row, "attname")),
+                                static_cast<uint32_t>(rows.Int(row, "type")),
+                                static_cast<int32_t>(rows.Int(row, "atttypmod"))});
   }
   return relation;
 }
