@@ -211,19 +211,6 @@ class FileReader {
     return std::get<bool>(value) ? "true" : "false";
   }
 
-  static std::optional<Placement::Where> WhereOf(std::string_view name) {
-    constexpr std::pair<std::string_view, Placement::Where> kNames[] = {
-        {"header", Placement::Where::kHeader},
-        {"envelope", Placement::Where::kEnvelope},
-        {"partition", Placement::Where::kPartition}};
-    for (const auto& [known, where] : kNames) {
-      if (known == name) {
-        return where;
-      }
-    }
-    return std::nullopt;
-  }
-
   // [[source.placement]]: column, to, as.
   absl::Status ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
     const auto* array = node.as_array();
@@ -249,7 +236,7 @@ class FileReader {
       } else if (key.str() == "as") {
         out.name = text->get();
       } else if (key.str() == "to") {
-        const auto where = WhereOf(text->get());
+        const auto where = ChoiceNamed<Placement::Where>(text->get());
         if (!where) {
           return Wrong(node.source(), "to: \"header\", \"envelope\" or \"partition\" is wanted");
         }

@@ -1,197 +1,16 @@
 #include "config/option.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <utility>
+#include <iterator>
+#include <type_traits>
 
+#include "config/choices.h"
 #include "config/masked_dsn.h"
-#include "config/value_text.h"
-#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
-
-absl::Status Wrong(std::string_view what) {
-  return Error(ErrorCode::kConfigValue, what);
-}
-
-std::string ShowOptional(const std::optional<std::string>& text) {
-  return text ? TomlString(*text) : "auto";
-}
-
-// --- from a raw value to the member's type
-// ---------------------------------------------------------
-
-absl::Status Take(const RawValue& value, std::string& out) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) {
-    return Wrong("a string is wanted");
-  }
-  if (text->find('\0') != std::string::npos) {
-    return Wrong("a string must not hold a zero byte");
-  }
-  out = *text;
-  return absl::OkStatus();
-}
-
-absl::Status Take(const RawValue& value, std::optional<std::string>& out) {
-  return Take(value, out.emplace());
-}
-
-absl::Status Take(const RawValue& value, Secret& out) {
-  std::string text;
-  WR_RETURN_IF_ERROR(Take(value, text));
-  out = Secret(std::move(text));
-  return absl::OkStatus();
-}
-
-absl::Status Take(const RawValue& value, bool& out) {
-  if (const bool* flag = std::get_if<bool>(&value)) {
-    out = *flag;
-    return absl::OkStatus();
-  }
-  return Wrong("true or false is wanted");
-}
-
-absl::Status Take(const RawValue& value, int64_t& out) {
-  const int64_t* number = std::get_if<int64_t>(&value);
-  if (number == nullptr || *number < 1) {
-    return Wrong("a whole number from 1 up is wanted");
-  }
-  out = *number;
-  return absl::OkStatus();
-}
-
-absl::Status Take(const RawValue& value, Micros& out) {
-  const auto* text = std::get_if<std::string>(&value);
-  const auto duration = text != nullptr ? ParseDuration(*text) : std::nullopt;
-  if (!duration) {
-    return Wrong("a duration such as \"30s\" is wanted (us, ms, s, m, h)");
-  }
-  out = *duration;
-  return absl::OkStatus();
-}
-
-absl::Status Take(const RawValue& value, std::vector<std::string>& out) {
-  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
-    out = *list;
-    return absl::OkStatus();
-  }
-  return Wrong("a list of strings is wanted");
-}
-
-template <typename Enum>
-using Choices = std::span<const std::pair<std::string_view, Enum>>;
-
-constexpr std::pair<std::string_view, OnError> kOnErrorChoices[] = {
-    {"stop", OnError::kStop}, {"dead_letter", OnError::kDeadLetter}, {"skip", OnError::kSkip}};
-constexpr std::pair<std::string_view, OnUpdate> kOnUpdateChoices[] = {{"ignore", OnUpdate::kIgnore},
-                                                                      {"fail", OnUpdate::kFail}};
-
-constexpr std::pair<std::string_view, MissingColumns> kMissingChoices[] = {
-    {"fail", MissingColumns::kFail}, {"ignore", MissingColumns::kIgnore}};
-constexpr std::pair<std::string_view, Rules> kRulesChoices[] = {{"walrelay", Rules::kWalrelay},
-                                                                {"debezium", Rules::kDebezium}};
-constexpr std::pair<std::string_view, Format> kFormatChoices[] = {
-    {"raw", Format::kRaw},
-    {"string", Format::kString},
-    {"json", Format::kJson},
-    {"json_schema", Format::kJsonSchema},
-    {"bytes", Format::kBytes}};
-constexpr std::pair<std::string_view, Delegate> kDelegateChoices[] = {
-    {"none", Delegate::kNone},
-    {"string", Delegate::kString},
-    {"json", Delegate::kJson},
-    {"json_schema", Delegate::kJsonSchema}};
-constexpr std::pair<std::string_view, HeaderFormat> kHeaderChoices[] = {
-    {"raw", HeaderFormat::kRaw}, {"simple", HeaderFormat::kSimple}};
-constexpr std::pair<std::string_view, NullMembers> kNullMemberChoices[] = {
-    {"ignore", NullMembers::kIgnore}, {"optional_bytes", NullMembers::kOptionalBytes}};
-constexpr std::pair<std::string_view, EmptyArrays> kEmptyArrayChoices[] = {
-    {"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}};
-
-Choices<OnError> ChoicesOf(OnError /*tag*/) {
-  return kOnErrorChoices;
-}
-Choices<OnUpdate> ChoicesOf(OnUpdate /*tag*/) {
-  return kOnUpdateChoices;
-}
-Choices<MissingColumns> ChoicesOf(MissingColumns /*tag*/) {
-  return kMissingChoices;
-}
-Choices<Rules> ChoicesOf(Rules /*tag*/) {
-  return kRulesChoices;
-}
-Choices<Format> ChoicesOf(Format /*tag*/) {
-  return kFormatChoices;
-}
-Choices<Delegate> ChoicesOf(Delegate /*tag*/) {
-  return kDelegateChoices;
-}
-Choices<HeaderFormat> ChoicesOf(HeaderFormat /*tag*/) {
-  return kHeaderChoices;
-}
-Choices<NullMembers> ChoicesOf(NullMembers /*tag*/) {
-  return kNullMemberChoices;
-}
-Choices<EmptyArrays> ChoicesOf(EmptyArrays /*tag*/) {
-  return kEmptyArrayChoices;
-}
-
-template <typename Enum>
-requires std::is_enum_v<Enum> absl::Status Take(const RawValue& value, Enum& out) {
-  const auto* text = std::get_if<std::string>(&value);
-  for (const auto& [name, meaning] : ChoicesOf(Enum())) {
-    if (text != nullptr && *text == name) {
-      out = meaning;
-      return absl::OkStatus();
-    }
-  }
-  return Wrong("not one of the values that it takes");
-}
-
-// --- and back, for `config show` and the reference
-// --------------------------------------------------
-
-std::string Show(const std::string& value) {
-  return TomlString(value);
-}
-std::string Show(const std::optional<std::string>& value) {
-  return ShowOptional(value);
-}
-std::string Show(const Secret& value) {
-  return value.empty() ? "\"\"" : "\"***\"";
-}
-std::string Show(bool value) {
-  return value ? "true" : "false";
-}
-std::string Show(int64_t value) {
-  return fmt::format("{}", value);
-}
-std::string Show(Micros value) {
-  return TomlString(FormatDuration(value));
-}
-std::string Show(const std::vector<std::string>& value) {
-  std::vector<std::string> quoted;
-  std::transform(value.begin(), value.end(), std::back_inserter(quoted), TomlString);
-  return fmt::format("[{}]", fmt::join(quoted, ", "));
-}
-
-template <typename Enum>
-requires std::is_enum_v<Enum> std::string Show(Enum value) {
-  for (const auto& [name, meaning] : ChoicesOf(Enum())) {
-    if (meaning == value) {
-      return TomlString(name);
-    }
-  }
-  return "?";
-}
-
-// --- what the rows of the table are made of
-// --------------------------------------------------------
 
 // A member of a section's struct.
 template <auto Section, auto Member>
@@ -205,6 +24,13 @@ constexpr Option Row(std::string_view section, std::string_view key, OptionType 
       doc,
       [](Config& config, const RawValue& value) { return Take(value, config.*Section.*Member); },
       [](const Config& config) { return Show(config.*Section.*Member); }};
+}
+
+// A member that is an enumeration.
+template <auto Section, auto Member>
+constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::string_view doc) {
+  using Enum = std::remove_cvref_t<decltype(Config().*Section.*Member)>;
+  return Row<Section, Member>(section, key, OptionType::kChoice, doc, ChoiceNames<Enum>::kJoined);
 }
 
 // A size in bytes, written "64MiB" or as a number.
@@ -244,11 +70,12 @@ constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
 
 // Of a key or a value: the format itself, or that of what it cannot take.
 template <auto Part, auto Member>
-constexpr Option FormatRow(std::string_view key, std::string_view doc, std::string_view choices) {
+constexpr Option FormatRow(std::string_view key, std::string_view doc) {
+  using Enum = std::remove_cvref_t<decltype(FormatConfig().*Part.*Member)>;
   return {"format",
           key,
           OptionType::kChoice,
-          choices,
+          ChoiceNames<Enum>::kJoined,
           doc,
           [](Config& config, const RawValue& value) {
             return Take(value, config.format.*Part.*Member);
@@ -308,9 +135,6 @@ constexpr auto kFormat = &Config::format;
 constexpr auto kOnError = &Config::on_error;
 constexpr auto kKafka = &Config::kafka;
 constexpr auto kPipeline = &Config::pipeline;
-constexpr std::string_view kPolicies = "stop, dead_letter, skip";
-constexpr std::string_view kFormats = "raw, string, json, json_schema, bytes";
-constexpr std::string_view kDelegates = "none, string, json, json_schema";
 
 constexpr Option kOptions[] = {
     {"source",
@@ -343,16 +167,15 @@ constexpr Option kOptions[] = {
      "The outbox table, `schema.table`. Several: `[[source.tables]]`, see below.",
      SetTable,
      ShowTable},
-    Row<kSource, &SourceConfig::on_update>("source", "on_update", kChoice,
-                                           "What an UPDATE of an outbox row does: it is never an "
-                                           "event. `ignore` counts it, `fail` stops the "
-                                           "line.",
-                                           "ignore, fail"),
-    Row<kSource, &SourceConfig::missing_columns>(
-        "source", "missing_columns", kChoice,
+    ChoiceRow<kSource, &SourceConfig::on_update>(
+        "source", "on_update",
+        "What an UPDATE of an outbox row does: it is never an "
+        "event. `ignore` counts it, `fail` stops the "
+        "line."),
+    ChoiceRow<kSource, &SourceConfig::missing_columns>(
+        "source", "missing_columns",
         "What a `[[source.placement]]` does whose column the table does not have: `fail` stops the "
-        "line at the table's next row, `ignore` leaves it out.",
-        "fail, ignore"),
+        "line at the table's next row, `ignore` leaves it out."),
     Row<kSource, &SourceConfig::create_slot>(
         "source", "create_slot", kBoolean,
         "Let `walrelay run` create the slot at its first connection when there is none. Off by "
@@ -417,13 +240,13 @@ constexpr Option kOptions[] = {
     Row<kRoute, &RouteConfig::tombstone_on_empty>(
         "route", "tombstone_on_empty", kBoolean,
         "A payload that is empty or blank makes a tombstone, as NULL does; not an empty bytea."),
-    Row<kRoute, &RouteConfig::rules>("route", "rules", kChoice,
-                                     "Whose rules hold where Debezium's EventRouter differs. "
-                                     "`debezium`: a NULL key is published; "
-                                     "the aggregate type must be text, the partition int4, the "
-                                     "timestamp a `timestamp` (infinity "
-                                     "has its number, NULL leaves it to the producer).",
-                                     "walrelay, debezium"),
+    ChoiceRow<kRoute, &RouteConfig::rules>(
+        "route", "rules",
+        "Whose rules hold where Debezium's EventRouter differs. "
+        "`debezium`: a NULL key is published; "
+        "the aggregate type must be text, the partition int4, the "
+        "timestamp a `timestamp` (infinity "
+        "has its number, NULL leaves it to the producer)."),
 
     FormatRow<&FormatConfig::key, &PartFormat::format>(
         "key",
@@ -431,30 +254,25 @@ constexpr Option kOptions[] = {
         "those "
         "of Connect's converters: `string` (StringConverter), `json` and `json_schema` "
         "(JsonConverter without and with schemas), `bytes` (ByteArrayConverter). They show types, "
-        "and a default in place of NULL, as Debezium does.",
-        kFormats),
+        "and a default in place of NULL, as Debezium does."),
     FormatRow<&FormatConfig::key, &PartFormat::delegate>(
         "key_delegate",
-        "With `key = \"bytes\"`, the format of what is no bytea (BinaryDataConverter's delegate).",
-        kDelegates),
+        "With `key = \"bytes\"`, the format of what is no bytea (BinaryDataConverter's delegate)."),
     FormatRow<&FormatConfig::value, &PartFormat::format>(
-        "value", "The same for the value. An envelope needs `json` or `json_schema`.", kFormats),
+        "value", "The same for the value. An envelope needs `json` or `json_schema`."),
     FormatRow<&FormatConfig::value, &PartFormat::delegate>(
-        "value_delegate", "With `value = \"bytes\"`, the format of what is no bytea.", kDelegates),
-    Row<kFormat, &FormatConfig::headers>(
-        "format", "headers", kChoice,
-        "`raw`: columns as they stand. `simple`: as Connect's SimpleHeaderConverter writes them.",
-        "raw, simple"),
+        "value_delegate", "With `value = \"bytes\"`, the format of what is no bytea."),
+    ChoiceRow<kFormat, &FormatConfig::headers>(
+        "format", "headers",
+        "`raw`: columns as they stand. `simple`: as Connect's SimpleHeaderConverter writes them."),
     Row<kFormat, &FormatConfig::expand_json>(
         "format", "expand_json", kBoolean,
         "A text payload that is a JSON object becomes a value with members instead of a string "
         "(Debezium's `table.expand.json.payload`)."),
-    Row<kFormat, &FormatConfig::json_nulls>("format", "json_nulls", kChoice,
-                                            "Members that are null, when expanding.",
-                                            "ignore, optional_bytes"),
-    Row<kFormat, &FormatConfig::json_empty_arrays>("format", "json_empty_arrays", kChoice,
-                                                   "Members that are `[]`, when expanding.",
-                                                   "ignore, optional_string"),
+    ChoiceRow<kFormat, &FormatConfig::json_nulls>("format", "json_nulls",
+                                                  "Members that are null, when expanding."),
+    ChoiceRow<kFormat, &FormatConfig::json_empty_arrays>("format", "json_empty_arrays",
+                                                         "Members that are `[]`, when expanding."),
     Row<kFormat, &FormatConfig::schema_prefix>(
         "format", "schema_prefix", kString,
         "What the names of envelopes' schemas begin with (Debezium's `topic.prefix`), as in "
@@ -464,19 +282,16 @@ constexpr Option kOptions[] = {
         "Puts Debezium's `__debezium.context.*` headers before the others: connectorLogicalName "
         "(`schema_prefix`), taskId, connectorName, runId."),
 
-    Row<kOnError, &ErrorPolicy::null_route>("on_error", "null_route", kChoice,
-                                            "A row without an aggregate type.", kPolicies),
-    Row<kOnError, &ErrorPolicy::null_key>("on_error", "null_key", kChoice,
-                                          "A row without an aggregate id.", kPolicies),
-    Row<kOnError, &ErrorPolicy::topic>(
-        "on_error", "topic", kChoice, "A row whose topic is illegal, not allowed, or one too many.",
-        kPolicies),
-    Row<kOnError, &ErrorPolicy::too_large>(
-        "on_error", "too_large", kChoice,
-        "A row whose record is larger than `kafka.max_record_bytes`.", kPolicies),
-    Row<kOnError, &ErrorPolicy::value>(
-        "on_error", "value", kChoice,
-        "A row with a partition, a timestamp or bytes that cannot be used.", kPolicies),
+    ChoiceRow<kOnError, &ErrorPolicy::null_route>("on_error", "null_route",
+                                                  "A row without an aggregate type."),
+    ChoiceRow<kOnError, &ErrorPolicy::null_key>("on_error", "null_key",
+                                                "A row without an aggregate id."),
+    ChoiceRow<kOnError, &ErrorPolicy::topic>(
+        "on_error", "topic", "A row whose topic is illegal, not allowed, or one too many."),
+    ChoiceRow<kOnError, &ErrorPolicy::too_large>(
+        "on_error", "too_large", "A row whose record is larger than `kafka.max_record_bytes`."),
+    ChoiceRow<kOnError, &ErrorPolicy::value>(
+        "on_error", "value", "A row with a partition, a timestamp or bytes that cannot be used."),
     Row<kOnError, &ErrorPolicy::dead_letter_topic>(
         "on_error", "dead_letter_topic", kString,
         "Where rows go under `dead_letter`: whole (the beginning of each value where the row is "
@@ -563,25 +378,6 @@ constexpr Option kOptions[] = {
                                           "auto, text, json"),
 };
 
-absl::StatusOr<RawValue> IntegerFromText(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return Wrong("a whole number is wanted");
-  }
-  return RawValue(number);
-}
-
-RawValue ListFromText(std::string_view text) {
-  std::vector<std::string> list;
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    list.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string Option::Name() const {
@@ -597,49 +393,6 @@ const Option* FindOption(std::string_view section, std::string_view key) {
       std::begin(kOptions), std::end(kOptions),
       [&](const Option& option) { return option.section == section && option.key == key; });
   return found == std::end(kOptions) ? nullptr : found;
-}
-
-std::string_view TypeName(OptionType type) {
-  switch (type) {
-    case kString:
-      return "string";
-    case kSecret:
-      return "secret";
-    case kBoolean:
-      return "true or false";
-    case kInteger:
-      return "integer";
-    case kDuration:
-      return "duration";
-    case kSize:
-      return "size";
-    case kList:
-      return "list of strings";
-    case kChoice:
-      return "one of";
-  }
-  return "?";
-}
-
-absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
-  switch (type) {
-    case kBoolean:
-      if (text == "true" || text == "false") {
-        return RawValue(text == "true");
-      }
-      return Wrong("true or false is wanted");
-    case kInteger:
-      return IntegerFromText(text);
-    case kList:
-      return ListFromText(text);
-    case kString:
-    case kSecret:
-    case kDuration:
-    case kSize:
-    case kChoice:
-      return RawValue(std::string(text));
-  }
-  return Wrong("a value of no known type");
 }
 
 }  // namespace walrelay

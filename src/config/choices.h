@@ -1,0 +1,108 @@
+// The words that stand for the values of enumerations in a configuration: each enumeration's list
+// is what is read, what is shown, and what the reference prints.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+template <typename Enum>
+struct Choice {
+  std::string_view name;
+  Enum value;
+};
+
+// In the order of the reference.
+template <typename Enum>
+constexpr void* kChoices = nullptr;
+template <>
+constexpr auto kChoices<OnError> = std::to_array<Choice<OnError>>(
+    {{"stop", OnError::kStop}, {"dead_letter", OnError::kDeadLetter}, {"skip", OnError::kSkip}});
+template <>
+constexpr auto kChoices<OnUpdate> = std::to_array<Choice<OnUpdate>>({{"ignore", OnUpdate::kIgnore},
+                                                                     {"fail", OnUpdate::kFail}});
+template <>
+constexpr auto kChoices<MissingColumns> = std::to_array<Choice<MissingColumns>>(
+    {{"fail", MissingColumns::kFail}, {"ignore", MissingColumns::kIgnore}});
+template <>
+constexpr auto kChoices<Placement::Where> =
+    std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},
+                                             {"envelope", Placement::Where::kEnvelope},
+                                             {"partition", Placement::Where::kPartition}});
+template <>
+constexpr auto kChoices<Rules> = std::to_array<Choice<Rules>>({{"walrelay", Rules::kWalrelay},
+                                                               {"debezium", Rules::kDebezium}});
+template <>
+constexpr auto kChoices<Format> = std::to_array<Choice<Format>>({{"raw", Format::kRaw},
+                                                                 {"string", Format::kString},
+                                                                 {"json", Format::kJson},
+                                                                 {"json_schema",
+                                                                  Format::kJsonSchema},
+                                                                 {"bytes", Format::kBytes}});
+template <>
+constexpr auto kChoices<Delegate> = std::to_array<Choice<Delegate>>({{"none", Delegate::kNone},
+                                                                     {"string", Delegate::kString},
+                                                                     {"json", Delegate::kJson},
+                                                                     {"json_schema",
+                                                                      Delegate::kJsonSchema}});
+template <>
+constexpr auto kChoices<HeaderFormat> = std::to_array<Choice<HeaderFormat>>(
+    {{"raw", HeaderFormat::kRaw}, {"simple", HeaderFormat::kSimple}});
+template <>
+constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>(
+    {{"ignore", NullMembers::kIgnore}, {"optional_bytes", NullMembers::kOptionalBytes}});
+template <>
+constexpr auto kChoices<EmptyArrays> = std::to_array<Choice<EmptyArrays>>(
+    {{"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}});
+
+template <typename Enum>
+constexpr std::optional<Enum> ChoiceNamed(std::string_view name) {
+  for (const Choice<Enum>& choice : kChoices<Enum>) {
+    if (choice.name == name) {
+      return choice.value;
+    }
+  }
+  return std::nullopt;
+}
+
+// REQUIRES: one of its enumerators.
+template <typename Enum>
+constexpr std::string_view NameOfChoice(Enum value) {
+  for (const Choice<Enum>& choice : kChoices<Enum>) {
+    if (choice.value == value) {
+      return choice.name;
+    }
+  }
+  return "?";
+}
+
+// "a, b, c", made by the compiler.
+template <typename Enum>
+struct ChoiceNames {
+  static constexpr std::string_view kSeparator = ", ";
+  static constexpr auto kText = [] {
+    constexpr size_t kSize = [] {
+      size_t size = 0;
+      for (const Choice<Enum>& choice : kChoices<Enum>) {
+        size += (size == 0 ? 0 : kSeparator.size()) + choice.name.size();
+      }
+      return size;
+    }();
+    std::array<char, kSize> text{};
+    size_t at = 0;
+    for (const Choice<Enum>& choice : kChoices<Enum>) {
+      for (const std::string_view part : {at == 0 ? std::string_view() : kSeparator, choice.name}) {
+        at += part.copy(&text[at], part.size());
+      }
+    }
+    return text;
+  }();
+  static constexpr std::string_view kJoined{kText.data(), kText.size()};
+};
+
+}  // namespace walrelay

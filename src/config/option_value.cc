@@ -1,0 +1,162 @@
+#include "config/option_value.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "config/value_text.h"
+
+namespace walrelay {
+namespace {
+
+absl::StatusOr<RawValue> IntegerFromText(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Wrong("a whole number is wanted");
+  }
+  return RawValue(number);
+}
+
+RawValue ListFromText(std::string_view text) {
+  std::vector<std::string> list;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    list.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return list;
+}
+
+}  // namespace
+
+absl::Status Take(const RawValue& value, std::string& out) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) {
+    return Wrong("a string is wanted");
+  }
+  if (text->find('\0') != std::string::npos) {
+    return Wrong("a string must not hold a zero byte");
+  }
+  out = *text;
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, std::optional<std::string>& out) {
+  return Take(value, out.emplace());
+}
+
+absl::Status Take(const RawValue& value, Secret& out) {
+  std::string text;
+  WR_RETURN_IF_ERROR(Take(value, text));
+  out = Secret(std::move(text));
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, bool& out) {
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    out = *flag;
+    return absl::OkStatus();
+  }
+  return Wrong("true or false is wanted");
+}
+
+absl::Status Take(const RawValue& value, int64_t& out) {
+  const int64_t* number = std::get_if<int64_t>(&value);
+  if (number == nullptr || *number < 1) {
+    return Wrong("a whole number from 1 up is wanted");
+  }
+  out = *number;
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, Micros& out) {
+  const auto* text = std::get_if<std::string>(&value);
+  const auto duration = text != nullptr ? ParseDuration(*text) : std::nullopt;
+  if (!duration) {
+    return Wrong("a duration such as \"30s\" is wanted (us, ms, s, m, h)");
+  }
+  out = *duration;
+  return absl::OkStatus();
+}
+
+absl::Status Take(const RawValue& value, std::vector<std::string>& out) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    out = *list;
+    return absl::OkStatus();
+  }
+  return Wrong("a list of strings is wanted");
+}
+
+std::string Show(const std::string& value) {
+  return TomlString(value);
+}
+std::string Show(const std::optional<std::string>& value) {
+  return value ? TomlString(*value) : "auto";
+}
+std::string Show(const Secret& value) {
+  return value.empty() ? "\"\"" : "\"***\"";
+}
+std::string Show(bool value) {
+  return value ? "true" : "false";
+}
+std::string Show(int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string Show(Micros value) {
+  return TomlString(FormatDuration(value));
+}
+std::string Show(const std::vector<std::string>& value) {
+  std::vector<std::string> quoted;
+  std::transform(value.begin(), value.end(), std::back_inserter(quoted), TomlString);
+  return fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
+using enum OptionType;
+
+std::string_view TypeName(OptionType type) {
+  switch (type) {
+    case kString:
+      return "string";
+    case kSecret:
+      return "secret";
+    case kBoolean:
+      return "true or false";
+    case kInteger:
+      return "integer";
+    case kDuration:
+      return "duration";
+    case kSize:
+      return "size";
+    case kList:
+      return "list of strings";
+    case kChoice:
+      return "one of";
+  }
+  return "?";
+}
+
+absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
+  switch (type) {
+    case kBoolean:
+      if (text == "true" || text == "false") {
+        return RawValue(text == "true");
+      }
+      return Wrong("true or false is wanted");
+    case kInteger:
+      return IntegerFromText(text);
+    case kList:
+      return ListFromText(text);
+    case kString:
+    case kSecret:
+    case kDuration:
+    case kSize:
+    case kChoice:
+      return RawValue(std::string(text));
+  }
+  return Wrong("a value of no known type");
+}
+
+}  // namespace walrelay

@@ -1,0 +1,80 @@
+// The value of an option: from what TOML, a variable or a flag holds to a member of Config, and
+// back to how it would be written.
+//
+// Pure. Errors are WR-1003 (ConfigValue): sentences without a place, which the loader adds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "config/choices.h"
+#include "config/value_text.h"
+#include "walrelay/config.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+// A value as TOML has it, or as made from the text of a variable or flag.
+using RawValue = std::variant<std::string, int64_t, bool, std::vector<std::string>>;
+
+enum class OptionType : uint8_t {
+  kString,
+  kSecret,
+  kBoolean,
+  kInteger,
+  kDuration,
+  kSize,
+  kList,
+  kChoice
+};
+
+std::string_view TypeName(OptionType type);
+
+// The value that a text (of an environment variable or a flag) means for a type: lists are
+// separated by commas.
+absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text);
+
+inline absl::Status Wrong(std::string_view what) {
+  return Error(ErrorCode::kConfigValue, what);
+}
+
+absl::Status Take(const RawValue& value, std::string& out);
+absl::Status Take(const RawValue& value, std::optional<std::string>& out);
+absl::Status Take(const RawValue& value, Secret& out);
+absl::Status Take(const RawValue& value, bool& out);
+absl::Status Take(const RawValue& value, int64_t& out);
+absl::Status Take(const RawValue& value, Micros& out);
+absl::Status Take(const RawValue& value, std::vector<std::string>& out);
+
+template <typename Enum>
+requires std::is_enum_v<Enum> absl::Status Take(const RawValue& value, Enum& out) {
+  const auto* text = std::get_if<std::string>(&value);
+  const auto choice = text != nullptr ? ChoiceNamed<Enum>(*text) : std::nullopt;
+  if (!choice) {
+    return Wrong("not one of the values that it takes");
+  }
+  out = *choice;
+  return absl::OkStatus();
+}
+
+// Secrets as "***".
+std::string Show(const std::string& value);
+std::string Show(const std::optional<std::string>& value);
+std::string Show(const Secret& value);
+std::string Show(bool value);
+std::string Show(int64_t value);
+std::string Show(Micros value);
+std::string Show(const std::vector<std::string>& value);
+
+template <typename Enum>
+requires std::is_enum_v<Enum> std::string Show(Enum value) {
+  return TomlString(NameOfChoice(value));
+}
+
+}  // namespace walrelay
