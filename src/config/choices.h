@@ -19,45 +19,45 @@ struct Choice {
 
 // In the order of the reference.
 template <typename Enum>
-constexpr void* kChoices = nullptr;
+inline constexpr void* kChoices = nullptr;
 template <>
-constexpr auto kChoices<OnError> = std::to_array<Choice<OnError>>(
+inline constexpr auto kChoices<OnError> = std::to_array<Choice<OnError>>(
     {{"stop", OnError::kStop}, {"dead_letter", OnError::kDeadLetter}, {"skip", OnError::kSkip}});
 template <>
-constexpr auto kChoices<OnUpdate> = std::to_array<Choice<OnUpdate>>({{"ignore", OnUpdate::kIgnore},
-                                                                     {"fail", OnUpdate::kFail}});
+inline constexpr auto kChoices<OnUpdate> =
+    std::to_array<Choice<OnUpdate>>({{"ignore", OnUpdate::kIgnore}, {"fail", OnUpdate::kFail}});
 template <>
-constexpr auto kChoices<MissingColumns> = std::to_array<Choice<MissingColumns>>(
+inline constexpr auto kChoices<MissingColumns> = std::to_array<Choice<MissingColumns>>(
     {{"fail", MissingColumns::kFail}, {"ignore", MissingColumns::kIgnore}});
 template <>
-constexpr auto kChoices<Placement::Where> =
+inline constexpr auto kChoices<Placement::Where> =
     std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},
                                              {"envelope", Placement::Where::kEnvelope},
                                              {"partition", Placement::Where::kPartition}});
 template <>
-constexpr auto kChoices<Rules> = std::to_array<Choice<Rules>>({{"walrelay", Rules::kWalrelay},
-                                                               {"debezium", Rules::kDebezium}});
+inline constexpr auto kChoices<Rules> =
+    std::to_array<Choice<Rules>>({{"walrelay", Rules::kWalrelay}, {"debezium", Rules::kDebezium}});
 template <>
-constexpr auto kChoices<Format> = std::to_array<Choice<Format>>({{"raw", Format::kRaw},
-                                                                 {"string", Format::kString},
-                                                                 {"json", Format::kJson},
-                                                                 {"json_schema",
-                                                                  Format::kJsonSchema},
-                                                                 {"bytes", Format::kBytes}});
+inline constexpr auto kChoices<Format> = std::to_array<Choice<Format>>({{"raw", Format::kRaw},
+                                                                        {"string", Format::kString},
+                                                                        {"json", Format::kJson},
+                                                                        {"json_schema",
+                                                                         Format::kJsonSchema},
+                                                                        {"bytes", Format::kBytes}});
 template <>
-constexpr auto kChoices<Delegate> = std::to_array<Choice<Delegate>>({{"none", Delegate::kNone},
-                                                                     {"string", Delegate::kString},
-                                                                     {"json", Delegate::kJson},
-                                                                     {"json_schema",
-                                                                      Delegate::kJsonSchema}});
+inline constexpr auto kChoices<Delegate> =
+    std::to_array<Choice<Delegate>>({{"none", Delegate::kNone},
+                                     {"string", Delegate::kString},
+                                     {"json", Delegate::kJson},
+                                     {"json_schema", Delegate::kJsonSchema}});
 template <>
-constexpr auto kChoices<HeaderFormat> = std::to_array<Choice<HeaderFormat>>(
+inline constexpr auto kChoices<HeaderFormat> = std::to_array<Choice<HeaderFormat>>(
     {{"raw", HeaderFormat::kRaw}, {"simple", HeaderFormat::kSimple}});
 template <>
-constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>(
+inline constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>(
     {{"ignore", NullMembers::kIgnore}, {"optional_bytes", NullMembers::kOptionalBytes}});
 template <>
-constexpr auto kChoices<EmptyArrays> = std::to_array<Choice<EmptyArrays>>(
+inline constexpr auto kChoices<EmptyArrays> = std::to_array<Choice<EmptyArrays>>(
     {{"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}});
 
 template <typename Enum>
