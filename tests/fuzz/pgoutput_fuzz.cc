@@ -15,14 +15,6 @@
 namespace walrelay {
 namespace {
 
-testing::Row RowOf(pgoutput::Tuple tuple) {
-  testing::Row row;
-  for (const pgoutput::TupleValue& value : tuple) {
-    row.push_back({static_cast<char>(value.kind), std::string(value.bytes)});
-  }
-  return row;
-}
-
 // The message again, without the flags that mean nothing to us.
 struct Writer {
   std::string operator()(const pgoutput::Begin& begin) const {
@@ -35,28 +27,27 @@ struct Writer {
     return testing::OriginMessage(origin.lsn, origin.name);
   }
   std::string operator()(const pgoutput::Relation& relation) const {
-    testing::ByteWriter out;
-    out.Put('R').Put(relation.oid).PutCString(relation.schema).PutCString(relation.name);
-    out.Put(relation.replica_identity).Put(static_cast<uint16_t>(relation.columns.size()));
+    std::vector<testing::ColumnSpec> columns;
     for (const pgoutput::Column& column : relation.columns) {
-      out.Put(static_cast<uint8_t>(column.part_of_key)).PutCString(column.name);
-      out.Put(column.type_oid).Put(column.type_modifier);
+      columns.push_back(
+          {std::string(column.name), column.type_oid, column.part_of_key, column.type_modifier});
     }
-    return out.Take();
+    return testing::RelationMessage(relation.oid, relation.schema, relation.name, columns,
+                                    relation.replica_identity);
   }
   std::string operator()(const pgoutput::Type& type) const {
     return testing::TypeMessage(type.oid, type.schema, type.name);
   }
   std::string operator()(const pgoutput::Insert& insert) const {
-    return testing::InsertMessage(insert.relation_oid, RowOf(insert.row));
+    return testing::InsertMessage(insert.relation_oid, testing::RowOf(insert.row));
   }
   std::string operator()(const pgoutput::Update& update) const {
     return testing::UpdateMessage(
-        update.relation_oid, RowOf(update.row),
-        update.old_row ? std::optional(RowOf(*update.old_row)) : std::nullopt);
+        update.relation_oid, testing::RowOf(update.row),
+        update.old_row ? std::optional(testing::RowOf(*update.old_row)) : std::nullopt);
   }
   std::string operator()(const pgoutput::Delete& del) const {
-    return testing::DeleteMessage(del.relation_oid, RowOf(del.old_row));
+    return testing::DeleteMessage(del.relation_oid, testing::RowOf(del.old_row));
   }
   std::string operator()(const pgoutput::Truncate& truncate) const {
     const auto flags =

@@ -7,16 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
-#include "metrics/metrics.h"
-#include "relay/relay.h"
-#include "support/fake_clock.h"
-#include "support/fake_kafka.h"
-#include "support/fake_postgres.h"
+#include "support/relay_between_fakes.h"
 
 namespace walrelay {
 namespace {
@@ -81,9 +76,11 @@ class NaiveModel {
   Lsn confirmed_;
 };
 
-class History {
+class History : private testing::RelayBetweenFakes {
  public:
-  explicit History(FuzzedDataProvider& input) : input_(input) { StartRelay(); }
+  explicit History(FuzzedDataProvider& input) : RelayBetweenFakes(&SharedMetrics()), input_(input) {
+    StartRelay();
+  }
 
   void Live() {
     for (size_t step = 0; step < kMostSteps && input_.remaining_bytes() > 0; ++step) {
@@ -202,17 +199,7 @@ class History {
   void StartRelay() {
     relay_.reset();
     postgres_.Close();
-    auto router = Router::Create(config_.source, config_.route);
-    WR_CHECK(router.ok(), "the configuration is good");
-    relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
-                                                  .clock = clock_,
-                                                  .source = postgres_,
-                                                  .make_producer = kafka_.Factory(),
-                                                  .metrics = metrics_,
-                                                  .board = board_,
-                                                  .observer = {},
-                                                  .seed = 1},
-                                     *std::move(router));
+    MakeRelay();
   }
 
   void Turn() {
@@ -246,14 +233,7 @@ class History {
   }
 
   FuzzedDataProvider& input_;
-  const Config config_;
-  testing::FakeClock clock_;
-  testing::FakePostgres postgres_{clock_};
-  testing::FakeKafka kafka_;
-  Metrics& metrics_ = SharedMetrics();
-  StatusBoard board_;
   NaiveModel model_;
-  std::unique_ptr<Relay> relay_;
 };
 
 }  // namespace

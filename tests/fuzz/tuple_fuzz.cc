@@ -16,14 +16,6 @@ namespace {
 
 constexpr uint32_t kOid = 7;
 
-testing::Row RowOf(pgoutput::Tuple tuple) {
-  testing::Row row;
-  for (const pgoutput::TupleValue& value : tuple) {
-    row.push_back({static_cast<char>(value.kind), std::string(value.bytes)});
-  }
-  return row;
-}
-
 void CheckInsert(std::string_view tuple) {
   pgoutput::Decoder decoder;
   const std::string message =
@@ -34,7 +26,7 @@ void CheckInsert(std::string_view tuple) {
     return;
   }
   const auto& insert = std::get<pgoutput::Insert>(*decoded);
-  WR_CHECK(testing::InsertMessage(kOid, RowOf(insert.row)) == message, "the row is whole");
+  WR_CHECK(testing::InsertMessage(kOid, testing::RowOf(insert.row)) == message, "the row is whole");
 }
 
 // Both tuples are in `tuples`, with the marker of the second between them.
@@ -48,7 +40,8 @@ void CheckUpdate(std::string_view tuples) {
     return;
   }
   const auto& update = std::get<pgoutput::Update>(*decoded);
-  WR_CHECK(testing::UpdateMessage(kOid, RowOf(update.row), RowOf(*update.old_row)) == message,
+  WR_CHECK(testing::UpdateMessage(kOid, testing::RowOf(update.row),
+                                  testing::RowOf(*update.old_row)) == message,
            "both rows are whole");
 }
 

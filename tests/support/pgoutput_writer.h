@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/endian.h"
+#include "pgoutput/message.h"
 #include "pgoutput/wire_types.h"
 #include "walrelay/lsn.h"
 
@@ -60,6 +61,15 @@ inline Row TextRow(std::vector<std::optional<std::string>> values) {
   return row;
 }
 
+// What the decoder made of a row, to be written again.
+inline Row RowOf(pgoutput::Tuple tuple) {
+  Row row;
+  for (const pgoutput::TupleValue& value : tuple) {
+    row.push_back({static_cast<char>(value.kind), std::string(value.bytes)});
+  }
+  return row;
+}
+
 struct ColumnSpec {
   std::string name;
   uint32_t type_oid = 25;  // text
@@ -80,9 +90,10 @@ inline std::string OriginMessage(Lsn lsn, std::string_view name) {
 }
 
 inline std::string RelationMessage(uint32_t oid, std::string_view schema, std::string_view name,
-                                   const std::vector<ColumnSpec>& columns) {
+                                   const std::vector<ColumnSpec>& columns,
+                                   char replica_identity = 'd') {
   ByteWriter out;
-  out.Put('R').Put(oid).PutCString(schema).PutCString(name).Put('d');
+  out.Put('R').Put(oid).PutCString(schema).PutCString(name).Put(replica_identity);
   out.Put(static_cast<uint16_t>(columns.size()));
   for (const ColumnSpec& column : columns) {
     out.Put(static_cast<uint8_t>(column.part_of_key)).PutCString(column.name);

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/relay.h"
-#include "support/fake_clock.h"
-#include "support/fake_kafka.h"
-#include "support/fake_postgres.h"
+#include "support/relay_between_fakes.h"
 #include "support/status_matchers.h"
 
 namespace walrelay {
@@ -14,21 +12,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class RelayMetricsTest : public ::testing::Test {
+class RelayMetricsTest : public ::testing::Test, protected testing::RelayBetweenFakes {
  protected:
   void Start() {
-    auto router = Router::Create(config_.source, config_.route);
-    ASSERT_THAT(router, IsOk());
     kafka_.auto_acknowledge = true;
-    relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
-                                                  .clock = clock_,
-                                                  .source = postgres_,
-                                                  .make_producer = kafka_.Factory(),
-                                                  .metrics = metrics_,
-                                                  .board = board_,
-                                                  .observer = {},
-                                                  .seed = 1},
-                                     *std::move(router));
+    MakeRelay();
     Run();
   }
   // Turns until nothing more happens at this instant, and until the gauges are written.
@@ -43,14 +31,6 @@ class RelayMetricsTest : public ::testing::Test {
     Run();
   }
   std::string Page() const { return metrics_.Text(); }
-
-  Config config_;
-  testing::FakeClock clock_;
-  testing::FakePostgres postgres_{clock_};
-  testing::FakeKafka kafka_;
-  Metrics metrics_{"walrelay"};
-  StatusBoard board_;
-  std::unique_ptr<Relay> relay_;
 };
 
 TEST_F(RelayMetricsTest, TopicsBeyondTheLimitAreCountedTogether) {

@@ -5,9 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fake_clock.h"
-#include "support/fake_kafka.h"
-#include "support/fake_postgres.h"
+#include "support/relay_between_fakes.h"
 #include "support/status_matchers.h"
 
 namespace walrelay {
@@ -20,21 +18,11 @@ using ::testing::ElementsAre;
 using testing::FakeRow;
 using ::testing::IsEmpty;
 
-class RelayTest : public ::testing::Test {
+class RelayTest : public ::testing::Test, protected testing::RelayBetweenFakes {
  protected:
   // Makes the relay, with the configuration as it is then, and lets it begin.
   void Start() {
-    auto router = Router::Create(config_.source, config_.route);
-    ASSERT_THAT(router, IsOk());
-    relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
-                                                  .clock = clock_,
-                                                  .source = postgres_,
-                                                  .make_producer = kafka_.Factory(),
-                                                  .metrics = metrics_,
-                                                  .board = board_,
-                                                  .observer = {},
-                                                  .seed = 1},
-                                     *std::move(router));
+    MakeRelay();
     Run();
   }
   // Turns until nothing more happens at this instant.
@@ -65,14 +53,6 @@ class RelayTest : public ::testing::Test {
     const absl::Status error = board_.Read().error;
     return error.ok() ? ErrorCode{} : CodeOf(error);
   }
-
-  Config config_;
-  testing::FakeClock clock_;
-  testing::FakePostgres postgres_{clock_};
-  testing::FakeKafka kafka_;
-  Metrics metrics_{"walrelay"};
-  StatusBoard board_;
-  std::unique_ptr<Relay> relay_;
 };
 
 // --- confirming
