@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from walrelay_dev import kafka_node, kafka_records, postgres_binaries
+from walrelay_dev import connect, debezium, kafka_node, kafka_records, postgres_binaries
+from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.postgres import Postgres
@@ -30,9 +31,12 @@ _numbers = itertools.count(1)
 _shared: dict[Callable, Any] = {}
 
 
-def require_servers(major: int = 15) -> None:
+def require_servers(major: int = 15, *, with_connect: bool = False) -> None:
     """Raises SkipTest where a server cannot be had, or fails if this is a CI run."""
     try:
+        if with_connect:
+            connect.libraries()
+            debezium.plugin_folder()
         postgres_binaries.bin_folder(major)
         postgres_binaries.psql_program()
         kafka_node.libraries()
@@ -66,6 +70,12 @@ def new_postgres(major: int = 15, **options: Any) -> Postgres:
 def new_kafka(**options: Any) -> KafkaCluster:
     """A cluster that is yet to be entered; see `KafkaCluster` for `options`."""
     return KafkaCluster(directory=_new_folder("kafka"), **options)
+
+
+def new_connect(kafka: KafkaCluster, **options: Any) -> ConnectWorker:
+    """A worker with Debezium that is yet to be entered; see `ConnectWorker` for `options`."""
+    return ConnectWorker(kafka.bootstrap, [debezium.plugin_folder()],
+                         directory=_new_folder("connect"), **options)
 
 
 def shared(make: Callable[[], Server]) -> Server:

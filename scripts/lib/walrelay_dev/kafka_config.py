@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from .errors import ServerError
+from .java import jvm_options
 
 Property = str | int
 
@@ -86,8 +87,7 @@ class KafkaConfig:
         }
 
     def jvm_options(self) -> list[str]:
-        options = [f"-Xmx{self.heap_mb}m", "-XX:+UseSerialGC"]
-        return options if self.optimise else [*options, "-XX:TieredStopAtLevel=1"]
+        return jvm_options(self.heap_mb, optimise=self.optimise)
 
 
 def _addresses(ports: Iterable[int]) -> str:

@@ -1,13 +1,12 @@
 """One Kafka server: a KRaft broker and controller in one JVM, on loopback."""
 
-import os
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .account import check_reachable, claim_folder, write_file
+from .account import claim_folder, write_file
 from .errors import ServerError
+from .java import spawn_java
 from .maven import resolve
 from .process import Process, wait_until
 
@@ -119,15 +118,5 @@ class KafkaNode:
         raise ServerError(f"Kafka node {self.node_id} did not start: {self.last_error()}")
 
     def _java(self, arguments: Sequence[str], options: Sequence[str]) -> Process:
-        java = shutil.which("java")
-        if java is None:
-            raise ServerError("no java on the PATH: apt-get install default-jre-headless")
-        folder = libraries()
-        check_reachable(folder, self._account)
-        # Nothing of a JVM may stay behind in /tmp: no performance data, no unpacked codecs.
-        fixed = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={self.folder}",
-                 "-Dorg.slf4j.simpleLogger.showDateTime=true",
-                 "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"]
-        return Process.spawn([java, *options, *fixed, "-cp", f"{folder}/*", *arguments],
-                             self.log, account=self._account, cwd=self.folder,
-                             env={**os.environ, "LC_ALL": "C.UTF-8"})
+        return spawn_java(libraries(), arguments, self.log, folder=self.folder,
+                          account=self._account, options=options)

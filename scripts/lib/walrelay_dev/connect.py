@@ -1,0 +1,221 @@
+"""A throw-away Kafka Connect: one standalone worker, and its connectors by REST."""
+
+import json
+import re
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .account import check_reachable, claim_folder, server_account, write_file
+from .errors import ServerError
+from .java import jvm_options, spawn_java
+from .kafka_node import KAFKA_VERSION
+from .maven import resolve
+from .ports import free_ports
+from .process import Process, wait_until
+
+_COORDINATES = (f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
+                f"org.apache.kafka:connect-json:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+_SECONDS = 60.0
+
+Property = str | int | bool
+
+
+def libraries() -> Path:
+    """The folder of Connect's jars; downloaded on first use."""
+    return resolve(f"connect-{KAFKA_VERSION}", _COORDINATES, transitive=True)
+
+
+class ConnectWorker:
+    """A standalone worker that writes to the Kafka behind `bootstrap`; `plugins` are folders of jars.
+
+    As a context manager it exists from `with` to its end, in a fresh folder under /tmp unless
+    `directory` names another. `properties` override the worker's own. Any number of connectors run
+    in it, each a mapping of properties, of which `producer.override.*` are allowed. It keeps their
+    offsets in its folder and forgets the connectors themselves when it stops.
+    `optimise=True` lets the JVM compile fully, as a benchmark should.
+    """
+
+    def __init__(self, bootstrap: str, plugins: Sequence[Path], *, directory: Path | None = None,
+                 properties: Mapping[str, Property] | None = None, heap_mb: int = 512,
+                 optimise: bool = False) -> None:
+        self.directory = directory.resolve() if directory else None
+        self.properties = dict(properties or {})
+        self._bootstrap = bootstrap
+        self._plugins = list(plugins)
+        self._jvm_options = jvm_options(heap_mb, optimise=optimise)
+        self._port = free_ports(1)[0]
+        self._account = server_account("nobody")
+        self._process: Process | None = None
+
+    def __enter__(self) -> "ConnectWorker":
+        self.create()
+        try:
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    # --- the worker ---
+
+    @property
+    def log(self) -> Path:
+        return self._folder / "connect.log"
+
+    @property
+    def pid(self) -> int:
+        return self._started().pid
+
+    def create(self) -> None:
+        """Claims the folder, which is new or empty."""
+        self.directory = claim_folder(self.directory, "walrelay-connect-", self._account)
+
+    def start(self, timeout: float = 180) -> None:
+        """Starts the worker with the properties as they are now, and waits until it answers."""
+        if self.running():
+            raise ServerError("the Connect worker runs already")
+        for plugin in self._plugins:
+            check_reachable(plugin, self._account)
+        lines = [f"{name}={_text(value)}\n" for name, value in self._worker_properties().items()]
+        write_file(self._folder / "worker.properties", "".join(lines), self._account)
+        self._process = spawn_java(
+            libraries(), ["org.apache.kafka.connect.cli.ConnectStandalone", "worker.properties"],
+            self.log, folder=self._folder, account=self._account, options=self._jvm_options)
+        wait_until(self._answers, timeout, f"Kafka Connect to start, see {self.log}")
+
+    def running(self) -> bool:
+        return self._process is not None and self._process.alive()
+
+    def stop(self, timeout: float = 120) -> None:
+        """SIGTERM: the connectors end, offsets are written."""
+        process = self._started()
+        process.signal(15)
+        process.wait(timeout, f"Kafka Connect to stop, see {self.log}")
+
+    def kill(self) -> None:
+        """SIGKILL, and waits for the end."""
+        self._started().kill()
+
+    def remove(self) -> None:
+        """Kills the worker and deletes the folder."""
+        if self._process is not None:
+            self._process.kill()
+        if self.directory is not None and self.directory.exists():
+            shutil.rmtree(self.directory)
+
+    def memory_mb(self, name: str = "VmHWM") -> float:
+        """Resident memory at its peak, or another line of /proc/PID/status, in MiB."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        found = re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)
+        if found is None:
+            raise ServerError(f"process {self.pid} has no {name}")
+        return int(found[1]) / 1024
+
+    # --- connectors ---
+
+    def create_connector(self, name: str, config: Mapping[str, Property]) -> None:
+        """POST; Connect validates the configuration and says what is wrong with it."""
+        words = {key: _text(value) for key, value in config.items()}
+        self._ask("POST", "/connectors", {"name": name, "config": words})
+
+    def delete_connector(self, name: str) -> None:
+        """Ends its tasks, which hands in all that they have sent; its offsets stay."""
+        self._ask("DELETE", f"/connectors/{name}")
+
+    def connectors(self) -> list[str]:
+        return list(self._ask("GET", "/connectors"))
+
+    def status(self, name: str) -> dict[str, Any]:
+        """As Connect has it: `connector` and `tasks`, each with `state` and perhaps `trace`."""
+        return dict(self._ask("GET", f"/connectors/{name}/status"))
+
+    def failure(self, name: str) -> str | None:
+        """The stack trace of what failed, connector or task; None while nothing has."""
+        status = self.status(name)
+        traces = [str(part.get("trace", "no trace")) for part in [status["connector"], *status["tasks"]]
+                  if part["state"] == "FAILED"]
+        return traces[0] if traces else None
+
+    def wait_running(self, name: str, seconds: float = _SECONDS) -> None:
+        """Waits until the connector and at least one task run; raises at once when one failed.
+
+        That a task runs does not say that it has its slot: look into pg_replication_slots.
+        """
+        wait_until(lambda: self._runs(name), seconds, f"connector {name} to run, see {self.log}")
+
+    @property
+    def _folder(self) -> Path:
+        if self.directory is None:
+            raise ServerError("this worker does not exist yet: create() it")
+        return self.directory
+
+    def _worker_properties(self) -> Mapping[str, Property]:
+        converter = "org.apache.kafka.connect.storage.StringConverter"
+        return {
+            "bootstrap.servers": self._bootstrap,
+            "listeners": f"http://127.0.0.1:{self._port}",
+            "plugin.path": ",".join(map(str, self._plugins)),
+            "offset.storage.file.filename": self._folder / "offsets",
+            "offset.flush.interval.ms": 1000,
+            "key.converter": converter,
+            "value.converter": converter,
+            "connector.client.config.override.policy": "All",
+            **self.properties,
+        }
+
+    def _runs(self, name: str) -> bool:
+        status = self._ask("GET", f"/connectors/{name}/status", missing={})
+        if not status:
+            return False
+        parts = [status["connector"], *status["tasks"]]
+        for part in parts:
+            if part["state"] == "FAILED":
+                raise ServerError(f"connector {name} failed: {part.get('trace', 'no trace')}")
+        return len(parts) > 1 and all(part["state"] == "RUNNING" for part in parts)
+
+    def _answers(self) -> bool:
+        if not self.running():
+            raise ServerError(f"Kafka Connect did not start, see {self.log}")
+        return self._ask("GET", "/connectors", missing=None) is not None
+
+    def _ask(self, method: str, path: str, body: object = None, **answers: Any) -> Any:
+        """The answer's JSON. With `missing`, that instead of an error while there is nothing."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self._port}{path}", method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            if "missing" in answers and error.code in (404, 503):
+                return answers["missing"]
+            raise ServerError(f"Kafka Connect refuses {method} {path}: {_message(error)}") from None
+        except OSError as error:
+            if "missing" in answers:
+                return answers["missing"]
+            raise ServerError(f"Kafka Connect does not answer: {error}") from error
+
+    def _started(self) -> Process:
+        if self._process is None:
+            raise ServerError("the Connect worker has not been started")
+        return self._process
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"{error.code} {text[:500]}"

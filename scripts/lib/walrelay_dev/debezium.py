@@ -1,0 +1,51 @@
+"""Debezium's Postgres connector, from Maven Central, and what any configuration of it begins with."""
+
+import tarfile
+from pathlib import Path
+
+from .cache import cached
+from .connect import Property
+from .maven import fetch
+from .postgres import Postgres
+
+DEBEZIUM_VERSION = "3.6.0.Final"
+_COORDINATES = f"io.debezium:debezium-connector-postgres:{DEBEZIUM_VERSION}:tar.gz:plugin"
+
+
+def plugin_folder() -> Path:
+    """What goes into a worker's `plugins`; downloaded on first use."""
+    return cached(f"debezium-{DEBEZIUM_VERSION}", _download)
+
+
+def outbox_connector(postgres: Postgres, database: str, *, slot: str, publication: str,
+                     prefix: str = "walrelay", router: str = "outbox") -> dict[str, Property]:
+    """A connector with the EventRouter, all else as it comes, that makes neither slot nor rows.
+
+    Publication and slot must exist; `postgres` needs a TCP port.
+    """
+    return {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "tasks.max": 1,
+        "database.hostname": "127.0.0.1",
+        "database.port": postgres.port,
+        "database.user": "postgres",
+        "database.password": postgres.password or "trusted",
+        "database.dbname": database,
+        "topic.prefix": prefix,
+        "plugin.name": "pgoutput",
+        "slot.name": slot,
+        "publication.name": publication,
+        "publication.autocreate.mode": "disabled",
+        "snapshot.mode": "no_data",
+        "tombstones.on.delete": False,
+        "transforms": router,
+        f"transforms.{router}.type": "io.debezium.transforms.outbox.EventRouter",
+    }
+
+
+def _download(folder: Path) -> None:
+    fetch([_COORDINATES], folder, transitive=False)
+    archive = next(folder.glob("*.tar.gz"))
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder)
+    archive.unlink()

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Tests of the Kafka Connect worker and Debezium, which other tests compare walrelay with."""
+
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(Path(__file__).resolve().parent)]
+
+from database import Database  # noqa: E402
+from outbox import DEBEZIUM, Outbox  # noqa: E402
+from servers import new_connect, new_kafka, new_postgres, require_servers  # noqa: E402
+from walrelay_dev.connect import ConnectWorker  # noqa: E402
+from walrelay_dev.debezium import outbox_connector  # noqa: E402
+from walrelay_dev.errors import ServerError  # noqa: E402
+from walrelay_dev.kafka import KafkaCluster  # noqa: E402
+from walrelay_dev.postgres import Postgres  # noqa: E402
+from walrelay_dev.process import wait_until  # noqa: E402
+
+
+class ConnectTest(unittest.TestCase):
+    postgres: Postgres
+    kafka: KafkaCluster
+    worker: ConnectWorker
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        require_servers(with_connect=True)
+        cls.postgres = cls.enterClassContext(new_postgres(tcp=True))
+        cls.kafka = cls.enterClassContext(new_kafka(heap_mb=384))
+        cls.worker = cls.enterClassContext(new_connect(cls.kafka))
+
+    def start(self, name: str) -> Outbox:
+        """A connector over a database, an outbox and a slot of its name."""
+        database = Database.create(self.postgres, name)
+        self.addCleanup(database.drop)
+        outbox = Outbox(database, name, columns=DEBEZIUM)
+        database.execute("CREATE PUBLICATION p FOR TABLE outbox")
+        database.create_slot(name)
+        self.worker.create_connector(
+            name, outbox_connector(self.postgres, name, slot=name, publication="p"))
+        self.worker.wait_running(name)
+        return outbox
+
+    def test_connectors_of_one_worker_publish_each_its_own_rows(self) -> None:
+        for name in ("first", "second"):
+            outbox = self.start(name)
+            outbox.insert(1, 2, 3)
+        for name in ("first", "second"):
+            with self.kafka.reader(f"outbox.event.{name}") as reader:
+                reader.wait_for(3, 60)
+            self.worker.delete_connector(name)
+            self.assertEqual(len(self.kafka.consume(f"outbox.event.{name}")), 3)
+        self.assertEqual(self.worker.connectors(), [])
+
+    def test_failed_task_shows_its_stack_trace(self) -> None:
+        outbox = self.start("failing")
+        self.assertIsNone(self.worker.failure("failing"))
+        outbox.database.execute("ALTER TABLE outbox RENAME COLUMN payload TO body")
+        outbox.database.execute(
+            "INSERT INTO outbox (aggregatetype, aggregateid, body) VALUES ('x', '1', '{}')")
+        trace = wait_until(lambda: self.worker.failure("failing"), 60, "the task to fail")
+        self.assertIn("payload", trace)
+        self.worker.delete_connector("failing")
+
+    def test_wrong_configuration_is_refused_with_the_reason(self) -> None:
+        with self.assertRaisesRegex(ServerError, "topic.prefix"):
+            self.worker.create_connector("wrong", {
+                "connector.class": "io.debezium.connector.postgresql.PostgresConnector"})
+
+    def test_memory_of_the_jvm_is_known(self) -> None:
+        self.assertGreater(self.worker.memory_mb(), 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
