@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "walrelay/clock.h"
 #include "walrelay/record.h"
 
 namespace walrelay {
@@ -32,7 +33,8 @@ using DeliveryToken = uint64_t;
 // A record that the brokers have: all in-sync replicas acknowledged it (acks=all).
 struct Delivery {
   DeliveryToken token = 0;
-  size_t bytes = 0;  // payload_bytes() of the record
+  size_t bytes = 0;   // payload_bytes() of the record
+  Micros latency{0};  // from Produce() to the acknowledgement
 
   // What follows is filled, and lives, only for the duration of the call.
   std::string_view topic;

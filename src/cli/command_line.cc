@@ -160,6 +160,7 @@ class CommandLine {
                             [this] { return ExplainCommand(explain_); });
     command->add_option("code", explain_.code, "WR-2101")->type_name("CODE");
     command->add_flag("--markdown", explain_.markdown, "All of them, as Markdown");
+    command->add_flag("--metrics", explain_.metrics, "The metrics instead, as Markdown");
   }
 
   void AddVersion() {

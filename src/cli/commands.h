@@ -59,6 +59,7 @@ ExitCode ConfigDocsCommand();
 struct ExplainFlags {
   std::string code;
   bool markdown = false;  // the whole catalogue instead
+  bool metrics = false;   // the reference of metrics instead
 };
 ExitCode ExplainCommand(const ExplainFlags& flags);
 

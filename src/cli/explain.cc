@@ -5,12 +5,17 @@
 #include "base/error_reference.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "metrics/reference.h"
 
 namespace walrelay {
 
 ExitCode ExplainCommand(const ExplainFlags& flags) {
   if (flags.markdown) {
     fmt::print("{}", ErrorReference());
+    return ExitCode::kOk;
+  }
+  if (flags.metrics) {
+    fmt::print("{}", MetricReference());
     return ExitCode::kOk;
   }
   const auto code = FindErrorCode(flags.code);

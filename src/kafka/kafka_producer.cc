@@ -272,6 +272,7 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
       ->gate.OnDelivered(message.partition, now_);
   Delivery delivery{.token = token,
                     .bytes = message.len + message.key_len,
+                    .latency = Micros(std::max<int64_t>(rd_kafka_message_latency(&message), 0)),
                     .topic = topic,
                     .partition = message.partition,
                     .offset = message.offset};

@@ -25,19 +25,21 @@ Metric Make(Family& family, const char* label) {
 
 }  // namespace
 
-LatencyMetric::LatencyMetric(prometheus::Family<prometheus::Histogram>& family)
-    : histogram_(&family.Add({}, LatencyBuckets())) {}
+template <>
+prometheus::Histogram& AddSeries(prometheus::Family<prometheus::Histogram>& family,
+                                 const prometheus::Labels& labels) {
+  return family.Add(labels, LatencyBuckets());
+}
 
-#define WALRELAY_COUNTER(member, name, label, help)                                           \
-  , member(Make<decltype(member)>(                                                            \
-        prometheus::BuildCounter().Name(name).Help(help).Labels(common).Register(*registry_), \
-        label))
-#define WALRELAY_GAUGE(member, name, label, help)                                           \
-  , member(Make<decltype(member)>(                                                          \
-        prometheus::BuildGauge().Name(name).Help(help).Labels(common).Register(*registry_), \
-        label))
+#define WALRELAY_METRIC(Builder, member, name, label, help) \
+  , member(Make<decltype(member)>(                          \
+        prometheus::Builder().Name(name).Help(help).Labels(common).Register(*registry_), label))
+#define WALRELAY_COUNTER(member, name, label, help) \
+  WALRELAY_METRIC(BuildCounter, member, name, label, help)
+#define WALRELAY_GAUGE(member, name, label, help) \
+  WALRELAY_METRIC(BuildGauge, member, name, label, help)
 #define WALRELAY_HISTOGRAM(member, name, label, help) \
-  , member(prometheus::BuildHistogram().Name(name).Help(help).Labels(common).Register(*registry_))
+  WALRELAY_METRIC(BuildHistogram, member, name, label, help)
 
 Metrics::Metrics(const std::string& slot) : Metrics(prometheus::Labels{{"slot", slot}}) {}
 
@@ -50,21 +52,27 @@ Metrics::Metrics(const prometheus::Labels& common)
 #undef WALRELAY_COUNTER
 #undef WALRELAY_GAUGE
 #undef WALRELAY_HISTOGRAM
+#undef WALRELAY_METRIC
 
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(registry_->Collect());
 }
 
 std::vector<MetricEntry> Metrics::Catalogue() {
-  return {
-#define WALRELAY_COUNTER(member, name, label, help) {"counter", name, label, help},
-#define WALRELAY_GAUGE(member, name, label, help) {"gauge", name, label, help},
-#define WALRELAY_HISTOGRAM(member, name, label, help) {"histogram", name, label, help},
+  std::string_view section;
+  std::vector<MetricEntry> entries;
+#define WALRELAY_METRICS(title) section = title;
+#define WALRELAY_COUNTER(member, name, label, help) \
+  entries.push_back({section, "counter", name, label, help});
+#define WALRELAY_GAUGE(member, name, label, help) \
+  entries.push_back({section, "gauge", name, label, help});
+#define WALRELAY_HISTOGRAM(member, name, label, help) \
+  entries.push_back({section, "histogram", name, label, help});
 #include "metrics/catalogue.def"
 #undef WALRELAY_COUNTER
 #undef WALRELAY_GAUGE
 #undef WALRELAY_HISTOGRAM
-  };
+  return entries;
 }
 
 }  // namespace walrelay

@@ -20,6 +20,15 @@
 
 namespace walrelay {
 
+// A new series of a family. Histograms are of latencies: half a millisecond to an hour.
+template <typename Series>
+Series& AddSeries(prometheus::Family<Series>& family, const prometheus::Labels& labels) {
+  return family.Add(labels);
+}
+template <>
+prometheus::Histogram& AddSeries(prometheus::Family<prometheus::Histogram>& family,
+                                 const prometheus::Labels& labels);
+
 // A metric with one label of its own: a series for each of its values. Looking one up costs a hash;
 // the owner's thread only.
 template <typename Series>
@@ -31,8 +40,8 @@ class LabelledMetric {
   Series& operator[](std::string_view value) {
     auto found = series_.find(value);
     if (found == series_.end()) {
-      found =
-          series_.emplace(std::string(value), &family_->Add({{label_, std::string(value)}})).first;
+      Series& series = AddSeries(*family_, {{label_, std::string(value)}});
+      found = series_.emplace(std::string(value), &series).first;
     }
     return *found->second;
   }
@@ -63,7 +72,7 @@ class PlainMetric {
 
   Series& operator*() {
     if (series_ == nullptr) {
-      series_ = &family_->Add({});
+      series_ = &AddSeries(*family_, {});
     }
     return *series_;
   }
@@ -81,21 +90,12 @@ class PlainMetric {
   Series* series_ = nullptr;
 };
 
-// A histogram's series needs its buckets.
-class LatencyMetric {
- public:
-  explicit LatencyMetric(prometheus::Family<prometheus::Histogram>& family);
-  void Observe(double seconds) { histogram_->Observe(seconds); }
-
- private:
-  prometheus::Histogram* histogram_;
-};
-
 // What a row of the catalogue says, for the documentation.
 struct MetricEntry {
-  std::string_view type;
+  std::string_view section;  // its title
+  std::string_view type;     // counter, gauge, histogram
   std::string_view name;
-  std::string_view label;
+  std::string_view label;  // beside `slot`; "": none
   std::string_view help;
 };
 
@@ -113,19 +113,18 @@ class Metrics {
   std::unique_ptr<prometheus::Registry> registry_;
 
  public:
-#define WALRELAY_COUNTER(member, name, label, help)                        \
-  std::conditional_t<sizeof(label) == 1, PlainMetric<prometheus::Counter>, \
-                     LabelledMetric<prometheus::Counter>>                  \
-      member;
-#define WALRELAY_GAUGE(member, name, label, help)                        \
-  std::conditional_t<sizeof(label) == 1, PlainMetric<prometheus::Gauge>, \
-                     LabelledMetric<prometheus::Gauge>>                  \
-      member;
-#define WALRELAY_HISTOGRAM(member, name, label, help) LatencyMetric member;
+#define WALRELAY_METRIC(Series, member, label) \
+  std::conditional_t<sizeof(label) == 1, PlainMetric<Series>, LabelledMetric<Series>> member;
+#define WALRELAY_COUNTER(member, name, label, help) \
+  WALRELAY_METRIC(prometheus::Counter, member, label)
+#define WALRELAY_GAUGE(member, name, label, help) WALRELAY_METRIC(prometheus::Gauge, member, label)
+#define WALRELAY_HISTOGRAM(member, name, label, help) \
+  WALRELAY_METRIC(prometheus::Histogram, member, label)
 #include "metrics/catalogue.def"
 #undef WALRELAY_COUNTER
 #undef WALRELAY_GAUGE
 #undef WALRELAY_HISTOGRAM
+#undef WALRELAY_METRIC
 };
 
 }  // namespace walrelay

@@ -137,6 +137,9 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
                                    : std::nullopt);
   SetOrClear(metrics_.slot_seconds_to_loss,
              sample.time_to_loss ? std::optional(seconds(*sample.time_to_loss)) : std::nullopt);
+  SetOrClear(metrics_.catch_up_seconds, sample.time_until_caught_up
+                                            ? std::optional(seconds(*sample.time_until_caught_up))
+                                            : std::nullopt);
   SetOrClear(metrics_.source_wal_rate, sample.wal_bytes_per_second);
   if (!sample.wal_status.empty()) {
     metrics_.slot_wal_status.SetOnly(sample.wal_status);
@@ -165,8 +168,8 @@ void SlotSampler::CountSpill(const SpillCounters& now) {
 void SlotSampler::ClearSlotGauges() {
   for (auto* gauge :
        {&metrics_.slot_lag_bytes, &metrics_.slot_lag_seconds, &metrics_.slot_retained_wal_bytes,
-        &metrics_.slot_safe_wal_bytes, &metrics_.slot_seconds_to_loss, &metrics_.slot_active,
-        &metrics_.slot_confirmed_lsn, &metrics_.slot_restart_lsn}) {
+        &metrics_.slot_safe_wal_bytes, &metrics_.slot_seconds_to_loss, &metrics_.catch_up_seconds,
+        &metrics_.slot_active, &metrics_.slot_confirmed_lsn, &metrics_.slot_restart_lsn}) {
     gauge->Clear();
   }
 }

@@ -59,6 +59,8 @@ class Pipeline {
 
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
   bool in_transaction() const { return assembler_.open() != nullptr; }
+  // Of the transaction that was begun last: how many of its rows were produced.
+  uint64_t events_in_transaction() const { return events_in_transaction_; }
   // Commit time of the transaction that was begun last in this session.
   std::optional<WallTime> last_commit_time() const { return last_commit_time_; }
 

@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using Seconds = std::chrono::duration<double>;
 
 constexpr Micros kFirstReconnect = milliseconds(100);
 constexpr Micros kLongestReconnect = seconds(10);
@@ -112,7 +113,8 @@ void Relay::OnDelivered(const Delivery& delivery) {
   last_published_ = wall;
   ++acknowledged_;
   latencies_.Add(latency);
-  parts_.metrics.commit_to_ack_seconds.Observe(std::chrono::duration<double>(latency).count());
+  parts_.metrics.commit_to_ack_seconds->Observe(Seconds(latency).count());
+  parts_.metrics.stage_seconds["kafka"].Observe(Seconds(delivery.latency).count());
   if (last_topic_counter_ == nullptr || last_topic_ != delivery.topic) {
     auto& by_topic = parts_.metrics.events_published;
     const bool room = by_topic.size() < static_cast<size_t>(parts_.config.metrics.max_topics);

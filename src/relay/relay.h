@@ -107,6 +107,7 @@ class Relay final : private DeliverySink {
   RelayFigures Figures() const;
   void AddPoint(MonoTime now);
   void UpdateGauges(MonoTime now, RelayState state);
+  void ClearLeaderGauges();
   Wakeup NextWakeup(MonoTime now) const;
 
   Parts parts_;

@@ -159,7 +159,9 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   Metrics& metrics = parts_.metrics;
   metrics.state.SetOnly(NameOf(state));
   metrics.replication_connected->Set(phase_ == Phase::kStreaming ? 1 : 0);
-  if (!has_streamed_) {
+  metrics.leader->Set(phase_ == Phase::kStreaming ? 1 : 0);
+  if (!has_streamed_ || phase_ == Phase::kWaitingForSlot) {
+    ClearLeaderGauges();
     return;
   }
   const auto seconds_of = [](auto duration) {
@@ -170,6 +172,9 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   metrics.inflight_events->Set(static_cast<double>(tracker_.records_in_flight()));
   metrics.inflight_bytes->Set(static_cast<double>(tracker_.bytes_in_flight()));
   metrics.inflight_transactions->Set(static_cast<double>(tracker_.transactions_in_flight()));
+  const PipelineConfig& limits = parts_.config.pipeline;
+  metrics.inflight_events_limit->Set(static_cast<double>(limits.max_in_flight_records));
+  metrics.inflight_bytes_limit->Set(static_cast<double>(limits.max_in_flight_bytes));
   metrics.replication_received_lsn->Set(static_cast<double>(tracker_.received().value()));
   metrics.replication_flushed_lsn->Set(static_cast<double>(tracker_.frontier().value()));
   // Cut off, nobody knows what was committed since; it is at most as old as the cut.
@@ -178,6 +183,17 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
       std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
   if (last_published_) {
     metrics.last_published_timestamp->Set(seconds_of(last_published_->time_since_epoch()));
+  }
+}
+
+// What only the holder of the slot can say. Another instance may hold it now, and says it.
+void Relay::ClearLeaderGauges() {
+  Metrics& metrics = parts_.metrics;
+  for (auto* gauge : {&metrics.inflight_events, &metrics.inflight_bytes,
+                      &metrics.inflight_transactions, &metrics.inflight_events_limit,
+                      &metrics.inflight_bytes_limit, &metrics.replication_received_lsn,
+                      &metrics.replication_flushed_lsn, &metrics.oldest_unpublished_age_seconds}) {
+    gauge->Clear();
   }
 }
 

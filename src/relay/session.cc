@@ -193,7 +193,22 @@ void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
     last_lag_ = data.sent - *committed;
     last_handled_ = now;
     pacer_.OnLag(last_lag_);
+    if (data.payload.front() == static_cast<char>(pgoutput::MessageType::kCommit) &&
+        parts_.pipeline.events_in_transaction() > 0) {
+      MeasureStages(*committed, data.sent);
+    }
   }
+}
+
+// What each of them added to the latency of the transaction that was read last. Two clocks meet in
+// the second.
+void Session::MeasureStages(WallTime committed, WallTime sent) {
+  auto& stages = parts_.metrics.stage_seconds;
+  const auto observe = [](prometheus::Histogram& stage, Micros time) {
+    stage.Observe(std::chrono::duration<double>(std::max(time, Micros(0))).count());
+  };
+  observe(stages["postgres"], sent - committed);
+  observe(stages["relay"], parts_.clock.WallNow() - sent);
 }
 
 std::string_view Session::waits_for() const {

@@ -76,6 +76,7 @@ class Session {
   absl::StatusOr<Hold> HandleOne(std::string_view message, MonoTime now, Producer& producer);
   absl::StatusOr<Hold> HandleData(const pgoutput::XLogData& data, MonoTime now, Producer& producer);
   void OnHandled(const pgoutput::XLogData& data, MonoTime now);
+  void MeasureStages(WallTime committed, WallTime sent);
   absl::Status Report(MonoTime now);
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);
   void SetHold(Hold hold, bool moved, MonoTime now);

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <thread>
+
+#include "metrics/reference.h"
 
 namespace walrelay {
 namespace {
@@ -60,6 +63,22 @@ TEST(MetricCatalogueTest, FurtherLabelIsNotOneThatIsThereAlready) {
   }
 }
 
+TEST(MetricCatalogueTest, DocsAreWhatTheProgramPrints) {
+  std::ifstream file(WALRELAY_SOURCE_DIR "/docs/reference/metrics.md");
+  std::stringstream content;
+  content << file.rdbuf();
+  EXPECT_TRUE(content.str() == MetricReference()) << "scripts/dev docs makes the page anew";
+}
+
+TEST(MetricCatalogueTest, EveryMetricStandsInASectionOfTheReference) {
+  const std::string reference = MetricReference();
+  for (const MetricEntry& entry : Metrics::Catalogue()) {
+    const size_t section = reference.find("\n## " + std::string(entry.section) + "\n");
+    ASSERT_NE(section, std::string::npos) << entry.name;
+    EXPECT_LT(section, reference.find("\n| `" + std::string(entry.name) + "` |")) << entry.name;
+  }
+}
+
 // --- the page
 // --------------------------------------------------------------------------------------
 
@@ -104,7 +123,7 @@ TEST_F(MetricsTest, SeriesIsThereFromItsFirstUseUntilItIsCleared) {
 TEST_F(MetricsTest, EveryMetricHasHelpAndTypeAsCatalogued) {
   metrics_.transactions["published"].Increment();
   metrics_.state.SetOnly("streaming");
-  metrics_.commit_to_ack_seconds.Observe(0.002);
+  metrics_.commit_to_ack_seconds->Observe(0.002);
   const std::string text = metrics_.Text();
   EXPECT_THAT(text, HasSubstr("# HELP walrelay_transactions_total Transactions received"));
   EXPECT_THAT(text, HasSubstr("# TYPE walrelay_transactions_total counter\n"));
@@ -135,9 +154,9 @@ TEST_F(MetricsTest, HostileLabelStaysInItsQuotes) {
 }
 
 TEST_F(MetricsTest, LatencyFallsIntoItsBucket) {
-  metrics_.commit_to_ack_seconds.Observe(0.0004);
-  metrics_.commit_to_ack_seconds.Observe(2);
-  metrics_.commit_to_ack_seconds.Observe(100'000);
+  metrics_.commit_to_ack_seconds->Observe(0.0004);
+  metrics_.commit_to_ack_seconds->Observe(2);
+  metrics_.commit_to_ack_seconds->Observe(100'000);
   const std::string bucket = R"(walrelay_end_to_end_latency_seconds_bucket{slot="orders",le=)";
   EXPECT_EQ(ValueOf(bucket + R"("0.0005"})"), "1");
   EXPECT_EQ(ValueOf(bucket + R"("1"})"), "1");
@@ -160,7 +179,7 @@ TEST_F(MetricsTest, PageIsWrittenWhileSeriesComeAndGo) {
       metrics_.events_published[std::to_string(i % 50)].Increment();
       metrics_.slot_safe_wal_bytes->Set(i);
       metrics_.slot_safe_wal_bytes.Clear();
-      metrics_.commit_to_ack_seconds.Observe(i);
+      metrics_.commit_to_ack_seconds->Observe(i);
     }
   });
   for (int i = 0; i < 100; ++i) {

@@ -82,6 +82,40 @@ TEST_F(RelayMetricsTest, StatusTellsFiguresAndPastErrors) {
   EXPECT_THAT(snapshot.errors[0].error, HasError(ErrorCode::kConnectionLost, "cut"));
 }
 
+TEST_F(RelayMetricsTest, StagesOfALatencyAreMeasured) {
+  Start();
+  Publish("order");
+  for (const char* stage : {"postgres", "relay", "kafka"}) {
+    EXPECT_EQ(metrics_.stage_seconds[stage].Collect().histogram.sample_count, 1u) << stage;
+  }
+}
+
+TEST_F(RelayMetricsTest, HolderShowsWhatAnInstanceThatWaitsDoesNot) {
+  Start();
+  Publish("order");
+  EXPECT_THAT(Page(), HasSubstr("walrelay_leader{slot=\"walrelay\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_oldest_unpublished_age_seconds{slot=\"walrelay\"} 0\n"));
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 4711;
+  postgres_.BreakConnection();
+  clock_.Advance(std::chrono::seconds(1));
+  Run();
+  EXPECT_THAT(Page(), HasSubstr("walrelay_state{slot=\"walrelay\",state=\"standby\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_leader{slot=\"walrelay\"} 0\n"));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_oldest_unpublished_age_seconds{")));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_inflight_events{")));
+}
+
+TEST_F(RelayMetricsTest, CutOffTheOldestUnpublishedAgesWithTheCut) {
+  Start();
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.BreakConnection();
+  Run();
+  clock_.Advance(std::chrono::minutes(5));
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 300);
+}
+
 TEST_F(RelayMetricsTest, PageSaysHowFarItIs) {
   Start();
   Publish("order");

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""/metrics of a real relay, as Prometheus reads it and as docs/reference/metrics.md promises it."""
+
+import re
+import subprocess
+import time
+
+from testcase import ROOT, IntegrationTest, RelayProcess, main
+
+REFERENCE = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+CATALOGUE = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
+# What only the holder of the slot shows.
+OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_seconds",
+                 "walrelay_oldest_unpublished_age_seconds", "walrelay_inflight_events",
+                 "walrelay_inflight_bytes", "walrelay_inflight_transactions",
+                 "walrelay_replication_received_lsn", "walrelay_events_received_total"}
+# Not before something goes wrong, is left out, or comes near its limit.
+OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
+              "walrelay_slot_seconds_until_caught_up", "walrelay_slot_sample_errors_total",
+              "walrelay_replication_disconnects_total", "walrelay_events_skipped_total",
+              "walrelay_dead_letters_total", "walrelay_route_errors_total",
+              "walrelay_produce_errors_total", "walrelay_produce_backpressure_seconds_total",
+              "walrelay_source_wal_bytes_per_second"}
+
+
+class MetricsTest(IntegrationTest):
+    def shown(self, relay: RelayProcess) -> set[str]:
+        """The metrics that have a series."""
+        page = relay.get("/metrics")[1]
+        return set(re.findall(r"^(walrelay_\w+?)(?:_bucket|_sum|_count)?\{", page, re.MULTILINE))
+
+    def publish_rows(self) -> RelayProcess:
+        relay = self.start_relay()
+        relay.wait_ready()
+        self.outbox.insert(1, 2, 3)
+        self.settle()
+        relay.wait_until(lambda: relay.metric("walrelay_events_published_total") == 3 and
+                         relay.metric("walrelay_slot_active") == 1, 60, "the rows to be counted")
+        return relay
+
+    def test_promtool_has_nothing_to_say_of_the_page(self) -> None:
+        page = self.publish_rows().get("/metrics")[1]
+        lint = subprocess.run(["promtool", "check", "metrics"], input=page, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((lint.returncode, lint.stdout), (0, ""))
+
+    def test_relay_that_is_well_shows_every_metric_but_those_of_trouble(self) -> None:
+        relay = self.publish_rows()
+        relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - self.shown(relay), 60,
+                         "every metric of the catalogue")
+        self.assertLessEqual(self.shown(relay), CATALOGUE)
+
+    def test_metrics_of_the_holder_are_absent_on_a_standby(self) -> None:
+        leader = self.publish_rows()
+        standby = self.start_relay()
+        standby.wait_for_state("standby")
+        standby.wait_until(lambda: standby.metric("walrelay_slot_lag_bytes") is not None, 60,
+                           "a look at the slot")
+        self.assertLessEqual(OF_THE_LEADER, self.shown(leader))
+        self.assertFalse(OF_THE_LEADER & self.shown(standby))
+        self.assertEqual([each.metric("walrelay_leader") for each in (leader, standby)], [1, 0])
+
+    def test_stages_tell_where_the_latency_came_from(self) -> None:
+        relay = self.publish_rows()
+        self.assertEqual([relay.metric("walrelay_stage_latency_seconds_count", stage=stage)
+                          for stage in ("postgres", "relay", "kafka")], [1, 1, 3])
+        self.assertGreater(relay.metric("walrelay_stage_latency_seconds_sum", stage="kafka"), 0)
+
+    def test_age_of_the_oldest_unpublished_grows_while_kafka_is_away(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        self.outbox.insert(1)
+        committed = time.monotonic()
+        relay.wait_until(lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2,
+                         60, "the age")
+        self.assertGreater(time.monotonic() - committed, 1.5)
+
+    def test_age_of_the_oldest_unpublished_grows_while_postgres_is_away(self) -> None:
+        relay = self.publish_rows()
+        relay.wait_until(lambda: relay.metric("walrelay_oldest_unpublished_age_seconds") == 0, 60,
+                         "everything to be acknowledged")
+        self.postgres.stop()
+        try:
+            relay.wait_until(
+                lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2, 60, "the age")
+            self.assertEqual(relay.metric("walrelay_leader"), 0)
+        finally:
+            self.postgres.start()
+
+
+if __name__ == "__main__":
+    main()
