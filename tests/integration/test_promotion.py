@@ -93,6 +93,18 @@ class PromotionTest(IntegrationTest):
         relay.start()
         self.expect_published(1, 2, 3, 4, 5, 6, 8)
 
+    def test_history_of_the_timelines_is_not_needed_to_begin(self) -> None:
+        relay, third = self.relay_of_six_events()
+        relay.stop()
+        self.promote(third)
+        for history in (self.postgres.data / "pg_wal").glob("*.history"):
+            history.unlink()  # as archives do that keep only segments
+        self.link.accept()
+        self.outbox.insert(7)
+        relay.start()
+        self.settle()
+        self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2, 3, 4, 5, 6, 7])
+
 
 if __name__ == "__main__":
     main()
