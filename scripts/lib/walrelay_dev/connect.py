@@ -16,6 +16,7 @@ from .kafka_node import KAFKA_VERSION
 from .maven import resolve
 from .ports import free_ports
 from .process import Process, wait_until
+from .throwaway import ThrowAway
 
 _COORDINATES = (f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
                 f"org.apache.kafka:connect-json:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
@@ -29,7 +30,7 @@ def libraries() -> Path:
     return resolve(f"connect-{KAFKA_VERSION}", _COORDINATES, transitive=True)
 
 
-class ConnectWorker:
+class ConnectWorker(ThrowAway):
     """A standalone worker that writes to the Kafka behind `bootstrap`; `plugins` are folders of jars.
 
     As a context manager it exists from `with` to its end, in a fresh folder under /tmp unless
@@ -50,18 +51,6 @@ class ConnectWorker:
         self._port = free_ports(1)[0]
         self._account = server_account("nobody")
         self._process: Process | None = None
-
-    def __enter__(self) -> "ConnectWorker":
-        self.create()
-        try:
-            self.start()
-        except BaseException:
-            self.remove()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
     # --- the worker ---
 

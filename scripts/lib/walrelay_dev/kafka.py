@@ -12,9 +12,10 @@ from .kafka_config import KafkaConfig, Property
 from .kafka_node import KafkaNode
 from .ports import free_ports
 from .process import Process
+from .throwaway import ThrowAway
 
 
-class KafkaCluster(KafkaClient):
+class KafkaCluster(ThrowAway, KafkaClient):
     """Combined brokers and controllers, with node ids from 1, in one folder.
 
     As a context manager it exists from `with` to its end, in a fresh folder under /tmp unless
@@ -49,18 +50,6 @@ class KafkaCluster(KafkaClient):
         cluster = cls(directory=directory)
         cluster._use(KafkaConfig.load(directory))
         return cluster
-
-    def __enter__(self) -> "KafkaCluster":
-        self.create()
-        try:
-            self.start()
-        except BaseException:
-            self.remove()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
     @property
     def node_ids(self) -> list[int]:

@@ -16,6 +16,7 @@ from .postgres_binaries import psql_program
 from .postgres_leftovers import lock_file, processes, remove_shared_memory
 from .postgres_setup import Setting, initdb, program, why_it_ended, write_configuration
 from .process import Process, wait_until
+from .throwaway import ThrowAway
 
 Mode = Literal["fast", "immediate", "smart"]
 
@@ -25,7 +26,7 @@ _LONGEST_SOCKET_FOLDER = 90  # sun_path is 108 bytes and ends in /.s.PGSQL.54321
 _UNIX_ONLY_PORT = 5432       # names the socket only: each cluster has a folder of its own
 
 
-class Postgres:
+class Postgres(ThrowAway):
     """One cluster in one folder. As a context manager it exists from `with` to its end.
 
     Without `directory` the folder is a fresh one under /tmp. The server listens on a Unix socket
@@ -55,18 +56,6 @@ class Postgres:
             raise ServerError(f"no Postgres cluster in {directory}: start one first") from None
         return cls(state["major"], directory=directory, settings=state["settings"],
                    port=state["port"] if state["tcp"] else None)
-
-    def __enter__(self) -> "Postgres":
-        self.create()
-        try:
-            self.start()
-        except BaseException:
-            self.remove()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
     @property
     def data(self) -> Path:
