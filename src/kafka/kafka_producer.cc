@@ -84,8 +84,10 @@ int32_t ExpectedPartition(const Record& record, DeliveryToken token, int32_t par
   return static_cast<int32_t>(token % static_cast<DeliveryToken>(std::max(partitions, 1)));
 }
 
+// librdkafka takes 0 for the present time: the first millisecond of 1970 becomes the second.
 int64_t ToKafkaTime(WallTime time) {
-  return std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  const int64_t ms = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  return ms == 0 ? 1 : ms;
 }
 
 }  // namespace

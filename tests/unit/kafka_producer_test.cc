@@ -196,6 +196,13 @@ TEST_F(KafkaProducerTest, TimestampIsTheGivenOneInMilliseconds) {
   EXPECT_EQ(StoredTimestamp(), 1'795'132'800'001);
 }
 
+TEST_F(KafkaProducerTest, TheEpochIsNotTakenForThePresentTime) {
+  CreateTopic("orders");
+  Start();
+  Arrived({.topic = "orders", .timestamp = WallTime()});
+  EXPECT_EQ(StoredTimestamp(), 1);
+}
+
 TEST_F(KafkaProducerTest, RecordWithoutATimestampHasTheTimeOfProducing) {
   CreateTopic("orders");
   Start();
