@@ -11,6 +11,8 @@ SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
     python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip binutils procps
     chromium fonts-dejavu-core prometheus)
+# Behind install_postgres: one of them needs the server.
+BENCH_PACKAGES=(kcat iproute2 postgresql-15-wal2json python3-matplotlib)
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

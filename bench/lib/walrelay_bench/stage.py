@@ -1,6 +1,7 @@
 """The servers that everything is measured on, and the work that is put before them."""
 
-import subprocess
+import os
+import shutil
 from pathlib import Path
 
 from walrelay_dev.kafka import KafkaCluster
@@ -8,15 +9,19 @@ from walrelay_dev.paths import REPOSITORY
 from walrelay_dev.postgres import Postgres
 from walrelay_dev.process import wait_until
 
+from .topic import Topic
+
 TOPIC = "outbox.event.order"
 PARTITIONS = 6
-PAYLOAD = 300
+SLOT = "bench"
+PUBLICATION = "walrelay"
 
 _TABLE = """
 CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), aggregate_type text NOT NULL,
                      aggregate_id text NOT NULL, event_type text NOT NULL, payload jsonb NOT NULL,
                      created_at timestamptz NOT NULL DEFAULT now(), trace_id text);
 CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert');
+CREATE TABLE ledger (id bigint GENERATED ALWAYS AS IDENTITY, entry text NOT NULL);
 CREATE PROCEDURE fill(events int, pad int) LANGUAGE plpgsql AS $$
 BEGIN
   FOR i IN 1..events LOOP
@@ -26,21 +31,31 @@ BEGIN
     COMMIT;
   END LOOP;
 END $$;
+CREATE PROCEDURE be_busy(seconds float) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1..seconds * 100 LOOP
+    INSERT INTO ledger (entry) SELECT repeat('x', 1000) FROM generate_series(1, 50);
+    COMMIT;
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+END $$;
 """
 
 
 class Stage:
     """A Postgres and a Kafka, as one would run them: durable, and with compilers that optimise.
 
-    What only loads the database for a scenario commits asynchronously; what is measured does not.
+    What only loads the database for a workload commits asynchronously; what is measured does not.
+    Systems connect by TCP, all of them, and the writers by the Unix socket.
     """
 
     def __init__(self) -> None:
-        self.postgres = Postgres(15, settings={
+        self.postgres = Postgres(15, tcp=True, settings={
             "shared_buffers": "256MB", "max_wal_size": "16GB", "checkpoint_timeout": "30min",
             "max_replication_slots": 20, "max_wal_senders": 10})
         self.kafka = KafkaCluster(1, partitions=PARTITIONS, optimise=True, heap_mb=768,
                                   properties={"log.retention.bytes": 4 << 30, "message.max.bytes": 4 << 20})
+        self._topic: Topic | None = None
 
     def __enter__(self) -> "Stage":
         self.postgres.__enter__()
@@ -53,38 +68,49 @@ class Stage:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close_topic()
         self.kafka.__exit__()
         self.postgres.__exit__()
 
+    # --- what systems and tools are told ---
+
     @property
     def dsn(self) -> str:
+        """For systems."""
+        return self.postgres.dsn(host="tcp")
+
+    @property
+    def writer_dsn(self) -> str:
         return self.postgres.dsn()
+
+    def scratch(self, name: str) -> Path:
+        """An empty folder, which goes with the stage."""
+        folder = self.postgres.data.parent / "scratch" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    # --- Postgres ---
 
     def sql(self, text: str, timeout: float = 3600) -> str:
         return self.postgres.psql(text, timeout=timeout)
 
-    def create_slot(self, name: str) -> None:
-        self.sql(f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
+    def create_slot(self, name: str, plugin: str = "pgoutput") -> None:
+        self.sql(f"SELECT pg_create_logical_replication_slot('{name}', '{plugin}')")
 
-    def copy_slot(self, source: str, name: str) -> None:
-        """The same position for each run: every system drains the very same log."""
+    def copy_slot(self, source: str, name: str, plugin: str) -> None:
+        """The same position for each run: every system reads the very same log."""
         self.drop_slot(name)
-        self.sql(f"SELECT pg_copy_logical_replication_slot('{source}', '{name}')")
-
-    def new_slot(self, name: str) -> None:
-        """A slot that begins at the present end of the log."""
-        self.drop_slot(name)
-        self.create_slot(name)
+        self.sql(f"SELECT pg_copy_logical_replication_slot('{source}', '{name}', false, '{plugin}')")
 
     def drop_slot(self, name: str) -> None:
-        query = f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{name}'"
         wait_until(lambda: self.sql(f"SELECT NOT active FROM pg_replication_slots WHERE slot_name = '{name}'") != "f",
                    60, f"slot {name} to be free")
-        self.sql(query)
+        self.sql(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{name}'")
 
-    def fill(self, events: int, pad: int = PAYLOAD - 40) -> str:
+    def fill(self, events: int, payload: int) -> str:
         """That many one-row transactions; returns the end of the log behind them."""
-        self.sql(f"SET synchronous_commit = off; CALL fill({events}, {pad})")
+        self.sql(f"SET synchronous_commit = off; CALL fill({events}, {max(1, payload - 40)})")
         return self.wal_end()
 
     def wal_end(self) -> str:
@@ -92,37 +118,39 @@ class Stage:
         return self.sql("SELECT pg_logical_emit_message(true, 'bench', 'end'); SELECT pg_current_wal_flush_lsn()"
                         ).splitlines()[-1]
 
-    def confirmed(self, slot: str, position: str) -> bool:
-        return self.sql(f"SELECT confirmed_flush_lsn >= '{position}' FROM pg_replication_slots "
-                        f"WHERE slot_name = '{slot}'") == "t"
+    def insert_one(self, table: str) -> None:
+        self.sql(f"INSERT INTO {table} (aggregate_type, aggregate_id, event_type, payload) "
+                 "VALUES ('order', 'first', 'OrderPlaced', '{}')")
 
-    def fresh_topic(self, name: str = TOPIC, config: dict[str, str | int] | None = None) -> None:
-        if name in self.kafka.topics():
-            self.kafka.delete_topic(name)
-        self.kafka.create_topic(name, PARTITIONS, config=config)
+    # --- Kafka ---
 
-    def records(self, topic: str = TOPIC) -> int:
-        """How many records the topic holds, from its partitions' offsets."""
-        from confluent_kafka import Consumer, TopicPartition
-        consumer = Consumer({"bootstrap.servers": self.kafka.bootstrap, "group.id": "bench"})
-        try:
-            bounds = [consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
-                      for partition in range(PARTITIONS)]
-        finally:
-            consumer.close()
-        return sum(high - low for low, high in bounds)
+    def fresh_topic(self, config: dict[str, str | int] | None = None) -> None:
+        """An empty TOPIC whose records have the time of the broker's append."""
+        self._close_topic()
+        if TOPIC in self.kafka.topics():
+            self.kafka.delete_topic(TOPIC)
+        self.kafka.create_topic(TOPIC, PARTITIONS, config={"message.timestamp.type": "LogAppendTime", **(config or {})})
+        self._topic = Topic(self.kafka.bootstrap, TOPIC, PARTITIONS)
+        wait_until(lambda: self.topic.try_count() == 0, 60, "the partitions to have their leaders")
+
+    @property
+    def topic(self) -> Topic:
+        assert self._topic is not None, "fresh_topic() comes first"
+        return self._topic
+
+    def records(self) -> int:
+        """How many records the topic has been given."""
+        return self.topic.count()
+
+    def _close_topic(self) -> None:
+        if self._topic is not None:
+            self._topic.close()
+            self._topic = None
 
 
-def commit() -> str:
-    """What was measured: the commit, with + when the tree differs from it."""
-    def git(*arguments: str) -> str:
-        return subprocess.run(["git", "-C", str(REPOSITORY), *arguments], capture_output=True, text=True).stdout.strip()
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
-
-
-def binary(name: str) -> Path:
-    """A program of the release build."""
-    path = REPOSITORY / "build/release" / name
+def program(name: str) -> Path:
+    """A program of $WALRELAY_BUILD_DIR, else of the release build."""
+    path = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build/release")) / name
     if not path.exists():
         raise SystemExit(f"{path} is missing: scripts/dev build release")
     return path

@@ -1,0 +1,148 @@
+"""Workloads in which events wait when the system is started."""
+
+import time
+
+from .meter import Meter
+from .stage import Stage
+from .system import System, Work
+from .workload import LONG, Outcome, Workload, prepared, wait_for
+
+_QUIET = 2.0  # seconds without a record: nothing more will come
+
+
+class Drain(Workload):
+    """One-row transactions that wait behind the slot, until the last of them is in the topic."""
+
+    kind = "drain"
+    payload = 300
+    warms_up = True
+
+    def __init__(self, name: str, events: int) -> None:
+        self.name = name
+        self.events = events
+        self.title = f"a backlog of {events:,} one-row transactions of {self.payload} bytes"
+
+    @property
+    def seconds(self) -> float:
+        return 5 + self.events / 30_000
+
+    def setup(self, stage: Stage) -> None:
+        stage.create_slot("base")
+        self.end = self.write(stage)
+
+    def write(self, stage: Stage) -> str:
+        """What waits; returns the end of the log behind it."""
+        return stage.fill(self.events, self.payload)
+
+    @property
+    def work(self) -> Work:
+        return Work(self.events, self.payload, self.end)
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        with prepared(stage, system, self.work, self.topic()):
+            with Meter(stage, system.pids) as meter:
+                started = time.time()
+                system.start(self.work)
+                wait_for(system, lambda: system.caught_up(self.work), LONG, "the end of the backlog")
+                ended = time.time()
+            if system.relays:
+                ended = stage.topic.last_append()
+        figures = {"seconds": ended - started, "events_per_s": self.events / (ended - started)}
+        if system.relays:
+            figures["events_per_s_running"] = self.events / max(0.001, ended - stage.topic.first_append())
+        return Outcome(figures | meter.costs(self.events), meter.series())
+
+    def topic(self) -> dict[str, str | int]:
+        return {}
+
+
+class Transaction(Drain):
+    """One transaction of many rows: memory must not depend on its size."""
+
+    kind = "transaction"
+    payload = 100
+
+    def __init__(self, name: str, events: int) -> None:
+        super().__init__(name, events)
+        self.title = f"one transaction of {events:,} rows of {self.payload} bytes"
+
+    def write(self, stage: Stage) -> str:
+        stage.sql(f"""
+            INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
+            SELECT 'order', 'order-' || i % 9973, 'OrderPlaced', jsonb_build_object('n', i, 'pad', repeat('x', 70))
+            FROM generate_series(1, {self.events}) i""")
+        return stage.wal_end()
+
+
+class Gigabyte(Transaction):
+    """One transaction of rows of 1 MiB."""
+
+    kind = "gigabyte"
+    warms_up = False
+    payload = 1 << 20
+    most_rounds = 1
+
+    def __init__(self, name: str, events: int) -> None:
+        super().__init__(name, events)
+        self.title = f"one transaction of {events:,} rows of 1 MiB"
+
+    @property
+    def seconds(self) -> float:
+        return 30
+
+    def write(self, stage: Stage) -> str:
+        stage.sql(f"""
+            ALTER TABLE outbox ALTER payload SET STORAGE EXTERNAL;
+            INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
+            SELECT 'order', 'order-' || i % 97, 'OrderPlaced',
+                   to_jsonb((SELECT string_agg(md5(i::text || j), '') FROM generate_series(1, 32768) j))
+            FROM generate_series(1, {self.events}) i;
+            ALTER TABLE outbox ALTER payload SET STORAGE EXTENDED""")
+        return stage.wal_end()
+
+    def topic(self) -> dict[str, str | int]:
+        return {"max.message.bytes": 4 << 20, "retention.bytes": 256 << 20}
+
+
+class KillDrain(Drain):
+    """A SIGKILL half-way through a backlog, and a start at once."""
+
+    kind = "kill-drain"
+    warms_up = False
+
+    def __init__(self, name: str, events: int) -> None:
+        super().__init__(name, events)
+        self.title = f"SIGKILL half-way through a backlog of {events:,}"
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        with prepared(stage, system, self.work), Meter(stage, system.pids) as meter:
+            system.start(self.work)
+            wait_for(system, lambda: stage.records() > self.events // 2, LONG, "half of the backlog")
+            system.kill()
+            system.start(self.work)
+            wait_for(system, lambda: stage.records() >= self.events, LONG, "the rest of the backlog")
+            while time.time() - stage.topic.last_append() < _QUIET:
+                time.sleep(0.2)
+            duplicated = stage.records() - self.events
+        return Outcome({"duplicated": duplicated} | meter.costs(self.events), meter.series())
+
+
+class Start(Drain):
+    """From the start of the process to the first record in the topic."""
+
+    kind = "start"
+    warms_up = False
+    fewest_rounds = 5
+
+    def __init__(self, name: str, events: int) -> None:
+        super().__init__(name, events)
+        self.title = f"start of the process → the first record is in the topic, {events:,} events waiting"
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        with prepared(stage, system, self.work):
+            started = time.time()
+            system.start(self.work)
+            wait_for(system, lambda: stage.records() >= 1, 120, "the first record")
+            first = stage.topic.first_append()
+            system.kill()
+        return Outcome({"first_event_ms": (first - started) * 1000})

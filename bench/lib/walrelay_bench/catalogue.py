@@ -1,0 +1,46 @@
+"""Which workloads there are, at full size and at the small one that only shows that all of it works."""
+
+from .backlogs import Drain, Gigabyte, KillDrain, Start, Transaction
+from .live import Idle, Kills, Outage, Steady
+from .load import Rate
+from .workload import Workload
+
+_RATES = (100, 1000, 5000)
+_PAYLOADS = {"": 300, "-2kB": 2000}
+_TRANSACTIONS = {"": 1, "-x10": 10}
+
+# Of the twelve steady ones those that say something new; the others are run when they are named.
+_STEADY = ("steady-100", "steady-1000", "steady-5000", "steady-1000-2kB", "steady-1000-x10", "steady-5000-x10",
+           "steady-5000-2kB-x10")
+
+
+def workloads(quick: bool) -> dict[str, Workload]:
+    """All of them, by name, in the order in which they are run."""
+    found: list[Workload] = [
+        Start("start", 1000),
+        *(Steady(f"steady-{rate}{size}{rows}",
+                 Rate(rate, seconds=2 if quick else 20, warmup=1 if quick else 8, payload=payload,
+                      per_transaction=count))
+          for size, payload in _PAYLOADS.items() for rows, count in _TRANSACTIONS.items() for rate in _RATES),
+        Drain("drain", 10_000 if quick else 1_000_000),
+        Transaction("transaction", 10_000 if quick else 2_000_000),
+        Gigabyte("gigabyte", 16 if quick else 1024),
+        Kills("kills", 1000, *((1, 3) if quick else (6, 10))),
+        KillDrain("kill-drain", 10_000 if quick else 200_000),
+        Idle("idle", 2 if quick else 120),
+        Outage("outage", 1000, *((2, 1) if quick else (120, 10))),
+    ]
+    return {workload.name: workload for workload in found}
+
+
+def chosen(names: str | None, quick: bool) -> list[Workload]:
+    """`names` as on the command line; None: the ones that a full run, or a quick one, has."""
+    there = workloads(quick)
+    if names is None:
+        return [each for each in there.values()
+                if not isinstance(each, Steady) or each.name in (_STEADY if not quick else ("steady-1000",))]
+    wanted = names.split(",")
+    if unknown := [name for name in wanted if name not in there and name != "steady"]:
+        raise SystemExit(f"no workload {unknown[0]}; there are {', '.join(there)}, and steady for the usual ones")
+    return [each for each in there.values()
+            if each.name in wanted or ("steady" in wanted and each.name in _STEADY)]

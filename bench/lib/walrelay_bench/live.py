@@ -1,0 +1,158 @@
+"""Workloads in which events are written while the system runs."""
+
+import time
+
+from .load import Load, Rate
+from .meter import Meter
+from .stage import Stage
+from .system import System, Work
+from .workload import Outcome, Workload, at_work, latencies, verdict
+
+_LIVE = Work(events=0)
+
+
+class Steady(Workload):
+    """Events at a fixed rate: how long each takes, and what that costs."""
+
+    kind = "steady"
+
+    def __init__(self, name: str, rate: Rate) -> None:
+        self.name = name
+        self.rate = rate
+        self.title = (f"{rate.per_second:,} events/s of {rate.payload} bytes, {rate.per_transaction} a transaction, "
+                      f"for {rate.seconds:g} s")
+
+    @property
+    def seconds(self) -> float:
+        return 6 + self.rate.warmup + self.rate.seconds
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        with at_work(stage, system, _LIVE):
+            load = Load(stage, system.table, self.rate)
+            try:
+                time.sleep(self.rate.warmup)
+                with Meter(stage, system.pids) as meter:
+                    seen = load.result()
+            finally:
+                load.close()
+        events = round(self.rate.per_second * self.rate.seconds)
+        return Outcome(latencies(seen) | verdict(seen) | meter.costs(events), meter.series(),
+                       {name: seen[name]["curve"] for name in ("append", "consumer") if seen[name]})
+
+
+class Idle(Workload):
+    """No event at all, beside a table that others write to: what the slot holds back, and what waiting costs."""
+
+    kind = "idle"
+    most_rounds = 1
+
+    def __init__(self, name: str, duration: float) -> None:
+        self.name = name
+        self.duration = duration
+        self.title = f"idle for {duration:g} s beside a table that is written to"
+
+    @property
+    def seconds(self) -> float:
+        return 6 + self.duration
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        with at_work(stage, system, _LIVE):
+            before = stage.wal_end()
+            with Meter(stage, system.pids) as meter:
+                stage.sql(f"SET synchronous_commit = off; CALL be_busy({self.duration})")
+            written = int(stage.sql(f"SELECT pg_current_wal_lsn() - '{before}'::pg_lsn"))
+            stage.sql("TRUNCATE ledger")
+        figures = meter.costs(0)
+        return Outcome({"wal_written_mib": written / (1 << 20),
+                        "wal_retained_end_mib": meter.samples[-1].retained / (1 << 20),
+                        **{name: figures[name] for name in ("wal_retained_mib", "cpu_percent", "steady_rss_mib",
+                                                            "peak_rss_mib", "foreign_cpu_percent")}}, meter.series())
+
+
+class Kills(Workload):
+    """SIGKILL every few seconds under load; a supervisor starts it again at once."""
+
+    kind = "kills"
+
+    def __init__(self, name: str, rate: int, kills: int, interval: float) -> None:
+        self.name = name
+        self.kills = kills
+        self.interval = interval
+        self.rate = Rate(rate, seconds=(kills + 1) * interval, patience=30, settle=1)
+        self.title = f"{kills} × SIGKILL, one every {interval:g} s, at {rate:,} events/s"
+
+    @property
+    def seconds(self) -> float:
+        return 10 + self.rate.seconds
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        killed: list[float] = []
+        with at_work(stage, system, _LIVE), Meter(stage, system.pids) as meter:
+            load = Load(stage, system.table, self.rate)
+            try:
+                began = time.time()
+                while load.running():
+                    if len(killed) < self.kills and time.time() > began + (len(killed) + 1) * self.interval:
+                        killed.append(time.time())
+                        _start_again(system)
+                    elif system.failure() is not None:
+                        _start_again(system)
+                    time.sleep(0.05)
+                seen = load.result()
+            finally:
+                load.close()
+        recovered = [_recovery(seen["silences"], at, until)
+                     for at, until in zip(killed, [*killed[1:], time.time()])]
+        return Outcome({"kills": len(killed), "recovery_s": sorted(recovered)[len(recovered) // 2],
+                        "recovery_max_s": max(recovered)} | verdict(seen) | meter.costs(self.rate.events),
+                       meter.series())
+
+
+class Outage(Workload):
+    """The broker is stopped under load, and comes back."""
+
+    kind = "outage"
+    most_rounds = 1
+
+    def __init__(self, name: str, rate: int, outage: float, around: float) -> None:
+        self.name = name
+        self.outage = outage
+        self.around = around
+        self.rate = Rate(rate, seconds=outage + 2 * around, patience=60, settle=1)
+        self.title = f"the broker stopped for {outage:g} s, at {rate:,} events/s"
+
+    @property
+    def seconds(self) -> float:
+        return 20 + self.rate.seconds
+
+    def run(self, stage: Stage, system: System) -> Outcome:
+        with at_work(stage, system, _LIVE), Meter(stage, system.pids) as meter:
+            load = Load(stage, system.table, self.rate)
+            try:
+                time.sleep(self.around)
+                stopped = time.time()
+                stage.kafka.stop_node(1)
+                time.sleep(self.outage)
+                stage.kafka.start_node(1)
+                back = time.time()
+                seen = load.result()
+            finally:
+                load.close()
+                stage.kafka.start()
+        silence = stopped + _recovery(seen["silences"], stopped, time.time())
+        return Outcome({"recovery_s": max(0.0, silence - back)} | verdict(seen) | meter.costs(self.rate.events),
+                       meter.series())
+
+
+def _start_again(system: System) -> None:
+    system.kill()
+    system.start(_LIVE)
+
+
+def _recovery(silences: list[list[float]], at: float, until: float) -> float:
+    """Seconds from `at` to the end of the longest silence of those that began between then and `until`.
+
+    Records that were on their way may still arrive after `at`. Silences under 0.1 s are not told.
+    """
+    after = [(seconds, start + seconds) for start, seconds in silences if at - 0.2 <= start < until]
+    return max(after)[1] - at if after else 0.1

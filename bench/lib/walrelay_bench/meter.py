@@ -1,0 +1,192 @@
+"""What a run costs over time: a thread that looks at the system and the servers a few times a second."""
+
+import os
+import re
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .program import Cost, busy_cpu, cost_of, cpu_of_tree
+from .stage import SLOT, Stage
+
+_INTERVAL = 0.25
+_SOCKETS_EVERY = 4  # samples
+
+
+@dataclass(frozen=True)
+class Sample:
+    at: float            # time.time()
+    cpu_seconds: float   # of the system's processes, the ended ones too
+    rss_mib: float
+    records: int | None  # in the topic; None while no broker answers
+    retained: int        # bytes of WAL that the slot holds back
+
+
+class Usage:
+    """CPU seconds since the beginning of processes that come and go."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, float] = {}
+        self._last: dict[int, float] = {}
+
+    @property
+    def cpu_seconds(self) -> float:
+        return sum(last - self._first[pid] for pid, last in self._last.items())
+
+    def look(self, pids: Iterable[int], *, beginning: bool = False) -> list[Cost]:
+        """Their costs now. What was not there in the beginning counts from its start."""
+        costs = []
+        for pid in pids:
+            if (cost := cost_of(pid)) is not None:
+                self._first.setdefault(pid, cost.cpu_seconds if beginning else 0)
+                self._last[pid] = cost.cpu_seconds
+                costs.append(cost)
+        return costs
+
+
+class Meter:
+    """Runs from `with` to its end. `pids` gives the processes of the system, as they are at the moment."""
+
+    def __init__(self, stage: Stage, pids: Callable[[], list[int]]) -> None:
+        self.samples: list[Sample] = []
+        self.peak_rss_mib = 0.0
+        self._stage = stage
+        self._pids = pids
+        self._own, self._kafka, self._tools = Usage(), Usage(), Usage()
+        self._wire = Wire(stage)
+        self._closing = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._postmaster = int((stage.postgres.data / "postmaster.pid").read_text().split("\n")[0])
+
+    def __enter__(self) -> "Meter":
+        import psycopg2
+        self._connection = psycopg2.connect(self._stage.writer_dsn)
+        self._connection.autocommit = True
+        self._started = time.time()
+        self._before = self._totals()
+        self._sample(beginning=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._thread.join()
+        self._sample()
+        self._wire.look(self._pids())
+        self.seconds = time.time() - self._started
+        self._used = {name: after - self._before[name] for name, after in self._totals().items()}
+        self._connection.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def between(self, start: float, end: float) -> list[Sample]:
+        """The samples of a part of the run; times as time.time()."""
+        return [each for each in self.samples if start <= each.at <= end]
+
+    def costs(self, events: int) -> dict[str, float]:
+        """What every run has: the system's own, what it made the servers do, and what disturbed it."""
+        own, kafka = self._own.cpu_seconds, self._kafka.cpu_seconds
+        foreign = self._used["machine"] - own - kafka - self._used["postgres"] - self._used["bench"] \
+            - self._tools.cpu_seconds
+        millions = max(events, 1) / 1e6
+        return {
+            "cpu_s_per_million": own / millions,
+            "cpu_percent": 100 * own / self.seconds,
+            "postgres_cpu_s_per_million": self._used["postgres"] / millions,
+            "kafka_cpu_s_per_million": kafka / millions,
+            "peak_rss_mib": self.peak_rss_mib,
+            "steady_rss_mib": statistics.median(each.rss_mib for each in self.samples[len(self.samples) // 2:]),
+            "wal_retained_mib": max(each.retained for each in self.samples) / (1 << 20),
+            "bytes_from_postgres_per_event": self._wire.from_postgres / max(events, 1),
+            "bytes_to_kafka_per_event": self._wire.to_kafka / max(events, 1),
+            "foreign_cpu_percent": 100 * max(0.0, foreign) / (self.seconds * (os.cpu_count() or 1)),
+        }
+
+    def series(self) -> dict[str, list[Any]]:
+        """For plots: seconds from the beginning, and what was seen then."""
+        return {"seconds": [round(each.at - self._started, 2) for each in self.samples],
+                "rss_mib": [round(each.rss_mib, 1) for each in self.samples],
+                "records": [each.records for each in self.samples],
+                "wal_retained_mib": [round(each.retained / (1 << 20), 2) for each in self.samples]}
+
+    def _run(self) -> None:
+        try:
+            number = 0
+            while not self._closing.wait(_INTERVAL):
+                self._sample()
+                if (number := number + 1) % _SOCKETS_EVERY == 0:
+                    self._wire.look(self._pids())
+        except BaseException as error:  # raised again by __exit__
+            self._failure = error
+
+    def _sample(self, *, beginning: bool = False) -> None:
+        own, brokers = self._pids(), self._brokers()
+        costs = self._own.look(own, beginning=beginning)
+        self._kafka.look(brokers, beginning=beginning)
+        counted = {*own, *brokers, self._postmaster}
+        self._tools.look((pid for pid in _children() if pid not in counted), beginning=beginning)
+        self.peak_rss_mib = max(self.peak_rss_mib, sum(each.peak_rss_mib for each in costs))
+        self.samples.append(Sample(time.time(), self._own.cpu_seconds, sum(each.rss_mib for each in costs),
+                                   self._stage.topic.try_count(), self._retained()))
+
+    def _retained(self) -> int:
+        with self._connection.cursor() as cursor:
+            cursor.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) FROM pg_replication_slots "
+                           "WHERE slot_name = %s", [SLOT])
+            row = cursor.fetchone()
+        return int(row[0]) if row is not None and row[0] is not None else 0
+
+    def _brokers(self) -> list[int]:
+        kafka = self._stage.kafka
+        files = [kafka.node(number).folder / "pid" for number in kafka.node_ids]
+        return [int(file.read_text().split()[0]) for file in files if file.exists()]
+
+    def _totals(self) -> dict[str, float]:
+        """CPU seconds so far of whoever stays from the beginning to the end."""
+        own = os.times()
+        return {"machine": busy_cpu(), "postgres": cpu_of_tree(self._postmaster), "bench": own.user + own.system}
+
+
+def _children() -> list[int]:
+    """Of this process: the servers, the system, and the benchmark's tools."""
+    return list(map(int, Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()))
+
+
+class Wire:
+    """Bytes that went over the system's TCP connections, as the kernel counts them."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._postgres = stage.postgres.port
+        self._kafka = {int(address.rpartition(":")[2]) for address in stage.kafka.bootstrap.split(",")}
+        self._sent: dict[tuple[str, str], int] = {}
+        self._received: dict[tuple[str, str], int] = {}
+
+    @property
+    def from_postgres(self) -> int:
+        return sum(count for (_, peer), count in self._received.items() if _port(peer) == self._postgres)
+
+    @property
+    def to_kafka(self) -> int:
+        return sum(count for (_, peer), count in self._sent.items() if _port(peer) in self._kafka)
+
+    def look(self, pids: list[int]) -> None:
+        """Connections that came and went between two looks are missed, and the end of those that were closed."""
+        run = subprocess.run(["ss", "-tinHpO", "state", "established"], capture_output=True, text=True)
+        for line in run.stdout.splitlines():
+            words = line.split()
+            if len(words) < 4 or not any(f"pid={pid}," in line for pid in pids):
+                continue
+            key = (words[2], words[3])
+            for counts, name in ((self._sent, "bytes_sent"), (self._received, "bytes_received")):
+                if found := re.search(rf"\b{name}:(\d+)", line):
+                    counts[key] = int(found[1])
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2])

@@ -1,0 +1,88 @@
+"""Programs that are measured, and what any process has cost so far, as the kernel counts it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from walrelay_dev.process import wait_until
+
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one process, from its start to now. An ended one has no memory any more."""
+
+    cpu_seconds: float
+    rss_mib: float
+    peak_rss_mib: float
+
+
+def cost_of(pid: int) -> Cost | None:
+    """None when the process is gone; one that has ended and was not collected still has its time."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    memory = {line.split(":")[0]: int(line.split()[1]) / 1024
+              for line in status.splitlines() if line.startswith(("VmRSS:", "VmHWM:"))}
+    return Cost((int(stat[11]) + int(stat[12])) * _TICK, memory.get("VmRSS", 0), memory.get("VmHWM", 0))
+
+
+def cpu_of_tree(pid: int) -> float:
+    """CPU seconds of a process and its children, those that have ended too, such as Postgres' backends."""
+    def times(path: Path) -> list[float]:
+        return [int(word) * _TICK for word in path.read_text().rpartition(")")[2].split()[11:15]]
+    seconds = sum(times(Path(f"/proc/{pid}/stat")))
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            seconds += sum(times(Path(f"/proc/{child}/stat"))[:2])
+    return seconds
+
+
+def busy_cpu() -> float:
+    """CPU seconds of the whole machine, whoever used them, also those that its host took (steal)."""
+    user, nice, system, _, _, irq, softirq, steal = map(
+        int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + irq + softirq + steal) * _TICK
+
+
+class Program:
+    """A child process. Its exit code is collected by `end` alone, so that its cost can be read until then."""
+
+    def __init__(self, argv: Sequence[str | Path], log: Path, *, stdin: int | None = subprocess.DEVNULL,
+                 stdout: int | None = None, env: Mapping[str, str] | None = None) -> None:
+        with open(log, "ab") as output:
+            self._child = subprocess.Popen(argv, stdin=stdin, stdout=output if stdout is None else stdout,
+                                           stderr=output, env=env)
+        self.pid = self._child.pid
+        self.stdout = self._child.stdout
+
+    def close_stdout(self) -> None:
+        """Gives the pipe to its reader alone, so that the writer notices when that one goes."""
+        assert self.stdout is not None
+        self.stdout.close()
+
+    def alive(self) -> bool:
+        if self._child.returncode is not None:
+            return False
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def end(self, number: int = signal.SIGTERM, seconds: float = 120) -> None:
+        """Sends the signal and waits; what does not go within `seconds` is killed."""
+        if self._child.returncode is not None:
+            return
+        self._child.send_signal(number)
+        try:
+            self._child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+
+    def wait(self, seconds: float, what: str) -> None:
+        wait_until(lambda: not self.alive(), seconds, what)

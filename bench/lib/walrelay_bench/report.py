@@ -1,0 +1,157 @@
+"""The report of a run, in Markdown, from the results alone."""
+
+import shutil
+from pathlib import Path
+
+from walrelay_dev.errors import ServerError
+from walrelay_dev.paths import REPOSITORY
+
+from . import plots
+from .results import REFERENCE, Results
+
+_PAGE = REPOSITORY / "docs/benchmarks.md"
+_PLOTS = REPOSITORY / "docs/benchmarks"
+_BEGIN, _END = "<!-- results: written by bench/run -->\n", "<!-- end of results -->\n"
+
+# The lines of a table: those of these that the workload's runs have.
+_FIGURES = (
+    ("first_event_ms", "first record after, ms"),
+    ("events_per_s", "events/s"),
+    ("events_per_s_running", "events/s from the first record on"),
+    ("consumer_p50", "INSERT → consumer, ms: p50"),
+    ("consumer_p90", "p90"),
+    ("consumer_p99", "p99"),
+    ("consumer_p999", "p99.9"),
+    ("append_p50", "INSERT → broker's append, ms: p50"),
+    ("append_p90", "p90"),
+    ("append_p99", "p99"),
+    ("append_p999", "p99.9"),
+    ("commit_p50", "the INSERT itself, ms: p50"),
+    ("recovery_s", "records flow again after, s"),
+    ("recovery_max_s", "at most, s"),
+    ("lost", "events lost"),
+    ("duplicated", "repeated"),
+    ("disordered", "out of the order of their key"),
+    ("cpu_s_per_million", "CPU s per million events"),
+    ("cpu_percent", "CPU, % of a core"),
+    ("postgres_cpu_s_per_million", "Postgres' CPU s per million events"),
+    ("kafka_cpu_s_per_million", "Kafka's CPU s per million events"),
+    ("peak_rss_mib", "peak RSS, MiB"),
+    ("steady_rss_mib", "steady RSS, MiB"),
+    ("bytes_from_postgres_per_event", "bytes from Postgres per event"),
+    ("bytes_to_kafka_per_event", "bytes to Kafka per event"),
+    ("wal_written_mib", "WAL written, MiB"),
+    ("wal_retained_mib", "WAL retained, at most, MiB"),
+    ("wal_retained_end_mib", "WAL retained in the end, MiB"),
+    ("foreign_cpu_percent", "used by other processes, % of all cores"),
+)
+# What is always the same, or says nothing, in a kind of workload.
+_LEFT_OUT = {
+    "steady": {"wal_retained_mib"},
+    "drain": {"cpu_percent", "wal_retained_mib"},
+    "transaction": {"cpu_percent", "wal_retained_mib"},
+    "gigabyte": {"cpu_percent", "wal_retained_mib"},
+    "kills": {"postgres_cpu_s_per_million", "kafka_cpu_s_per_million", "cpu_percent", "steady_rss_mib",
+              "bytes_from_postgres_per_event", "bytes_to_kafka_per_event", "cpu_s_per_million"},
+    "outage": {"postgres_cpu_s_per_million", "kafka_cpu_s_per_million", "steady_rss_mib", "recovery_max_s",
+               "bytes_from_postgres_per_event", "bytes_to_kafka_per_event"},
+}
+_LEFT_OUT["kill"] = _LEFT_OUT["kills"] | {"wal_retained_mib"}
+# Without a ratio: counts that are often nought, and what is not the system's.
+_NO_RATIO = {"lost", "duplicated", "disordered", "commit_p50", "foreign_cpu_percent", "wal_written_mib"}
+
+
+def write(results: Results, folder: Path) -> None:
+    """report.md and its plots, in place of what the folder had."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    images = plots.write(results, folder)
+    (folder / "report.md").write_text("# Benchmark\n\n" + text(results, images, ""))
+
+
+def write_docs(results: Results) -> None:
+    """The results of docs/benchmarks.md, between its marks, and docs/benchmarks/*.svg."""
+    if results.data["quick"]:
+        raise ServerError("figures of a quick run are not for the documents")
+    before, begin, rest = _PAGE.read_text().partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ServerError(f"{_PAGE} has lost the marks of its results: {_BEGIN.strip()} … {_END.strip()}")
+    shutil.rmtree(_PLOTS, ignore_errors=True)
+    _PLOTS.mkdir()
+    images = plots.write(results, _PLOTS)
+    _PAGE.write_text(before + begin + "\n" + text(results, images, "benchmarks/") + "\n" + end + after)
+
+
+def text(results: Results, images: dict[str, str], path: str) -> str:
+    parts = [_heading(results)]
+    if "bars.svg" in images:
+        parts.append(_image("bars.svg", images, path))
+    for workload in results.workloads():
+        parts.append(f"### {workload}: {results.data['titles'][workload]}\n")
+        parts += [f"> **Noisy.** {sentence}\n" for sentence in results.noise(workload)]
+        parts.append(_table(results, workload))
+        parts += [_image(f"{name}-{workload}.svg", images, path) for name in ("latency", "time")
+                  if f"{name}-{workload}.svg" in images and (name == "latency" or not workload.startswith("steady"))]
+    if failures := results.failures():
+        parts.append("### Runs that failed\n\n" + "".join(
+            f"- {each['workload']}, {each['system']}, round {each['round']}: {_one_line(each['error'])}\n"
+            for each in failures))
+    return "\n".join(parts)
+
+
+def _heading(results: Results) -> str:
+    data, machine = results.data, results.data["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    quick = "\n**A quick run: it shows that all works, and its figures mean nothing.**\n" if data["quick"] else ""
+    return f"""Commit {data['commit']}, {data['time'][:10]}; {machine['cores']} cores ({machine['cpu']}), \
+{machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.
+{versions}.
+{quick}
+Medians of {data['rounds']} rounds, in each of which every system had its turn, with the lowest and the highest in
+parentheses. × is the ratio to {data['systems'][REFERENCE]} in the same round; ≈ instead says that the rounds of
+the two overlap, so that this run shows no difference.
+"""
+
+
+def _table(results: Results, workload: str) -> str:
+    """A line a figure, a column a system: there are more figures than systems."""
+    systems = results.systems(workload)
+    left_out = _LEFT_OUT.get(workload.split("-")[0], set())
+    rows = [["", *(results.data["systems"][system] for system in systems)], ["---"] * (len(systems) + 1)]
+    for figure, label in _FIGURES:
+        cells = [_cell(results, workload, system, figure) for system in systems]
+        if figure not in left_out and any(cells):
+            rows.append([label, *cells])
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
+def _cell(results: Results, workload: str, system: str, figure: str) -> str:
+    spread = results.spread(workload, system, figure)
+    if spread is None:
+        return ""
+    words = [_number(spread.median)]
+    if _number(spread.low) != _number(spread.high):
+        words.append(f"({_number(spread.low)}–{_number(spread.high)})")
+    ratio = results.ratio(workload, system, figure)
+    if system != REFERENCE and figure not in _NO_RATIO and ratio is not None:
+        words.append(f"**{_number(ratio.median)} ×**" if results.differ(workload, system, figure)
+                     else f"≈ {_number(ratio.median)}")
+    return " ".join(words)
+
+
+def _number(value: float) -> str:
+    """Three digits that count."""
+    if value == 0 or abs(value) >= 100:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:.3g}"
+
+
+def _image(name: str, images: dict[str, str], path: str) -> str:
+    return f"![{images[name]}]({path}{name})\n"
+
+
+def _one_line(error: str) -> str:
+    return " ".join(error.split())[:300]
+
+

@@ -1,0 +1,99 @@
+"""The results of a run of the benchmark, as a file, and what can be concluded from them.
+
+A figure of a system is the median over its rounds, with the lowest and the highest. Two systems
+differ in a figure when these ranges do not touch: with three rounds that happens by chance, to equal
+systems, once in ten. Each round is also a pair, so ratios are taken round by round.
+"""
+
+import json
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REFERENCE = "walrelay"
+_CONTROL = "pg_recvlogical"
+_NOISY_CONTROL = 1.5    # highest by lowest, of what ought to be the same each time
+_NOISY_MACHINE = 10.0   # percent of all cores that were used by nobody of ours
+
+
+@dataclass(frozen=True)
+class Spread:
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> "Spread":
+        return cls(statistics.median(values), min(values), max(values))
+
+    def touches(self, other: "Spread") -> bool:
+        return self.low <= other.high and other.low <= self.high
+
+
+class Results:
+    """`data` is the file's JSON: what was measured on, and `runs`, each of one system in one round."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    @classmethod
+    def load(cls, path: Path) -> "Results":
+        return cls(json.loads(path.read_text()))
+
+    def save(self, path: Path) -> None:
+        """Replaced as a whole, so that a run that is interrupted leaves what it had."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self.data) + "\n")
+        temporary.rename(path)
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        return self.data["runs"]
+
+    def workloads(self) -> list[str]:
+        """Those that were run, in that order."""
+        return list(dict.fromkeys(run["workload"] for run in self.runs))
+
+    def systems(self, workload: str) -> list[str]:
+        found = dict.fromkeys(run["system"] for run in self.runs_of(workload))
+        return sorted(found, key=list(self.data["systems"]).index)
+
+    def runs_of(self, workload: str, system: str | None = None) -> list[dict[str, Any]]:
+        """The good ones."""
+        return [run for run in self.runs if run["workload"] == workload and "error" not in run
+                and system in (None, run["system"])]
+
+    def failures(self) -> list[dict[str, Any]]:
+        return [run for run in self.runs if "error" in run]
+
+    def spread(self, workload: str, system: str, figure: str) -> Spread | None:
+        values = [run["figures"][figure] for run in self.runs_of(workload, system) if figure in run["figures"]]
+        return Spread.of(values) if values else None
+
+    def ratio(self, workload: str, system: str, figure: str) -> Spread | None:
+        """To the reference, round by round. None where there is no reference, or it is zero."""
+        reference = {run["round"]: run["figures"].get(figure) for run in self.runs_of(workload, REFERENCE)}
+        ratios = [run["figures"][figure] / reference[run["round"]] for run in self.runs_of(workload, system)
+                  if figure in run["figures"] and reference.get(run["round"])]
+        return Spread.of(ratios) if ratios else None
+
+    def differ(self, workload: str, system: str, figure: str) -> bool:
+        """Whether the rounds are apart from the reference's. A single round is apart from nothing."""
+        own, other = (self.spread(workload, name, figure) for name in (system, REFERENCE))
+        rounds = min(len(self.runs_of(workload, system)), len(self.runs_of(workload, REFERENCE)))
+        return own is not None and other is not None and rounds > 1 and not own.touches(other)
+
+    def noise(self, workload: str) -> list[str]:
+        """Why figures of this workload are not to be trusted, in sentences; empty: they are."""
+        found = []
+        foreign = [run["figures"].get("foreign_cpu_percent", 0) for run in self.runs_of(workload)]
+        if foreign and max(foreign) > _NOISY_MACHINE:
+            found.append(f"Other processes used up to {max(foreign):.0f} % of all cores.")
+        for system, figure in ((_CONTROL, "events_per_s"), (REFERENCE, "commit_p50")):
+            control = self.spread(workload, system, figure)
+            if control is not None and control.high > control.low * _NOISY_CONTROL:
+                found.append(f"The control, {figure} of {system}, went from {control.low:.3g} to {control.high:.3g} "
+                             "over the rounds, where it ought to stay.")
+        return found

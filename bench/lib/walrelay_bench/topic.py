@@ -1,0 +1,55 @@
+"""What the topic under measurement holds, as the broker has it."""
+
+from walrelay_dev.errors import ServerError
+from walrelay_dev.kafka_records import consumer, library
+
+
+class Topic:
+    """One topic whose records have LogAppendTime. Any thread; to be closed."""
+
+    def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
+        kafka = library()
+        self._partitions = [kafka.TopicPartition(name, partition) for partition in range(partitions)]
+        self._consumer = consumer(bootstrap)
+        self._reader = consumer(bootstrap)
+
+    def close(self) -> None:
+        self._consumer.close()
+        self._reader.close()
+
+    def count(self) -> int:
+        """Records appended so far, those that retention has removed too."""
+        return sum(high for _, high in self._bounds())
+
+    def try_count(self) -> int | None:
+        """None while no broker answers."""
+        try:
+            return self.count()
+        except ServerError:
+            return None
+
+    def first_append(self) -> float:
+        """When the first record was appended, by the broker's clock; seconds, exact to a millisecond."""
+        return min(self._append_time(partition, low) for partition, (low, high) in enumerate(self._bounds()) if high)
+
+    def last_append(self) -> float:
+        return max(self._append_time(partition, high - 1)
+                   for partition, (low, high) in enumerate(self._bounds()) if high > low)
+
+    def _bounds(self) -> list[tuple[int, int]]:
+        try:
+            return [self._consumer.get_watermark_offsets(each, timeout=5) for each in self._partitions]
+        except library().KafkaException as error:
+            raise ServerError(f"no offsets of the topic: {error.args[0].str()}") from error
+
+    def _append_time(self, partition: int, offset: int) -> float:
+        kafka = library()
+        name = self._partitions[partition].topic
+        self._reader.assign([kafka.TopicPartition(name, partition, offset)])
+        message = self._reader.poll(30)
+        if message is None or message.error() is not None:
+            raise ServerError(f"cannot read {name}[{partition}]@{offset}")
+        kind, millis = message.timestamp()
+        if kind != kafka.TIMESTAMP_LOG_APPEND_TIME:
+            raise ServerError(f"{name} has no LogAppendTime")
+        return millis / 1000

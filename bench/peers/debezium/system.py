@@ -1,0 +1,66 @@
+"""Debezium on Kafka Connect, as both come."""
+
+import json
+from typing import Any
+
+from walrelay_bench.stage import PUBLICATION, SLOT
+from walrelay_bench.system import System, Work
+from walrelay_dev.connect import ConnectWorker
+from walrelay_dev.debezium import DEBEZIUM_VERSION, outbox_connector, plugin_folder
+from walrelay_dev.kafka_node import KAFKA_VERSION
+
+_CONNECTOR = "outbox"
+
+
+class Peer(System):
+    title = "Debezium"
+    workloads = ("steady", "drain", "transaction", "idle", "kills", "outage", "start", "kill-drain")
+
+    def __init__(self, name: str, stage: Any) -> None:
+        super().__init__(name, stage)
+        self._worker: ConnectWorker | None = None
+
+    def prepare(self, work: Work) -> None:
+        """A worker without a memory of earlier runs."""
+        self._remove()
+        worker = ConnectWorker(self.stage.kafka.bootstrap, [plugin_folder()], heap_mb=2048, optimise=True,
+                               properties=self._properties("worker.json"))
+        worker.create()
+        self._worker = worker
+
+    def start(self, work: Work) -> None:
+        assert self._worker is not None
+        self._worker.start()
+        self._worker.create_connector(_CONNECTOR, {
+            **outbox_connector(self.stage.postgres, "postgres", slot=SLOT, publication=PUBLICATION),
+            **self._properties("connector.json")})
+
+    def stop(self) -> None:
+        if self._worker is not None and self._worker.running():
+            self._worker.stop()
+
+    def kill(self) -> None:
+        assert self._worker is not None
+        self._worker.kill()
+
+    def pids(self) -> list[int]:
+        return [self._worker.pid] if self._worker is not None and self._worker.running() else []
+
+    def failure(self) -> str | None:
+        assert self._worker is not None
+        return None if self._worker.running() else f"Kafka Connect has ended, see {self._worker.log}"
+
+    def close(self) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        if self._worker is not None:
+            self._worker.remove()
+            self._worker = None
+
+    def _properties(self, name: str) -> dict[str, Any]:
+        return json.loads((self.folder / name).read_text())
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        return {"debezium": DEBEZIUM_VERSION, "kafka-connect": KAFKA_VERSION}

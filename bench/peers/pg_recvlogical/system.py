@@ -1,0 +1,31 @@
+"""Postgres' own client, which throws away what it reads: the limit that a reader of the slot can reach."""
+
+import subprocess
+
+from walrelay_bench.program import Program
+from walrelay_bench.stage import PUBLICATION, SLOT
+from walrelay_bench.system import Programs, Work
+
+_BINARY = "/usr/lib/postgresql/15/bin/pg_recvlogical"
+
+
+class Peer(Programs):
+    title = "pg_recvlogical → /dev/null"
+    workloads = ("drain", "transaction", "gigabyte")
+    relays = False
+
+    def launch(self, work: Work) -> list[Program]:
+        assert work.end is not None
+        return [Program([_BINARY, "-d", self.stage.dsn, "-S", SLOT, "--start", "-n", "-o", "proto_version=1",
+                         "-o", f"publication_names={PUBLICATION}", "-E", work.end, "-f", "/dev/null"], self.log)]
+
+    def caught_up(self, work: Work) -> bool:
+        return not self.alive()
+
+    def failure(self) -> str | None:
+        return None  # it ends by itself, at the end of the backlog
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        shown = subprocess.run([_BINARY, "--version"], capture_output=True, text=True).stdout
+        return {"pg_recvlogical": shown.split()[2]}

@@ -1,0 +1,24 @@
+"""walrelay with its defaults, at-least-once."""
+
+import subprocess
+
+from walrelay_bench.program import Program
+from walrelay_bench.stage import SLOT, program
+from walrelay_bench.system import Programs, Work
+
+_BINARY = "src/cli/walrelay"
+
+
+class Peer(Programs):
+    title = "walrelay"
+
+    def launch(self, work: Work) -> list[Program]:
+        # Rows of a MiB are more than the default lets through.
+        larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
+        return [Program([program(_BINARY), "run", "--dsn", self.stage.dsn, "--kafka", self.stage.kafka.bootstrap,
+                         "--slot", SLOT, "--set", "http.listen=", "--set", "log.level=warning", *larger], self.log)]
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        run = subprocess.run([program(_BINARY), "--version"], capture_output=True, text=True)
+        return {"walrelay": run.stdout.strip()}

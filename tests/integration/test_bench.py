@@ -1,0 +1,108 @@
+"""The benchmark itself: each workload and each system once, small, on real servers, and what it concludes.
+
+No figure is judged here; only that all of it works and that nothing is lost.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from testcase import ROOT, main, require_servers
+
+sys.path.insert(0, str(ROOT / "bench" / "lib"))
+
+from walrelay_bench import report, system  # noqa: E402
+from walrelay_bench.catalogue import workloads  # noqa: E402
+from walrelay_bench.results import Results  # noqa: E402
+
+
+class QuickRunTest(unittest.TestCase):
+    def setUp(self) -> None:
+        require_servers()
+        for program in ("kcat", "ss"):
+            if shutil.which(program) is None:
+                self.skipTest(f"no {program}: scripts/test installs it")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.json = Path(folder.name) / "results.json"
+
+    def run_quickly(self, *arguments: str) -> Results:
+        done = subprocess.run([sys.executable, ROOT / "bench/run", "--quick", "--json", self.json, *arguments],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return Results.load(self.json)
+
+    def test_walrelay_takes_part_in_every_workload(self) -> None:
+        results = self.run_quickly("--systems", "walrelay")
+        self.assertEqual(set(results.workloads()),
+                         {name for name in workloads(quick=True) if not name.startswith("steady-")} | {"steady-1000"})
+        for run in results.runs:
+            self.assertEqual((run["figures"].get("lost", 0), run["figures"].get("disordered", 0)), (0, 0), run)
+        self.assertGreater(results.spread("steady-1000", "walrelay", "consumer_p50").median, 0)
+        self.assertGreater(results.spread("drain", "walrelay", "bytes_to_kafka_per_event").median, 100)
+
+    def test_every_system_drains_and_the_report_needs_only_the_file(self) -> None:
+        # The default profile of Debezium is the tuned one with other values, and a JVM takes its time.
+        systems = [name for name in system.names() if name != "debezium"]
+        results = self.run_quickly("--workloads", "drain", "--systems", ",".join(systems))
+        self.assertEqual(results.systems("drain"), systems)
+        written = self.json.parent / "results.report"
+        again = self.json.parent / "again"
+        subprocess.run([sys.executable, ROOT / "bench/report", self.json, "--out", again], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual({path.name: path.read_bytes() for path in written.iterdir()},
+                         {path.name: path.read_bytes() for path in again.iterdir()})
+        self.assertLessEqual({"report.md", "bars.svg", "time-drain.svg"}, {path.name for path in again.iterdir()})
+
+
+class ConclusionsTest(unittest.TestCase):
+    @staticmethod
+    def results(figure: str = "events_per_s", **by_system: list[float]) -> Results:
+        runs = [{"workload": "drain", "system": name, "round": number, "figures": {figure: value}}
+                for name, values in by_system.items() for number, value in enumerate(values, 1)]
+        machine: dict[str, Any] = {"cores": 2, "cpu": "a", "memory_gib": 1, "system": "b", "kernel": "c"}
+        return Results({"commit": "0", "time": "2026-01-01T", "quick": False, "rounds": 3, "machine": machine,
+                        "versions": {}, "systems": {name: name for name in by_system}, "titles": {"drain": "d"},
+                        "runs": runs})
+
+    def test_ratios_are_taken_round_by_round(self) -> None:
+        ratio = self.results(walrelay=[10, 20, 40], other=[5, 10, 20]).ratio("drain", "other", "events_per_s")
+        self.assertEqual((ratio.low, ratio.median, ratio.high), (0.5, 0.5, 0.5))
+
+    def test_systems_differ_when_their_rounds_are_apart(self) -> None:
+        self.assertTrue(self.results(walrelay=[10, 11, 12], other=[7, 8, 9]).differ("drain", "other", "events_per_s"))
+        self.assertFalse(self.results(walrelay=[10, 11, 12], other=[7, 8, 10]).differ("drain", "other", "events_per_s"))
+
+    def test_one_round_shows_no_difference(self) -> None:
+        results = self.results(walrelay=[10], other=[1])
+        self.assertFalse(results.differ("drain", "other", "events_per_s"))
+        self.assertIn("≈ 0.1", report.text(results, {}, ""))
+
+    def test_a_control_that_does_not_stay_is_noise(self) -> None:
+        self.assertEqual(self.results(pg_recvlogical=[100, 120, 140]).noise("drain"), [])
+        self.assertIn("pg_recvlogical", self.results(pg_recvlogical=[100, 120, 160]).noise("drain")[0])
+
+    def test_a_busy_machine_is_noise(self) -> None:
+        self.assertIn("50 %", self.results("foreign_cpu_percent", walrelay=[1, 50, 2]).noise("drain")[0])
+
+    def test_a_failed_run_is_told_and_not_counted(self) -> None:
+        results = self.results(walrelay=[10, 10])
+        results.runs.append({"workload": "drain", "system": "walrelay", "round": 3, "error": "it broke"})
+        self.assertEqual(results.spread("drain", "walrelay", "events_per_s").high, 10)
+        self.assertIn("it broke", report.text(results, {}, ""))
+
+    def test_results_survive_their_file(self) -> None:
+        results = self.results(walrelay=[10])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "new" / "results.json"
+            results.save(path)
+            self.assertEqual(json.loads(path.read_text()), results.data)
+
+
+if __name__ == "__main__":
+    main()
