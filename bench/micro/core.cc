@@ -1,0 +1,154 @@
+// The core step by step, and as a whole: nanoseconds, bytes and allocations per event.
+//
+//   build/release/bench/walrelay_micro
+//   build/release/bench/walrelay_micro --benchmark_filter=Core --benchmark_repetitions=5
+//
+// Nothing may be allocated per event, except where a payload is expanded into a structure: a case
+// that does is an error, and the program's exit code says so.
+
+#include <benchmark/benchmark.h>
+
+#include "core_on_bytes.h"
+#include "support/allocation_counter.h"
+
+namespace walrelay::bench {
+namespace {
+
+enum class Allocating { kNever, kAllowed };
+
+bool failed = false;
+
+// Runs `event` over and over, after a few times that do not count.
+template <typename Event>
+void Measure(benchmark::State& state, size_t bytes, Allocating allocating, const Event& event) {
+  for (int i = 0; i < 1000; ++i) {
+    event();
+  }
+  const uint64_t before = testing::Allocations();
+  for ([[maybe_unused]] auto _ : state) {
+    event();
+  }
+  const uint64_t allocations = testing::Allocations() - before;
+  const auto events = static_cast<double>(state.iterations());
+  state.counters["bytes/event"] = static_cast<double>(bytes);
+  state.counters["allocations/event"] = static_cast<double>(allocations) / events;
+  state.counters["events/s"] = benchmark::Counter(events, benchmark::Counter::kIsRate);
+  if (allocations > 0 && allocating == Allocating::kNever) {
+    failed = true;
+    state.SkipWithError("allocates in steady state");
+  }
+}
+
+FormatConfig Values(Format format, bool expand) {
+  FormatConfig config;
+  config.value.format = format;
+  config.expand_json = expand;
+  return config;
+}
+
+size_t Payload(const benchmark::State& state) {
+  return static_cast<size_t>(state.range(0));
+}
+
+// --- the steps ---
+
+void Frame(benchmark::State& state) {
+  const std::string message =
+      testing::XLogDataMessage(testing::InsertMessage(kOutboxOid, OutboxRow(Payload(state))));
+  Measure(state, message.size(), Allocating::kNever,
+          [&] { benchmark::DoNotOptimize(pgoutput::DecodeCopyData(message)); });
+}
+
+void Decode(benchmark::State& state) {
+  const std::string message = testing::InsertMessage(kOutboxOid, OutboxRow(Payload(state)));
+  pgoutput::Decoder decoder;
+  Measure(state, message.size(), Allocating::kNever,
+          [&] { benchmark::DoNotOptimize(decoder.Decode(message)); });
+}
+
+// A router that knows the table, and a row that was decoded before.
+void RouteAs(benchmark::State& state, const FormatConfig& format, Allocating allocating) {
+  const Config config;
+  auto router = *Router::Create(config.source, config.route, format);
+  pgoutput::Decoder decoder;
+  pgoutput::RelationCache relations;
+  const TableFacts outbox{.schema = "public", .name = "outbox", .oid = kOutboxOid};
+  router.StartSession({&outbox, 1});
+  const std::string table =
+      testing::RelationMessage(kOutboxOid, "public", "outbox", OutboxColumns());
+  router.OnRelation(relations.Replace(std::get<pgoutput::Relation>(*decoder.Decode(table))));
+  const std::string message = testing::InsertMessage(kOutboxOid, OutboxRow(Payload(state)));
+  const auto decoded = *decoder.Decode(message);
+  const auto& insert = std::get<pgoutput::Insert>(decoded);
+  Measure(state, message.size(), allocating,
+          [&] { benchmark::DoNotOptimize(router.Route(kOutboxOid, insert.row, WallTime())); });
+}
+
+void Route(benchmark::State& state) {
+  RouteAs(state, FormatConfig(), Allocating::kNever);
+}
+void RouteAndEncodeJson(benchmark::State& state) {
+  RouteAs(state, Values(Format::kJson, false), Allocating::kNever);
+}
+void RouteAndExpandJson(benchmark::State& state) {
+  RouteAs(state, Values(Format::kJson, true), Allocating::kAllowed);
+}
+
+// Transactions of one record, of which the last `range(0)` are not acknowledged yet; reports come
+// in order.
+void Acknowledge(benchmark::State& state) {
+  AckTracker tracker;
+  tracker.Restart(Lsn(1));
+  RingQueue<DeliveryToken> in_flight;
+  uint64_t lsn = 1;
+  Measure(state, 0, Allocating::kNever, [&] {
+    tracker.Begin(WallTime());
+    in_flight.push_back(tracker.token());
+    tracker.OnProduced(300);
+    tracker.Commit(Lsn(++lsn));
+    if (in_flight.size() > static_cast<size_t>(state.range(0))) {
+      tracker.OnDelivered(in_flight.front(), 300);
+      in_flight.pop_front();
+    }
+  });
+  benchmark::DoNotOptimize(tracker.frontier());
+}
+
+// --- all of it ---
+
+// Framing, decoding, order, routing, accounting and acknowledgement of one-row transactions,
+// between edges that cost nothing: the ceiling of one thread.
+void Core(benchmark::State& state) {
+  CoreOnBytes core(FormatConfig(), Payload(state));
+  Measure(state, core.bytes_per_event(), Allocating::kNever, [&] { core.RelayOne(); });
+}
+void CoreExpandJson(benchmark::State& state) {
+  CoreOnBytes core(Values(Format::kJson, true), Payload(state));
+  Measure(state, core.bytes_per_event(), Allocating::kAllowed, [&] { core.RelayOne(); });
+}
+
+BENCHMARK(Frame)->Arg(300)->Arg(2000);
+BENCHMARK(Decode)->Arg(300)->Arg(2000);
+BENCHMARK(Route)->Arg(300)->Arg(2000);
+BENCHMARK(RouteAndEncodeJson)->Arg(300)->Arg(2000);
+BENCHMARK(RouteAndExpandJson)->Arg(300)->Arg(2000);
+BENCHMARK(Acknowledge)->Arg(0)->Arg(500);
+BENCHMARK(Core)->Arg(300)->Arg(2000);
+BENCHMARK(CoreExpandJson)->Arg(300)->Arg(2000);
+
+}  // namespace
+
+bool Failed() {
+  return failed;
+}
+
+}  // namespace walrelay::bench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+    return 64;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return walrelay::bench::Failed() ? 1 : 0;
+}
