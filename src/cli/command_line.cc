@@ -28,6 +28,7 @@ class CommandLine {
     app_.footer(kFooter);
     AddRun();
     AddCheck();
+    AddDoctor();
     AddStatus();
     AddSetup();
     AddDemo();
@@ -96,6 +97,18 @@ class CommandLine {
             [this] { return CheckCommand(check_); });
     AddConfigFlags(command, check_.config);
     command->add_flag("--offline", check_.offline, "The configuration only; connect to nothing");
+  }
+
+  void AddDoctor() {
+    CLI::App* command = Add(app_, "doctor",
+                            "Is it well, and if not, why? All that check does, and more: settings, "
+                            "latency, the slot's cost, brokers, topics; each with its remedy",
+                            [this] { return DoctorCommand(doctor_); });
+    AddConfigFlags(command, doctor_.config);
+    command->add_flag("--json", doctor_.json, "As JSON (proto/walrelay/admin/v1/diagnosis.proto)");
+    command->add_option("--fail-on", doctor_.fail_on, "What makes the exit code 3")
+        ->type_name("SEVERITY")
+        ->check(CLI::IsMember({"warning", "problem"}));
   }
 
   void AddStatus() {
@@ -175,6 +188,7 @@ class CommandLine {
   std::function<ExitCode()> chosen_;
   RunFlags run_;
   CheckFlags check_;
+  DoctorFlags doctor_;
   StatusFlags status_;
   SetupFlags setup_;
   DemoFlags demo_;

@@ -23,6 +23,13 @@ struct CheckFlags {
 };
 ExitCode CheckCommand(const CheckFlags& flags);
 
+struct DoctorFlags {
+  ConfigFlags config;
+  bool json = false;
+  std::string fail_on = "problem";  // or "warning": what makes the exit code 3
+};
+ExitCode DoctorCommand(const DoctorFlags& flags);
+
 struct StatusFlags {
   ConfigFlags config;
   bool json = false;

@@ -12,7 +12,7 @@
 #include "base/system_clock.h"
 #include "cli/commands.h"
 #include "cli/event_printer.h"
-#include "cli/preflight.h"
+#include "doctor/preflight.h"
 #include "kafka/conf.h"
 #include "kafka/kafka_producer.h"
 #include "metrics/metrics.h"

@@ -62,7 +62,9 @@ class PgConnection {
   // Called for each NOTICE or WARNING, while the connection reads.
   void OnNotice(std::function<void(const PGresult*)> callback);
 
-  std::string server_version() const;  // "15.18"
+  std::string server_version() const;                                            // "15.18"
+  int server_version_num() const { return PQserverVersion(connection_.get()); }  // 150018
+  std::string user() const { return PQuser(connection_.get()); }
   PGconn* get() const { return connection_.get(); }
   int socket() const { return PQsocket(connection_.get()); }
 

@@ -84,7 +84,8 @@ class CommandLineTest : public ::testing::Test {
 
 TEST_F(CommandLineTest, HelpIsAnAnswerAndNoError) {
   EXPECT_EQ(Run({"--help"}), 0);
-  for (const char* command : {"run", "check", "setup", "demo", "config", "explain", "version"}) {
+  for (const char* command :
+       {"run", "check", "doctor", "setup", "demo", "config", "explain", "version"}) {
     EXPECT_THAT(out_, HasSubstr("\n  " + std::string(command) + " "));
     EXPECT_EQ(Run({command, "--help"}), 0);
     EXPECT_EQ(error_, "");

@@ -1,4 +1,4 @@
-#include "cli/preflight.h"
+#include "doctor/preflight.h"
 
 #include <gtest/gtest.h>
 

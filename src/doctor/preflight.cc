@@ -1,4 +1,4 @@
-#include "cli/preflight.h"
+#include "doctor/preflight.h"
 
 #include "kafka/conf.h"
 #include "postgres/connection_parameters.h"

@@ -1,0 +1,56 @@
+#include "doctor/diagnosis.h"
+
+#include "doctor/kafka_checks.h"
+#include "doctor/process_checks.h"
+#include "doctor/server_checks.h"
+#include "doctor/slot_checks.h"
+#include "doctor/source_checks.h"
+#include "postgres/connection_parameters.h"
+
+namespace walrelay {
+namespace {
+
+absl::StatusOr<PgConnection> Connect(const SourceConfig& source, ConnectionPurpose purpose) {
+  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
+                      MakeConnectionParameters(source, purpose));
+  return PgConnection::Connect(parameters, source.connect_timeout, -1);
+}
+
+void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
+  auto walsender = Connect(config.source, ConnectionPurpose::kReplication);
+  if (!walsender.ok()) {
+    out.Problem("postgres.connect", WithExactRemedy(walsender.status(), config.source));
+  } else if (const absl::Status status = CheckSource(*walsender, config, depth, out);
+             !status.ok()) {
+    out.Problem("postgres.query", status);
+  }
+  auto sql = Connect(config.source, ConnectionPurpose::kSql);
+  if (!sql.ok()) {
+    // When neither works, it was said above.
+    if (walsender.ok()) {
+      out.Problem("postgres.sql", WithExactRemedy(sql.status(), config.source));
+    }
+    return;
+  }
+  absl::Status status = CheckServerSettings(*sql, config, out);
+  if (depth == Depth::kAll) {
+    status.Update(CheckServerAndNetwork(*sql, config, out));
+    status.Update(CheckLatency(*sql, config, out));
+    status.Update(CheckSlot(*sql, config, out));
+  }
+  if (!status.ok()) {
+    out.Problem("postgres.query", status);
+  }
+}
+
+}  // namespace
+
+void Diagnose(const Config& config, Depth depth, Findings& out) {
+  DiagnosePostgres(config, depth, out);
+  CheckKafka(config, depth, out);
+  if (depth == Depth::kAll) {
+    CheckProcess(config, out);
+  }
+}
+
+}  // namespace walrelay

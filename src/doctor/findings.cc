@@ -1,0 +1,98 @@
+#include "doctor/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "walrelay/version.h"
+
+namespace walrelay {
+namespace {
+
+std::string_view MarkOf(Severity severity) {
+  switch (severity) {
+    case Severity::kOk:
+      return "\033[32m✔\033[0m";
+    case Severity::kWarning:
+      return "\033[33m!\033[0m";
+    case Severity::kProblem:
+      return "\033[31m✘\033[0m";
+  }
+  return "?";
+}
+
+void AppendMember(std::string_view name, std::string_view value, std::string& out) {
+  out += fmt::format(",\"{}\":", name);
+  AppendJsonString(value, out);
+}
+
+}  // namespace
+
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kOk:
+      return "ok";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kProblem:
+      return "problem";
+  }
+  return "?";
+}
+
+void Findings::Good(std::string_view check, std::string text) {
+  Add({check, Severity::kOk, std::move(text), "", std::nullopt});
+}
+
+void Findings::Warn(std::string_view check, std::string text, std::string remedy) {
+  Add({check, Severity::kWarning, std::move(text), std::move(remedy), std::nullopt});
+}
+
+void Findings::Problem(std::string_view check, const absl::Status& error) {
+  const ErrorEntry& entry = Describe(CodeOf(error));
+  Add({check, Severity::kProblem, fmt::format("{}: {}", entry.title, MessageOf(error)),
+       RemedyFor(error), entry.code});
+}
+
+void Findings::Add(Finding finding) {
+  worst_ = std::max(worst_, finding.severity);
+  all_.push_back(std::move(finding));
+  if (on_finding_) {
+    on_finding_(all_.back());
+  }
+}
+
+std::string FindingText(const Finding& finding, bool colour) {
+  std::string out = colour ? fmt::format("{} ", MarkOf(finding.severity))
+                           : fmt::format("{:<8}", NameOf(finding.severity));
+  out += finding.code ? ToString(*finding.code) + " " : "";
+  out += Printable(finding.text) + "\n";
+  if (!finding.remedy.empty()) {
+    out += fmt::format("          {}\n", Printable(finding.remedy));
+  }
+  return out;
+}
+
+std::string FindingsJson(const Findings& findings) {
+  std::string out = "{\"version\":";
+  AppendJsonString(Version(), out);
+  AppendMember("worst", NameOf(findings.worst()), out);
+  out += ",\"findings\":[";
+  for (const Finding& finding : findings.all()) {
+    out += &finding == findings.all().data() ? "{\"check\":" : ",{\"check\":";
+    AppendJsonString(finding.check, out);
+    AppendMember("severity", NameOf(finding.severity), out);
+    AppendMember("text", finding.text, out);
+    if (!finding.remedy.empty()) {
+      AppendMember("remedy", finding.remedy, out);
+    }
+    if (finding.code) {
+      AppendMember("code", ToString(*finding.code), out);
+    }
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+}  // namespace walrelay

@@ -1,0 +1,63 @@
+// Findings: what a diagnosis has found, one line each, and what to type where something is wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+enum class Severity : uint8_t { kOk, kWarning, kProblem };
+std::string_view NameOf(Severity severity);  // "ok", "warning", "problem"
+
+// How much is looked at.
+enum class Depth : uint8_t {
+  kStart,  // what `run` needs
+  kAll,
+};
+
+struct Finding {
+  std::string_view check;  // a stable name, "postgres.wal_level"; its first word is the group
+  Severity severity = Severity::kOk;
+  std::string text;
+  std::string remedy;             // text to paste where there is any; "" when all is well
+  std::optional<ErrorCode> code;  // of a problem
+
+  std::string_view group() const { return check.substr(0, check.find('.')); }
+};
+
+class Findings {
+ public:
+  // `on_finding` is called with each as it is found: looking takes a while. May be empty.
+  explicit Findings(std::function<void(const Finding&)> on_finding)
+      : on_finding_(std::move(on_finding)) {}
+
+  // `check` must live for ever: a literal.
+  void Good(std::string_view check, std::string text);
+  void Warn(std::string_view check, std::string text, std::string remedy);
+  // REQUIRES: !error.ok().
+  void Problem(std::string_view check, const absl::Status& error);
+
+  const std::vector<Finding>& all() const { return all_; }
+  Severity worst() const { return worst_; }
+
+ private:
+  void Add(Finding finding);
+
+  std::function<void(const Finding&)> on_finding_;
+  std::vector<Finding> all_;
+  Severity worst_ = Severity::kOk;
+};
+
+// As a terminal shows it, with a line end; in colour or in words.
+std::string FindingText(const Finding& finding, bool colour);
+// proto/walrelay/admin/v1/diagnosis.proto, with a line end.
+std::string FindingsJson(const Findings& findings);
+
+}  // namespace walrelay

@@ -1,0 +1,84 @@
+#include "doctor/reachability.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include "absl/status/statusor.h"
+#include "base/unique_fd.h"
+
+namespace walrelay {
+namespace {
+
+struct AddressDeleter {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, AddressDeleter>;
+
+absl::Status Because(int error) {
+  return absl::UnavailableError(std::generic_category().message(error));
+}
+
+absl::StatusOr<Addresses> Resolve(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos) {
+    return absl::UnavailableError("no port in it");
+  }
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
+  if (error != 0) {
+    return absl::UnavailableError(fmt::format("cannot look it up: {}", ::gai_strerror(error)));
+  }
+  return Addresses(found);
+}
+
+absl::Status Connect(const addrinfo& to, Micros timeout) {
+  const UniqueFd socket(
+      ::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, to.ai_protocol));
+  if (::connect(socket.get(), to.ai_addr, to.ai_addrlen) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno != EINPROGRESS) {
+    return Because(errno);
+  }
+  pollfd wanted{socket.get(), POLLOUT, 0};
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(timeout);
+  if (::poll(&wanted, 1, static_cast<int>(millis.count())) <= 0) {
+    return Because(ETIMEDOUT);
+  }
+  int error = 0;
+  socklen_t size = sizeof(error);
+  (void)::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0 ? absl::OkStatus() : Because(error);
+}
+
+}  // namespace
+
+absl::Status Reach(const std::string& address, Micros timeout) {
+  const auto found = Resolve(address);
+  if (!found.ok()) {
+    return found.status();
+  }
+  absl::Status last;
+  for (const addrinfo* to = found->get(); to != nullptr; to = to->ai_next) {
+    last = Connect(*to, timeout);
+    if (last.ok()) {
+      return last;
+    }
+  }
+  return last;
+}
+
+}  // namespace walrelay

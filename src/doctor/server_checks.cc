@@ -1,0 +1,256 @@
+#include "doctor/server_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "base/loopback.h"
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "postgres/facts.h"
+#include "postgres/quote.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int kOldestVersion = 130000;
+constexpr int kNewestTested = 190000;  // below
+constexpr Micros kFarAway = std::chrono::milliseconds(10);
+constexpr Micros kClocksApart = std::chrono::milliseconds(100);
+// The stream, the sampler, and one more while it reconnects.
+constexpr int64_t kConnections = 3;
+
+void CheckVersion(PgConnection& connection, Findings& out) {
+  const int version = connection.server_version_num();
+  if (version < kOldestVersion) {
+    out.Warn("postgres.version",
+             fmt::format("Postgres {} is older than those that walrelay is tested with (13 to 18)",
+                         connection.server_version()),
+             "Upgrade the server; its own support has ended.");
+  } else if (version >= kNewestTested) {
+    out.Warn("postgres.version",
+             fmt::format("Postgres {} is newer than those that walrelay is tested with (13 to 18)",
+                         connection.server_version()),
+             "Look for a newer walrelay.");
+  }
+}
+
+// The best of three, against the noise of the moment.
+absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& out) {
+  const SystemClock clock;
+  Micros round_trip = Micros::max();
+  Micros offset{0};
+  for (int i = 0; i < 3; ++i) {
+    const MonoTime asked = clock.Now();
+    WR_ASSIGN_OR_RETURN(
+        const PgResult row,
+        connection.Query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now",
+                         timeout));
+    const Micros took = clock.Now() - asked;
+    if (took < round_trip) {
+      round_trip = took;
+      offset = WallTime(Micros(row.Int(0, "now"))) - (clock.WallNow() - took / 2);
+    }
+  }
+  const std::string text = fmt::format("a round trip takes {}", HumanDuration(round_trip));
+  if (round_trip > kFarAway) {
+    out.Warn("network.postgres", text + ": every event is at least half of that late",
+             "Run walrelay beside Postgres.");
+  } else {
+    out.Good("network.postgres", text);
+  }
+  if (offset > kClocksApart || offset < -kClocksApart) {
+    out.Warn("network.clocks",
+             fmt::format("the server's clock is {} {} ours: latencies are measured wrong by it",
+                         HumanDuration(std::max(offset, -offset)),
+                         offset > Micros(0) ? "ahead of" : "behind"),
+             "Let both hosts follow NTP (chronyc tracking, timedatectl).");
+  } else {
+    out.Good("network.clocks",
+             fmt::format("the clocks agree to {}", HumanDuration(std::max(offset, -offset))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTls(PgConnection& connection, Micros timeout, Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query("SELECT ssl, version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+                       timeout));
+  if (row.rows() == 1 && row.Bool(0, "ssl")) {
+    out.Good("network.tls", fmt::format("{}, {}", row.Text(0, "version"), row.Text(0, "cipher")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(
+          fmt::format(
+              "SELECT current_setting('max_wal_senders')::int AS senders,"
+              " (SELECT count(*) FROM pg_stat_replication) AS senders_used,"
+              " current_setting('max_replication_slots')::int AS slots,"
+              " (SELECT count(*) FROM pg_replication_slots) AS slots_used,"
+              " (SELECT string_agg(slot_name, ', ') FROM pg_replication_slots"
+              "  WHERE NOT active) AS idle,"
+              " EXISTS (SELECT 1 FROM pg_replication_slots WHERE slot_name = {}) AS ours,"
+              " (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role_limit,"
+              " current_user AS role",
+              QuoteLiteral(config.source.slot)),
+          config.source.connect_timeout));
+  const int64_t senders = row.Int(0, "senders");
+  const int64_t senders_used = row.Int(0, "senders_used");
+  if (senders_used >= senders) {
+    out.Warn(
+        "postgres.wal_senders",
+        fmt::format("all {} walsenders are in use: a connection that breaks may not come back",
+                    senders),
+        fmt::format("ALTER SYSTEM SET max_wal_senders = {};  -- needs a restart; who has them: "
+                    "SELECT pid, application_name FROM pg_stat_replication;",
+                    senders + 5));
+  } else {
+    out.Good("postgres.wal_senders",
+             fmt::format("{} of {} walsenders are in use", senders_used, senders));
+  }
+  if (row.Int(0, "slots_used") >= row.Int(0, "slots") && !row.Bool(0, "ours")) {
+    out.Warn(
+        "postgres.slots",
+        fmt::format("all {} replication slots are in use; idle: {}", row.Int(0, "slots"),
+                    Printable(row.Text(0, "idle"), 200)),
+        fmt::format("ALTER SYSTEM SET max_replication_slots = {};  -- needs a restart; or drop "
+                    "a slot that nobody needs: SELECT pg_drop_replication_slot('NAME');",
+                    row.Int(0, "slots") + 5));
+  }
+  const int64_t limit = row.Int(0, "role_limit");
+  if (limit >= 0 && limit < kConnections) {
+    out.Warn(
+        "postgres.connection_limit",
+        fmt::format("role {} may have {} connection{}; walrelay needs {}",
+                    Printable(row.Text(0, "role"), 80), limit, limit == 1 ? "" : "s", kConnections),
+        fmt::format("ALTER ROLE {} CONNECTION LIMIT 8;", QuoteIdentifier(row.Text(0, "role"))));
+  }
+  return absl::OkStatus();
+}
+
+// "'off' for role app in database shop".
+constexpr std::string_view kAsynchronousQuery = R"(
+WITH asynchronous AS (
+  SELECT s.setdatabase, s.setrole, d.datname, r.rolname
+  FROM pg_db_role_setting s
+  LEFT JOIN pg_database d ON d.oid = s.setdatabase
+  LEFT JOIN pg_roles r ON r.oid = s.setrole
+  WHERE 'synchronous_commit=off' = ANY (s.setconfig)
+    AND (s.setdatabase = 0 OR d.datname = current_database()))
+SELECT a.datname, a.rolname,
+       (SELECT count(*) FROM pg_stat_activity x
+        WHERE x.datname = current_database() AND x.pid <> pg_backend_pid()
+          AND (a.setrole = 0 OR x.usesysid = a.setrole)) AS sessions
+FROM asynchronous a)";
+
+}  // namespace
+
+absl::Status CheckServerSettings(PgConnection& connection, const Config& config, Findings& out) {
+  const Micros timeout = config.source.connect_timeout;
+  WR_ASSIGN_OR_RETURN(const std::string wal_level, ReadSetting(connection, "wal_level", timeout));
+  if (wal_level != "logical") {
+    out.Problem("postgres.wal_level",
+                Error(ErrorCode::kWalLevel, fmt::format("wal_level is {}", wal_level)));
+  }
+  WR_ASSIGN_OR_RETURN(const std::string keep,
+                      ReadSetting(connection, "max_slot_wal_keep_size", timeout));
+  if (keep == "-1") {
+    out.Warn(
+        "postgres.max_slot_wal_keep_size",
+        "max_slot_wal_keep_size is -1: a relay that is stopped for long can fill the server's disk",
+        "ALTER SYSTEM SET max_slot_wal_keep_size = '50GB'; SELECT pg_reload_conf();  -- as the "
+        "disk allows");
+  }
+  WR_ASSIGN_OR_RETURN(const std::string idle,
+                      ReadSetting(connection, "idle_replication_slot_timeout", timeout));
+  if (!idle.empty() && idle != "0") {
+    out.Warn(
+        "postgres.idle_replication_slot_timeout",
+        fmt::format("idle_replication_slot_timeout is {}: a slot that nobody reads for as long "
+                    "is given up, with all that was not published",
+                    idle),
+        "ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf();");
+  }
+  WR_ASSIGN_OR_RETURN(const std::string standbys,
+                      ReadSetting(connection, "synchronous_standby_names", timeout));
+  if (standbys.find('*') != std::string::npos) {
+    out.Warn(
+        "postgres.synchronous_standby_names",
+        fmt::format(
+            "synchronous_standby_names = '{}' takes walrelay for a synchronous standby: with Kafka "
+            "away, commits would wait for it",
+            Printable(standbys, 80)),
+        "Name the real standbys there instead of '*'.");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckServerAndNetwork(PgConnection& connection, const Config& config, Findings& out) {
+  const Micros timeout = config.source.connect_timeout;
+  CheckVersion(connection, out);
+  WR_RETURN_IF_ERROR(CheckNetwork(connection, timeout, out));
+  WR_RETURN_IF_ERROR(CheckTls(connection, timeout, out));
+  return CheckCapacity(connection, config, out);
+}
+
+absl::Status CheckLatency(PgConnection& connection, const Config& config, Findings& out) {
+  const Micros timeout = config.source.connect_timeout;
+  WR_ASSIGN_OR_RETURN(const std::string delay,
+                      ReadSetting(connection, "wal_writer_delay", timeout));
+  WR_ASSIGN_OR_RETURN(
+      const PgResult here,
+      connection.Query("SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'",
+                       timeout));
+  const auto late = [&](std::string_view whose) {
+    return fmt::format(
+        "synchronous_commit is off {}: such commits are in the log up to {} late, and "
+        "so are their events; that is not walrelay's or Kafka's latency",
+        whose, delay);
+  };
+  bool found = false;
+  const std::string_view source = here.rows() == 1 ? here.Text(0, "source") : "";
+  if (here.rows() == 1 && here.Text(0, "setting") == "off" && source != "database" &&
+      source != "user" && source != "database user" && source != "client") {
+    found = true;
+    out.Warn("latency.synchronous_commit", late("for the whole server"),
+             "ALTER SYSTEM RESET synchronous_commit; SELECT pg_reload_conf();  -- or SET LOCAL "
+             "synchronous_commit = on in the transactions whose events are urgent");
+  }
+  WR_ASSIGN_OR_RETURN(const PgResult rows,
+                      connection.Query(std::string(kAsynchronousQuery), timeout));
+  for (int i = 0; i < rows.rows(); ++i) {
+    const std::string role = QuoteIdentifier(rows.Text(i, "rolname"));
+    const std::string database = QuoteIdentifier(rows.Text(i, "datname"));
+    const bool of_role = rows.Get(i, "rolname").has_value();
+    const bool of_database = rows.Get(i, "datname").has_value();
+    found = true;
+    out.Warn(
+        "latency.synchronous_commit",
+        late(fmt::format("for{}{}{} ({} session{} now)",
+                         of_role ? " role " + Printable(rows.Text(i, "rolname"), 80) : "",
+                         of_role && of_database ? " in" : "",
+                         of_database ? " database " + Printable(rows.Text(i, "datname"), 80) : "",
+                         rows.Int(i, "sessions"), rows.Int(i, "sessions") == 1 ? "" : "s")),
+        of_role ? fmt::format("ALTER ROLE {}{} RESET synchronous_commit;  -- counts for new "
+                              "sessions",
+                              role, of_database ? " IN DATABASE " + database : "")
+                : fmt::format("ALTER DATABASE {} RESET synchronous_commit;  -- counts for new "
+                              "sessions",
+                              database));
+  }
+  if (!found) {
+    out.Good(
+        "latency.synchronous_commit",
+        "commits are flushed at once, unless a session itself says SET synchronous_commit = off");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,192 @@
+#include "doctor/slot_checks.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <thread>
+
+#include "base/text.h"
+#include "postgres/quote.h"
+#include "postgres/slot_reading.h"
+#include "txn/slot_alarm.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr int kFailoverSlots = 170000;
+
+// What two looks tell: how long the reserve lasts if nothing more is confirmed.
+void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
+  const double seconds = std::chrono::duration<double>(sample.taken - before.taken).count();
+  const double rate =
+      seconds <= 0 ? 0
+                   : static_cast<double>(BytesBetween(before.wal_end, sample.wal_end)) / seconds;
+  sample.risk = SlotAlarm().Judge(sample);
+  if (const absl::Status risk = RiskOf(sample); !risk.ok()) {
+    out.Problem("slot.retained", risk);
+    return;
+  }
+  std::string text =
+      fmt::format("Postgres keeps {} of log for the slot", HumanBytes(sample.retained_bytes()));
+  if (sample.safe_wal_bytes) {
+    text += fmt::format(
+        "; {} more may be written before it is lost",
+        HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*sample.safe_wal_bytes, 0))));
+    if (rate >= 1) {
+      const auto left = static_cast<double>(*sample.safe_wal_bytes) / rate;
+      text += fmt::format(", {} at {}/s if nothing more were confirmed",
+                          HumanDuration(std::chrono::duration_cast<Micros>(
+                              std::chrono::duration<double>(std::min(left, 1e9)))),
+                          HumanBytes(static_cast<uint64_t>(std::llround(rate))));
+    }
+  }
+  out.Good("slot.retained", text);
+}
+
+void CheckHolder(const LogHolder& holder, uint64_t bytes, Findings& out) {
+  const std::string text = fmt::format(
+      "{} of confirmed log is kept because a transaction is open{}: ", HumanBytes(bytes),
+      holder.age ? " for " + HumanDuration(*holder.age) : "");
+  if (holder.pid == 0) {
+    out.Warn(
+        "slot.held_back",
+        text + fmt::format("prepared as {} by {}", QuoteLiteral(holder.prepared_as), holder.user),
+        fmt::format("COMMIT PREPARED {0}; or ROLLBACK PREPARED {0};  -- in database {1}",
+                    QuoteLiteral(holder.prepared_as), QuoteIdentifier(holder.database)));
+    return;
+  }
+  out.Warn("slot.held_back",
+           text + fmt::format("server process {}, user {}, application {}, database {}", holder.pid,
+                              holder.user, QuoteLiteral(holder.application), holder.database),
+           fmt::format("Let it end; or SELECT pg_terminate_backend({});", holder.pid));
+}
+
+absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Findings& out) {
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(fmt::format("SELECT usename, application_name, client_addr, "
+                                                   "date_trunc('second', backend_start) AS since "
+                                                   "FROM pg_stat_activity WHERE pid = {}",
+                                                   pid),
+                                       timeout));
+  if (row.rows() == 0) {
+    return absl::OkStatus();
+  }
+  const std::string_view application = row.Text(0, "application_name");
+  const std::string_view since = row.Text(0, "since");
+  const std::string_view address = row.Text(0, "client_addr");
+  std::string who =
+      fmt::format("server process {} reads it: user {}, application {}", pid,
+                  Printable(row.Text(0, "usename"), 80), QuoteLiteral(Printable(application, 80)));
+  who += address.empty() ? "" : fmt::format(", from {}", address);
+  who += since.empty() ? "" : fmt::format(", since {}", since);
+  if (application == "walrelay") {
+    out.Good("slot.reader", who);
+  } else {
+    out.Warn("slot.reader", who,
+             fmt::format("If it is not yours: SELECT pg_terminate_backend({}); and find out who "
+                         "started it.",
+                         pid));
+  }
+  return absl::OkStatus();
+}
+
+void CheckSpill(const SlotSample& sample, const std::string& role, Findings& out) {
+  if (!sample.spill || sample.spill->spilled_transactions == 0) {
+    return;
+  }
+  out.Warn("slot.spilled",
+           fmt::format("to decode, Postgres has written {} transaction{} ({}) to its disk",
+                       sample.spill->spilled_transactions,
+                       sample.spill->spilled_transactions == 1 ? "" : "s",
+                       HumanBytes(sample.spill->spilled_bytes)),
+           fmt::format("ALTER ROLE {} SET logical_decoding_work_mem = '256MB';  -- counts from the "
+                       "next connection",
+                       QuoteIdentifier(role)));
+}
+
+// The publication is looked up as of the log that is decoded. Rows of the catalog that are younger
+// than what the slot keeps were perhaps not there then.
+absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT age(p.xmin) < age(s.catalog_xmin) AS younger "
+                                   "FROM pg_publication p, pg_replication_slots s "
+                                   "WHERE p.pubname = {} AND s.slot_name = {}",
+                                   QuoteLiteral(source.publication), QuoteLiteral(source.slot)),
+                       source.connect_timeout));
+  if (row.rows() == 1 && row.Bool(0, "younger")) {
+    out.Warn(
+        "publication.older_than_slot",
+        fmt::format("publication {} was made or changed after the position of slot {}: where "
+                    "the log is older, decoding it fails (WR-2306), on Postgres 18 it skips rows",
+                    source.publication, source.slot),
+        fmt::format("Nothing, if only its settings were changed. If the slot is new and has "
+                    "relayed nothing: SELECT pg_drop_replication_slot({}); and walrelay setup "
+                    "--apply",
+                    QuoteLiteral(source.slot)));
+  }
+  return absl::OkStatus();
+}
+
+// Physical standbys are connected to no database.
+absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  const bool has_column = connection.server_version_num() >= kFailoverSlots;
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(
+          fmt::format("SELECT (SELECT count(*) FROM pg_stat_replication r JOIN pg_stat_activity a "
+                      "USING (pid) WHERE a.datid IS NULL) AS standbys, {} AS failover "
+                      "FROM pg_replication_slots WHERE slot_name = {}",
+                      has_column ? "failover" : "false", QuoteLiteral(source.slot)),
+          source.connect_timeout));
+  if (row.rows() == 0 || row.Int(0, "standbys") == 0 || row.Bool(0, "failover")) {
+    return absl::OkStatus();
+  }
+  const std::string text = fmt::format(
+      "{} standby server{}: the slot would not survive a failover, and what was not "
+      "published then would be missing",
+      row.Int(0, "standbys"), row.Int(0, "standbys") == 1 ? "" : "s");
+  out.Warn("slot.failover", text,
+           has_column
+               ? fmt::format("With walrelay stopped, on a replication connection (psql "
+                             "\"replication=database …\"): ALTER_REPLICATION_SLOT {} (FAILOVER "
+                             "true);  and sync_replication_slots = on on the standby",
+                             source.slot)
+               : "Postgres 17 and later can keep slots on standbys (walrelay setup --failover).");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out) {
+  const SourceConfig& source = config.source;
+  const Micros timeout = source.connect_timeout;
+  WR_ASSIGN_OR_RETURN(const SlotSample before, ReadSlotSample(connection, source.slot, timeout));
+  if (!before.exists) {
+    return absl::OkStatus();  // has been said
+  }
+  std::this_thread::sleep_for(kBetweenLooks);
+  WR_ASSIGN_OR_RETURN(const SlotSample sample, ReadSlotSample(connection, source.slot, timeout));
+  if (!sample.exists) {
+    return absl::OkStatus();
+  }
+  CheckRetained(before, sample, out);
+  if (sample.held_by) {
+    CheckHolder(*sample.held_by, sample.held_bytes(), out);
+  }
+  if (sample.active) {
+    WR_RETURN_IF_ERROR(CheckReader(connection, sample.active_pid, timeout, out));
+  } else {
+    out.Warn("slot.reader",
+             sample.inactive_since ? fmt::format("nobody reads the slot since {}: its log grows",
+                                                 Rfc3339(*sample.inactive_since))
+                                   : "nobody reads the slot: its log grows",
+             "Start walrelay run.");
+  }
+  CheckSpill(sample, connection.user(), out);
+  WR_RETURN_IF_ERROR(CheckAges(connection, source, out));
+  return CheckFailover(connection, source, out);
+}
+
+}  // namespace walrelay

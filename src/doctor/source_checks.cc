@@ -1,0 +1,149 @@
+#include "doctor/source_checks.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "postgres/connection_parameters.h"
+#include "postgres/facts.h"
+#include "postgres/quote.h"
+#include "route/table_binding.h"
+#include "txn/start_position.h"
+
+namespace walrelay {
+namespace {
+
+void CheckColumns(PgConnection& connection, const Config& config, const TableFacts& table,
+                  const OutboxTable& mapping, Findings& out) {
+  const auto relation = ReadRelation(connection, table, config.source.connect_timeout);
+  if (!relation.ok()) {
+    out.Problem("table.columns", relation.status());
+    return;
+  }
+  const TableBinding binding = BindTable(*relation, mapping,
+                                         {.route = config.route,
+                                          .format = config.format,
+                                          .missing_columns = config.source.missing_columns,
+                                          .facts = &table});
+  if (!binding.status.ok()) {
+    out.Problem("table.columns", binding.status);
+    return;
+  }
+  const auto name = [&](const BoundColumn& column) {
+    return column.present() ? relation->columns[static_cast<size_t>(column.index)].name
+                            : std::string("-");
+  };
+  out.Good(
+      "table.columns",
+      fmt::format("table {}.{}: topic from {}, key from {}, value from {}, headers from {}, {}, {}",
+                  table.schema, table.name, name(binding.aggregate_type),
+                  name(binding.aggregate_id), name(binding.payload), name(binding.id),
+                  name(binding.event_type), name(binding.trace_id)));
+  if (table.column_list) {
+    out.Warn(
+        "publication.column_list",
+        fmt::format("table {}.{} is published with a column list", table.schema, table.name),
+        "Columns outside of the list do not reach walrelay; make sure that those above are in it.");
+  }
+}
+
+void CheckPublication(const SourceFacts& facts, const std::string& publication, Findings& out) {
+  const auto problems = PublicationProblems(facts, publication);
+  for (const absl::Status& problem : problems) {
+    out.Problem("publication.complete", problem);
+  }
+  if (!problems.empty()) {
+    return;
+  }
+  out.Good("publication.complete",
+           fmt::format("publication {} publishes the inserts of {} outbox table{}", publication,
+                       facts.tables.size(), facts.tables.size() == 1 ? "" : "s"));
+  if (facts.publication.publishes_more) {
+    out.Warn("publication.inserts_only",
+             fmt::format("publication {} sends more than inserts; walrelay reads and ignores it",
+                         publication),
+             fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');",
+                         QuoteIdentifier(publication)));
+  }
+}
+
+// Who reads the slot, if somebody does, is told in full by CheckSlot().
+void CheckStart(const SourceFacts& facts, const Config& config, Depth depth, Findings& out) {
+  if (depth == Depth::kStart && facts.slot && facts.slot->active) {
+    out.Warn(
+        "slot.in_use",
+        fmt::format("slot {} is in use by server process {}: an instance started now stands by",
+                    config.source.slot, facts.slot->active_pid),
+        "Nothing, if that is a walrelay of yours.");
+  }
+  const auto decision = DecideStart(std::nullopt, facts);
+  if (!decision.ok()) {
+    out.Problem("slot.usable", decision.status());
+    return;
+  }
+  out.Good("slot.usable",
+           fmt::format("slot {}: confirmed up to {}, {} behind the log's end", config.source.slot,
+                       decision->position.ToString(),
+                       HumanBytes(BytesBetween(decision->position, facts.server.wal_end))));
+}
+
+// The parts of the DSN that a remedy names.
+std::string Parameter(const SourceConfig& source, std::string_view name) {
+  const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
+  for (const auto& [key, value] : parameters.value_or(ConnectionParameters())) {
+    if (key == name) {
+      return value;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status CheckSource(PgConnection& connection, const Config& config, Depth depth,
+                         Findings& out) {
+  const Micros timeout = config.source.connect_timeout;
+  SourceFacts facts;
+  WR_ASSIGN_OR_RETURN(facts.server, ReadServerFacts(connection, timeout));
+  out.Good("postgres.connect", fmt::format("Postgres {}: version {}.{}, system {}, timeline {}",
+                                           DescribeDsn(config.source), facts.server.version / 10000,
+                                           facts.server.version % 10000, facts.server.system_id,
+                                           facts.server.timeline));
+  WR_ASSIGN_OR_RETURN(facts.publication,
+                      ReadPublicationFacts(connection, config.source.publication, timeout));
+  WR_ASSIGN_OR_RETURN(facts.tables, ReadTableFacts(connection, config.source.publication,
+                                                   config.source.tables, timeout));
+  CheckPublication(facts, config.source.publication, out);
+  for (size_t i = 0; i < facts.tables.size(); ++i) {
+    if (facts.tables[i].oid != 0) {
+      CheckColumns(connection, config, facts.tables[i], config.source.tables[i], out);
+    }
+  }
+  WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(connection, config.source.slot, timeout));
+  CheckStart(facts, config, depth, out);
+  return absl::OkStatus();
+}
+
+absl::Status WithExactRemedy(const absl::Status& error, const SourceConfig& source) {
+  const std::string user = Parameter(source, "user");
+  const std::string database = Parameter(source, "dbname");
+  if (user.empty()) {
+    return error;
+  }
+  if (HasCode(error, ErrorCode::kNoReplicationRole)) {
+    return Error(ErrorCode::kNoReplicationRole, MessageOf(error),
+                 fmt::format("As a superuser: ALTER ROLE {0} REPLICATION;  -- on RDS: GRANT "
+                             "rds_replication TO {0};",
+                             QuoteIdentifier(user)));
+  }
+  if (HasCode(error, ErrorCode::kPostgresLogin) &&
+      MessageOf(error).find("pg_hba.conf") != std::string::npos) {
+    return Error(
+        ErrorCode::kPostgresLogin, MessageOf(error),
+        fmt::format("In pg_hba.conf, then SELECT pg_reload_conf(): hostssl {} {} ADDRESS "
+                    "scram-sha-256  (a line for `replication` does not count)",
+                    QuoteIdentifier(database.empty() ? user : database), QuoteIdentifier(user)));
+  }
+  return error;
+}
+
+}  // namespace walrelay

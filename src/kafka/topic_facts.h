@@ -1,0 +1,33 @@
+// What a Kafka cluster says of topics that exist: for `walrelay doctor`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+struct TopicFacts {
+  std::string name;
+  int partitions = 0;
+  int leaderless = 0;  // of them
+  int replicas = 0;    // of the partition that has fewest
+  int in_sync = 0;     // likewise
+  // Absent where the user may not read settings (DESCRIBE_CONFIGS).
+  std::optional<int64_t> min_in_sync;
+  std::optional<int64_t> max_message_bytes;
+};
+
+// The topics whose names are `wanted`, `most` of them at most, by name. Makes none. Blocks, for
+// twice `timeout` at most. Errors: WR-4001, WR-4007, WR-4006.
+absl::StatusOr<std::vector<TopicFacts>> ReadTopicFacts(
+    const KafkaConfig& kafka, const std::function<bool(std::string_view)>& wanted, size_t most,
+    Micros timeout);
+
+}  // namespace walrelay

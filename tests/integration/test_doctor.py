@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+"""`walrelay doctor` against real servers: what is wrong is named, with the text that mends it."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import unittest
+from typing import Any
+
+from testcase import ROOT, IntegrationTest, main, relay_program, wait_until
+from servers import test_folder
+
+MEGABYTE = 1 << 20
+
+
+def diagnosis_type() -> Any:
+    """The message of diagnosis.proto, compiled for this run."""
+    folder = test_folder() / "diagnosis"
+    if not folder.exists():
+        folder.mkdir()
+        subprocess.run(["protoc", f"--proto_path={ROOT / 'proto'}", f"--python_out={folder}",
+                        "walrelay/admin/v1/diagnosis.proto"], check=True)
+        sys.path.insert(0, str(folder))
+    return importlib.import_module("walrelay.admin.v1.diagnosis_pb2").Diagnosis
+
+
+class DoctorCase(IntegrationTest):
+    def call(self, *arguments: str, options: dict[str, Any] | None = None) -> tuple[int, str]:
+        """Exit code and output of `walrelay doctor`."""
+        settings = self.options() | {"http.listen": "127.0.0.1:1"} | (options or {})
+        flags = [f"--set={name}={value}" for name, value in settings.items()]
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("PG", "WALRELAY_"))}
+        run = subprocess.run([relay_program(), "doctor", *flags, *arguments], cwd="/", text=True,
+                             timeout=120, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             env=environment)
+        return run.returncode, run.stdout
+
+    def findings(self, check: str, options: dict[str, Any] | None = None) -> list[dict[str, str]]:
+        """What a check has found."""
+        return [each for each in json.loads(self.call("--json", options=options)[1])["findings"]
+                if each["check"] == check]
+
+    def expect(self, check: str, severity: str, text: str, remedy: str = "",
+               options: dict[str, Any] | None = None) -> dict[str, str]:
+        """One of the check's findings is this one."""
+        found = self.findings(check, options)
+        for each in found:
+            if each["severity"] == severity and text in each["text"] and \
+                    remedy in each.get("remedy", ""):
+                return each
+        self.fail(f"{check}: no {severity} with {text!r} and {remedy!r} in {found}")
+
+
+class DoctorTest(DoctorCase):
+    def test_what_is_well_is_said_and_every_finding_but_those_has_a_remedy(self) -> None:
+        from google.protobuf import json_format
+        relay = self.start_relay()
+        relay.wait_ready()
+        self.outbox.insert(1, 2, 3)
+        self.settle()
+        code, text = self.call("--json", options={
+            "http.listen": f"127.0.0.1:{relay.wait_for_log('listening')['port']}"})
+        self.assertEqual(code, 0, text)
+        diagnosis = json_format.Parse(text, diagnosis_type()())
+        severity = diagnosis_type().Severity.Value
+        good = {each.check for each in diagnosis.findings if each.severity == severity("ok")}
+        for check in ("config.complete", "postgres.connect", "publication.complete", "table.columns",
+                      "slot.usable", "slot.retained", "slot.reader", "network.postgres",
+                      "network.clocks", "latency.synchronous_commit", "latency.stages",
+                      "kafka.cluster", "kafka.brokers", "kafka.topics", "process.relay",
+                      "process.libraries"):
+            self.assertIn(check, good, text)
+        for each in diagnosis.findings:
+            self.assertEqual(bool(each.remedy), each.severity != severity("ok"), each)
+
+    def test_exit_code_is_as_asked_for(self) -> None:
+        self.assertEqual(self.call()[0], 0)  # with warnings: nobody reads the slot
+        self.assertEqual(self.call("--fail-on", "warning")[0], 3)
+        self.assertEqual(self.call(options={"source.publication": "other"})[0], 3)
+
+    def test_text_is_for_people(self) -> None:
+        text = self.call()[1]
+        self.assertIn("warning nobody reads the slot", text)
+        self.assertIn("          Start walrelay run.\n", text)
+
+    def test_asynchronous_commits_of_a_role_are_named_with_their_sessions(self) -> None:
+        self.postgres.psql("DROP ROLE IF EXISTS hasty; CREATE ROLE hasty LOGIN")
+        self.postgres.psql(f"ALTER ROLE hasty IN DATABASE {self.name} SET synchronous_commit = off")
+        self.addCleanup(self.postgres.psql, "DROP ROLE hasty")
+        self.addCleanup(self.postgres.psql, f"ALTER ROLE hasty IN DATABASE {self.name} RESET ALL")
+        import psycopg2
+        session = psycopg2.connect(f"{self.database.dsn} user=hasty")
+        self.addCleanup(session.close)
+        self.expect("latency.synchronous_commit", "warning", f"for role hasty in database {self.name} (1 session now)",
+                    f'ALTER ROLE "hasty" IN DATABASE "{self.name}" RESET synchronous_commit')
+
+    def test_asynchronous_commits_of_a_database_are_named(self) -> None:
+        self.postgres.psql(f"ALTER DATABASE {self.name} SET synchronous_commit = off")
+        found = self.findings("latency.synchronous_commit")
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(f"for database {self.name}", found[0]["text"])
+        self.assertIn(f'ALTER DATABASE "{self.name}" RESET synchronous_commit', found[0]["remedy"])
+
+    def test_role_without_replication_is_told_the_grant(self) -> None:
+        self.postgres.psql("DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
+        self.addCleanup(self.postgres.psql, "DROP ROLE plain")
+        self.expect("postgres.connect", "problem", "may not replicate",
+                    'ALTER ROLE "plain" REPLICATION',
+                    {"source.dsn": f"{self.database.dsn} user=plain"})
+
+    def test_role_with_too_few_connections_is_told_how_many(self) -> None:
+        self.postgres.psql("DROP ROLE IF EXISTS narrow; CREATE ROLE narrow LOGIN REPLICATION "
+                           "CONNECTION LIMIT 2")
+        self.addCleanup(self.postgres.psql, "DROP ROLE narrow")
+        self.expect("postgres.connection_limit", "warning", "may have 2 connections",
+                    'ALTER ROLE "narrow" CONNECTION LIMIT',
+                    {"source.dsn": f"{self.database.dsn} user=narrow"})
+
+    def test_publication_that_sends_more_is_named(self) -> None:
+        self.sql("ALTER PUBLICATION walrelay SET (publish = 'insert, update')")
+        self.expect("publication.inserts_only", "warning", "sends more than inserts",
+                    "ALTER PUBLICATION \"walrelay\" SET (publish = 'insert');")
+
+    def test_publication_that_lacks_the_table_is_a_problem(self) -> None:
+        self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
+        self.assertEqual(self.expect("publication.complete", "problem", "not in the publication",
+                                     "ALTER PUBLICATION")["code"], "WR-2303")
+
+    def test_publication_that_is_younger_than_the_slot_is_named(self) -> None:
+        self.sql("DROP PUBLICATION walrelay")
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.expect("publication.older_than_slot", "warning", "WR-2306", "pg_drop_replication_slot")
+
+    def test_missing_slot_is_a_problem(self) -> None:
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.assertEqual(self.expect("slot.usable", "problem", "slot does not exist", "walrelay setup")["code"], "WR-2101")
+
+    def test_reader_that_is_no_walrelay_is_named(self) -> None:
+        options = {"source.dsn": f"{self.database.dsn} application_name=somebody"}
+        relay = self.start_relay(options)
+        relay.wait_ready()
+        pid = self.database.walsender(self.slot)
+        self.expect("slot.reader", "warning", "application 'somebody'",
+                    f"SELECT pg_terminate_backend({pid});")
+
+    def test_relay_that_is_not_ready_is_asked_why(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        self.outbox.insert(1)
+        relay.wait_for_state("degraded")
+        listen = f"127.0.0.1:{relay.wait_for_log('listening')['port']}"
+        self.expect("process.relay", "warning", "degraded", "walrelay status",
+                    {"http.listen": listen})
+
+    def test_writers_share_of_the_latency_is_told(self) -> None:
+        relay = self.start_relay()
+        relay.wait_ready()
+        self.sql("SET synchronous_commit = off")
+        for number in range(40):
+            self.outbox.insert(number)
+            relay.wait_until(lambda: (relay.metric("walrelay_events_published_total") or 0) > number,
+                             60, "the event")
+        listen = f"127.0.0.1:{relay.wait_for_log('listening')['port']}"
+        self.expect("latency.stages", "warning", "from commit to acknowledgement",
+                    "synchronous_commit = off", {"http.listen": listen})
+
+    def test_kafka_that_is_away_is_a_problem(self) -> None:
+        self.assertEqual(self.expect("kafka.cluster", "problem", "no Kafka broker", "bootstrap_servers",
+                                     {"kafka.bootstrap_servers": "127.0.0.1:1"})["code"], "WR-4001")
+
+    def test_topic_that_takes_less_than_a_record_is_named(self) -> None:
+        self.kafka.create_topic(self.topic, config={"max.message.bytes": "1000"})
+        self.expect("kafka.max_message_bytes", "warning", f"topic {self.topic} takes records up to 1000",
+                    f"--topic {self.topic} --add-config max.message.bytes=")
+
+
+class UnfitServerTest(DoctorCase):
+    """Settings that endanger a server or an outbox."""
+
+    postgres_options = {"settings": {"synchronous_standby_names": "*", "synchronous_commit": "off",
+                                     "max_wal_senders": 1, "max_slot_wal_keep_size": "64MB",
+                                     "logical_decoding_work_mem": "64kB"}}
+
+    def test_each_setting_is_named(self) -> None:
+        found = json.loads(self.call("--json")[1])["findings"]
+        by_check = {each["check"]: each for each in found}
+        for check, text, remedy in [
+                ("postgres.synchronous_standby_names", "commits would wait", "Name the real standbys"),
+                ("latency.synchronous_commit", "for the whole server", "ALTER SYSTEM RESET"),
+                ("postgres.wal_senders", "all 1 walsenders", "ALTER SYSTEM SET max_wal_senders")]:
+            self.assertEqual(by_check[check]["severity"], "warning")
+            self.assertIn(text, by_check[check]["text"])
+            self.assertIn(remedy, by_check[check]["remedy"])
+        self.assertNotIn("postgres.max_slot_wal_keep_size", by_check)
+        self.assertIn("more may be written", by_check["slot.retained"]["text"])
+
+    def test_transaction_that_holds_the_log_back_is_named_with_its_pid(self) -> None:
+        with self.database.connect() as other, other.cursor() as cursor:
+            cursor.execute("SET application_name = 'forgotten'; BEGIN; CREATE TABLE unfinished (id int)")
+            pid = other.info.backend_pid
+            for _ in range(40):
+                self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1048000))")
+            self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_flush_lsn())", self.slot)
+            self.expect("slot.held_back", "warning", "application 'forgotten'",
+                        f"SELECT pg_terminate_backend({pid});")
+
+    def test_slot_that_is_nearly_lost_is_a_problem(self) -> None:
+        for _ in range(56):
+            self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1048000))")
+        self.assertEqual(self.expect("slot.retained", "problem", "close to being lost",
+                                     "ALTER SYSTEM SET max_slot_wal_keep_size")["code"], "WR-2108")
+
+
+class NotLogicalTest(DoctorCase):
+    """A server as it comes out of the box."""
+
+    postgres_options = {"settings": {"wal_level": "replica"}}
+
+    def prepare(self) -> None:
+        """Nothing can be set up here."""
+
+    def test_what_to_change_is_named(self) -> None:
+        self.assertEqual(self.expect("postgres.wal_level", "problem", "wal_level is replica",
+                                     "ALTER SYSTEM SET wal_level = 'logical'")["code"], "WR-2008")
+        self.expect("postgres.max_slot_wal_keep_size", "warning", "can fill the server's disk",
+                    "ALTER SYSTEM SET max_slot_wal_keep_size")
+
+
+class SparseKafkaTest(DoctorCase):
+    """Three brokers, of which one goes."""
+
+    kafka_options = {"nodes": 3}
+
+    def test_replicas_are_judged_and_brokers_named(self) -> None:
+        for name, replicas, least in (("one", 1, 1), ("loose", 3, 1), ("tight", 3, 3)):
+            self.kafka.create_topic(f"outbox.event.{name}", replication=replicas,
+                                    config={"min.insync.replicas": str(least)})
+        self.expect("kafka.topics", "warning", "topic outbox.event.one has one replica")
+        self.expect("kafka.topics", "warning", "topic outbox.event.loose has min.insync.replicas = 1",
+                    "--topic outbox.event.loose --add-config min.insync.replicas=2")
+        self.expect("kafka.topics", "warning", "topic outbox.event.tight has 3 replicas",
+                    "min.insync.replicas=2")
+        self.kafka.kill_node(3)
+        wait_until(lambda: any("topic outbox.event.tight has 2 replicas in sync" in each["text"] and
+                               each["code"] == "WR-4008" for each in self.findings("kafka.topics")
+                               if each["severity"] == "problem"), 120, "the lost replica to be named")
+
+
+if __name__ == "__main__":
+    main()

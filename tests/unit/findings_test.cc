@@ -1,0 +1,65 @@
+#include "doctor/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+namespace walrelay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class FindingsTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> seen_;
+  Findings findings_{[this](const Finding& finding) { seen_.push_back(finding.text); }};
+};
+
+TEST_F(FindingsTest, EachIsToldWhenItIsFound) {
+  findings_.Good("a.b", "one");
+  EXPECT_THAT(seen_, ElementsAre("one"));
+  findings_.Warn("a.b", "two", "do");
+  EXPECT_THAT(seen_, ElementsAre("one", "two"));
+}
+
+TEST_F(FindingsTest, WorstIsTheWorstOfAll) {
+  EXPECT_EQ(findings_.worst(), Severity::kOk);
+  findings_.Warn("a.b", "two", "do");
+  findings_.Good("a.b", "one");
+  EXPECT_EQ(findings_.worst(), Severity::kWarning);
+  findings_.Problem("a.c", Error(ErrorCode::kWalLevel, "wal_level is replica"));
+  findings_.Good("a.b", "one");
+  EXPECT_EQ(findings_.worst(), Severity::kProblem);
+}
+
+TEST_F(FindingsTest, ProblemHasItsCodeAndTheRemedyOfTheError) {
+  findings_.Problem("a.c", Error(ErrorCode::kWalLevel, "wal_level is replica"));
+  findings_.Problem("a.c", Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
+  EXPECT_EQ(FindingText(findings_.all()[0], false),
+            "problem WR-2008 wal_level is below logical: wal_level is replica\n"
+            "          ALTER SYSTEM SET wal_level = 'logical'; then restart Postgres.\n");
+  EXPECT_EQ(findings_.all()[1].remedy, "ALTER ROLE u");
+}
+
+TEST_F(FindingsTest, WhatServersSaySteersNoTerminal) {
+  findings_.Warn("a.b", "name \x1b[2J", "type \x1b[2J");
+  EXPECT_THAT(FindingText(findings_.all()[0], false), Not(HasSubstr("\x1b")));
+}
+
+TEST_F(FindingsTest, JsonIsWhatTheContractSays) {
+  findings_.Good("a.b", "one \"quoted\"");
+  findings_.Problem("a.c", Error(ErrorCode::kWalLevel, "x\ny"));
+  simdjson::dom::parser parser;
+  simdjson::dom::element json;
+  ASSERT_EQ(parser.parse(FindingsJson(findings_)).get(json), simdjson::SUCCESS);
+  EXPECT_EQ(std::string_view(json["worst"]), "problem");
+  EXPECT_EQ(std::string_view(json["findings"].at(0)["text"]), "one \"quoted\"");
+  EXPECT_NE(json["findings"].at(0)["remedy"].error(), simdjson::SUCCESS);
+  EXPECT_EQ(std::string_view(json["findings"].at(1)["code"]), "WR-2008");
+  EXPECT_EQ(std::string_view(json["findings"].at(1)["check"]), "a.c");
+}
+
+}  // namespace
+}  // namespace walrelay
