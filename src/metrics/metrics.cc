@@ -5,15 +5,6 @@
 namespace walrelay {
 namespace {
 
-// 5 ms … 1 h around the usual, and finer below: a relay that is well acknowledges within a
-// millisecond.
-const prometheus::Histogram::BucketBoundaries& LatencyBuckets() {
-  static const prometheus::Histogram::BucketBoundaries buckets = {
-      .0005, .001, .0025, .005, .01, .025, .05, .1,   .25, .5,
-      1,     2.5,  5,     10,   30,  60,   300, 1800, 3600};
-  return buckets;
-}
-
 template <typename Metric, typename Family>
 Metric Make(Family& family, const char* label) {
   if constexpr (std::is_constructible_v<Metric, Family&, std::string>) {
@@ -24,12 +15,6 @@ Metric Make(Family& family, const char* label) {
 }
 
 }  // namespace
-
-template <>
-prometheus::Histogram& AddSeries(prometheus::Family<prometheus::Histogram>& family,
-                                 const prometheus::Labels& labels) {
-  return family.Add(labels, LatencyBuckets());
-}
 
 #define WALRELAY_METRIC(Builder, member, name, label, help) \
   , member(Make<decltype(member)>(                          \
@@ -53,6 +38,16 @@ Metrics::Metrics(const prometheus::Labels& common)
 #undef WALRELAY_GAUGE
 #undef WALRELAY_HISTOGRAM
 #undef WALRELAY_METRIC
+
+void Metrics::FlushLatencies() {
+#define WALRELAY_COUNTER(member, name, label, help)
+#define WALRELAY_GAUGE(member, name, label, help)
+#define WALRELAY_HISTOGRAM(member, name, label, help) member.Flush();
+#include "metrics/catalogue.def"
+#undef WALRELAY_COUNTER
+#undef WALRELAY_GAUGE
+#undef WALRELAY_HISTOGRAM
+}
 
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(registry_->Collect());

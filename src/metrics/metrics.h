@@ -1,14 +1,13 @@
 // Metrics: the process' counters, gauges and histograms, as catalogued in catalogue.def.
 //
-// Threads: values may be changed and Text() called from any thread. Families with a label hand out
-// their series by the label's value; the references stay valid. A series exists from its first use:
-// what a standby does not do, it does not show.
+// Threads: values may be changed and Text() called from any thread, but for latencies, which have
+// one owner. Families with a label hand out their series by the label's value; the references stay
+// valid. A series exists from its first use: what a standby does not do, it does not show.
 #pragma once
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
 #include <memory>
@@ -17,17 +16,9 @@
 #include <vector>
 
 #include "base/string_hash.h"
+#include "metrics/latency_metric.h"
 
 namespace walrelay {
-
-// A new series of a family. Histograms are of latencies: half a millisecond to an hour.
-template <typename Series>
-Series& AddSeries(prometheus::Family<Series>& family, const prometheus::Labels& labels) {
-  return family.Add(labels);
-}
-template <>
-prometheus::Histogram& AddSeries(prometheus::Family<prometheus::Histogram>& family,
-                                 const prometheus::Labels& labels);
 
 // A metric with one label of its own: a series for each of its values. Looking one up costs a hash;
 // the owner's thread only.
@@ -40,7 +31,7 @@ class LabelledMetric {
   Series& operator[](std::string_view value) {
     auto found = series_.find(value);
     if (found == series_.end()) {
-      Series& series = AddSeries(*family_, {{label_, std::string(value)}});
+      Series& series = family_->Add({{label_, std::string(value)}});
       found = series_.emplace(std::string(value), &series).first;
     }
     return *found->second;
@@ -72,7 +63,7 @@ class PlainMetric {
 
   Series& operator*() {
     if (series_ == nullptr) {
-      series_ = &AddSeries(*family_, {});
+      series_ = &family_->Add({});
     }
     return *series_;
   }
@@ -107,6 +98,9 @@ class Metrics {
   std::string Text() const;
   static std::vector<MetricEntry> Catalogue();
 
+  // At the end of each of the owner's turns.
+  void FlushLatencies();
+
  private:
   explicit Metrics(const prometheus::Labels& common);
 
@@ -119,7 +113,7 @@ class Metrics {
   WALRELAY_METRIC(prometheus::Counter, member, label)
 #define WALRELAY_GAUGE(member, name, label, help) WALRELAY_METRIC(prometheus::Gauge, member, label)
 #define WALRELAY_HISTOGRAM(member, name, label, help) \
-  WALRELAY_METRIC(prometheus::Histogram, member, label)
+  std::conditional_t<sizeof(label) == 1, LatencyMetric, LabelledLatencyMetric> member;
 #include "metrics/catalogue.def"
 #undef WALRELAY_COUNTER
 #undef WALRELAY_GAUGE

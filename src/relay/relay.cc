@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Seconds = std::chrono::duration<double>;
 
 constexpr Micros kFirstReconnect = milliseconds(100);
 constexpr Micros kLongestReconnect = seconds(10);
@@ -32,6 +31,7 @@ constexpr int64_t kLeastBatchBytes = 1024;
 
 Relay::Relay(Parts parts, Router router)
     : parts_(std::move(parts)),
+      kafka_stage_(parts_.metrics.stage_seconds["kafka"]),
       pipeline_(parts_.config, std::move(router), tracker_, parts_.metrics),
       retry_at_(parts_.clock.Now()),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
@@ -69,6 +69,7 @@ Wakeup Relay::Turn() {
         break;
     }
   }
+  parts_.metrics.FlushLatencies();
   PublishStatus(now);
   last_turn_ = parts_.clock.Now();
   return NextWakeup(*last_turn_);
@@ -113,8 +114,8 @@ void Relay::OnDelivered(const Delivery& delivery) {
   last_published_ = wall;
   ++acknowledged_;
   latencies_.Add(latency);
-  parts_.metrics.commit_to_ack_seconds->Observe(Seconds(latency).count());
-  parts_.metrics.stage_seconds["kafka"].Observe(Seconds(delivery.latency).count());
+  parts_.metrics.commit_to_ack_seconds.Observe(latency);
+  kafka_stage_.Observe(delivery.latency);
   if (last_topic_counter_ == nullptr || last_topic_ != delivery.topic) {
     auto& by_topic = parts_.metrics.events_published;
     const bool room = by_topic.size() < static_cast<size_t>(parts_.config.metrics.max_topics);

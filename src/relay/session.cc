@@ -61,6 +61,8 @@ std::string_view TypeNameOf(char type) {
 
 Session::Session(const Parts& parts, Micros wal_sender_timeout)
     : parts_(parts),
+      postgres_stage_(parts.metrics.stage_seconds["postgres"]),
+      relay_stage_(parts.metrics.stage_seconds["relay"]),
       feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
                  .wal_sender_timeout = wal_sender_timeout},
                 parts.clock.Now()),
@@ -203,12 +205,8 @@ void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
 // What each of them added to the latency of the transaction that was read last. Two clocks meet in
 // the second.
 void Session::MeasureStages(WallTime committed, WallTime sent) {
-  auto& stages = parts_.metrics.stage_seconds;
-  const auto observe = [](prometheus::Histogram& stage, Micros time) {
-    stage.Observe(std::chrono::duration<double>(std::max(time, Micros(0))).count());
-  };
-  observe(stages["postgres"], sent - committed);
-  observe(stages["relay"], parts_.clock.WallNow() - sent);
+  postgres_stage_.Observe(sent - committed);
+  relay_stage_.Observe(parts_.clock.WallNow() - sent);
 }
 
 std::string_view Session::waits_for() const {

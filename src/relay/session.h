@@ -86,6 +86,8 @@ class Session {
   prometheus::Counter& MessageCounter(char type);
 
   Parts parts_;
+  LatencyMetric& postgres_stage_;
+  LatencyMetric& relay_stage_;
   Feedback feedback_;
   InFlightWindow window_;
   Pacer pacer_;

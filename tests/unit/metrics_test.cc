@@ -14,6 +14,8 @@
 namespace walrelay {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -123,7 +125,8 @@ TEST_F(MetricsTest, SeriesIsThereFromItsFirstUseUntilItIsCleared) {
 TEST_F(MetricsTest, EveryMetricHasHelpAndTypeAsCatalogued) {
   metrics_.transactions["published"].Increment();
   metrics_.state.SetOnly("streaming");
-  metrics_.commit_to_ack_seconds->Observe(0.002);
+  metrics_.commit_to_ack_seconds.Observe(milliseconds(2));
+  metrics_.FlushLatencies();
   const std::string text = metrics_.Text();
   EXPECT_THAT(text, HasSubstr("# HELP walrelay_transactions_total Transactions received"));
   EXPECT_THAT(text, HasSubstr("# TYPE walrelay_transactions_total counter\n"));
@@ -154,15 +157,22 @@ TEST_F(MetricsTest, HostileLabelStaysInItsQuotes) {
 }
 
 TEST_F(MetricsTest, LatencyFallsIntoItsBucket) {
-  metrics_.commit_to_ack_seconds->Observe(0.0004);
-  metrics_.commit_to_ack_seconds->Observe(2);
-  metrics_.commit_to_ack_seconds->Observe(100'000);
   const std::string bucket = R"(walrelay_end_to_end_latency_seconds_bucket{slot="orders",le=)";
+  metrics_.commit_to_ack_seconds.Observe(Micros(-1));
+  metrics_.FlushLatencies();
   EXPECT_EQ(ValueOf(bucket + R"("0.0005"})"), "1");
-  EXPECT_EQ(ValueOf(bucket + R"("1"})"), "1");
-  EXPECT_EQ(ValueOf(bucket + R"("2.5"})"), "2");
-  EXPECT_EQ(ValueOf(bucket + R"("3600"})"), "2");
-  EXPECT_EQ(ValueOf(bucket + R"("+Inf"})"), "3");
+  metrics_.commit_to_ack_seconds.Observe(Micros(500));
+  metrics_.commit_to_ack_seconds.Observe(seconds(2));
+  metrics_.commit_to_ack_seconds.Observe(seconds(100'000));
+  EXPECT_EQ(ValueOf(bucket + R"("+Inf"})"), "1") << "before the flush";
+  metrics_.FlushLatencies();
+  metrics_.FlushLatencies();
+  EXPECT_EQ(ValueOf(bucket + R"("0.0005"})"), "2");
+  EXPECT_EQ(ValueOf(bucket + R"("1"})"), "2");
+  EXPECT_EQ(ValueOf(bucket + R"("2.5"})"), "3");
+  EXPECT_EQ(ValueOf(bucket + R"("3600"})"), "3");
+  EXPECT_EQ(ValueOf(bucket + R"("+Inf"})"), "4");
+  EXPECT_EQ(ValueOf(R"(walrelay_end_to_end_latency_seconds_sum{slot="orders"})"), "100002.0005");
 }
 
 // A position beyond 2^53 loses its last bits; it must not lose its size.
@@ -179,7 +189,8 @@ TEST_F(MetricsTest, PageIsWrittenWhileSeriesComeAndGo) {
       metrics_.events_published[std::to_string(i % 50)].Increment();
       metrics_.slot_safe_wal_bytes->Set(i);
       metrics_.slot_safe_wal_bytes.Clear();
-      metrics_.commit_to_ack_seconds->Observe(i);
+      metrics_.commit_to_ack_seconds.Observe(seconds(i));
+      metrics_.FlushLatencies();
     }
   });
   for (int i = 0; i < 100; ++i) {

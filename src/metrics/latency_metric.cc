@@ -1,0 +1,74 @@
+#include "metrics/latency_metric.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace walrelay {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// Finer at the lower end: a relay that is well acknowledges within a millisecond.
+constexpr std::array<Micros, 19> kBounds = [] {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  return std::array<Micros, 19>{
+      Micros(500),      milliseconds(1),    Micros(2500),      milliseconds(5),   milliseconds(10),
+      milliseconds(25), milliseconds(50),   milliseconds(100), milliseconds(250), milliseconds(500),
+      seconds(1),       milliseconds(2500), seconds(5),        seconds(10),       seconds(30),
+      seconds(60),      seconds(300),       seconds(1800),     seconds(3600)};
+}();
+
+prometheus::Histogram::BucketBoundaries InSeconds() {
+  prometheus::Histogram::BucketBoundaries bounds;
+  for (const Micros bound : kBounds) {
+    bounds.push_back(Seconds(bound).count());
+  }
+  return bounds;
+}
+
+}  // namespace
+
+LatencyMetric::LatencyMetric(prometheus::Family<prometheus::Histogram>& family,
+                             prometheus::Labels labels)
+    : family_(&family), labels_(std::move(labels)), counts_(kBounds.size() + 1) {}
+
+void LatencyMetric::Observe(Micros latency) {
+  latency = std::max(latency, Micros(0));
+  const auto* const bound = std::lower_bound(kBounds.begin(), kBounds.end(), latency);
+  ++counts_[static_cast<size_t>(bound - kBounds.begin())];
+  sum_ += latency;
+  flushed_ = false;
+}
+
+void LatencyMetric::Flush() {
+  if (flushed_) {
+    return;
+  }
+  if (series_ == nullptr) {
+    series_ = &family_->Add(labels_, InSeconds());
+  }
+  series_->ObserveMultiple(counts_, Seconds(sum_).count());
+  std::fill(counts_.begin(), counts_.end(), 0);
+  sum_ = Micros(0);
+  flushed_ = true;
+}
+
+LatencyMetric& LabelledLatencyMetric::operator[](std::string_view value) {
+  auto found = series_.find(value);
+  if (found == series_.end()) {
+    const std::string name(value);
+    auto metric = std::make_unique<LatencyMetric>(*family_, prometheus::Labels{{label_, name}});
+    found = series_.emplace(name, std::move(metric)).first;
+  }
+  return *found->second;
+}
+
+void LabelledLatencyMetric::Flush() {
+  for (auto& [value, metric] : series_) {
+    metric->Flush();
+  }
+}
+
+}  // namespace walrelay
