@@ -86,9 +86,8 @@ TEST_F(RelayMetricsTest, StagesOfALatencyAreMeasured) {
   Start();
   Publish("order");
   for (const std::string stage : {"postgres", "relay", "kafka"}) {
-    EXPECT_THAT(
-        Page(),
-        HasSubstr("_stage_latency_seconds_count{slot=\"walrelay\",stage=\"" + stage + "\"} 1\n"));
+    EXPECT_THAT(Page(), HasSubstr("_stage_latency_seconds_count{slot=\"walrelay\",stage=\"" +
+                                  stage + "\"} 1\n"));
   }
 }
 
