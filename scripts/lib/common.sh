@@ -10,7 +10,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config libpq-dev librdkafka-dev
 SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
     python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip binutils procps
-    chromium fonts-dejavu-core prometheus)
+    chromium fonts-dejavu-core prometheus systemd)
 # Behind install_postgres: one of them needs the server.
 BENCH_PACKAGES=(kcat iproute2 postgresql-15-wal2json python3-matplotlib)
 

@@ -30,36 +30,58 @@ constexpr std::chrono::seconds kWindow{10};
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kLevelColours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[31m"};
 
-std::string_view NameOf(LogLevel level) {
-  return kLevelNames[static_cast<size_t>(level)];
-}
-
-// Counts the lines of each event, and says how many were held back when one may be written again.
+// Counts the lines of each kind, and remembers how many were held back until that is told.
 class RepeatLimit {
  public:
-  // nullopt: hold this one back.
-  std::optional<uint64_t> Admit(std::string_view event, MonoTime now) {
-    auto [it, inserted] = windows_.try_emplace(std::string(event));
-    Window& window = it->second;
-    uint64_t held_back = 0;
-    if (inserted || now - window.start >= kWindow) {
-      held_back = std::exchange(window, Window{now, 0, 0}).held_back;
+  struct HeldBack {
+    std::string event;
+    std::string code;
+    uint64_t lines = 0;
+  };
+
+  // Whether this line may be written. The kinds are few: names of events, and codes.
+  bool Admit(std::string_view event, std::string_view code, MonoTime now) {
+    Window& window = windows_.try_emplace(fmt::format("{} {}", event, code)).first->second;
+    if (window.lines == 0 || now - window.start >= kWindow) {
+      window.start = now;
+      window.lines = 0;
     }
-    if (window.lines >= kLinesPerWindow) {
-      ++window.held_back;
-      return std::nullopt;
+    if (window.lines < kLinesPerWindow) {
+      ++window.lines;
+      return true;
     }
-    ++window.lines;
-    return held_back;
+    ++window.held_back.lines;
+    if (window.held_back.lines == 1) {
+      window.held_back.event = event;
+      window.held_back.code = code;
+      ++waiting_;
+    }
+    return false;
+  }
+
+  // Those whose window is over by `now`, for the last time.
+  std::vector<HeldBack> Take(MonoTime now) {
+    std::vector<HeldBack> taken;
+    if (waiting_ == 0) {
+      return taken;
+    }
+    for (auto& [kind, window] : windows_) {
+      if (window.held_back.lines > 0 && now - window.start >= kWindow) {
+        taken.push_back(std::exchange(window.held_back, HeldBack()));
+        --waiting_;
+      }
+    }
+    return taken;
   }
 
  private:
   struct Window {
     MonoTime start;
     int lines = 0;
-    uint64_t held_back = 0;
+    HeldBack held_back;
   };
   StringMap<Window> windows_;
+  size_t waiting_ = 0;  // windows with something to tell
 };
 
 struct Writer {
@@ -140,24 +162,42 @@ bool WantsColour() {
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
-void Write(LogLevel level, std::string_view event, std::string_view message, Fields fields) {
-  const std::lock_guard lock(writer_mutex);
-  if (writer == nullptr) {
-    return;
-  }
-  const auto held_back = writer->repeats.Admit(event, SystemClock().Now());
-  if (!held_back) {
-    return;
-  }
-  if (*held_back > 0) {
-    fields.emplace_back("suppressed", *held_back);
-  }
+// REQUIRES: writer_mutex is held, and there is a writer.
+void Put(LogLevel level, std::string_view event, std::string_view message, const Fields& fields) {
   writer->sink->log(spdlog::level::critical,
                     writer->json ? JsonLine(level, event, message, fields)
                                  : TextLine(level, event, message, fields, writer->colour));
 }
 
+// REQUIRES: as above.
+void TellHeldBack(MonoTime now) {
+  for (const RepeatLimit::HeldBack& held : writer->repeats.Take(now)) {
+    Fields fields{{"of", held.event}, {"suppressed", held.lines}};
+    if (!held.code.empty()) {
+      fields.emplace_back("code", held.code);
+    }
+    Put(LogLevel::kWarning, "repeats_suppressed", "lines like others were not written", fields);
+  }
+}
+
+void Write(LogLevel level, std::string_view event, std::string_view code, std::string_view message,
+           const Fields& fields) {
+  const std::lock_guard lock(writer_mutex);
+  if (writer == nullptr) {
+    return;
+  }
+  const MonoTime now = SystemClock().Now();
+  TellHeldBack(now);
+  if (writer->repeats.Admit(event, code, now)) {
+    Put(level, event, message, fields);
+  }
+}
+
 }  // namespace
+
+std::string_view NameOf(LogLevel level) {
+  return kLevelNames[static_cast<size_t>(level)];
+}
 
 void StartLogging(LogLevel level, LogFormat format) {
   const std::lock_guard lock(writer_mutex);
@@ -178,14 +218,32 @@ void StartLogging(LogLevel level, LogFormat format) {
 void StopLogging() {
   started.store(false, std::memory_order_release);
   const std::lock_guard lock(writer_mutex);
+  if (writer != nullptr) {
+    TellHeldBack(MonoTime::max());
+  }
   writer.reset();
+}
+
+void SetLogLevel(LogLevel level) {
+  least_level.store(level, std::memory_order_relaxed);
+}
+
+LogLevel CurrentLogLevel() {
+  return least_level.load(std::memory_order_relaxed);
+}
+
+void TellSuppressed() {
+  const std::lock_guard lock(writer_mutex);
+  if (writer != nullptr) {
+    TellHeldBack(SystemClock().Now());
+  }
 }
 
 void Log(LogLevel level, std::string_view event, std::string_view message,
          std::initializer_list<LogField> fields) {
   if (started.load(std::memory_order_acquire) &&
       level >= least_level.load(std::memory_order_relaxed)) {
-    Write(level, event, message, Fields(fields));
+    Write(level, event, "", message, Fields(fields));
   }
 }
 
@@ -196,11 +254,12 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
     return;
   }
   const ErrorEntry& entry = Describe(CodeOf(status));
-  Fields all{{"code", ToString(entry.code)}};
+  const std::string code = ToString(entry.code);
+  Fields all{{"code", code}};
   all.insert(all.end(), fields.begin(), fields.end());
   all.emplace_back("means", entry.meaning);
   all.emplace_back("hint", RemedyFor(status));
-  Write(level, event, fmt::format("{}: {}", entry.title, MessageOf(status)), std::move(all));
+  Write(level, event, code, fmt::format("{}: {}", entry.title, MessageOf(status)), all);
 }
 
 }  // namespace walrelay

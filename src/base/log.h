@@ -2,8 +2,9 @@
 //
 // A line has a level, a stable snake_case event name to search and alert on, a sentence for people,
 // and fields. Text on a terminal, JSON elsewhere. Values are escaped and cut; payloads, keys of
-// rows that were not asked for, and secrets are never passed in. An event that repeats is held back
-// after ten lines in ten seconds, and the number held back is told with the next line.
+// rows that were not asked for, and secrets are never passed in. An event that repeats (with the
+// same code, where it has one) is held back after ten lines in ten seconds; how many were is told
+// when the ten seconds are over.
 //
 // Threads: every function from any thread. Writing happens on a thread of its own, and when
 // standard error blocks (a full pipe) the oldest lines are dropped: a log reader never stalls the
@@ -22,6 +23,7 @@
 namespace walrelay {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+std::string_view NameOf(LogLevel level);  // "debug", "info", "warning", "error"
 enum class LogFormat : uint8_t { kAuto, kText, kJson };
 
 struct LogField {
@@ -46,6 +48,14 @@ struct LogField {
 void StartLogging(LogLevel level, LogFormat format);
 // Writes what is queued and stops.
 void StopLogging();
+
+// From now on. What was started with is the level to come back to.
+void SetLogLevel(LogLevel level);
+LogLevel CurrentLogLevel();
+
+// Tells how many lines were held back, of each event whose ten seconds are over. To be called now
+// and then; it is cheap while there is nothing to tell.
+void TellSuppressed();
 
 void Log(LogLevel level, std::string_view event, std::string_view message,
          std::initializer_list<LogField> fields = {});

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <csignal>
 #include <random>
 
 #include "admin/http_server.h"
@@ -19,6 +20,7 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/slot_sampler.h"
+#include "relay/announcer.h"
 #include "relay/event_loop.h"
 #include "relay/relay.h"
 #include "walrelay/version.h"
@@ -84,7 +86,25 @@ std::string NewRunId() {
                      random() & 0xFFF, 0x8000 | (random() & 0x3FFF), random() & 0xFFFF, random());
 }
 
-absl::Status Run(const Config& config, const std::string& events, StopSignals& signals) {
+struct Signals {
+  StopSignals stop;
+  OperatorSignals operators;
+};
+
+// SIGUSR1: say how it is. SIGUSR2: log everything, and the next time as configured again. A signal
+// can be sent by the same user and by root alone; no port is open for it.
+void Obey(int signal, const Announcer& announcer, LogLevel configured) {
+  if (signal == SIGUSR1) {
+    announcer.LogStatus();
+    return;
+  }
+  const bool debugging = CurrentLogLevel() == LogLevel::kDebug && configured != LogLevel::kDebug;
+  SetLogLevel(debugging ? configured : LogLevel::kDebug);
+  LogWarning("log_level", debugging ? "logging as configured again" : "logging everything",
+             {{"now", debugging ? NameOf(configured) : NameOf(LogLevel::kDebug)}});
+}
+
+absl::Status Run(const Config& config, const std::string& events, Signals& signals) {
   WR_RETURN_IF_ERROR(CheckOffline(config));
   WR_ASSIGN_OR_RETURN(Router router,
                       Router::Create(config.source, config.route, config.format, NewRunId()));
@@ -102,7 +122,7 @@ absl::Status Run(const Config& config, const std::string& events, StopSignals& s
     LogInfo("listening", "serving /status, /livez, /readyz, /startupz and /metrics",
             {{"port", http->port()}});
   }
-  PgReplicationSource source(config.source, signals.fd());
+  PgReplicationSource source(config.source, signals.stop.fd());
   Relay relay({.config = config,
                .clock = clock,
                .source = source,
@@ -112,7 +132,12 @@ absl::Status Run(const Config& config, const std::string& events, StopSignals& s
                .observer = MakeObserver(events, clock),
                .seed = std::random_device()()},
               std::move(router));
-  EventLoop loop(relay, source, clock, signals);
+  Announcer announcer(ServiceManager::FromEnvironment(), clock, board,
+                      config.pipeline.drain_timeout);
+  EventLoop loop(
+      relay, source, clock, signals.stop, signals.operators,
+      {.after_turn = [&announcer] { announcer.OnTurn(); },
+       .operator_signal = [&](int signal) { Obey(signal, announcer, LevelOf(config.log)); }});
   const SlotSampler sampler(config, clock, metrics, MakeCallbacks(board, loop));
   return loop.Run();
 }
@@ -121,7 +146,7 @@ absl::Status Run(const Config& config, const std::string& events, StopSignals& s
 
 ExitCode RunCommand(const RunFlags& flags) {
   ForbidCoreDumps();
-  StopSignals signals;
+  Signals signals;
   const auto loaded = LoadConfig(flags.config);
   if (!loaded.ok()) {
     return Report(loaded.status());

@@ -12,15 +12,25 @@
 
 namespace walrelay {
 
-StopSignals::StopSignals() {
+namespace {
+
+// Blocks them, and makes them readable instead.
+UniqueFd Divert(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
+  for (const int signal : signals) {
+    sigaddset(&set, signal);
+  }
   WR_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0, "signals can be blocked");
+  UniqueFd fd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  WR_CHECK(fd.valid(), "the kernel has signalfd");
+  return fd;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() : fd_(Divert({SIGTERM, SIGINT})) {
   std::signal(SIGPIPE, SIG_IGN);
-  fd_.reset(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-  WR_CHECK(fd_.valid(), "the kernel has signalfd");
 }
 
 bool StopSignals::Take() {
@@ -28,12 +38,22 @@ bool StopSignals::Take() {
   return ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
 }
 
+OperatorSignals::OperatorSignals() : fd_(Divert({SIGUSR1, SIGUSR2})) {}
+
+int OperatorSignals::Take() {
+  signalfd_siginfo info;
+  const bool taken = ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
+  return taken ? static_cast<int>(info.ssi_signo) : 0;
+}
+
 EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock,
-                     StopSignals& signals)
+                     StopSignals& signals, OperatorSignals& operator_signals, Hooks hooks)
     : relay_(relay),
       source_(source),
       clock_(clock),
       signals_(signals),
+      operator_signals_(operator_signals),
+      hooks_(std::move(hooks)),
       attention_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 absl::Status EventLoop::Run() {
@@ -49,6 +69,9 @@ absl::Status EventLoop::Run() {
     }
     TakeRequests();
     const Wakeup wakeup = relay_.Turn();
+    if (hooks_.after_turn) {
+      hooks_.after_turn();
+    }
     if (!relay_.finished()) {
       Sleep(wakeup);
     }
@@ -64,6 +87,7 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
   pollfd wanted[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
                      {relay_.producer_fd(), POLLIN, 0},
                      {signals_.fd(), POLLIN, 0},
+                     {operator_signals_.fd(), POLLIN, 0},
                      {attention_.get(), POLLIN, 0}};
   const auto left =
       std::max<std::chrono::nanoseconds>(wakeup.at - clock_.Now(), std::chrono::nanoseconds(0));
@@ -82,6 +106,11 @@ void EventLoop::TakeRequests() {
   eventfd_read(attention_.get(), &count);
   if (server_shutdown_.exchange(false, std::memory_order_acquire)) {
     relay_.OnServerShuttingDown();
+  }
+  while (const int signal = operator_signals_.Take()) {
+    if (hooks_.operator_signal) {
+      hooks_.operator_signal(signal);
+    }
   }
 }
 

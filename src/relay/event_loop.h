@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 
 #include "absl/status/status.h"
 #include "base/unique_fd.h"
@@ -28,9 +29,28 @@ class StopSignals {
   UniqueFd fd_;
 };
 
+// SIGUSR1 and SIGUSR2 likewise: what an operator on this machine may ask of a process that runs.
+class OperatorSignals {
+ public:
+  OperatorSignals();
+  int fd() const { return fd_.get(); }
+  // The number of one that waits, which is then taken; 0: none.
+  int Take();
+
+ private:
+  UniqueFd fd_;
+};
+
 class EventLoop {
  public:
-  EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopSignals& signals);
+  // Called on the loop's thread; both may be empty.
+  struct Hooks {
+    std::function<void()> after_turn;
+    std::function<void(int)> operator_signal;
+  };
+
+  EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopSignals& signals,
+            OperatorSignals& operator_signals, Hooks hooks);
 
   // Until the relay has finished. kAborted: ended by a second signal, without confirming.
   absl::Status Run();
@@ -46,6 +66,8 @@ class EventLoop {
   ReplicationSource& source_;
   const Clock& clock_;
   StopSignals& signals_;
+  OperatorSignals& operator_signals_;
+  const Hooks hooks_;
   UniqueFd attention_;
   std::atomic<bool> server_shutdown_{false};
 };

@@ -56,7 +56,10 @@ class EventLoopTest : public ::testing::Test {
                                 .observer = {},
                                 .seed = 1},
                    *std::move(router));
-    loop_.emplace(*relay_, postgres_, clock_, signals_);
+    loop_.emplace(
+        *relay_, postgres_, clock_, signals_, operators_,
+        EventLoop::Hooks{.after_turn = [this] { ++turns_; },
+                         .operator_signal = [this](int signal) { asked_.push_back(signal); }});
     while (!postgres_.streaming()) {
       relay_->Turn();
     }
@@ -73,6 +76,9 @@ class EventLoopTest : public ::testing::Test {
 
   const SignalGuard guard_;
   StopSignals signals_;
+  OperatorSignals operators_;
+  int turns_ = 0;
+  std::vector<int> asked_;
   Config config_;
   SystemClock clock_;
   testing::FakePostgres postgres_{clock_};
@@ -113,6 +119,18 @@ TEST_F(EventLoopTest, SecondSignalEndsAtOnceAndConfirmsNothing) {
   EXPECT_TRUE(absl::IsAborted(loop_->Run()));
   EXPECT_EQ(postgres_.confirmed(), before);
   EXPECT_EQ(kafka_.in_flight.size(), 1u);
+}
+
+TEST_F(EventLoopTest, SignalsOfAnOperatorStopNothing) {
+  Start();
+  EXPECT_EQ(operators_.Take(), 0);
+  Signal(SIGUSR2);
+  Signal(SIGUSR1);
+  EXPECT_FALSE(signals_.Take());
+  Signal(SIGTERM);
+  EXPECT_THAT(loop_->Run(), IsOk());
+  EXPECT_EQ(asked_, (std::vector<int>{SIGUSR1, SIGUSR2}));
+  EXPECT_GE(turns_, 1);
 }
 
 TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {

@@ -207,8 +207,34 @@ TEST_F(LogTest, EventThatRepeatsIsHeldBackAndOthersAreNot) {
   }
   LogInfo("rare", "once");
   const std::vector<std::string> lines = Lines();
-  ASSERT_THAT(lines, SizeIs(11));
-  EXPECT_THAT(lines.back(), HasSubstr("rare"));
+  ASSERT_THAT(lines, SizeIs(12));
+  EXPECT_THAT(lines[10], HasSubstr("rare"));
+  EXPECT_THAT(lines[11], AllOf(HasSubstr("repeats_suppressed"), HasSubstr("of=often"),
+                               HasSubstr("suppressed=40")));
+}
+
+TEST_F(LogTest, ErrorsOfAnotherCodeAreNotHeldBackWithTheFirst) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  for (int i = 0; i < 30; ++i) {
+    LogStatus(LogLevel::kWarning, "row_skipped", Error(ErrorCode::kKeyMissing, "a"));
+  }
+  LogStatus(LogLevel::kWarning, "row_skipped", Error(ErrorCode::kRouteMissing, "b"));
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(12));
+  EXPECT_EQ(FieldOf(lines[10], "code"), ToString(ErrorCode::kRouteMissing));
+  EXPECT_EQ(FieldOf(lines[11], "code"), ToString(ErrorCode::kKeyMissing));
+  EXPECT_EQ(FieldOf(lines[11], "suppressed"), "20");
+}
+
+TEST_F(LogTest, LevelChangesWhileItRuns) {
+  StartLogging(LogLevel::kWarning, LogFormat::kText);
+  LogInfo("a", "no");
+  SetLogLevel(LogLevel::kDebug);
+  EXPECT_EQ(CurrentLogLevel(), LogLevel::kDebug);
+  LogDebug("b", "yes");
+  SetLogLevel(LogLevel::kWarning);
+  LogInfo("c", "no");
+  EXPECT_THAT(Lines(), SizeIs(1));
 }
 
 TEST_F(LogTest, ErrorTellsItsCodeMeaningAndRemedy) {

@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""The relay as a service: what systemd is told, and what an operator's signals do."""
+
+import signal
+import socket
+
+from testcase import IntegrationTest, RelayProcess, main
+from servers import test_folder
+
+
+class ServiceTest(IntegrationTest):
+    def setUp(self) -> None:
+        super().setUp()
+        path = test_folder() / f"{self.name}-notify"
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.socket.close)
+        self.socket.bind(str(path))
+        self.socket.settimeout(0.1)
+        self.heard = ""
+        self.environment = {"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "2000000"}
+
+    def listen(self) -> str:
+        """All that was told so far."""
+        try:
+            while True:
+                self.heard += self.socket.recv(4096).decode()
+        except TimeoutError:
+            return self.heard
+
+    def wait_for(self, relay: RelayProcess, text: str, *, ended: bool = False) -> None:
+        relay.wait_until(lambda: text in self.listen(), 60, f"{text} to be told", ended=ended)
+
+    def test_systemd_is_told_of_start_state_and_end(self) -> None:
+        relay = self.start_relay(environment=self.environment)
+        self.wait_for(relay, "READY=1\n")
+        self.wait_for(relay, "STATUS=streaming")
+        self.outbox.insert(1)
+        self.wait_for(relay, "STATUS=streaming: 1 events acknowledged")
+        relay.terminate()
+        relay.wait_exit()
+        self.assertIn("STOPPING=1\nEXTEND_TIMEOUT_USEC=", self.listen())
+
+    def test_watchdog_goes_hungry_when_the_relay_hangs(self) -> None:
+        relay = self.start_relay(environment=self.environment)
+        self.wait_for(relay, "WATCHDOG=1\n")
+        relay.pause()
+        self.listen()
+        self.heard = ""
+        self.assertEqual(self.listen(), "")
+        relay.resume()
+        self.wait_for(relay, "WATCHDOG=1\n")
+
+    def test_watchdog_is_fed_while_kafka_is_away(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"}, environment=self.environment)
+        self.outbox.insert(1)
+        self.wait_for(relay, "STATUS=degraded: WR-4001")
+        self.listen()
+        self.heard = ""
+        self.wait_for(relay, "WATCHDOG=1\n")
+
+    def test_database_that_is_away_does_not_hold_up_the_boot(self) -> None:
+        relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 user=u dbname=d"},
+                                 environment=self.environment)
+        self.wait_for(relay, "READY=1\n")
+        self.wait_for(relay, "STATUS=degraded: WR-2001")
+
+    def test_signals_ask_for_the_status_and_for_more_log(self) -> None:
+        relay = self.start_relay()
+        relay.wait_ready()
+        self.outbox.insert(1)
+        self.settle()
+        relay.signal(signal.SIGUSR1)
+        line = relay.wait_for_log("status")
+        self.assertEqual((line["state"], line["acknowledged"]), ("streaming", 1))
+        relay.signal(signal.SIGUSR2)
+        self.assertEqual(relay.wait_for_log("log_level")["now"], "debug")
+        relay.signal(signal.SIGUSR2)
+        self.assertEqual(relay.wait_for_log("log_level", count=2)["now"], "info")
+        self.assertEqual(relay.stop(), 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+// What the service manager hears, on a socket of the test's.
+#include "relay/announcer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "support/environment_variable.h"
+#include "support/fake_clock.h"
+#include "support/temporary_directory.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AnnouncerTest : public ::testing::Test {
+ protected:
+  AnnouncerTest() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    socket_.reset(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+  }
+  Announcer Make() {
+    return {ServiceManager::FromEnvironment(), clock_, board_, std::chrono::seconds(25)};
+  }
+  // What was heard since the last call.
+  std::string Heard() const {
+    std::string heard;
+    char buffer[4096];
+    for (ssize_t size = 0; (size = ::recv(socket_.get(), buffer, sizeof(buffer), 0)) > 0;) {
+      heard.append(buffer, static_cast<size_t>(size));
+    }
+    return heard;
+  }
+  std::string After(Announcer& announcer, RelayStatus status) {
+    board_.Publish(std::move(status));
+    clock_.Advance(std::chrono::seconds(1));
+    announcer.OnTurn();
+    return Heard();
+  }
+
+  const testing::TemporaryDirectory directory_;
+  const std::string path_ = directory_.path() + "/notify";
+  const testing::EnvironmentVariable address_{"NOTIFY_SOCKET", path_};
+  const testing::EnvironmentVariable watchdog_{"WATCHDOG_USEC", "20000000"};
+  const testing::EnvironmentVariable pid_{"WATCHDOG_PID", std::nullopt};
+  UniqueFd socket_;
+  testing::FakeClock clock_;
+  StatusBoard board_;
+};
+
+TEST_F(AnnouncerTest, ReadyIsToldOnceTheFirstAttemptIsMade) {
+  Announcer announcer = Make();
+  EXPECT_THAT(After(announcer, {.state = RelayState::kStarting}), Not(HasSubstr("READY=1")));
+  EXPECT_THAT(After(announcer, {.state = RelayState::kStreaming}), HasSubstr("READY=1\n"));
+  EXPECT_THAT(After(announcer, {.state = RelayState::kStandby}), Not(HasSubstr("READY=1")));
+}
+
+TEST_F(AnnouncerTest, DatabaseThatIsAwayAtTheStartIsNoFailureOfTheService) {
+  Announcer announcer = Make();
+  EXPECT_THAT(After(announcer, {.state = RelayState::kDegraded,
+                                .error = Error(ErrorCode::kPostgresUnreachable, "away")}),
+              AllOf(HasSubstr("READY=1\n"), HasSubstr("STATUS=degraded: WR-2001 ")));
+}
+
+TEST_F(AnnouncerTest, WatchdogIsFedByTurnsAlone) {
+  Announcer announcer = Make();
+  EXPECT_THAT(After(announcer, {.state = RelayState::kStreaming}), HasSubstr("WATCHDOG=1\n"));
+  clock_.Advance(std::chrono::hours(1));
+  EXPECT_EQ(Heard(), "");
+  announcer.OnTurn();
+  EXPECT_EQ(Heard(), "WATCHDOG=1\n");
+  announcer.OnTurn();
+  EXPECT_EQ(Heard(), "");
+}
+
+TEST_F(AnnouncerTest, StatusIsToldWhenItChanges) {
+  Announcer announcer = Make();
+  const RelayStatus status{.state = RelayState::kStreaming, .figures = {.acknowledged = 7}};
+  EXPECT_THAT(After(announcer, status), HasSubstr("STATUS=streaming: 7 events acknowledged\n"));
+  EXPECT_THAT(After(announcer, status), Not(HasSubstr("STATUS=")));
+}
+
+TEST_F(AnnouncerTest, StoppingAsksForTheTimeThatDrainingTakes) {
+  Announcer announcer = Make();
+  After(announcer, {.state = RelayState::kStreaming});
+  EXPECT_THAT(After(announcer, {.state = RelayState::kDraining}),
+              HasSubstr("STOPPING=1\nEXTEND_TIMEOUT_USEC=35000000\n"));
+  EXPECT_THAT(After(announcer, {.state = RelayState::kDraining}), Not(HasSubstr("STOPPING=1")));
+}
+
+TEST_F(AnnouncerTest, WatchdogOfAnotherProcessIsNotOurs) {
+  const testing::EnvironmentVariable other("WATCHDOG_PID", "1");
+  Announcer announcer = Make();
+  EXPECT_THAT(After(announcer, {.state = RelayState::kStreaming}), Not(HasSubstr("WATCHDOG=1")));
+}
+
+TEST_F(AnnouncerTest, WithoutAServiceManagerNothingIsTold) {
+  for (const char* none : {"", "relative", "/far/too/long/"}) {
+    const std::string address = std::string(none) + std::string(*none == '/' ? 200 : 0, 'x');
+    const testing::EnvironmentVariable variable("NOTIFY_SOCKET", address);
+    EXPECT_FALSE(ServiceManager::FromEnvironment().listens()) << address;
+  }
+}
+
+TEST_F(AnnouncerTest, ManagerThatDoesNotReadHoldsNothingUp) {
+  const ServiceManager manager = ServiceManager::FromEnvironment();
+  for (int i = 0; i < 100'000; ++i) {
+    manager.Tell("WATCHDOG=1\n");
+  }
+}
+
+TEST(StatusLineTest, WhatServersSayStaysOnTheLine) {
+  EXPECT_EQ(StatusLine({.state = RelayState::kStreaming, .waits_for = "a\nREADY=1"}),
+            "streaming; waits for a\\x0aREADY=1");
+}
+
+}  // namespace
+}  // namespace walrelay
