@@ -139,7 +139,9 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
       {.after_turn = [&announcer] { announcer.OnTurn(); },
        .operator_signal = [&](int signal) { Obey(signal, announcer, LevelOf(config.log)); }});
   const SlotSampler sampler(config, clock, metrics, MakeCallbacks(board, loop));
-  return loop.Run();
+  const absl::Status result = loop.Run();
+  announcer.OnEnd();
+  return result;
 }
 
 }  // namespace

@@ -58,6 +58,12 @@ void Announcer::OnTurn() {
   TellSuppressed();
 }
 
+void Announcer::OnEnd() {
+  if (!stopping_) {
+    manager_.Tell("STOPPING=1\n");
+  }
+}
+
 // Ready is when the first attempt to connect has been made, as /startupz has it: a database that is
 // away at boot is waited for, and is no failure of this service.
 void Announcer::TellState(const RelayStatus& status) {

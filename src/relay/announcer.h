@@ -22,6 +22,8 @@ class Announcer {
             Micros drain_timeout);
 
   void OnTurn();
+  // The loop has ended, and the process will.
+  void OnEnd();
   // The state in full, as a line of the log: what an operator asked for by a signal.
   void LogStatus() const;
 

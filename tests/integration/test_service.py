@@ -38,7 +38,16 @@ class ServiceTest(IntegrationTest):
         self.wait_for(relay, "STATUS=streaming: 1 events acknowledged")
         relay.terminate()
         relay.wait_exit()
-        self.assertIn("STOPPING=1\nEXTEND_TIMEOUT_USEC=", self.listen())
+        self.assertIn("STOPPING=1\n", self.listen())
+
+    def test_stop_that_takes_its_time_asks_for_it(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", "pipeline.drain_timeout": "5s"},
+                                 environment=self.environment)
+        self.outbox.insert(1)
+        relay.wait_until(lambda: relay.metric("walrelay_inflight_events") == 1 or
+                         relay.state() == "degraded", 60, "the event to be on its way")
+        relay.terminate()
+        self.wait_for(relay, "STOPPING=1\nEXTEND_TIMEOUT_USEC=15000000\n", ended=True)
 
     def test_watchdog_goes_hungry_when_the_relay_hangs(self) -> None:
         relay = self.start_relay(environment=self.environment)
@@ -69,9 +78,8 @@ class ServiceTest(IntegrationTest):
         relay.wait_ready()
         self.outbox.insert(1)
         self.settle()
-        relay.signal(signal.SIGUSR1)
-        line = relay.wait_for_log("status")
-        self.assertEqual((line["state"], line["acknowledged"]), ("streaming", 1))
+        relay.wait_until(lambda: relay.signal(signal.SIGUSR1) or
+                         relay.logs("status", state="streaming", acknowledged=1), 60, "the status")
         relay.signal(signal.SIGUSR2)
         self.assertEqual(relay.wait_for_log("log_level")["now"], "debug")
         relay.signal(signal.SIGUSR2)

@@ -98,6 +98,13 @@ TEST_F(AnnouncerTest, StoppingAsksForTheTimeThatDrainingTakes) {
   EXPECT_THAT(After(announcer, {.state = RelayState::kDraining}), Not(HasSubstr("STOPPING=1")));
 }
 
+TEST_F(AnnouncerTest, EndIsToldHoweverSoonItCame) {
+  Announcer announcer = Make();
+  After(announcer, {.state = RelayState::kStreaming});
+  announcer.OnEnd();
+  EXPECT_EQ(Heard(), "STOPPING=1\n");
+}
+
 TEST_F(AnnouncerTest, WatchdogOfAnotherProcessIsNotOurs) {
   const testing::EnvironmentVariable other("WATCHDOG_PID", "1");
   Announcer announcer = Make();
