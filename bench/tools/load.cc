@@ -34,7 +34,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kKeysPerWriter = 250;
-constexpr double kSilence = 0.1;  // shorter ones are not worth a line, seconds
+constexpr double kSilence = 0.02;  // shorter ones are not told, seconds
 
 struct Options {
   std::string dsn;

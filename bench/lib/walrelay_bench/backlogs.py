@@ -29,6 +29,7 @@ class Drain(Workload):
     def setup(self, stage: Stage) -> None:
         stage.create_slot("base")
         self.end = self.write(stage)
+        stage.settle("outbox")
 
     def write(self, stage: Stage) -> str:
         """What waits; returns the end of the log behind it."""

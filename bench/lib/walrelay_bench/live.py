@@ -150,9 +150,9 @@ def _start_again(system: System) -> None:
 
 
 def _recovery(silences: list[list[float]], at: float, until: float) -> float:
-    """Seconds from `at` to the end of the longest silence of those that began between then and `until`.
+    """Seconds from `at` to the end of the longest silence of those that lasted then, or began before `until`.
 
-    Records that were on their way may still arrive after `at`. Silences under 0.1 s are not told.
+    Records that were on their way may still arrive after `at`. Silences under 20 ms are not told.
     """
-    after = [(seconds, start + seconds) for start, seconds in silences if at - 0.2 <= start < until]
-    return max(after)[1] - at if after else 0.1
+    after = [(seconds, start + seconds) for start, seconds in silences if start + seconds > at and start < until]
+    return max(after)[1] - at if after else 0.02

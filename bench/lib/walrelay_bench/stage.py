@@ -113,6 +113,10 @@ class Stage:
         self.sql(f"SET synchronous_commit = off; CALL fill({events}, {max(1, payload - 40)})")
         return self.wal_end()
 
+    def settle(self, table: str) -> None:
+        """Does now what the server would do later by itself, in the midst of a run."""
+        self.sql(f"VACUUM (ANALYZE) {table}; CHECKPOINT")
+
     def wal_end(self) -> str:
         # A record of its own, so that the position is one that a client can reach.
         return self.sql("SELECT pg_logical_emit_message(true, 'bench', 'end'); SELECT pg_current_wal_flush_lsn()"

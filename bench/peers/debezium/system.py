@@ -7,6 +7,7 @@ from walrelay_bench.stage import PUBLICATION, SLOT
 from walrelay_bench.system import System, Work
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.debezium import DEBEZIUM_VERSION, outbox_connector, plugin_folder
+from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_node import KAFKA_VERSION
 
 _CONNECTOR = "outbox"
@@ -36,8 +37,12 @@ class Peer(System):
             **self._properties("connector.json")})
 
     def stop(self) -> None:
-        if self._worker is not None and self._worker.running():
+        if self._worker is None or not self._worker.running():
+            return
+        try:
             self._worker.stop()
+        except ServerError:
+            self._worker.kill()
 
     def kill(self) -> None:
         assert self._worker is not None

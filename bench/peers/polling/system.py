@@ -21,7 +21,8 @@ class Peer(Programs):
     def prepare(self, work: Work) -> None:
         columns = "id, aggregate_type, aggregate_id, event_type, payload, created_at, trace_id"
         copy = f"INSERT INTO outbox_queue ({columns}) SELECT {columns} FROM outbox ORDER BY created_at;"
-        self.stage.sql(_TABLE + (copy if work.events else "") + "VACUUM (ANALYZE) outbox_queue")
+        self.stage.sql(_TABLE + (copy if work.events else ""))
+        self.stage.settle(self.table)
 
     def launch(self, work: Work) -> list[Program]:
         return [Program([sys.executable, self.folder / "relay.py", self.stage.dsn, self.stage.kafka.bootstrap,
