@@ -132,7 +132,6 @@ class Start(Drain):
     """From the start of the process to the first record in the topic."""
 
     kind = "start"
-    warms_up = False
     fewest_rounds = 5
 
     def __init__(self, name: str, events: int) -> None:

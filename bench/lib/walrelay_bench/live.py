@@ -1,6 +1,7 @@
 """Workloads in which events are written while the system runs."""
 
 import time
+from collections.abc import Callable
 
 from .load import Load, Rate
 from .meter import Meter
@@ -91,18 +92,15 @@ class Kills(Workload):
             load = Load(stage, system.table, self.rate)
             try:
                 began = time.time()
-                while load.running():
-                    if len(killed) < self.kills and time.time() > began + (len(killed) + 1) * self.interval:
-                        killed.append(time.time())
-                        _start_again(system)
-                    elif system.failure() is not None:
-                        _start_again(system)
-                    time.sleep(0.05)
+                for number in range(1, self.kills + 1):
+                    _supervise(system, lambda: time.time() >= began + number * self.interval)
+                    killed.append(time.time())
+                    _start_again(system)
+                _supervise(system, lambda: not load.running())
                 seen = load.result()
             finally:
                 load.close()
-        recovered = [_recovery(seen["silences"], at, until)
-                     for at, until in zip(killed, [*killed[1:], time.time()])]
+        recovered = [_recovery(seen["silences"], at, within=1) for at in killed]
         return Outcome({"kills": len(killed), "recovery_s": sorted(recovered)[len(recovered) // 2],
                         "recovery_max_s": max(recovered)} | verdict(seen) | meter.costs(self.rate.events),
                        meter.series())
@@ -129,19 +127,29 @@ class Outage(Workload):
         with at_work(stage, system, _LIVE), Meter(stage, system.pids) as meter:
             load = Load(stage, system.table, self.rate)
             try:
-                time.sleep(self.around)
+                began = time.time()
+                _supervise(system, lambda: time.time() >= began + self.around)
                 stopped = time.time()
                 stage.kafka.stop_node(1)
-                time.sleep(self.outage)
+                _supervise(system, lambda: time.time() >= stopped + self.outage)
                 stage.kafka.start_node(1)
                 back = time.time()
+                _supervise(system, lambda: not load.running())
                 seen = load.result()
             finally:
                 load.close()
                 stage.kafka.start()
-        silence = stopped + _recovery(seen["silences"], stopped, time.time())
+        silence = stopped + _recovery(seen["silences"], stopped, within=self.outage)
         return Outcome({"recovery_s": max(0.0, silence - back)} | verdict(seen) | meter.costs(self.rate.events),
                        meter.series())
+
+
+def _supervise(system: System, done: Callable[[], bool]) -> None:
+    """Starts it again whenever it ends by itself, as anybody's supervisor would."""
+    while not done():
+        if system.failure() is not None:
+            _start_again(system)
+        time.sleep(0.05)
 
 
 def _start_again(system: System) -> None:
@@ -149,10 +157,11 @@ def _start_again(system: System) -> None:
     system.start(_LIVE)
 
 
-def _recovery(silences: list[list[float]], at: float, until: float) -> float:
-    """Seconds from `at` to the end of the longest silence of those that lasted then, or began before `until`.
+def _recovery(silences: list[list[float]], at: float, within: float) -> float:
+    """Seconds from `at` to the end of the longest silence of those that lasted then, or began `within` seconds.
 
     Records that were on their way may still arrive after `at`. Silences under 20 ms are not told.
     """
-    after = [(seconds, start + seconds) for start, seconds in silences if start + seconds > at and start < until]
+    after = [(seconds, start + seconds) for start, seconds in silences
+             if start + seconds > at and start < at + within]
     return max(after)[1] - at if after else 0.02

@@ -2,8 +2,9 @@
 
 import json
 import subprocess
+import tempfile
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from walrelay_dev.errors import ServerError
 
@@ -36,19 +37,28 @@ class Load:
                  "rate": rate.per_second, "seconds": rate.seconds, "warmup": rate.warmup, "payload": rate.payload,
                  "per-transaction": rate.per_transaction, "patience": rate.patience, "settle": rate.settle}
         argv = [word for name, value in words.items() for word in (f"--{name}", str(value))]
-        self._child = subprocess.Popen([program("bench/walrelay_load"), *argv], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True)
+        # Files, for nobody reads while it runs and a pipe would fill.
+        self._output, self._errors = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        self._child = subprocess.Popen([program("bench/walrelay_load"), *argv], stdin=subprocess.DEVNULL,
+                                       stdout=self._output, stderr=self._errors)
 
     def running(self) -> bool:
         return self._child.poll() is None
 
     def result(self) -> dict[str, Any]:
         """Waits for the end."""
-        output, errors = self._child.communicate()
-        if self._child.returncode != 0:
-            raise ServerError(errors.strip() or f"the load ended with {self._child.returncode}")
-        return json.loads(output)
+        code = self._child.wait()
+        if code != 0:
+            raise ServerError(_all_of(self._errors).strip() or f"the load ended with {code}")
+        return json.loads(_all_of(self._output))
 
     def close(self) -> None:
         self._child.kill()
-        self._child.communicate()
+        self._child.wait()
+        self._output.close()
+        self._errors.close()
+
+
+def _all_of(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()

@@ -7,24 +7,12 @@ from typing import Any
 
 from walrelay_dev.errors import ServerError
 
+from .figures import HEADLINES
 from .results import REFERENCE, Results
 
 # The same system has the same colour in every plot (Okabe and Ito's, which the colour-blind can tell apart).
 _COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#999999", "#000000", "#56B4E9", "#009E73", "#CC79A7")
 _OPPONENTS = ("debezium-tuned", "debezium")
-
-# What bars show: workload, figure, what it is in words, and whether more of it is better.
-_BARS = (
-    ("drain", "events_per_s", "drain, events/s", True),
-    ("drain", "cpu_s_per_million", "drain, CPU per event", False),
-    ("drain", "peak_rss_mib", "drain, peak memory", False),
-    ("transaction", "peak_rss_mib", "one transaction, peak memory", False),
-    ("steady-1000", "consumer_p50", "1,000 events/s, p50", False),
-    ("steady-1000", "consumer_p99", "1,000 events/s, p99", False),
-    ("steady-1000", "cpu_percent", "1,000 events/s, CPU", False),
-    ("start", "first_event_ms", "start to first event", False),
-)
-
 
 def write(results: Results, folder: Path) -> dict[str, str]:
     """Puts the plots that these results allow into `folder`; file name → what it shows."""
@@ -111,7 +99,7 @@ def _bars(results: Results, figure: Any) -> bool:
     axes = figure.add_subplot()
     opponents = [name for name in _OPPONENTS if name in results.data["systems"]]
     shown = []
-    for workload, name, words, more_is_better in _BARS:
+    for workload, name, words, more_is_better in HEADLINES:
         ratios = {each: results.ratio(workload, each, name) for each in opponents}
         if any(ratios.values()):
             shown.append((words, {each: _times_better(ratio, more_is_better) for each, ratio in ratios.items()}))
@@ -126,10 +114,11 @@ def _bars(results: Results, figure: Any) -> bool:
     axes.set_yticks([row + 0.4 - height / 2 for row in range(len(shown))], [words for words, _ in shown])
     axes.invert_yaxis()
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xlabel(f"{results.data['systems'][REFERENCE]} is so many times better")
     axes.margins(x=0.15)
-    _finish(axes)
+    _finish(axes, place="lower right")
     return True
 
 
@@ -154,11 +143,11 @@ def _log_scale(axes: Any) -> None:
     axes.yaxis.set_minor_formatter("")
 
 
-def _finish(axes: Any, legend: bool = True) -> None:
+def _finish(axes: Any, legend: bool = True, place: str = "best") -> None:
     axes.grid(True, which="major", linewidth=0.4, alpha=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     if legend:
-        axes.legend(fontsize=8, frameon=False)
+        axes.legend(fontsize=8, frameon=False, loc=place)
 
 
 def _pyplot() -> Any:

@@ -7,44 +7,13 @@ from walrelay_dev.errors import ServerError
 from walrelay_dev.paths import REPOSITORY
 
 from . import plots
+from .figures import FIGURES, HEADLINES
 from .results import REFERENCE, Results
 
 _PAGE = REPOSITORY / "docs/benchmarks.md"
 _PLOTS = REPOSITORY / "docs/benchmarks"
 _BEGIN, _END = "<!-- results: written by bench/run -->\n", "<!-- end of results -->\n"
 
-# The lines of a table: those of these that the workload's runs have.
-_FIGURES = (
-    ("first_event_ms", "first record after, ms"),
-    ("events_per_s", "events/s"),
-    ("events_per_s_running", "events/s from the first record on"),
-    ("consumer_p50", "INSERT → consumer, ms: p50"),
-    ("consumer_p90", "p90"),
-    ("consumer_p99", "p99"),
-    ("consumer_p999", "p99.9"),
-    ("append_p50", "INSERT → broker's append, ms: p50"),
-    ("append_p90", "p90"),
-    ("append_p99", "p99"),
-    ("append_p999", "p99.9"),
-    ("commit_p50", "the INSERT itself, ms: p50"),
-    ("recovery_s", "records flow again after, s"),
-    ("recovery_max_s", "at most, s"),
-    ("lost", "events lost"),
-    ("duplicated", "repeated"),
-    ("disordered", "out of the order of their key"),
-    ("cpu_s_per_million", "CPU s per million events"),
-    ("cpu_percent", "CPU, % of a core"),
-    ("postgres_cpu_s_per_million", "Postgres' CPU s per million events"),
-    ("kafka_cpu_s_per_million", "Kafka's CPU s per million events"),
-    ("peak_rss_mib", "peak RSS, MiB"),
-    ("steady_rss_mib", "steady RSS, MiB"),
-    ("bytes_from_postgres_per_event", "bytes from Postgres per event"),
-    ("bytes_to_kafka_per_event", "bytes to Kafka per event"),
-    ("wal_written_mib", "WAL written, MiB"),
-    ("wal_retained_mib", "WAL retained, at most, MiB"),
-    ("wal_retained_end_mib", "WAL retained in the end, MiB"),
-    ("foreign_cpu_percent", "used by other processes, % of all cores"),
-)
 # What is always the same, or says nothing, in a kind of workload.
 _LEFT_OUT = {
     "steady": {"wal_retained_mib"},
@@ -84,7 +53,7 @@ def write_docs(results: Results) -> None:
 
 
 def text(results: Results, images: dict[str, str], path: str) -> str:
-    parts = [_heading(results)]
+    parts = [_heading(results), _summary(results)]
     if "bars.svg" in images:
         parts.append(_image("bars.svg", images, path))
     for workload in results.workloads():
@@ -108,10 +77,25 @@ def _heading(results: Results) -> str:
 {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.
 {versions}.
 {quick}
-Medians of {data['rounds']} rounds, in each of which every system had its turn, with the lowest and the highest in
+Medians of {_rounds(data['rounds'])}, in each of which every system had its turn, with the lowest and the highest in
 parentheses. × is the ratio to {data['systems'][REFERENCE]} in the same round; ≈ instead says that the rounds of
-the two overlap, so that this run shows no difference.
+the two overlap, or that there was only one, so that this run shows no difference.
 """
+
+
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
+def _summary(results: Results) -> str:
+    """The headlines, a line each, for all systems that have one."""
+    shown = [(words, {system: _cell(results, workload, system, figure) for system in results.data["systems"]})
+             for workload, figure, words, _ in HEADLINES]
+    shown = [(words, cells) for words, cells in shown if any(cells.values())]
+    systems = [system for system in results.data["systems"] if any(cells[system] for _, cells in shown)]
+    rows = [["in short", *(results.data["systems"][system] for system in systems)], ["---"] * (len(systems) + 1),
+            *([words, *(cells[system] for system in systems)] for words, cells in shown)]
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows) if shown else ""
 
 
 def _table(results: Results, workload: str) -> str:
@@ -119,7 +103,7 @@ def _table(results: Results, workload: str) -> str:
     systems = results.systems(workload)
     left_out = _LEFT_OUT.get(workload.split("-")[0], set())
     rows = [["", *(results.data["systems"][system] for system in systems)], ["---"] * (len(systems) + 1)]
-    for figure, label in _FIGURES:
+    for figure, label in FIGURES:
         cells = [_cell(results, workload, system, figure) for system in systems]
         if figure not in left_out and any(cells):
             rows.append([label, *cells])

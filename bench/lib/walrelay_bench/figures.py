@@ -1,0 +1,46 @@
+"""The words for what is measured."""
+
+# What comes first: workload, figure, what it is in words, and whether more of it is better.
+HEADLINES = (
+    ("drain", "events_per_s", "drain of a backlog, events/s", True),
+    ("drain", "cpu_s_per_million", "drain, CPU s per million events", False),
+    ("drain", "peak_rss_mib", "drain, peak RSS, MiB", False),
+    ("transaction", "peak_rss_mib", "one large transaction, peak RSS, MiB", False),
+    ("steady-1000", "consumer_p50", "1,000 events/s, INSERT → consumer, p50, ms", False),
+    ("steady-1000", "consumer_p99", "1,000 events/s, INSERT → consumer, p99, ms", False),
+    ("steady-1000", "cpu_percent", "1,000 events/s, CPU, % of a core", False),
+    ("start", "first_event_ms", "start → first record, ms", False),
+)
+
+# The lines of a table: those of these that the workload's runs have.
+FIGURES = (
+    ("first_event_ms", "first record after, ms"),
+    ("events_per_s", "events/s"),
+    ("events_per_s_running", "events/s from the first record on"),
+    ("consumer_p50", "INSERT → consumer, ms: p50"),
+    ("consumer_p90", "INSERT → consumer, ms: p90"),
+    ("consumer_p99", "INSERT → consumer, ms: p99"),
+    ("consumer_p999", "INSERT → consumer, ms: p99.9"),
+    ("append_p50", "INSERT → broker's append, ms: p50"),
+    ("append_p90", "INSERT → broker's append, ms: p90"),
+    ("append_p99", "INSERT → broker's append, ms: p99"),
+    ("append_p999", "INSERT → broker's append, ms: p99.9"),
+    ("commit_p50", "the INSERT itself, ms: p50"),
+    ("recovery_s", "records flow again after, s"),
+    ("recovery_max_s", "at most, s"),
+    ("lost", "events lost"),
+    ("duplicated", "repeated"),
+    ("disordered", "out of the order of their key"),
+    ("cpu_s_per_million", "CPU s per million events"),
+    ("cpu_percent", "CPU, % of a core"),
+    ("postgres_cpu_s_per_million", "Postgres' CPU s per million events"),
+    ("kafka_cpu_s_per_million", "Kafka's CPU s per million events"),
+    ("peak_rss_mib", "peak RSS, MiB"),
+    ("steady_rss_mib", "steady RSS, MiB"),
+    ("bytes_from_postgres_per_event", "bytes from Postgres per event"),
+    ("bytes_to_kafka_per_event", "bytes to Kafka per event"),
+    ("wal_written_mib", "WAL written, MiB"),
+    ("wal_retained_mib", "WAL retained, at most, MiB"),
+    ("wal_retained_end_mib", "WAL retained in the end, MiB"),
+    ("foreign_cpu_percent", "used by other processes, % of all cores"),
+)
