@@ -53,7 +53,10 @@ def write_docs(results: Results) -> None:
 
 
 def text(results: Results, images: dict[str, str], path: str) -> str:
-    parts = [_heading(results), _summary(results)]
+    parts = [_heading(results)]
+    if noisy := [workload for workload in results.workloads() if results.noise(workload)]:
+        parts.append(f"> **Noisy, and not to be relied on: {', '.join(noisy)}.** Why stands at each of them.\n")
+    parts.append(_summary(results))
     if "bars.svg" in images:
         parts.append(_image("bars.svg", images, path))
     for workload in results.workloads():
