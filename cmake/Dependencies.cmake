@@ -14,6 +14,7 @@ pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka>=2.0.2)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(microhttpd REQUIRED IMPORTED_TARGET libmicrohttpd)
+pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)

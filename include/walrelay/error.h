@@ -78,6 +78,7 @@ enum class ExitCode : int {
   kProblemsFound = 3,
   kGap = 4,
   kUsage = 64,
+  kData = 65,
   kUnavailable = 69,
   kInternal = 70,
   kTemporary = 75,

@@ -5,7 +5,7 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 export ROOT
 
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
-    libfmt-dev libre2-dev libsimdjson-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev libcurl4-openssl-dev
+    libfmt-dev libre2-dev libsimdjson-dev libyaml-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev libcurl4-openssl-dev
     libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev)
 SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless

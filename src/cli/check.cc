@@ -31,6 +31,9 @@ absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings)
   WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(flags));
   WR_RETURN_IF_ERROR(CheckOffline(loaded.config));
   findings.Good("config.complete", "the configuration is complete and consistent");
+  if (!loaded.import_summary.empty()) {
+    findings.Good("config.imported", loaded.import_summary);
+  }
   return std::move(loaded.config);
 }
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr char kFooter[] =
     "Exit codes: 0 done, 3 problems found, 4 events may be missing: a person must decide,\n"
-    "64 usage, 69 unavailable, 70 internal, 75 stopped early, 77 permission, 78 configuration.";
+    "64 usage, 65 input refused, 69 unavailable, 70 internal, 75 stopped early, 77 permission,\n"
+    "78 configuration.";
 
 class CommandLine {
  public:
@@ -33,6 +34,7 @@ class CommandLine {
     AddSetup();
     AddDemo();
     AddConfig();
+    AddImport();
     AddExplain();
     AddVersion();
   }
@@ -66,10 +68,17 @@ class CommandLine {
   }
 
   static void AddConfigFlags(CLI::App* command, ConfigFlags& flags) {
+    command
+        ->add_option("-c,--config", flags.file,
+                     "The configuration: a walrelay.toml, or a Debezium connector's file")
+        ->type_name("FILE");
+    AddSettingFlags(command, flags);
+  }
+
+  static void AddSettingFlags(CLI::App* command, ConfigFlags& flags) {
     const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
       command->add_option(name, value, text)->type_name(type);
     };
-    add("-c,--config", flags.file, "The configuration file", "FILE");
     command->add_option("--set", flags.set, "Set one option; may be given again")
         ->type_name("SECTION.KEY=VALUE");
     add("--dsn", flags.dsn, "Where Postgres is (source.dsn)", "URI");
@@ -168,6 +177,32 @@ class CommandLine {
     Add(*config, "docs", "Print the reference of all options, as Markdown", ConfigDocsCommand);
   }
 
+  void AddImport() {
+    CLI::App* import = app_.add_subcommand("import", "Make a walrelay.toml of what ran before");
+    import->require_subcommand(1);
+    CLI::App* command = Add(
+        *import, "debezium",
+        "Of a connector with the outbox EventRouter: Connect's JSON, a KafkaConnector resource, "
+        "or Debezium Server's application.properties. What becomes of each property is told on "
+        "standard error",
+        [this] { return ImportDebeziumCommand(import_); });
+    command->add_option("file", import_.file, "The connector's file; - for standard input")
+        ->type_name("FILE")
+        ->required();
+    command
+        ->add_option("--worker", import_.worker,
+                     "The Connect worker's .properties: its converters, brokers and producer")
+        ->type_name("FILE");
+    command
+        ->add_option("-o,--output", import_.output,
+                     "Write to a new file, readable by you alone, passwords included; else to "
+                     "standard output, without them")
+        ->type_name("FILE");
+    command->add_flag("--allow-lossy", import_.allow_lossy,
+                      "Leave out what is refused, and write the rest");
+    AddSettingFlags(command, import_.config);
+  }
+
   void AddExplain() {
     CLI::App* command = Add(app_, "explain", "What an error code means, and what to do",
                             [this] { return ExplainCommand(explain_); });
@@ -193,6 +228,7 @@ class CommandLine {
   SetupFlags setup_;
   DemoFlags demo_;
   ConfigCommandFlags config_;
+  ImportFlags import_;
   ExplainFlags explain_;
   bool version_json_ = false;
 };

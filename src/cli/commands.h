@@ -63,6 +63,15 @@ struct ConfigCommandFlags {
 ExitCode ConfigShowCommand(const ConfigCommandFlags& flags);
 ExitCode ConfigDocsCommand();
 
+struct ImportFlags {
+  ConfigFlags config;  // what is said beside the file; no file of its own
+  std::string file;    // "-": standard input
+  std::string worker;  // the Connect worker's .properties; "": none
+  std::string output;  // "": standard output, without secrets
+  bool allow_lossy = false;
+};
+ExitCode ImportDebeziumCommand(const ImportFlags& flags);
+
 struct ExplainFlags {
   std::string code;
   bool markdown = false;  // the whole catalogue instead

@@ -21,21 +21,6 @@ namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::optional<std::string> content;
-  if (file.valid()) {
-    content = ReadToEnd(file.get(), kMostBytes + 1);
-  }
-  if (!content) {
-    return Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)));
-  }
-  if (content->size() > kMostBytes) {
-    return Error(ErrorCode::kConfigFile, fmt::format("{}: larger than 1 MiB", path));
-  }
-  return *std::move(content);
-}
-
 // The file to read, or "" when none is named and none stands where one is looked for.
 std::string FindFile(const ConfigFlags& flags) {
   if (!flags.file.empty()) {
@@ -67,14 +52,24 @@ std::vector<std::pair<std::string, std::string>> Environment() {
 
 }  // namespace
 
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
-  ConfigInput input;
-  input.file_name = FindFile(flags);
-  if (!input.file_name.empty()) {
-    WR_ASSIGN_OR_RETURN(input.file_text, ReadFile(input.file_name));
+absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::optional<std::string> content;
+  if (file.valid()) {
+    content = ReadToEnd(file.get(), kMostBytes + 1);
   }
-  input.needs = flags.needs;
-  input.environment = Environment();
+  if (!content) {
+    return Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  if (content->size() > kMostBytes) {
+    return Error(ErrorCode::kConfigFile, fmt::format("{}: larger than 1 MiB", path));
+  }
+  return *std::move(content);
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
+    const ConfigFlags& flags) {
+  std::vector<std::pair<std::string, std::string>> out;
   const std::pair<const char*, const std::string&> shortcuts[] = {
       {"source.dsn", flags.dsn},
       {"kafka.bootstrap_servers", flags.kafka},
@@ -83,7 +78,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
       {"source.table", flags.table}};
   for (const auto& [name, value] : shortcuts) {
     if (!value.empty()) {
-      input.overrides.emplace_back(name, value);
+      out.emplace_back(name, value);
     }
   }
   for (const std::string& assignment : flags.set) {
@@ -92,8 +87,20 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
       return Error(ErrorCode::kUsage,
                    fmt::format("--set {}: section.key=value is wanted", Printable(assignment, 80)));
     }
-    input.overrides.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+    out.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
   }
+  return out;
+}
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
+  ConfigInput input;
+  input.file_name = FindFile(flags);
+  if (!input.file_name.empty()) {
+    WR_ASSIGN_OR_RETURN(input.file_text, ReadTextFile(input.file_name));
+  }
+  input.needs = flags.needs;
+  input.environment = Environment();
+  WR_ASSIGN_OR_RETURN(input.overrides, Overrides(flags));
   return walrelay::LoadConfig(input);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,8 +21,15 @@ struct ConfigFlags {
   ConfigNeeds needs;
 };
 
+// What the flags set, by name: shortcuts first. Errors: WR-5005.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
+    const ConfigFlags& flags);
+
+// The text of a configuration file, of 1 MiB at most. Errors: WR-1004.
+absl::StatusOr<std::string> ReadTextFile(const std::string& path);
+
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
-// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-5005.
+// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-5005.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags);
 
 }  // namespace walrelay

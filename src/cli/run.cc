@@ -161,6 +161,9 @@ ExitCode RunCommand(const RunFlags& flags) {
            {"kafka", config.kafka.bootstrap_servers},
            {"slot", config.source.slot},
            {"librdkafka", LibrdkafkaVersion()}});
+  if (!loaded->import_summary.empty()) {
+    LogInfo("imported", loaded->import_summary, {{"file", flags.config.file}});
+  }
   const absl::Status status = Run(config, flags.events, signals);
   if (absl::IsAborted(status)) {
     StopLogging();

@@ -3,59 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <string_view>
 
 #include "base/text.h"
-#include "config/file_reader.h"
-#include "config/option.h"
+#include "config/debezium_rules.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-absl::Status Wrong(std::string_view what) {
-  return Error(ErrorCode::kConfigValue, what);
-}
-
-// As Java's trim() does.
-std::string Trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= 0x20) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= 0x20) {
-    text.remove_suffix(1);
-  }
-  return std::string(text);
-}
-
-std::string Lower(std::string_view text) {
-  std::string out = Trimmed(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-// As Java's split() does: nothing behind the last separator is no part.
-std::vector<std::string> Split(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  while (parts.size() > 1 && parts.back().empty()) {
-    parts.pop_back();
-  }
-  return parts;
-}
-
 // What becomes of an option of the router. `meanings` are "theirs=ours, …"; "": taken as it is.
 struct RouterOption {
   std::string_view name;
-  std::string_view setting;  // "": nothing
+  std::string_view setting;
   std::string_view meanings;
 };
 
@@ -67,7 +26,6 @@ constexpr RouterOption kRouterOptions[] = {
     {"table.field.event.key", "source.columns.aggregate_id", ""},
     {"table.field.event.payload", "source.columns.payload", ""},
     {"table.field.event.schema.version", "source.columns.version", ""},
-    {"table.field.event.timestamp", "route.timestamp", ""},
     {"table.field.additional.missing", "source.missing_columns", "error=fail, ignore=ignore"},
     {"route.by.field", "source.columns.aggregate_type", ""},
     {"route.topic.regex", "route.regex", ""},
@@ -80,73 +38,118 @@ constexpr RouterOption kRouterOptions[] = {
      "ignore=ignore, optional_string=optional_string"},
 };
 
+constexpr std::string_view kTracing =
+    "has an effect only where OpenTelemetry is on Connect's class path; trace_id is a column here";
+
+constexpr PropertyRule kIgnoredRouterOptions[] = {
+    {"type", "walrelay is the router"},
+    {"table.field.event.type", "Debezium never reads it; place the column as a header"},
+    {"table.field.event.payload.id", "removed in Debezium 2.0"},
+    {"table.fields.additional.error.on.missing", "ignored since Debezium 3.6"},
+    {"debezium.op.invalid.behavior", "removed in Debezium 2.0"},
+    {"tracing.span.context.field", kTracing},
+    {"tracing.operation.name", kTracing},
+    {"tracing.with.context.field.only", kTracing},
+    {"negate", "belongs to the predicate"},
+};
+
 // Options of which walrelay has one value: another would change bytes without a word.
 struct FixedOption {
   std::string_view name;
   std::string_view value;
   std::string_view reason;
+  std::string_view setting = "";  // by which an operator decides instead
 };
 
 constexpr FixedOption kFixedRouterOptions[] = {
     {"field.name.adjustment.mode", "none", "Debezium loses the value of each member it renames"},
-    {"predicate", "", "walrelay reads outbox tables and nothing else; name them as its tables"},
+    {"predicate", "", "walrelay reads outbox tables and nothing else; name them as its tables",
+     "source.table"},
 };
 
 constexpr FixedOption kFixedConnectorOptions[] = {
     {"time.precision.mode", "adaptive", "columns are shown as in mode \"adaptive\""},
     {"decimal.handling.mode", "precise", "columns are shown as in mode \"precise\""},
     {"binary.handling.mode", "bytes", "columns are shown as in mode \"bytes\""},
-    {"skipped.operations", "t", "the router fails at each TRUNCATE that is not skipped"},
+    {"include.unknown.datatypes", "false", "columns of unknown types are not shown as bytes"},
+    {"schema.name.adjustment.mode", "none", "names of schemas are not adjusted"},
+    {"field.name.adjustment.mode", "none", "names of columns are not adjusted"},
+    {"topic.delimiter", ".", "names of schemas are made with \".\""},
     {"errors.tolerance", "none",
      "with \"all\" a row that cannot be published is lost silently; "
      "choose [on_error] skip or dead_letter instead"},
 };
 
-absl::StatusOr<std::string> Meaning(const RouterOption& option, const std::string& value) {
+// The options that a converter may have, behind its name. "schemas.enable" is read with it.
+constexpr FixedOption kFixedConverterOptions[] = {
+    {"decimal.format", "base64", "decimals are written as base64"},
+    {"replace.null.with.default", "true", "a NULL is shown as the column's default"},
+    {"converter.encoding", "utf-8", "text is written as UTF-8"},
+};
+
+Fate Meant(const RouterOption& option, const std::string& value, DebeziumTranslation& out) {
+  const std::string setting(option.setting);
   if (option.meanings.empty()) {
-    return value;
+    return out.Set(setting, value);
   }
-  for (const std::string& pair : Split(option.meanings, ',')) {
-    const auto parts = Split(Trimmed(pair), '=');
-    if (parts[0] == Lower(value)) {
-      return parts[1];
+  for (const std::string& pair : JavaSplit(option.meanings, ',')) {
+    const auto parts = JavaSplit(JavaTrim(pair), '=');
+    if (parts[0] == JavaLower(value)) {
+      return out.Set(setting, parts[1]);
     }
   }
-  return Wrong(
-      fmt::format("{} = \"{}\": Debezium knows no such value", option.name, Printable(value, 80)));
+  return Refused(fmt::format("\"{}\": Debezium knows no such value", Printable(value, 80)));
 }
 
-absl::Status CheckFixed(const FixedOption& fixed, const DebeziumOptions& options) {
-  const auto found = options.find(std::string(fixed.name));
-  return found == options.end() || Lower(found->second) == fixed.value
-             ? absl::OkStatus()
-             : Wrong(fmt::format("{} = \"{}\" is not carried over: {}", fixed.name,
-                                 Printable(found->second, 80), fixed.reason));
+Fate Checked(const FixedOption& fixed, const std::string& value) {
+  return JavaLower(value) == fixed.value ? Equivalent("the same here")
+                                         : Refused(fmt::format("\"{}\" is not carried over: {}",
+                                                               Printable(value, 80), fixed.reason),
+                                                   std::string(fixed.setting));
+}
+
+template <size_t N>
+std::optional<Fate> CheckedAmong(const FixedOption (&options)[N], std::string_view name,
+                                 const std::string& value) {
+  for (const FixedOption& fixed : options) {
+    if (fixed.name == name) {
+      return Checked(fixed, value);
+    }
+  }
+  return std::nullopt;
 }
 
 // column:placement[:alias]
 absl::StatusOr<Placement> ParsePlacement(const std::string& entry) {
-  const auto parts = Split(Trimmed(entry), ':');
+  const auto parts = JavaSplit(JavaTrim(entry), ':');
   if (parts.size() < 2 || parts.size() > 3) {
-    return Wrong(
-        fmt::format("table.fields.additional.placement: \"{}\" is not "
-                    "column:placement[:alias]",
-                    Printable(entry, 80)));
+    return Error(ErrorCode::kConfigValue,
+                 fmt::format("\"{}\" is not column:placement[:alias]", Printable(entry, 80)));
   }
-  Placement out{.column = Trimmed(parts[0])};
-  out.name = Trimmed(parts[parts.size() == 3 ? 2 : 0]);
-  const std::string where = Lower(parts[1]);
+  Placement out{.column = JavaTrim(parts[0])};
+  out.name = JavaTrim(parts[parts.size() == 3 ? 2 : 0]);
+  const std::string where = JavaLower(parts[1]);
   if (where == "envelope") {
     out.where = Placement::Where::kEnvelope;
   } else if (where == "partition") {
     out.where = Placement::Where::kPartition;
   } else if (where != "header") {
-    return Wrong(
-        fmt::format("table.fields.additional.placement: \"{}\" is neither header, "
-                    "envelope nor partition",
-                    Printable(parts[1], 80)));
+    return Error(
+        ErrorCode::kConfigValue,
+        fmt::format("\"{}\" is neither header, envelope nor partition", Printable(parts[1], 80)));
   }
   return out;
+}
+
+Fate TranslatePlacements(const std::string& value, DebeziumTranslation& out) {
+  for (const std::string& entry : JavaSplit(value, ',')) {
+    auto placement = ParsePlacement(entry);
+    if (!placement.ok()) {
+      return Refused(MessageOf(placement.status()));
+    }
+    out.placements.push_back(*std::move(placement));
+  }
+  return Translated("[[source.placement]]");
 }
 
 // "org.apache.kafka.connect.json.JsonConverter" and its schemas.enable, "": an unknown class.
@@ -156,8 +159,7 @@ std::string_view FormatOf(std::string_view converter, const DebeziumOptions& opt
     return "string";
   }
   if (converter.ends_with("JsonConverter")) {
-    const auto schemas = options.find(prefix + ".schemas.enable");
-    const bool enabled = schemas == options.end() || Lower(schemas->second) != "false";
+    const bool enabled = JavaLower(ValueOr(options, prefix + ".schemas.enable", "")) != "false";
     return enabled ? "json_schema" : "json";
   }
   const bool bytes = converter.ends_with("ByteArrayConverter") ||
@@ -166,57 +168,87 @@ std::string_view FormatOf(std::string_view converter, const DebeziumOptions& opt
   return bytes ? "bytes" : "";
 }
 
-// The converter of the key or the value.
-absl::Status TranslateConverter(std::string_view part, const DebeziumOptions& options,
-                                DebeziumTranslation& out) {
-  const std::string name = fmt::format("{}.converter", part);
-  const std::string delegate = name + ".delegate.converter.type";
-  for (const auto& [option, setting] :
-       {std::pair(name, fmt::format("format.{}", part)),
-        std::pair(delegate, fmt::format("format.{}_delegate", part))}) {
-    const auto found = options.find(option);
-    if (found == options.end()) {
-      continue;
-    }
-    const std::string_view format = FormatOf(Trimmed(found->second), options, option);
-    if (format.empty()) {
-      return Wrong(fmt::format("{} = \"{}\" is not one that walrelay reproduces", option,
-                               Printable(found->second, 120)));
-    }
-    out.settings[setting] = format;
+constexpr std::string_view kDelegate = ".delegate.converter.type";
+
+// "value.converter" and all that begins with it.
+std::optional<Fate> TranslateConverter(std::string_view part, std::string_view name,
+                                       const std::string& value, const DebeziumOptions& connector,
+                                       DebeziumTranslation& out) {
+  const std::string converter = fmt::format("{}.converter", part);
+  const std::string delegate = converter + std::string(kDelegate);
+  if (name == converter || name == delegate) {
+    const std::string setting =
+        fmt::format("format.{}{}", part, name == delegate ? "_delegate" : "");
+    const std::string_view format = FormatOf(JavaTrim(value), connector, std::string(name));
+    return format.empty() ? Refused(fmt::format("\"{}\" is not one that walrelay reproduces",
+                                                Printable(value, 120)),
+                                    setting)
+                          : out.Set(setting, std::string(format));
   }
-  return absl::OkStatus();
+  std::string_view option = name.substr(std::min(converter.size() + 1, name.size()));
+  if (name.starts_with(delegate + ".")) {
+    option = name.substr(delegate.size() + 1);
+  }
+  if (option == "schemas.enable") {
+    return Translated(fmt::format("format.{}", part), "decides between json and json_schema");
+  }
+  if (option == "schemas.cache.size" || option == "converter.type") {
+    return Meaningless("about the inside of Connect's converter");
+  }
+  if (const auto fixed = CheckedAmong(kFixedConverterOptions, option, value)) {
+    return fixed;
+  }
+  return Refused("an option of a converter that walrelay does not know");
 }
 
-absl::Status TranslateRouter(const DebeziumOptions& options, DebeziumTranslation& out) {
-  for (const RouterOption& option : kRouterOptions) {
-    if (const auto found = options.find(std::string(option.name)); found != options.end()) {
-      WR_ASSIGN_OR_RETURN(out.settings[std::string(option.setting)],
-                          Meaning(option, found->second));
+Fate TranslateHeaderConverter(std::string_view name, const std::string& value,
+                              DebeziumTranslation& out) {
+  const std::string converter = JavaTrim(value);
+  if (name != "header.converter") {
+    return Meaningless("an option of the headers' converter");
+  }
+  if (converter.ends_with("SimpleHeaderConverter")) {
+    return out.Set("format.headers", "simple");
+  }
+  if (converter.ends_with("StringConverter")) {
+    return out.Set("format.headers", "simple",
+                   "the same for text, numbers and booleans; arrays and bytea differ");
+  }
+  return Refused(
+      fmt::format("\"{}\": headers are written as SimpleHeaderConverter does, or as they stand",
+                  Printable(value, 120)),
+      "format.headers");
+}
+
+// Updates and deletes are no events anyhow; inserts must not be skipped, truncates must.
+Fate TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
+  bool truncates = false;
+  for (const std::string& entry : JavaSplit(value, ',')) {
+    const std::string operation = JavaLower(entry);
+    truncates = truncates || operation == "t";
+    if (operation == "c") {
+      return Refused("with \"c\" no event is published at all");
+    }
+    if (operation == "u") {
+      out.settings["source.on_update"] = "ignore";
     }
   }
-  if (const auto time = options.find("table.field.event.timestamp"); time != options.end()) {
-    out.settings["route.timestamp"] = "column:" + time->second;
-  }
-  for (const FixedOption& fixed : kFixedRouterOptions) {
-    WR_RETURN_IF_ERROR(CheckFixed(fixed, options));
-  }
-  const auto placements = options.find("table.fields.additional.placement");
-  if (placements != options.end()) {
-    for (const std::string& entry : Split(placements->second, ',')) {
-      WR_ASSIGN_OR_RETURN(Placement placement, ParsePlacement(entry));
-      out.placements.push_back(std::move(placement));
-    }
-  }
-  return absl::OkStatus();
+  return truncates ? Equivalent("only inserts are events")
+                   : Refused(fmt::format("\"{}\" is not carried over: the router fails at each "
+                                         "TRUNCATE that is not skipped",
+                                         Printable(value, 80)));
+}
+
+absl::Status AsError(std::string_view name, const std::optional<Fate>& fate) {
+  return fate && fate->bin == Bin::kRefused
+             ? Error(ErrorCode::kConfigValue, fmt::format("{}: {}", name, fate->note))
+             : absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& router,
-                                                      const DebeziumOptions& connector) {
+DebeziumTranslation DebeziumDefaults() {
   DebeziumTranslation out;
-  // Debezium's own defaults, where walrelay's differ.
   out.settings = {{"source.columns.id", "id"},
                   {"source.columns.aggregate_type", "aggregatetype"},
                   {"source.columns.aggregate_id", "aggregateid"},
@@ -227,31 +259,61 @@ absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& rou
                   {"route.timestamp", "now"},
                   {"format.headers", "simple"},
                   {"format.context_headers", "true"}};
-  WR_RETURN_IF_ERROR(TranslateRouter(router, out));
-  for (const FixedOption& fixed : kFixedConnectorOptions) {
-    WR_RETURN_IF_ERROR(CheckFixed(fixed, connector));
-  }
-  if (const auto prefix = connector.find("topic.prefix"); prefix != connector.end()) {
-    out.settings["format.schema_prefix"] = prefix->second;
-  }
-  if (const auto headers = connector.find("extended.headers.enabled"); headers != connector.end()) {
-    out.settings["format.context_headers"] = Lower(headers->second) == "false" ? "false" : "true";
-  }
-  WR_RETURN_IF_ERROR(TranslateConverter("key", connector, out));
-  WR_RETURN_IF_ERROR(TranslateConverter("value", connector, out));
   return out;
 }
 
-absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config) {
-  for (const auto& [name, text] : translation.settings) {
-    const size_t dot = name.rfind('.');
-    const Option* option =
-        FindOption(std::string_view(name).substr(0, dot), std::string_view(name).substr(dot + 1));
-    WR_ASSIGN_OR_RETURN(const RawValue value, FromText(option->type, text));
-    WR_RETURN_IF_ERROR(Annotate(ApplyOption(*option, value, config), name));
+std::optional<Fate> TranslateRouterOption(std::string_view name, const std::string& value,
+                                          DebeziumTranslation& out) {
+  for (const RouterOption& option : kRouterOptions) {
+    if (option.name == name) {
+      return Meant(option, value, out);
+    }
   }
-  config.source.tables.front().placements = translation.placements;
-  return absl::OkStatus();
+  if (const PropertyRule* ignored = FindRule(kIgnoredRouterOptions, name)) {
+    return Meaningless(ignored->reason);
+  }
+  if (name == "table.field.event.timestamp") {
+    return out.Set("route.timestamp", "column:" + value);
+  }
+  if (name == "table.fields.additional.placement") {
+    return TranslatePlacements(value, out);
+  }
+  return CheckedAmong(kFixedRouterOptions, name, value);
+}
+
+std::optional<Fate> TranslateFormatOption(std::string_view name, const std::string& value,
+                                          const DebeziumOptions& connector,
+                                          DebeziumTranslation& out) {
+  for (const std::string_view part : {"key", "value"}) {
+    if (name.starts_with(fmt::format("{}.converter", part))) {
+      return TranslateConverter(part, name, value, connector, out);
+    }
+  }
+  if (name.starts_with("header.converter")) {
+    return TranslateHeaderConverter(name, value, out);
+  }
+  if (name == "topic.prefix") {
+    return out.Set("format.schema_prefix", value);
+  }
+  if (name == "extended.headers.enabled") {
+    return out.Set("format.context_headers", JavaLower(value) == "false" ? "false" : "true");
+  }
+  if (name == "skipped.operations") {
+    return TranslateSkipped(value, out);
+  }
+  return CheckedAmong(kFixedConnectorOptions, name, value);
+}
+
+absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& router,
+                                                      const DebeziumOptions& connector) {
+  DebeziumTranslation out = DebeziumDefaults();
+  for (const auto& [name, value] : router) {
+    WR_RETURN_IF_ERROR(AsError(name, TranslateRouterOption(name, value, out)));
+  }
+  for (const auto& [name, value] : connector) {
+    WR_RETURN_IF_ERROR(AsError(name, TranslateFormatOption(name, value, connector, out)));
+  }
+  return out;
 }
 
 }  // namespace walrelay

@@ -1,4 +1,5 @@
-// From the options of a Debezium connector with the outbox EventRouter to walrelay's.
+// From the options of Debezium's outbox EventRouter and of Connect's converters to walrelay's: all
+// that decides the bytes of a record.
 //
 // One table says what becomes of each option, so that whoever translates a connector's
 // configuration says the same. What walrelay would do otherwise than Debezium without telling is
@@ -7,31 +8,31 @@
 // Source: io.debezium.transforms.outbox.EventRouterConfigDefinition, Debezium 3.6.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
+#include <optional>
+#include <string_view>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
+#include "config/debezium_translation.h"
 
 namespace walrelay {
 
-using DebeziumOptions = std::map<std::string, std::string>;
+// Debezium's own defaults, where walrelay's differ.
+DebeziumTranslation DebeziumDefaults();
 
-struct DebeziumTranslation {
-  // "section.key" and its value, as on the command line (--set).
-  std::map<std::string, std::string> settings;
-  std::vector<Placement> placements;
-};
+// What becomes of an option of the router, without its prefix ("transforms.outbox."). nullopt: the
+// router has no such option, and Connect would not mind.
+std::optional<Fate> TranslateRouterOption(std::string_view name, const std::string& value,
+                                          DebeziumTranslation& out);
 
-// `router` are the EventRouter's options without their prefix ("transforms.outbox."), `connector`
-// the connector's own, its converters among them. An option that neither has is ignored, as Connect
-// does. Errors: WR-1003 (ConfigValue), naming the option.
+// The same of a connector's property that decides bytes, converters among them. `connector` holds
+// them all, for some depend on others.
+std::optional<Fate> TranslateFormatOption(std::string_view name, const std::string& value,
+                                          const DebeziumOptions& connector,
+                                          DebeziumTranslation& out);
+
+// Both, for all options; those that neither knows are ignored. Errors: WR-1003 (ConfigValue), for
+// the first that is refused.
 absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& router,
                                                       const DebeziumOptions& connector);
-
-// Puts it into a configuration, for its first table. Errors: WR-1003.
-absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config);
 
 }  // namespace walrelay

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "config/assignment.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -34,17 +35,6 @@ constexpr std::string_view kColumns = "source.columns";
 constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
 constexpr std::string_view kPassThrough = "kafka.librdkafka";
-
-bool IsChoice(std::string_view choices, std::string_view value) {
-  while (!choices.empty()) {
-    const size_t comma = std::min(choices.find(", "), choices.size());
-    if (choices.substr(0, comma) == value) {
-      return true;
-    }
-    choices.remove_prefix(std::min(comma + 2, choices.size()));
-  }
-  return false;
-}
 
 std::optional<RawValue> ToRaw(const toml::node& node) {
   if (const auto* text = node.as_string()) {
@@ -351,26 +341,6 @@ bool HasEndlessKey(std::string_view text) {
 }
 
 }  // namespace
-
-absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config) {
-  if (option.type == OptionType::kChoice) {
-    const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr || !IsChoice(option.choices, *text)) {
-      return Error(ErrorCode::kConfigValue, fmt::format("one of {} is wanted", option.choices));
-    }
-  }
-  return option.set(config, value);
-}
-
-void SetPassThrough(std::string_view name, std::string value, Config& config) {
-  for (auto& [known, current] : config.kafka.librdkafka) {
-    if (known == name) {
-      current = std::move(value);
-      return;
-    }
-  }
-  config.kafka.librdkafka.emplace_back(name, std::move(value));
-}
 
 absl::Status ReadConfigFile(const ConfigInput& input, LoadedConfig& out) {
   if (HasEndlessKey(input.file_text)) {

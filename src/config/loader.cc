@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/text.h"
+#include "config/assignment.h"
+#include "config/debezium_file.h"
+#include "config/debezium_import.h"
 #include "config/file_reader.h"
-#include "config/option.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -33,59 +34,62 @@ std::string OptionNameOf(std::string_view variable) {
   return name;
 }
 
-std::string Suggestion(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Option& option : Options()) {
-    names.push_back(option.Name());
-  }
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string_view nearest = NearestName(name, views);
-  return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
-}
-
 // Sets one option from text. `place` says where the text stands: "variable X", "--set X".
-absl::Status SetFromText(std::string_view name, std::string_view text, const std::string& place,
-                         LoadedConfig& out) {
-  constexpr std::string_view kPassThrough = "kafka.librdkafka.";
-  if (name.starts_with(kPassThrough)) {
-    SetPassThrough(name.substr(kPassThrough.size()), std::string(text), out.config);
-    return absl::OkStatus();
-  }
-  const size_t dot = name.rfind('.');
-  const Option* option = dot == std::string_view::npos
-                             ? nullptr
-                             : FindOption(name.substr(0, dot), name.substr(dot + 1));
-  if (option == nullptr) {
-    return Error(ErrorCode::kConfigUnknownKey,
-                 fmt::format("{}: there is no option \"{}\"{}", place, name, Suggestion(name)));
-  }
-  const auto value = FromText(option->type, text);
-  const absl::Status status =
-      value.ok() ? ApplyOption(*option, *value, out.config) : value.status();
-  out.origins[option->Name()] = place;
-  return Annotate(status, fmt::format("{}: {}", place, option->Name()));
+absl::Status SetFrom(const std::string& place, std::string_view name, std::string_view text,
+                     LoadedConfig& out) {
+  out.origins[std::string(name)] = place;
+  return Annotate(SetFromText(name, text, out.config), place);
 }
 
-absl::Status ReadEnvironment(const ConfigInput& input, LoadedConfig& out) {
+// What variables and flags set, by name. Variables first: flags win.
+struct Assignment {
+  std::string name;
+  std::string_view text;
+  std::string place;
+};
+
+std::vector<Assignment> Assignments(const ConfigInput& input) {
+  std::vector<Assignment> out;
   for (const auto& [variable, value] : input.environment) {
     const std::string_view name = variable;
     if (name.starts_with(kPrefix) && name.find("__") != std::string_view::npos) {
-      WR_RETURN_IF_ERROR(SetFromText(OptionNameOf(name.substr(kPrefix.size())), value,
-                                     fmt::format("variable {}", variable), out));
+      out.push_back(
+          {OptionNameOf(name.substr(kPrefix.size())), value, fmt::format("variable {}", variable)});
     }
   }
-  return absl::OkStatus();
+  for (const auto& [name, value] : input.overrides) {
+    out.push_back({name, value, fmt::format("--set {}", name)});
+  }
+  return out;
+}
+
+// A connector's file in the place of walrelay.toml.
+absl::Status ReadConnector(const ConfigInput& input, const std::vector<Assignment>& assignments,
+                           LoadedConfig& out) {
+  ImportInput import{.connector = input.file_text};
+  for (const Assignment& assignment : assignments) {
+    import.decided.insert(assignment.name);
+  }
+  const auto imported = ImportDebezium(import);
+  WR_RETURN_IF_ERROR(Annotate(imported.status(), input.file_name));
+  WR_RETURN_IF_ERROR(Annotate(RefusalOf(*imported), input.file_name));
+  for (const auto& [name, value] : imported->translation.settings) {
+    out.origins[name] = input.file_name;
+  }
+  out.import_summary = ImportSummary(*imported);
+  return Annotate(ApplyTranslation(imported->translation, out.config), input.file_name);
 }
 
 }  // namespace
 
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input) {
   LoadedConfig out;
-  WR_RETURN_IF_ERROR(ReadConfigFile(input, out));
+  const std::vector<Assignment> assignments = Assignments(input);
+  WR_RETURN_IF_ERROR(IsDebeziumFile(input.file_text) ? ReadConnector(input, assignments, out)
+                                                     : ReadConfigFile(input, out));
   // Variables and flags name the first table's columns; what the file said of several tables stays.
-  WR_RETURN_IF_ERROR(ReadEnvironment(input, out));
-  for (const auto& [name, value] : input.overrides) {
-    WR_RETURN_IF_ERROR(SetFromText(name, value, fmt::format("--set {}", name), out));
+  for (const Assignment& assignment : assignments) {
+    WR_RETURN_IF_ERROR(SetFrom(assignment.place, assignment.name, assignment.text, out));
   }
   WR_RETURN_IF_ERROR(ValidateConfig(out.config, input.needs));
   return out;

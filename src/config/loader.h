@@ -1,5 +1,8 @@
 // Loads the configuration: file, then environment, then flags; the later wins.
 //
+// The file is a walrelay.toml, or the configuration of a Debezium connector, which is known by its
+// content and translated.
+//
 // Strict: an unknown key is an error that names the nearest known one, with line and column.
 // Nothing is read or looked up here: the file's text and the variables come in, so that the same
 // call is a test, a fuzz target and `walrelay check --offline`.
@@ -37,10 +40,11 @@ struct ConfigInput {
 struct LoadedConfig {
   Config config;
   std::map<std::string, std::string>
-      origins;  // "section.key" → where its value came from; else default
+      origins;                 // "section.key" → where its value came from; else default
+  std::string import_summary;  // when the file was a connector's: what became of its properties
 };
 
-// Errors: WR-1001 to WR-1003.
+// Errors: WR-1001 to WR-1003, WR-1007.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input);
 
 // What must hold between values, whatever they came from. Part of LoadConfig(). Errors: WR-1003.

@@ -395,4 +395,18 @@ const Option* FindOption(std::string_view section, std::string_view key) {
   return found == std::end(kOptions) ? nullptr : found;
 }
 
+bool IsSecretProperty(std::string_view property) {
+  constexpr std::string_view kSecrets[] = {"password", "passphrase", "secret", ".pem",
+                                           "oauthbearer.config"};
+  return std::any_of(std::begin(kSecrets), std::end(kSecrets), [&](std::string_view part) {
+    return property.find(part) != std::string_view::npos;
+  });
+}
+
+const Option* FindOption(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string_view::npos ? nullptr
+                                       : FindOption(name.substr(0, dot), name.substr(dot + 1));
+}
+
 }  // namespace walrelay

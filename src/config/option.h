@@ -30,5 +30,12 @@ struct Option {
 // Every option, in the order of the reference: sections stay together.
 std::span<const Option> Options();
 const Option* FindOption(std::string_view section, std::string_view key);
+const Option* FindOption(std::string_view name);  // "section.key"
+
+// What follows is a property of librdkafka, by its own name.
+inline constexpr std::string_view kPassThroughPrefix = "kafka.librdkafka.";
+
+// Whether a property of librdkafka holds a secret, or may.
+bool IsSecretProperty(std::string_view property);
 
 }  // namespace walrelay

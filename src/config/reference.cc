@@ -138,20 +138,11 @@ std::string ShowTables(const std::vector<OutboxTable>& tables) {
   return out;
 }
 
-// Properties of librdkafka that hold a secret, or may.
-bool IsSecret(std::string_view property) {
-  constexpr std::string_view kSecrets[] = {"password", "passphrase", "secret", ".pem",
-                                           "oauthbearer.config"};
-  return std::any_of(std::begin(kSecrets), std::end(kSecrets), [&](std::string_view part) {
-    return property.find(part) != std::string_view::npos;
-  });
-}
-
 std::string ShowPassThrough(const KafkaConfig& kafka) {
   std::string out = kafka.librdkafka.empty() ? "" : "\n[kafka.librdkafka]\n";
   for (const auto& [name, value] : kafka.librdkafka) {
-    out +=
-        fmt::format("{} = {}\n", TomlString(name), IsSecret(name) ? "\"***\"" : TomlString(value));
+    out += fmt::format("{} = {}\n", TomlString(name),
+                       IsSecretProperty(name) ? "\"***\"" : TomlString(value));
   }
   return out;
 }

@@ -27,20 +27,22 @@ _SECONDS = 60.0
 
 
 class RelayProcess:
-    """`walrelay run` with a configuration file in `folder`. Each start has log files of its own.
+    """`walrelay run` with a configuration file in `folder`, made of `options` unless `config` is one.
+    Each start has log files of its own.
 
     With `events`, it prints what was acknowledged. `environment` is added to ours, of which
     nothing that would configure a client is passed on.
     """
 
-    def __init__(self, folder: Path, options: Options, *, events: bool = False,
-                 environment: Mapping[str, str] | None = None,
+    def __init__(self, folder: Path, options: Options, *, config: Path | None = None,
+                 events: bool = False, environment: Mapping[str, str] | None = None,
                  arguments: Sequence[str] = ()) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.starts = 0
-        self._config = folder / "relay.toml"
-        self._config.write_text(to_toml(options))
+        self._config = config or folder / "relay.toml"
+        if config is None:
+            self._config.write_text(to_toml(options))
         self._arguments = ["--events", "json", *arguments] if events else list(arguments)
         self._environment = dict(environment or {})
         self._process: Process | None = None

@@ -1,0 +1,100 @@
+// `walrelay import debezium`: a connector's configuration as walrelay.toml on standard output, and
+// what became of each of its properties on standard error.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/unique_fd.h"
+#include "cli/commands.h"
+#include "config/debezium_import.h"
+#include "config/loader.h"
+#include "route/topic_router.h"
+
+namespace walrelay {
+namespace {
+
+absl::StatusOr<DebeziumImport> Import(const ImportFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const std::string connector,
+                      ReadTextFile(flags.file == "-" ? "/dev/stdin" : flags.file));
+  std::string worker;
+  if (!flags.worker.empty()) {
+    WR_ASSIGN_OR_RETURN(worker, ReadTextFile(flags.worker));
+  }
+  WR_ASSIGN_OR_RETURN(const auto overrides, Overrides(flags.config));
+  ImportInput input{.connector = connector, .worker = worker};
+  for (const auto& [name, value] : overrides) {
+    input.decided.insert(name);
+  }
+  auto import = ImportDebezium(input);
+  WR_RETURN_IF_ERROR(Annotate(import.status(), flags.file));
+  for (const auto& [name, value] : overrides) {
+    import->translation.settings[name] = value;
+  }
+  return import;
+}
+
+// Whether walrelay would take what came out. Not whether it is complete: addresses may come from
+// elsewhere.
+absl::Status Check(const DebeziumTranslation& translation) {
+  Config config;
+  WR_RETURN_IF_ERROR(ApplyTranslation(translation, config));
+  WR_RETURN_IF_ERROR(ValidateConfig(config, {.postgres = false, .kafka = false}));
+  return TopicRouter::Create(config.route).status();
+}
+
+// Nobody else may read it: it holds what the connector's file held.
+absl::Status WriteNewFile(const std::string& path, std::string_view text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  while (file.valid() && !text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno != EINTR) {
+      break;
+    }
+    text.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
+  }
+  return file.valid() && text.empty()
+             ? absl::OkStatus()
+             : Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)),
+                     "Name a file that does not exist yet, in a directory that can be written.");
+}
+
+ExitCode Refuse(const absl::Status& error) {
+  fmt::print(stderr, "\n");
+  Report(error);
+  return ExitCode::kData;
+}
+
+}  // namespace
+
+ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
+  const auto import = Import(flags);
+  if (!import.ok()) {
+    const bool unreadable = HasCode(import.status(), ErrorCode::kConfigFile) ||
+                            HasCode(import.status(), ErrorCode::kUsage);
+    return unreadable ? Report(import.status()) : Refuse(import.status());
+  }
+  fmt::print(stderr, "{}", ImportReport(*import));
+  if (const absl::Status refusal = RefusalOf(*import); !refusal.ok() && !flags.allow_lossy) {
+    return Refuse(Error(ErrorCode::kConnectorRefused,
+                        fmt::format("{} properties are refused, as listed; nothing was written",
+                                    import->Count(Bin::kRefused)),
+                        RemedyFor(refusal)));
+  }
+  if (const absl::Status usable = Check(import->translation); !usable.ok()) {
+    return Refuse(usable);
+  }
+  if (flags.output.empty()) {
+    fmt::print("{}", ImportedToml(*import, /*with_secrets=*/false));
+    return ExitCode::kOk;
+  }
+  const absl::Status written =
+      WriteNewFile(flags.output, ImportedToml(*import, /*with_secrets=*/true));
+  return written.ok() ? ExitCode::kOk : Report(written);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,22 @@
+// Sets options of a configuration, each by its name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "config/option.h"
+
+namespace walrelay {
+
+// Sets `option`, checking a choice against its table.
+absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config);
+
+// Adds or replaces a property for librdkafka.
+void SetPassThrough(std::string_view name, std::string value, Config& config);
+
+// Sets "section.key", or "kafka.librdkafka.PROPERTY", from text. Errors: WR-1002 for a name that
+// does not exist, with the nearest that does; WR-1003.
+absl::Status SetFromText(std::string_view name, std::string_view text, Config& config);
+
+}  // namespace walrelay

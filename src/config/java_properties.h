@@ -1,0 +1,20 @@
+// The text of a Java .properties file: what a standalone worker, its connectors and Debezium Server
+// are configured with.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace walrelay {
+
+using JavaProperties = std::vector<std::pair<std::string, std::string>>;
+
+// As java.util.Properties reads it: comments, continued lines, escapes; in the order of the file.
+// Strict where that is not: a name given twice is an error. Errors: WR-1001, with the line.
+absl::StatusOr<JavaProperties> ParseJavaProperties(std::string_view text);
+
+}  // namespace walrelay

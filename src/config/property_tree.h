@@ -1,0 +1,34 @@
+// A JSON or YAML text as a tree of names and values: what a connector's configuration comes in.
+//
+// Strict, for it decides what is published: a name given twice is an error, and so is text behind
+// the value. Bounded in depth and in nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace walrelay {
+
+struct PropertyNode {
+  enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  std::string text;                // of kScalar: "true", "5432", a string without its quotes
+  std::vector<std::string> names;  // of kMap, one for each of items
+  std::vector<PropertyNode> items;
+
+  // nullptr when there is no such member.
+  const PropertyNode* Find(std::string_view name) const;
+};
+
+// Errors: WR-1001.
+absl::StatusOr<PropertyNode> ParseJson(std::string_view text);
+
+// A list of the text's documents. Errors: WR-1001, with line and column.
+absl::StatusOr<PropertyNode> ParseYaml(std::string_view text);
+
+}  // namespace walrelay

@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""A connector's configuration in the place of walrelay.toml: imported, and run as it is."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from psycopg2.extensions import parse_dsn
+from testcase import (DEBEZIUM, IntegrationTest, Outbox, RelayProcess, main,
+                      relay_program)
+from servers import test_folder
+
+SECRET = "never to be shown"
+
+
+class ImportTest(IntegrationTest):
+    """A table with Debezium's columns, and the connector that published it."""
+
+    def prepare(self) -> None:
+        self.outbox = Outbox(self.database, self.name, columns=DEBEZIUM)
+        self.publish("outbox")
+        self.folder = test_folder() / f"{self.name}-import"
+        self.folder.mkdir()
+
+    def connector(self, **more: Any) -> dict[str, Any]:
+        parts = parse_dsn(self.database.dsn)
+        return {
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "plugin.name": "pgoutput",
+            "database.hostname": parts["host"], "database.port": parts["port"],
+            "database.user": parts["user"], "database.dbname": parts["dbname"],
+            "database.password": SECRET,
+            "topic.prefix": "srv", "slot.name": self.slot, "publication.name": "walrelay",
+            "table.include.list": "public.outbox", "snapshot.mode": "no_data",
+            "transforms": "outbox",
+            "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
+            "transforms.outbox.table.fields.additional.placement": "type:header:eventType",
+            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            "producer.override.bootstrap.servers": self.kafka.bootstrap,
+        } | {name.replace("__", "."): value for name, value in more.items()}
+
+    def write(self, connector: dict[str, Any]) -> str:
+        path = self.folder / "connector.json"
+        path.write_text(json.dumps({"name": "outbox", "config": connector}))
+        return str(path)
+
+    def call(self, *arguments: str, code: int = 0) -> tuple[str, str]:
+        """Standard output and standard error of a command that ends with `code`."""
+        run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
+                             capture_output=True)
+        self.assertEqual(run.returncode, code, run.stderr)
+        self.assertNotIn(SECRET, run.stdout + run.stderr)
+        return run.stdout, run.stderr
+
+    def start_file(self, path: str) -> RelayProcess:
+        """A relay with this file, and what a machine that runs tests says beside it."""
+        return self.start_relay(config=Path(path), arguments=[
+            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_interval=200ms"])
+
+    def expect_events(self) -> None:
+        self.outbox.insert(1, payload='{"a": 1}')
+        self.settle()
+        record, = self.published()
+        headers = dict(record.headers)
+        self.assertEqual((record.key, record.value), (b"k", b'"{\\"a\\": 1}"'))
+        self.assertEqual(headers["id"], b"1")
+        self.assertIn("eventType", headers)
+        self.assertEqual(headers["__debezium.context.connectorLogicalName"], b"srv")
+
+    def test_connector_runs_as_it_is(self) -> None:
+        relay = self.start_file(self.write(self.connector()))
+        relay.wait_for_log("imported")
+        self.expect_events()
+        self.assertNotIn(SECRET, relay.log_text)
+
+    def test_imported_file_runs(self) -> None:
+        connector = self.write(self.connector())
+        toml, report = self.call("import", "debezium", connector)
+        self.assertIn("[source]", toml)
+        self.assertRegex(report, r"slot\.name +→ source\.slot")
+        imported = self.folder / "imported.toml"
+        imported.write_text(toml)
+        self.call("check", "--offline", "-c", str(imported))
+        self.start_file(str(imported))
+        self.expect_events()
+
+    def test_file_with_secrets_is_its_owners_alone(self) -> None:
+        connector = self.write(self.connector())
+        self.call("import", "debezium", connector, "-o", "whole.toml")
+        whole = self.folder / "whole.toml"
+        self.assertIn(SECRET, whole.read_text())
+        self.assertEqual(whole.stat().st_mode & 0o777, 0o600)
+        _, told = self.call("import", "debezium", connector, "-o", "whole.toml", code=78)
+        self.assertIn("does not exist yet", told)
+
+    def test_refused_connector_writes_nothing(self) -> None:
+        connector = self.write(self.connector(column__mask__hash="x", errors__tolerance="all"))
+        toml, report = self.call("import", "debezium", connector, code=65)
+        self.assertEqual(toml, "")
+        self.assertIn("errors.tolerance", report)
+        self.call("check", "--offline", "-c", connector, code=78)
+        toml, _ = self.call("import", "debezium", connector, "--allow-lossy")
+        self.assertIn("[source]", toml)
+
+    def test_regex_that_re2_cannot_do_is_refused(self) -> None:
+        connector = self.write(self.connector(
+            transforms__outbox__route__topic__regex="(?<routedByValue>.*)(?!x)"))
+        self.call("import", "debezium", connector, code=65)
+        self.call("import", "debezium", connector, "--allow-lossy", code=65)
+
+    def test_every_property_is_listed(self) -> None:
+        connector = self.connector()
+        _, report = self.call("import", "debezium", self.write(connector))
+        for name in connector:
+            self.assertTrue(re.search(rf"^  {re.escape(name)} ", report, re.MULTILINE), name)
+
+    def test_standard_input_and_a_worker(self) -> None:
+        connector = {name: value for name, value in self.connector().items()
+                     if "converter" not in name and "producer" not in name}
+        (self.folder / "worker.properties").write_text(
+            f"bootstrap.servers={self.kafka.bootstrap}\n"
+            "key.converter=org.apache.kafka.connect.storage.StringConverter\n"
+            "value.converter=org.apache.kafka.connect.storage.StringConverter\n")
+        run = subprocess.run([relay_program(), "import", "debezium", "-", "--worker",
+                              "worker.properties"], input=json.dumps(connector), text=True,
+                             capture_output=True, cwd=self.folder, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(self.kafka.bootstrap, run.stdout)
+
+
+if __name__ == "__main__":
+    main()
