@@ -1,0 +1,184 @@
+"""Configurations of Debezium's outbox EventRouter, and the tables that they fit, by chance."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from values import (ALL, BYTEA, CHAR, ENUM, FREE_NUMERIC, INT4, INT8, JSON_TEXT, JSONB, NUMBERS, STRINGS, TEXT,
+                    TIMESTAMP, TIMESTAMP3, UUID, VARCHAR, ColumnType)
+
+CONVERTERS = {
+    "string": {"": "org.apache.kafka.connect.storage.StringConverter"},
+    "json": {"": "org.apache.kafka.connect.json.JsonConverter", "schemas.enable": "false"},
+    "json_schema": {"": "org.apache.kafka.connect.json.JsonConverter", "schemas.enable": "true"},
+    "bytes": {"": "org.apache.kafka.connect.converters.ByteArrayConverter"},
+    "binary": {"": "io.debezium.converters.BinaryDataConverter",
+               "delegate.converter.type": "org.apache.kafka.connect.json.JsonConverter",
+               "delegate.converter.type.schemas.enable": "false"},
+}
+_SHOWS = {  # which types a converter can show as something else than the text of a Java object
+    "string": (*STRINGS, *NUMBERS), "json": ALL, "json_schema": ALL, "bytes": (BYTEA,),
+    "binary": (BYTEA, BYTEA, *STRINGS, *NUMBERS),
+}
+_PAYLOADS = (JSONB, JSON_TEXT, TEXT)
+
+# Regular expression, replacement. Aggregate types look like c3.Order, c3.order-line …
+_ROUTES = (
+    (None, None), (None, None), (None, "events.${routedByValue}"), ("(.*)", "$1"), (r"(\w+)\.(.*)", "$2.$1"),
+    (r"(?<tag>c\d+)\.(?<name>\w+)", "${tag}.x.${name}"), (r"c\d+\.Order", "orders"), (r"(.*?)", "pre.$1"),
+    (r"c\d+\.(Order|order)(.*)", r"t.$1\.$2"), (r"(?i)(.*)\.ORDER", "$1.upper"), (r"([a-z0-9]+).*", "only.$1"),
+)
+_NAMES = {  # what a column may be called, Debezium's default first
+    "id": ("id", "event_id", "Event Id"), "aggregatetype": ("aggregatetype", "kind", "order"),
+    "aggregateid": ("aggregateid", "Key", "schlüssel"), "payload": ("payload", "body", "Pay Load"),
+}
+_OPTIONS = {"id": "table.field.event.id", "aggregatetype": "route.by.field",
+            "aggregateid": "table.field.event.key", "payload": "table.field.event.payload"}
+
+
+@dataclass
+class Column:
+    name: str
+    type: ColumnType
+    nullable: bool = True
+    default: str | None = None
+
+    @property
+    def ddl(self) -> str:
+        return (f"{quoted(self.name)} {self.type.sql}{'' if self.nullable else ' NOT NULL'}"
+                f"{'' if self.default is None else f' DEFAULT {self.default}'}")
+
+
+@dataclass
+class Configuration:
+    """One connector: the router's options, the connector's own, and the table it reads."""
+
+    tag: str  # unique; what aggregate types begin with
+    table: str
+    id: Column
+    type: Column
+    key: Column
+    payload: Column
+    extras: list[Column]
+    router: dict[str, str] = field(default_factory=dict)
+    connector: dict[str, str] = field(default_factory=dict)
+    timestamp: Column | None = None
+    partition: Column | None = None
+    version: Column | None = None
+
+    @property
+    def columns(self) -> list[Column]:
+        special = [each for each in (self.timestamp, self.partition, self.version) if each is not None]
+        return [self.id, self.type, self.key, self.payload, *special, *self.extras]
+
+    @property
+    def expands(self) -> bool:
+        return self.router.get("table.expand.json.payload") == "true"
+
+    def properties(self) -> dict[str, str]:
+        """What the connector's configuration has of this, with the router called "outbox"."""
+        return self.connector | {f"transforms.outbox.{name}": value for name, value in self.router.items()}
+
+
+def make(seed: int, number: int) -> Configuration:
+    """The `number`-th configuration of a seed."""
+    return _Maker(random.Random(f"{seed}/{number}"), f"c{number}").make()
+
+
+class _Maker:
+    def __init__(self, chance: random.Random, tag: str) -> None:
+        self._chance = chance
+        self._tag = tag
+
+    def make(self) -> Configuration:
+        chance = self._chance
+        value = chance.choice(("string", "json", "json_schema", "json", "json_schema", "bytes", "binary"))
+        key = chance.choice(("string", "string", "json", "json_schema", "binary"))
+        envelope = value in ("json", "json_schema") and chance.random() < 0.5
+        expand = value in ("json", "json_schema") and chance.random() < 0.4
+        payload_type = chance.choice(_PAYLOADS if expand or chance.random() < 0.6 and value != "bytes"
+                                     else _SHOWS[value])
+        made = Configuration(
+            tag=self._tag, table=chance.choice(("public.outbox", "public.outbox_v2", "shop.outbox")),
+            id=Column(self._name("id"), chance.choice((UUID, TEXT, INT8, INT4)), nullable=False),
+            type=Column(self._name("aggregatetype"), chance.choice((TEXT, VARCHAR, TEXT)), nullable=False),
+            key=self._column(self._name("aggregateid"), chance.choice(_SHOWS[key])),
+            payload=self._column(self._name("payload"), payload_type), extras=[])
+        self._name_fields(made)
+        self._route(made)
+        self._place(made, envelope, versioned=not expand)
+        if expand:
+            made.router["table.expand.json.payload"] = "true"
+            if chance.random() < 0.5:
+                made.router["table.json.payload.null.behavior"] = chance.choice(("ignore", "optional_bytes"))
+        if chance.random() < 0.5:
+            made.router["route.tombstone.on.empty.payload"] = chance.choice(("true", "TRUE", "false"))
+        if chance.random() < 0.3:
+            made.router["table.op.invalid.behavior"] = chance.choice(("warn", "error"))
+        self._convert(made, key, value)
+        return made
+
+    def _name(self, role: str) -> str:
+        return self._chance.choice((_NAMES[role][0], *_NAMES[role]))
+
+    def _column(self, name: str, type: ColumnType) -> Column:
+        chance = self._chance
+        default = chance.choice(type.defaults) if type.defaults and chance.random() < 0.4 else None
+        return Column(name, type, chance.random() < 0.75, default)
+
+    def _name_fields(self, made: Configuration) -> None:
+        for role, column in (("id", made.id), ("aggregatetype", made.type), ("aggregateid", made.key),
+                             ("payload", made.payload)):
+            if column.name != _NAMES[role][0]:
+                made.router[_OPTIONS[role]] = column.name
+
+    def _route(self, made: Configuration) -> None:
+        regex, replacement = self._chance.choice(_ROUTES)
+        if regex is not None:
+            made.router["route.topic.regex"] = regex
+        if replacement is not None:
+            made.router["route.topic.replacement"] = replacement
+
+    def _place(self, made: Configuration, envelope: bool, *, versioned: bool) -> None:
+        chance = self._chance
+        placements = []
+        for number in range(chance.randrange(6)):
+            column = self._column(f"extra{number}" if chance.random() < 0.8 else f"Extra {number}", chance.choice(ALL))
+            made.extras.append(column)
+            for _ in range(chance.choice((1, 1, 1, 2))):
+                alias = chance.choice(("", "", f":alias{len(placements)}", f": a-{len(placements)} "))
+                where = chance.choice(("header", "header", "envelope" if envelope else "header"))
+                if where == "envelope" and not alias:
+                    alias = f":member{len(placements)}"
+                placements.append(f"{column.name}:{where}{alias}")
+        if envelope and not any(":envelope" in each for each in placements):
+            placements.append(f"{made.key.name}:envelope:key")
+        if chance.random() < 0.2:
+            placements.append(f"{made.id.name}:header:again")
+        if chance.random() < 0.3:
+            made.partition = Column("part", INT4)
+            placements.append("part:partition")
+        if chance.random() < 0.2:
+            placements.append("missing:header")
+            made.router["table.field.additional.missing"] = "ignore"
+        if envelope and versioned and chance.random() < 0.3:  # expanded, two shapes cannot have one version
+            made.version = Column("version", INT4)
+            made.router["table.field.event.schema.version"] = "version"
+        if chance.random() < 0.4:
+            made.timestamp = Column("happened_at", chance.choice((TIMESTAMP, TIMESTAMP3)))
+            made.router["table.field.event.timestamp"] = "happened_at"
+        chance.shuffle(placements)
+        if placements:
+            made.router["table.fields.additional.placement"] = chance.choice((",", ", ")).join(placements)
+
+    def _convert(self, made: Configuration, key: str, value: str) -> None:
+        for part, name in (("key", key), ("value", value)):
+            for option, word in CONVERTERS[name].items():
+                made.connector[f"{part}.converter{'.' if option else ''}{option}"] = word
+        if self._chance.random() < 0.5:
+            made.connector["extended.headers.enabled"] = self._chance.choice(("true", "false"))
+        made.connector["topic.prefix"] = self._chance.choice(("srv", "shop-1", "a.b"))
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

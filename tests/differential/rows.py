@@ -1,0 +1,148 @@
+"""What happens to an outbox table, by chance: hostile rows, clean-up, changes of its columns."""
+
+import random
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from configuration import Column, Configuration, quoted
+from values import INT4, INT8, TEXT, UUID, ColumnType, choose
+
+_TYPES = ("Order", "order", "order-line", "Order.Item", "x" * 60, "UPPER", "a..b", "1")
+# Hardly a topic's name whatever the route makes of it.
+_POISON_TYPES = ("", "with space", "ümlaut", "new\nline", "a/b", "x" * 250, "${routedByValue}")
+
+
+@dataclass(frozen=True)
+class Statement:
+    sql: str
+    values: Sequence[object] = ()
+
+
+class Rows:
+    """The statements of one configuration. Every row's id is new, and stands in its header."""
+
+    def __init__(self, configuration: Configuration, seed: int) -> None:
+        self._configuration = configuration
+        self._chance = random.Random(f"rows/{seed}/{configuration.tag}")
+        self._made = 0
+        self._timed: set[bytes] = set()
+        self._table = ".".join(map(quoted, configuration.table.split(".")))
+
+    @property
+    def table(self) -> str:
+        """Its quoted name."""
+        return self._table
+
+    @property
+    def made(self) -> int:
+        """How many rows there have been."""
+        return self._made
+
+    @property
+    def timed(self) -> frozenset[bytes]:
+        """The ids of those whose record must have the row's own timestamp."""
+        return frozenset(self._timed)
+
+    def create(self) -> Iterator[str]:
+        """The table; its columns in any order, perhaps without a primary key."""
+        columns = list(self._configuration.columns)
+        self._chance.shuffle(columns)
+        yield f"CREATE TABLE {self._table} ({', '.join(column.ddl for column in columns)})"
+        if self._chance.random() < 0.7:
+            yield f"ALTER TABLE {self._table} ADD PRIMARY KEY ({quoted(self._configuration.id.name)})"
+        else:
+            yield f"ALTER TABLE {self._table} REPLICA IDENTITY FULL"
+
+    def some(self, count: int) -> Iterator[list[Statement]]:
+        """Transactions with `count` new rows together, among them UPDATEs and DELETEs."""
+        while count > 0:
+            size = min(count, self._chance.choice((1, 1, 1, 2, 5)))
+            count -= size
+            statements = [self._insert() for _ in range(size)]
+            if self._chance.random() < 0.2:
+                statements.append(self._clean_up())
+            if self._chance.random() < 0.1:
+                statements.insert(0, self._update())
+            yield statements
+
+    def last(self) -> tuple[str, Statement]:
+        """A row without anything odd in it, which ends a series, and its id."""
+        plain = {column.name: None if column.nullable else column.type.values[0]
+                 for column in self._configuration.columns}
+        payload = self._configuration.payload
+        plain[payload.name] = "{}" if "{}" in payload.type.values else payload.type.values[0]
+        plain[self._configuration.type.name] = f"{self._configuration.tag}.Order"
+        plain[self._configuration.id.name] = self._new_id()
+        return plain[self._configuration.id.name], self._insert_of(plain)
+
+    def poison(self) -> tuple[str, Statement]:
+        """A row that hardly can be published, and its id."""
+        row = self._row()
+        type = self._configuration.type
+        fitting = [each for each in _POISON_TYPES if type.type is TEXT or len(each) <= 40]
+        row[type.name] = self._chance.choice(fitting)
+        time = self._configuration.timestamp
+        if time is not None and self._chance.random() < 0.5:
+            row[type.name] = f"{self._configuration.tag}.Order"
+            row[time.name] = "1969-12-31 23:59:59"
+        return row[self._configuration.id.name], self._insert_of(row)
+
+    def change_columns(self) -> str:
+        """A change of the table that leaves what is published alone, but not where it stands."""
+        number = self._chance.randrange(10**9)
+        return self._chance.choice((
+            f"ALTER TABLE {self._table} ADD added_{number} text",
+            f"ALTER TABLE {self._table} ADD added_{number} integer DEFAULT 5",
+            f"ALTER TABLE {self._table} ADD gone_{number} text, ADD kept_{number} jsonb; "
+            f"ALTER TABLE {self._table} DROP gone_{number}",
+            f"ALTER TABLE {self._table} REPLICA IDENTITY FULL",
+            f"ALTER TABLE {self._table} ADD big_{number} bytea DEFAULT '\\x00'"))
+
+    def _new_id(self) -> str:
+        self._made += 1
+        type: ColumnType = self._configuration.id.type
+        if type is UUID:
+            return str(uuid.UUID(int=self._chance.getrandbits(128)))
+        odd = self._chance.choice(("", " ", "ü", "\U0001d11e", '"')) if type is TEXT else ""
+        big = 2**62 if type is INT8 else 0
+        return f"{odd}{self._made + big}" if type in (TEXT, INT4, INT8) else str(self._made)
+
+    def _row(self) -> dict[str, str | None]:
+        made, chance = self._configuration, self._chance
+        row = {column.name: self._value(column) for column in made.columns}
+        row[made.id.name] = self._new_id()
+        row[made.type.name] = f"{made.tag}.{chance.choice(_TYPES)}"[:40]
+        if made.partition is not None:
+            row[made.partition.name] = chance.choice((None, "0", "1", "2"))
+        if made.timestamp is not None:
+            row[made.timestamp.name] = chance.choice((None, "1970-01-01 00:00:00.001", "2001-09-09 01:46:40.123",
+                                                      "2024-02-29 23:59:59.999999", "2262-04-11 23:47:16.854"))
+        if made.version is not None:
+            row[made.version.name] = chance.choice((None, "1", "2"))
+        return row
+
+    def _value(self, column: Column) -> str | None:
+        return choose(self._chance, column.type, nullable=column.nullable)
+
+    def _insert(self) -> Statement:
+        row = self._row()
+        for column in self._configuration.columns:
+            if column.default is not None and self._chance.random() < 0.2:
+                del row[column.name]  # the default itself, made by Postgres
+        return self._insert_of(row)
+
+    def _insert_of(self, row: dict[str, str | None]) -> Statement:
+        time = self._configuration.timestamp
+        if time is not None and row[time.name] is not None:
+            self._timed.add(row[self._configuration.id.name].encode())
+        names = ", ".join(map(quoted, row)).replace("%", "%%")
+        places = ", ".join(["%s"] * len(row))
+        return Statement(f"INSERT INTO {self._table} ({names}) VALUES ({places})", list(row.values()))
+
+    def _clean_up(self) -> Statement:
+        return Statement(f"DELETE FROM {self._table} WHERE random() < 0.3")
+
+    def _update(self) -> Statement:
+        column = quoted(self._configuration.type.name)
+        return Statement(f"UPDATE {self._table} SET {column} = {column} || 'x' WHERE length({column}) < 30")

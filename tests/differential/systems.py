@@ -1,0 +1,97 @@
+"""Debezium and walrelay, each with the same connector's configuration."""
+
+import json
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from configuration import Configuration
+from database import Database
+from relay_process import RelayProcess
+from walrelay_dev.connect import ConnectWorker
+from walrelay_dev.debezium import outbox_connector
+from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.kafka_records import Record
+from walrelay_dev.process import wait_until
+
+
+class Side(ABC):
+    """One system at work on a database, with a slot and a Kafka of its own, which is empty."""
+
+    def __init__(self, kafka: KafkaCluster, database: Database, configuration: Configuration) -> None:
+        self.kafka = kafka
+        self.database = database
+        self.configuration = configuration
+        self.slot = f"{type(self).__name__.lower()}_{configuration.tag}"
+        database.create_slot(self.slot)
+
+    def connector(self) -> dict[str, object]:
+        table = self.configuration.table
+        base = outbox_connector(self.database.postgres, self.database.name, slot=self.slot, publication="p")
+        return {**base, "poll.interval.ms": 20, "table.include.list": table.replace(".", "\\."), **self.configuration.properties()}
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begins to read the slot."""
+
+    @abstractmethod
+    def stopped(self) -> str | None:
+        """Why it goes no further; None while it does."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Ends it once everything that it has sent is in Kafka."""
+
+    def records(self) -> list[Record]:
+        return self.kafka.consume("^.*")
+
+    def forget(self) -> None:
+        """Deletes its topics."""
+        for topic in self.kafka.topics():
+            if not topic.startswith("__"):
+                self.kafka.delete_topic(topic)
+
+    def reach(self, id: str, seconds: float) -> bool:
+        """Waits until the row of this id is published, or it stopped; whether it is published."""
+        wait_until(lambda: self._has(id) or self.stopped(), seconds, f"{self.slot} to publish row {id}")
+        return self._has(id)
+
+    def _has(self, id: str) -> bool:
+        return any(("id", id.encode()) in record.headers for record in self.records())
+
+
+class DebeziumSide(Side):
+    def __init__(self, worker: ConnectWorker, *common: object) -> None:
+        super().__init__(*common)
+        self._worker = worker
+
+    def start(self) -> None:
+        self._worker.create_connector(self.slot, self.connector())
+
+    def stopped(self) -> str | None:
+        return self._worker.failure(self.slot)
+
+    def end(self) -> None:
+        self._worker.delete_connector(self.slot)
+
+
+class WalrelaySide(Side):
+    def __init__(self, folder: Path, *common: object) -> None:
+        super().__init__(*common)
+        connector = self.connector() | {"producer.override.bootstrap.servers": self.kafka.bootstrap}
+        path = folder / f"{self.configuration.tag}.json"
+        path.write_text(json.dumps({name: str(value) for name, value in connector.items()}))
+        self._relay = RelayProcess(folder / self.configuration.tag, {}, config=path,
+                                   arguments=["--set", "http.listen=127.0.0.1:0"])
+
+    def start(self) -> None:
+        self._relay.start()
+
+    def stopped(self) -> str | None:
+        if not self._relay.running():
+            return self._relay.log_text[-1000:]
+        lines = self._relay.logs("blocked")
+        return str(lines[-1]) if lines and self._relay.state() == "blocked" else None
+
+    def end(self) -> None:
+        if self._relay.running():
+            self._relay.stop()
