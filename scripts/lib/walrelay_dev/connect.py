@@ -118,6 +118,15 @@ class ConnectWorker(ThrowAway):
         """Ends its tasks, which hands in all that they have sent; its offsets stay."""
         self._ask("DELETE", f"/connectors/{name}")
 
+    def stop_connector(self, name: str, seconds: float = _SECONDS) -> None:
+        """Ends its tasks and waits for it; the configuration stays, and the offsets."""
+        self._ask("PUT", f"/connectors/{name}/stop")
+        wait_until(lambda: self._is_stopped(name), seconds, f"connector {name} to stop, see {self.log}")
+
+    def resume_connector(self, name: str) -> None:
+        """Starts a stopped connector again; `wait_running` waits for it."""
+        self._ask("PUT", f"/connectors/{name}/resume")
+
     def connectors(self) -> list[str]:
         return list(self._ask("GET", "/connectors"))
 
@@ -158,6 +167,10 @@ class ConnectWorker(ThrowAway):
             "connector.client.config.override.policy": "All",
             **self.properties,
         }
+
+    def _is_stopped(self, name: str) -> bool:
+        status = self.status(name)
+        return status["connector"]["state"] == "STOPPED" and not status["tasks"]
 
     def _runs(self, name: str) -> bool:
         status = self._ask("GET", f"/connectors/{name}/status", missing={})
