@@ -61,6 +61,17 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) {
+      return false;
+    }
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string Printable(std::string_view text, size_t limit) {
   std::string out;
   out.reserve(std::min(text.size(), limit));

@@ -13,6 +13,8 @@ namespace walrelay {
 // what a row, a server or a broker said can neither forge a log line nor steer a terminal.
 std::string Printable(std::string_view text, size_t limit = 1024);
 
+bool IsUtf8(std::string_view text);
+
 // Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; C1
 // control characters are escaped too.
 void AppendJsonString(std::string_view text, std::string& out);

@@ -31,6 +31,7 @@ class CommandLine {
     AddCheck();
     AddDoctor();
     AddStatus();
+    AddPrint();
     AddSetup();
     AddDemo();
     AddConfig();
@@ -135,6 +136,25 @@ class CommandLine {
         ->check(CLI::IsMember({"live", "ready"}));
   }
 
+  void AddPrint() {
+    CLI::App* command =
+        Add(app_, "print",
+            "What would be published: from the slot's position to the log's end, from now on, or "
+            "of given rows. Moves no slot, confirms nothing, asks no Kafka",
+            [this] { return PrintCommand(print_); });
+    AddConfigFlags(command, print_.config);
+    command->add_flag("--json", print_.json, "One JSON object a line, values whole");
+    CLI::Option* now = command->add_flag("--from-now", print_.from_now,
+                                         "What is committed from now on, until interrupted");
+    command
+        ->add_option("--id", print_.ids,
+                     "The row of this id, as it stands in the table; may be "
+                     "given again")
+        ->type_name("ID")
+        ->excludes(now);
+    command->add_option("--limit", print_.limit, "End after so many records")->type_name("N");
+  }
+
   void AddSetup() {
     CLI::App* command = Add(app_, "setup", "Print what the database needs, as SQL; --apply does it",
                             [this] { return SetupCommand(setup_); });
@@ -225,6 +245,7 @@ class CommandLine {
   CheckFlags check_;
   DoctorFlags doctor_;
   StatusFlags status_;
+  PrintFlags print_;
   SetupFlags setup_;
   DemoFlags demo_;
   ConfigCommandFlags config_;

@@ -2,7 +2,9 @@
 // and has told the user why by then: results on standard output, everything else on standard error.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/config_flags.h"
 #include "walrelay/error.h"
@@ -37,6 +39,15 @@ struct StatusFlags {
   std::string probe;   // "live" or "ready": only the exit code matters; "": show all
 };
 ExitCode StatusCommand(const StatusFlags& flags);
+
+struct PrintFlags {
+  ConfigFlags config;
+  bool json = false;
+  bool from_now = false;         // from now on, until interrupted; else from the slot's position
+  std::vector<std::string> ids;  // these rows of the table instead
+  uint64_t limit = 0;            // 0: all there is
+};
+ExitCode PrintCommand(const PrintFlags& flags);
 
 struct SetupFlags {
   ConfigFlags config;

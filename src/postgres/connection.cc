@@ -84,11 +84,15 @@ int LibpqVersion() {
 
 std::optional<std::string_view> PgResult::Get(int row, const char* column) const {
   const int field = PQfnumber(result_.get(), column);
-  if (field < 0 || row >= rows() || PQgetisnull(result_.get(), row, field) != 0) {
+  return field < 0 ? std::nullopt : At(row, field);
+}
+
+std::optional<std::string_view> PgResult::At(int row, int column) const {
+  if (row >= rows() || PQgetisnull(result_.get(), row, column) != 0) {
     return std::nullopt;
   }
-  return std::string_view(PQgetvalue(result_.get(), row, field),
-                          static_cast<size_t>(PQgetlength(result_.get(), row, field)));
+  return std::string_view(PQgetvalue(result_.get(), row, column),
+                          static_cast<size_t>(PQgetlength(result_.get(), row, column)));
 }
 
 int64_t PgResult::Int(int row, const char* column) const {

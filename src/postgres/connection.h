@@ -38,6 +38,8 @@ class PgResult {
   int rows() const { return PQntuples(result_.get()); }
   // nullopt: NULL, or no such column.
   std::optional<std::string_view> Get(int row, const char* column) const;
+  // By position, for columns that others have named.
+  std::optional<std::string_view> At(int row, int column) const;
   std::string_view Text(int row, const char* column) const { return Get(row, column).value_or(""); }
   bool Bool(int row, const char* column) const { return Text(row, column) == "t"; }
   // 0 where it is no number.

@@ -1,0 +1,37 @@
+// RecordPrinter: a producer that writes records to standard output instead of to Kafka.
+//
+// One line each, as text or as JSON: topic, partition where the row says it, timestamp, key,
+// headers and value. In JSON, bytes that are not UTF-8 are base64 in a member of another name
+// ("value_base64"). Accepts everything, and reports it as delivered at the next Poll().
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// A line without its end.
+std::string RecordText(const Record& record);
+std::string RecordJson(const Record& record);
+
+class RecordPrinter : public Producer {
+ public:
+  explicit RecordPrinter(bool json) : json_(json) {}
+
+  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override;
+  void Poll(DeliverySink& sink) override;
+  absl::Status Health() const override { return absl::OkStatus(); }
+  absl::Status Trouble() const override { return absl::OkStatus(); }
+  int poll_fd() const override { return -1; }
+
+  uint64_t printed() const { return printed_; }
+
+ private:
+  bool json_;
+  uint64_t printed_ = 0;
+  std::vector<Delivery> deliveries_;
+};
+
+}  // namespace walrelay

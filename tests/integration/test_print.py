@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""`walrelay print`: what would be published, without moving the slot or asking Kafka."""
+
+import json
+import subprocess
+from typing import Any
+
+from testcase import IntegrationTest, main, relay_program, wait_until
+
+
+class PrintTest(IntegrationTest):
+    def arguments(self, *arguments: str) -> list[Any]:
+        return [relay_program(), "print", "--dsn", self.database.dsn, "--slot", self.slot,
+                "--set", "source.publication=walrelay", *arguments]
+
+    def print(self, *arguments: str, code: int = 0) -> list[str]:
+        run = subprocess.run(self.arguments(*arguments), text=True, timeout=60, capture_output=True)
+        self.assertEqual(run.returncode, code, run.stderr)
+        self.told = run.stderr
+        return run.stdout.splitlines()
+
+    def position(self) -> tuple:
+        return (self.slot_column("confirmed_flush_lsn"), self.slot_column("restart_lsn"))
+
+    def slot_column(self, name: str) -> Any:
+        return self.database.slot(self.slot, name)
+
+    def test_slot_is_read_and_stays_where_it_is(self) -> None:
+        self.outbox.insert(1, payload='{"a": "ü"}')
+        self.outbox.insert(2, 3, key="other")
+        before = self.position()
+        records = [json.loads(line) for line in self.print("--json")]
+        self.assertEqual([each["key"] for each in records], ["k", "other", "other"])
+        self.assertEqual(records[0]["topic"], self.topic)
+        self.assertEqual(records[0]["value"], '{"a": "ü"}')
+        self.assertEqual(records[0]["headers"], [{"name": "id", "value": "1"},
+                                                 {"name": "event_type", "value": "made"}])
+        self.assertEqual(self.position(), before)
+        self.assertEqual(len(self.print()), 3)  # again
+        self.assertEqual(len(self.print("--limit", "1")), 1)
+        self.assertEqual(self.kafka.consume(self.topic), [])
+        self.assertEqual(self.sql("SELECT count(*) FROM pg_replication_slots WHERE temporary"), [(0,)])
+
+    def test_slot_may_be_in_use(self) -> None:
+        self.start_relay().wait_ready()
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.assertEqual(self.print(), [])
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+
+    def test_from_now_on(self) -> None:
+        self.outbox.insert(1)
+        child = subprocess.Popen(self.arguments("--from-now", "--limit", "1"), text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(child.kill)
+        wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary "
+                                    "AND confirmed_flush_lsn IS NOT NULL"), 60, "a temporary slot")
+        self.outbox.insert(2)
+        printed, _ = child.communicate(timeout=60)
+        self.assertIn("  id=2  ", printed)
+        self.assertEqual(printed.count("\n"), 1)
+
+    def test_given_rows(self) -> None:
+        self.outbox.insert(1, 2, 3)
+        lines = self.print("--id", "2", "--id", "9")
+        self.assertEqual(len(lines), 1)
+        self.assertIn("  id=2  ", lines[0])
+        self.assertIn("1 of 2 rows found", self.told)
+
+    def test_row_that_would_stop_the_relay_is_named(self) -> None:
+        self.outbox.insert(1)
+        self.outbox.insert(2, type="not a topic")
+        self.assertEqual(len(self.print(code=69)), 1)
+        self.assertIn("WR-3005", self.told)
+        self.assertIn("id=2", self.told)
+
+    def test_bytes_that_are_no_text_are_whole_in_json(self) -> None:
+        self.sql("ALTER TABLE outbox ALTER payload TYPE bytea USING NULL")
+        self.outbox.insert(1, payload=b"\0\xff")
+        record, = map(json.loads, self.print("--json"))
+        self.assertEqual(record["value_base64"], "AP8=")
+
+    def test_missing_slot_is_told(self) -> None:
+        self.database.execute("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.print(code=78)
+        self.assertIn("WR-2101", self.told)
+
+
+if __name__ == "__main__":
+    main()
