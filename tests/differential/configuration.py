@@ -1,10 +1,9 @@
 """Configurations of Debezium's outbox EventRouter, and the tables that they fit, by chance."""
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from values import (ALL, BYTEA, CHAR, ENUM, FREE_NUMERIC, INT4, INT8, JSON_TEXT, JSONB, NUMBERS, STRINGS, TEXT,
+from values import (ALL, BYTEA, INT4, INT8, JSON_TEXT, JSONB, NUMBERS, STRINGS, TEXT,
                     TIMESTAMP, TIMESTAMP3, UUID, VARCHAR, ColumnType)
 
 CONVERTERS = {

@@ -103,6 +103,3 @@ class Contest:
             result.differences.append(Difference("the last row", "stop", *result.stops))
         for side in sides:
             side.forget()
-
-
-__all__ = ["Contest", "Result"]
