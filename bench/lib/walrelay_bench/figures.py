@@ -26,6 +26,7 @@ FIGURES = (
     ("append_p99", "INSERT → broker's append, ms: p99"),
     ("append_p999", "INSERT → broker's append, ms: p99.9"),
     ("commit_p50", "the INSERT itself, ms: p50"),
+    ("kills", "kills"),
     ("recovery_s", "records flow again after, s"),
     ("recovery_max_s", "at most, s"),
     ("lost", "events lost"),

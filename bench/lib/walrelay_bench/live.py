@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+from walrelay_dev.errors import ServerError
+
 from .load import Load, Rate
 from .meter import Meter
 from .stage import Stage
@@ -71,7 +73,7 @@ class Idle(Workload):
 
 
 class Kills(Workload):
-    """SIGKILL every few seconds under load; a supervisor starts it again at once."""
+    """SIGKILL every few seconds of work under load; a supervisor starts it again at once."""
 
     kind = "kills"
 
@@ -79,8 +81,8 @@ class Kills(Workload):
         self.name = name
         self.kills = kills
         self.interval = interval
-        self.rate = Rate(rate, seconds=(kills + 1) * interval, patience=30, settle=1)
-        self.title = f"{kills} × SIGKILL, one every {interval:g} s, at {rate:,} events/s"
+        self.rate = Rate(rate, seconds=(kills + 1) * interval, patience=60, settle=1)
+        self.title = f"SIGKILL after every {interval:g} s of work, {kills} at most, at {rate:,} events/s"
 
     @property
     def seconds(self) -> float:
@@ -91,19 +93,30 @@ class Kills(Workload):
         with at_work(stage, system, _LIVE), Meter(stage, system.pids) as meter:
             load = Load(stage, system.table, self.rate)
             try:
-                began = time.time()
-                for number in range(1, self.kills + 1):
-                    _supervise(system, lambda: time.time() >= began + number * self.interval)
+                over = time.time() + self.rate.seconds - 1
+                while len(killed) < self.kills and self._at_work_for_a_while(stage, system, over):
                     killed.append(time.time())
                     _start_again(system)
                 _supervise(system, lambda: not load.running())
                 seen = load.result()
             finally:
                 load.close()
+        if not killed:
+            raise ServerError(f"{system.name} was never at work for {self.interval:g} s")
         recovered = [_recovery(seen["silences"], at, within=1) for at in killed]
         return Outcome({"kills": len(killed), "recovery_s": sorted(recovered)[len(recovered) // 2],
                         "recovery_max_s": max(recovered)} | verdict(seen) | meter.costs(self.rate.events),
                        meter.series())
+
+
+    def _at_work_for_a_while(self, stage: Stage, system: System, over: float) -> bool:
+        """Whether it was before the time was over. One that has not come back is not killed again."""
+        before, since = stage.records(), time.time()
+
+        def done() -> bool:
+            return time.time() >= since + self.interval and stage.records() > before
+        _supervise(system, lambda: done() or time.time() >= over)
+        return time.time() < over
 
 
 class Outage(Workload):

@@ -27,7 +27,7 @@ _LEFT_OUT = {
 }
 _LEFT_OUT["kill"] = _LEFT_OUT["kills"] | {"wal_retained_mib"}
 # Without a ratio: counts that are often nought, and what is not the system's.
-_NO_RATIO = {"lost", "duplicated", "disordered", "commit_p50", "foreign_cpu_percent", "wal_written_mib"}
+_NO_RATIO = {"kills", "lost", "duplicated", "disordered", "commit_p50", "foreign_cpu_percent", "wal_written_mib"}
 
 
 def write(results: Results, folder: Path) -> None:
