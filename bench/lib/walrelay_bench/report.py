@@ -81,7 +81,7 @@ def _heading(results: Results) -> str:
 {versions}.
 {quick}
 Medians of {_rounds(data['rounds'])}, in each of which every system had its turn, with the lowest and the highest in
-parentheses. × is the ratio to {data['systems'][REFERENCE]} in the same round; ≈ instead says that the rounds of
+parentheses. × is the ratio to {REFERENCE} in the same round; ≈ instead says that the rounds of
 the two overlap, or that there was only one, so that this run shows no difference.
 """
 
