@@ -25,6 +25,9 @@ struct ColumnNames {
   std::optional<std::string> event_type;      // event_type, type; optional
   std::optional<std::string> payload;         // payload
   std::optional<std::string> trace_id;        // trace_id; optional
+  std::optional<std::string> traceparent;     // traceparent; optional
+  std::optional<std::string> tracestate;      // tracestate; optional
+  std::optional<std::string> span_context;    // tracingspancontext; optional
   std::optional<std::string> version;         // none; optional, and only for an envelope
 };
 

@@ -255,6 +255,8 @@ DebeziumTranslation DebeziumDefaults() {
                   {"source.columns.payload", "payload"},
                   {"source.columns.event_type", ""},
                   {"source.columns.trace_id", ""},
+                  {"source.columns.traceparent", ""},
+                  {"source.columns.tracestate", ""},
                   {"route.rules", "debezium"},
                   {"route.timestamp", "now"},
                   {"format.headers", "simple"},

@@ -210,6 +210,15 @@ constexpr Option kOptions[] = {
                                      "The record's value, byte for byte. Default: `payload`."),
     ColumnRow<&ColumnNames::trace_id>(
         "trace_id", "Header `trace_id`. Default: `trace_id` where the column exists."),
+    ColumnRow<&ColumnNames::traceparent>(
+        "traceparent",
+        "W3C trace context, header `traceparent`; none where it is NULL. Default: `traceparent` "
+        "where the column exists."),
+    ColumnRow<&ColumnNames::tracestate>("tracestate", "Likewise, header `tracestate`."),
+    ColumnRow<&ColumnNames::span_context>(
+        "span_context",
+        "Debezium's: the text of java.util.Properties, of which `traceparent` and `tracestate` "
+        "become headers. Default: `tracingspancontext` where the column exists."),
     ColumnRow<&ColumnNames::version>(
         "version", "An int4 column that is the version of the envelope's schema. Default: none."),
 

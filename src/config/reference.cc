@@ -42,8 +42,9 @@ constexpr std::string_view kTables = R"(
 ### `[[source.placement]]`
 
 Further columns, as headers, as members of an envelope, or as the partition (Debezium's
-`table.fields.additional.placement`). Repeat the block for each; headers follow `id`, `event_type` and `trace_id` in
-the order of the file. With an envelope the value is an object: `payload`, then the columns in the order of the file.
+`table.fields.additional.placement`). Repeat the block for each; headers follow the trace context, `id`, `event_type`
+and `trace_id` in the order of the file. With an envelope the value is an object: `payload`, then the columns in the
+order of the file.
 
 ```toml
 [[source.placement]]

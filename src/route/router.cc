@@ -9,6 +9,7 @@
 #include "encode/column_datum.h"
 #include "encode/connect_text.h"
 #include "encode/converter.h"
+#include "encode/properties_text.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -128,11 +129,36 @@ absl::Status Router::AddHeader(pgoutput::Tuple row, std::string_view name,
   return absl::OkStatus();
 }
 
+// The context that the writer was in, unchanged. OpenTelemetry asks that a context made for a
+// message be kept, so no span of ours is put between. Columns of its own weigh more than
+// Debezium's.
+absl::Status Router::AddTraceContext(pgoutput::Tuple row, const TableBinding& table) {
+  OptionalBytes properties;
+  if (table.span_context.present()) {
+    WR_ASSIGN_OR_RETURN(properties, Bytes(row, table.span_context));
+  }
+  for (const auto& [name, column] :
+       {std::pair("traceparent", &table.traceparent), std::pair("tracestate", &table.tracestate)}) {
+    OptionalBytes value;
+    if (column->present()) {
+      WR_ASSIGN_OR_RETURN(value, Bytes(row, *column));
+    }
+    if (!value && properties) {
+      value = PropertyIn(*properties, name, arena_);
+    }
+    if (value) {
+      headers_.push_back({name, value});
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) {
   headers_.clear();
   if (format_->context_headers) {
     AddContextHeaders();
   }
+  WR_RETURN_IF_ERROR(AddTraceContext(row, table));
   if (table.id.present()) {
     WR_RETURN_IF_ERROR(AddHeader(row, "id", table.id));
   }

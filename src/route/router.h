@@ -1,11 +1,11 @@
 // Router: from a row of an outbox table to a Kafka record.
 //
 // Topic from the aggregate type, key from the aggregate id, value the payload, headers `id`,
-// `event_type` and `trace_id` where the columns exist, then the placements in the order of the
-// configuration; each as bytes as they stand, or in one of Connect's formats. Knows which tables of
-// the session are outbox tables: by OID, as looked up at connect (a rename does not stop events),
-// and by name (a table that was dropped and made again meanwhile has rows under its old OID in the
-// log).
+// `event_type` and `trace_id` where the columns exist (before them the W3C trace context), then the
+// placements in the order of the configuration; each as bytes as they stand, or in one of Connect's
+// formats. Knows which tables of the session are outbox tables: by OID, as looked up at connect (a
+// rename does not stop events), and by name (a table that was dropped and made again meanwhile has
+// rows under its old OID in the log).
 //
 // A row that cannot be routed is an error with a reason of block 3; what happens to it is the
 // caller's. Not thread-safe; no I/O. Raw formats allocate nothing per row in steady state.
@@ -77,6 +77,7 @@ class Router {
   absl::StatusOr<OptionalBytes> HeaderValue(pgoutput::Tuple row, const BoundColumn& column);
   void AddContextHeaders();
   absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
+  absl::Status AddTraceContext(pgoutput::Tuple row, const TableBinding& table);
   absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table);
   absl::Status SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table, Record& record);
   absl::Status SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,

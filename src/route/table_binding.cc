@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -145,6 +146,25 @@ void BindPlacement(const Placement& placement, const BindingContext& context, Bi
   }
 }
 
+// The W3C trace context. Where a placement already makes a header of a column, that is meant
+// instead.
+void BindTraceContext(const OutboxTable& table, Binder& binder, TableBinding& out) {
+  const auto placed = [&](const std::optional<std::string>& configured, std::string_view name) {
+    return !configured && std::any_of(table.placements.begin(), table.placements.end(),
+                                      [&](const Placement& placement) {
+                                        return placement.column == name &&
+                                               placement.where == Placement::Where::kHeader;
+                                      });
+  };
+  const auto bind = [&](const std::optional<std::string>& configured, std::string_view name) {
+    const std::string_view usual[] = {name};
+    return placed(configured, name) ? BoundColumn() : binder.Part(configured, name, usual, true);
+  };
+  out.traceparent = bind(table.columns.traceparent, "traceparent");
+  out.tracestate = bind(table.columns.tracestate, "tracestate");
+  out.span_context = bind(table.columns.span_context, "tracingspancontext");
+}
+
 // The parts that formats show, as far as they are not raw.
 void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out) {
   if (context.format.key.format != Format::kRaw) {
@@ -210,6 +230,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   out.event_type =
       binder.Part(names.event_type, "event type", Names{"event_type", "type"}, kOptional);
   out.trace_id = binder.Part(names.trace_id, "trace id", Names{"trace_id"}, kOptional);
+  BindTraceContext(table, binder, out);
   if (out.payload.present()) {
     out.payload_name = binder.NameIn(out.payload);
   }

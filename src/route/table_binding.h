@@ -37,6 +37,9 @@ struct TableBinding {
   BoundColumn event_type;
   BoundColumn payload;
   BoundColumn trace_id;
+  BoundColumn traceparent;
+  BoundColumn tracestate;
+  BoundColumn span_context;
   BoundColumn timestamp;
   BoundColumn partition;
   BoundColumn version;

@@ -46,6 +46,7 @@ std::string EveryValue(const Config& config) {
     for (const auto* name :
          {&table.columns.id, &table.columns.aggregate_type, &table.columns.aggregate_id,
           &table.columns.event_type, &table.columns.payload, &table.columns.trace_id,
+          &table.columns.traceparent, &table.columns.tracestate, &table.columns.span_context,
           &table.columns.version}) {
       text += fmt::format(" {}", name->value_or("(auto)"));
     }

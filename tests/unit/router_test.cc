@@ -116,6 +116,41 @@ TEST_F(RouterTest, AWholeRecord) {
   EXPECT_EQ(record.timestamp, kCommitTime);
 }
 
+TEST_F(RouterTest, TraceContextBecomesHeadersUnchanged) {
+  Describe(CanonicalAnd({{"traceparent"}, {"tracestate"}}));
+  const Record record = Routed({id_, "order", "o", "t", "1", "x", "00-4bf9-00f0-01", "congo=t61"});
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("traceparent", "00-4bf9-00f0-01"),
+                                          HeaderIs("tracestate", "congo=t61"), HeaderIs("id", id_),
+                                          HeaderIs("event_type", "t"), HeaderIs("trace_id", "x")));
+}
+
+TEST_F(RouterTest, TraceContextThatIsNullMakesNoHeader) {
+  Describe(CanonicalAnd({{"traceparent"}, {"tracestate"}, {"tracingspancontext"}}));
+  const Record record =
+      Routed({id_, "order", "o", "t", "1", "x", std::nullopt, std::nullopt, std::nullopt});
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "t"),
+                                          HeaderIs("trace_id", "x")));
+}
+
+TEST_F(RouterTest, DebeziumsSpanContextBecomesTheSameHeaders) {
+  Describe(CanonicalAnd({{"tracingspancontext"}}));
+  const Record record =
+      Routed({id_, "order", "o", "t", "1", "x",
+              "#now\ntraceparent=00-4bf9-00f0-01\ntracestate=congo\\=t61\nb=c\n"});
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("traceparent", "00-4bf9-00f0-01"),
+                                          HeaderIs("tracestate", "congo=t61"), HeaderIs("id", id_),
+                                          HeaderIs("event_type", "t"), HeaderIs("trace_id", "x")));
+}
+
+TEST_F(RouterTest, PlacementOfATraceColumnIsMeantInstead) {
+  source_.tables[0].placements = {{.column = "traceparent", .name = "ce_traceparent"}};
+  Describe(CanonicalAnd({{"traceparent"}}));
+  const Record record = Routed({id_, "order", "o", "t", "1", "x", "00-4bf9-00f0-01"});
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "t"),
+                                          HeaderIs("trace_id", "x"),
+                                          HeaderIs("ce_traceparent", "00-4bf9-00f0-01")));
+}
+
 TEST_F(RouterTest, NullPayloadIsATombstoneAndEmptyPayloadIsNot) {
   const Record tombstone = Routed({id_, "order", "o", "t", std::nullopt, "x"});
   EXPECT_EQ(tombstone.value, std::nullopt);
