@@ -65,7 +65,7 @@ def values(tuple_bytes: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def configurations() -> Iterator[bytes]:
-    """Every example of the reference, and every key of it with its default."""
+    """Every example of the reference, every key of it with its default, and connectors of Debezium's."""
     text = (ROOT / "docs" / "configuration.md").read_text()
     for example in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
         yield example.encode()
@@ -73,6 +73,9 @@ def configurations() -> Iterator[bytes]:
         rows = re.findall(r"^\| `(\w+)` \| [^|]* \| `([^`|]*)` \|", section, re.MULTILINE)
         head = section.splitlines()[0].strip("` ")
         yield "\n".join([head, *(f"{key} = {default}" for key, default in rows)]).encode()
+    connectors = (ROOT / "tests" / "unit" / "debezium_import_test.cc").read_text()
+    for connector in re.findall(r'^constexpr std::string_view k\w+ = R"\((.*?)\)";', connectors, re.DOTALL | re.MULTILINE):
+        yield connector.encode()
 
 
 def corpora() -> Iterator[tuple[str, bytes]]:
