@@ -123,6 +123,10 @@ class ConnectWorker(ThrowAway):
         self._ask("PUT", f"/connectors/{name}/stop")
         wait_until(lambda: self._is_stopped(name), seconds, f"connector {name} to stop, see {self.log}")
 
+    def forget_offsets(self, name: str) -> None:
+        """Of a stopped connector."""
+        self._ask("DELETE", f"/connectors/{name}/offsets")
+
     def resume_connector(self, name: str) -> None:
         """Starts a stopped connector again; `wait_running` waits for it."""
         self._ask("PUT", f"/connectors/{name}/resume")
