@@ -10,7 +10,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config libpq-dev librdkafka-dev
 SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
     python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip binutils procps
-    chromium fonts-dejavu-core prometheus systemd)
+    chromium fonts-dejavu-core systemd)
 # Behind install_postgres: one of them needs the server.
 BENCH_PACKAGES=(kcat iproute2 postgresql-15-wal2json python3-matplotlib)
 
@@ -43,6 +43,16 @@ install_postgres() {
     install postgresql-common
     echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
     install "${SERVER_PACKAGES[@]}"
+}
+
+# The package starts a Prometheus as well. Only promtool is wanted here.
+install_promtool() {
+    installed prometheus && return
+    [ -d /run/systemd/system ] && as_root systemctl mask --quiet prometheus
+    install prometheus
+    [ -d /run/systemd/system ] || return 0
+    as_root systemctl unmask --quiet prometheus
+    as_root systemctl disable --quiet prometheus
 }
 
 # build PRESET [TARGET…]: configures where needed, and builds.
