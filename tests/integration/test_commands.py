@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """The first hour with walrelay: setup, check and run, as the README tells them."""
 
-import os
 import subprocess
 from pathlib import Path
 
 from testcase import IntegrationTest, main, relay_program
+from relay_config import relay_environment
 from servers import test_folder
 
 
@@ -28,14 +28,9 @@ class CommandTest(IntegrationTest):
         """Runs a command to its end and returns what it printed."""
         run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             env=self.clean_environment() | (environment or {}))
+                             env=relay_environment() | (environment or {}))
         self.assertEqual(run.returncode, code, run.stdout)
         return run.stdout
-
-    @staticmethod
-    def clean_environment() -> dict[str, str]:
-        return {name: value for name, value in os.environ.items()
-                if not name.startswith(("PG", "WALRELAY_"))}
 
     def setup(self, *more: str) -> str:
         return self.call("setup", "--dsn", self.database.dsn, "--apply", "--create-table", *more)
@@ -105,7 +100,7 @@ class CommandTest(IntegrationTest):
         with open(self.folder / "log", "wb") as log:
             relay = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", relay_program(), "run", *arguments],
-                cwd=self.folder, stderr=log, env=self.clean_environment() | (environment or {}))
+                cwd=self.folder, stderr=log, env=relay_environment() | (environment or {}))
         self.addCleanup(relay.wait)
         self.addCleanup(relay.kill)
         self.wait_for_records(1)

@@ -1,29 +1,16 @@
 #!/usr/bin/python3
 """`walrelay doctor` against real servers: what is wrong is named, with the text that mends it."""
 
-import importlib
 import json
-import os
 import subprocess
-import sys
 import unittest
 from typing import Any
 
-from testcase import ROOT, IntegrationTest, main, relay_program, wait_until
-from servers import test_folder
+from testcase import IntegrationTest, main, relay_program, wait_until
+from admin_types import admin_type, parse
+from relay_config import relay_environment
 
 MEGABYTE = 1 << 20
-
-
-def diagnosis_type() -> Any:
-    """The message of diagnosis.proto, compiled for this run."""
-    folder = test_folder() / "diagnosis"
-    if not folder.exists():
-        folder.mkdir()
-        subprocess.run(["protoc", f"--proto_path={ROOT / 'proto'}", f"--python_out={folder}",
-                        "walrelay/admin/v1/diagnosis.proto"], check=True)
-        sys.path.insert(0, str(folder))
-    return importlib.import_module("walrelay.admin.v1.diagnosis_pb2").Diagnosis
 
 
 class DoctorCase(IntegrationTest):
@@ -31,11 +18,9 @@ class DoctorCase(IntegrationTest):
         """Exit code and output of `walrelay doctor`."""
         settings = self.options() | {"http.listen": "127.0.0.1:1"} | (options or {})
         flags = [f"--set={name}={value}" for name, value in settings.items()]
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("PG", "WALRELAY_"))}
         run = subprocess.run([relay_program(), "doctor", *flags, *arguments], cwd="/", text=True,
                              timeout=120, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             env=environment)
+                             env=relay_environment())
         return run.returncode, run.stdout
 
     def findings(self, check: str, options: dict[str, Any] | None = None) -> list[dict[str, str]]:
@@ -56,7 +41,6 @@ class DoctorCase(IntegrationTest):
 
 class DoctorTest(DoctorCase):
     def test_what_is_well_is_said_and_every_finding_but_those_has_a_remedy(self) -> None:
-        from google.protobuf import json_format
         relay = self.start_relay()
         relay.wait_ready()
         self.outbox.insert(1, 2, 3)
@@ -64,8 +48,8 @@ class DoctorTest(DoctorCase):
         code, text = self.call("--json", options={
             "http.listen": f"127.0.0.1:{relay.wait_for_log('listening')['port']}"})
         self.assertEqual(code, 0, text)
-        diagnosis = json_format.Parse(text, diagnosis_type()())
-        severity = diagnosis_type().Severity.Value
+        diagnosis = parse("Diagnosis", text)
+        severity = admin_type("Diagnosis").Severity.Value
         good = {each.check for each in diagnosis.findings if each.severity == severity("ok")}
         for check in ("config.complete", "postgres.connect", "publication.complete", "table.columns",
                       "slot.usable", "slot.retained", "slot.reader", "network.postgres",

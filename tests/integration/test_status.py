@@ -1,53 +1,32 @@
 #!/usr/bin/python3
 """What the relay says of itself, in each of its forms, and what `walrelay status` says when there is none."""
 
-import importlib
 import json
-import os
 import subprocess
-import sys
 from typing import Any
 
-from testcase import ROOT, IntegrationTest, RelayProcess, main, relay_program
+from testcase import IntegrationTest, RelayProcess, main, relay_program
+from admin_types import parse
 from pgoutput import parse_lsn
-from servers import test_folder
+from relay_config import relay_environment
 
 MEGABYTE = 1 << 20
-
-
-def status_type() -> Any:
-    """The message of status.proto, compiled for this run."""
-    folder = test_folder() / "proto"
-    if not folder.exists():
-        folder.mkdir()
-        subprocess.run(["protoc", f"--proto_path={ROOT / 'proto'}", f"--python_out={folder}",
-                        "walrelay/admin/v1/status.proto"], check=True)
-        sys.path.insert(0, str(folder))
-    return importlib.import_module("walrelay.admin.v1.status_pb2").Status
-
-
-def parse(text: str) -> Any:
-    """Fails when a field is not in the schema."""
-    from google.protobuf import json_format
-    return json_format.Parse(text, status_type()())
 
 
 class StatusCase(IntegrationTest):
     def call(self, *arguments: str, relay: RelayProcess | None = None) -> tuple[int, str]:
         """Exit code and output of `walrelay status`, asked of `relay`, or of a port where nobody listens."""
         port = relay.wait_for_log("listening")["port"] if relay else 1
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("PG", "WALRELAY_"))}
         run = subprocess.run(
             [relay_program(), "status", *arguments, "--dsn", self.database.dsn, "--slot", self.slot,
              "--set", f"http.listen=127.0.0.1:{port}"], cwd="/", text=True, timeout=60,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment())
         return run.returncode, run.stdout
 
     def json_of(self, relay: RelayProcess) -> Any:
         code, text = relay.get("/status.json")
         self.assertEqual(code, 200)
-        return parse(text)
+        return parse("Status", text)
 
 
 class StatusTest(StatusCase):
@@ -63,7 +42,7 @@ class StatusTest(StatusCase):
         self.assertEqual(status.slot.active_pid, self.database.slot(self.slot, "active_pid"))
         self.assertTrue(status.ready)
         code, text = self.call("--json", relay=relay)
-        self.assertEqual((code, parse(text).relay.events_acknowledged), (0, 3))
+        self.assertEqual((code, parse("Status", text).relay.events_acknowledged), (0, 3))
         code, text = self.call(relay=relay)
         self.assertEqual(code, 0)
         self.assertTrue(text.startswith("Events flow. "), text)
@@ -86,7 +65,7 @@ class StatusTest(StatusCase):
     def test_without_a_relay_postgres_is_asked(self) -> None:
         code, text = self.call("--json")
         self.assertEqual(code, 0, text)
-        status = parse(text)
+        status = parse("Status", text)
         self.assertFalse(status.HasField("relay") or status.ready)
         self.assertTrue(status.slot.exists)
         self.assertFalse(status.slot.active)

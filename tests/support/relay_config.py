@@ -22,6 +22,11 @@ def relay_program() -> Path:
     return program
 
 
+def relay_environment() -> dict[str, str]:
+    """Ours, without what would configure a client or a relay."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PG", "WALRELAY_"))}
+
+
 def to_toml(options: Options) -> str:
     """A configuration file of `options`, named section.key; what is None is left out."""
     sections: dict[str, list[str]] = {}

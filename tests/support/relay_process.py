@@ -5,7 +5,6 @@ Everything that is known of it comes from where an operator would look: its log,
 """
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -15,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from relay_config import Options, relay_program, to_toml
+from relay_config import Options, relay_environment, relay_program, to_toml
 from walrelay_dev.errors import ServerError
 from walrelay_dev.process import Process, wait_until
 
@@ -52,8 +51,7 @@ class RelayProcess:
     def start(self) -> "RelayProcess":
         assert not self.running(), "one process at a time"
         self.starts += 1
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("PG", "WALRELAY_"))} | self._environment
+        environment = relay_environment() | self._environment
         with open(self.log_file, "wb") as log, open(self._events_file, "wb") as events:
             child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", relay_program(), "run", "--config",

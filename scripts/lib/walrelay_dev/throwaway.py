@@ -1,19 +1,23 @@
 """What throw-away servers have in common."""
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 
-class ThrowAway:
+class ThrowAway(ABC):
     """As a context manager a server exists from `with` to its end; also if it could not be started."""
 
+    @abstractmethod
     def create(self) -> None:
-        raise NotImplementedError
+        """Its folder, with all that it needs to start."""
 
+    @abstractmethod
     def start(self) -> None:
-        raise NotImplementedError
+        """Returns when it can be used."""
 
+    @abstractmethod
     def remove(self) -> None:
-        raise NotImplementedError
+        """Ends it if it runs; nothing of it is left."""
 
     def __enter__(self) -> Self:
         self.create()
