@@ -52,6 +52,9 @@ enum class OnUpdate : uint8_t { kIgnore, kFail };
 // What becomes of a placement whose column the table does not have.
 enum class MissingColumns : uint8_t { kFail, kIgnore };
 
+// What becomes of a slot that keeps as much log as the operator lets it.
+enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
+
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
   Secret password;
@@ -62,6 +65,8 @@ struct SourceConfig {
   OnUpdate on_update = OnUpdate::kIgnore;
   MissingColumns missing_columns = MissingColumns::kFail;
   bool create_slot = false;
+  int64_t max_retained_wal = 0;  // bytes; 0: the server's own limit alone counts
+  OnRetainedLimit on_retained_limit = OnRetainedLimit::kAlert;
   bool binary = false;
   bool allow_insecure = false;
   Micros connect_timeout = std::chrono::seconds(10);

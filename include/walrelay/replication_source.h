@@ -127,6 +127,10 @@ class ReplicationSource {
   // log.
   virtual absl::Status CreateSlot() = 0;
 
+  // Drops the slot, on a connection that does not stream yet. WR-2102, and the slot stays, when
+  // anybody has taken it meanwhile: it is not waited for.
+  virtual absl::Status DropSlot() = 0;
+
   // Starts streaming at `position`, or where the slot stands when that is 0/0 or behind it.
   virtual absl::Status Start(Lsn position) = 0;
 

@@ -4,6 +4,7 @@
 // log. What the server's version does not know, or the role may not see, is absent.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,13 @@ struct SpillCounters {
   uint64_t decoded_bytes = 0;
 };
 
+// How much log the operator lets the slot keep, whatever the server would allow: the
+// configuration's source.max_retained_wal and source.on_retained_limit.
+struct RetentionBudget {
+  int64_t bytes = 0;
+  bool drop_slot = false;  // at the limit the relay drops the slot; else it only says so
+};
+
 struct SlotSample {
   WallTime taken;
   bool exists = false;  // all below is of a slot that does
@@ -51,8 +59,9 @@ struct SlotSample {
   std::string wal_status;           // reserved, extended, unreserved, lost
   std::string invalidation_reason;  // Postgres 17 and later
   std::optional<WallTime> inactive_since;
-  std::optional<int64_t> safe_wal_bytes;  // may still be written; absent without a limit
+  std::optional<int64_t> safe_wal_bytes;  // the server's limit leaves so much; absent without one
   int64_t max_retained_bytes = -1;        // max_slot_wal_keep_size; -1: no limit
+  std::optional<RetentionBudget> budget;
   std::optional<SpillCounters> spill;
   std::optional<LogHolder> held_by;  // looked for when it holds much
 
@@ -67,6 +76,24 @@ struct SlotSample {
   uint64_t retained_bytes() const { return BytesBetween(restart, wal_end); }
   // Retained although it is confirmed: transactions were open.
   uint64_t held_bytes() const { return BytesBetween(restart, confirmed); }
+
+  // What the operator's limit leaves; below 0 past it. Absent without one, and of a slot that
+  // retains nothing (any more).
+  std::optional<int64_t> budget_left() const {
+    return budget && restart.valid()
+               ? std::optional(budget->bytes - static_cast<int64_t>(retained_bytes()))
+               : std::nullopt;
+  }
+  // What may still be written before the first limit is reached, the server's or the operator's.
+  std::optional<int64_t> reserve_bytes() const {
+    const auto left = budget_left();
+    return left && safe_wal_bytes ? std::optional(std::min(*left, *safe_wal_bytes))
+           : left                 ? left
+                                  : safe_wal_bytes;
+  }
+  // Whether that is the operator's.
+  bool budget_binds() const { return budget_left() && budget_left() == reserve_bytes(); }
+  bool past_budget() const { return budget_left().value_or(1) <= 0; }
 };
 
 }  // namespace walrelay

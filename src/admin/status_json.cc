@@ -125,6 +125,10 @@ std::string SlotJson(const SlotSample& slot) {
     out.Add("max_retained_bytes", slot.max_retained_bytes);
   }
   out.Add("safe_bytes", slot.safe_wal_bytes);
+  if (slot.budget) {
+    out.Add("budget_bytes", slot.budget->bytes);
+    out.Add("budget_drops_slot", slot.budget->drop_slot);
+  }
   out.AddText("wal_status", slot.wal_status);
   out.AddText("invalidation_reason", slot.invalidation_reason);
   out.Add("inactive_since", slot.inactive_since);

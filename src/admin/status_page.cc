@@ -162,7 +162,7 @@ std::string Tiles(const StatusReport& report) {
 
 std::string Meter(const SlotSample& slot) {
   const auto retained = static_cast<double>(slot.retained_bytes());
-  const auto limit = retained + static_cast<double>(std::max<int64_t>(*slot.safe_wal_bytes, 0));
+  const auto limit = retained + static_cast<double>(std::max<int64_t>(*slot.reserve_bytes(), 0));
   const double percent = limit > 0 ? 100 * retained / limit : 100;
   const Tone tone = slot.risk >= SlotRisk::kCritical  ? Tone::kBad
                     : slot.risk == SlotRisk::kWarning ? Tone::kWarning
@@ -196,7 +196,7 @@ std::string SlotFacts(const SlotSample& slot) {
 
 std::string SlotSection(const SlotSample& slot) {
   std::string out = "<h2>What the slot costs</h2>\n<section class=\"card\">";
-  if (slot.exists && slot.safe_wal_bytes) {
+  if (slot.exists && slot.reserve_bytes()) {
     out += Meter(slot);
   }
   for (const std::string& words : SlotWords(slot)) {

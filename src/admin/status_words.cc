@@ -65,16 +65,37 @@ std::string SlotEnd(const SlotSample& slot) {
   return "Postgres has invalidated the slot: what it had not sent is no longer in the log.";
 }
 
+// The operator's limit is reached, or will be before the server's.
+std::string BudgetWords(const SlotSample& slot) {
+  const std::string limit = fmt::format("source.max_retained_wal ({})",
+                                        HumanBytes(static_cast<uint64_t>(slot.budget->bytes)));
+  return slot.past_budget()
+             ? fmt::format("That is as much as {} allows, or more: {}", limit,
+                           slot.budget->drop_slot ? "the relay that reads the slot drops it."
+                                                  : "nothing is dropped, but it costs the server's "
+                                                    "disk what you did not want to give.")
+             : fmt::format("{} more may be written before {} is reached, where {}",
+                           HumanBytes(static_cast<uint64_t>(*slot.budget_left())), limit,
+                           slot.budget->drop_slot ? "the slot is dropped" : "nothing is dropped");
+}
+
 std::string LimitWords(const SlotSample& slot) {
-  if (!slot.safe_wal_bytes) {
+  const auto left = slot.reserve_bytes();
+  if (!left) {
     return "There is no limit (max_slot_wal_keep_size is -1): while nothing is confirmed, this can "
            "fill the server's disk.";
   }
-  const auto reserve = static_cast<uint64_t>(std::max<int64_t>(*slot.safe_wal_bytes, 0));
+  const auto reserve = static_cast<uint64_t>(std::max<int64_t>(*left, 0));
+  if (slot.budget_binds() && slot.past_budget()) {
+    return BudgetWords(slot);
+  }
   if (reserve == 0) {
     return "The reserve is used up: the next checkpoint may remove what the slot needs.";
   }
-  std::string text = fmt::format("{} more may be written before it is lost", HumanBytes(reserve));
+  const std::string text =
+      slot.budget_binds()
+          ? BudgetWords(slot)
+          : fmt::format("{} more may be written before it is lost", HumanBytes(reserve));
   if (slot.time_to_loss) {
     return fmt::format("{}: at {}, in about {}.", text,
                        BytesPerSecond(slot.wal_bytes_per_second.value_or(0)),
@@ -136,7 +157,11 @@ std::string_view NameOf(Tone tone) {
 std::string_view HeadlineOf(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot != nullptr && slot->risk >= SlotRisk::kCritical) {
-    return slot->risk == SlotRisk::kLost ? "Slot lost" : "Slot almost lost";
+    // At a limit at which nothing is dropped nothing is lost.
+    const bool costs_only = slot->budget_binds() && !slot->budget->drop_slot;
+    return slot->risk == SlotRisk::kLost ? "Slot lost"
+           : costs_only                  ? "Slot keeps too much"
+                                         : "Slot almost lost";
   }
   if (!report.relay_answered) {
     return "No relay answers";
@@ -199,7 +224,8 @@ std::string SummaryOf(const StatusReport& report) {
   if (slot->risk == SlotRisk::kLost) {
     return SlotEnd(*slot);
   }
-  return fmt::format("What Postgres may keep for unpublished events is nearly used up{}. {}",
+  return fmt::format("What {} for unpublished events is nearly used up{}. {}",
+                     slot->budget_binds() ? "the slot may keep" : "Postgres may keep",
                      slot->time_to_loss
                          ? fmt::format(": it lasts for about {}", SpanWords(*slot->time_to_loss))
                          : "",

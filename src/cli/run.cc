@@ -61,7 +61,13 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
 
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop) {
   return {.server_shutting_down = [&loop] { loop.ReportServerShutdown(); },
-          .slot_sampled = [&board](const SlotSample& sample) { board.SetSlot(sample); },
+          .slot_sampled =
+              [&board, &loop](const SlotSample& sample) {
+                board.SetSlot(sample);
+                if (sample.past_budget() && sample.budget->drop_slot) {
+                  loop.ReportRetainedLimit();
+                }
+              },
           .publication_checked =
               [&board](const absl::Status& problem) {
                 if (!problem.ok() && board.source_problem().ok()) {

@@ -36,7 +36,7 @@ absl::StatusOr<StatusReport> AskPostgres(const Config& config) {
                       MakeConnectionParameters(config.source, ConnectionPurpose::kSql));
   WR_ASSIGN_OR_RETURN(PgConnection connection,
                       PgConnection::Connect(parameters, config.source.connect_timeout, -1));
-  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source.slot, kPatience));
+  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kPatience));
   slot.risk = SlotAlarm().Judge(slot);
   StatusReport report{
       .identity = {std::string(Version()), config.source.slot, config.source.publication},

@@ -30,6 +30,9 @@ template <>
 inline constexpr auto kChoices<MissingColumns> = std::to_array<Choice<MissingColumns>>(
     {{"fail", MissingColumns::kFail}, {"ignore", MissingColumns::kIgnore}});
 template <>
+inline constexpr auto kChoices<OnRetainedLimit> = std::to_array<Choice<OnRetainedLimit>>(
+    {{"alert", OnRetainedLimit::kAlert}, {"drop_slot", OnRetainedLimit::kDropSlot}});
+template <>
 inline constexpr auto kChoices<Placement::Where> =
     std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},
                                              {"envelope", Placement::Where::kEnvelope},

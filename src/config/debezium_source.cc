@@ -49,7 +49,7 @@ constexpr PropertyRule kMeaninglessHere[] = {
     {"topic.naming.strategy", "the router names the topics"},
     {"topic.cache.size", "about the inside of the connector"},
     {"topic.creation.*", kNoTopics},
-    {"slot.drop.on.stop", "walrelay never drops a slot"},
+    {"slot.drop.on.stop", "walrelay drops no slot when it stops"},
     {"slot.max.retries", kOwnRetries},
     {"slot.retry.delay.ms", kOwnRetries},
     {"slot.failover", "the slot is there; walrelay setup --failover makes one that standbys keep"},

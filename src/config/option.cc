@@ -33,8 +33,8 @@ constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::
   return Row<Section, Member>(section, key, OptionType::kChoice, doc, ChoiceNames<Enum>::kJoined);
 }
 
-// A size in bytes, written "64MiB" or as a number.
-template <auto Section, auto Member>
+// A size in bytes, written "64MiB" or as a number; 0 only where it stands for none.
+template <auto Section, auto Member, bool zero_is_none = false>
 constexpr Option SizeRow(std::string_view section, std::string_view key, std::string_view doc) {
   return {section,
           key,
@@ -42,13 +42,19 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
           {},
           doc,
           [](Config& config, const RawValue& value) {
-            if (const auto* text = std::get_if<std::string>(&value)) {
-              const auto bytes = ParseSize(*text);
-              return bytes && *bytes > 0
-                         ? Take(RawValue(*bytes), config.*Section.*Member)
-                         : Wrong("a size such as \"64MiB\" is wanted (B, KiB, MiB, GiB)");
+            const auto* text = std::get_if<std::string>(&value);
+            const auto* number = std::get_if<int64_t>(&value);
+            const auto bytes = text != nullptr     ? ParseSize(*text)
+                               : number != nullptr ? std::optional(*number)
+                                                   : std::nullopt;
+            if (zero_is_none && bytes == 0) {
+              config.*Section.*Member = 0;
+              return absl::OkStatus();
             }
-            return Take(value, config.*Section.*Member);
+            if (text != nullptr && (!bytes || *bytes <= 0)) {
+              return Wrong("a size such as \"64MiB\" is wanted (B, KiB, MiB, GiB)");
+            }
+            return Take(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
           },
           [](const Config& config) { return TomlString(FormatSize(config.*Section.*Member)); }};
 }
@@ -181,6 +187,18 @@ constexpr Option kOptions[] = {
         "Let `walrelay run` create the slot at its first connection when there is none. Off by "
         "default: a "
         "slot that is missing where there has been one means missing events."),
+    SizeRow<kSource, &SourceConfig::max_retained_wal, /*zero_is_none=*/true>(
+        "source", "max_retained_wal",
+        "How much log the slot may keep on the primary's disk, as far as you are concerned: alarms "
+        "and forecasts go by this or by the server's `max_slot_wal_keep_size`, whichever is "
+        "reached first. `\"0\"`: by the server's alone."),
+    ChoiceRow<kSource, &SourceConfig::on_retained_limit>(
+        "source", "on_retained_limit",
+        "What happens when the slot keeps `max_retained_wal`. `alert` says so and drops nothing. "
+        "`drop_slot` drops the slot, so that the primary's disk lives, and ends with exit code 4: "
+        "events that were not published by then have to be sent again from the table. It does so "
+        "whatever the reason: Kafka that is away, a relay that was stopped, a backlog that is "
+        "being worked off, a transaction that is left open."),
     Row<kSource, &SourceConfig::binary>("source", "binary", kBoolean,
                                         "Ask Postgres (14 and later) for values in binary form. "
                                         "Needed for bytea payloads of hundreds of "

@@ -28,6 +28,26 @@ bool IsPublicationName(std::string_view name) {
                       [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\'; });
 }
 
+// A slot is dropped by name and at a figure that somebody has written down.
+absl::Status ValidateRetention(const SourceConfig& source) {
+  if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {
+    return absl::OkStatus();
+  }
+  if (source.max_retained_wal <= 0) {
+    return Error(ErrorCode::kConfigValue,
+                 "source.on_retained_limit \"drop_slot\" needs source.max_retained_wal",
+                 "Say how much log the slot may keep: max_retained_wal = \"50GiB\" in [source]; or "
+                 "leave on_retained_limit at \"alert\".");
+  }
+  if (source.create_slot) {
+    return Error(ErrorCode::kConfigValue,
+                 "source.on_retained_limit \"drop_slot\" excludes source.create_slot: the next "
+                 "start would make the dropped slot anew, and pass over what was not published",
+                 "Leave create_slot out, and make the slot with walrelay setup --apply.");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
   if (needs.postgres && source.dsn.empty()) {
     return Error(ErrorCode::kConfigValue, "source.dsn is missing",
@@ -52,7 +72,7 @@ absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
       source.wal_sender_timeout < std::chrono::seconds(1)) {
     return Wrong("source.wal_sender_timeout: \"0\", or one second at least");
   }
-  return absl::OkStatus();
+  return ValidateRetention(source);
 }
 
 absl::Status ValidateColumns(const OutboxTable& table) {

@@ -29,12 +29,12 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
   }
   std::string text =
       fmt::format("Postgres keeps {} of log for the slot", HumanBytes(sample.retained_bytes()));
-  if (sample.safe_wal_bytes) {
-    text += fmt::format(
-        "; {} more may be written before it is lost",
-        HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*sample.safe_wal_bytes, 0))));
+  if (const auto reserve = sample.reserve_bytes()) {
+    text += fmt::format("; {} more may be written before {}",
+                        HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*reserve, 0))),
+                        sample.budget_binds() ? "it keeps source.max_retained_wal" : "it is lost");
     if (rate >= 1) {
-      const auto left = static_cast<double>(*sample.safe_wal_bytes) / rate;
+      const auto left = static_cast<double>(*reserve) / rate;
       text += fmt::format(", {} at {}/s if nothing more were confirmed",
                           HumanDuration(std::chrono::duration_cast<Micros>(
                               std::chrono::duration<double>(std::min(left, 1e9)))),
@@ -162,12 +162,12 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
 absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out) {
   const SourceConfig& source = config.source;
   const Micros timeout = source.connect_timeout;
-  WR_ASSIGN_OR_RETURN(const SlotSample before, ReadSlotSample(connection, source.slot, timeout));
+  WR_ASSIGN_OR_RETURN(const SlotSample before, ReadSlotSample(connection, source, timeout));
   if (!before.exists) {
     return absl::OkStatus();  // has been said
   }
   std::this_thread::sleep_for(kBetweenLooks);
-  WR_ASSIGN_OR_RETURN(const SlotSample sample, ReadSlotSample(connection, source.slot, timeout));
+  WR_ASSIGN_OR_RETURN(const SlotSample sample, ReadSlotSample(connection, source, timeout));
   if (!sample.exists) {
     return absl::OkStatus();
   }

@@ -122,6 +122,14 @@ absl::Status PgReplicationSource::CreateSlot() {
       .status();
 }
 
+absl::Status PgReplicationSource::DropSlot() {
+  WR_CHECK(connection_.has_value(), "the source is open");
+  // Not WAIT, which would drop it under a relay that has taken over as soon as that one stumbles.
+  return connection_
+      ->Query(fmt::format("DROP_REPLICATION_SLOT {}", config_.slot), config_.connect_timeout)
+      .status();
+}
+
 absl::Status PgReplicationSource::Start(Lsn position) {
   WR_CHECK(connection_.has_value(), "the source is open");
   const auto result = connection_->Query(

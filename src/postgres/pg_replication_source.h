@@ -27,6 +27,7 @@ class PgReplicationSource final : public ReplicationSource {
   absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
+  absl::Status DropSlot() override;
   absl::Status Start(Lsn position) override;
   absl::StatusOr<bool> Receive(size_t max_bytes) override;
   std::span<const std::string_view> pending() const override;

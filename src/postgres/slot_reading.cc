@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "postgres/quote.h"
+#include "txn/retained_limit.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -102,18 +103,19 @@ absl::StatusOr<std::optional<LogHolder>> ReadHolder(PgConnection& connection, Mi
 
 }  // namespace
 
-absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, std::string_view slot,
+absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
                                           Micros timeout) {
   const bool counts = PQserverVersion(connection.get()) >= kStatisticsVersion;
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
-      connection.Query(fmt::format(kSlotQuery, QuoteLiteral(slot), counts ? kSpillColumns : "",
-                                   counts ? kSpillJoin : ""),
+      connection.Query(fmt::format(kSlotQuery, QuoteLiteral(source.slot),
+                                   counts ? kSpillColumns : "", counts ? kSpillJoin : ""),
                        timeout));
   if (row.rows() == 0) {
     return SlotSample();
   }
   SlotSample sample = SampleOf(row);
+  sample.budget = BudgetOf(source);
   if (sample.restart.valid() && sample.held_bytes() > kWorthAsking) {
     WR_ASSIGN_OR_RETURN(sample.held_by, ReadHolder(connection, timeout));
   }

@@ -5,16 +5,16 @@
 // server's version has (Postgres 13 to 18).
 #pragma once
 
-#include <string_view>
-
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
+#include "walrelay/config.h"
 #include "walrelay/slot_sample.h"
 
 namespace walrelay {
 
-// What one look can tell; the rest keeps its default. `exists` is false when there is no such slot.
-absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, std::string_view slot,
+// What one look can tell, and the limit that is configured; the rest keeps its default. `exists` is
+// false when there is no such slot.
+absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
                                           Micros timeout);
 
 }  // namespace walrelay

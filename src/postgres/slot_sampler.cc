@@ -89,7 +89,7 @@ absl::Status SlotSampler::EnsureConnected() {
 
 absl::Status SlotSampler::SampleSlot() {
   WR_ASSIGN_OR_RETURN(SlotSample sample,
-                      ReadSlotSample(*connection_, config_.source.slot, kQueryTimeout));
+                      ReadSlotSample(*connection_, config_.source, kQueryTimeout));
   Judge(sample);
   if (sample.exists) {
     SetSlotGauges(sample);
@@ -108,8 +108,8 @@ void SlotSampler::Judge(SlotSample& sample) {
     sample.lag_age = lag_clock_.Age(now, sample.confirmed);
     sample.wal_bytes_per_second = forecast_.WalBytesPerSecond();
     sample.time_until_caught_up = forecast_.TimeUntilCaughtUp();
-    if (sample.safe_wal_bytes) {
-      sample.time_to_loss = forecast_.TimeToLoss(*sample.safe_wal_bytes);
+    if (const auto reserve = sample.reserve_bytes()) {
+      sample.time_to_loss = forecast_.TimeToLoss(*reserve);
     }
   }
   sample.risk = alarm_.Judge(sample);
@@ -135,6 +135,9 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
   SetOrClear(metrics_.slot_safe_wal_bytes,
              sample.safe_wal_bytes ? std::optional(static_cast<double>(*sample.safe_wal_bytes))
                                    : std::nullopt);
+  SetOrClear(
+      metrics_.slot_retained_wal_budget_bytes,
+      sample.budget ? std::optional(static_cast<double>(sample.budget->bytes)) : std::nullopt);
   SetOrClear(metrics_.slot_seconds_to_loss,
              sample.time_to_loss ? std::optional(seconds(*sample.time_to_loss)) : std::nullopt);
   SetOrClear(metrics_.catch_up_seconds, sample.time_until_caught_up

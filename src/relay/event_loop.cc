@@ -101,11 +101,19 @@ void EventLoop::ReportServerShutdown() {
   eventfd_write(attention_.get(), 1);
 }
 
+void EventLoop::ReportRetainedLimit() {
+  retained_limit_.store(true, std::memory_order_release);
+  eventfd_write(attention_.get(), 1);
+}
+
 void EventLoop::TakeRequests() {
   eventfd_t count = 0;
   eventfd_read(attention_.get(), &count);
   if (server_shutdown_.exchange(false, std::memory_order_acquire)) {
     relay_.OnServerShuttingDown();
+  }
+  if (retained_limit_.exchange(false, std::memory_order_acquire)) {
+    relay_.OnRetainedLimit();
   }
   while (const int signal = operator_signals_.Take()) {
     if (hooks_.operator_signal) {

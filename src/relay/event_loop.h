@@ -57,6 +57,8 @@ class EventLoop {
 
   // From any thread: the server is shutting down.
   void ReportServerShutdown();
+  // From any thread: the slot keeps as much log as it may, and is to be dropped then.
+  void ReportRetainedLimit();
 
  private:
   void Sleep(const Wakeup& wakeup);
@@ -70,6 +72,7 @@ class EventLoop {
   const Hooks hooks_;
   UniqueFd attention_;
   std::atomic<bool> server_shutdown_{false};
+  std::atomic<bool> retained_limit_{false};
 };
 
 }  // namespace walrelay

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/mutant.h"
+#include "txn/retained_limit.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -207,14 +208,30 @@ void Relay::Connect(MonoTime now) {
   }
   phase_ = Phase::kStreaming;
   has_streamed_ = true;
+  dropping_ = absl::OkStatus();
   last_error_ = absl::OkStatus();
   noted_frontier_ = tracker_.frontier();
 }
 
-absl::StatusOr<SourceFacts> Relay::OpenSource() {
+absl::StatusOr<SourceFacts> Relay::OpenServer() {
   WR_ASSIGN_OR_RETURN(SourceFacts facts, parts_.source.Open());
   if (!Mutant(MutantId::kLookAtServerLast)) {
     WR_RETURN_IF_ERROR(CheckServer(memory_, facts.server));
+  }
+  return facts;
+}
+
+absl::StatusOr<SourceFacts> Relay::OpenSource() {
+  WR_ASSIGN_OR_RETURN(SourceFacts facts, OpenServer());
+  // Before anything that would keep us waiting here while the disk fills.
+  while (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot) &&
+         !Mutant(MutantId::kForgetLimit)) {
+    WR_RETURN_IF_ERROR(GiveUpSlot(facts));
+    // It was kept after all; and this server process has answered a query.
+    WR_ASSIGN_OR_RETURN(facts, OpenServer());
+  }
+  if (!facts.slot && !dropping_.ok()) {
+    return dropping_;
   }
   const auto problems = PublicationProblems(facts, parts_.config.source.publication);
   if (!problems.empty()) {
@@ -230,6 +247,26 @@ absl::StatusOr<SourceFacts> Relay::OpenSource() {
     return parts_.source.Open();
   }
   return facts;
+}
+
+// Drops the slot, for it keeps more of the primary's disk than the operator wants to give. OK: it
+// does so no longer.
+absl::Status Relay::GiveUpSlot(const SourceFacts& facts) {
+  // One that we could not read is not ours to drop.
+  WR_RETURN_IF_ERROR(DecideStart(memory_, facts).status());
+  WR_ASSIGN_OR_RETURN(const auto slot, parts_.source.InspectSlot());
+  if (!slot || !MustDropSlot(parts_.config.source, facts.server, *slot)) {
+    return absl::OkStatus();
+  }
+  // Kept for the case that the answer is lost on its way: then the slot is found missing.
+  dropping_ = SlotDropped(parts_.config.source, facts.server, *slot, oldest_unpublished_);
+  LogWarning("dropping_slot", "the slot keeps as much log as it may: dropping it",
+             {{"slot", parts_.config.source.slot},
+              {"retained_bytes", BytesBetween(slot->restart, facts.server.wal_end)},
+              {"confirmed", slot->confirmed_flush},
+              {"in_flight", tracker_.records_in_flight()}});
+  WR_RETURN_IF_ERROR(parts_.source.DropSlot());
+  return dropping_;
 }
 
 absl::Status Relay::OpenAndStart() {
@@ -416,6 +453,9 @@ void Relay::NoteProgress() {
 }
 
 void Relay::EndSession() {
+  if (session_ != nullptr) {
+    oldest_unpublished_ = tracker_.oldest_commit_time();
+  }
   tracker_.AbandonOpen();
   Remember();
   session_.reset();
@@ -450,6 +490,18 @@ void Relay::OnServerShuttingDown() {
     (void)session_->Finish(milliseconds(200));
   }
   Disconnect(Error(ErrorCode::kPostgresShuttingDown, "stepping aside"), now);
+}
+
+// Ends the stream in good order, so that what is acknowledged is confirmed and counts. Whether the
+// slot is dropped is decided on the next connection, by what is found there.
+void Relay::OnRetainedLimit() {
+  if (phase_ != Phase::kStreaming || draining_) {
+    return;
+  }
+  (void)session_->Finish(kFinishPatience);
+  Disconnect(Error(ErrorCode::kSlotAtRisk,
+                   "the slot keeps source.max_retained_wal; looking at it once more, to drop it"),
+             parts_.clock.Now());
 }
 
 // --- ending

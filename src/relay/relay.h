@@ -63,6 +63,10 @@ class Relay final : private DeliverySink {
   // walsenders to be done; with Kafka away this one would not be.
   void OnServerShuttingDown();
 
+  // With source.on_retained_limit = "drop_slot" the slot was seen keeping as much log as it may.
+  // Not for one that stands by: the slot's reader gives it up.
+  void OnRetainedLimit();
+
   bool finished() const { return finished_; }
   // Why it ended; OK after a drain.
   const absl::Status& result() const { return result_; }
@@ -82,7 +86,9 @@ class Relay final : private DeliverySink {
   void WatchForStall(MonoTime now);
   void Connect(MonoTime now);
   absl::Status OpenAndStart();
+  absl::StatusOr<SourceFacts> OpenServer();
   absl::StatusOr<SourceFacts> OpenSource();
+  absl::Status GiveUpSlot(const SourceFacts& facts);
   absl::Status TakeSlot(const SlotFacts& slot);
   absl::Status EnsureProducer(bool keep_in_flight);
   absl::Status ShrinkBatches(const absl::Status& error);
@@ -126,6 +132,7 @@ class Relay final : private DeliverySink {
   int64_t max_batch_bytes_;      // smaller after a broker refused a batch
   absl::Status standing_;        // why the line stands, until there is progress again
   std::optional<StreamMemory> memory_;
+  absl::Status dropping_;  // not OK: the slot was to be dropped, and the process to end with this
   int own_backend_pid_ = 0;
   bool has_streamed_ = false;
   Lsn noted_frontier_;  // at the last connection, or the last progress since
@@ -138,6 +145,7 @@ class Relay final : private DeliverySink {
   std::optional<MonoTime> last_turn_;
   MonoTime last_delivery_;  // or the time since which something is in flight
   std::optional<WallTime> last_published_;
+  std::optional<WallTime> oldest_unpublished_;  // its commit, when the last session ended
   uint64_t acknowledged_ = 0;
   LatencyWindow latencies_;  // since the last point of the history
   std::optional<MonoTime> last_point_;

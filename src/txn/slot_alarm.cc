@@ -26,11 +26,11 @@ constexpr double kSlackUsed = 0.05;
 constexpr int kSlackLeft = 2;
 
 double UsedShare(const SlotSample& sample) {
-  if (!sample.safe_wal_bytes) {
+  if (!sample.reserve_bytes()) {
     return 0;
   }
   const auto retained = static_cast<double>(sample.retained_bytes());
-  const auto reserve = static_cast<double>(std::max<int64_t>(*sample.safe_wal_bytes, 0));
+  const auto reserve = static_cast<double>(std::max<int64_t>(*sample.reserve_bytes(), 0));
   return retained + reserve > 0 ? retained / (retained + reserve) : 1;
 }
 
@@ -86,10 +86,9 @@ absl::Status RiskOf(const SlotSample& sample) {
                      : fmt::format("invalidation_reason is {}", sample.invalidation_reason));
   }
   std::string text = fmt::format("{} of log retained", HumanBytes(sample.retained_bytes()));
-  if (sample.safe_wal_bytes) {
-    text += fmt::format(
-        ", {} left",
-        HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*sample.safe_wal_bytes, 0))));
+  if (const auto reserve = sample.reserve_bytes()) {
+    text +=
+        fmt::format(", {} left", HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*reserve, 0))));
   }
   if (sample.time_to_loss) {
     text += fmt::format(", enough for {}", HumanDuration(*sample.time_to_loss));
@@ -97,7 +96,15 @@ absl::Status RiskOf(const SlotSample& sample) {
   if (sample.wal_status == "unreserved") {
     text += "; the next checkpoint may remove what the slot needs";
   }
-  return Error(ErrorCode::kSlotAtRisk, text);
+  if (!sample.budget_binds()) {
+    return Error(ErrorCode::kSlotAtRisk, text);
+  }
+  text += fmt::format("; source.max_retained_wal is {}, and there {}",
+                      HumanBytes(static_cast<uint64_t>(sample.budget->bytes)),
+                      sample.budget->drop_slot ? "walrelay drops the slot" : "nothing is dropped");
+  return Error(ErrorCode::kSlotAtRisk, text,
+               "Mend what holds events up (walrelay status names it). To gain time, raise "
+               "source.max_retained_wal as the primary's disk allows, and start walrelay again.");
 }
 
 }  // namespace walrelay

@@ -87,6 +87,7 @@ constexpr std::string_view kMustBeReached[] = {
     "exit WR-2105",
     "exit WR-2106",
     "exit WR-2107",
+    "exit WR-2109",
     "exit WR-2201",
     "exit WR-2202",
     "exit WR-2203",
@@ -99,6 +100,7 @@ constexpr std::string_view kMustBeReached[] = {
     // Decisions of the relay.
     "log dead_letter",
     "log drain_timeout",
+    "log dropping_slot",
     "log line_stopped",
     "log outbox_truncated",
     "log row_skipped",

@@ -7,7 +7,7 @@
 //
 // Invariants, numbered as in docs/reliability.md: I1 no loss, I2 no phantom, I3 order of first
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
-// I10 progress, I11 liveness towards Postgres, I13 gaps are told.
+// I10 progress, I11 liveness towards Postgres, I13 gaps are told, I14 the operator's limit.
 #pragma once
 
 #include <cstdint>

@@ -111,6 +111,19 @@ void DrawSurroundings(Random& random, Plan& plan) {
   plan.topics_exist = !random.Chance(10);
 }
 
+// The operator's limit, and what happens there. Of a chance of its own: what else happens in a
+// history does not depend on it.
+void DrawLimit(Plan& plan) {
+  Random random(plan.seed ^ 0x6C696D6974);
+  SourceConfig& source = plan.config.source;
+  if (source.create_slot || !random.Chance(20)) {
+    return;
+  }
+  source.max_retained_wal = OneOf<int64_t, 3>(random, {1'500, 6'000, 30'000});
+  source.on_retained_limit =
+      random.Chance(70) ? OnRetainedLimit::kDropSlot : OnRetainedLimit::kAlert;
+}
+
 void DrawFaults(Random& random, Plan& plan) {
   const auto count = random.Chance(10) ? 0 : random.Between(1, 7);
   for (int64_t i = 0; i < count; ++i) {
@@ -157,6 +170,7 @@ Plan MakePlan(uint64_t seed) {
     plan.transactions.push_back(DrawTransaction(random, huge_allowed));
   }
   DrawFaults(random, plan);
+  DrawLimit(plan);
   return plan;
 }
 

@@ -1,6 +1,8 @@
 // RelayHost: what the simulated world tells the seams of one relay process, and hears from them.
 #pragma once
 
+#include <cstdint>
+
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 
@@ -27,6 +29,8 @@ class RelayHost {
   // Other processes have been at work in this history.
   virtual bool has_rivals() const = 0;
   virtual int number() const = 0;
+  // Whether it is configured to drop a slot that keeps so much.
+  virtual bool PastLimit(uint64_t retained_bytes) const = 0;
 
   // A file that survives the process. Only a mutant has one.
   virtual Lsn stored_position() const = 0;

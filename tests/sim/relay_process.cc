@@ -65,7 +65,7 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
     return std::nullopt;
   }
   const bool attention = killed_ || (terminate_ && !terminated_at_) || shutdown_noticed_ ||
-                         (producer_ && producer_->readable());
+                         limit_noticed_ || (producer_ && producer_->readable());
   if (attention) {
     return context_.now();
   }
@@ -100,6 +100,9 @@ void RelayProcess::TakeSignals() {
   }
   if (std::exchange(shutdown_noticed_, false)) {
     relay_->OnServerShuttingDown();
+  }
+  if (std::exchange(limit_noticed_, false)) {
+    relay_->OnRetainedLimit();
   }
 }
 
@@ -140,6 +143,12 @@ void RelayProcess::GoOn() {
   if (producer_) {
     producer_->OnAwake();
   }
+}
+
+bool RelayProcess::PastLimit(uint64_t retained_bytes) const {
+  const SourceConfig& source = config_.source;
+  return source.on_retained_limit == OnRetainedLimit::kDropSlot &&
+         retained_bytes >= static_cast<uint64_t>(source.max_retained_wal);
 }
 
 bool RelayProcess::ended_clean() const {

@@ -59,6 +59,7 @@ class RelayProcess final : private RelayHost {
   void StandStill();
   void GoOn();
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
+  void OnRetainedLimit() { limit_noticed_ = true; }
 
   bool killed() const override { return killed_; }
   bool in_turn() const { return in_turn_; }
@@ -70,12 +71,14 @@ class RelayProcess final : private RelayHost {
   bool ended_clean() const;
   // Ended with something in flight though there was time.
   bool ended_too_soon() const;
+  bool dropped_slot() const { return source_.dropped_slot(); }
   Lsn handled_end() const { return source_.handled_end(); }
   // It does not run, or did not a moment ago.
   bool disturbed() const {
     return asleep_ || context_.now() - slept_until_ < std::chrono::seconds(5);
   }
   int number() const override { return parts_.number; }
+  bool PastLimit(uint64_t retained_bytes) const override;
   SimSource& source() { return source_; }
   const ProducerUse& use() const { return use_; }
 
@@ -110,6 +113,7 @@ class RelayProcess final : private RelayHost {
   bool killed_ = false;
   bool terminate_ = false;
   bool shutdown_noticed_ = false;
+  bool limit_noticed_ = false;
   bool asleep_ = false;
   bool in_turn_ = false;
   bool has_streamed_ = false;

@@ -260,6 +260,7 @@ std::optional<SlotFacts> SimPostgres::Slot() const {
                    .database = "shop",
                    .active = sender_ != nullptr,
                    .active_pid = sender_ ? sender_->pid() : 0,
+                   .restart = slot_->on_disk,
                    .confirmed_flush = slot_->confirmed,
                    .wal_status = slot_->lost ? "lost" : "reserved"};
 }

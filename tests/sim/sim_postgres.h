@@ -94,6 +94,10 @@ class SimPostgres {
   Lsn sendable_end() const;
   Micros wal_sender_timeout() const { return options_.wal_sender_timeout; }
 
+  // What the slot keeps of the log: all from where it would begin again after a crash.
+  uint64_t retained_bytes() const {
+    return slot_ && !slot_->lost ? BytesBetween(slot_->on_disk, log_.flushed()) : 0;
+  }
   const std::optional<SimSlot>& slot() const { return slot_; }
   const std::shared_ptr<WalSender>& sender() const { return sender_; }
   uint32_t timeline() const { return timeline_; }

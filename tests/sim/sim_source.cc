@@ -63,6 +63,7 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   looked_at_ = context_.now();
   SourceFacts facts = server_.Facts();
   facts.server.backend_pid = pid_;
+  past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; a second connection is made, for the stream.
   if (!host_.Pass(2 * network_.latency, true)) {
     return absl::CancelledError("interrupted");
@@ -113,8 +114,30 @@ absl::Status SimSource::CreateSlot() {
   return absl::OkStatus();
 }
 
+// At the operator's limit, and only where that was asked for.
+absl::Status SimSource::DropSlot() {
+  WR_RETURN_IF_ERROR(CheckAlive());
+  if (!host_.PastLimit(server_.retained_bytes())) {
+    context_.judge.Fail("I14 limit", fmt::format("a relay drops a slot that may keep its {} bytes",
+                                                 server_.retained_bytes()));
+  }
+  if (server_.sender()) {
+    return Error(ErrorCode::kSlotBusy, "replication slot \"walrelay\" is active");
+  }
+  context_.Note("[relay {}] drops the slot, which keeps {} bytes", host_.number(),
+                server_.retained_bytes());
+  context_.coverage.Count("relay drops the slot");
+  server_.DropSlot();
+  dropped_slot_ = true;
+  // The answer may be lost on its way.
+  return host_.Pass(network_.latency, false) ? CheckAlive() : Lost("killed");
+}
+
 absl::Status SimSource::Start(Lsn position) {
   WR_RETURN_IF_ERROR(CheckAlive());
+  if (past_limit_) {
+    context_.judge.Fail("I14 limit", "a relay reads on though the slot keeps too much");
+  }
   if (!server_.slot()) {
     return Error(ErrorCode::kPostgresError, "replication slot \"walrelay\" does not exist");
   }

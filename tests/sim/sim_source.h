@@ -38,6 +38,7 @@ class SimSource final : public ReplicationSource {
   absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
+  absl::Status DropSlot() override;
   absl::Status Start(Lsn position) override;
   absl::StatusOr<bool> Receive(size_t max_bytes) override;
   std::span<const std::string_view> pending() const override { return views_; }
@@ -57,6 +58,7 @@ class SimSource final : public ReplicationSource {
   // The last COMMIT that was handled, and the last position that was confirmed.
   Lsn handled_end() const { return handled_end_; }
   Lsn confirmed() const { return confirmed_; }
+  bool dropped_slot() const { return dropped_slot_; }
   // The stream was ended in good order, on a server that has gone on since.
   bool finished_in_order() const {
     return finished_in_order_ && incarnation_ == server_.incarnation();
@@ -77,7 +79,9 @@ class SimSource final : public ReplicationSource {
   bool open_ = false;
   int incarnation_ = 0;
   int pid_ = 0;
-  MonoTime looked_at_;  // when Open() read the catalog
+  MonoTime looked_at_;       // when Open() read the catalog
+  bool past_limit_ = false;  // what it saw then of the slot
+  bool dropped_slot_ = false;
   std::shared_ptr<Link> link_;
   std::shared_ptr<WalSender> sender_;
   uint32_t connected_timeline_ = 0;

@@ -52,6 +52,7 @@ const std::string& World::Run() {
   }
   workload_.Schedule();
   ScheduleFaults();
+  WatchLimit();
   StartProcess(0);
   if (plan_.second_relay) {
     StartLater(1, milliseconds(200));
@@ -108,6 +109,22 @@ void World::RunProcess(RelayProcess& process) {
   }
 }
 
+// The second connection of each relay looks at the slot now and then.
+void World::WatchLimit() {
+  if (!plan_.sampler) {
+    return;
+  }
+  context_.After(seconds(1), [this] {
+    for (const auto& process : processes_) {
+      if (process && postgres_.power() == SimPostgres::Power::kUp &&
+          process->PastLimit(postgres_.retained_bytes())) {
+        process->OnRetainedLimit();
+      }
+    }
+    WatchLimit();
+  });
+}
+
 // --- supervisor and operator ---
 
 void World::StartProcess(size_t number) {
@@ -138,6 +155,7 @@ void World::Reap(size_t number) {
   }
   const auto gone = std::move(process);
   ++lives_[number];
+  gap_possible_ = gap_possible_ || gone->dropped_slot();
   if (gone->killed()) {
     StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
   } else {
@@ -165,6 +183,9 @@ void World::OnExit(size_t number, const RelayProcess& process) {
   }
   const ErrorCode code = CodeOf(result);
   context_.coverage.Count(fmt::format("exit {}", ToString(code)));
+  if (process.dropped_slot() && (code == ErrorCode::kSlotGone || code == ErrorCode::kSlotMissing)) {
+    context_.judge.Fail("I13 gaps", "a relay does not say that it was itself who dropped the slot");
+  }
   switch (Describe(code).reaction) {
     case Reaction::kGap:
       OnGap(number, code);

@@ -54,6 +54,7 @@ class World final : private Surroundings {
   void OnGap(size_t number, ErrorCode code);
   void MendSlot(ErrorCode code);
   void SettleFlawedRows();
+  void WatchLimit();
 
   // --- faults (faults.cc) ---
   void ScheduleFaults();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -95,7 +96,10 @@ class FakePostgres final : public ReplicationSource {
 
   SourceFacts facts;
   absl::Status open_error;
+  std::function<void()> on_inspect;  // what happens before the slot is looked at again
+  absl::Status drop_error;           // the slot is dropped, and the answer is lost
   size_t opens = 0;
+  size_t drops = 0;
   std::vector<Lsn> starts;             // positions of START_REPLICATION
   std::vector<StandbyStatus> updates;  // received
   std::vector<int> terminated;         // server processes ended by the relay
@@ -115,7 +119,12 @@ class FakePostgres final : public ReplicationSource {
     open_ = true;
     return facts;
   }
-  absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override { return facts.slot; }
+  absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override {
+    if (on_inspect) {
+      on_inspect();
+    }
+    return facts.slot;
+  }
   absl::Status TerminateBackend(int pid) override {
     terminated.push_back(pid);
     facts.slot->active = false;
@@ -125,6 +134,14 @@ class FakePostgres final : public ReplicationSource {
     facts.slot = SlotFacts{
         .plugin = "pgoutput", .database = "shop", .confirmed_flush = facts.server.wal_end};
     return absl::OkStatus();
+  }
+  absl::Status DropSlot() override {
+    ++drops;
+    if (facts.slot->active) {
+      return Error(ErrorCode::kSlotBusy, "active");
+    }
+    facts.slot.reset();
+    return std::exchange(drop_error, absl::OkStatus());
   }
   absl::Status Start(Lsn position) override {
     WR_CHECK(open_, "a stream starts on a connection");

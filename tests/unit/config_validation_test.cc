@@ -85,6 +85,18 @@ TEST_F(ConfigValidationTest, TimeoutsHaveTheirLeast) {
   ExpectValid();
 }
 
+TEST_F(ConfigValidationTest, SlotIsDroppedAtAFigureAndStaysDropped) {
+  config_.source.max_retained_wal = 1 << 20;
+  ExpectValid();
+  config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+  ExpectValid();
+  config_.source.create_slot = true;
+  ExpectWrong("excludes source.create_slot");
+  config_.source.create_slot = false;
+  config_.source.max_retained_wal = 0;
+  ExpectWrong("needs source.max_retained_wal");
+}
+
 TEST_F(ConfigValidationTest, ColumnsThatMakeARecordCannotBeLeftOut) {
   for (auto column :
        {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {

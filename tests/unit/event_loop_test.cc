@@ -140,6 +140,17 @@ TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {
   EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotGone));
 }
 
+TEST_F(EventLoopTest, OtherThreadReportsTheLimit) {
+  config_.source.max_retained_wal = 1;
+  config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+  Start();
+  postgres_.facts.slot->restart = Lsn(1);
+  std::thread sampler([this] { loop_->ReportRetainedLimit(); });
+  EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotDropped));
+  sampler.join();
+  EXPECT_FALSE(postgres_.facts.slot);
+}
+
 TEST_F(EventLoopTest, OtherThreadMakesItStepAside) {
   Start();
   postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "going");  // when it comes back

@@ -218,6 +218,175 @@ TEST_F(RelayTest, ShutdownSeenByAnotherConnectionMakesItStepAside) {
   EXPECT_EQ(kafka_.Keys().size(), 1u);
 }
 
+// --- at the operator's limit
+// -----------------------------------------------------------------------
+
+class RetainedLimitRelayTest : public RelayTest {
+ protected:
+  static constexpr uint64_t kLimit = 5'000;
+
+  RetainedLimitRelayTest() {
+    config_.source.max_retained_wal = kLimit;
+    config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+    postgres_.facts.server.wal_end = Lsn(100'000);
+    postgres_.facts.slot->confirmed_flush = Lsn(100'000);
+    Keep(kLimit - 1);
+  }
+  // The slot keeps so much of the log.
+  void Keep(uint64_t bytes) {
+    postgres_.facts.slot->restart = Lsn(postgres_.facts.server.wal_end.value() - bytes);
+  }
+  void ExpectDropped() {
+    EXPECT_TRUE(relay_->finished());
+    EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSlotDropped));
+    EXPECT_FALSE(postgres_.facts.slot);
+  }
+  void ExpectKept() {
+    EXPECT_FALSE(relay_->finished());
+    EXPECT_EQ(postgres_.drops, 0u);
+  }
+};
+
+TEST_F(RetainedLimitRelayTest, StreamEndsInGoodOrderAndTheSlotIsDropped) {
+  Start();
+  Commit("a");
+  Run();
+  kafka_.AcknowledgeAll();
+  const Lsn end = postgres_.facts.server.wal_end;
+  Commit("b");  // which Kafka never acknowledges
+  Run();
+  Keep(kLimit + 100);
+  relay_->OnRetainedLimit();
+  EXPECT_TRUE(postgres_.finished_in_order);
+  EXPECT_GE(postgres_.updates.back().flushed, end);
+  EXPECT_EQ(postgres_.drops, 0u);
+  Pass(seconds(1));
+  ExpectDropped();
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSlotDropped, "was committed at"));
+}
+
+TEST_F(RetainedLimitRelayTest, SlotThatIsFoundBelowTheLimitIsReadOn) {
+  Start();
+  relay_->OnRetainedLimit();
+  EXPECT_FALSE(postgres_.streaming());
+  Pass(seconds(1));
+  EXPECT_TRUE(postgres_.streaming());
+  ExpectKept();
+}
+
+TEST_F(RetainedLimitRelayTest, SlotIsLookedAtOnceMoreBeforeItIsDropped) {
+  Keep(kLimit);
+  postgres_.on_inspect = [this] { Keep(kLimit - 1); };
+  Start();
+  EXPECT_TRUE(postgres_.streaming());
+  EXPECT_EQ(postgres_.opens, 2u);
+  ExpectKept();
+}
+
+TEST_F(RetainedLimitRelayTest, SlotThatKeepsTooMuchAtTheStartIsDropped) {
+  Keep(kLimit);
+  Start();
+  ExpectDropped();
+  EXPECT_THAT(postgres_.starts, IsEmpty());
+}
+
+TEST_F(RetainedLimitRelayTest, AlertDropsNothing) {
+  config_.source.on_retained_limit = OnRetainedLimit::kAlert;
+  Keep(2 * kLimit);
+  Start();
+  EXPECT_TRUE(postgres_.streaming());
+  ExpectKept();
+}
+
+TEST_F(RetainedLimitRelayTest, StandbyLeavesItToTheReader) {
+  Keep(kLimit);
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = testing::kOurPid + 1;
+  Start();
+  relay_->OnRetainedLimit();
+  Pass(seconds(5));
+  EXPECT_EQ(State(), RelayState::kStandby);
+  ExpectKept();
+  postgres_.facts.slot->active = false;  // it has gone: now this one reads
+  Pass(seconds(1));
+  ExpectDropped();
+}
+
+TEST_F(RetainedLimitRelayTest, ReaderThatIsQuickerKeepsTheSlot) {
+  Keep(kLimit);
+  postgres_.on_inspect = [this] {
+    postgres_.facts.slot->active = true;
+    postgres_.facts.slot->active_pid = testing::kOurPid + 1;
+  };
+  Start();
+  EXPECT_EQ(State(), RelayState::kStandby);
+  ExpectKept();
+}
+
+TEST_F(RetainedLimitRelayTest, DropIsTriedAgainWhenPostgresIsBack) {
+  Start();
+  Keep(kLimit);
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  relay_->OnRetainedLimit();
+  Pass(seconds(30));
+  ExpectKept();
+  postgres_.open_error = absl::OkStatus();
+  Pass(seconds(11));
+  ExpectDropped();
+}
+
+TEST_F(RetainedLimitRelayTest, DropWhoseAnswerIsLostIsStillOurs) {
+  Keep(kLimit);
+  postgres_.drop_error = Error(ErrorCode::kConnectionLost, "cut");
+  Start();
+  EXPECT_FALSE(relay_->finished());
+  Pass(seconds(1));
+  ExpectDropped();
+}
+
+TEST_F(RetainedLimitRelayTest, SlotOfAnotherSystemIsNotOursToDrop) {
+  Start();
+  postgres_.facts.server.system_id = "7302";
+  Keep(kLimit);
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSystemChanged));
+  EXPECT_TRUE(postgres_.facts.slot);
+}
+
+TEST_F(RetainedLimitRelayTest, SlotThatIsNotReadableIsNotOursToDrop) {
+  Keep(kLimit);
+  postgres_.facts.slot->plugin = "wal2json";
+  Start();
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSlotUnusable));
+  EXPECT_TRUE(postgres_.facts.slot);
+}
+
+TEST_F(RetainedLimitRelayTest, MissingPublicationDoesNotKeepTheSlotForEver) {
+  Start();
+  postgres_.facts.publication.exists = false;
+  postgres_.BreakConnection();
+  Pass(seconds(5));
+  ExpectKept();
+  Keep(kLimit);
+  Pass(seconds(11));
+  ExpectDropped();
+}
+
+TEST_F(RetainedLimitRelayTest, DrainIsNotDisturbed) {
+  Start();
+  Commit("a");
+  Run();
+  relay_->Drain();
+  Keep(kLimit);
+  relay_->OnRetainedLimit();
+  EXPECT_TRUE(postgres_.streaming());
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_THAT(relay_->result(), IsOk());
+  EXPECT_EQ(postgres_.drops, 0u);
+}
+
 // --- losing Kafka
 // ----------------------------------------------------------------------------------
 

@@ -64,6 +64,43 @@ TEST(SlotAlarmTest, WithoutALimitNothingIsUsedUp) {
   EXPECT_EQ(Judge(sample), SlotRisk::kNone);
 }
 
+// A limit of the operator's own is 50 MiB, the server's 100 MiB.
+SlotSample UsedOfBudget(int percent, bool drop_slot = false) {
+  SlotSample sample = Used(percent / 2);
+  sample.budget = RetentionBudget{.bytes = 50 * kMiB, .drop_slot = drop_slot};
+  return sample;
+}
+
+TEST(SlotAlarmTest, NearerLimitCounts) {
+  EXPECT_EQ(Judge(UsedOfBudget(48)), SlotRisk::kNone);
+  EXPECT_EQ(Judge(UsedOfBudget(50)), SlotRisk::kNotice);
+  EXPECT_EQ(Judge(UsedOfBudget(80)), SlotRisk::kWarning);
+  EXPECT_EQ(Judge(UsedOfBudget(96)), SlotRisk::kCritical);
+  EXPECT_EQ(Judge(UsedOfBudget(200)), SlotRisk::kCritical);
+  SlotSample sample = Used(60);
+  sample.budget = RetentionBudget{.bytes = 5000 * kMiB};
+  EXPECT_EQ(Judge(sample), SlotRisk::kNotice);
+  EXPECT_EQ(sample.reserve_bytes(), 40 * kMiB);
+  EXPECT_FALSE(sample.budget_binds());
+}
+
+TEST(SlotAlarmTest, OperatorsLimitNeedsNoneOfTheServer) {
+  SlotSample sample = UsedOfBudget(80);
+  sample.safe_wal_bytes.reset();
+  EXPECT_EQ(sample.reserve_bytes(), 10 * kMiB);
+  EXPECT_EQ(Judge(sample), SlotRisk::kWarning);
+}
+
+TEST(SlotAlarmTest, OperatorsLimitIsPassedWhenItIsReached) {
+  EXPECT_FALSE(UsedOfBudget(98).past_budget());
+  EXPECT_TRUE(UsedOfBudget(100).past_budget());
+  EXPECT_EQ(UsedOfBudget(120).budget_left(), -10 * kMiB);
+  SlotSample sample = UsedOfBudget(120);
+  sample.restart = Lsn();  // the server has given it up
+  EXPECT_FALSE(sample.past_budget());
+  EXPECT_EQ(sample.reserve_bytes(), sample.safe_wal_bytes);
+}
+
 TEST(SlotAlarmTest, NoSlotIsAtNoRisk) {
   EXPECT_EQ(Judge(SlotSample()), SlotRisk::kNone);
 }
@@ -107,6 +144,16 @@ TEST(RiskTest, ReserveThatIsOverdrawnIsNothing) {
   sample.wal_status = "unreserved";
   EXPECT_THAT(RiskOf(Judged(sample)), HasError(ErrorCode::kSlotAtRisk, "0 B left"));
   EXPECT_THAT(RiskOf(Judged(sample)), HasError(ErrorCode::kSlotAtRisk, "next checkpoint"));
+}
+
+TEST(RiskTest, OperatorsLimitIsNamedWithWhatHappensThere) {
+  EXPECT_THAT(RiskOf(Judged(UsedOfBudget(80))),
+              HasError(ErrorCode::kSlotAtRisk,
+                       "40.0 MiB of log retained, 10.0 MiB left; source.max_retained_wal is 50.0 "
+                       "MiB, and there nothing is dropped"));
+  const absl::Status risk = RiskOf(Judged(UsedOfBudget(100, /*drop_slot=*/true)));
+  EXPECT_THAT(risk, HasError(ErrorCode::kSlotAtRisk, "there walrelay drops the slot"));
+  EXPECT_NE(RemedyFor(risk).find("raise source.max_retained_wal"), std::string::npos);
 }
 
 TEST(RiskTest, LostSlotIsTheErrorThatTheRelayEndsWith) {

@@ -100,6 +100,33 @@ TEST(SlotWordsTest, ReserveThatIsUsedUp) {
   EXPECT_THAT(SlotText(sample.slot()), HasSubstr("The reserve is used up"));
 }
 
+TEST(SlotWordsTest, OperatorsLimit) {
+  StatusSample sample(RelayState::kStreaming);
+  SlotSample& slot = sample.slot();
+  slot.wal_bytes_per_second = 0;
+  slot.budget = RetentionBudget{.bytes = 20 * testing::kMiB};
+  EXPECT_THAT(SlotText(slot), HasSubstr("2.0 MiB more may be written before "
+                                        "source.max_retained_wal (20.0 MiB) is reached, where "
+                                        "nothing is dropped."));
+  slot.budget->drop_slot = true;
+  EXPECT_THAT(SlotText(slot), HasSubstr("is reached, where the slot is dropped."));
+  slot.budget->bytes = 17 * testing::kMiB;
+  EXPECT_THAT(SlotText(slot), HasSubstr("the relay that reads the slot drops it."));
+  slot.budget->drop_slot = false;
+  EXPECT_THAT(SlotText(slot), HasSubstr("nothing is dropped, but it costs the server's disk"));
+  slot.safe_wal_bytes.reset();
+  EXPECT_THAT(SlotText(slot), Not(HasSubstr("no limit")));
+}
+
+TEST(SlotWordsTest, OperatorsLimitLosesNothingUnlessTheSlotIsDropped) {
+  StatusReport report = Samples().at("slot_almost_lost");
+  report.snapshot.slot->budget = RetentionBudget{.bytes = static_cast<int64_t>(testing::kGiB)};
+  EXPECT_EQ(HeadlineOf(report), "Slot keeps too much");
+  EXPECT_THAT(StatusPage(report), HasSubstr("limit 7.8 GiB"));
+  report.snapshot.slot->budget->drop_slot = true;
+  EXPECT_EQ(HeadlineOf(report), "Slot almost lost");
+}
+
 TEST(SlotWordsTest, NoLimitIsADangerOfItsOwn) {
   StatusSample sample(RelayState::kStreaming);
   sample.slot().safe_wal_bytes.reset();
@@ -203,6 +230,16 @@ TEST(StatusJsonTest, FiguresAreThoseOfTheReport) {
   EXPECT_EQ(status.problems(0).code(), "WR-2108");
   EXPECT_EQ(status.past_problems(0).times(), 312u);
   EXPECT_EQ(status.now().seconds() - status.relay().oldest_unacknowledged().seconds(), 52 * 60);
+}
+
+TEST(StatusJsonTest, OperatorsLimitStandsBesideTheServers) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_FALSE(Parsed(report).slot().has_budget_bytes());
+  report.snapshot.slot->budget = RetentionBudget{.bytes = 5'000, .drop_slot = true};
+  const Status status = Parsed(report);
+  EXPECT_EQ(status.slot().budget_bytes(), 5'000u);
+  EXPECT_TRUE(status.slot().budget_drops_slot());
+  EXPECT_EQ(status.slot().max_retained_bytes(), 8 * testing::kGiB);
 }
 
 TEST(StatusJsonTest, WhatIsNotKnownIsAbsent) {
