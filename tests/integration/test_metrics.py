@@ -16,6 +16,7 @@ OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_
                  "walrelay_replication_received_lsn", "walrelay_events_received_total"}
 # Not before something goes wrong, is left out, or comes near its limit.
 OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
+              "walrelay_slot_retained_wal_budget_bytes",
               "walrelay_slot_seconds_until_caught_up", "walrelay_slot_sample_errors_total",
               "walrelay_replication_disconnects_total", "walrelay_events_skipped_total",
               "walrelay_dead_letters_total", "walrelay_route_errors_total",

@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+"""source.max_retained_wal and source.on_retained_limit: what the operator lets the slot cost, and what happens there."""
+
+from typing import Any
+
+from testcase import IntegrationTest, RelayProcess, main
+from admin_types import parse
+from pgoutput import parse_lsn
+
+MEGABYTE = 1 << 20
+LIMIT = 24 * MEGABYTE
+SETTINGS = {"min_wal_size": "32MB", "max_wal_size": "64MB", "checkpoint_timeout": "1h"}
+
+
+class SlotLimitCase(IntegrationTest):
+    """A server that would keep log without end, and a relay whose Kafka is away."""
+
+    postgres_options = {"settings": SETTINGS}
+    policy = "alert"
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"source.max_retained_wal": "24MiB", "source.on_retained_limit": self.policy,
+                                    "source.wal_sender_timeout": "2s"}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.sql("CREATE TABLE other (filler text)")
+        self.sql("ALTER TABLE other ALTER filler SET STORAGE EXTERNAL")
+
+    def write(self, megabytes: int) -> None:
+        """Log of a table that is not published."""
+        self.sql("INSERT INTO other SELECT repeat('x', 1000000) FROM generate_series(1, %s)", megabytes)
+
+    def cut_off(self, **more: Any) -> RelayProcess:
+        return self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", **more})
+
+
+class AlertTest(SlotLimitCase):
+    def test_limit_is_said_aloud_and_nothing_is_dropped(self) -> None:
+        relay = self.cut_off()
+        self.outbox.insert(1, 2)
+        self.write(30)
+        relay.wait_for_log("slot_risk", risk="critical", code="WR-2108")
+        self.assertIn("nothing is dropped", relay.logs("slot_risk", risk="critical")[0]["msg"])
+        relay.wait_until(lambda: relay.get("/readyz")[0] == 503 and "WR-2108" in relay.get("/readyz")[1], 60,
+                         "/readyz to name the slot")
+        status = parse("Status", relay.get("/status.json")[1])
+        self.assertEqual((status.slot.budget_bytes, status.slot.budget_drops_slot), (LIMIT, False))
+        self.assertGreaterEqual(status.slot.retained_bytes, LIMIT)
+        self.assertFalse(status.slot.HasField("safe_bytes"), "the server has no limit")
+        self.assertEqual(relay.metric("walrelay_slot_risk", risk="critical"), 1)
+        self.assertEqual(relay.metric("walrelay_slot_retained_wal_budget_bytes"), LIMIT)
+        self.assertIn("<h1>Slot keeps too much</h1>", relay.get("/status")[1])
+        self.assertEqual(relay.stop(), 0)
+        self.start_relay().wait_ready()
+        self.outbox.insert(3)
+        self.expect_published(1, 2, 3)
+
+
+class DropSlotTest(SlotLimitCase):
+    policy = "drop_slot"
+
+    def slot_is_gone(self) -> bool:
+        return self.database.slot(self.slot, "slot_name") is None
+
+    def expect_drop(self, relay: RelayProcess) -> str:
+        line = relay.wait_for_log("failed")
+        self.assertEqual((relay.wait_exit(), line["code"]), (4, "WR-2109"), line)
+        self.assertTrue(self.slot_is_gone())
+        return line["msg"]
+
+    def log_files(self) -> int:
+        return self.database.value("SELECT sum(size) FROM pg_ls_waldir()")
+
+    def test_slot_is_dropped_and_the_log_freed(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": self.kafka.bootstrap})
+        relay.wait_ready()
+        self.outbox.insert(1)
+        self.settle()
+        relay.stop()
+        relay = self.cut_off()
+        relay.wait_for_log("streaming")
+        self.outbox.insert(2)
+        confirmed = self.database.slot(self.slot, "confirmed_flush_lsn")
+        self.assertFalse(relay.logs("dropping_slot"))
+        self.write(120)
+        message = self.expect_drop(relay)
+        self.assertIn(f"slot {self.slot} kept", message)
+        self.assertIn("source.max_retained_wal is 24.0 MiB", message)
+        self.assertIn("committed at", message)
+        told = parse_lsn(message.partition("everything up to ")[2].partition(" ")[0])
+        self.assertGreaterEqual(told, parse_lsn(confirmed))
+        before = self.log_files()
+        self.sql("CHECKPOINT")
+        self.sql("SELECT pg_switch_wal()")
+        self.sql("CHECKPOINT")
+        self.assertLess(self.log_files(), before - 40 * MEGABYTE)
+        self.assertEqual(self.ids(), [1])
+
+    def test_way_back_publishes_what_was_missing(self) -> None:
+        relay = self.cut_off()
+        self.outbox.insert(1, 2)
+        self.write(30)
+        self.expect_drop(relay)
+        relay.start()
+        self.assertEqual((relay.wait_for_log("failed")["code"], relay.wait_exit()), ("WR-2101", 78))
+        self.database.create_slot(self.slot)
+        self.start_relay().wait_ready()
+        self.sql("BEGIN; CREATE TEMP TABLE missing ON COMMIT DROP AS SELECT * FROM outbox; "
+                 "DELETE FROM outbox; INSERT INTO outbox SELECT * FROM missing ORDER BY id; COMMIT")
+        self.expect_published(1, 2)
+
+    def test_slot_that_keeps_too_much_at_the_start_is_dropped(self) -> None:
+        self.outbox.insert(1)
+        self.write(30)
+        self.expect_drop(self.start_relay())
+
+    def test_standby_leaves_the_slot_to_its_reader(self) -> None:
+        # The reader knows of no limit, so that only the standby could drop it.
+        reader = self.cut_off(**{"source.on_retained_limit": "alert", "source.max_retained_wal": "1GiB"})
+        reader.wait_for_log("streaming")
+        standby = self.start_relay()
+        standby.wait_for_state("standby")
+        self.outbox.insert(1)
+        self.write(30)
+        standby.wait_for_log("slot_risk", risk="critical")
+        taken = standby.metric("walrelay_slot_last_sample_timestamp_seconds")
+        standby.wait_until(
+            lambda: standby.metric("walrelay_slot_last_sample_timestamp_seconds") > taken + 2, 60,
+            "ten more looks at the slot")
+        self.assertFalse(standby.logs("dropping_slot"))
+        self.assertEqual(standby.metric("walrelay_state", state="standby"), 1)
+        self.assertTrue(self.database.slot(self.slot, "active"))
+        reader.kill()
+        self.expect_drop(standby)
+
+    def test_reader_drops_it_beside_a_standby(self) -> None:
+        reader = self.cut_off()
+        reader.wait_for_log("streaming")
+        standby = self.cut_off()
+        standby.wait_for_state("standby")
+        self.outbox.insert(1)
+        self.write(30)
+        for relay in (reader, standby):
+            relay.wait_for_log("failed")
+            self.assertIn(relay.wait_exit(), (4, 78))
+        self.assertTrue(self.slot_is_gone())
+        dropped = [relay for relay in (reader, standby) if relay.logs("failed", code="WR-2109")]
+        self.assertEqual(len(dropped), 1, "one of them drops it, and says so")
+
+    def test_postgres_that_is_away_is_waited_for(self) -> None:
+        relay = self.cut_off()
+        relay.wait_for_log("streaming")
+        self.outbox.insert(1)
+        relay.pause()
+        self.write(30)
+        self.postgres.stop()
+        relay.resume()
+        relay.wait_for_log("disconnected")
+        self.postgres.start()
+        self.expect_drop(relay)
+
+
+class DropSlotLeastPrivilegeTest(SlotLimitCase):
+    """LOGIN and REPLICATION are enough to drop it."""
+
+    policy = "drop_slot"
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"source.dsn": f"{self.database.dsn} user=dropper"}
+
+    def setUp(self) -> None:
+        self.addCleanup(self.postgres.psql, "DROP ROLE IF EXISTS dropper")
+        super().setUp()
+        self.postgres.psql("CREATE ROLE dropper LOGIN REPLICATION")
+
+    def test_slot_is_dropped(self) -> None:
+        relay = self.cut_off()
+        self.outbox.insert(1)
+        self.write(30)
+        self.assertEqual((relay.wait_for_log("failed")["code"], relay.wait_exit()), ("WR-2109", 4))
+        self.assertIsNone(self.database.slot(self.slot, "slot_name"))
+
+
+class OldestMajorTest(DropSlotLeastPrivilegeTest):
+    postgres_options = {"major": 13, "settings": SETTINGS}
+
+
+class NewestMajorTest(DropSlotLeastPrivilegeTest):
+    postgres_options = {"major": 18, "settings": SETTINGS}
+
+
+if __name__ == "__main__":
+    main()
