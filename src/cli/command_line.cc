@@ -224,10 +224,12 @@ class CommandLine {
   }
 
   void AddExplain() {
-    CLI::App* command = Add(app_, "explain", "What an error code means, and what to do",
-                            [this] { return ExplainCommand(explain_); });
-    command->add_option("code", explain_.code, "WR-2101")->type_name("CODE");
-    command->add_flag("--markdown", explain_.markdown, "All of them, as Markdown");
+    CLI::App* command =
+        Add(app_, "explain", "What an error code, or a check of doctor, means, and what to do",
+            [this] { return ExplainCommand(explain_); });
+    command->add_option("code", explain_.code, "WR-2101, or slot.retained")->type_name("CODE");
+    command->add_flag("--markdown", explain_.markdown, "All codes, as Markdown");
+    command->add_flag("--checks", explain_.checks, "All checks of doctor, as Markdown");
     command->add_flag("--metrics", explain_.metrics, "The metrics instead, as Markdown");
   }
 

@@ -84,9 +84,10 @@ struct ImportFlags {
 ExitCode ImportDebeziumCommand(const ImportFlags& flags);
 
 struct ExplainFlags {
-  std::string code;
+  std::string code;       // or a check of doctor
   bool markdown = false;  // the whole catalogue instead
   bool metrics = false;   // the reference of metrics instead
+  bool checks = false;    // the reference of doctor's checks instead
 };
 ExitCode ExplainCommand(const ExplainFlags& flags);
 

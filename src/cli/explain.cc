@@ -1,10 +1,12 @@
-// `walrelay explain`: an error code's meaning and remedy, without a connection or the web.
+// `walrelay explain`: what an error code or a check of doctor means and what to do, without a
+// connection or the web.
 
 #include <fmt/format.h>
 
 #include "base/error_reference.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "doctor/checks.h"
 #include "metrics/reference.h"
 
 namespace walrelay {
@@ -18,11 +20,22 @@ ExitCode ExplainCommand(const ExplainFlags& flags) {
     fmt::print("{}", MetricReference());
     return ExitCode::kOk;
   }
+  if (flags.checks) {
+    fmt::print("{}", CheckReference());
+    return ExitCode::kOk;
+  }
+  if (const CheckEntry* check = FindCheck(flags.code)) {
+    fmt::print("{}\n  what it looks at: {}\n  why it matters:   {}\n  what to do:       {}\n",
+               check->name, check->looks_at, check->why, check->remedy);
+    return ExitCode::kOk;
+  }
   const auto code = FindErrorCode(flags.code);
   if (!code) {
-    return Report(Error(ErrorCode::kUsage,
-                        fmt::format("\"{}\" is not a code", Printable(flags.code, 40)),
-                        "walrelay explain WR-2101; docs/errors.md lists them all."));
+    return Report(
+        Error(ErrorCode::kUsage,
+              fmt::format("\"{}\" is neither a code nor a check", Printable(flags.code, 40)),
+              "walrelay explain WR-2101, or slot.retained; --markdown lists all codes, "
+              "--checks all checks of doctor."));
   }
   const ErrorEntry& entry = Describe(*code);
   fmt::print("{} {}\n  what it means: {}\n  what to do:    {}\n  the relay:     {}\n",

@@ -41,17 +41,17 @@ std::string_view NameOf(Severity severity) {
   return "?";
 }
 
-void Findings::Good(std::string_view check, std::string text) {
-  Add({check, Severity::kOk, std::move(text), "", std::nullopt});
+void Findings::Good(CheckName check, std::string text) {
+  Add({check.text(), Severity::kOk, std::move(text), "", std::nullopt});
 }
 
-void Findings::Warn(std::string_view check, std::string text, std::string remedy) {
-  Add({check, Severity::kWarning, std::move(text), std::move(remedy), std::nullopt});
+void Findings::Warn(CheckName check, std::string text, std::string remedy) {
+  Add({check.text(), Severity::kWarning, std::move(text), std::move(remedy), std::nullopt});
 }
 
-void Findings::Problem(std::string_view check, const absl::Status& error) {
+void Findings::Problem(CheckName check, const absl::Status& error) {
   const ErrorEntry& entry = Describe(CodeOf(error));
-  Add({check, Severity::kProblem, fmt::format("{}: {}", entry.title, MessageOf(error)),
+  Add({check.text(), Severity::kProblem, fmt::format("{}: {}", entry.title, MessageOf(error)),
        RemedyFor(error), entry.code});
 }
 
@@ -67,7 +67,9 @@ std::string FindingText(const Finding& finding, bool colour) {
   std::string out = colour ? fmt::format("{} ", MarkOf(finding.severity))
                            : fmt::format("{:<8}", NameOf(finding.severity));
   out += finding.code ? ToString(*finding.code) + " " : "";
-  out += Printable(finding.text) + "\n";
+  out += Printable(finding.text);
+  // For `walrelay explain`; there is nothing to explain of what is well.
+  out += finding.severity == Severity::kOk ? "\n" : fmt::format(" [{}]\n", finding.check);
   if (!finding.remedy.empty()) {
     out += fmt::format("          {}\n", Printable(finding.remedy));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "doctor/checks.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -23,7 +24,7 @@ enum class Depth : uint8_t {
 };
 
 struct Finding {
-  std::string_view check;  // a stable name, "postgres.wal_level"; its first word is the group
+  std::string_view check;  // of doctor/checks.def; its first word is the group
   Severity severity = Severity::kOk;
   std::string text;
   std::string remedy;             // text to paste where there is any; "" when all is well
@@ -38,11 +39,10 @@ class Findings {
   explicit Findings(std::function<void(const Finding&)> on_finding)
       : on_finding_(std::move(on_finding)) {}
 
-  // `check` must live for ever: a literal.
-  void Good(std::string_view check, std::string text);
-  void Warn(std::string_view check, std::string text, std::string remedy);
+  void Good(CheckName check, std::string text);
+  void Warn(CheckName check, std::string text, std::string remedy);
   // REQUIRES: !error.ok().
-  void Problem(std::string_view check, const absl::Status& error);
+  void Problem(CheckName check, const absl::Status& error);
 
   const std::vector<Finding>& all() const { return all_; }
   Severity worst() const { return worst_; }

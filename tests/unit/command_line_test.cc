@@ -12,6 +12,7 @@
 #include "admin/http_server.h"
 #include "base/error_reference.h"
 #include "config/reference.h"
+#include "doctor/checks.h"
 #include "kafka/mock_cluster.h"
 #include "support/captured_stream.h"
 #include "support/environment_variable.h"
@@ -165,6 +166,16 @@ TEST_F(CommandLineTest, ExplainTellsMeaningAndRemedy) {
   EXPECT_THAT(out_, StartsWith("WR-2101 "));
   EXPECT_THAT(out_, HasSubstr("what to do:"));
   EXPECT_EQ(error_, "");
+}
+
+TEST_F(CommandLineTest, ExplainKnowsTheChecksOfDoctor) {
+  for (const char* name : {"slot.retained", "doctor.slot.retained"}) {
+    EXPECT_EQ(Run({"explain", name}), 0);
+    EXPECT_THAT(out_, StartsWith("slot.retained\n"));
+    EXPECT_THAT(out_, HasSubstr("what to do:"));
+  }
+  EXPECT_EQ(Run({"explain", "--checks"}), 0);
+  EXPECT_EQ(out_, CheckReference());
 }
 
 TEST_F(CommandLineTest, ExplainPrintsTheWholeCatalogue) {

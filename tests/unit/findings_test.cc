@@ -18,39 +18,40 @@ class FindingsTest : public ::testing::Test {
 };
 
 TEST_F(FindingsTest, EachIsToldWhenItIsFound) {
-  findings_.Good("a.b", "one");
+  findings_.Good("slot.reader", "one");
   EXPECT_THAT(seen_, ElementsAre("one"));
-  findings_.Warn("a.b", "two", "do");
+  findings_.Warn("slot.reader", "two", "do");
   EXPECT_THAT(seen_, ElementsAre("one", "two"));
 }
 
 TEST_F(FindingsTest, WorstIsTheWorstOfAll) {
   EXPECT_EQ(findings_.worst(), Severity::kOk);
-  findings_.Warn("a.b", "two", "do");
-  findings_.Good("a.b", "one");
+  findings_.Warn("slot.reader", "two", "do");
+  findings_.Good("slot.reader", "one");
   EXPECT_EQ(findings_.worst(), Severity::kWarning);
-  findings_.Problem("a.c", Error(ErrorCode::kWalLevel, "wal_level is replica"));
-  findings_.Good("a.b", "one");
+  findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "wal_level is replica"));
+  findings_.Good("slot.reader", "one");
   EXPECT_EQ(findings_.worst(), Severity::kProblem);
 }
 
 TEST_F(FindingsTest, ProblemHasItsCodeAndTheRemedyOfTheError) {
-  findings_.Problem("a.c", Error(ErrorCode::kWalLevel, "wal_level is replica"));
-  findings_.Problem("a.c", Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
+  findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "wal_level is replica"));
+  findings_.Problem("postgres.wal_level", Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
   EXPECT_EQ(FindingText(findings_.all()[0], false),
-            "problem WR-2008 wal_level is below logical: wal_level is replica\n"
+            "problem WR-2008 wal_level is below logical: wal_level is replica "
+            "[postgres.wal_level]\n"
             "          ALTER SYSTEM SET wal_level = 'logical'; then restart Postgres.\n");
   EXPECT_EQ(findings_.all()[1].remedy, "ALTER ROLE u");
 }
 
 TEST_F(FindingsTest, WhatServersSaySteersNoTerminal) {
-  findings_.Warn("a.b", "name \x1b[2J", "type \x1b[2J");
+  findings_.Warn("slot.reader", "name \x1b[2J", "type \x1b[2J");
   EXPECT_THAT(FindingText(findings_.all()[0], false), Not(HasSubstr("\x1b")));
 }
 
 TEST_F(FindingsTest, JsonIsWhatTheContractSays) {
-  findings_.Good("a.b", "one \"quoted\"");
-  findings_.Problem("a.c", Error(ErrorCode::kWalLevel, "x\ny"));
+  findings_.Good("slot.reader", "one \"quoted\"");
+  findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "x\ny"));
   simdjson::dom::parser parser;
   simdjson::dom::element json;
   ASSERT_EQ(parser.parse(FindingsJson(findings_)).get(json), simdjson::SUCCESS);
@@ -58,7 +59,7 @@ TEST_F(FindingsTest, JsonIsWhatTheContractSays) {
   EXPECT_EQ(std::string_view(json["findings"].at(0)["text"]), "one \"quoted\"");
   EXPECT_NE(json["findings"].at(0)["remedy"].error(), simdjson::SUCCESS);
   EXPECT_EQ(std::string_view(json["findings"].at(1)["code"]), "WR-2008");
-  EXPECT_EQ(std::string_view(json["findings"].at(1)["check"]), "a.c");
+  EXPECT_EQ(std::string_view(json["findings"].at(1)["check"]), "postgres.wal_level");
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "doctor/checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ChecksTest, DocsAreWhatTheProgramPrints) {
+  std::ifstream file(WALRELAY_SOURCE_DIR "/docs/reference/doctor.md");
+  std::stringstream content;
+  content << file.rdbuf();
+  EXPECT_TRUE(content.str() == CheckReference()) << "scripts/dev docs makes the page anew";
+}
+
+TEST(ChecksTest, EachHasANameOfItsOwnAndSaysAllInSentences) {
+  std::set<std::string_view> names;
+  for (const CheckEntry& entry : kChecks) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_THAT(std::string(entry.name), HasSubstr("."));
+    for (const std::string_view text : {entry.looks_at, entry.why, entry.remedy}) {
+      EXPECT_TRUE(text.ends_with('.') || text.ends_with(';')) << entry.name << ": " << text;
+    }
+  }
+}
+
+// The reference has one heading for each group.
+TEST(ChecksTest, GroupsStandTogether) {
+  std::set<std::string_view> closed;
+  std::string_view group;
+  for (const CheckEntry& entry : kChecks) {
+    const std::string_view own = entry.name.substr(0, entry.name.find('.'));
+    if (own != group) {
+      EXPECT_TRUE(closed.insert(own).second) << entry.name;
+      group = own;
+    }
+  }
+}
+
+TEST(ChecksTest, IsFoundByItsNameWithAndWithoutTheCommands) {
+  for (const CheckEntry& entry : kChecks) {
+    EXPECT_EQ(FindCheck(entry.name), &entry);
+    EXPECT_EQ(FindCheck("doctor." + std::string(entry.name)), &entry);
+  }
+  for (const char* text : {"", "slot", "slot.", "doctor.", "slot.retained "}) {
+    EXPECT_EQ(FindCheck(text), nullptr) << text;
+  }
+}
+
+}  // namespace
+}  // namespace walrelay
