@@ -23,6 +23,8 @@ class KafkaCluster(ThrowAway, KafkaClient):
     Topics are created on first use; of three nodes each has a replica, and two must be in sync.
     `properties` override everything else, and count from the next start of a node; not so
     min.insync.replicas, which Kafka takes from here once and then keeps as a setting of its own.
+    With `secured`, a security protocol, each node listens for that as well; `properties` with the
+    prefix listener.name.secured. say how, `config.secured_bootstrap` where.
     With `proxied`, each node can be reached through a proxy as well, which is not made here:
     `config.proxy_ports` is where the proxies are to listen, `config.proxied_ports` where to lead.
 
@@ -33,8 +35,8 @@ class KafkaCluster(ThrowAway, KafkaClient):
     def __init__(self, nodes: int = 1, *, directory: Path | None = None, port: int | None = None,
                  partitions: int = 1, properties: Mapping[str, Property] | None = None,
                  heap_mb: int | None = None, optimise: bool = False,
-                 proxied: bool = False) -> None:
-        free = free_ports(4 * nodes)
+                 proxied: bool = False, secured: str = "") -> None:
+        free = free_ports(5 * nodes)
         self.directory = directory.resolve() if directory else None
         self._account = server_account("nobody")
         self._use(KafkaConfig(
@@ -42,7 +44,8 @@ class KafkaCluster(ThrowAway, KafkaClient):
             controller_ports=free[nodes:2 * nodes], partitions=partitions, optimise=optimise,
             heap_mb=heap_mb or (512 if nodes == 1 else 384), properties=dict(properties or {}),
             proxied_ports=free[2 * nodes:3 * nodes] if proxied else [],
-            proxy_ports=free[3 * nodes:] if proxied else []))
+            proxy_ports=free[3 * nodes:4 * nodes] if proxied else [],
+            secured=secured, secured_ports=free[4 * nodes:] if secured else []))
 
     @classmethod
     def open(cls, directory: Path) -> "KafkaCluster":

@@ -23,7 +23,8 @@ class KafkaConfig:
     """The choices of `KafkaCluster`, with the ports of node n at index n - 1.
 
     With `proxied_ports` each node has a second listener there, which it advertises at `proxy_ports`:
-    whoever enters through a proxy is told of proxies only.
+    whoever enters through a proxy is told of proxies only. With `secured_ports` it has one for the
+    security protocol `secured` there.
     """
 
     ports: list[int]
@@ -34,6 +35,8 @@ class KafkaConfig:
     properties: dict[str, Property] = field(default_factory=dict)
     proxied_ports: list[int] = field(default_factory=list)
     proxy_ports: list[int] = field(default_factory=list)
+    secured: str = ""
+    secured_ports: list[int] = field(default_factory=list)
     cluster_id: str = field(default_factory=_new_cluster_id)
 
     @classmethod
@@ -54,9 +57,12 @@ class KafkaConfig:
     def proxied_bootstrap(self) -> str:
         return _addresses(self.proxy_ports)
 
+    @property
+    def secured_bootstrap(self) -> str:
+        return _addresses(self.secured_ports)
+
     def node_properties(self, node_id: int) -> Mapping[str, Property]:
         """server.properties of one node."""
-        port, controller = self.ports[node_id - 1], self.controller_ports[node_id - 1]
         voters = (f"{number}@127.0.0.1:{each}"
                   for number, each in enumerate(self.controller_ports, start=1))
         return {
@@ -64,26 +70,31 @@ class KafkaConfig:
             "node.id": node_id,
             "controller.quorum.voters": ",".join(voters),
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            **self._listeners(node_id),
             "log.dirs": "data",
             "num.partitions": self.partitions,
             **_replication(len(self.ports)),
-            **self._proxied_listener(node_id),
             **self.properties,
         }
 
-    def _proxied_listener(self, node_id: int) -> Mapping[str, Property]:
-        if not self.proxied_ports:
-            return {}
-        port, controller = self.ports[node_id - 1], self.controller_ports[node_id - 1]
+    def _listeners(self, node_id: int) -> Mapping[str, Property]:
+        """name: protocol, port, and the port that clients are told."""
+        index = node_id - 1
+        listeners = {"PLAINTEXT": ("PLAINTEXT", self.ports[index], self.ports[index])}
+        if self.secured:
+            port = self.secured_ports[index]
+            listeners["SECURED"] = (self.secured, port, port)
+        if self.proxied_ports:
+            listeners["PROXIED"] = ("PLAINTEXT", self.proxied_ports[index], self.proxy_ports[index])
+        controller = f"CONTROLLER://127.0.0.1:{self.controller_ports[index]}"
         return {
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},"
-                         f"PROXIED://127.0.0.1:{self.proxied_ports[node_id - 1]}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port},"
-                                    f"PROXIED://127.0.0.1:{self.proxy_ports[node_id - 1]}",
-            "listener.security.protocol.map":
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT",
+            "listeners": ",".join([f"{name}://127.0.0.1:{port}"
+                                   for name, (_, port, _) in listeners.items()] + [controller]),
+            "advertised.listeners": ",".join(f"{name}://127.0.0.1:{told}"
+                                             for name, (_, _, told) in listeners.items()),
+            "listener.security.protocol.map": ",".join(
+                [f"{name}:{protocol}" for name, (protocol, _, _) in listeners.items()]
+                + ["CONTROLLER:PLAINTEXT"]),
         }
 
     def jvm_options(self) -> list[str]:
