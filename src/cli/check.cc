@@ -46,7 +46,7 @@ ExitCode CheckCommand(const CheckFlags& flags) {
     return Report(config.status());
   }
   if (!flags.offline) {
-    Diagnose(*config, Depth::kStart, findings);
+    Diagnose(*config, {.depth = Depth::kStart}, findings);
   }
   return findings.worst() == Severity::kProblem ? ExitCode::kProblemsFound : ExitCode::kOk;
 }
@@ -57,7 +57,7 @@ ExitCode DoctorCommand(const DoctorFlags& flags) {
   if (!config.ok()) {
     return Report(config.status());
   }
-  Diagnose(*config, Depth::kAll, findings);
+  Diagnose(*config, {.depth = Depth::kAll, .write_probe = flags.write_probe}, findings);
   if (flags.json) {
     fmt::print("{}", FindingsJson(findings));
   }

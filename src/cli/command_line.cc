@@ -119,6 +119,11 @@ class CommandLine {
     command->add_option("--fail-on", doctor_.fail_on, "What makes the exit code 3")
         ->type_name("SEVERITY")
         ->check(CLI::IsMember({"warning", "problem"}));
+    command
+        ->add_option("--write-probe", doctor_.write_probe,
+                     "Also write one record to this topic, where it stays: key walrelay-doctor, no "
+                     "value, a header walrelay.write_probe")
+        ->type_name("TOPIC");
   }
 
   void AddStatus() {

@@ -29,6 +29,7 @@ struct DoctorFlags {
   ConfigFlags config;
   bool json = false;
   std::string fail_on = "problem";  // or "warning": what makes the exit code 3
+  std::string write_probe;          // the topic that gets a record; "": none does
 };
 ExitCode DoctorCommand(const DoctorFlags& flags);
 

@@ -15,7 +15,8 @@ constexpr std::string_view kIntroduction =
 A finding that is not well ends with the name of its check, which `--json` has as `check`; `walrelay explain slot.retained` prints
 this page's text for it. `walrelay check` makes those that decide whether a relay would start.
 
-Doctor reads only. It can be run beside a relay at any time.
+Doctor reads only, and can be run beside a relay at any time; `--write-probe TOPIC` writes one record, to the topic
+that is named.
 )";
 
 }  // namespace

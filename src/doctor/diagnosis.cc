@@ -5,6 +5,7 @@
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
+#include "doctor/write_probe_check.h"
 #include "postgres/connection_parameters.h"
 
 namespace walrelay {
@@ -45,10 +46,13 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
 
 }  // namespace
 
-void Diagnose(const Config& config, Depth depth, Findings& out) {
-  DiagnosePostgres(config, depth, out);
-  CheckKafka(config, depth, out);
-  if (depth == Depth::kAll) {
+void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
+  DiagnosePostgres(config, options.depth, out);
+  CheckKafka(config, options.depth, out);
+  if (!options.write_probe.empty()) {
+    CheckWriting(config, options.write_probe, out);
+  }
+  if (options.depth == Depth::kAll) {
     CheckProcess(config, out);
   }
 }

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "base/text.h"
 #include "doctor/reachability.h"
 #include "kafka/cluster_facts.h"
+#include "kafka/topic_creation.h"
 #include "kafka/topic_facts.h"
+#include "kafka/write_probe.h"
 
 namespace walrelay {
 namespace {
@@ -19,6 +23,18 @@ std::string TopicPrefix(const RouteConfig& route) {
   return route.topic.substr(0, route.topic.find_first_of("$\\"));
 }
 
+// Topics whose names are known before there is an event: whether they are there, and may be seen.
+std::vector<std::string> NamedTopics(const Config& config) {
+  std::vector<std::string> named;
+  if (TopicPrefix(config.route).size() == config.route.topic.size()) {
+    named.push_back(config.route.topic);
+  }
+  if (!config.on_error.dead_letter_topic.empty()) {
+    named.push_back(config.on_error.dead_letter_topic);
+  }
+  return named;
+}
+
 std::string Alter(const std::string& topic, std::string_view setting) {
   return fmt::format(
       "kafka-configs.sh --bootstrap-server BROKER --alter --topic {} --add-config {}", topic,
@@ -28,9 +44,12 @@ std::string Alter(const std::string& topic, std::string_view setting) {
 // A bootstrap address that answers is not enough: records go to where the brokers say they are.
 void CheckBrokers(const ClusterFacts& facts, Findings& out) {
   for (const std::string& broker : facts.brokers) {
+    const auto start = std::chrono::steady_clock::now();
     const absl::Status reached = Reach(broker, kBrokerTimeout);
+    const auto took = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - start);
     if (reached.ok()) {
-      out.Good("kafka.brokers", fmt::format("broker {} can be reached", Printable(broker, 200)));
+      out.Good("kafka.brokers", fmt::format("broker {} can be reached, in {}",
+                                            Printable(broker, 200), HumanDuration(took)));
     } else {
       out.Problem(
           "kafka.brokers",
@@ -81,6 +100,67 @@ void CheckReplicas(const TopicFacts& topic, size_t brokers, Findings& out) {
   }
 }
 
+void CheckNamedTopics(const std::vector<std::string>& names, const ClusterFacts& facts,
+                      Findings& out) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    const absl::Status& status = facts.topics[i];
+    if (HasCode(status, ErrorCode::kTopicUnknown)) {
+      out.Warn("kafka.named_topics", fmt::format("topic {} does not exist", names[i]),
+               "Create it, unless the brokers create topics on demand.");
+    } else if (!status.ok()) {
+      out.Problem("kafka.named_topics", status);
+    }
+  }
+}
+
+void CheckProducerId(const Config& config, Findings& out) {
+  if (const absl::Status status = AskForProducerId(config, kTimeout); !status.ok()) {
+    out.Problem("kafka.producer_id", status);
+    return;
+  }
+  out.Good("kafka.producer_id", "the brokers let this user produce idempotently");
+}
+
+// Asked for a topic as events would need it: that one need not be possible which has another name.
+void CheckCreation(const Config& config, size_t brokers, Findings& out) {
+  const std::string prefix = TopicPrefix(config.route);
+  const bool is_name = prefix.size() == config.route.topic.size();
+  const auto asked =
+      AskAboutCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor", kTimeout);
+  if (!asked.ok()) {
+    out.Problem("kafka.topic_creation", asked.status());
+    return;
+  }
+  if (asked->on_demand == false) {
+    out.Good("kafka.topic_creation",
+             "the brokers make no topics on demand: each has to exist before its first event");
+    return;
+  }
+  if (asked->refusal && !asked->refusal->empty()) {
+    out.Warn("kafka.topic_creation",
+             fmt::format("a topic that does not exist yet could not be made{}: {}",
+                         asked->on_demand ? " on demand" : "", *asked->refusal),
+             asked->denied
+                 ? "Create topics before their first event, or kafka-acls.sh --bootstrap-server "
+                   "BROKER --add --allow-principal User:NAME --operation Create --topic PREFIX "
+                   "--resource-pattern-type prefixed"
+                 : "Create topics before their first event, or mend the brokers' defaults.");
+    return;
+  }
+  if (asked->on_demand && asked->replicas == 1 && brokers > 1) {
+    out.Warn("kafka.topic_creation",
+             "topics that are made on demand have one replica (default.replication.factor): a "
+             "broker that is lost takes acknowledged events with it",
+             "default.replication.factor=3 and min.insync.replicas=2 in the brokers' settings, or "
+             "create topics before their first event.");
+  } else if (asked->refusal) {
+    out.Good("kafka.topic_creation", asked->on_demand
+                                         ? "topics are made on demand, and this user may have them "
+                                           "made"
+                                         : "this user may create topics");
+  }
+}
+
 void CheckTopics(const Config& config, const ClusterFacts& cluster, Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
   const std::string& dead_letters = config.on_error.dead_letter_topic;
@@ -112,8 +192,8 @@ void CheckTopics(const Config& config, const ClusterFacts& cluster, Findings& ou
 }  // namespace
 
 void CheckKafka(const Config& config, Depth depth, Findings& out) {
-  const std::string& dead_letters = config.on_error.dead_letter_topic;
-  const auto facts = ReadClusterFacts(config.kafka, dead_letters, kTimeout);
+  const std::vector<std::string> named = NamedTopics(config);
+  const auto facts = ReadClusterFacts(config.kafka, named, kTimeout);
   if (!facts.ok()) {
     out.Problem("kafka.cluster", facts.status());
     return;
@@ -122,14 +202,12 @@ void CheckKafka(const Config& config, Depth depth, Findings& out) {
            fmt::format("Kafka: {} broker{}, cluster {}", facts->brokers.size(),
                        facts->brokers.size() == 1 ? "" : "s",
                        facts->cluster_id.empty() ? "without an id" : facts->cluster_id));
-  if (!dead_letters.empty() && !facts->topic_exists) {
-    out.Warn("kafka.dead_letter_topic",
-             fmt::format("the dead-letter topic {} does not exist", dead_letters),
-             "Create it, unless the brokers create topics on demand.");
-  }
+  CheckNamedTopics(named, *facts, out);
+  CheckProducerId(config, out);
   if (depth == Depth::kAll) {
     CheckBrokers(*facts, out);
     CheckTopics(config, *facts, out);
+    CheckCreation(config, facts->brokers.size(), out);
   }
 }
 

@@ -25,9 +25,23 @@ absl::Status WhyNot(rd_kafka_t* client, rd_kafka_resp_err_t asked) {
   return last;
 }
 
+absl::Status LookUp(rd_kafka_t* client, const std::string& topic, int millis) {
+  const KafkaTopic handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t asked = rd_kafka_metadata(client, 0, handle.get(), &found, millis);
+  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return TopicError(asked, topic);
+  }
+  const KafkaMetadata metadata(found);
+  const rd_kafka_resp_err_t error =
+      metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  return error == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : TopicError(error, topic);
+}
+
 }  // namespace
 
-absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka, const std::string& topic,
+absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka,
+                                              const std::vector<std::string>& topics,
                                               Micros timeout) {
   // A consumer's question does not make the broker create the topic.
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
@@ -38,14 +52,9 @@ absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka, const st
     return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
   }
   conf.release();
-  KafkaTopic handle;
-  if (!topic.empty()) {
-    handle.reset(rd_kafka_topic_new(client.get(), topic.c_str(), nullptr));
-  }
   const struct rd_kafka_metadata* found = nullptr;
   const int millis = static_cast<int>(timeout.count() / 1000);
-  const rd_kafka_resp_err_t asked =
-      rd_kafka_metadata(client.get(), 0, handle.get(), &found, millis);
+  const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);
   if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return WhyNot(client.get(), asked);
   }
@@ -55,8 +64,9 @@ absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka, const st
     facts.brokers.push_back(
         fmt::format("{}:{}", metadata->brokers[i].host, metadata->brokers[i].port));
   }
-  facts.topic_exists =
-      metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+  for (const std::string& topic : topics) {
+    facts.topics.push_back(LookUp(client.get(), topic, millis));
+  }
   if (char* id = rd_kafka_clusterid(client.get(), 0)) {
     facts.cluster_id = id;
     rd_kafka_mem_free(client.get(), id);

@@ -12,12 +12,13 @@ namespace walrelay {
 struct ClusterFacts {
   std::string cluster_id;
   std::vector<std::string> brokers;  // "host:port"
-  bool topic_exists = false;         // of the topic that was asked for
+  std::vector<absl::Status> topics;  // of those that were asked for: WR-3005, WR-4004, WR-4005
 };
 
-// Connects with the producer's settings and waits for an answer, for `timeout` at most. `topic`:
-// one to look for, "" for none; asking does not create it. Errors: WR-4001, WR-4007, WR-4006.
-absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka, const std::string& topic,
+// Connects with the producer's settings and waits for each answer, for `timeout` at most. `topics`:
+// some to look for; asking creates none. Errors: WR-4001, WR-4007, WR-4006.
+absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka,
+                                              const std::vector<std::string>& topics,
                                               Micros timeout);
 
 }  // namespace walrelay

@@ -8,6 +8,7 @@ from typing import Any
 
 from testcase import IntegrationTest, main, relay_program, wait_until
 from admin_types import admin_type, parse
+from kafka_acls import allow
 from relay_config import relay_environment
 
 MEGABYTE = 1 << 20
@@ -54,11 +55,13 @@ class DoctorTest(DoctorCase):
         for check in ("config.complete", "postgres.connect", "publication.complete", "table.columns",
                       "slot.usable", "slot.retained", "slot.reader", "network.postgres",
                       "network.clocks", "latency.synchronous_commit", "latency.stages",
-                      "kafka.cluster", "kafka.brokers", "kafka.topics", "process.relay",
-                      "process.libraries"):
+                      "kafka.cluster", "kafka.producer_id", "kafka.brokers", "kafka.topics",
+                      "kafka.topic_creation", "process.relay", "process.libraries"):
             self.assertIn(check, good, text)
         for each in diagnosis.findings:
             self.assertEqual(bool(each.remedy), each.severity != severity("ok"), each)
+        self.assertEqual(self.ids(), [1, 2, 3])
+        self.assertNotIn("outbox.event.walrelay-doctor", self.kafka.topics())  # only asked about
 
     def test_exit_code_is_as_asked_for(self) -> None:
         self.assertEqual(self.call()[0], 0)  # with warnings: nobody reads the slot
@@ -67,7 +70,7 @@ class DoctorTest(DoctorCase):
 
     def test_text_is_for_people(self) -> None:
         text = self.call()[1]
-        self.assertIn("warning nobody reads the slot", text)
+        self.assertRegex(text, r"warning nobody reads the slot.* \[slot\.reader\]\n")
         self.assertIn("          Start walrelay run.\n", text)
 
     def test_asynchronous_commits_of_a_role_are_named_with_their_sessions(self) -> None:
@@ -160,6 +163,40 @@ class DoctorTest(DoctorCase):
                     f"--topic {self.topic} --add-config max.message.bytes=")
 
 
+    def test_named_topic_that_is_missing_is_told_and_not_made(self) -> None:
+        name = f"{self.name}-letters"
+        self.expect("kafka.named_topics", "warning", f"topic {name} does not exist", "Create it",
+                    {"on_error.dead_letter_topic": name})
+        self.assertNotIn(name, self.kafka.topics())
+
+    def probe(self, topic: str, options: dict[str, Any] | None = None) -> dict[str, str]:
+        """What a write probe ends with."""
+        _, text = self.call("--json", "--write-probe", topic, options=options)
+        (found,) = [each for each in json.loads(text)["findings"] if each["check"] == "kafka.write"]
+        return found
+
+    def test_write_probe_writes_one_record_that_says_what_it_is(self) -> None:
+        self.kafka.create_topic(self.topic)
+        for compression in ("none", "zstd"):
+            found = self.probe(self.topic, {"kafka.compression": compression})
+            self.assertEqual(found["severity"], "ok", found)
+        self.assertIn(f"topic {self.topic}, partition 0, offset 1,", found["text"])
+        for record in self.published():
+            self.assertEqual((record.key, record.value), (b"walrelay-doctor", None))
+            self.assertEqual([name for name, _ in record.headers], ["walrelay.write_probe"])
+        self.assertEqual(len(self.published()), 2)
+
+    def test_write_probe_has_a_topic_made_where_brokers_do_so(self) -> None:
+        self.assertEqual(self.probe(self.topic)["severity"], "ok")
+        self.assertEqual(len(self.published()), 1)
+
+    def test_write_probe_into_nowhere_is_a_problem(self) -> None:
+        found = self.probe("no topic")
+        self.assertEqual((found["severity"], found["code"]), ("problem", "WR-3005"))
+        found = self.probe(self.topic, {"kafka.bootstrap_servers": "127.0.0.1:1"})
+        self.assertEqual((found["severity"], found["code"]), ("problem", "WR-4001"))
+
+
 class UnfitServerTest(DoctorCase):
     """Settings that endanger a server or an outbox."""
 
@@ -230,6 +267,72 @@ class SparseKafkaTest(DoctorCase):
         wait_until(lambda: any("topic outbox.event.tight has 2 replicas in sync" in each["text"] and
                                each["code"] == "WR-4008" for each in self.findings("kafka.topics")
                                if each["severity"] == "problem"), 120, "the lost replica to be named")
+
+
+    def test_write_probe_names_the_replicas_that_are_missing(self) -> None:
+        self.kafka.create_topic(self.topic, replication=3, config={"min.insync.replicas": "3"})
+        self.kafka.start()
+        self.kafka.kill_node(2)
+        self.addCleanup(self.kafka.start_node, 2)
+
+        def refused() -> bool:
+            _, text = self.call("--json", "--write-probe", self.topic)
+            return any(each["check"] == "kafka.write" and each.get("code") == "WR-4008" and
+                       "2 replicas are in sync, min.insync.replicas is 3" in each["text"]
+                       for each in json.loads(text)["findings"])
+        wait_until(refused, 120, "the missing replica to be named")
+
+
+class LimitedUserTest(DoctorCase):
+    """Brokers with an authorizer, and a user who may do what ACLs say."""
+
+    kafka_options = {"secured": "SASL_PLAINTEXT", "properties": {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config":
+            "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            + " ".join(f'user_{name}="{name}-secret"' for name in ("nobody", "reader", "writer")) + ";"}}
+
+    def user(self, name: str, **more: str) -> dict[str, Any]:
+        return {"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
+                "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN",
+                "kafka.sasl_username": name, "kafka.sasl_password": f"{name}-secret"} | more
+
+    def probe(self, user: str, topic: str) -> dict[str, str]:
+        _, text = self.call("--json", "--write-probe", topic, options=self.user(user))
+        self.assertNotIn(f"{user}-secret", text)
+        (found,) = [each for each in json.loads(text)["findings"] if each["check"] == "kafka.write"]
+        return found
+
+    def test_user_without_any_right_gets_no_producer_id(self) -> None:
+        found = self.expect("kafka.producer_id", "problem", "CLUSTER_AUTHORIZATION_FAILED",
+                            "--operation Write", self.user("nobody"))
+        self.assertEqual(found["code"], "WR-4005")
+        self.assertEqual(self.probe("nobody", self.topic)["code"], "WR-4005")
+
+    def test_topics_that_may_not_be_seen_or_made_are_named(self) -> None:
+        self.kafka.create_topic(f"{self.name}-letters")
+        options = self.user("nobody", **{"on_error.dead_letter_topic": f"{self.name}-letters"})
+        found = self.expect("kafka.named_topics", "problem", f"{self.name}-letters",
+                            "Grant WRITE and DESCRIBE", options)
+        self.assertEqual(found["code"], "WR-4005")
+        self.expect("kafka.topic_creation", "warning", "could not be made", "--operation Create", options)
+
+    def test_write_probe_tells_the_topic_that_is_denied_from_the_one_that_is_not(self) -> None:
+        denied = f"{self.name}-denied"
+        for topic in (self.topic, denied):
+            self.kafka.create_topic(topic)
+            allow(self.kafka.bootstrap, "writer", "describe", topic)
+        allow(self.kafka.bootstrap, "writer", "write", self.topic)
+        wait_until(lambda: self.probe("writer", self.topic)["severity"] == "ok", 60,
+                   "the right to write")
+        found = self.probe("writer", denied)
+        self.assertEqual((found["severity"], found["code"]), ("problem", "WR-4005"), found)
+        self.assertIn("TOPIC_AUTHORIZATION_FAILED", found["text"])
+        self.assertIn("Grant WRITE", found["remedy"])
+        self.assertEqual(len(self.kafka.consume(denied)), 0)
+        self.assertEqual(self.findings("kafka.producer_id", self.user("writer"))[0]["severity"], "ok")
 
 
 if __name__ == "__main__":

@@ -56,37 +56,36 @@ TEST_F(TopicDumpTest, NoBrokerIsAnError) {
 class ClusterFactsTest : public testing::MockKafkaFixture {
  protected:
   absl::StatusOr<ClusterFacts> Read(const std::string& topic, Micros timeout = kPatience) {
-    return ReadClusterFacts(config_.kafka, topic, timeout);
+    return ReadClusterFacts(config_.kafka, {topic}, timeout);
   }
 };
 
 TEST_F(ClusterFactsTest, BrokersAndClusterAreNamed) {
-  const auto facts = Read("");
+  const auto facts = Read("orders");
   ASSERT_THAT(facts, IsOk());
   EXPECT_THAT(facts->brokers, ElementsAre(config_.kafka.bootstrap_servers));
   EXPECT_FALSE(facts->cluster_id.empty());
-  EXPECT_FALSE(facts->topic_exists);
 }
 
 TEST_F(ClusterFactsTest, TopicIsThereOnlyIfTheBrokerSaysSo) {
   CreateTopic("orders");
   SetTopicError("missing", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   SetTopicError("denied", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-  EXPECT_TRUE(Read("orders").value().topic_exists);
-  EXPECT_FALSE(Read("missing").value().topic_exists);
-  EXPECT_FALSE(Read("denied").value().topic_exists);
+  EXPECT_THAT(Read("orders").value().topics, ElementsAre(IsOk()));
+  EXPECT_THAT(Read("missing").value().topics, ElementsAre(HasError(ErrorCode::kTopicUnknown)));
+  EXPECT_THAT(Read("denied").value().topics, ElementsAre(HasError(ErrorCode::kTopicDenied)));
 }
 
 TEST_F(ClusterFactsTest, NoBrokerIsAnErrorThatSaysWhy) {
   StopBrokers();
-  EXPECT_THAT(Read("", milliseconds(500)),
+  EXPECT_THAT(Read("orders", milliseconds(500)),
               HasError(ErrorCode::kKafkaUnreachable, config_.kafka.bootstrap_servers));
 }
 
 TEST_F(ClusterFactsTest, SettingThatLibrdkafkaRefusesIsToldAsOne) {
   config_.kafka.security_protocol = "SSL";
   config_.kafka.ssl_ca_file = "/no/such/file.pem";
-  EXPECT_THAT(Read(""), HasError(ErrorCode::kKafkaConfiguration, "ssl.ca.location"));
+  EXPECT_THAT(Read("orders"), HasError(ErrorCode::kKafkaConfiguration, "ssl.ca.location"));
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+#include "doctor/write_probe_check.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "kafka/topic_facts.h"
+#include "kafka/write_probe.h"
+#include "route/topic_name.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::seconds kTimeout{10};
+
+// Brokers that lack replicas in sync answer so for ever, and the producer goes on asking.
+absl::Status WithCause(const absl::Status& error, const Config& config, const std::string& topic) {
+  if (!HasCode(error, ErrorCode::kKafkaStalled)) {
+    return error;
+  }
+  const auto facts = ReadTopicFacts(
+      config.kafka, [&](std::string_view name) { return name == topic; }, 1, kTimeout);
+  if (!facts.ok() || facts->empty() || !facts->front().min_in_sync ||
+      facts->front().in_sync >= *facts->front().min_in_sync) {
+    return error;
+  }
+  return Error(ErrorCode::kKafkaStalled,
+               fmt::format("{}: {} replicas are in sync, min.insync.replicas is {}",
+                           MessageOf(error), facts->front().in_sync, *facts->front().min_in_sync),
+               "Bring the brokers back: kafka-topics.sh --bootstrap-server BROKER --describe "
+               "--under-min-isr-partitions");
+}
+
+}  // namespace
+
+void CheckWriting(const Config& config, const std::string& topic, Findings& out) {
+  if (const absl::Status name = CheckTopicName(topic); !name.ok()) {
+    out.Problem("kafka.write", name);
+    return;
+  }
+  const auto written = WriteProbe(config, topic, kTimeout);
+  if (!written.ok()) {
+    out.Problem("kafka.write", WithCause(written.status(), config, topic));
+    return;
+  }
+  out.Good("kafka.write",
+           fmt::format("a record was written to topic {}, partition {}, offset {}, and "
+                       "acknowledged by all replicas in sync in {}",
+                       topic, written->partition, written->offset, HumanDuration(written->took)));
+}
+
+}  // namespace walrelay

@@ -1,0 +1,152 @@
+#include "kafka/write_probe.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "kafka/conf.h"
+#include "kafka/delivery_error.h"
+#include "kafka/handles.h"
+#include "kafka/kafka_producer.h"
+#include "walrelay/error.h"
+#include "walrelay/version.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// A topic that was asked for is there a moment later, where the brokers make topics on demand.
+constexpr std::chrono::seconds kUntilMade{3};
+
+// 0 when the deadline has passed. Not longer than a moment, for not all that is waited for wakes.
+int MillisUntil(SteadyTime deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 50));
+}
+
+// The state of the idempotent producer is told nowhere but in the statistics.
+bool HasProducerId(rd_kafka_event_t* event) {
+  const std::string_view statistics = rd_kafka_event_stats(event);
+  const size_t at = statistics.find("\"idemp_state\":");
+  return at != std::string_view::npos && statistics.substr(at, 40).find("\"Assigned\"") < 40;
+}
+
+absl::Status FatalError(rd_kafka_t* client) {
+  char reason[512];
+  const rd_kafka_resp_err_t error = rd_kafka_fatal_error(client, reason, sizeof(reason));
+  const std::string message = fmt::format("{}: {}", rd_kafka_err2name(error), Printable(reason));
+  if (error == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
+    return Error(ErrorCode::kTopicDenied,
+                 "this user gets no producer id, so it may write to no topic: " + message,
+                 "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME "
+                 "--operation Write --operation Describe --topic PREFIX --resource-pattern-type "
+                 "prefixed  (brokers before 2.8: --operation IdempotentWrite --cluster as well)");
+  }
+  return Error(ErrorCode::kProducerFailed, message);
+}
+
+class OneReport final : public DeliverySink {
+ public:
+  void OnDelivered(const Delivery& delivery) override {
+    outcome = WrittenProbe{
+        .partition = delivery.partition, .offset = delivery.offset, .took = delivery.latency};
+  }
+  void OnFailed(DeliveryToken /*token*/, const absl::Status& error) override { outcome = error; }
+
+  std::optional<absl::StatusOr<WrittenProbe>> outcome;
+};
+
+// What stands in the way of an acknowledgement that has not come.
+absl::Status NotInTime(const Producer& producer, const std::string& topic, Micros timeout) {
+  return !producer.Trouble().ok()
+             ? producer.Trouble()
+             : Error(ErrorCode::kKafkaStalled, fmt::format("topic {}: no acknowledgement within {}",
+                                                           topic, HumanDuration(timeout)));
+}
+
+void Wait(const Producer& producer, SteadyTime deadline) {
+  pollfd wakeup{producer.poll_fd(), POLLIN, 0};
+  (void)::poll(&wakeup, 1, MillisUntil(deadline));
+}
+
+}  // namespace
+
+absl::Status AskForProducerId(const Config& config, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
+                                                       config.kafka.max_batch_bytes));
+  char reason[512];
+  if (rd_kafka_conf_set(conf.get(), "statistics.interval.ms", "20", reason, sizeof(reason)) !=
+      RD_KAFKA_CONF_OK) {
+    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
+  }
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR);
+  const KafkaClient client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason, sizeof(reason)));
+  if (client == nullptr) {
+    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
+  }
+  conf.release();
+  const KafkaQueue queue(rd_kafka_queue_get_main(client.get()));
+  absl::Status trouble = Error(
+      ErrorCode::kKafkaUnreachable,
+      fmt::format("no producer id within {}: brokers answer, their controller or coordinator of "
+                  "transactions does not",
+                  HumanDuration(timeout)));
+  const SteadyTime deadline = std::chrono::steady_clock::now() + timeout;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const KafkaEvent event(rd_kafka_queue_poll(queue.get(), MillisUntil(deadline)));
+    if (event == nullptr) {
+      continue;
+    }
+    if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_STATS) {
+      if (HasProducerId(event.get())) {
+        return absl::OkStatus();
+      }
+    } else if (rd_kafka_event_error(event.get()) == RD_KAFKA_RESP_ERR__FATAL ||
+               rd_kafka_event_error_is_fatal(event.get()) != 0) {
+      return FatalError(client.get());
+    } else if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      const char* detail = rd_kafka_event_error_string(event.get());
+      trouble = ClientError(rd_kafka_event_error(event.get()), detail != nullptr ? detail : "");
+    }
+  }
+  return trouble;
+}
+
+absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string& topic,
+                                        Micros timeout) {
+  // What it ends with is clearer than what the record's delivery would end with.
+  WR_RETURN_IF_ERROR(AskForProducerId(config, timeout));
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
+                                                       config.kafka.max_batch_bytes));
+  WR_ASSIGN_OR_RETURN(const std::unique_ptr<Producer> producer,
+                      KafkaProducer::Create(std::move(conf), {}));
+  const Header header{"walrelay.write_probe", Version()};
+  const Record record{.topic = topic, .key = "walrelay-doctor", .headers = {&header, 1}};
+  const SteadyTime start = std::chrono::steady_clock::now();
+  OneReport report;
+  bool accepted = false;
+  while (!report.outcome) {
+    if (!accepted) {
+      const auto produced = producer->Produce(record, 1);
+      const bool wait_for_topic = HasCode(produced.status(), ErrorCode::kTopicUnknown) &&
+                                  std::chrono::steady_clock::now() < start + kUntilMade;
+      if (!produced.ok() && !wait_for_topic) {
+        return produced.status();
+      }
+      accepted = produced.ok() && *produced == Produced::kAccepted;
+    }
+    WR_RETURN_IF_ERROR(producer->Health());
+    if (std::chrono::steady_clock::now() >= start + timeout) {
+      return NotInTime(*producer, topic, timeout);
+    }
+    Wait(*producer, start + timeout);
+    producer->Poll(report);
+  }
+  return *std::move(report.outcome);
+}
+
+}  // namespace walrelay

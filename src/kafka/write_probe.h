@@ -1,0 +1,36 @@
+// Whether this user may write, found out by doing it: for `walrelay doctor`.
+//
+// librdkafka 2.0.2 cannot ask the brokers for the operations that a user is authorised to, and the
+// listing of ACLs takes a right over the cluster that a producer does not have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// Waits until the brokers have given a producer like the relay's its id, without which it sends
+// nothing. Takes the right IDEMPOTENT_WRITE, or since Kafka 2.8 WRITE on any topic. Writes nothing.
+// Errors: WR-4005 when that is denied, WR-4001, WR-4006, WR-4007, WR-4002.
+absl::Status AskForProducerId(const Config& config, Micros timeout);
+
+struct WrittenProbe {
+  int32_t partition = -1;
+  int64_t offset = -1;
+  Micros took{0};  // from Produce() to the acknowledgement
+};
+
+// Sends one record, with the relay's own producer and settings, and waits until it is acknowledged:
+// key "walrelay-doctor", header "walrelay.write_probe" with walrelay's version, no value, which
+// consumers know as a tombstone. A topic that does not exist is made where the brokers do so.
+// Errors: as above; of the topic WR-3005, WR-4003, WR-4004, WR-4005, WR-4009, and WR-4008 when
+// there was no acknowledgement in time.
+absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string& topic,
+                                        Micros timeout);
+
+}  // namespace walrelay
