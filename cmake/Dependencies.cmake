@@ -11,6 +11,7 @@ find_package(simdjson 3 REQUIRED)
 # (prometheus-cpp's wants its pull exposer, hence civetweb: not in a process that stands next to money).
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.85)
 pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
+pkg_check_modules(openssl REQUIRED IMPORTED_TARGET openssl>=3.0)
 pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka>=2.0.2)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(microhttpd REQUIRED IMPORTED_TARGET libmicrohttpd)

@@ -5,6 +5,7 @@
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
+#include "doctor/tls_checks.h"
 #include "doctor/write_probe_check.h"
 #include "postgres/connection_parameters.h"
 
@@ -21,6 +22,9 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
   auto walsender = Connect(config.source, ConnectionPurpose::kReplication);
   if (!walsender.ok()) {
     out.Problem("postgres.connect", WithExactRemedy(walsender.status(), config.source));
+    if (MessageOf(walsender.status()).find("certificate") != std::string::npos) {
+      CheckRefusedPostgresCertificate(config.source, out);
+    }
   } else if (const absl::Status status = CheckSource(*walsender, config, depth, out);
              !status.ok()) {
     out.Problem("postgres.query", status);
@@ -36,6 +40,7 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
   absl::Status status = CheckServerSettings(*sql, config, out);
   if (depth == Depth::kAll) {
     status.Update(CheckServerAndNetwork(*sql, config, out));
+    CheckPostgresCertificate(*sql, out);
     status.Update(CheckLatency(*sql, config, out));
     status.Update(CheckSlot(*sql, config, out));
   }
@@ -53,6 +58,7 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
     CheckWriting(config, options.write_probe, out);
   }
   if (options.depth == Depth::kAll) {
+    CheckCertificateFiles(config, out);
     CheckProcess(config, out);
   }
 }

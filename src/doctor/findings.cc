@@ -55,6 +55,10 @@ void Findings::Problem(CheckName check, const absl::Status& error) {
        RemedyFor(error), entry.code});
 }
 
+void Findings::Problem(CheckName check, std::string text, std::string remedy) {
+  Add({check.text(), Severity::kProblem, std::move(text), std::move(remedy), std::nullopt});
+}
+
 void Findings::Add(Finding finding) {
   worst_ = std::max(worst_, finding.severity);
   all_.push_back(std::move(finding));

@@ -28,7 +28,7 @@ struct Finding {
   Severity severity = Severity::kOk;
   std::string text;
   std::string remedy;             // text to paste where there is any; "" when all is well
-  std::optional<ErrorCode> code;  // of a problem
+  std::optional<ErrorCode> code;  // of a problem that the relay knows too
 
   std::string_view group() const { return check.substr(0, check.find('.')); }
 };
@@ -43,6 +43,8 @@ class Findings {
   void Warn(CheckName check, std::string text, std::string remedy);
   // REQUIRES: !error.ok().
   void Problem(CheckName check, const absl::Status& error);
+  // What no error of the relay's stands for.
+  void Problem(CheckName check, std::string text, std::string remedy);
 
   const std::vector<Finding>& all() const { return all_; }
   Severity worst() const { return worst_; }

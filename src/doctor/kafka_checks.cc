@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "doctor/reachability.h"
+#include "doctor/tls_checks.h"
 #include "kafka/cluster_facts.h"
 #include "kafka/topic_creation.h"
 #include "kafka/topic_facts.h"
@@ -41,11 +42,31 @@ std::string Alter(const std::string& topic, std::string_view setting) {
       setting);
 }
 
+// "host:port" of each, with Kafka's port where there is none.
+std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
+  std::vector<std::string> addresses;
+  std::string_view rest = kafka.bootstrap_servers;
+  while (!rest.empty()) {
+    std::string_view server = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(server.size() + 1, rest.size()));
+    server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
+    if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
+      server.remove_prefix(scheme + 3);
+    }
+    const size_t colon = server.rfind(':');
+    const bool has_port = colon != std::string_view::npos && !server.ends_with(']');
+    if (!server.empty()) {
+      addresses.push_back(std::string(server) + (has_port ? "" : ":9092"));
+    }
+  }
+  return addresses;
+}
+
 // A bootstrap address that answers is not enough: records go to where the brokers say they are.
 void CheckBrokers(const ClusterFacts& facts, Findings& out) {
   for (const std::string& broker : facts.brokers) {
     const auto start = std::chrono::steady_clock::now();
-    const absl::Status reached = Reach(broker, kBrokerTimeout);
+    const auto reached = Reach(broker, kBrokerTimeout);
     const auto took = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - start);
     if (reached.ok()) {
       out.Good("kafka.brokers", fmt::format("broker {} can be reached, in {}",
@@ -55,7 +76,7 @@ void CheckBrokers(const ClusterFacts& facts, Findings& out) {
           "kafka.brokers",
           Error(ErrorCode::kKafkaUnreachable,
                 fmt::format("broker {}, as the cluster names it: {}", Printable(broker, 200),
-                            std::string(reached.message())),
+                            std::string(reached.status().message())),
                 "Open the network to it, or mend the broker's advertised.listeners: clients "
                 "connect to what stands there, not to kafka.bootstrap_servers."));
     }
@@ -196,6 +217,7 @@ void CheckKafka(const Config& config, Depth depth, Findings& out) {
   const auto facts = ReadClusterFacts(config.kafka, named, kTimeout);
   if (!facts.ok()) {
     out.Problem("kafka.cluster", facts.status());
+    CheckBrokerCertificates(config.kafka, BootstrapAddresses(config.kafka), out);
     return;
   }
   out.Good("kafka.cluster",
@@ -206,6 +228,7 @@ void CheckKafka(const Config& config, Depth depth, Findings& out) {
   CheckProducerId(config, out);
   if (depth == Depth::kAll) {
     CheckBrokers(*facts, out);
+    CheckBrokerCertificates(config.kafka, facts->brokers, out);
     CheckTopics(config, *facts, out);
     CheckCreation(config, facts->brokers.size(), out);
   }

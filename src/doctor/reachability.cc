@@ -10,9 +10,6 @@
 #include <memory>
 #include <system_error>
 
-#include "absl/status/statusor.h"
-#include "base/unique_fd.h"
-
 namespace walrelay {
 namespace {
 
@@ -44,11 +41,11 @@ absl::StatusOr<Addresses> Resolve(const std::string& address) {
   return Addresses(found);
 }
 
-absl::Status Connect(const addrinfo& to, Micros timeout) {
-  const UniqueFd socket(
+absl::StatusOr<UniqueFd> Connect(const addrinfo& to, Micros timeout) {
+  UniqueFd socket(
       ::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, to.ai_protocol));
   if (::connect(socket.get(), to.ai_addr, to.ai_addrlen) == 0) {
-    return absl::OkStatus();
+    return socket;
   }
   if (errno != EINPROGRESS) {
     return Because(errno);
@@ -61,17 +58,20 @@ absl::Status Connect(const addrinfo& to, Micros timeout) {
   int error = 0;
   socklen_t size = sizeof(error);
   (void)::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? absl::OkStatus() : Because(error);
+  if (error != 0) {
+    return Because(error);
+  }
+  return socket;
 }
 
 }  // namespace
 
-absl::Status Reach(const std::string& address, Micros timeout) {
+absl::StatusOr<UniqueFd> Reach(const std::string& address, Micros timeout) {
   const auto found = Resolve(address);
   if (!found.ok()) {
     return found.status();
   }
-  absl::Status last;
+  absl::StatusOr<UniqueFd> last = absl::UnavailableError("no address");
   for (const addrinfo* to = found->get(); to != nullptr; to = to->ai_next) {
     last = Connect(*to, timeout);
     if (last.ok()) {

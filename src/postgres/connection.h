@@ -68,6 +68,8 @@ class PgConnection {
   int server_version_num() const { return PQserverVersion(connection_.get()); }  // 150018
   std::string user() const { return PQuser(connection_.get()); }
   PGconn* get() const { return connection_.get(); }
+  // OpenSSL's SSL object of the connection, which keeps it; nullptr without TLS.
+  void* tls() const { return PQsslStruct(connection_.get(), "OpenSSL"); }
   int socket() const { return PQsocket(connection_.get()); }
 
  private:

@@ -8,8 +8,11 @@ from typing import Any
 
 from testcase import IntegrationTest, main, relay_program, wait_until
 from admin_types import admin_type, parse
+from certificates import Authority
 from kafka_acls import allow
 from relay_config import relay_environment
+from servers import test_folder
+from walrelay_dev.account import write_file
 
 MEGABYTE = 1 << 20
 
@@ -281,6 +284,84 @@ class SparseKafkaTest(DoctorCase):
                        "2 replicas are in sync, min.insync.replicas is 3" in each["text"]
                        for each in json.loads(text)["findings"])
         wait_until(refused, 120, "the missing replica to be named")
+
+
+class CertificatesTest(DoctorCase):
+    """Servers with TLS, and certificates that last, that end soon, and that have ended."""
+
+    postgres_options = {"tcp": True}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = test_folder() / "certificates"
+        folder.mkdir()
+        cls.authority = Authority(folder)
+        cls.pairs = {name: cls.authority.issue(name, days)
+                     for name, days in (("lasting", 200), ("ending", 10), ("ended", -1))}
+        cls.keystore = folder / "kafka.pem"
+        cls.write_keystore("lasting")
+        cls.kafka_options = {"secured": "SSL", "properties": {
+            "listener.name.secured.ssl.keystore.type": "PEM",
+            "listener.name.secured.ssl.keystore.location": str(cls.keystore)}}
+        super().setUpClass()
+
+    @classmethod
+    def write_keystore(cls, name: str) -> None:
+        cls.keystore.write_text("".join(path.read_text() for path in cls.pairs[name]))
+        cls.keystore.chmod(0o644)
+
+    def show_by_postgres(self, name: str) -> None:
+        """From here on the server has this certificate."""
+        for path, setting in zip(self.pairs[name], ("server.key", "server.crt")):
+            write_file(self.postgres.data / setting, path.read_text(), self.postgres._account, 0o600)
+        self.postgres.psql("ALTER SYSTEM SET ssl = on")
+        self.postgres.psql("SELECT pg_reload_conf()")
+        wait_until(lambda: self.postgres.psql("SHOW ssl") == "on", 60, "TLS")
+
+    def show_by_kafka(self, name: str) -> None:
+        self.write_keystore(name)
+        self.kafka.stop()
+        self.kafka.start()
+
+    def postgres_tls(self, mode: str) -> dict[str, Any]:
+        return {"source.dsn": f"host=127.0.0.1 port={self.postgres.port} user=postgres "
+                              f"dbname={self.name} sslmode={mode} "
+                              f"sslrootcert={self.authority.certificate}"}
+
+    def kafka_tls(self) -> dict[str, Any]:
+        return {"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
+                "kafka.security_protocol": "SSL", "kafka.ssl_ca_file": str(self.authority.certificate)}
+
+    def expect_soon(self, check: str, severity: str, text: str, options: dict[str, Any]) -> None:
+        """A server takes a moment to load what it was given."""
+        wait_until(lambda: any(each["severity"] == severity and text in each["text"]
+                               for each in self.findings(check, options)), 60, f"{check}: {text}")
+
+    def test_certificate_of_postgres_is_judged_by_the_days_that_are_left(self) -> None:
+        for name, severity, text in (("lasting", "ok", "CN=lasting is valid for 199 days"),
+                                     ("ending", "warning", "CN=ending expires in 9 days"),
+                                     ("ended", "problem", "CN=ended has expired")):
+            self.show_by_postgres(name)
+            self.expect_soon("tls.postgres", severity, text, self.postgres_tls("require"))
+        refused = self.findings("postgres.connect", self.postgres_tls("verify-full"))
+        self.assertEqual(refused[0]["severity"], "problem")
+        self.expect("tls.postgres", "problem", "CN=ended has expired", "Renew it",
+                    self.postgres_tls("verify-full"))
+
+    def test_certificate_of_a_broker_is_judged_even_where_it_is_refused(self) -> None:
+        for name, severity, text in (("lasting", "ok", "CN=lasting is valid for 199 days"),
+                                     ("ending", "warning", "CN=ending expires in 9 days")):
+            self.show_by_kafka(name)
+            self.expect("tls.kafka", severity, text, options=self.kafka_tls())
+            self.assertEqual(self.findings("kafka.cluster", self.kafka_tls())[0]["severity"], "ok")
+        self.show_by_kafka("ended")
+        self.expect("kafka.cluster", "problem", "certificate", options=self.kafka_tls())
+        self.expect("tls.kafka", "problem", "CN=ended has expired", "Renew it", self.kafka_tls())
+
+    def test_files_that_are_named_are_judged(self) -> None:
+        self.expect("tls.files", "ok", "sslrootcert of source.dsn", options=self.postgres_tls("prefer"))
+        self.expect("tls.files", "problem", "CN=ended has expired", "Put the renewed",
+                    {"kafka.ssl_ca_file": str(self.pairs["ended"][1])})
 
 
 class LimitedUserTest(DoctorCase):

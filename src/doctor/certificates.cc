@@ -1,0 +1,147 @@
+#include "doctor/certificates.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <memory>
+
+namespace walrelay {
+namespace {
+
+template <auto Free>
+struct FreeWith {
+  template <typename T>
+  void operator()(T* object) const {
+    Free(object);
+  }
+};
+using Bio = std::unique_ptr<BIO, FreeWith<&BIO_free>>;
+using X509Certificate = std::unique_ptr<X509, FreeWith<&X509_free>>;
+using TlsContext = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
+using TlsSession = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
+
+WallTime TimeOf(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? WallTime(std::chrono::seconds(::timegm(&parts)))
+                                            : WallTime();
+}
+
+std::string SubjectOf(const X509* certificate) {
+  const Bio text(BIO_new(BIO_s_mem()));
+  X509_NAME_print_ex(text.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  char* begin = nullptr;
+  const long size = BIO_get_mem_data(text.get(), &begin);
+  return size > 0 ? std::string(begin, static_cast<size_t>(size)) : "";
+}
+
+Certificate FactsOf(const X509* certificate) {
+  return {.subject = SubjectOf(certificate),
+          .not_before = TimeOf(X509_get0_notBefore(certificate)),
+          .not_after = TimeOf(X509_get0_notAfter(certificate))};
+}
+
+std::vector<Certificate> FactsOf(const STACK_OF(X509) * chain) {
+  std::vector<Certificate> out;
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    out.push_back(FactsOf(sk_X509_value(chain, i)));
+  }
+  return out;
+}
+
+// In place of a verification: at this moment the chain is known, whatever becomes of the handshake.
+int TakeChain(X509_STORE_CTX* context, void* out) {
+  *static_cast<std::vector<Certificate>*>(out) = FactsOf(X509_STORE_CTX_get0_untrusted(context));
+  return 1;
+}
+
+std::string Reason() {
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  return reason != nullptr ? reason : "the peer hung up";
+}
+
+bool IsName(const std::string& host) {
+  return host.find_first_not_of("0123456789.") != std::string::npos &&
+         host.find(':') == std::string::npos;
+}
+
+// OpenSSL writes to sockets as to files: a peer that hangs up would end the process.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~WithoutSigpipe() { std::signal(SIGPIPE, before_); }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+// False when there is nothing to wait for, or not in time.
+bool WaitFor(SSL* session, int outcome, std::chrono::steady_clock::time_point deadline) {
+  const int wanted = SSL_get_error(session, outcome);
+  if (wanted != SSL_ERROR_WANT_READ && wanted != SSL_ERROR_WANT_WRITE) {
+    return false;
+  }
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  pollfd socket{SSL_get_fd(session),
+                static_cast<short>(wanted == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT), 0};
+  return ::poll(&socket, 1, static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000))) > 0;
+}
+
+}  // namespace
+
+std::vector<Certificate> ParseCertificates(std::string_view pem) {
+  const Bio text(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  std::vector<Certificate> out;
+  while (
+      const X509Certificate certificate{PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr)}) {
+    out.push_back(FactsOf(certificate.get()));
+  }
+  ERR_clear_error();  // of the end
+  return out;
+}
+
+std::vector<Certificate> PeerCertificates(void* tls) {
+  return FactsOf(SSL_get_peer_cert_chain(static_cast<SSL*>(tls)));
+}
+
+absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const std::string& host,
+                                                            Micros timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const WithoutSigpipe guard;
+  ERR_clear_error();
+  const TlsContext context(SSL_CTX_new(TLS_client_method()));
+  std::vector<Certificate> chain;
+  SSL_CTX_set_cert_verify_callback(context.get(), TakeChain, &chain);
+  const TlsSession session(SSL_new(context.get()));
+  SSL_set_fd(session.get(), socket);
+  if (IsName(host)) {
+    // SSL_set_tlsext_host_name(), a macro whose cast is not of C++.
+    SSL_ctrl(session.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+             const_cast<char*>(host.c_str()));
+  }
+  int outcome = SSL_connect(session.get());
+  while (outcome != 1 && WaitFor(session.get(), outcome, deadline)) {
+    outcome = SSL_connect(session.get());
+  }
+  if (outcome == 1) {
+    SSL_shutdown(session.get());
+  }
+  if (chain.empty()) {
+    const std::string reason =
+        std::chrono::steady_clock::now() >= deadline ? "no answer in time" : Reason();
+    ERR_clear_error();
+    return absl::UnavailableError(reason);
+  }
+  ERR_clear_error();
+  return chain;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,222 @@
+#include "doctor/tls_checks.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/read_to_end.h"
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "doctor/reachability.h"
+#include "postgres/connection_parameters.h"
+
+namespace walrelay {
+namespace {
+
+constexpr Micros kSoon = std::chrono::hours(24 * 30);
+constexpr std::chrono::seconds kTimeout{3};
+constexpr size_t kMostBytes = size_t{4} << 20;
+
+constexpr char kRenewServer[] =
+    "Renew it on the server, and have the server load it anew; walrelay needs no restart for that.";
+constexpr char kRenewFile[] =
+    "Put the renewed certificate there. It is read with each new connection to Postgres; for Kafka "
+    "restart walrelay.";
+
+std::string DateOf(WallTime time) {
+  return Rfc3339(time).substr(0, sizeof("2026-01-01T00:00:00") - 1) + "Z";
+}
+
+// In days where it is more than two of them.
+std::string Shown(Micros left) {
+  const auto days = std::chrono::floor<std::chrono::days>(left);
+  return days.count() >= 2 ? fmt::format("{} days", days.count()) : HumanDuration(left);
+}
+
+void Judge(CheckName check, const std::string& whose, const Certificate& certificate, WallTime now,
+           const std::string& remedy, Findings& out) {
+  const std::string name = fmt::format("{}: certificate {}", whose, certificate.subject);
+  const std::string until = DateOf(certificate.not_after);
+  const Micros left = certificate.not_after - now;
+  const Micros soon = std::min(kSoon, (certificate.not_after - certificate.not_before) / 3);
+  if (left <= Micros(0)) {
+    out.Problem(check, fmt::format("{} has expired, at {}", name, until), remedy);
+  } else if (now < certificate.not_before) {
+    out.Problem(check,
+                fmt::format("{} is not valid before {}", name, DateOf(certificate.not_before)),
+                "Wait, or set this host's clock right (timedatectl).");
+  } else if (left < soon) {
+    out.Warn(check, fmt::format("{} expires in {}, at {}", name, Shown(left), until), remedy);
+  } else {
+    out.Good(check, fmt::format("{} is valid for {}, until {}", name, Shown(left), until));
+  }
+}
+
+bool ExpiresFirst(const Certificate& a, const Certificate& b) {
+  return a.not_after < b.not_after;
+}
+
+enum class Kind { kChain, kBundle };
+
+struct File {
+  std::string option;  // as the operator has written it
+  std::string path;
+  Kind kind;
+};
+
+std::vector<File> NamedFiles(const Config& config) {
+  std::vector<File> files = {
+      {"kafka.ssl_ca_file", config.kafka.ssl_ca_file, Kind::kBundle},
+      {"kafka.ssl_certificate_file", config.kafka.ssl_certificate_file, Kind::kChain}};
+  for (const auto& [name, value] : config.kafka.librdkafka) {
+    if (name == "ssl.ca.location") {
+      files.push_back({"kafka.librdkafka " + name, value, Kind::kBundle});
+    } else if (name == "ssl.certificate.location") {
+      files.push_back({"kafka.librdkafka " + name, value, Kind::kChain});
+    }
+  }
+  const auto parameters = MakeConnectionParameters(config.source, ConnectionPurpose::kSql);
+  for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
+    if (name == "sslrootcert" && value != "system") {
+      files.push_back({"sslrootcert of source.dsn", value, Kind::kBundle});
+    } else if (name == "sslcert") {
+      files.push_back({"sslcert of source.dsn", value, Kind::kChain});
+    }
+  }
+  std::erase_if(files, [](const File& file) { return file.path.empty(); });
+  return files;
+}
+
+void CheckFile(const File& file, WallTime now, Findings& out) {
+  const std::string whose = fmt::format("{} ({})", file.option, file.path);
+  const UniqueFd opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts {};
+  if (opened.valid() && ::fstat(opened.get(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    return;  // authorities by their hash, one a file
+  }
+  const auto text = opened.valid() ? ReadToEnd(opened.get(), kMostBytes) : std::nullopt;
+  if (!text) {
+    out.Problem("tls.files", fmt::format("{}: {}", whose, std::generic_category().message(errno)),
+                "Name a file that is there and may be read by walrelay's user.");
+    return;
+  }
+  const std::vector<Certificate> found = ParseCertificates(*text);
+  if (found.empty()) {
+    out.Problem("tls.files", whose + ": no certificate in it",
+                "Name a file in PEM format: -----BEGIN CERTIFICATE-----");
+  } else if (file.kind == Kind::kBundle) {
+    JudgeBundle("tls.files", whose, found, now, kRenewFile, out);
+  } else {
+    JudgeChain("tls.files", whose, found, now, kRenewFile, out);
+  }
+}
+
+// The server says whether it has TLS before it begins with it.
+// Source: Postgres documentation, "Message Formats", SSLRequest.
+absl::Status AskPostgresForTls(int socket) {
+  constexpr std::array<unsigned char, 8> kRequest = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
+  pollfd answer{socket, POLLIN, 0};
+  char says = 0;
+  if (::send(socket, kRequest.data(), kRequest.size(), MSG_NOSIGNAL) !=
+          static_cast<ssize_t>(kRequest.size()) ||
+      ::poll(&answer, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count())) <= 0 ||
+      ::recv(socket, &says, 1, 0) != 1 || says != 'S') {
+    return absl::UnavailableError("it offers no TLS");
+  }
+  return absl::OkStatus();
+}
+
+std::string HostOf(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
+absl::StatusOr<std::vector<Certificate>> ShownAt(const std::string& address,
+                                                 absl::Status (*begin)(int socket)) {
+  WR_ASSIGN_OR_RETURN(const UniqueFd socket, Reach(address, kTimeout));
+  WR_RETURN_IF_ERROR(begin(socket.get()));
+  return AskForCertificates(socket.get(), HostOf(address), kTimeout);
+}
+
+}  // namespace
+
+void JudgeChain(CheckName check, const std::string& whose, const std::vector<Certificate>& chain,
+                WallTime now, const std::string& remedy, Findings& out) {
+  Judge(check, whose, *std::min_element(chain.begin(), chain.end(), ExpiresFirst), now, remedy,
+        out);
+}
+
+void JudgeBundle(CheckName check, const std::string& whose, const std::vector<Certificate>& bundle,
+                 WallTime now, const std::string& remedy, Findings& out) {
+  Judge(check, whose, *std::max_element(bundle.begin(), bundle.end(), ExpiresFirst), now, remedy,
+        out);
+}
+
+void CheckCertificateFiles(const Config& config, Findings& out) {
+  for (const File& file : NamedFiles(config)) {
+    CheckFile(file, SystemClock().WallNow(), out);
+  }
+}
+
+void CheckPostgresCertificate(const PgConnection& connection, Findings& out) {
+  if (connection.tls() == nullptr) {
+    return;
+  }
+  if (const auto chain = PeerCertificates(connection.tls()); !chain.empty()) {
+    JudgeChain("tls.postgres", "the Postgres server", chain, SystemClock().WallNow(), kRenewServer,
+               out);
+  }
+}
+
+void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out) {
+  const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
+  std::string host;
+  std::string port = "5432";
+  for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
+    if (name == "host") {
+      host = value;
+    } else if (name == "port") {
+      port = value;
+    }
+  }
+  // Of several hosts each would have to be asked; one tells enough.
+  host = host.substr(0, host.find(','));
+  port = port.substr(0, port.find(','));
+  if (host.empty() || host.starts_with('/')) {
+    return;
+  }
+  if (const auto chain = ShownAt(fmt::format("{}:{}", host, port), AskPostgresForTls); chain.ok()) {
+    JudgeChain("tls.postgres", "the Postgres server", *chain, SystemClock().WallNow(), kRenewServer,
+               out);
+  }
+}
+
+void CheckBrokerCertificates(const KafkaConfig& kafka, const std::vector<std::string>& brokers,
+                             Findings& out) {
+  if (kafka.security_protocol != "SSL" && kafka.security_protocol != "SASL_SSL") {
+    return;
+  }
+  for (const std::string& broker : brokers) {
+    const std::string whose = fmt::format("broker {}", Printable(broker, 200));
+    const auto chain = ShownAt(broker, [](int) { return absl::OkStatus(); });
+    if (chain.ok()) {
+      JudgeChain("tls.kafka", whose, *chain, SystemClock().WallNow(), kRenewServer, out);
+    } else {
+      out.Warn("tls.kafka",
+               fmt::format("{}: its certificate cannot be seen: {}", whose,
+                           std::string(chain.status().message())),
+               "Make sure that a listener with TLS answers there.");
+    }
+  }
+}
+
+}  // namespace walrelay

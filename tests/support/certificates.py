@@ -1,0 +1,44 @@
+"""Certificates for servers on loopback, made by the openssl command."""
+
+import subprocess
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+
+class Authority:
+    """A certificate authority of its own, in a folder that exists."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.certificate = folder / "ca.pem"
+        _openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                 "-days", "3650", "-subj", "/CN=walrelay test authority", "-keyout", folder / "ca.key",
+                 "-out", self.certificate)
+        (folder / "index.txt").touch()
+        (folder / "ca.cnf").write_text(
+            f"[ca]\ndefault_ca = own\n[own]\ndir = {folder}\ndatabase = {folder}/index.txt\n"
+            f"new_certs_dir = {folder}\ncertificate = {self.certificate}\nprivate_key = {folder}/ca.key\n"
+            "default_md = sha256\npolicy = any\nrand_serial = yes\nunique_subject = no\n"
+            "x509_extensions = server\n[any]\ncommonName = supplied\n"
+            "[server]\nsubjectAltName = IP:127.0.0.1,DNS:localhost\n")
+
+    def issue(self, name: str, days: float) -> tuple[Path, Path]:
+        """Key and certificate of a server on loopback, which began 300 days ago and has `days` left.
+
+        A negative number: it has expired.
+        """
+        key, request, certificate = (self.folder / f"{name}.{end}" for end in ("key", "csr", "pem"))
+        _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                 "-subj", f"/CN={name}", "-keyout", key, "-out", request)
+        _openssl("ca", "-config", self.folder / "ca.cnf", "-batch", "-notext", "-in", request,
+                 "-out", certificate, "-startdate", _in_days(-300), "-enddate", _in_days(days))
+        return key, certificate
+
+
+def _in_days(days: float) -> str:
+    return (datetime.now(timezone.utc) + timedelta(days=days)).strftime("%Y%m%d%H%M%SZ")
+
+
+def _openssl(*arguments: object) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.PIPE, text=True)

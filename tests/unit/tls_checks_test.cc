@@ -1,0 +1,157 @@
+#include "doctor/tls_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doctor/certificates.h"
+#include "support/temporary_directory.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::sys_days;
+using std::chrono::year;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// CN=db.example, for 2025.
+constexpr char kOld[] = R"(-----BEGIN CERTIFICATE-----
+MIIBlzCCAT2gAwIBAgIUcFVhORPvaG7Hvj+wJZnY2oK1cPUwCgYIKoZIzj0EAwIw
+IjEgMB4GA1UEAwwXd2FscmVsYXkgdGVzdCBhdXRob3JpdHkwHhcNMjUwMTAxMDAw
+MDAwWhcNMjYwMTAxMDAwMDAwWjAVMRMwEQYDVQQDDApkYi5leGFtcGxlMFkwEwYH
+KoZIzj0CAQYIKoZIzj0DAQcDQgAEHhQR3HEwFaf1huhcxtJALm2z6zHoICPwfWGm
+TuB9EKau6GbE5E+0vGSmFKZcRVcf4bTBRMIRNFOw9pXLKS6mY6NeMFwwGgYDVR0R
+BBMwEYcEfwAAAYIJbG9jYWxob3N0MB0GA1UdDgQWBBS1TYIB9AwKi/CxKs8qhDCe
+HPSRrzAfBgNVHSMEGDAWgBS2ZQm0xSkTl+Hn3FD27sd7zgQQyTAKBggqhkjOPQQD
+AgNIADBFAiAQpPGmcJqZKcfNkp/VNRQMOqUzDj2KskUmXonuJTnavQIhAOM8ldXi
+s9HmjnZ5MKNkvNS8YROwyYYIJZmUqZZckNjx
+-----END CERTIFICATE-----
+)";
+// CN=other.example, for 2026 to 2035.
+constexpr char kNew[] = R"(-----BEGIN CERTIFICATE-----
+MIIBmjCCAUCgAwIBAgIULx5Ut/eVdVycMgMjLoi6RsvXV5kwCgYIKoZIzj0EAwIw
+IjEgMB4GA1UEAwwXd2FscmVsYXkgdGVzdCBhdXRob3JpdHkwHhcNMjYwMTAxMDAw
+MDAwWhcNMzYwMTAxMDAwMDAwWjAYMRYwFAYDVQQDDA1vdGhlci5leGFtcGxlMFkw
+EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEkh8zsq90b7XhU3xFGBpiAsVjwbKF5y32
+9vjCWOJyJm7qFnfxdziPsKHrFtZqnhGjHNtQ8KjX/MWcNWMzWj95XaNeMFwwGgYD
+VR0RBBMwEYcEfwAAAYIJbG9jYWxob3N0MB0GA1UdDgQWBBT1r+OEHBztCC8166Gc
+tthgf7v4BDAfBgNVHSMEGDAWgBS2ZQm0xSkTl+Hn3FD27sd7zgQQyTAKBggqhkjO
+PQQDAgNIADBFAiArAbCjorY+VWeirD8kaWDT8q+Rn+kehvV3pZltQRRiTwIhAMdv
+SVY0s8EI4d9EpgxU8q2CT56sw0rAUE4CxDQqpJxh
+-----END CERTIFICATE-----
+)";
+
+constexpr WallTime kNow = sys_days(year(2026) / 6 / 1);
+
+Certificate Of(Micros life, Micros left) {
+  return {.subject = "CN=db", .not_before = kNow + left - life, .not_after = kNow + left};
+}
+
+class TlsChecksTest : public ::testing::Test {
+ protected:
+  const Finding& JudgeOne(const Certificate& certificate) {
+    JudgeChain("tls.postgres", "the server", {certificate}, kNow, "Renew it.", findings_);
+    return findings_.all().back();
+  }
+  void Expect(Severity severity, const std::string& text) {
+    ASSERT_EQ(findings_.all().size(), 1u);
+    EXPECT_EQ(findings_.all()[0].severity, severity);
+    EXPECT_THAT(findings_.all()[0].text, HasSubstr(text));
+  }
+
+  Findings findings_{nullptr};
+  testing::TemporaryDirectory directory_;
+  Config config_;
+};
+
+TEST(CertificatesTest, AllOfATextAreRead) {
+  const auto found = ParseCertificates(std::string("Some words.\n") + kOld + "more\n" + kNew);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].subject, "CN=db.example");
+  EXPECT_EQ(found[0].not_before, sys_days(year(2025) / 1 / 1));
+  EXPECT_EQ(found[0].not_after, sys_days(year(2026) / 1 / 1));
+  EXPECT_EQ(found[1].subject, "CN=other.example");
+}
+
+TEST(CertificatesTest, WhatIsNoneIsNone) {
+  EXPECT_THAT(ParseCertificates(""), IsEmpty());
+  EXPECT_THAT(ParseCertificates("-----BEGIN CERTIFICATE-----\nMIIB\n"), IsEmpty());
+  EXPECT_THAT(ParseCertificates("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+              IsEmpty());
+}
+
+TEST_F(TlsChecksTest, OneThatHasExpiredIsAProblemToTheSecond) {
+  EXPECT_EQ(JudgeOne(Of(hours(1000), Micros(0))).severity, Severity::kProblem);
+  EXPECT_THAT(findings_.all().back().text, HasSubstr("has expired, at 2026-06-01T00:00:00Z"));
+  EXPECT_EQ(findings_.all().back().remedy, "Renew it.");
+  EXPECT_EQ(findings_.all().back().code, std::nullopt);
+  EXPECT_EQ(JudgeOne(Of(hours(1000), Micros(1))).severity, Severity::kWarning);
+}
+
+TEST_F(TlsChecksTest, ThirtyDaysBeforeItIsAWarning) {
+  const Micros year_long = hours(24 * 365);
+  EXPECT_EQ(JudgeOne(Of(year_long, hours(24 * 30))).severity, Severity::kOk);
+  EXPECT_EQ(JudgeOne(Of(year_long, hours(24 * 30 - 1))).severity, Severity::kWarning);
+  EXPECT_THAT(findings_.all().back().text, HasSubstr("expires in 29 days"));
+}
+
+TEST_F(TlsChecksTest, OneThatLivesForADayIsNotAlwaysAboutToExpire) {
+  EXPECT_EQ(JudgeOne(Of(hours(24), hours(8))).severity, Severity::kOk);
+  EXPECT_EQ(JudgeOne(Of(hours(24), hours(7))).severity, Severity::kWarning);
+  EXPECT_THAT(findings_.all().back().text, HasSubstr("expires in 7h00m"));
+}
+
+TEST_F(TlsChecksTest, OneThatIsNotValidYetIsAProblem) {
+  EXPECT_EQ(JudgeOne(Of(hours(1), hours(2))).severity, Severity::kProblem);
+  EXPECT_THAT(findings_.all().back().text, HasSubstr("not valid before 2026-06-01T01:00:00Z"));
+}
+
+TEST_F(TlsChecksTest, ChainIsAsGoodAsItsFirstAndABundleAsItsLast) {
+  const std::vector<Certificate> both = {Of(hours(9000), hours(8000)), Of(hours(9000), hours(-1))};
+  JudgeChain("tls.files", "a", both, kNow, "", findings_);
+  JudgeBundle("tls.files", "a", both, kNow, "", findings_);
+  EXPECT_EQ(findings_.all()[0].severity, Severity::kProblem);
+  EXPECT_EQ(findings_.all()[1].severity, Severity::kOk);
+}
+
+TEST_F(TlsChecksTest, FilesOfKafkaAreLookedAt) {
+  config_.kafka.ssl_ca_file = directory_.Write("ca.pem", kOld);
+  CheckCertificateFiles(config_, findings_);
+  Expect(Severity::kProblem, "kafka.ssl_ca_file (" + config_.kafka.ssl_ca_file +
+                                 "): certificate CN=db.example has expired");
+}
+
+TEST_F(TlsChecksTest, FilesOfTheDsnAreLookedAt) {
+  config_.source.dsn = "host=db sslrootcert=" + directory_.Write("root.pem", kOld);
+  CheckCertificateFiles(config_, findings_);
+  Expect(Severity::kProblem, "sslrootcert of source.dsn");
+}
+
+TEST_F(TlsChecksTest, FilesOfPassedOnSettingsAreLookedAt) {
+  config_.kafka.librdkafka = {{"ssl.certificate.location", directory_.Write("own.pem", kOld)}};
+  CheckCertificateFiles(config_, findings_);
+  Expect(Severity::kProblem, "kafka.librdkafka ssl.certificate.location");
+}
+
+TEST_F(TlsChecksTest, SystemsAuthoritiesAndFoldersOfThemArePassedOver) {
+  config_.source.dsn = "host=db sslrootcert=system";
+  config_.kafka.librdkafka = {{"ssl.ca.location", directory_.path()}};
+  CheckCertificateFiles(config_, findings_);
+  EXPECT_THAT(findings_.all(), IsEmpty());
+}
+
+TEST_F(TlsChecksTest, FileThatIsMissingIsAProblem) {
+  config_.kafka.ssl_ca_file = "/no/such/file.pem";
+  CheckCertificateFiles(config_, findings_);
+  Expect(Severity::kProblem, "No such file");
+}
+
+TEST_F(TlsChecksTest, FileWithoutACertificateIsAProblem) {
+  config_.kafka.ssl_certificate_file = directory_.Write("own.pem", "nothing");
+  CheckCertificateFiles(config_, findings_);
+  Expect(Severity::kProblem, "no certificate in it");
+}
+
+}  // namespace
+}  // namespace walrelay
