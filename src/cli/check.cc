@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
+#include "doctor/config_checks.h"
 #include "doctor/diagnosis.h"
 #include "doctor/preflight.h"
 
@@ -31,6 +32,7 @@ absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings)
   WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(flags));
   WR_RETURN_IF_ERROR(CheckOffline(loaded.config));
   findings.Good("config.complete", "the configuration is complete and consistent");
+  CheckSecretsAreKept(loaded, findings);
   if (!loaded.import_summary.empty()) {
     findings.Good("config.imported", loaded.import_summary);
   }

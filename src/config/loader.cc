@@ -84,6 +84,7 @@ absl::Status ReadConnector(const ConfigInput& input, const std::vector<Assignmen
 
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input) {
   LoadedConfig out;
+  out.file_name = input.file_name;
   const std::vector<Assignment> assignments = Assignments(input);
   WR_RETURN_IF_ERROR(IsDebeziumFile(input.file_text) ? ReadConnector(input, assignments, out)
                                                      : ReadConfigFile(input, out));

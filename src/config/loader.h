@@ -39,6 +39,7 @@ struct ConfigInput {
 
 struct LoadedConfig {
   Config config;
+  std::string file_name;  // "" when there was no file
   std::map<std::string, std::string>
       origins;                 // "section.key" → where its value came from; else default
   std::string import_summary;  // when the file was a connector's: what became of its properties

@@ -178,6 +178,15 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
                     idle),
         "ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf();");
   }
+  WR_ASSIGN_OR_RETURN(const std::string silence,
+                      ReadSetting(connection, "wal_sender_timeout", timeout));
+  if (silence == "0" && config.source.wal_sender_timeout == Micros(0)) {
+    out.Warn("postgres.wal_sender_timeout",
+             "wal_sender_timeout is 0, here and on the server: after a relay's host has died the "
+             "slot stays in use until TCP notices, which may take hours",
+             "Leave source.wal_sender_timeout at its default, which counts for this connection "
+             "only.");
+  }
   WR_ASSIGN_OR_RETURN(const std::string standbys,
                       ReadSetting(connection, "synchronous_standby_names", timeout));
   if (standbys.find('*') != std::string::npos) {

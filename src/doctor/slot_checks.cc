@@ -157,6 +157,39 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
   return absl::OkStatus();
 }
 
+// What is prepared on such a slot arrives in messages that walrelay does not ask for, whatever its
+// client asks for. A copy of a slot is without.
+// Source: src/backend/replication/logical/logical.c, CreateDecodingContext; slotfuncs.c,
+// copy_replication_slot.
+absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(
+          fmt::format("SELECT to_jsonb(s) ->> 'two_phase' = 'true' AS two_phase,"
+                      " current_setting('max_prepared_transactions') <> '0' AS can_prepare "
+                      "FROM pg_replication_slots s WHERE slot_name = {}",
+                      QuoteLiteral(source.slot)),
+          source.connect_timeout));
+  if (row.rows() == 0 || !row.Bool(0, "two_phase")) {
+    return absl::OkStatus();
+  }
+  const std::string text = fmt::format(
+      "slot {} was made with two_phase: the first transaction that is prepared (PREPARE "
+      "TRANSACTION) stops the relay (WR-2402)",
+      source.slot);
+  const std::string remedy = fmt::format(
+      "With walrelay stopped: SELECT pg_copy_logical_replication_slot({}, {});  -- the copy is "
+      "without; set source.slot to it, and drop the old one when it works",
+      QuoteLiteral(source.slot), QuoteLiteral(source.slot + "_copy"));
+  if (row.Bool(0, "can_prepare")) {
+    out.Problem("slot.two_phase", text, remedy);
+  } else {
+    out.Warn("slot.two_phase", text + "; max_prepared_transactions is 0, so there is none now",
+             remedy);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out) {
@@ -185,6 +218,7 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
              "Start walrelay run.");
   }
   CheckSpill(sample, connection.user(), out);
+  WR_RETURN_IF_ERROR(CheckTwoPhase(connection, source, out));
   WR_RETURN_IF_ERROR(CheckAges(connection, source, out));
   return CheckFailover(connection, source, out);
 }

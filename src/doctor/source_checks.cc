@@ -66,6 +66,32 @@ void CheckPublication(const SourceFacts& facts, const std::string& publication, 
   }
 }
 
+// Postgres refuses updates and deletes of a table that publishes them and has nothing to tell its
+// rows by: those of the application, or of the job that empties the outbox.
+absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& source,
+                                  const TableFacts& table, Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(
+          fmt::format("SELECT (p.pubupdate OR p.pubdelete) AND (c.relreplident = 'n' OR"
+                      " (c.relreplident = 'd' AND NOT EXISTS"
+                      "  (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)))"
+                      " AS missing FROM pg_publication p, pg_class c "
+                      "WHERE p.pubname = {} AND c.oid = {}",
+                      QuoteLiteral(source.publication), table.oid),
+          source.connect_timeout));
+  if (table.published && row.rows() == 1 && row.Bool(0, "missing")) {
+    out.Warn("publication.replica_identity",
+             fmt::format("publication {} sends updates or deletes, and table {}.{} has no replica "
+                         "identity: Postgres refuses to update and delete its rows",
+                         source.publication, table.schema, table.name),
+             fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');  -- or give the table a "
+                         "primary key",
+                         QuoteIdentifier(source.publication)));
+  }
+  return absl::OkStatus();
+}
+
 // Who reads the slot, if somebody does, is told in full by CheckSlot().
 void CheckStart(const SourceFacts& facts, const Config& config, Depth depth, Findings& out) {
   if (depth == Depth::kStart && facts.slot && facts.slot->active) {
@@ -116,6 +142,7 @@ absl::Status CheckSource(PgConnection& connection, const Config& config, Depth d
   for (size_t i = 0; i < facts.tables.size(); ++i) {
     if (facts.tables[i].oid != 0) {
       CheckColumns(connection, config, facts.tables[i], config.source.tables[i], out);
+      WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, facts.tables[i], out));
     }
   }
   WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(connection, config.source.slot, timeout));

@@ -166,6 +166,32 @@ class DoctorTest(DoctorCase):
                     f"--topic {self.topic} --add-config max.message.bytes=")
 
 
+    def test_table_whose_rows_cannot_be_deleted_is_named(self) -> None:
+        self.assertEqual(self.findings("publication.replica_identity"), [])
+        self.sql("ALTER PUBLICATION walrelay SET (publish = 'insert, delete')")
+        self.expect("publication.replica_identity", "warning", "table public.outbox has no replica identity",
+                    "SET (publish = 'insert')")
+        self.sql("ALTER TABLE outbox ADD PRIMARY KEY (id)")
+        self.assertEqual(self.findings("publication.replica_identity"), [])
+
+    def test_slot_of_two_phases_is_a_problem_that_a_copy_of_it_has_not(self) -> None:
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput', false, true)", self.slot)
+        self.outbox.insert(1)
+        found = self.expect("slot.two_phase", "problem", "stops the relay", "pg_copy_logical")
+        remedy = found["remedy"].partition(": ")[2].partition(";")[0]
+        self.sql(remedy)
+        copy = f"{self.slot}_copy"
+        self.assertEqual(self.findings("slot.two_phase", {"source.slot": copy}), [])
+        self.assertEqual(self.database.slot(copy, "confirmed_flush_lsn"),
+                         self.database.slot(self.slot, "confirmed_flush_lsn"))
+
+    def test_server_that_never_gives_up_is_named(self) -> None:
+        self.postgres.psql(f"ALTER DATABASE {self.name} SET wal_sender_timeout = 0")
+        self.assertEqual(self.findings("postgres.wal_sender_timeout"), [])
+        self.expect("postgres.wal_sender_timeout", "warning", "slot stays in use", "at its default",
+                    {"source.wal_sender_timeout": "0s"})
+
     def test_named_topic_that_is_missing_is_told_and_not_made(self) -> None:
         name = f"{self.name}-letters"
         self.expect("kafka.named_topics", "warning", f"topic {name} does not exist", "Create it",

@@ -25,7 +25,8 @@ TEST(ChecksTest, EachHasANameOfItsOwnAndSaysAllInSentences) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
     EXPECT_THAT(std::string(entry.name), HasSubstr("."));
     for (const std::string_view text : {entry.looks_at, entry.why, entry.remedy}) {
-      EXPECT_TRUE(text.ends_with('.') || text.ends_with(';')) << entry.name << ": " << text;
+      const bool is_sentence_or_sql = text.ends_with('.') || text.ends_with(';');
+      EXPECT_TRUE(is_sentence_or_sql) << entry.name << ": " << text;
     }
   }
 }

@@ -1,0 +1,62 @@
+#include "doctor/config_checks.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "config/masked_dsn.h"
+#include "config/option.h"
+
+namespace walrelay {
+namespace {
+
+bool IsReadByAll(const std::string& path) {
+  struct stat facts {};
+  return !path.empty() && ::stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IROTH) != 0;
+}
+
+// Those that stand in the file itself: variables and flags win over it.
+std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
+  const SourceConfig& source = loaded.config.source;
+  const KafkaConfig& kafka = loaded.config.kafka;
+  const std::pair<std::string, bool> secrets[] = {
+      {"source.dsn", MaskedDsn(source.dsn) != source.dsn},
+      {"source.password", !source.password.Reveal().empty()},
+      {"kafka.sasl_password", !kafka.sasl_password.Reveal().empty()},
+      {"kafka.ssl_key_password", !kafka.ssl_key_password.Reveal().empty()}};
+  std::vector<std::string> found;
+  for (const auto& [name, given] : secrets) {
+    const auto origin = loaded.origins.find(name);
+    if (given && origin != loaded.origins.end() && origin->second.starts_with(loaded.file_name)) {
+      found.push_back(name);
+    }
+  }
+  for (const auto& [name, value] : kafka.librdkafka) {
+    if (IsSecretProperty(name) && !loaded.origins.contains("kafka.librdkafka." + name)) {
+      found.push_back("kafka.librdkafka." + name);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out) {
+  if (IsReadByAll(loaded.file_name)) {
+    for (const std::string& name : SecretsInFile(loaded)) {
+      out.Warn("config.secrets",
+               fmt::format("{} holds {}, and everybody on this machine may read it",
+                           loaded.file_name, name),
+               fmt::format("chmod o= {}; or keep the secret in a file of its own (password_file, "
+                           "sasl_password_file)",
+                           loaded.file_name));
+    }
+  }
+  const std::string& key = loaded.config.kafka.ssl_key_file;
+  if (IsReadByAll(key)) {
+    out.Warn("config.secrets",
+             fmt::format("kafka.ssl_key_file ({}): everybody on this machine may read it", key),
+             fmt::format("chmod o= {}", key));
+  }
+}
+
+}  // namespace walrelay
