@@ -36,7 +36,8 @@ TEST_F(FindingsTest, WorstIsTheWorstOfAll) {
 
 TEST_F(FindingsTest, ProblemHasItsCodeAndTheRemedyOfTheError) {
   findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "wal_level is replica"));
-  findings_.Problem("postgres.wal_level", Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
+  findings_.Problem("postgres.wal_level",
+                    Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
   EXPECT_EQ(FindingText(findings_.all()[0], false),
             "problem WR-2008 wal_level is below logical: wal_level is replica "
             "[postgres.wal_level]\n"
