@@ -32,6 +32,7 @@ class CommandLine {
     AddDoctor();
     AddStatus();
     AddPrint();
+    AddVerify();
     AddSetup();
     AddDemo();
     AddConfig();
@@ -149,15 +150,35 @@ class CommandLine {
             [this] { return PrintCommand(print_); });
     AddConfigFlags(command, print_.config);
     command->add_flag("--json", print_.json, "One JSON object a line, values whole");
-    CLI::Option* now = command->add_flag("--from-now", print_.from_now,
+    CLI::Option* now = command->add_flag("--from-now", print_.scope.from_now,
                                          "What is committed from now on, until interrupted");
     command
-        ->add_option("--id", print_.ids,
+        ->add_option("--id", print_.scope.ids,
                      "The row of this id, as it stands in the table; may be "
                      "given again")
         ->type_name("ID")
         ->excludes(now);
-    command->add_option("--limit", print_.limit, "End after so many records")->type_name("N");
+    command->add_option("--limit", print_.scope.limit, "End after so many records")->type_name("N");
+  }
+
+  void AddVerify() {
+    CLI::App* command =
+        Add(app_, "verify",
+            "Is what stands in the topics what walrelay would have published? Record by record, of "
+            "what is committed from now on, or of given rows",
+            [this] { return VerifyCommand(verify_); });
+    AddConfigFlags(command, verify_.config);
+    command
+        ->add_option("--id", verify_.scope.ids,
+                     "The row of this id, as it stands in the table; may be given again")
+        ->type_name("ID");
+    command->add_option("--limit", verify_.scope.limit, "End after so many events")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
+    command->add_option("--seconds", verify_.seconds, "How long events are taken")
+        ->check(CLI::Range(1, 86'400));
+    command->add_option("--patience", verify_.patience, "Seconds, for the last one to be there")
+        ->check(CLI::Range(0, 3600));
   }
 
   void AddSetup() {
@@ -253,6 +274,7 @@ class CommandLine {
   DoctorFlags doctor_;
   StatusFlags status_;
   PrintFlags print_;
+  VerifyFlags verify_;
   SetupFlags setup_;
   DemoFlags demo_;
   ConfigCommandFlags config_;

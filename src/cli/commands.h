@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/config_flags.h"
+#include "cli/rehearsal.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -44,11 +45,17 @@ ExitCode StatusCommand(const StatusFlags& flags);
 struct PrintFlags {
   ConfigFlags config;
   bool json = false;
-  bool from_now = false;         // from now on, until interrupted; else from the slot's position
-  std::vector<std::string> ids;  // these rows of the table instead
-  uint64_t limit = 0;            // 0: all there is
+  Scope scope;
 };
 ExitCode PrintCommand(const PrintFlags& flags);
+
+struct VerifyFlags {
+  ConfigFlags config;
+  Scope scope{.limit = 1000};  // rows, or from now on; never from the slot's position
+  int seconds = 60;            // how long rows are taken
+  int patience = 30;           // seconds, for the last record to be there
+};
+ExitCode VerifyCommand(const VerifyFlags& flags);
 
 struct SetupFlags {
   ConfigFlags config;

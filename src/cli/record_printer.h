@@ -26,11 +26,8 @@ class RecordPrinter : public Producer {
   absl::Status Trouble() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
-  uint64_t printed() const { return printed_; }
-
  private:
   bool json_;
-  uint64_t printed_ = 0;
   std::vector<Delivery> deliveries_;
 };
 

@@ -59,6 +59,11 @@ StoredRecord Copy(const rd_kafka_message_t& message) {
   if (message.payload != nullptr) {
     record.value.emplace(static_cast<const char*>(message.payload), message.len);
   }
+  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+  const int64_t millis = rd_kafka_message_timestamp(&message, &type);
+  if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
+    record.timestamp = WallTime(std::chrono::milliseconds(millis));
+  }
   rd_kafka_headers_t* headers = nullptr;
   const char* name = nullptr;
   const void* value = nullptr;
@@ -76,9 +81,24 @@ StoredRecord Copy(const rd_kafka_message_t& message) {
   return record;
 }
 
+// The offset of the first record of `since` or later; `high` where there is none.
+absl::StatusOr<int64_t> OffsetSince(rd_kafka_t* client, const std::string& topic, int32_t partition,
+                                    WallTime since, int64_t high, Micros timeout) {
+  const KafkaPartitionList asked(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_t* one =
+      rd_kafka_topic_partition_list_add(asked.get(), topic.c_str(), partition);
+  one->offset = std::chrono::floor<std::chrono::milliseconds>(since).time_since_epoch().count();
+  const rd_kafka_resp_err_t error =
+      rd_kafka_offsets_for_times(client, asked.get(), Millis(timeout));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR || one->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Failed(topic, error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : one->err);
+  }
+  return one->offset < 0 ? high : one->offset;
+}
+
 // Assigns every partition that holds anything; returns how many records there are to be read.
 absl::StatusOr<int64_t> AssignAll(rd_kafka_t* client, const std::vector<std::string>& topics,
-                                  Micros timeout) {
+                                  std::optional<WallTime> since, Micros timeout) {
   const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(16));
   int64_t total = 0;
   for (const std::string& topic : topics) {
@@ -90,6 +110,9 @@ absl::StatusOr<int64_t> AssignAll(rd_kafka_t* client, const std::vector<std::str
           client, topic.c_str(), partition, &low, &high, Millis(timeout));
       if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
         return Failed(topic, error);
+      }
+      if (since && high > low) {
+        WR_ASSIGN_OR_RETURN(low, OffsetSince(client, topic, partition, *since, high, timeout));
       }
       if (high > low) {
         rd_kafka_topic_partition_list_add(partitions.get(), topic.c_str(), partition)->offset = low;
@@ -105,9 +128,10 @@ absl::StatusOr<int64_t> AssignAll(rd_kafka_t* client, const std::vector<std::str
 
 absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
-                                                     Micros timeout) {
+                                                     Micros timeout,
+                                                     std::optional<WallTime> since) {
   WR_ASSIGN_OR_RETURN(const KafkaClient client, StartConsumer(kafka));
-  WR_ASSIGN_OR_RETURN(const int64_t total, AssignAll(client.get(), topics, timeout));
+  WR_ASSIGN_OR_RETURN(const int64_t total, AssignAll(client.get(), topics, since, timeout));
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::vector<StoredRecord> records;
   while (static_cast<int64_t>(records.size()) < total) {

@@ -1,5 +1,5 @@
-// Reads what stands in topics, from their beginnings to their present ends, and removes topics: for
-// the demonstration, which checks what it did and cleans up.
+// Reads what stands in topics, to their present ends, and removes topics: for `walrelay verify`,
+// and for the demonstration, which checks what it did and cleans up.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,15 @@ struct StoredRecord {
   std::optional<std::string> key;
   std::optional<std::string> value;
   std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+  std::optional<WallTime> timestamp;
 };
 
-// By topic, partition, offset. A topic that does not exist has no records.
+// By topic, partition, offset. A topic that does not exist has no records. With `since` only what
+// stands behind the first record of that time or later.
 absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
-                                                     Micros timeout);
+                                                     Micros timeout,
+                                                     std::optional<WallTime> since = std::nullopt);
 
 absl::Status DeleteTopics(const KafkaConfig& kafka, const std::vector<std::string>& topics,
                           Micros timeout);
