@@ -61,7 +61,10 @@ struct SourceConfig {
   std::string password_file;  // read again at each connection
   std::string slot = "walrelay";
   std::string publication = "walrelay";
+  // At least one. One without a name stands for none: messages alone are events then.
   std::vector<OutboxTable> tables = {OutboxTable()};
+  // Of the logical messages that are events, mapped as the first table is; globs. Empty: none.
+  std::vector<std::string> message_prefixes;
   OnUpdate on_update = OnUpdate::kIgnore;
   MissingColumns missing_columns = MissingColumns::kFail;
   bool create_slot = false;
@@ -110,6 +113,7 @@ struct FormatConfig {
   bool expand_json = false;
   NullMembers json_nulls = NullMembers::kIgnore;
   EmptyArrays json_empty_arrays = EmptyArrays::kIgnore;
+  NullMembers message_nulls = NullMembers::kOptionalBytes;
   std::string schema_prefix;  // topic.prefix: with it begin the names of envelopes' schemas
   bool context_headers = false;
 };

@@ -115,6 +115,9 @@ class Importer {
       const std::string type = ValueOr(all_, fmt::format("transforms.{}.type", alias), "");
       if (router_.empty() && type.ends_with(".outbox.EventRouter")) {
         router_ = fmt::format("transforms.{}.", alias);
+      } else if (router_.empty() && type.ends_with(".DecodeLogicalDecodingMessageContent")) {
+        decoder_ = fmt::format("transforms.{}.", alias);
+        out_.translation.settings["format.message_nulls"] = "ignore";
       } else if (!alias.empty()) {
         others_.push_back(fmt::format("{} ({})", Printable(alias, 60), Printable(type, 120)));
       }
@@ -167,6 +170,10 @@ class Importer {
     std::optional<Fate> fate;
     if (name.starts_with(router_)) {
       fate = TranslateRouterOption(name.substr(router_.size()), property.value, out);
+    } else if (!decoder_.empty() && name.starts_with(decoder_)) {
+      fate = TranslateMessageDecoderOption(name.substr(decoder_.size()), property.value, out);
+    } else if (!decoder_.empty() && name == "message.prefix.include.list") {
+      fate = TranslateMessagePrefixes(property.value, out);
     } else if (name.starts_with(kTransforms)) {
       fate = Refused("belongs to another transform than the router");
     } else if (name.starts_with(kProducer)) {
@@ -184,6 +191,28 @@ class Importer {
 
   void Miss(const std::string& name, const std::string& setting, std::string_view what) {
     out_.properties.push_back({name, Refused(fmt::format("not given: {}", what), setting)});
+  }
+
+  // Messages without a table are Debezium's too: its publication has none then.
+  void CheckMessagesAndTables() {
+    auto& translation = out_.translation;
+    if (!decoder_.empty() && !Has("message.prefix.include.list")) {
+      Miss("message.prefix.include.list", "source.message_prefixes",
+           "the connector takes every message then; name the prefix");
+    }
+    const bool names_tables = std::any_of(out_.properties.begin(), out_.properties.end(),
+                                          [](const ImportedProperty& property) {
+                                            return property.fate.setting == "source.table" ||
+                                                   property.fate.setting == "[[source.tables]]";
+                                          });
+    const bool no_tables =
+        JavaLower(ValueOr(all_, "publication.autocreate.mode", "")) == "no_tables";
+    if (!names_tables && !decoder_.empty() && no_tables) {
+      translation.settings["source.table"] = "";
+    } else if (!names_tables) {
+      Miss("table.include.list", "source.table",
+           "the connector reads every table then; name the outbox");
+    }
   }
 
   // What decides what is published must be said by somebody.
@@ -208,15 +237,7 @@ class Importer {
       Miss("plugin.name", "source.slot",
            "the slot speaks decoderbufs then; walrelay needs one of pgoutput");
     }
-    const bool names_tables = std::any_of(out_.properties.begin(), out_.properties.end(),
-                                          [](const ImportedProperty& property) {
-                                            return property.fate.setting == "source.table" ||
-                                                   property.fate.setting == "[[source.tables]]";
-                                          });
-    if (!names_tables) {
-      Miss("table.include.list", "source.table",
-           "the connector reads every table then; name the outbox");
-    }
+    CheckMessagesAndTables();
     if (!translation.settings.contains("kafka.bootstrap_servers")) {
       translation.wanted.emplace_back("kafka.bootstrap_servers");
     }
@@ -244,6 +265,7 @@ class Importer {
   DebeziumOptions all_;
   DebeziumOptions producer_;  // without their prefix
   std::string router_;        // "transforms.outbox."
+  std::string decoder_;       // the same of what takes messages apart; "": there is none
   std::vector<std::string> others_;
   DebeziumImport out_;
 };

@@ -306,6 +306,31 @@ std::optional<Fate> TranslateFormatOption(std::string_view name, const std::stri
   return CheckedAmong(kFixedConnectorOptions, name, value);
 }
 
+std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const std::string& value,
+                                                  DebeziumTranslation& out) {
+  if (name == "type") {
+    return Translated("source.message_prefixes", "their members are mapped as columns are");
+  }
+  if (name == "fields.null.include") {
+    return out.Set("format.message_nulls",
+                   JavaLower(value) == "true" ? "optional_bytes" : "ignore");
+  }
+  return std::nullopt;
+}
+
+Fate TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out) {
+  std::string prefixes;
+  for (const std::string& entry : JavaSplit(value, ',')) {
+    const std::string prefix = LiteralOf(JavaTrim(entry));
+    if (prefix.empty() || prefix.find_first_of("*?") != std::string::npos) {
+      return Refused(fmt::format("\"{}\" is not one prefix", Printable(JavaTrim(entry), 120)),
+                     "source.message_prefixes");
+    }
+    prefixes += (prefixes.empty() ? "" : ",") + prefix;
+  }
+  return out.Set("source.message_prefixes", prefixes);
+}
+
 absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& router,
                                                       const DebeziumOptions& connector) {
   DebeziumTranslation out = DebeziumDefaults();

@@ -30,6 +30,12 @@ std::optional<Fate> TranslateFormatOption(std::string_view name, const std::stri
                                           const DebeziumOptions& connector,
                                           DebeziumTranslation& out);
 
+// Of DecodeLogicalDecodingMessageContent, which takes logical messages apart for the router; and of
+// the connector's property that chooses them.
+std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const std::string& value,
+                                                  DebeziumTranslation& out);
+Fate TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out);
+
 // Both, for all options; those that neither knows are ignored. Errors: WR-1003 (ConfigValue), for
 // the first that is refused.
 absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& router,

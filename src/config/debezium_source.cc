@@ -42,7 +42,7 @@ constexpr PropertyRule kMeaninglessHere[] = {
     {"replica.identity.autoset.values", "walrelay changes no tables"},
     {"unavailable.value.placeholder", kOnlyInserts},
     {"message.key.columns", "the router makes the key"},
-    {"message.prefix.*", "logical messages are not read"},
+    {"message.prefix.*", "no transform takes logical messages apart; they are not read"},
     {"heartbeat.*", "a slot is confirmed without heartbeats, also while the outbox is idle"},
     {"topic.heartbeat.*", "there are no heartbeats"},
     {"topic.transaction", "there are no records about transactions"},
@@ -139,27 +139,10 @@ Fate Demanded(const Demand& demand, const std::string& value) {
                  std::string(demand.setting));
 }
 
-// The name that a regular expression of table.include.list means, when it means one. "": it may
-// mean several.
-std::string LiteralName(std::string_view regex) {
-  std::string name;
-  for (size_t i = 0; i < regex.size(); ++i) {
-    const char c = regex[i];
-    if (c == '\\' && i + 1 < regex.size()) {
-      name += regex[++i];
-    } else if (std::string_view("\\*+?[](){}|^$").find(c) != std::string_view::npos) {
-      return "";
-    } else {
-      name += c;
-    }
-  }
-  return name;
-}
-
 Fate TranslateTables(const std::string& value, DebeziumTranslation& out) {
   std::vector<std::string> tables;
   for (const std::string& entry : JavaSplit(value, ',')) {
-    tables.push_back(LiteralName(JavaTrim(entry)));
+    tables.push_back(LiteralOf(JavaTrim(entry)));
     if (tables.back().find('.') == std::string::npos) {
       return Refused(
           fmt::format("\"{}\" is not the name of one table", Printable(JavaTrim(entry), 120)),

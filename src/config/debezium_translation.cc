@@ -91,4 +91,19 @@ std::vector<std::string> JavaSplit(std::string_view text, char separator) {
   return parts;
 }
 
+std::string LiteralOf(std::string_view regex) {
+  std::string name;
+  for (size_t i = 0; i < regex.size(); ++i) {
+    const char c = regex[i];
+    if (c == '\\' && i + 1 < regex.size()) {
+      name += regex[++i];
+    } else if (std::string_view("\\*+?[](){}|^$").find(c) != std::string_view::npos) {
+      return "";
+    } else {
+      name += c;
+    }
+  }
+  return name;
+}
+
 }  // namespace walrelay

@@ -61,4 +61,7 @@ std::string JavaTrim(std::string_view text);
 std::string JavaLower(std::string_view text);  // trimmed too
 std::vector<std::string> JavaSplit(std::string_view text, char separator);
 
+// The one text that a regular expression matches. "": it may match several.
+std::string LiteralOf(std::string_view regex);
+
 }  // namespace walrelay

@@ -270,10 +270,13 @@ class FileReader {
     bool named = false;
     for (auto&& [key, node] : table) {
       if (key.str() == "name") {
-        const auto value = ToRaw(node);
+        const auto* name = node.as_string();
+        if (name == nullptr || name->get().empty()) {
+          return Wrong(node.source(), "the name of a table is wanted, as in \"public.outbox\"");
+        }
         named = true;
         WR_RETURN_IF_ERROR(Annotate(
-            ApplyOption(*FindOption("source", "table"), value.value_or(RawValue()), out_.config),
+            ApplyOption(*FindOption("source", "table"), RawValue(name->get()), out_.config),
             Place(node.source())));
       } else if (key.str() == "columns") {
         WR_RETURN_IF_ERROR(ReadColumns(node));

@@ -96,13 +96,17 @@ absl::Status SetTable(Config& config, const RawValue& value) {
   OutboxTable& table = config.source.tables.front();
   table.schema = dot == std::string::npos ? "public" : name.substr(0, dot);
   table.name = dot == std::string::npos ? name : name.substr(dot + 1);
+  if (name.empty()) {
+    table.schema.clear();
+    return absl::OkStatus();  // none: messages alone
+  }
   return table.schema.empty() || table.name.empty() ? Wrong("a table is written \"schema.table\"")
                                                     : absl::OkStatus();
 }
 
 std::string ShowTable(const Config& config) {
   const OutboxTable& table = config.source.tables.front();
-  return TomlString(fmt::format("{}.{}", table.schema, table.name));
+  return TomlString(table.name.empty() ? "" : fmt::format("{}.{}", table.schema, table.name));
 }
 
 absl::Status SetTimestamp(Config& config, const RawValue& value) {
@@ -170,9 +174,15 @@ constexpr Option kOptions[] = {
      "table",
      kString,
      {},
-     "The outbox table, `schema.table`. Several: `[[source.tables]]`, see below.",
+     "The outbox table, `schema.table`. Several: `[[source.tables]]`, see below. `\"\"`: none, "
+     "where events are messages alone.",
      SetTable,
      ShowTable},
+    Row<kSource, &SourceConfig::message_prefixes>(
+        "source", "message_prefixes", kList,
+        "Prefixes of logical messages that are events (`pg_logical_emit_message(true, prefix, "
+        "json)`), as globs. Their members are mapped as the first table's columns are. Needs "
+        "Postgres 14. Empty: messages are not read."),
     ChoiceRow<kSource, &SourceConfig::on_update>(
         "source", "on_update",
         "What an UPDATE of an outbox row does: it is never an "
@@ -300,6 +310,10 @@ constexpr Option kOptions[] = {
                                                   "Members that are null, when expanding."),
     ChoiceRow<kFormat, &FormatConfig::json_empty_arrays>("format", "json_empty_arrays",
                                                          "Members that are `[]`, when expanding."),
+    ChoiceRow<kFormat, &FormatConfig::message_nulls>(
+        "format", "message_nulls",
+        "Members of a logical message that are null: `ignore` takes them for absent (Debezium's "
+        "`fields.null.include = false`), `optional_bytes` for NULL."),
     Row<kFormat, &FormatConfig::schema_prefix>(
         "format", "schema_prefix", kString,
         "What the names of envelopes' schemas begin with (Debezium's `topic.prefix`), as in "

@@ -139,6 +139,17 @@ absl::Status ValidateTables(const std::vector<OutboxTable>& tables) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateMessages(const SourceConfig& source) {
+  for (const std::string& prefix : source.message_prefixes) {
+    if (prefix.empty()) {
+      return Wrong("source.message_prefixes: a prefix is empty");
+    }
+  }
+  return source.tables.front().name.empty() && source.message_prefixes.empty()
+             ? Wrong("source.table is empty: name a table, or messages in source.message_prefixes")
+             : absl::OkStatus();
+}
+
 absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
   const OnError all[] = {policy.null_route, policy.null_key, policy.topic, policy.too_large,
                          policy.value};
@@ -155,6 +166,7 @@ absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
   WR_RETURN_IF_ERROR(ValidateSource(config.source, needs));
   WR_RETURN_IF_ERROR(ValidateTables(config.source.tables));
+  WR_RETURN_IF_ERROR(ValidateMessages(config.source));
   WR_RETURN_IF_ERROR(ValidateFormat(config.format, config.source.tables));
   WR_RETURN_IF_ERROR(ValidateErrorPolicy(config.on_error));
   if (needs.kafka && config.kafka.bootstrap_servers.empty()) {

@@ -1,6 +1,9 @@
 #include "doctor/source_checks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "base/text.h"
 #include "postgres/connection_parameters.h"
@@ -48,6 +51,8 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableFac
 
 void CheckPublication(const SourceFacts& facts, const std::string& publication, Findings& out) {
   const auto problems = PublicationProblems(facts, publication);
+  const auto named = std::count_if(facts.tables.begin(), facts.tables.end(),
+                                   [](const TableFacts& table) { return !table.name.empty(); });
   for (const absl::Status& problem : problems) {
     out.Problem("publication.complete", problem);
   }
@@ -56,7 +61,7 @@ void CheckPublication(const SourceFacts& facts, const std::string& publication, 
   }
   out.Good("publication.complete",
            fmt::format("publication {} publishes the inserts of {} outbox table{}", publication,
-                       facts.tables.size(), facts.tables.size() == 1 ? "" : "s"));
+                       named, named == 1 ? "" : "s"));
   if (facts.publication.publishes_more) {
     out.Warn("publication.inserts_only",
              fmt::format("publication {} sends more than inserts; walrelay reads and ignores it",
@@ -90,6 +95,15 @@ absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& 
                          QuoteIdentifier(source.publication)));
   }
   return absl::OkStatus();
+}
+
+void CheckLogicalMessages(const SourceConfig& source, int server_version, Findings& out) {
+  if (const absl::Status status = CheckMessages(source, server_version); !status.ok()) {
+    out.Problem("messages.sent", status);
+  } else if (!source.message_prefixes.empty()) {
+    out.Good("messages.sent", fmt::format("logical messages with prefix {} are events",
+                                          fmt::join(source.message_prefixes, ", ")));
+  }
 }
 
 // Who reads the slot, if somebody does, is told in full by CheckSlot().
@@ -139,6 +153,7 @@ absl::Status CheckSource(PgConnection& connection, const Config& config, Depth d
   WR_ASSIGN_OR_RETURN(facts.tables, ReadTableFacts(connection, config.source.publication,
                                                    config.source.tables, timeout));
   CheckPublication(facts, config.source.publication, out);
+  CheckLogicalMessages(config.source, facts.server.version, out);
   for (size_t i = 0; i < facts.tables.size(); ++i) {
     if (facts.tables[i].oid != 0) {
       CheckColumns(connection, config, facts.tables[i], config.source.tables[i], out);

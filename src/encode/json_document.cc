@@ -84,6 +84,10 @@ class TreeBuilder {
     if (value.type().get(type) != simdjson::SUCCESS) {
       return false;
     }
+    const bool nests = type == ondemand::json_type::array || type == ondemand::json_type::object;
+    if (nests && level_ == 1) {
+      out.text = FirstValue(From(value.raw_json_token().data())).value_or("");
+    }
     switch (type) {
       case ondemand::json_type::array:
         return Array(value, out);
@@ -114,6 +118,7 @@ class TreeBuilder {
     if (value.get_array().get(array) != simdjson::SUCCESS) {
       return false;
     }
+    ++level_;
     for (auto element : array) {
       ondemand::value item;
       if (std::move(element).get(item) != simdjson::SUCCESS ||
@@ -121,6 +126,7 @@ class TreeBuilder {
         return false;
       }
     }
+    --level_;
     return true;
   }
 
@@ -131,6 +137,7 @@ class TreeBuilder {
       return false;
     }
     absl::flat_hash_map<std::string_view, size_t> places;
+    ++level_;
     for (auto element : object) {
       ondemand::field field;
       if (std::move(element).get(field) != simdjson::SUCCESS) {
@@ -149,6 +156,7 @@ class TreeBuilder {
         out.items[place->second] = std::move(item);
       }
     }
+    --level_;
     return true;
   }
 
@@ -172,6 +180,7 @@ class TreeBuilder {
 
   std::string_view text_;
   Arena& arena_;
+  int level_ = 0;
 };
 
 }  // namespace

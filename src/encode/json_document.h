@@ -21,7 +21,9 @@ struct JsonValue {
 
   Kind kind = Kind::kNull;
   bool boolean = false;
-  std::string_view text;                // of kNumber as it stands, of kString without escapes
+  // Of kNumber as it stands, of kString without escapes; of kArray and kObject as they stand, if
+  // they are members of the document itself.
+  std::string_view text;
   std::vector<std::string_view> names;  // of kObject, one for each of items
   std::vector<JsonValue> items;
 };

@@ -105,7 +105,7 @@ class Filling {
 }  // namespace
 
 absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
-                                 const FormatConfig& format) {
+                                 const FormatConfig& format, RootOf root_of) {
   JsonInference inference(format);
   const std::string path(name);
   Expansion out;
@@ -117,9 +117,9 @@ absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
     out.kind = Expansion::Kind::kSchemaless;
     return out;
   }
-  // Debezium makes a struct of it, whatever it is.
   Filling filling(inference);
-  const bool fits = root.kind == Kind::kObject && filling.Value(root, *out.schema, out.datum);
+  const bool may_be = root_of == RootOf::kMember || root.kind == Kind::kObject;
+  const bool fits = may_be && filling.Value(root, *out.schema, out.datum);
   if (!fits) {
     out.kind = Expansion::Kind::kMismatch;
     return out;

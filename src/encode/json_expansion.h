@@ -30,9 +30,13 @@ struct Expansion {
   Datum datum;
 };
 
+// What `root` may be: a document, of which Debezium makes a struct whatever it is, or a member of
+// one that was taken apart before.
+enum class RootOf : uint8_t { kDocument, kMember };
+
 // `name` is that of the payload's column. Errors: WR-3007 where Debezium would leave members out
 // that are there. The result points into the tree.
 absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
-                                 const FormatConfig& format);
+                                 const FormatConfig& format, RootOf root_of = RootOf::kDocument);
 
 }  // namespace walrelay

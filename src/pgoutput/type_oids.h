@@ -35,6 +35,7 @@ enum TypeOid : uint32_t {
   kTimestamptzOid = 1184,
   kTimetzOid = 1266,
   kNumericOid = 1700,
+  kRecordOid = 2249,
   kUuidOid = 2950,
   kJsonbOid = 3802,
   kInt4RangeOid = 3904,

@@ -237,6 +237,10 @@ absl::StatusOr<std::vector<TableFacts>> ReadTableFacts(PgConnection& connection,
                                                        Micros timeout) {
   std::vector<TableFacts> out;
   for (const OutboxTable& table : tables) {
+    if (table.name.empty()) {
+      out.emplace_back();  // no table
+      continue;
+    }
     WR_ASSIGN_OR_RETURN(TableFacts facts, ReadTable(connection, publication, table, timeout));
     out.push_back(std::move(facts));
   }
@@ -261,6 +265,16 @@ absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                                 static_cast<int32_t>(rows.Int(row, "atttypmod"))});
   }
   return relation;
+}
+
+absl::Status CheckMessages(const SourceConfig& source, int server_version) {
+  constexpr int kFirstWithMessages = 140000;
+  return source.message_prefixes.empty() || server_version >= kFirstWithMessages
+             ? absl::OkStatus()
+             : Error(ErrorCode::kConfigValue,
+                     fmt::format("source.message_prefixes: Postgres sends messages from version 14 "
+                                 "on; this server is version {}",
+                                 server_version / 10000));
 }
 
 absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,

@@ -45,6 +45,9 @@ absl::StatusOr<std::vector<TableFacts>> ReadTableFacts(PgConnection& connection,
 absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                                                       const TableFacts& table, Micros timeout);
 
+// Whether the server can send the messages that are configured. Errors: WR-1003.
+absl::Status CheckMessages(const SourceConfig& source, int server_version);
+
 // Settings of the server by name; "" for one that it does not have.
 absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,
                                         Micros timeout);

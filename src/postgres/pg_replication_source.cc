@@ -60,6 +60,7 @@ absl::StatusOr<SourceFacts> PgReplicationSource::Open() {
   const Micros timeout = config_.connect_timeout;
   SourceFacts facts;
   WR_ASSIGN_OR_RETURN(facts.server, ReadServerFacts(*connection_, timeout));
+  WR_RETURN_IF_ERROR(CheckMessages(config_, facts.server.version));
   WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(*connection_, config_.slot, timeout));
   WR_ASSIGN_OR_RETURN(facts.publication,
                       ReadPublicationFacts(*connection_, config_.publication, timeout));
@@ -134,9 +135,10 @@ absl::Status PgReplicationSource::Start(Lsn position) {
   WR_CHECK(connection_.has_value(), "the source is open");
   const auto result = connection_->Query(
       fmt::format(
-          "START_REPLICATION SLOT {} LOGICAL {} (proto_version '1', publication_names {}{})",
+          "START_REPLICATION SLOT {} LOGICAL {} (proto_version '1', publication_names {}{}{})",
           config_.slot, position.ToString(), QuotePublication(config_.publication),
-          config_.binary ? ", binary 'true'" : ""),
+          config_.binary ? ", binary 'true'" : "",
+          config_.message_prefixes.empty() ? "" : ", messages 'true'"),
       config_.connect_timeout);
   WR_RETURN_IF_ERROR(result.status());
   if (PQresultStatus(result->get()) != PGRES_COPY_BOTH) {

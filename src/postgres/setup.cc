@@ -48,9 +48,15 @@ std::string TableList(const SourceConfig& source) {
   return out;
 }
 
+// Messages alone are events; the stream wants a publication all the same.
+bool HasNoTable(const SourceConfig& source) {
+  return source.tables.front().name.empty();
+}
+
 std::string CreatePublication(const SourceConfig& source) {
-  return fmt::format("CREATE PUBLICATION {} FOR TABLE {} WITH (publish = 'insert');",
-                     QuoteIdentifier(source.publication), TableList(source));
+  return fmt::format("CREATE PUBLICATION {}{} WITH (publish = 'insert');",
+                     QuoteIdentifier(source.publication),
+                     HasNoTable(source) ? "" : " FOR TABLE " + TableList(source));
 }
 
 std::string CreateSlot(const SourceConfig& source, const SetupOptions& options) {
@@ -65,6 +71,9 @@ std::vector<std::string> GrantRole(const SourceConfig& source, const std::string
       fmt::format("ALTER ROLE {} LOGIN REPLICATION CONNECTION LIMIT 8;", name),
       fmt::format("ALTER ROLE {} SET default_transaction_read_only = on;", name)};
   for (const OutboxTable& table : source.tables) {
+    if (table.name.empty()) {
+      continue;
+    }
     out.push_back(
         fmt::format("GRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(table.schema), name));
   }
@@ -96,7 +105,7 @@ absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, cons
 absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
                         const std::vector<TableFacts>& tables, std::vector<SetupStep>& steps) {
   for (size_t i = 0; i < tables.size(); ++i) {
-    if (tables[i].oid != 0) {
+    if (tables[i].oid != 0 || tables[i].name.empty()) {
       continue;
     }
     const std::string name = fmt::format("{}.{}", tables[i].schema, tables[i].name);
@@ -117,7 +126,7 @@ void PlanPublication(const SourceConfig& source, const PublicationFacts& publica
     return;
   }
   for (size_t i = 0; i < tables.size(); ++i) {
-    if (!tables[i].published) {
+    if (!tables[i].published && !tables[i].name.empty()) {
       steps.push_back(
           {fmt::format("table {}.{} into publication {}", tables[i].schema, tables[i].name, name),
            fmt::format("ALTER PUBLICATION {} ADD TABLE {};", name,
@@ -142,7 +151,8 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
       "-- 1. The outbox table. Yours may look different: see [source.columns] in "
       "docs/configuration.md.\n";
   for (const OutboxTable& table : source.tables) {
-    out += CreateTable(table) + "\n";
+    out += table.name.empty() ? "-- None: logical messages are the events.\n"
+                              : CreateTable(table) + "\n";
   }
   out += fmt::format(
       "\n-- 2. The publication, before the slot. Inserts only: cleaning up stays cheap.\n{}\n",

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/mutant.h"
+#include "base/text.h"
 #include "encode/dead_letter.h"
 #include "walrelay/error.h"
 
@@ -46,11 +47,16 @@ bool IsAboutTheRow(ErrorCode code) {
 }  // namespace
 
 Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Metrics& metrics)
-    : config_(config), router_(std::move(router)), tracker_(tracker), metrics_(metrics) {}
+    : config_(config),
+      router_(std::move(router)),
+      tracker_(tracker),
+      metrics_(metrics),
+      message_row_(config.format.message_nulls) {}
 
 void Pipeline::StartSession(std::span<const TableFacts> tables) {
   router_.StartSession(tables);
   relations_.Clear();
+  message_row_.Forget();
   assembler_ = TransactionAssembler();
   blocked_row_.reset();
   last_commit_time_.reset();
@@ -92,10 +98,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& me
           },
           // Rows that came from another node are events like any other.
           [](const pgoutput::Origin&) -> absl::StatusOr<Outcome> { return Outcome::kHandled; },
-          // Not asked for (option "messages"), so the server sends none.
-          [](const pgoutput::LogicalMessage&) -> absl::StatusOr<Outcome> {
-            return Outcome::kHandled;
-          },
+          [&](const pgoutput::LogicalMessage& logical) { return OnMessage(logical, producer); },
       },
       message);
 }
@@ -141,6 +144,54 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& ins
   }
   Block(insert.relation_oid, insert.row);
   return outcome;
+}
+
+// What is written between BEGIN and COMMIT by pg_logical_emit_message(true, …) is a row like any
+// other, but for its columns, which it brings along.
+absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& message,
+                                                      Producer& producer) {
+  const bool is_event = router_.TakesMessages(message.prefix);
+  if (!is_event || !message.transactional) {
+    if (is_event) {
+      return OnLooseMessage(message);
+    }
+    if (message.transactional) {
+      WR_RETURN_IF_ERROR(assembler_.OnRow());
+    }
+    metrics_.events_skipped["other_message"].Increment();
+    return Outcome::kHandled;
+  }
+  if (assembler_.open() == nullptr) {
+    return assembler_.OnRow();
+  }
+  const absl::Status readable = message_row_.Read(message.prefix, message.content);
+  if (message_row_.has_new_columns()) {
+    router_.OnRelation(relations_.Replace(message_row_.relation()));
+  }
+  const pgoutput::Insert insert{kMessageRelation, message_row_.row()};
+  return readable.ok() ? OnInsert(insert, producer) : OnUnroutable(readable, insert, producer);
+}
+
+// It belongs to no transaction: it is sent although the one around it may roll back, and there is
+// no commit that could be confirmed for it. To publish it could be to tell what never happened.
+absl::StatusOr<Pipeline::Outcome> Pipeline::OnLooseMessage(
+    const pgoutput::LogicalMessage& message) {
+  const absl::Status reason =
+      Error(ErrorCode::kValueInvalid, "a message that is not transactional",
+            "Write pg_logical_emit_message(true, …). To pass over those that are there: "
+            "on_error.value = \"skip\".");
+  if (config_.on_error.value != OnError::kSkip) {
+    blocked_row_ = BlockedRow{.table = Printable(message.prefix, 63),
+                              .row = "a message outside of transactions",
+                              .commit_lsn = message.lsn,
+                              .xid = 0};
+    return reason;
+  }
+  const std::string code = ToString(CodeOf(reason));
+  LogStatus(LogLevel::kWarning, "skipped", reason, {{"lsn", message.lsn}});
+  metrics_.route_errors[code].Increment();
+  metrics_.events_skipped[code].Increment();
+  return Outcome::kHandled;
 }
 
 // A row is counted, in its transaction and in the metrics, once it is done with.

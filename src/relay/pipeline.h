@@ -21,6 +21,7 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
+#include "route/message_row.h"
 #include "route/router.h"
 #include "txn/ack_tracker.h"
 #include "txn/transaction_assembler.h"
@@ -69,6 +70,8 @@ class Pipeline {
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnCommit(const pgoutput::Commit& commit);
   absl::StatusOr<Outcome> OnInsert(const pgoutput::Insert& insert, Producer& producer);
+  absl::StatusOr<Outcome> OnMessage(const pgoutput::LogicalMessage& message, Producer& producer);
+  absl::StatusOr<Outcome> OnLooseMessage(const pgoutput::LogicalMessage& message);
   absl::Status OnUpdate(const pgoutput::Update& update);
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
   void OnTruncate(const pgoutput::Truncate& truncate);
@@ -87,6 +90,7 @@ class Pipeline {
   Metrics& metrics_;
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
+  MessageRow message_row_;
   TransactionAssembler assembler_;
   uint64_t events_in_transaction_ = 0;
   std::optional<BlockedRow> blocked_row_;

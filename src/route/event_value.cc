@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "encode/column_datum.h"
 #include "encode/connect_json.h"
 #include "encode/converter.h"
@@ -76,7 +77,9 @@ absl::StatusOr<EventValue::Shown> EventValue::Show(pgoutput::Tuple row, const Ta
   Shown shown{.schema = shape.schema};
   WR_ASSIGN_OR_RETURN(shown.datum, ColumnDatum(ValueOf(row, table.payload), shape, arena));
   shown.datum = OrDefault(*shown.schema, shown.datum);
-  if (format_->expand_json) {
+  if (table.payload_is_json) {
+    WR_RETURN_IF_ERROR(ExpandMember(table, shown));
+  } else if (format_->expand_json) {
     WR_RETURN_IF_ERROR(ExpandInto(table, shown));
   }
   return shown;
@@ -103,6 +106,20 @@ absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
       shown.fits = false;
       break;
   }
+  return absl::OkStatus();
+}
+
+// There is no text to fall back on: a message without a schema is none for Debezium either.
+absl::Status EventValue::ExpandMember(const TableBinding& table, Shown& shown) {
+  const JsonValue* root = document_.Parse(std::get<std::string_view>(shown.datum.value));
+  WR_CHECK(root != nullptr, "it was parsed as part of the message");
+  WR_ASSIGN_OR_RETURN(Expansion expansion,
+                      Expand(table.payload_name, *root, message_format_, RootOf::kMember));
+  if (expansion.kind != Expansion::Kind::kExpanded) {
+    return Unfit("one schema (an empty array, elements or members of several types)");
+  }
+  shown.schema = std::move(expansion.schema);
+  shown.datum = std::move(expansion.datum);
   return absl::OkStatus();
 }
 
@@ -150,7 +167,9 @@ absl::StatusOr<std::string> EventValue::EnvelopeName(const TableBinding& table,
   const auto [found, is_new] = envelopes_.try_emplace(std::move(kind));
   Envelope& envelope = found->second;
   if (is_new) {
-    envelope.name = fmt::format("{}.{}.Value", table.schema_name, aggregate_type);
+    envelope.name = table.of_messages
+                        ? std::string(aggregate_type)
+                        : fmt::format("{}.{}.Value", table.schema_name, aggregate_type);
     envelope.payload_schema = std::move(payload_schema);
     envelope_bytes_ += found->first.size() + envelope.name.size() + envelope.payload_schema.size();
   } else if (envelope.payload_schema != payload_schema) {

@@ -26,7 +26,9 @@ class EventValue {
  public:
   // Both must outlive it.
   EventValue(const RouteConfig& route, const FormatConfig& format)
-      : route_(&route), format_(&format) {}
+      : route_(&route), format_(&format), message_format_(format) {
+    message_format_.json_nulls = format.message_nulls;
+  }
 
   // nullopt: a tombstone. The result points into the row, the arena or this object, and lives until
   // the next call. Errors: WR-3007 for a payload that the format has no bytes for.
@@ -43,6 +45,7 @@ class EventValue {
 
   absl::StatusOr<Shown> Show(pgoutput::Tuple row, const TableBinding& table, Arena& arena);
   absl::Status ExpandInto(const TableBinding& table, Shown& shown);
+  absl::Status ExpandMember(const TableBinding& table, Shown& shown);
   absl::StatusOr<Shown> Wrap(pgoutput::Tuple row, const TableBinding& table,
                              std::string_view aggregate_type, Shown payload, Arena& arena);
   absl::StatusOr<std::string> EnvelopeName(const TableBinding& table,
@@ -57,6 +60,7 @@ class EventValue {
 
   const RouteConfig* route_;
   const FormatConfig* format_;
+  FormatConfig message_format_;  // what holds for members of a message
   JsonDocument document_;
   absl::flat_hash_map<std::string, Envelope> envelopes_;
   size_t envelope_bytes_ = 0;

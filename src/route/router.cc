@@ -10,6 +10,8 @@
 #include "encode/connect_text.h"
 #include "encode/converter.h"
 #include "encode/properties_text.h"
+#include "route/message_row.h"
+#include "route/topic_name.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -46,6 +48,9 @@ void Router::StartSession(std::span<const TableFacts> tables) {
 }
 
 std::optional<size_t> Router::FindTable(const pgoutput::CachedRelation& relation) const {
+  if (relation.oid == kMessageRelation) {
+    return 0;
+  }
   if (const auto found = tables_by_oid_.find(relation.oid); found != tables_by_oid_.end()) {
     return found->second;
   }
@@ -63,13 +68,18 @@ bool Router::OnRelation(const pgoutput::CachedRelation& relation) {
     bindings_.erase(relation.oid);
     return false;
   }
-  bindings_[relation.oid] =
-      BindTable(relation, source_->tables[*table],
-                {.route = *route_,
-                 .format = *format_,
-                 .missing_columns = source_->missing_columns,
-                 .facts = *table < facts_.size() ? &facts_[*table] : nullptr});
+  bindings_[relation.oid] = BindTable(
+      relation, source_->tables[*table],
+      {.route = *route_,
+       .format = *format_,
+       .missing_columns = source_->missing_columns,
+       .facts =
+           *table < facts_.size() && relation.oid != kMessageRelation ? &facts_[*table] : nullptr});
   return true;
+}
+
+bool Router::TakesMessages(std::string_view prefix) const {
+  return MatchesAnyGlob(prefix, source_->message_prefixes);
 }
 
 absl::StatusOr<OptionalBytes> Router::Bytes(pgoutput::Tuple row, const BoundColumn& column) {
@@ -155,7 +165,7 @@ absl::Status Router::AddTraceContext(pgoutput::Tuple row, const TableBinding& ta
 
 absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) {
   headers_.clear();
-  if (format_->context_headers) {
+  if (format_->context_headers && !table.of_messages) {
     AddContextHeaders();
   }
   WR_RETURN_IF_ERROR(AddTraceContext(row, table));
@@ -243,6 +253,10 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
   const auto found = bindings_.find(relation_oid);
   WR_CHECK(found != bindings_.end(), "only rows of outbox tables are routed");
   const TableBinding& table = found->second;
+  if (table.of_messages && !table.status.ok()) {
+    // Each message has columns of its own: what one lacks says nothing about the next.
+    return Error(ErrorCode::kValueInvalid, MessageOf(table.status), RemedyFor(table.status));
+  }
   WR_RETURN_IF_ERROR(table.status);
   if (row.size() != table.column_count) {
     return Error(

@@ -48,6 +48,10 @@ class Router {
   // Takes in a table's description. True if it is an outbox table.
   bool OnRelation(const pgoutput::CachedRelation& relation);
 
+  // Whether messages with this prefix are events. Their relation is kMessageRelation, which is
+  // mapped as the first table is.
+  bool TakesMessages(std::string_view prefix) const;
+
   bool IsOutbox(uint32_t relation_oid) const { return bindings_.contains(relation_oid); }
 
   // The record of a row. REQUIRES: IsOutbox(). The result points into the row and into this router;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "encode/column_value.h"
 #include "pgoutput/type_oids.h"
+#include "route/message_row.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -165,6 +166,15 @@ void BindTraceContext(const OutboxTable& table, Binder& binder, TableBinding& ou
   out.span_context = bind(table.columns.span_context, "tracingspancontext");
 }
 
+// Debezium takes a message apart whole: what is an object in it is a value with members.
+void ShapeMessagePayload(const BindingContext& context, TableBinding& out) {
+  out.payload_is_json = context.format.value.format != Format::kRaw && out.payload.present() &&
+                        out.payload.type_oid == pgoutput::kRecordOid;
+  if (out.payload_is_json) {
+    out.payload.type_oid = pgoutput::kTextOid;
+  }
+}
+
 // The parts that formats show, as far as they are not raw.
 void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out) {
   if (context.format.key.format != Format::kRaw) {
@@ -234,9 +244,14 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   if (out.payload.present()) {
     out.payload_name = binder.NameIn(out.payload);
   }
-  const std::string& prefix = context.format.schema_prefix;
-  out.schema_name =
-      fmt::format("{}{}{}.{}", prefix, prefix.empty() ? "" : ".", relation.schema, relation.name);
+  out.of_messages = relation.oid == kMessageRelation;
+  if (out.of_messages) {
+    ShapeMessagePayload(context, out);
+  } else {
+    const std::string& prefix = context.format.schema_prefix;
+    out.schema_name =
+        fmt::format("{}{}{}.{}", prefix, prefix.empty() ? "" : ".", relation.schema, relation.name);
+  }
   ShapeParts(context, binder, out);
   if (context.route.rules == Rules::kDebezium) {
     BindByDebeziumsRules(binder, out);

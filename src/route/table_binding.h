@@ -50,9 +50,11 @@ struct TableBinding {
   };
   std::vector<NamedColumn> headers;  // placements, in the order of the configuration
   std::vector<NamedColumn> members;  // of the envelope, behind the payload
+  bool of_messages = false;          // and no table's
+  bool payload_is_json = false;      // of a message: shown with its members, not as text
   bool enveloped = false;            // also when the columns of all its members are missing
   std::string payload_name;          // the payload's column
-  std::string schema_name;           // "PREFIX.schema.table", of the envelope's schema
+  std::string schema_name;           // "PREFIX.schema.table", of the envelope's schema; "": of messages
 };
 
 // What a table is bound by, besides its own mapping. All that it refers to must outlive the call.

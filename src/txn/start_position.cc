@@ -161,6 +161,9 @@ std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
                              fmt::format("\"{}\" does not publish inserts", publication)));
   }
   for (const TableFacts& table : facts.tables) {
+    if (table.name.empty()) {
+      continue;  // messages alone
+    }
     const std::string name = fmt::format("{}.{}", table.schema, table.name);
     if (table.oid == 0) {
       problems.push_back(Error(ErrorCode::kTableMissing, name));

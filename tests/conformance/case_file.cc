@@ -168,6 +168,13 @@ Case ReadCase(element from) {
   if (from["message"].get(part) == simdjson::SUCCESS) {
     out.message_prefix = TextOf(part, "prefix");
     out.message_content = TextOf(part, "content");
+    element transactional;
+    out.message_is_transactional = part["transactional"].get(transactional) != simdjson::SUCCESS ||
+                                   FlagOf(part, "transactional");
+  }
+  if (from["preceding_smt"].get(part) == simdjson::SUCCESS &&
+      TextOf(part, "type").ends_with(".DecodeLogicalDecodingMessageContent")) {
+    out.message_decoder = OptionsOf(part, "config");
   }
   simdjson::dom::array alternatives;
   if (from["alternatives_json_schemas_false"].get(alternatives) == simdjson::SUCCESS) {

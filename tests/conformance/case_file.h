@@ -38,6 +38,8 @@ struct Case {
   std::vector<std::string> alternatives;  // of the value under JsonConverter without schemas
   std::string message_prefix;             // of a logical message
   std::string message_content;
+  bool message_is_transactional = true;
+  std::optional<DebeziumOptions> message_decoder;  // of the transform that takes it apart, if any
 
   std::string outcome;  // routed, dropped, error, config_error, passed_through_unchanged
   bool worker_fails = false;

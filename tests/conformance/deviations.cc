@@ -14,6 +14,12 @@ constexpr Deviation kDeviations[] = {
 bool Concerns(std::string_view what, const Case& one) {
   constexpr std::string_view kOption = "option:";
   constexpr std::string_view kOperation = "op:";
+  if (what == "message:undecoded") {
+    return one.op == "message" && !one.message_decoder;
+  }
+  if (what == "message:loose") {
+    return one.op == "message" && one.message_decoder && !one.message_is_transactional;
+  }
   if (what.starts_with(kOperation)) {
     return one.op == what.substr(kOperation.size());
   }

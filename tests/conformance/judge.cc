@@ -97,12 +97,22 @@ class CaseJudge {
 
   void CheckInstead() {
     const Outcome outcome = TryAnyhow();
-    const bool as_said = deviation_->instead == Instead::kRefused
-                             ? !outcome.refused.ok()
-                             : !outcome.stopped() && outcome.records.empty();
-    if (!as_said) {
+    if (!IsAsSaid(outcome)) {
       Fail(fmt::format("deviates otherwise than its table says: {}", Told(outcome)));
     }
+  }
+
+  bool IsAsSaid(const Outcome& outcome) const {
+    switch (deviation_->instead) {
+      case Instead::kRefused:
+        return !outcome.refused.ok();
+      case Instead::kBlocked:
+        return !outcome.blocked.ok();
+      case Instead::kNothing:
+      case Instead::kOtherName:
+        break;
+    }
+    return !outcome.stopped() && outcome.records.empty();
   }
 
   void CheckStopped() {

@@ -62,8 +62,14 @@ absl::StatusOr<Config> ConfigOf(const Case& one, const std::string& key, const s
   connector.try_emplace("extended.headers.enabled", "false");
   SetConverter("key", key, connector);
   SetConverter("value", value, connector);
-  WR_ASSIGN_OR_RETURN(const DebeziumTranslation translation,
-                      TranslateDebezium(one.router, connector));
+  WR_ASSIGN_OR_RETURN(DebeziumTranslation translation, TranslateDebezium(one.router, connector));
+  if (one.message_decoder) {
+    translation.settings["source.message_prefixes"] = one.message_prefix;
+    translation.settings["format.message_nulls"] = "ignore";
+    for (const auto& [name, option] : *one.message_decoder) {
+      TranslateMessageDecoderOption(name, option, translation);
+    }
+  }
   Config config;
   WR_RETURN_IF_ERROR(ApplyTranslation(translation, config));
   WR_RETURN_IF_ERROR(ValidateConfig(config, {.postgres = false, .kafka = false}));
@@ -121,7 +127,8 @@ std::vector<std::string> MessagesOf(const Case& one) {
     return {testing::TruncateMessage({kOutbox})};
   }
   if (one.op == "message") {
-    return {testing::LogicalMessage(true, Lsn(0x100), one.message_prefix, one.message_content)};
+    return {testing::LogicalMessage(one.message_is_transactional, Lsn(0x100), one.message_prefix,
+                                    one.message_content)};
   }
   return {};
 }

@@ -24,7 +24,7 @@ class RelayBetweenFakes {
   // A new process in the place of the one there is.
   void MakeRelay() {
     relay_.reset();
-    auto router = Router::Create(config_.source, config_.route);
+    auto router = Router::Create(config_.source, config_.route, config_.format);
     WR_CHECK(router.ok(), "the configuration is good");
     relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
                                                   .clock = clock_,

@@ -138,7 +138,8 @@ TEST_F(ConfigLoaderTest, TextThatIsNotOfTheTypeIsRefusedWithItsPlace) {
         Bad{"kafka.compression", "brotli", "one of none, lz4, zstd, gzip, snappy"},
         Bad{"source.on_update", "", "one of ignore, fail"},
         Bad{"route.timestamp", "column:", "\"column:NAME\""},
-        Bad{"source.table", "public.", "schema.table"}, Bad{"source.table", "", "schema.table"}}) {
+        Bad{"source.table", "public.", "schema.table"},
+        Bad{"source.table", ".outbox", "schema.table"}}) {
     input_.overrides = {{bad.name, bad.text}};
     ExpectBadValue("", bad.part);
     ExpectBadValue("", std::string("--set ") + bad.name);

@@ -142,6 +142,15 @@ TEST_F(ConfigValidationTest, DeadLettersNeedATopic) {
   }
 }
 
+TEST_F(ConfigValidationTest, EventsComeFromATableOrFromMessages) {
+  table() = OutboxTable{.schema = "", .name = ""};
+  ExpectWrong("source.table is empty");
+  config_.source.message_prefixes = {"outbox"};
+  ExpectValid();
+  config_.source.message_prefixes.emplace_back();
+  ExpectWrong("a prefix is empty");
+}
+
 TEST_F(ConfigValidationTest, IntervalsHaveTheirLimits) {
   config_.pipeline.confirm_interval = 10s;
   config_.metrics.slot_interval = 100ms;

@@ -429,6 +429,33 @@ TEST_F(DebeziumImportTest, SeveralTablesOrPatterns) {
   EXPECT_THAT(RefusalOf(Import(text)), IsOk());
 }
 
+TEST_F(DebeziumImportTest, MessagesThatATransformTakesApart) {
+  std::string text(kConnector);
+  text.replace(text.find("\"transforms\": \"events\""), 22,
+               R"("transforms": "decode, events",
+    "transforms.decode.type": "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
+    "transforms.decode.fields.null.include": "true")");
+  EXPECT_THAT(RefusalOf(Import(text)),
+              HasError(ErrorCode::kConnectorRefused, "message.prefix.include.list"));
+  text.insert(text.find("\"tombstones"),
+              R"("message.prefix.include.list": "outbox,my\\.events", )");
+  const Config config = ConfigOf(text);
+  EXPECT_THAT(config.source.message_prefixes, ::testing::ElementsAre("outbox", "my.events"));
+  EXPECT_EQ(config.format.message_nulls, NullMembers::kOptionalBytes);
+  EXPECT_EQ(config.source.tables.front().name, "outbox");
+}
+
+TEST_F(DebeziumImportTest, MessagesAlone) {
+  std::string text = Without("\"table.include.list\"");
+  text.replace(text.find("\"transforms\": \"events\""), 22,
+               R"("transforms": "decode,events", "publication.autocreate.mode": "no_tables",
+    "transforms.decode.type": "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
+    "message.prefix.include.list": "outbox")");
+  const Config config = ConfigOf(text);
+  EXPECT_EQ(config.source.tables.front().name, "");
+  EXPECT_EQ(config.format.message_nulls, NullMembers::kIgnore);
+}
+
 TEST_F(DebeziumImportTest, TlsOfPostgresAndKafka) {
   const Config config = ConfigOf(With(R"("database.sslmode": "verify-full",
     "database.sslrootcert": "/etc/my ca.pem",

@@ -1,0 +1,68 @@
+// MessageRow: a logical message (pg_logical_emit_message) as a row of a table that is not there.
+//
+// The content is a JSON object; its members are columns, each of the type that fits its value:
+// text, boolean, int4 or int8 by size, float8, bytea for null, and for objects and arrays one whose
+// text is their JSON as it stands. What routes, blocks and dead-letters rows then takes it like any
+// other. Not thread-safe; no I/O.
+//
+// Source: io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "encode/json_document.h"
+#include "pgoutput/message.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// The relation of messages. No table has this OID.
+inline constexpr uint32_t kMessageRelation = 0;
+
+class MessageRow {
+ public:
+  // Members that are null: kIgnore leaves them out, kOptionalBytes makes them NULL.
+  explicit MessageRow(NullMembers nulls) : nulls_(nulls) {}
+
+  // A new session begins: the next row counts as one with new columns.
+  void Forget() {
+    known_.clear();
+    known_prefix_.clear();
+    knows_any_ = false;
+  }
+
+  // Errors: WR-3007 for content that is no such object; the row then has one column, "content".
+  absl::Status Read(std::string_view prefix, std::string_view content);
+
+  // Whether the columns are others than those of the row before. True after the first Read().
+  bool has_new_columns() const { return has_new_columns_; }
+  // Both live until the next Read(), and no longer than its content.
+  pgoutput::Relation relation() const;
+  pgoutput::Tuple row() const { return values_; }
+
+ private:
+  absl::Status ReadObject(std::string_view content);
+  absl::Status AddMember(std::string_view name, const JsonValue& value);
+  void Add(std::string_view name, uint32_t type_oid, std::string_view text);
+  void Compare();
+
+  const NullMembers nulls_;
+  JsonDocument document_;
+  std::string prefix_;
+  std::vector<pgoutput::Column> columns_;
+  std::vector<pgoutput::TupleValue> values_;
+
+  struct Known {
+    std::string name;
+    uint32_t type_oid = 0;
+  };
+  std::vector<Known> known_;  // the columns of the row before
+  std::string known_prefix_;
+  bool knows_any_ = false;
+  bool has_new_columns_ = false;
+};
+
+}  // namespace walrelay
