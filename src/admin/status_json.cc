@@ -180,6 +180,11 @@ std::string PointJson(const HistoryPoint& point) {
   out.AddSeconds("median_latency_seconds", point.median);
   out.AddSeconds("p99_latency_seconds", point.slowest);
   out.Add("lag_bytes", point.lag_bytes);
+  if (point.stages) {
+    out.Add("median_postgres_seconds", SecondsOf(point.stages->postgres));
+    out.Add("median_relay_seconds", SecondsOf(point.stages->relay));
+    out.Add("median_kafka_seconds", SecondsOf(point.stages->kafka));
+  }
   return std::move(out).Take();
 }
 

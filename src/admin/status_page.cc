@@ -135,11 +135,6 @@ std::string OldestTile(const StatusReport& report) {
                   : std::string("nothing published yet"));
 }
 
-// To be read at a glance: 875 µs, 4.5 ms, 40 min.
-std::string LatencyText(Micros latency) {
-  return latency < std::chrono::minutes(1) ? HumanDuration(latency) : SpanWords(latency);
-}
-
 std::string RateText(double rate) {
   return rate >= 10 || rate == 0 ? Grouped(static_cast<uint64_t>(std::llround(rate)))
                                  : fmt::format("{:.1f}", rate);
@@ -149,15 +144,19 @@ std::string Tiles(const StatusReport& report) {
   const RelayFigures& figures = report.snapshot.relay.figures;
   const auto pace = PaceOf(report.snapshot.history);
   const bool timed = pace && pace->median && pace->slowest;
-  return fmt::format("<dl class=\"tiles\">{}{}{}{}</dl>\n", OldestTile(report),
-                     Tile("Events per second", pace ? RateText(pace->events_per_second) : "–",
-                          fmt::format("{} since the start", Grouped(figures.acknowledged))),
-                     Tile("Commit to Kafka", timed ? LatencyText(*pace->median) : "–",
-                          timed ? fmt::format("99 of 100 within {}", LatencyText(*pace->slowest))
-                                : std::string("no event in the last minute")),
-                     Tile("On the way to Kafka", Grouped(figures.records_in_flight),
-                          fmt::format("{} in {} transactions", HumanBytes(figures.bytes_in_flight),
-                                      Grouped(figures.transactions_in_flight))));
+  const std::string stages = pace ? StageWords(*pace) : "";
+  return fmt::format(
+      "<dl class=\"tiles\">{}{}{}{}</dl>\n{}", OldestTile(report),
+      Tile("Events per second", pace ? RateText(pace->events_per_second) : "–",
+           fmt::format("{} since the start", Grouped(figures.acknowledged))),
+      Tile("Commit to Kafka", timed ? LatencyWords(*pace->median) : "–",
+           timed ? fmt::format("99 of 100 within {}", LatencyWords(*pace->slowest))
+                 : std::string("no event in the last minute")),
+      Tile("On the way to Kafka", Grouped(figures.records_in_flight),
+           fmt::format("{} in {} transactions", HumanBytes(figures.bytes_in_flight),
+                       Grouped(figures.transactions_in_flight))),
+      stages.empty() ? ""
+                     : fmt::format("<p class=\"stages\">Of the time to Kafka: {}.</p>\n", stages));
 }
 
 std::string Meter(const SlotSample& slot) {
@@ -252,7 +251,7 @@ std::string Charts(const StatusReport& report) {
                          : std::nullopt;
   });
   const auto bytes = [](double y) { return HumanBytes(static_cast<uint64_t>(y)); };
-  const auto duration = [](double y) { return LatencyText(Micros(std::llround(y))); };
+  const auto duration = [](double y) { return LatencyWords(Micros(std::llround(y))); };
   return fmt::format(
       "<h2>The last hour</h2>\n<section class=\"charts\">{}{}{}</section>\n",
       ChartFigure("Slot lag", Peak(lag, bytes), ChartSvg(lag, 1 << 20, "slot lag")),

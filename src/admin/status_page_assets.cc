@@ -36,6 +36,7 @@ letter-spacing:-.025em;color:var(--tone)}
 .remedy{background:var(--code);border-radius:8px;padding:.65rem .85rem;margin-top:.75rem;overflow-wrap:anywhere}
 .remedy b{display:block;font-size:.8rem;color:var(--soft);font-weight:600}
 .tiles{display:grid;grid-template-columns:repeat(4,1fr);gap:.9rem;margin:.9rem 0 0}
+.stages{margin:.7rem .1rem 0;color:var(--soft);font-size:.9rem}
 .tiles dt{color:var(--soft);font-size:.85rem;line-height:1.3}
 .tiles dd{margin:.35rem 0 0;font-size:1.5rem;line-height:1.15;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 .tiles dd small{display:block;margin-top:.3rem;font-size:.82rem;letter-spacing:0;color:var(--soft);line-height:1.35}

@@ -55,13 +55,19 @@ struct Pace {
   double events_per_second = 0;
   std::optional<Micros> median;
   std::optional<Micros> slowest;
+  std::optional<StageMedians> stages;
 };
 std::optional<Pace> PaceOf(const std::vector<HistoryPoint>& history);
+// Where the time goes, and whose it is when most of it is the writers'; "" when nothing was
+// measured.
+std::string StageWords(const Pace& pace);
 
 // "1,234,567".
 std::string Grouped(uint64_t number);
 // A time span as people say it: "12 s", "3 min", "2 h 5 min", "4 days".
 std::string SpanWords(Micros span);
+// A latency, to be read at a glance: "875 µs", "4.5 ms", "40 min".
+std::string LatencyWords(Micros latency);
 
 std::string StatusJson(const StatusReport& report);
 std::string StatusPage(const StatusReport& report);

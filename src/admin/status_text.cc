@@ -24,7 +24,7 @@ std::string PaceWords(const Pace& pace) {
   std::string text = fmt::format("{:.1f} events/s in the last minute", pace.events_per_second);
   if (pace.median && pace.slowest) {
     text += fmt::format("; commit to acknowledgement {}, the slowest in a hundred {}",
-                        HumanDuration(*pace.median), HumanDuration(*pace.slowest));
+                        LatencyWords(*pace.median), LatencyWords(*pace.slowest));
   }
   return text;
 }
@@ -41,6 +41,9 @@ void RelayLines(const StatusReport& report, std::string& out) {
                    HumanBytes(relay.figures.bytes_in_flight)));
   if (const auto pace = PaceOf(report.snapshot.history)) {
     Line(out, "pace", PaceWords(*pace));
+    if (pace->stages) {
+      Line(out, "of which", StageWords(*pace));
+    }
   }
 }
 

@@ -12,6 +12,8 @@ namespace walrelay {
 namespace {
 
 constexpr Micros kPaceWindow = std::chrono::minutes(1);
+// A commit that is flushed at once is sent within this time.
+constexpr Micros kLateAtPostgres = std::chrono::milliseconds(50);
 
 std::string BytesPerSecond(double rate) {
   return HumanBytes(static_cast<uint64_t>(std::llround(rate))) + "/s";
@@ -298,6 +300,12 @@ std::optional<Pace> PaceOf(const std::vector<HistoryPoint>& history) {
     events += point->events;
     pace.median = std::max(pace.median, point->median);
     pace.slowest = std::max(pace.slowest, point->slowest);
+    if (point->stages) {
+      StageMedians& stages = pace.stages ? *pace.stages : pace.stages.emplace();
+      stages.postgres = std::max(stages.postgres, point->stages->postgres);
+      stages.relay = std::max(stages.relay, point->stages->relay);
+      stages.kafka = std::max(stages.kafka, point->stages->kafka);
+    }
   }
   if (span.count() == 0) {
     return std::nullopt;
@@ -305,6 +313,21 @@ std::optional<Pace> PaceOf(const std::vector<HistoryPoint>& history) {
   pace.events_per_second =
       static_cast<double>(events) / std::chrono::duration<double>(span).count();
   return pace;
+}
+
+std::string StageWords(const Pace& pace) {
+  if (!pace.stages) {
+    return "";
+  }
+  const StageMedians& stages = *pace.stages;
+  const std::string text = fmt::format("Postgres {}, walrelay and the network {}, Kafka {}",
+                                       LatencyWords(stages.postgres), LatencyWords(stages.relay),
+                                       LatencyWords(stages.kafka));
+  const bool late = stages.postgres > kLateAtPostgres && stages.postgres > stages.kafka;
+  return late ? text +
+                    ". Most of it passes before Postgres sends a commit: the writers commit with "
+                    "synchronous_commit = off, or a backlog is worked off"
+              : text;
 }
 
 std::string Grouped(uint64_t number) {
@@ -339,6 +362,10 @@ std::string SpanWords(Micros span) {
                                : fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
   }
   return fmt::format("{} days", seconds / 86400);
+}
+
+std::string LatencyWords(Micros latency) {
+  return latency < std::chrono::minutes(1) ? HumanDuration(latency) : SpanWords(latency);
 }
 
 }  // namespace walrelay

@@ -32,7 +32,7 @@ constexpr int64_t kLeastBatchBytes = 1024;
 
 Relay::Relay(Parts parts, Router router)
     : parts_(std::move(parts)),
-      kafka_stage_(parts_.metrics.stage_seconds["kafka"]),
+      stages_(parts_.metrics),
       pipeline_(parts_.config, std::move(router), tracker_, parts_.metrics),
       retry_at_(parts_.clock.Now()),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
@@ -116,7 +116,7 @@ void Relay::OnDelivered(const Delivery& delivery) {
   ++acknowledged_;
   latencies_.Add(latency);
   parts_.metrics.commit_to_ack_seconds.Observe(latency);
-  kafka_stage_.Observe(delivery.latency);
+  stages_.kafka.Add(delivery.latency);
   if (last_topic_counter_ == nullptr || last_topic_ != delivery.topic) {
     auto& by_topic = parts_.metrics.events_published;
     const bool room = by_topic.size() < static_cast<size_t>(parts_.config.metrics.max_topics);
@@ -289,7 +289,7 @@ absl::Status Relay::OpenAndStart() {
   Remember();
   pipeline_.StartSession(facts.tables);
   session_ = std::make_unique<Session>(Session::Parts{parts_.config, parts_.clock, parts_.source,
-                                                      pipeline_, tracker_, parts_.metrics},
+                                                      pipeline_, tracker_, parts_.metrics, stages_},
                                        facts.server.wal_sender_timeout);
   LogStart(facts, decision);
   return absl::OkStatus();

@@ -117,7 +117,7 @@ class Relay final : private DeliverySink {
   Wakeup NextWakeup(MonoTime now) const;
 
   Parts parts_;
-  LatencyMetric& kafka_stage_;
+  StageLatencies stages_;
   AckTracker tracker_;
   Pipeline pipeline_;
   std::unique_ptr<Producer> producer_;

@@ -61,8 +61,6 @@ std::string_view TypeNameOf(char type) {
 
 Session::Session(const Parts& parts, Micros wal_sender_timeout)
     : parts_(parts),
-      postgres_stage_(parts.metrics.stage_seconds["postgres"]),
-      relay_stage_(parts.metrics.stage_seconds["relay"]),
       feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
                  .wal_sender_timeout = wal_sender_timeout},
                 parts.clock.Now()),
@@ -205,8 +203,8 @@ void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
 // What each of them added to the latency of the transaction that was read last. Two clocks meet in
 // the second.
 void Session::MeasureStages(WallTime committed, WallTime sent) {
-  postgres_stage_.Observe(sent - committed);
-  relay_stage_.Observe(parts_.clock.WallNow() - sent);
+  parts_.stages.postgres.Add(sent - committed);
+  parts_.stages.relay.Add(parts_.clock.WallNow() - sent);
 }
 
 std::string_view Session::waits_for() const {

@@ -17,6 +17,7 @@
 #include "relay/in_flight_window.h"
 #include "relay/pacer.h"
 #include "relay/pipeline.h"
+#include "relay/stage_latencies.h"
 #include "txn/ack_tracker.h"
 #include "txn/feedback.h"
 #include "walrelay/clock.h"
@@ -42,6 +43,7 @@ class Session {
     Pipeline& pipeline;
     AckTracker& tracker;
     Metrics& metrics;
+    StageLatencies& stages;
   };
 
   // `parts` must outlive the session; the source has just started to stream.
@@ -86,8 +88,6 @@ class Session {
   prometheus::Counter& MessageCounter(char type);
 
   Parts parts_;
-  LatencyMetric& postgres_stage_;
-  LatencyMetric& relay_stage_;
   Feedback feedback_;
   InFlightWindow window_;
   Pacer pacer_;

@@ -57,13 +57,21 @@ struct RelayStatus {
   RelayFigures figures;
 };
 
+// Where the time from commit to acknowledgement went; medians.
+struct StageMedians {
+  Micros postgres{0};  // until it was sent
+  Micros relay{0};     // the network too
+  Micros kafka{0};
+};
+
 // What happened between two points of the history.
 struct HistoryPoint {
   WallTime at;  // the end of it
   Micros span{0};
-  uint64_t events = 0;                // acknowledged
-  std::optional<Micros> median;       // from commit to acknowledgement; absent without an event
-  std::optional<Micros> slowest;      // 99 of 100 were faster
+  uint64_t events = 0;            // acknowledged
+  std::optional<Micros> median;   // from commit to acknowledgement; absent without an event
+  std::optional<Micros> slowest;  // 99 of 100 were faster
+  std::optional<StageMedians> stages;
   std::optional<uint64_t> lag_bytes;  // at the end of it, as the sampler saw it last
 };
 

@@ -54,6 +54,7 @@ class StatusSample {
            .events = static_cast<uint64_t>(hill * 10),
            .median = Micros(820 + i % 7 * 11),
            .slowest = Micros(3'900 + static_cast<int>(600 * std::sin(i / 9.0)) + i % 5 * 90),
+           .stages = StageMedians{Micros(310), Micros(95), Micros(380 + i % 7 * 9)},
            .lag_bytes = static_cast<uint64_t>(40'000 + 30'000 * std::sin(i / 5.0))});
     }
   }
@@ -119,6 +120,9 @@ inline std::map<std::string, StatusReport> StatusSamples() {
     history[i].events = away ? 0 : 1'087'000;
     history[i].median = away ? std::nullopt : std::optional<Micros>(minutes(40));
     history[i].slowest = away ? std::nullopt : std::optional<Micros>(minutes(43));
+    history[i].stages =
+        away ? std::nullopt
+             : std::optional(StageMedians{minutes(40), Micros(700), std::chrono::milliseconds(9)});
     history[i].lag_bytes = (i - 100) * 30 * kMiB - since_back * 380 * kMiB;
   }
   catching_up.relay().since = catching_up.Ago(minutes(2));
@@ -157,6 +161,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   for (HistoryPoint& point : standby.report().snapshot.history) {
     point.events = 0;
     point.median = point.slowest = std::nullopt;
+    point.stages = std::nullopt;
   }
   samples["standby"] = standby.report();
 

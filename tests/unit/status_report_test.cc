@@ -14,6 +14,7 @@ namespace {
 
 using admin::v1::Status;
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
@@ -180,6 +181,17 @@ TEST(PaceTest, IsThatOfTheLastMinute) {
   EXPECT_EQ(pace->events_per_second, 10);
   EXPECT_EQ(pace->median, Micros(7));
   EXPECT_EQ(PaceOf({}), std::nullopt);
+}
+
+TEST(PaceTest, StagesAreToldAndTheWritersShareIsNamed) {
+  const auto words = [](std::optional<StageMedians> stages) {
+    return StageWords(*PaceOf({{.span = seconds(10), .stages = stages}}));
+  };
+  EXPECT_EQ(words(std::nullopt), "");
+  EXPECT_EQ(words(StageMedians{Micros(310), Micros(95), Micros(400)}),
+            "Postgres 310 µs, walrelay and the network 95 µs, Kafka 400 µs");
+  EXPECT_THAT(words(StageMedians{milliseconds(110), Micros(95), Micros(400)}),
+              HasSubstr("synchronous_commit = off"));
 }
 
 // --- JSON
