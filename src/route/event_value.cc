@@ -57,11 +57,13 @@ absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const Tabl
     return tombstone ? std::nullopt : bytes;
   }
   WR_ASSIGN_OR_RETURN(Shown shown, Show(row, table, arena));
-  if (route_->tombstone_on_empty && IsEmpty(shown.datum)) {
-    return std::nullopt;
-  }
+  const bool tombstone = route_->tombstone_on_empty && IsEmpty(shown.datum);
   if (table.enveloped) {
+    // Also for a tombstone: as the first of its kind it names the envelopes behind it.
     WR_ASSIGN_OR_RETURN(shown, Wrap(row, table, aggregate_type, std::move(shown), arena));
+  }
+  if (tombstone) {
+    return std::nullopt;
   }
   if (!shown.fits && !IsString(format_->value)) {
     return Unfit(

@@ -17,6 +17,7 @@ namespace {
 
 using testing::ColumnSpec;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::TextRow;
 
 constexpr uint32_t kOutbox = 16385;
@@ -48,7 +49,7 @@ class RouterFormatsTest : public ::testing::Test {
   // A row of these payload and further values.
   absl::StatusOr<Record> Route(std::optional<std::string> payload,
                                const std::vector<std::optional<std::string>>& more = {}) {
-    std::vector<std::optional<std::string>> row = {"10711fa5-0000-0000-0000-000000000001", "User",
+    std::vector<std::optional<std::string>> row = {"10711fa5-0000-0000-0000-000000000001", type_,
                                                    key_, std::move(payload)};
     row.insert(row.end(), more.begin(), more.end());
     Prepare();
@@ -71,6 +72,7 @@ class RouterFormatsTest : public ::testing::Test {
   RouteConfig route_;
   FormatConfig format_;
   TableFacts facts_{.schema = "public", .name = "outbox", .oid = kOutbox};
+  std::string type_ = "User";
   std::optional<std::string> key_ = "k";
 
  private:
@@ -180,7 +182,19 @@ TEST_F(RouterFormatsTest, AnEnvelopesSchemaIsNamedByTheTypeThatCameFirst) {
   format_.value.format = Format::kJsonSchema;
   Describe({{"n", pgoutput::kInt4Oid}});
   Place("n", Placement::Where::kEnvelope);
-  EXPECT_THAT(Value("{}", {"7"}), ::testing::HasSubstr(R"("name":"srv.public.outbox.User.Value")"));
+  EXPECT_THAT(Value("{}", {"7"}), HasSubstr(R"("name":"srv.public.outbox.User.Value")"));
+  type_ = "Order";
+  EXPECT_THAT(Value("{}", {"7"}), HasSubstr(R"("name":"srv.public.outbox.User.Value")"));
+}
+
+TEST_F(RouterFormatsTest, ATombstoneNamesTheEnvelopesBehindIt) {
+  route_.tombstone_on_empty = true;
+  format_.value.format = Format::kJsonSchema;
+  Describe({{"n", pgoutput::kInt4Oid}}, pgoutput::kTextOid);
+  Place("n", Placement::Where::kEnvelope);
+  EXPECT_EQ(Value("", {"7"}), "NULL");
+  type_ = "Order";
+  EXPECT_THAT(Value("x", {"7"}), HasSubstr(R"("name":"srv.public.outbox.User.Value")"));
 }
 
 TEST_F(RouterFormatsTest, AMissingMemberMayBeLeftOutOfItsEnvelope) {
