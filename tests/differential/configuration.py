@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field
 
-from values import (ALL, BYTEA, INT4, INT8, JSON_TEXT, JSONB, NUMBERS, STRINGS, TEXT,
+from values import (ALL, BYTEA, INT4, INT8, JSON_TEXT, JSONB, MEMBERS, NUMBERS, STRINGS, TEXT,
                     TIMESTAMP, TIMESTAMP3, UUID, VARCHAR, ColumnType)
 
 CONVERTERS = {
@@ -64,6 +64,8 @@ class Configuration:
     timestamp: Column | None = None
     partition: Column | None = None
     version: Column | None = None
+    messages: str | None = None  # the prefix of logical messages that are events too
+    structs: bool = False  # whether their payload may be an object
 
     @property
     def columns(self) -> list[Column]:
@@ -73,6 +75,19 @@ class Configuration:
     @property
     def expands(self) -> bool:
         return self.router.get("table.expand.json.payload") == "true"
+
+    @property
+    def null_members(self) -> bool:
+        """Whether members of messages may be null; they are taken for missing otherwise."""
+        return self.connector.get("transforms.decode.fields.null.include") == "true"
+
+    @property
+    def placements(self) -> list[str]:
+        text = self.router.get("table.fields.additional.placement", "")
+        return [each.strip() for each in text.split(",")]
+
+    def placed_in_envelope(self, column: Column) -> bool:
+        return any(each.startswith(f"{column.name}:envelope") for each in self.placements)
 
     def properties(self) -> dict[str, str]:
         """What the connector's configuration has of this, with the router called "outbox"."""
@@ -115,6 +130,8 @@ class _Maker:
         if chance.random() < 0.3:
             made.router["table.op.invalid.behavior"] = chance.choice(("warn", "error"))
         self._convert(made, key, value)
+        if value != "bytes" and made.timestamp is None and made.version is None and chance.random() < 0.5:
+            self._take_messages(made)
         return made
 
     def _name(self, role: str) -> str:
@@ -177,6 +194,20 @@ class _Maker:
         if self._chance.random() < 0.5:
             made.connector["extended.headers.enabled"] = self._chance.choice(("true", "false"))
         made.connector["topic.prefix"] = self._chance.choice(("srv", "shop-1", "a.b"))
+
+    def _take_messages(self, made: Configuration) -> None:
+        """Members of an envelope keep one type, as Debezium keeps the schema that came first."""
+        for column in made.columns:
+            if made.placed_in_envelope(column):
+                column.type, column.nullable, column.default = self._chance.choice(tuple(MEMBERS)), True, None
+        made.messages = "outbox"
+        made.structs = "json.JsonConverter" in made.connector["value.converter"]
+        made.connector |= {
+            "transforms": "decode,outbox",
+            "transforms.decode.type": "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
+            "message.prefix.include.list": made.messages}
+        if self._chance.random() < 0.6:
+            made.connector["transforms.decode.fields.null.include"] = self._chance.choice(("true", "false"))
 
 
 def quoted(name: str) -> str:

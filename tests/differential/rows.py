@@ -1,12 +1,13 @@
 """What happens to an outbox table, by chance: hostile rows, clean-up, changes of its columns."""
 
+import json
 import random
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from configuration import Column, Configuration, quoted
-from values import INT4, INT8, TEXT, UUID, ColumnType, choose
+from values import INT4, INT8, MEMBERS, STRUCTS, TEXT, TEXTS, UUID, ColumnType, choose
 
 _TYPES = ("Order", "order", "order-line", "Order.Item", "x" * 60, "UPPER", "a..b", "1")
 # Hardly a topic's name whatever the route makes of it.
@@ -59,7 +60,7 @@ class Rows:
         while count > 0:
             size = min(count, self._chance.choice((1, 1, 1, 2, 5)))
             count -= size
-            statements = [self._insert() for _ in range(size)]
+            statements = [self._insert_or_message() for _ in range(size)]
             if self._chance.random() < 0.2:
                 statements.append(self._clean_up())
             if self._chance.random() < 0.1:
@@ -124,6 +125,37 @@ class Rows:
 
     def _value(self, column: Column) -> str | None:
         return choose(self._chance, column.type, nullable=column.nullable)
+
+    def _insert_or_message(self) -> Statement:
+        if self._configuration.messages is None or self._chance.random() < 0.5:
+            return self._insert()
+        return self._message() if self._chance.random() < 0.9 else self._other_message()
+
+    def _message(self) -> Statement:
+        """A row that stands in no table: its columns are the members of a JSON object."""
+        made, chance = self._configuration, self._chance
+        row: dict[str, object] = {column.name: self._member(column) for column in made.columns}
+        row[made.id.name] = self._new_id()
+        row[made.type.name] = f"{made.tag}.{chance.choice(_TYPES)}"
+        row[made.payload.name] = chance.choice(STRUCTS if made.structs and chance.random() < 0.6 else TEXTS)
+        if made.partition is not None:
+            row[made.partition.name] = chance.randrange(3)
+        members = list(row.items())
+        chance.shuffle(members)
+        content = json.dumps(dict(members), ensure_ascii=chance.random() < 0.5, indent=chance.choice((None, 2)))
+        return Statement("SELECT pg_logical_emit_message(true, %s, %s)", [made.messages, content])
+
+    def _other_message(self) -> Statement:
+        """One that is nobody's event."""
+        return Statement("SELECT pg_logical_emit_message(%s, %s, %s)",
+                         [self._chance.random() < 0.5, self._chance.choice(("audit", "outbox2", "")), "not JSON"])
+
+    def _member(self, column: Column) -> object:
+        if self._configuration.placed_in_envelope(column):
+            return self._chance.choice(MEMBERS[column.type])
+        if column.nullable and self._configuration.null_members and self._chance.random() < 0.15:
+            return None
+        return self._chance.choice(MEMBERS[self._chance.choice(tuple(MEMBERS))])
 
     def _insert(self) -> Statement:
         row = self._row()

@@ -23,6 +23,10 @@ JSON = ("{}", "[]", "null", "true", "0", '""', '"text"', '{"a": 1}', '{"b": {"c"
 # Valid as json, which keeps the text, and not as jsonb.
 LOOSE_JSON = ('  {"a" : 1}', '{"a":1,"a":2}', '{"a"\n:\t1 }', '{"x": 1.0E+2}', '"lone \\\\ud800"', '{"b":1,"a":2}')
 
+# Payloads of logical messages that are taken apart.
+STRUCTS = ({}, {"a": 1}, {"b": {"c": [1, 2, 3]}, "a": "x"}, {"": 1}, {"t": True, "d": 1.5, "l": 2**40},
+           {"o": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}, {"s": ["x", "ü"]}, {"\u00e9": "\U0001d11e"})
+
 
 @dataclass(frozen=True)
 class ColumnType:
@@ -97,6 +101,10 @@ NUMBERS = (INT2, INT4, INT8, OID, BOOL, NUMERIC, FLOAT4, FLOAT8, DATE, TIME, TIM
 OTHERS = (FREE_NUMERIC, TEXTS_ARRAY, INTS_ARRAY, BIGINTS_ARRAY, UUIDS_ARRAY, BOOLS_ARRAY, NUMERICS_ARRAY,
           FLOATS_ARRAY, VARCHARS_ARRAY, DATES_ARRAY, TIMESTAMPTZS_ARRAY)
 ALL = (*STRINGS, *NUMBERS, *OTHERS, BYTEA)
+
+# What members of logical messages may be, by the column whose schema they have.
+MEMBERS = {TEXT: TEXTS, BOOL: (True, False), INT4: (0, -1, -2**31, 2**31 - 1), INT8: (2**31, -2**63, 2**63 - 1),
+           FLOAT8: (1.5, -0.0, 100.0, 1e21, 0.001, 1e-7)}
 
 # What the columns above need to exist.
 TYPES = ("CREATE TYPE mood AS ENUM ('sad', 'o,k', 'glücklich', 'it''s'); "
