@@ -122,6 +122,7 @@ constexpr std::string_view kMustBeReached[] = {
     "producer retries",
     "server gives up on a silent client",
     "server sends a garbled message",
+    "server sends an event as a message",
     "server skips the publication",
 };
 

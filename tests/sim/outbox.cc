@@ -73,6 +73,14 @@ testing::Row RowOf(int id, const Event& event, int schema) {
   return row;
 }
 
+std::string ContentOf(int id, const Event& event) {
+  const auto quoted = [](std::string_view text) { return fmt::format("\"{}\"", text); };
+  return fmt::format(R"({{"id": {}, "aggregate_type": {}, "aggregate_id": {}, "payload": {}}})", id,
+                     event.flaw == Flaw::kNullType ? "null" : quoted(TypeText(event)),
+                     event.flaw == Flaw::kNullKey ? "null" : quoted(KeyOf(event.key)),
+                     quoted(PayloadOf(id, event)));
+}
+
 std::optional<int> EventOf(const Record& record) {
   const std::string_view value = record.value.value_or("");
   const size_t mark = value.find(kMark);

@@ -14,13 +14,15 @@
 namespace walrelay::sim {
 
 struct LogRow {
-  enum class Kind : uint8_t { kInsert, kUpdate, kDelete, kTruncate };
+  enum class Kind : uint8_t { kInsert, kUpdate, kDelete, kTruncate, kMessage };
 
   Lsn lsn;
   Kind kind = Kind::kInsert;
   uint32_t oid = 0;
-  int event = -1;  // of an outbox row
+  int event = -1;  // of an outbox row, or of a message
   int schema = 0;  // shape of the table when the row was written
+
+  bool is_event() const { return event >= 0 && (kind == Kind::kInsert || kind == Kind::kMessage); }
 };
 
 struct LogTransaction {

@@ -124,6 +124,13 @@ void DrawLimit(Plan& plan) {
       random.Chance(70) ? OnRetainedLimit::kDropSlot : OnRetainedLimit::kAlert;
 }
 
+void DrawMessages(Random& random, Plan& plan) {
+  if (random.Chance(20)) {
+    plan.messages = random.Chance(30) ? 100 : 50;
+    plan.config.source.message_prefixes = {std::string(kMessagePrefix)};
+  }
+}
+
 void DrawFaults(Random& random, Plan& plan) {
   const auto count = random.Chance(10) ? 0 : random.Between(1, 7);
   for (int64_t i = 0; i < count; ++i) {
@@ -171,6 +178,7 @@ Plan MakePlan(uint64_t seed) {
   }
   DrawFaults(random, plan);
   DrawLimit(plan);
+  DrawMessages(random, plan);
   return plan;
 }
 

@@ -51,7 +51,8 @@ struct Plan {
   Micros network_latency{500};
   size_t network_room = 20'000;
   int keys = 10;
-  int flaws = 0;  // per cent of rows that cannot be published
+  int flaws = 0;     // per cent of rows that cannot be published
+  int messages = 0;  // per cent of events that are logical messages, and no rows
   bool slot_exists = true;
   bool sampler = true;  // a second connection notices a shutdown
   bool second_relay = false;

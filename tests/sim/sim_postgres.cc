@@ -32,7 +32,7 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
   transaction.time = context_.clock.WallNow();
   std::vector<int> events;
   for (const LogRow& row : transaction.rows) {
-    if (row.event >= 0 && row.kind == LogRow::Kind::kInsert) {
+    if (row.is_event()) {
       events.push_back(row.event);
     }
   }
@@ -60,7 +60,7 @@ void SimPostgres::FlushAll() {
   for (auto it = transactions.rbegin(); it != transactions.rend() && !it->durable; ++it) {
     it->durable = true;
     for (const LogRow& row : it->rows) {
-      if (row.event >= 0 && row.kind == LogRow::Kind::kInsert) {
+      if (row.is_event()) {
         context_.judge.OnDurable(row.event);
       }
     }

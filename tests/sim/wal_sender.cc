@@ -87,7 +87,7 @@ bool WalSender::SendNext() {
 }
 
 void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
-  if (row.kind != LogRow::Kind::kTruncate) {
+  if (row.kind != LogRow::Kind::kTruncate && row.kind != LogRow::Kind::kMessage) {
     const bool outbox = row.oid == kOutboxOid;
     if (outbox ? std::exchange(outbox_schema_, row.schema) != row.schema
                : described_.emplace(row.oid, 0).second) {
@@ -109,6 +109,12 @@ void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
       break;
     case LogRow::Kind::kTruncate:
       SendData(row.lsn, testing::TruncateMessage({row.oid}));
+      break;
+    case LogRow::Kind::kMessage:
+      context_.coverage.Count("server sends an event as a message");
+      SendData(row.lsn,
+               testing::LogicalMessage(true, row.lsn, kMessagePrefix,
+                                       ContentOf(row.event, context_.judge.event(row.event))));
       break;
   }
   if (transaction.rows.size() > 20 && context_.random.Chance(4)) {

@@ -56,7 +56,8 @@ void Workload::WriteRows(Open& open, uint32_t count) {
 }
 
 void Workload::WriteRow(Open& open) {
-  if (!postgres_.published()) {
+  const bool message = plan_.messages > 0 && open.random.Chance(plan_.messages);
+  if (!postgres_.published() && !message) {
     postgres_.WriteRow(100);
     return;
   }
@@ -69,10 +70,11 @@ void Workload::WriteRow(Open& open) {
     return;
   }
   open.log.rows.push_back({.lsn = postgres_.WriteRow(100 + size),
+                           .kind = message ? LogRow::Kind::kMessage : LogRow::Kind::kInsert,
                            .oid = kOutboxOid,
                            .event = event,
                            .schema = postgres_.schema()});
-  if (open.random.Chance(5)) {
+  if (!message && open.random.Chance(5)) {
     LogRow removed = open.log.rows.back();  // deleted again at once, to keep the table empty
     removed.kind = LogRow::Kind::kDelete;
     removed.lsn = postgres_.WriteRow(60);
@@ -84,7 +86,8 @@ void Workload::WriteRow(Open& open) {
 void Workload::WriteOtherRow(Open& open) {
   LogRow row{.lsn = postgres_.WriteRow(80), .oid = kOtherOid};
   const auto draw = open.random.Below(10);
-  const bool after_an_event = !open.log.rows.empty() && open.log.rows.back().event >= 0;
+  const bool after_an_event = !open.log.rows.empty() && open.log.rows.back().event >= 0 &&
+                              open.log.rows.back().kind != LogRow::Kind::kMessage;
   if (draw < 2 && after_an_event) {
     row = open.log.rows.back();
     row.kind = LogRow::Kind::kUpdate;
