@@ -5,6 +5,7 @@ make_corpora.py FOLDER makes FOLDER/<target>/… and FOLDER/made; nothing that i
 """
 
 import hashlib
+import json
 import re
 import struct
 import sys
@@ -78,10 +79,21 @@ def configurations() -> Iterator[bytes]:
         yield connector.encode()
 
 
+def logical_messages() -> Iterator[bytes]:
+    """Contents of logical messages, each in some of the formats."""
+    members = {"id": 1, "aggregate_type": "order", "aggregate_id": "k", "payload": {"a": [1.5, None], "b": {}}}
+    odd = {"h": 2**40, "e": "\u00e9\U0001d11e", "p": 1, "payload": "{\"a\": 1}"}
+    for content in (members, members | odd, members | {"aggregate_id": None}, members | {"payload": [[], {}]}):
+        for formats in (0, 12, 62, 112, 118, 168):
+            yield bytes([formats]) + json.dumps(content).encode()
+
+
 def corpora() -> Iterator[tuple[str, bytes]]:
     """Every target with each of its seeds."""
     for configuration in configurations():
         yield "config", configuration
+    for message in logical_messages():
+        yield "message", message
     yield "copy_data", keepalive(0x16B3748, False)
     yield "copy_data", keepalive(0x16B3748, True)
     for number in range(64):  # sessions are chances, not recordings
