@@ -128,7 +128,8 @@ absl::StatusOr<Message> Decoder::Decode(std::string_view bytes) {
   if (IsStreamedType(type)) {
     return Violation(
         fmt::format("message type '{}' belongs to streamed or prepared transactions, which "
-                    "were not asked for",
+                    "were not asked for; a slot that was made with two_phase sends the latter: "
+                    "walrelay doctor",
                     type));
   }
   Message message;
