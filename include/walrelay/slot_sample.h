@@ -68,8 +68,9 @@ struct SlotSample {
   // From this look and those before it.
   Micros lag_age{0};                           // since when the log has been beyond `confirmed`
   std::optional<double> wal_bytes_per_second;  // absent until there was time to measure
-  std::optional<Micros> time_to_loss;          // absent: not in sight
-  std::optional<Micros> time_until_caught_up;  // absent: caught up, or not coming nearer
+  std::optional<double> confirmed_bytes_per_second;  // likewise
+  std::optional<Micros> time_to_loss;                // absent: not in sight
+  std::optional<Micros> time_until_caught_up;        // absent: caught up, or not coming nearer
   SlotRisk risk = SlotRisk::kNone;
 
   uint64_t lag_bytes() const { return BytesBetween(confirmed, wal_end); }

@@ -24,6 +24,8 @@ namespace {
 
 constexpr size_t kQueueLines = 8192;
 constexpr size_t kMostOfAValue = 1024;
+constexpr size_t kMostOfALine = 79;  // a line that breaks in two could not be taken back
+constexpr std::string_view kLineAbove = "\033[A\033[2K";  // goes there, and empties it
 constexpr int kLinesPerWindow = 10;
 constexpr std::chrono::seconds kWindow{10};
 
@@ -88,7 +90,9 @@ struct Writer {
   std::shared_ptr<spdlog::details::thread_pool> pool;
   std::shared_ptr<spdlog::async_logger> sink;
   bool json = false;
+  bool terminal = false;  // one that can be steered
   bool colour = false;
+  std::string progress;  // the event of the last line, when that may be replaced
   RepeatLimit repeats;
 };
 
@@ -156,14 +160,15 @@ std::string TextLine(LogLevel level, std::string_view event, std::string_view me
   return line;
 }
 
-bool WantsColour() {
+bool IsSteerableTerminal() {
   const char* terminal = std::getenv("TERM");
-  return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr &&
+  return isatty(STDERR_FILENO) != 0 &&
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
 // REQUIRES: writer_mutex is held, and there is a writer.
 void Put(LogLevel level, std::string_view event, std::string_view message, const Fields& fields) {
+  writer->progress.clear();
   writer->sink->log(spdlog::level::critical,
                     writer->json ? JsonLine(level, event, message, fields)
                                  : TextLine(level, event, message, fields, writer->colour));
@@ -204,7 +209,8 @@ void StartLogging(LogLevel level, LogFormat format) {
   writer = std::make_unique<Writer>();
   writer->json =
       format == LogFormat::kJson || (format == LogFormat::kAuto && isatty(STDERR_FILENO) == 0);
-  writer->colour = !writer->json && WantsColour();
+  writer->terminal = !writer->json && IsSteerableTerminal();
+  writer->colour = writer->terminal && std::getenv("NO_COLOR") == nullptr;
   writer->pool = std::make_shared<spdlog::details::thread_pool>(kQueueLines, 1);
   writer->sink = std::make_shared<spdlog::async_logger>(
       "walrelay", std::make_shared<spdlog::sinks::stderr_sink_mt>(), writer->pool,
@@ -245,6 +251,26 @@ void Log(LogLevel level, std::string_view event, std::string_view message,
       level >= least_level.load(std::memory_order_relaxed)) {
     Write(level, event, "", message, Fields(fields));
   }
+}
+
+void LogProgress(std::string_view event, std::string_view message,
+                 std::initializer_list<LogField> fields) {
+  if (!LogsToTerminal()) {
+    return LogInfo(event, message, fields);
+  }
+  const std::lock_guard lock(writer_mutex);
+  if (writer == nullptr || CurrentLogLevel() > LogLevel::kInfo) {
+    return;
+  }
+  const bool replaces = writer->progress == event;
+  writer->sink->log(spdlog::level::critical, fmt::format("{}{}", replaces ? kLineAbove : "",
+                                                         Printable(message, kMostOfALine)));
+  writer->progress = event;
+}
+
+bool LogsToTerminal() {
+  const std::lock_guard lock(writer_mutex);
+  return writer != nullptr && writer->terminal;
 }
 
 void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,

@@ -72,6 +72,13 @@ inline void LogDebug(std::string_view event, std::string_view message,
   Log(LogLevel::kDebug, event, message, fields);
 }
 
+// How something that takes its time goes on, in a sentence. On a terminal it stands on one line,
+// which the next one takes the place of; elsewhere it is a line like others.
+void LogProgress(std::string_view event, std::string_view message,
+                 std::initializer_list<LogField> fields = {});
+// Whether lines go to a terminal, where somebody may be watching.
+bool LogsToTerminal();
+
 // An error with its code, its meaning for the data and its remedy.
 void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,
                std::initializer_list<LogField> fields = {});

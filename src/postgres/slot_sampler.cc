@@ -107,6 +107,7 @@ void SlotSampler::Judge(SlotSample& sample) {
     forecast_.Look(now, {sample.wal_end, sample.confirmed, sample.restart});
     sample.lag_age = lag_clock_.Age(now, sample.confirmed);
     sample.wal_bytes_per_second = forecast_.WalBytesPerSecond();
+    sample.confirmed_bytes_per_second = forecast_.ConfirmedBytesPerSecond();
     sample.time_until_caught_up = forecast_.TimeUntilCaughtUp();
     if (const auto reserve = sample.reserve_bytes()) {
       sample.time_to_loss = forecast_.TimeToLoss(*reserve);

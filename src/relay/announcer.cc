@@ -51,7 +51,7 @@ void Announcer::OnTurn() {
   const RelayStatus status = board_.Read();
   TellState(status);
   if (status.state == RelayState::kCatchingUp) {
-    LogProgress(now);
+    TellProgress(now);
   } else {
     progress_told_.reset();
   }
@@ -90,8 +90,9 @@ void Announcer::TellState(const RelayStatus& status) {
   }
 }
 
-void Announcer::LogProgress(MonoTime now) {
-  if (progress_told_ && now - *progress_told_ < kBetweenProgress) {
+void Announcer::TellProgress(MonoTime now) {
+  // A terminal has one line for it, which is kept up to date.
+  if (progress_told_ && now - *progress_told_ < kBetweenProgress && !LogsToTerminal()) {
     return;
   }
   progress_told_ = now;
@@ -99,14 +100,18 @@ void Announcer::LogProgress(MonoTime now) {
   if (!slot || !slot->exists) {
     return;
   }
-  std::string text = fmt::format("{} behind", HumanBytes(slot->lag_bytes()));
+  std::string text = fmt::format("catching up: {} behind", HumanBytes(slot->lag_bytes()));
+  if (slot->confirmed_bytes_per_second) {
+    text +=
+        fmt::format(", {}/s", HumanBytes(static_cast<uint64_t>(*slot->confirmed_bytes_per_second)));
+  }
   if (slot->time_until_caught_up) {
     text += fmt::format(", about {} left", HumanDuration(*slot->time_until_caught_up));
   }
-  LogInfo("catching_up", text,
-          {{"lag_bytes", slot->lag_bytes()},
-           {"lag_seconds", std::chrono::duration<double>(slot->lag_age).count()},
-           {"acknowledged", board_.Read().figures.acknowledged}});
+  LogProgress("catching_up", text,
+              {{"lag_bytes", slot->lag_bytes()},
+               {"lag_seconds", std::chrono::duration<double>(slot->lag_age).count()},
+               {"acknowledged", board_.Read().figures.acknowledged}});
 }
 
 void Announcer::LogStatus() const {

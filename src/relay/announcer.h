@@ -3,7 +3,7 @@
 // Called by the loop after each turn, so that what it says comes from the pipeline's own thread:
 // when that hangs, the watchdog is not fed. (What it does not say is that events flow. To end the
 // process would mend neither Postgres nor Kafka.) While the relay catches up, the log has a line
-// each ten seconds. Single-threaded.
+// each ten seconds, and a terminal one line that is kept up to date. Single-threaded.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ class Announcer {
 
  private:
   void TellState(const RelayStatus& status);
-  void LogProgress(MonoTime now);
+  void TellProgress(MonoTime now);
 
   const ServiceManager manager_;
   const Clock& clock_;

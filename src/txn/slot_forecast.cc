@@ -76,6 +76,11 @@ std::optional<double> SlotForecast::WalBytesPerSecond() const {
   return now && lately ? std::optional(std::max(now->wal, lately->wal)) : std::nullopt;
 }
 
+std::optional<double> SlotForecast::ConfirmedBytesPerSecond() const {
+  const auto now = RatesOver(kShort, kLeastToMeasure);
+  return now ? std::optional(now->confirmed) : std::nullopt;
+}
+
 double SlotForecast::ShrinkPerSecond() const {
   if (looks_.empty()) {
     return 0;

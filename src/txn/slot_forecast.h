@@ -37,6 +37,9 @@ class SlotForecast {
   // Log that the server writes; nullopt until there was time to measure.
   std::optional<double> WalBytesPerSecond() const;
 
+  // How fast the confirmed position moves, over the last minute; nullopt as above.
+  std::optional<double> ConfirmedBytesPerSecond() const;
+
   // Until a reserve of `bytes` is used up; nullopt when that is not in sight.
   std::optional<Micros> TimeToLoss(int64_t bytes) const;
 

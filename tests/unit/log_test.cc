@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -300,15 +301,16 @@ std::string ReadAll(int fd) {
 
 class LogTerminalTest : public ::testing::Test {
  protected:
-  // What a terminal is sent for one event.
-  static std::string Shown(LogFormat format) {
+  // What a terminal is sent for these events.
+  static std::string Shown(
+      LogFormat format, const std::function<void()>& log = [] { LogWarning("event", "m"); }) {
     UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
     EXPECT_EQ(::grantpt(terminal.get()) | ::unlockpt(terminal.get()), 0);
     {
       const UniqueFd shell(::open(::ptsname(terminal.get()), O_RDWR | O_NOCTTY));
       const StandardErrorTo redirected(shell.get());
       StartLogging(LogLevel::kInfo, format);
-      LogWarning("event", "m");
+      log();
       StopLogging();
     }
     return ReadAll(terminal.get());
@@ -329,6 +331,31 @@ TEST_F(LogTerminalTest, ColourIsLeftOutWhereItIsNotWanted) {
   no_color_.Set(std::nullopt);
   term_.Set("dumb");
   EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
+}
+
+TEST_F(LogTerminalTest, ProgressStaysOnItsLineUntilAnotherComes) {
+  const std::string shown = Shown(LogFormat::kAuto, [] {
+    LogProgress("copying", "1 of 3", {{"left", 2}});
+    LogProgress("copying", "2 of 3");
+    LogWarning("event", "m");
+    LogProgress("copying", "3 of 3");
+    LogProgress("other", "\033[2J" + std::string(200, 'x'));
+  });
+  EXPECT_THAT(shown, StartsWith("1 of 3\r\n\033[A\033[2K2 of 3\r\n\033[2m"));
+  EXPECT_THAT(shown, HasSubstr("\r\n3 of 3\r\n"));
+  EXPECT_THAT(shown, Not(HasSubstr("\033[2J")));
+  EXPECT_THAT(shown, Not(HasSubstr(std::string(80, 'x'))));
+}
+
+TEST_F(LogTerminalTest, ProgressIsALineLikeOthersWhereTheTerminalCannotBeSteered) {
+  term_.Set("dumb");
+  EXPECT_THAT(
+      Shown(LogFormat::kAuto,
+            [] {
+              EXPECT_FALSE(LogsToTerminal());
+              LogProgress("copying", "1 of 3", {{"left", 2}});
+            }),
+      AllOf(HasSubstr("info"), HasSubstr("copying"), HasSubstr("left=2"), Not(HasSubstr("\033"))));
 }
 
 // A log reader never stalls the relay: this test would not end.

@@ -122,6 +122,12 @@ TEST_F(SlotForecastTest, CatchingUpTakesWhatIsLeftAtThePaceOfTheLastMinute) {
   EXPECT_NEAR(std::chrono::duration<double>(*forecast_.TimeUntilCaughtUp()).count(), 300 / 5.0, 2);
 }
 
+TEST_F(SlotForecastTest, PaceOfTheConfirmedPositionIsMeasured) {
+  EXPECT_EQ(forecast_.ConfirmedBytesPerSecond(), std::nullopt);
+  Pass(minutes(1), kMiB, 6 * kMiB);
+  EXPECT_NEAR(forecast_.ConfirmedBytesPerSecond().value_or(0), 6.0 * kMiB, kMiB / 10.0);
+}
+
 TEST_F(SlotForecastTest, NoTimeIsGivenWhileTheDistanceGrows) {
   Pass(minutes(1), 2 * kMiB, kMiB);
   EXPECT_EQ(forecast_.TimeUntilCaughtUp(), std::nullopt);
