@@ -30,7 +30,7 @@ class Work:
 class System(ABC):
     """One system, between the servers of one stage. Started again after `kill` it goes on where it was.
 
-    `workloads` names the kinds it can take part in, None being all of them: a limit has no kills.
+    `workloads` names what it takes part in, kinds or single ones, None being all of them: a limit has no kills.
     """
 
     title: str                           # as tables have it

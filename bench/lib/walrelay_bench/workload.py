@@ -54,7 +54,7 @@ class Workload(ABC):
         stage.sql("TRUNCATE outbox")
 
     def takes(self, system: type[System]) -> bool:
-        return system.workloads is None or self.kind in system.workloads
+        return system.workloads is None or not {self.kind, self.name}.isdisjoint(system.workloads)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,11 @@ class Peer(Programs):
         # Rows of a MiB are more than the default lets through.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
         return [Program([program(_BINARY), "run", "--dsn", self.stage.dsn, "--kafka", self.stage.kafka.bootstrap,
-                         "--slot", SLOT, "--set", "http.listen=", "--set", "log.level=warning", *larger], self.log)]
+                         "--slot", SLOT, "--set", f"http.listen={self.listen()}", "--set", "log.level=warning", *larger],
+                        self.log)]
+
+    def listen(self) -> str:
+        return ""
 
     @classmethod
     def versions(cls) -> dict[str, str]:
