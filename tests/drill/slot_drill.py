@@ -1,0 +1,251 @@
+#!/usr/bin/python3
+"""A drill: Kafka stops, and the slot fills toward max_slot_wal_keep_size until Postgres gives it up.
+
+    scripts/dev drill --limit 1024 --rate 0.7
+
+Real servers, and a real Prometheus with the rules of packaging/. Every surface is looked at once a
+second. Printed, as Markdown: what each said for the first time and when, and how long the slot was
+forecast to last against how long it did.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
+
+from database import Database  # noqa: E402
+from outbox import Outbox  # noqa: E402
+from relay_config import relay_environment, relay_program  # noqa: E402
+from relay_process import RelayProcess  # noqa: E402
+from servers import new_kafka, new_postgres, require_servers, test_folder  # noqa: E402
+from walrelay_dev import cli  # noqa: E402
+from walrelay_dev.ports import free_ports  # noqa: E402
+from walrelay_dev.process import wait_until  # noqa: E402
+
+SLOT = "walrelay"
+_PARTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)  # of the time that the slot lasts
+_DOCTOR_EVERY = 30.0
+_AFTERWARDS = 150.0  # an alert waits two minutes for the relay
+
+
+class Prometheus:
+    """A server with our rules, which asks the relay every second."""
+
+    def __init__(self, folder: Path, target: str) -> None:
+        folder.mkdir()
+        (port,) = free_ports(1)
+        self._address = f"127.0.0.1:{port}"
+        config = folder / "prometheus.yml"
+        config.write_text(json.dumps({
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(ROOT / "packaging/prometheus/walrelay.rules.yml")],
+            "scrape_configs": [{"job_name": "walrelay", "static_configs": [{"targets": [target]}]}]}))
+        with open(folder / "log", "wb") as log:
+            self._child = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "prometheus", f"--config.file={config}",
+                 f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address={self._address}"],
+                stdout=log, stderr=log)
+
+    def __enter__(self) -> "Prometheus":
+        wait_until(lambda: self._ask("/-/ready") is not None, 60, "Prometheus to be ready")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+        self._child.wait()
+
+    def firing(self) -> set[str]:
+        alerts = json.loads(self._ask("/api/v1/alerts") or '{"data": {"alerts": []}}')["data"]["alerts"]
+        return {each["labels"]["alertname"] for each in alerts if each["state"] == "firing"}
+
+    def _ask(self, path: str) -> bytes | None:
+        try:
+            with urllib.request.urlopen(f"http://{self._address}{path}", timeout=10) as answer:
+                return answer.read()
+        except OSError:
+            return None
+
+
+class Writers(threading.Thread):
+    """Events, and log of a table that is nobody's business, so many MiB a second, until they are ended."""
+
+    def __init__(self, database: Database, outbox: Outbox, rate: float) -> None:
+        super().__init__(daemon=True)
+        database.execute("CREATE TABLE other (filler text)")
+        database.execute("ALTER TABLE other ALTER filler SET STORAGE EXTERNAL")
+        self._database = database
+        self._outbox = outbox
+        self._bytes = int(rate * (1 << 20) / 4)
+        self._ended = threading.Event()
+        self.events = 0
+
+    def run(self) -> None:
+        while not self._ended.wait(0.25):
+            self.events += 1
+            self._outbox.insert(self.events)
+            self._database.execute("INSERT INTO other SELECT repeat('x', %s); TRUNCATE other", self._bytes)
+
+    def end(self) -> None:
+        self._ended.set()
+        self.join()
+
+
+class Diary:
+    """What each surface said, whenever it said something else than before."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.entries: list[tuple[float, str, str]] = []
+        self._last: dict[str, str] = {}
+
+    @property
+    def now(self) -> float:
+        return time.monotonic() - self.began
+
+    def note(self, surface: str, words: str) -> None:
+        if self._last.get(surface) != words:
+            self._last[surface] = words
+            self.entries.append((self.now, surface, words))
+            print(f"  {self.now:7.1f} s  {surface}: {words}", file=sys.stderr, flush=True)
+
+
+class Drill:
+    """One slot on its way to being lost."""
+
+    def __init__(self, database: Database, relay: RelayProcess, prometheus: Prometheus) -> None:
+        self.diary = Diary()
+        self.forecasts: list[tuple[float, float]] = []  # when, seconds to the loss
+        self.used_up: float | None = None               # when nothing was left
+        self._database = database
+        self._relay = relay
+        self._prometheus = prometheus
+        self._logged = 0
+        self._doctor_due = 0.0
+
+    def watch(self) -> None:
+        """Until Postgres has given the slot up, and for a while after."""
+        lost_at: float | None = None
+        while lost_at is None or self.diary.now < lost_at + _AFTERWARDS:
+            status, safe = self._database.execute(
+                "SELECT wal_status, safe_wal_size FROM pg_replication_slots WHERE slot_name = %s", SLOT)[0]
+            self.diary.note("Postgres, wal_status", status)
+            if self.used_up is None and (status in ("unreserved", "lost") or (safe is not None and safe <= 0)):
+                self.used_up = self.diary.now
+            if lost_at is None and status == "lost":
+                lost_at = self.diary.now
+            self._look()
+            if not self._relay.running():
+                self.diary.note("the process", f"has ended with exit code {self._relay.wait_exit()}")
+            time.sleep(1)
+
+    def _look(self) -> None:
+        for line in self._new_lines():
+            if line["level"] in ("warning", "error") and line["event"] != "kafka_log":
+                detail = f" ({line['risk']})" if "risk" in line else ""
+                self.diary.note(f"log, {line['event']}", f"{line.get('code', '')}{detail} {line['msg']}")
+        code, body = self._relay.get("/readyz")
+        if code:
+            state, *problems = body.splitlines()
+            codes = [each.partition(" ")[0] for each in problems if each.startswith("WR-")]
+            self.diary.note("/readyz", " ".join([str(code), state, *codes]))
+        if self._relay.running():
+            for name in ("walrelay_slot_risk", "walrelay_slot_wal_status"):
+                self.diary.note(name, self._set_label(name))
+            left = self._relay.metric("walrelay_slot_seconds_to_loss")
+            if left is not None and self.used_up is None:
+                self.forecasts.append((self.diary.now, left))
+        title = self._relay.get("/status")[1].partition("<h1>")[2].partition("</h1>")[0]
+        if title:
+            self.diary.note("/status", title)
+        for alert in sorted(self._prometheus.firing()):
+            self.diary.note(f"alert {alert}", "fires")
+        if self.diary.now >= self._doctor_due:
+            self._doctor_due = self.diary.now + _DOCTOR_EVERY
+            self._ask_doctor()
+
+    def _new_lines(self) -> list[dict]:
+        lines = self._relay.logs()
+        new, self._logged = lines[self._logged:], len(lines)
+        return new
+
+    def _set_label(self, name: str) -> str:
+        for line in self._relay.get("/metrics")[1].splitlines():
+            if line.startswith(name + "{") and line.endswith(" 1"):
+                return line.rpartition('="')[2].partition('"')[0]
+        return "–"
+
+    def _ask_doctor(self) -> None:
+        done = subprocess.run([relay_program(), "doctor", "--json", "--config", self._relay.folder / "relay.toml"],
+                              capture_output=True, text=True, env=relay_environment(), timeout=120)
+        findings = {each["check"]: each["severity"] for each in json.loads(done.stdout)["findings"]}
+        told = [f"{check} {findings[check]}" for check in ("slot.retained", "slot.usable", "kafka.cluster")
+                if check in findings]
+        self.diary.note("doctor", f"exit code {done.returncode}; {', '.join(told)}")
+
+
+def report(drill: Drill, limit: int, rate: float, events: int) -> Iterator[str]:
+    yield f"`scripts/dev drill --limit {limit} --rate {rate:g}`; {events} events were written."
+    yield ""
+    yield "| after | surface | says |"
+    yield "| ---: | --- | --- |"
+    for at, surface, words in drill.diary.entries:
+        text = words.replace("|", "\\|")
+        yield f"| {at:.0f} s | {surface} | {text} |"
+    if drill.used_up is None:
+        return
+    yield ""
+    yield "| of the time that it lasted | forecast to last | did last | off by |"
+    yield "| ---: | ---: | ---: | ---: |"
+    for part in _PARTS:
+        at, left = min(drill.forecasts, key=lambda each: abs(each[0] - part * drill.used_up))
+        if abs(at - part * drill.used_up) > 10:
+            continue  # there was no forecast yet
+        actual = drill.used_up - at
+        yield f"| {part:.0%} | {left:.0f} s | {actual:.0f} s | {(left - actual) / actual:+.0%} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=int, default=1024, help="max_slot_wal_keep_size in MiB (default: 1024)")
+    parser.add_argument("--rate", type=float, default=0.7, help="MiB of log a second (default: 0.7)")
+    args = parser.parse_args()
+    require_servers()
+    with ExitStack() as stack:
+        postgres = stack.enter_context(new_postgres(settings={
+            "max_slot_wal_keep_size": f"{args.limit}MB", "min_wal_size": "32MB", "max_wal_size": "256MB",
+            "checkpoint_timeout": "60s"}))
+        kafka = stack.enter_context(new_kafka())
+        database = Database.create(postgres, "shop")
+        outbox = Outbox(database, "order")
+        database.execute("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        database.create_slot(SLOT)
+        (port,) = free_ports(1)
+        relay = RelayProcess(test_folder() / "relay", {
+            "source.dsn": database.dsn, "source.slot": SLOT, "kafka.bootstrap_servers": kafka.bootstrap,
+            "http.listen": f"127.0.0.1:{port}"}).start()
+        stack.callback(lambda: relay.running() and relay.stop())
+        relay.wait_ready()
+        prometheus = stack.enter_context(Prometheus(test_folder() / "prometheus", f"127.0.0.1:{port}"))
+        writers = Writers(Database(postgres, "shop"), outbox, args.rate)
+        writers.start()
+        stack.callback(writers.end)
+        relay.wait_until(lambda: (relay.metric("walrelay_events_published_total") or 0) > 20, 60, "events to flow")
+        drill = Drill(Database(postgres, "shop"), relay, prometheus)
+        kafka.stop_node(1)
+        drill.diary.note("Kafka", "is stopped")
+        drill.watch()
+        print("\n".join(report(drill, args.limit, args.rate, writers.events)))
+    return 0
+
+
+if __name__ == "__main__":
+    cli.run("drill", main)
