@@ -95,6 +95,8 @@ struct SlotSample {
   // Whether that is the operator's.
   bool budget_binds() const { return budget_left() && budget_left() == reserve_bytes(); }
   bool past_budget() const { return budget_left().value_or(1) <= 0; }
+  // Past what the server keeps: a checkpoint ends the reader and gives the slot up.
+  bool past_server_limit() const { return wal_status == "unreserved" || wal_status == "lost"; }
 };
 
 }  // namespace walrelay

@@ -67,6 +67,9 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop) {
                 if (sample.past_budget() && sample.budget->drop_slot) {
                   loop.ReportRetainedLimit();
                 }
+                if (sample.past_server_limit()) {
+                  loop.ReportSlotAlmostLost();
+                }
               },
           .publication_checked =
               [&board](const absl::Status& problem) {

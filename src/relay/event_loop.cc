@@ -106,6 +106,11 @@ void EventLoop::ReportRetainedLimit() {
   eventfd_write(attention_.get(), 1);
 }
 
+void EventLoop::ReportSlotAlmostLost() {
+  slot_almost_lost_.store(true, std::memory_order_release);
+  eventfd_write(attention_.get(), 1);
+}
+
 void EventLoop::TakeRequests() {
   eventfd_t count = 0;
   eventfd_read(attention_.get(), &count);
@@ -114,6 +119,9 @@ void EventLoop::TakeRequests() {
   }
   if (retained_limit_.exchange(false, std::memory_order_acquire)) {
     relay_.OnRetainedLimit();
+  }
+  if (slot_almost_lost_.exchange(false, std::memory_order_acquire)) {
+    relay_.OnSlotAlmostLost();
   }
   while (const int signal = operator_signals_.Take()) {
     if (hooks_.operator_signal) {

@@ -59,6 +59,8 @@ class EventLoop {
   void ReportServerShutdown();
   // From any thread: the slot keeps as much log as it may, and is to be dropped then.
   void ReportRetainedLimit();
+  // From any thread: the server is about to give the slot up, and ends its reader for that.
+  void ReportSlotAlmostLost();
 
  private:
   void Sleep(const Wakeup& wakeup);
@@ -73,6 +75,7 @@ class EventLoop {
   UniqueFd attention_;
   std::atomic<bool> server_shutdown_{false};
   std::atomic<bool> retained_limit_{false};
+  std::atomic<bool> slot_almost_lost_{false};
 };
 
 }  // namespace walrelay

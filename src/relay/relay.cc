@@ -24,6 +24,7 @@ constexpr Micros kLookAtSlot = milliseconds(500);
 // Brokers may have moved to addresses that this producer cannot know.
 constexpr Micros kStallRebuild = seconds(300);
 constexpr Micros kFinishPatience = seconds(2);
+constexpr Micros kBusyPatience = milliseconds(200);  // with a server that has other things to do
 constexpr int kRepeatsUntilStuck = 3;
 // A record or two; librdkafka takes no less for a batch.
 constexpr int64_t kLeastBatchBytes = 1024;
@@ -481,27 +482,38 @@ void Relay::CheckForSuspension(MonoTime now) {
 }
 
 void Relay::OnServerShuttingDown() {
-  if (phase_ == Phase::kDisconnected || draining_ || Mutant(MutantId::kHoldUpShutdown)) {
-    return;
+  if (phase_ != Phase::kDisconnected && !draining_ && !Mutant(MutantId::kHoldUpShutdown)) {
+    StepAside(Error(ErrorCode::kPostgresShuttingDown, "stepping aside"), kBusyPatience);
   }
-  const MonoTime now = parts_.clock.Now();
-  if (session_ != nullptr) {
-    // Best effort: the server may be too busy leaving to read it.
-    (void)session_->Finish(milliseconds(200));
-  }
-  Disconnect(Error(ErrorCode::kPostgresShuttingDown, "stepping aside"), now);
 }
 
-// Ends the stream in good order, so that what is acknowledged is confirmed and counts. Whether the
-// slot is dropped is decided on the next connection, by what is found there.
+// Whether the slot is dropped is decided on the next connection, by what is found there.
 void Relay::OnRetainedLimit() {
-  if (phase_ != Phase::kStreaming || draining_) {
-    return;
+  if (phase_ == Phase::kStreaming && !draining_) {
+    StepAside(Error(ErrorCode::kSlotAtRisk,
+                    "the slot keeps source.max_retained_wal; looking at it once more, to drop it"),
+              kFinishPatience);
   }
-  (void)session_->Finish(kFinishPatience);
-  Disconnect(Error(ErrorCode::kSlotAtRisk,
-                   "the slot keeps source.max_retained_wal; looking at it once more, to drop it"),
-             parts_.clock.Now());
+}
+
+// A server process that cannot send does not end either, and the checkpoint that waits for it holds
+// up the whole server. While the stream is read, its farewell gets through.
+void Relay::OnSlotAlmostLost() {
+  if (phase_ == Phase::kStreaming && session_->held_since() && !draining_) {
+    StepAside(Error(ErrorCode::kSlotAtRisk,
+                    "past max_slot_wal_keep_size the server ends the stream at a checkpoint, and "
+                    "would wait for it while nothing is read; stepping aside"),
+              kBusyPatience);
+  }
+}
+
+// Ends the stream in good order, so that what is acknowledged is confirmed and counts. Best effort:
+// the server may be too busy to read it.
+void Relay::StepAside(const absl::Status& reason, Micros patience) {
+  if (session_ != nullptr) {
+    (void)session_->Finish(patience);
+  }
+  Disconnect(reason, parts_.clock.Now());
 }
 
 // --- ending

@@ -67,6 +67,10 @@ class Relay final : private DeliverySink {
   // Not for one that stands by: the slot's reader gives it up.
   void OnRetainedLimit();
 
+  // The slot was seen past what the server keeps for it. The next checkpoint ends its reader, and
+  // waits until that is gone: for ever, where the reader's client does not read.
+  void OnSlotAlmostLost();
+
   bool finished() const { return finished_; }
   // Why it ended; OK after a drain.
   const absl::Status& result() const { return result_; }
@@ -98,6 +102,7 @@ class Relay final : private DeliverySink {
   void OnConnectError(const absl::Status& error, MonoTime now);
   void OnSessionError(const absl::Status& error, MonoTime now);
   void Disconnect(const absl::Status& error, MonoTime now);
+  void StepAside(const absl::Status& reason, Micros patience);
   void StopTheLine(const absl::Status& cause, MonoTime now);
   void EndSession();
   void NoteProgress();

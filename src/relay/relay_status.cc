@@ -149,14 +149,14 @@ void Relay::AddPoint(MonoTime now) {
   const auto relay = stages_.relay.TakeMedian();
   const auto kafka = stages_.kafka.TakeMedian();
   const bool all = postgres && relay && kafka;
-  parts_.board.AddPoint({.at = parts_.clock.WallNow(),
-                         .span = now - since,
-                         .events = latencies_.count(),
-                         .median = latencies_.Quantile(0.5),
-                         .slowest = latencies_.Quantile(0.99),
-                         .stages = all ? std::optional(StageMedians{*postgres, *relay, *kafka})
-                                       : std::nullopt,
-                         .lag_bytes = std::nullopt});
+  parts_.board.AddPoint(
+      {.at = parts_.clock.WallNow(),
+       .span = now - since,
+       .events = latencies_.count(),
+       .median = latencies_.Quantile(0.5),
+       .slowest = latencies_.Quantile(0.99),
+       .stages = all ? std::optional(StageMedians{*postgres, *relay, *kafka}) : std::nullopt,
+       .lag_bytes = std::nullopt});
   latencies_.Clear();
   last_point_ = now;
 }

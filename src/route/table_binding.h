@@ -54,7 +54,7 @@ struct TableBinding {
   bool payload_is_json = false;      // of a message: shown with its members, not as text
   bool enveloped = false;            // also when the columns of all its members are missing
   std::string payload_name;          // the payload's column
-  std::string schema_name;           // "PREFIX.schema.table", of the envelope's schema; "": of messages
+  std::string schema_name;  // "PREFIX.schema.table", of the envelope's schema; "": of messages
 };
 
 // What a table is bound by, besides its own mapping. All that it refers to must outlive the call.

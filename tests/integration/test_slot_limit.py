@@ -57,6 +57,27 @@ class AlertTest(SlotLimitCase):
         self.expect_published(1, 2, 3)
 
 
+class ServersLimitTest(SlotLimitCase):
+    """Past max_slot_wal_keep_size the next checkpoint ends the slot's reader, and waits until that is gone."""
+
+    postgres_options = {"settings": SETTINGS | {"max_slot_wal_keep_size": "32MB"}}
+
+    def test_checkpoint_is_not_held_up_by_a_relay_that_does_not_read(self) -> None:
+        relay = self.cut_off(**{"source.max_retained_wal": "0", "metrics.slot_interval": "3s"})
+        relay.wait_for_log("streaming")
+        self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', to_jsonb(repeat('x', 1000)) "
+                 "FROM generate_series(1, 20000) g", self.name)
+        relay.wait_until(self._nothing_is_read, 60, "the server to wait for the relay to read")
+        self.write(80)
+        self.sql("SET statement_timeout = '60s'")
+        self.sql("CHECKPOINT")
+        line = relay.wait_for_log("failed")
+        self.assertEqual((relay.wait_exit(), line["code"]), (4, "WR-2103"), line)
+
+    def _nothing_is_read(self) -> bool:
+        return self.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'WalSenderWriteData'") != []
+
+
 class DropSlotTest(SlotLimitCase):
     policy = "drop_slot"
 

@@ -218,6 +218,30 @@ TEST_F(RelayTest, ShutdownSeenByAnotherConnectionMakesItStepAside) {
   EXPECT_EQ(kafka_.Keys().size(), 1u);
 }
 
+TEST_F(RelayTest, StreamThatIsNotReadIsLeftBeforeTheServerGivesTheSlotUp) {
+  config_.pipeline.max_in_flight_records = 3;
+  Start();
+  for (const char* key : {"a", "b", "c", "d", "e"}) {
+    Commit(key);
+  }
+  Run();
+  relay_->OnSlotAlmostLost();
+  EXPECT_FALSE(postgres_.streaming());
+  kafka_.auto_acknowledge = true;
+  kafka_.AcknowledgeAll();
+  Pass(seconds(11));
+  EXPECT_THAT(kafka_.Keys(), ::testing::IsSupersetOf({"a", "b", "c", "d", "e"}));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
+}
+
+TEST_F(RelayTest, StreamThatIsReadIsKeptToTheEnd) {
+  Start();
+  Commit("a");
+  Run();
+  relay_->OnSlotAlmostLost();
+  EXPECT_TRUE(postgres_.streaming());
+}
+
 // --- at the operator's limit
 // -----------------------------------------------------------------------
 
