@@ -499,7 +499,8 @@ void Relay::OnRetainedLimit() {
 // A server process that cannot send does not end either, and the checkpoint that waits for it holds
 // up the whole server. While the stream is read, its farewell gets through.
 void Relay::OnSlotAlmostLost() {
-  if (phase_ == Phase::kStreaming && session_->held_since() && !draining_) {
+  if (phase_ == Phase::kStreaming && session_->held_since() && !draining_ &&
+      !Mutant(MutantId::kHoldUpCheckpoint)) {
     StepAside(Error(ErrorCode::kSlotAtRisk,
                     "past max_slot_wal_keep_size the server ends the stream at a checkpoint, and "
                     "would wait for it while nothing is read; stepping aside"),

@@ -115,6 +115,7 @@ constexpr std::string_view kMustBeReached[] = {
     "status update requested",
 
     // The servers at their limits.
+    "a checkpoint waits for the walsender",
     "broker drops a repeated batch",
     "broker refuses a batch ahead of its turn",
     "producer looks up a topic",

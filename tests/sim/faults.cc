@@ -214,15 +214,8 @@ void World::CheckShutdown(int incarnation, int looks) {
         postgres_.power() != SimPostgres::Power::kShuttingDown) {
       return;
     }
-    const bool disturbed =
-        std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
-          return process && process->source().sender() == postgres_.sender().get() &&
-                 (process->disturbed() || process->asked_to_stop());
-        });
     const bool unseen = !plan_.sampler;
-    const bool told = !disturbed && !unseen && CurrentLink() != nullptr &&
-                      !CurrentLink()->disturbed_since(context_.now() - seconds(5));
-    if (told || looks > 100) {
+    if ((!unseen && !HolderIsDisturbed()) || looks > 100) {
       context_.judge.Fail("I11 liveness", "the relay holds up the server's shutdown");
     }
     if (unseen && looks > 2) {
@@ -232,6 +225,38 @@ void World::CheckShutdown(int incarnation, int looks) {
     }
     CheckShutdown(incarnation, looks + 1);
   });
+}
+
+// Nor must a checkpoint that gives the slot up.
+void World::CheckGivingUp(int incarnation, int looks) {
+  if (!postgres_.giving_slot_up()) {
+    return;
+  }
+  context_.coverage.Count("a checkpoint waits for the walsender");
+  context_.After(seconds(5), [this, incarnation, looks] {
+    if (incarnation != postgres_.incarnation() || !postgres_.giving_slot_up()) {
+      return;
+    }
+    const bool unseen = !plan_.sampler;
+    if ((!unseen && !HolderIsDisturbed()) || looks > 100) {
+      context_.judge.Fail("I11 liveness", "the relay holds up a checkpoint");
+    }
+    if (unseen && looks > 2) {
+      postgres_.Crash();  // the administrator loses patience
+      ComeBack(seconds(1));
+      return;
+    }
+    CheckGivingUp(incarnation, looks + 1);
+  });
+}
+
+// Whether the process that holds the slot could not hear, or nothing gets through to it.
+bool World::HolderIsDisturbed() const {
+  return CurrentLink() == nullptr || CurrentLink()->disturbed_since(context_.now() - seconds(5)) ||
+         std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
+           return process && process->source().sender() == postgres_.sender().get() &&
+                  (process->disturbed() || process->asked_to_stop());
+         });
 }
 
 // The standby lacks up to a few transactions; its slot may be older than that.
@@ -287,7 +312,8 @@ bool World::ApplyToSlot(const Fault& fault) {
       postgres_.MoveSlot(postgres_.log().flushed());
       break;
     case FaultKind::kInvalidateSlot:
-      postgres_.InvalidateSlot();
+      postgres_.GiveSlotUp();
+      CheckGivingUp(postgres_.incarnation(), 0);
       break;
     default:
       return false;

@@ -144,6 +144,11 @@ void DrawFaults(Random& random, Plan& plan) {
       plan.faults.push_back({.kind = FaultKind::kPublishNothing,
                              .at = last.at - milliseconds(1),
                              .length = random.Between(seconds(1), seconds(10))});
+    } else if (last.kind == FaultKind::kInvalidateSlot && random.Chance(60)) {
+      // What lets a slot fall behind so far is a relay that stands still.
+      plan.faults.push_back({.kind = FaultKind::kKafkaDown,
+                             .at = std::max<Micros>(last.at - seconds(8), milliseconds(1)),
+                             .length = random.Between(seconds(15), seconds(40))});
     }
   }
 }

@@ -104,6 +104,9 @@ void RelayProcess::TakeSignals() {
   if (std::exchange(limit_noticed_, false)) {
     relay_->OnRetainedLimit();
   }
+  if (std::exchange(loss_noticed_, false)) {
+    relay_->OnSlotAlmostLost();
+  }
 }
 
 bool RelayProcess::Pass(Micros time, bool interruptible) {

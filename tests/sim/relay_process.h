@@ -60,6 +60,7 @@ class RelayProcess final : private RelayHost {
   void GoOn();
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
   void OnRetainedLimit() { limit_noticed_ = true; }
+  void OnSlotAlmostLost() { loss_noticed_ = true; }
 
   bool killed() const override { return killed_; }
   bool in_turn() const { return in_turn_; }
@@ -114,6 +115,7 @@ class RelayProcess final : private RelayHost {
   bool terminate_ = false;
   bool shutdown_noticed_ = false;
   bool limit_noticed_ = false;
+  bool loss_noticed_ = false;
   bool asleep_ = false;
   bool in_turn_ = false;
   bool has_streamed_ = false;

@@ -98,6 +98,7 @@ void SimPostgres::Checkpoint() {
 
 void SimPostgres::EndConnections(const absl::Status& reason) {
   ++incarnation_;
+  giving_slot_up_ = false;
   if (sender_) {
     const auto sender = sender_;
     sender->End(reason);
@@ -173,7 +174,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
 
 void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   EndConnections(Closed());
-  Lose(end);
+  Lose(std::min(end, log_.flushed()));  // no backup has more
   context_.judge.OnConfirmedForgotten();
   slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
   writes_held_ = true;
@@ -197,8 +198,18 @@ void SimPostgres::DropSlot() {
   NoteTampering();
 }
 
+void SimPostgres::GiveSlotUp() {
+  if (!sender_) {
+    InvalidateSlot();
+    return;
+  }
+  giving_slot_up_ = true;
+  const auto sender = sender_;
+  sender->EndWithFarewell(
+      Error(ErrorCode::kConnectionLost, "terminating connection due to administrator command"));
+}
+
 void SimPostgres::InvalidateSlot() {
-  TerminateSender();
   if (slot_) {
     slot_->lost = true;
     NoteTampering();
@@ -303,6 +314,9 @@ void SimPostgres::OnSenderGone(const WalSender& sender) {
                 slot_ ? slot_->confirmed.ToString() : "-");
   context_.After(Micros(0), [kept = std::move(sender_)] {});  // it may be at work
   sender_ = nullptr;
+  if (std::exchange(giving_slot_up_, false)) {
+    InvalidateSlot();
+  }
   if (shut_down_) {
     std::exchange(shut_down_, nullptr)();
   }

@@ -61,7 +61,10 @@ class SimPostgres {
   void Restore(Lsn end, Lsn confirmed, bool older_timeline);
   void BecomeAnotherSystem();
   void DropSlot();
-  void InvalidateSlot();
+  // A checkpoint that gives the slot up: it ends the slot's walsender, waits until that is gone,
+  // and then the slot is lost.
+  void GiveSlotUp();
+  bool giving_slot_up() const { return giving_slot_up_; }
   void MoveSlot(Lsn position);
   void MakeSlot();
   void TerminateSender();
@@ -111,6 +114,7 @@ class SimPostgres {
   void Replicate();
   void EndConnections(const absl::Status& reason);
   void Lose(Lsn end);
+  void InvalidateSlot();
   void NoteTampering() { tampered_at_ = context_.now(); }
 
   Context& context_;
@@ -136,6 +140,7 @@ class SimPostgres {
   bool corrupt_next_ = false;
   bool skip_publication_ = false;
   bool in_recovery_ = false;
+  bool giving_slot_up_ = false;
   bool writes_held_ = false;
 };
 

@@ -32,6 +32,12 @@ WalSender::WalSender(SimPostgres& server, Context& context, std::shared_ptr<Link
 }
 
 void WalSender::Pump() {
+  if (farewell_) {
+    if (alive_ && link_->HasRoom()) {
+      End(*farewell_);
+    }
+    return;
+  }
   while (alive_ && link_->HasRoom() && SendNext()) {
   }
   if (!alive_) {
@@ -149,7 +155,7 @@ void WalSender::OnRoom() {
 }
 
 void WalSender::OnStatus(const StandbyStatus& status) {
-  if (!alive_ || link_->cut()) {
+  if (!alive_ || farewell_ || link_->cut()) {
     return;
   }
   last_reply_ = context_.now();
@@ -204,7 +210,7 @@ void WalSender::ArmTimer() {
 
 void WalSender::OnTimer() {
   timer_armed_ = false;
-  if (!alive_) {
+  if (!alive_ || farewell_) {
     return;
   }
   const Micros silence = context_.now() - last_reply_;
@@ -228,6 +234,11 @@ void WalSender::End(const absl::Status& reason) {
     link_->End(context_.now(), reason);
     Leave();
   }
+}
+
+void WalSender::EndWithFarewell(const absl::Status& reason) {
+  farewell_ = reason;
+  Pump();
 }
 
 void WalSender::Leave() {

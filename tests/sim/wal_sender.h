@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -38,6 +39,9 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
 
   // Ends the connection; the client sees `reason`, when it sees anything.
   void End(const absl::Status& reason);
+  // The same of a server process that is asked to end: it says `reason` first, and waits until
+  // there is room for that.
+  void EndWithFarewell(const absl::Status& reason);
   // The server shuts down: end when the client has everything.
   void Stop();
 
@@ -64,6 +68,7 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
   const Lsn start_;
   bool alive_ = true;
   bool stopping_ = false;
+  std::optional<absl::Status> farewell_;
   MonoTime client_awake_since_;
 
   size_t next_transaction_ = 0;

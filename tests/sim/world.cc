@@ -120,6 +120,9 @@ void World::WatchLimit() {
           process->PastLimit(postgres_.retained_bytes())) {
         process->OnRetainedLimit();
       }
+      if (process && postgres_.giving_slot_up()) {
+        process->OnSlotAlmostLost();
+      }
     }
     WatchLimit();
   });

@@ -67,6 +67,8 @@ class World final : private Surroundings {
   bool ApplyToKafka(const Fault& fault);
   void Restart(const Fault& fault);
   void CheckShutdown(int incarnation, int looks);
+  void CheckGivingUp(int incarnation, int looks);
+  bool HolderIsDisturbed() const;
   void FailOver(const Fault& fault, bool with_slot);
   void RestoreServer(const Fault& fault);
   void ComeBack(Micros delay);
