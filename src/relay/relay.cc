@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -47,7 +48,7 @@ Relay::~Relay() = default;
 Wakeup Relay::Turn() {
   const MonoTime now = parts_.clock.Now();
   parts_.board.Beat(now);
-  CheckForSuspension(now);
+  (void)WasSuspended(now);
   TakeReports(now);
   if (draining_) {
     ContinueDrain(now);
@@ -57,24 +58,28 @@ Wakeup Relay::Turn() {
       case Phase::kDisconnected:
         if (now >= retry_at_) {
           Connect(now);
+          awake_at_ = parts_.clock.Now();  // to connect may take its time
         }
         break;
       case Phase::kWaitingForSlot:
         if (now >= retry_at_) {
           WaitForSlot(now);
+          awake_at_ = parts_.clock.Now();
         }
         break;
-      case Phase::kStreaming:
-        if (const absl::Status status = session_->Turn(*producer_, draining_); !status.ok()) {
+      case Phase::kStreaming: {
+        const absl::Status status = session_->Turn(*producer_, draining_);
+        // It may have been in this turn; and what was lost since would hide it.
+        if (!WasSuspended(parts_.clock.Now()) && !status.ok()) {
           OnSessionError(status, now);
         }
         break;
+      }
     }
   }
   parts_.metrics.FlushLatencies();
   PublishStatus(now);
-  last_turn_ = parts_.clock.Now();
-  return NextWakeup(*last_turn_);
+  return NextWakeup(parts_.clock.Now());
 }
 
 // --- Kafka
@@ -471,14 +476,16 @@ void Relay::Remember() {
 
 // A process that was stopped for longer than the server waits has lost its slot; another may relay
 // now. What it holds must not be sent behind the other's back.
-void Relay::CheckForSuspension(MonoTime now) {
+bool Relay::WasSuspended(MonoTime now) {
   const Micros longest = std::max<Micros>(parts_.config.source.wal_sender_timeout, seconds(10));
-  if (phase_ == Phase::kStreaming && last_turn_ && now - *last_turn_ > longest) {
-    StopTheLine(Error(ErrorCode::kSuspended,
-                      fmt::format("for {} s",
-                                  std::chrono::duration_cast<seconds>(now - *last_turn_).count())),
-                now);
+  const Micros away = now - std::exchange(awake_at_, now);
+  if (phase_ != Phase::kStreaming || away <= longest) {
+    return false;
   }
+  StopTheLine(Error(ErrorCode::kSuspended,
+                    fmt::format("for {} s", std::chrono::duration_cast<seconds>(away).count())),
+              now);
+  return true;
 }
 
 void Relay::OnServerShuttingDown() {

@@ -85,7 +85,7 @@ class Relay final : private DeliverySink {
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(DeliveryToken token, const absl::Status& error) override;
 
-  void CheckForSuspension(MonoTime now);
+  bool WasSuspended(MonoTime now);
   void TakeReports(MonoTime now);
   void WatchForStall(MonoTime now);
   void Connect(MonoTime now);
@@ -147,7 +147,7 @@ class Relay final : private DeliverySink {
   Lsn repeated_at_;
   int repeats_ = 0;
 
-  std::optional<MonoTime> last_turn_;
+  MonoTime awake_at_;       // when the process was last seen at work
   MonoTime last_delivery_;  // or the time since which something is in flight
   std::optional<WallTime> last_published_;
   std::optional<WallTime> oldest_unpublished_;  // its commit, when the last session ended

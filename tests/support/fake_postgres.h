@@ -104,6 +104,7 @@ class FakePostgres final : public ReplicationSource {
   std::vector<StandbyStatus> updates;  // received
   std::vector<int> terminated;         // server processes ended by the relay
   bool trickle = false;                // a piece of a message has come, not the whole
+  std::function<void()> at_next_read;  // while the relay is in it
   bool finished_in_order = false;      // the stream was ended with CopyDone
   bool streaming() const { return streaming_; }
   Lsn confirmed() const { return facts.slot->confirmed_flush; }
@@ -157,6 +158,9 @@ class FakePostgres final : public ReplicationSource {
     return absl::OkStatus();
   }
   absl::StatusOr<bool> Receive(size_t max_bytes) override {
+    if (at_next_read) {
+      std::exchange(at_next_read, nullptr)();
+    }
     const bool any = !socket_.empty() || std::exchange(trickle, false);
     size_t bytes = 0;
     for (const std::string_view message : views_) {

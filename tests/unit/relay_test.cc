@@ -761,6 +761,21 @@ TEST_F(RelayTest, ProcessThatWasSuspendedGivesUpWhatItHolds) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
+TEST_F(RelayTest, ProcessThatWasSuspendedWithinATurnGivesUpWhatItHolds) {
+  Start();
+  Commit("a");
+  Run();
+  postgres_.at_next_read = [this] {
+    clock_.Advance(seconds(60));
+    postgres_.BreakConnection();
+  };
+  Run();
+  EXPECT_THAT(kafka_.in_flight, IsEmpty());
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
 // --- ends that a person must judge
 // -----------------------------------------------------------------
 
