@@ -48,7 +48,8 @@ class QuickRunTest(unittest.TestCase):
 
     def test_every_system_drains_and_the_report_needs_only_the_file(self) -> None:
         # The default profile of Debezium is the tuned one with other values, and a JVM takes its time.
-        systems = [name for name in system.names() if name != "debezium"]
+        drain = workloads(quick=True)["drain"]
+        systems = [name for name in system.names() if name != "debezium" and drain.takes(system.load(name))]
         results = self.run_quickly("--workloads", "drain", "--systems", ",".join(systems))
         self.assertEqual(results.systems("drain"), systems)
         written = self.json.parent / "results.report"
