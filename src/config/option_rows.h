@@ -1,0 +1,93 @@
+// How the rows of the table of options are made (option.cc): each from the members that it sets, so
+// that setting and showing cannot part.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "config/choices.h"
+#include "config/option.h"
+#include "config/option_value.h"
+#include "config/value_text.h"
+
+namespace walrelay {
+
+// A member of a section's struct.
+template <auto Section, auto Member>
+constexpr Option Row(std::string_view section, std::string_view key, OptionType type,
+                     std::string_view doc, std::string_view choices = {}) {
+  return {
+      section,
+      key,
+      type,
+      choices,
+      doc,
+      [](Config& config, const RawValue& value) { return Take(value, config.*Section.*Member); },
+      [](const Config& config) { return Show(config.*Section.*Member); }};
+}
+
+// A member that is an enumeration.
+template <auto Section, auto Member>
+constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::string_view doc) {
+  using Enum = std::remove_cvref_t<decltype(Config().*Section.*Member)>;
+  return Row<Section, Member>(section, key, OptionType::kChoice, doc, ChoiceNames<Enum>::kJoined);
+}
+
+// A size in bytes, written "64MiB" or as a number; 0 only where it stands for none.
+template <auto Section, auto Member, bool zero_is_none = false>
+constexpr Option SizeRow(std::string_view section, std::string_view key, std::string_view doc) {
+  return {section,
+          key,
+          OptionType::kSize,
+          {},
+          doc,
+          [](Config& config, const RawValue& value) {
+            const auto* text = std::get_if<std::string>(&value);
+            const auto* number = std::get_if<int64_t>(&value);
+            const auto bytes = text != nullptr     ? ParseSize(*text)
+                               : number != nullptr ? std::optional(*number)
+                                                   : std::nullopt;
+            if (zero_is_none && bytes == 0) {
+              config.*Section.*Member = 0;
+              return absl::OkStatus();
+            }
+            if (text != nullptr && (!bytes || *bytes <= 0)) {
+              return Wrong("a size such as \"64MiB\" is wanted (B, KiB, MiB, GiB)");
+            }
+            return Take(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
+          },
+          [](const Config& config) { return TomlString(FormatSize(config.*Section.*Member)); }};
+}
+
+// A column of the first table; the loader hands the names on to the tables that do not say
+// otherwise.
+template <auto Member>
+constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
+  return {"source.columns",
+          key,
+          OptionType::kString,
+          {},
+          doc,
+          [](Config& config, const RawValue& value) {
+            return Take(value, config.source.tables.front().columns.*Member);
+          },
+          [](const Config& config) { return Show(config.source.tables.front().columns.*Member); }};
+}
+
+// Of a key or a value: the format itself, or that of what it cannot take.
+template <auto Part, auto Member>
+constexpr Option FormatRow(std::string_view key, std::string_view doc) {
+  using Enum = std::remove_cvref_t<decltype(FormatConfig().*Part.*Member)>;
+  return {"format",
+          key,
+          OptionType::kChoice,
+          ChoiceNames<Enum>::kJoined,
+          doc,
+          [](Config& config, const RawValue& value) {
+            return Take(value, config.format.*Part.*Member);
+          },
+          [](const Config& config) { return Show(config.format.*Part.*Member); }};
+}
+
+}  // namespace walrelay
