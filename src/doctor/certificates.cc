@@ -11,20 +11,15 @@
 #include <ctime>
 #include <memory>
 
+#include "base/destroy_with.h"
+
 namespace walrelay {
 namespace {
 
-template <auto Free>
-struct FreeWith {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, FreeWith<&BIO_free>>;
-using X509Certificate = std::unique_ptr<X509, FreeWith<&X509_free>>;
-using TlsContext = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
-using TlsSession = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
+using Bio = std::unique_ptr<BIO, DestroyWith<&BIO_free>>;
+using X509Certificate = std::unique_ptr<X509, DestroyWith<&X509_free>>;
+using TlsContext = std::unique_ptr<SSL_CTX, DestroyWith<&SSL_CTX_free>>;
+using TlsSession = std::unique_ptr<SSL, DestroyWith<&SSL_free>>;
 
 WallTime TimeOf(const ASN1_TIME* time) {
   std::tm parts{};

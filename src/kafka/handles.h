@@ -5,15 +5,9 @@
 
 #include <memory>
 
-namespace walrelay {
+#include "base/destroy_with.h"
 
-template <auto Destroy>
-struct DestroyWith {
-  template <typename T>
-  void operator()(T* object) const {
-    Destroy(object);
-  }
-};
+namespace walrelay {
 
 using KafkaConf = std::unique_ptr<rd_kafka_conf_t, DestroyWith<&rd_kafka_conf_destroy>>;
 using KafkaClient = std::unique_ptr<rd_kafka_t, DestroyWith<&rd_kafka_destroy>>;
