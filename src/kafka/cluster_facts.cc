@@ -46,12 +46,7 @@ absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka,
   // A consumer's question does not make the broker create the topic.
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
-  char reason[512];
-  const KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason, sizeof(reason)));
-  if (client == nullptr) {
-    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
-  }
-  conf.release();
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   const struct rd_kafka_metadata* found = nullptr;
   const int millis = static_cast<int>(timeout.count() / 1000);
   const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);

@@ -236,6 +236,16 @@ absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
   return conf;
 }
 
+absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
+  char reason[512];
+  KafkaClient client(rd_kafka_new(type, conf.get(), reason, sizeof(reason)));
+  if (client == nullptr) {
+    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
+  }
+  conf.release();  // rd_kafka_new() owns it once it has succeeded
+  return client;
+}
+
 absl::Status CheckKafkaTransport(const KafkaConfig& kafka) {
   const std::string weakness = WeaknessOf(kafka);
   const std::string_view remote = FirstRemote(kafka.bootstrap_servers);

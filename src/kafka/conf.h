@@ -26,6 +26,9 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
 // For a consumer without a group, as `check` and the demonstration use it.
 absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka);
 
+// A client with this configuration. Errors: WR-4006.
+absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);
+
 // Refuses what would cross the network without TLS. Errors: WR-1006.
 absl::Status CheckKafkaTransport(const KafkaConfig& kafka);
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "kafka/conf.h"
 #include "kafka/delivery_error.h"
 #include "walrelay/error.h"
 
@@ -98,21 +99,17 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
   if (!wakeup.valid()) {
     return Error(ErrorCode::kInternal, fmt::format("eventfd: {}", std::strerror(errno)));
   }
-  char reason[512];
-  rd_kafka_t* client = rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason, sizeof(reason));
-  if (client == nullptr) {
-    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
-  }
-  conf.release();  // rd_kafka_new() owns it once it has succeeded
-  return std::unique_ptr<Producer>(new KafkaProducer(client, std::move(wakeup), options));
+  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
+  return std::unique_ptr<Producer>(
+      new KafkaProducer(std::move(client), std::move(wakeup), options));
 }
 
-KafkaProducer::KafkaProducer(rd_kafka_t* client, UniqueFd wakeup, const Options& options)
+KafkaProducer::KafkaProducer(KafkaClient client, UniqueFd wakeup, const Options& options)
     : options_(options),
       wakeup_(std::move(wakeup)),
-      client_(client),
-      queue_(rd_kafka_queue_get_main(client)),
-      primer_(client, wakeup_.get()) {
+      client_(std::move(client)),
+      queue_(rd_kafka_queue_get_main(client_.get())),
+      primer_(client_.get(), wakeup_.get()) {
   // librdkafka writes these eight bytes: what eventfd counts by.
   static constexpr uint64_t kOne = 1;
   rd_kafka_queue_io_event_enable(queue_.get(), wakeup_.get(), &kOne, sizeof(kOne));

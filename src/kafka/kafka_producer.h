@@ -49,7 +49,7 @@ class KafkaProducer final : public Producer {
     PartitionGate gate;
   };
 
-  KafkaProducer(rd_kafka_t* client, UniqueFd wakeup, const Options& options);
+  KafkaProducer(KafkaClient client, UniqueFd wakeup, const Options& options);
 
   Topic& FindTopic(std::string_view name);
   void TakeTopicAnswers();

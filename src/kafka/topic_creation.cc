@@ -93,12 +93,7 @@ void TryToCreate(rd_kafka_t* client, const std::string& topic, int millis, Topic
 absl::StatusOr<TopicCreation> AskAboutCreation(const KafkaConfig& kafka, const std::string& topic,
                                                Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
-  char reason[512];
-  const KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason, sizeof(reason)));
-  if (client == nullptr) {
-    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
-  }
-  conf.release();
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   const struct rd_kafka_metadata* found = nullptr;
   const int millis = static_cast<int>(timeout.count() / 1000);
   const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);

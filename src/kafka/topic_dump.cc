@@ -26,12 +26,7 @@ absl::Status Failed(std::string_view what, rd_kafka_resp_err_t error) {
 
 absl::StatusOr<KafkaClient> StartConsumer(const KafkaConfig& kafka) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
-  char reason[512];
-  KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason, sizeof(reason)));
-  if (client == nullptr) {
-    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
-  }
-  conf.release();
+  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   rd_kafka_poll_set_consumer(client.get());
   return client;
 }

@@ -90,12 +90,7 @@ absl::StatusOr<std::vector<TopicFacts>> ReadTopicFacts(
     const KafkaConfig& kafka, const std::function<bool(std::string_view)>& wanted, size_t most,
     Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
-  char reason[512];
-  const KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason, sizeof(reason)));
-  if (client == nullptr) {
-    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
-  }
-  conf.release();
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   const struct rd_kafka_metadata* found = nullptr;
   const rd_kafka_resp_err_t asked =
       rd_kafka_metadata(client.get(), 1, nullptr, &found, static_cast<int>(timeout.count() / 1000));

@@ -84,11 +84,7 @@ absl::Status AskForProducerId(const Config& config, Micros timeout) {
     return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
   }
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR);
-  const KafkaClient client(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason, sizeof(reason)));
-  if (client == nullptr) {
-    return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
-  }
-  conf.release();
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
   const KafkaQueue queue(rd_kafka_queue_get_main(client.get()));
   absl::Status trouble = Error(
       ErrorCode::kKafkaUnreachable,
