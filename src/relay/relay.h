@@ -85,7 +85,7 @@ class Relay final : private DeliverySink {
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(DeliveryToken token, const absl::Status& error) override;
 
-  bool WasSuspended(MonoTime now);
+  bool StopIfSuspended(MonoTime now);  // true: the line was stopped for it
   void TakeReports(MonoTime now);
   void WatchForStall(MonoTime now);
   void Connect(MonoTime now);
