@@ -60,15 +60,15 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
 }
 
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop) {
-  return {.server_shutting_down = [&loop] { loop.ReportServerShutdown(); },
+  return {.server_shutting_down = [&loop] { loop.Report(EventLoop::Sighting::kServerShutdown); },
           .slot_sampled =
               [&board, &loop](const SlotSample& sample) {
                 board.SetSlot(sample);
                 if (sample.past_budget() && sample.budget->drop_slot) {
-                  loop.ReportRetainedLimit();
+                  loop.Report(EventLoop::Sighting::kRetainedLimit);
                 }
                 if (sample.past_server_limit()) {
-                  loop.ReportSlotAlmostLost();
+                  loop.Report(EventLoop::Sighting::kSlotAlmostLost);
                 }
               },
           .publication_checked =

@@ -96,31 +96,25 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
   (void)::ppoll(wanted, std::size(wanted), &timeout, nullptr);
 }
 
-void EventLoop::ReportServerShutdown() {
-  server_shutdown_.store(true, std::memory_order_release);
-  eventfd_write(attention_.get(), 1);
-}
-
-void EventLoop::ReportRetainedLimit() {
-  retained_limit_.store(true, std::memory_order_release);
-  eventfd_write(attention_.get(), 1);
-}
-
-void EventLoop::ReportSlotAlmostLost() {
-  slot_almost_lost_.store(true, std::memory_order_release);
+void EventLoop::Report(Sighting sighting) {
+  sightings_.fetch_or(static_cast<unsigned>(sighting), std::memory_order_release);
   eventfd_write(attention_.get(), 1);
 }
 
 void EventLoop::TakeRequests() {
   eventfd_t count = 0;
   eventfd_read(attention_.get(), &count);
-  if (server_shutdown_.exchange(false, std::memory_order_acquire)) {
+  const unsigned sightings = sightings_.exchange(0, std::memory_order_acquire);
+  const auto has = [sightings](Sighting sighting) {
+    return (sightings & static_cast<unsigned>(sighting)) != 0;
+  };
+  if (has(Sighting::kServerShutdown)) {
     relay_.OnServerShuttingDown();
   }
-  if (retained_limit_.exchange(false, std::memory_order_acquire)) {
+  if (has(Sighting::kRetainedLimit)) {
     relay_.OnRetainedLimit();
   }
-  if (slot_almost_lost_.exchange(false, std::memory_order_acquire)) {
+  if (has(Sighting::kSlotAlmostLost)) {
     relay_.OnSlotAlmostLost();
   }
   while (const int signal = operator_signals_.Take()) {

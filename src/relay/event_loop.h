@@ -55,12 +55,14 @@ class EventLoop {
   // Until the relay has finished. kAborted: ended by a second signal, without confirming.
   absl::Status Run();
 
-  // From any thread: the server is shutting down.
-  void ReportServerShutdown();
-  // From any thread: the slot keeps as much log as it may, and is to be dropped then.
-  void ReportRetainedLimit();
-  // From any thread: the server is about to give the slot up, and ends its reader for that.
-  void ReportSlotAlmostLost();
+  // What was seen of the server by a connection that is not the relay's.
+  enum class Sighting : uint8_t {
+    kServerShutdown = 1,
+    kRetainedLimit = 2,   // the slot keeps as much log as it may, and is to be dropped then
+    kSlotAlmostLost = 4,  // the server is about to give the slot up, and ends its reader for that
+  };
+  // From any thread.
+  void Report(Sighting sighting);
 
  private:
   void Sleep(const Wakeup& wakeup);
@@ -73,9 +75,7 @@ class EventLoop {
   OperatorSignals& operator_signals_;
   const Hooks hooks_;
   UniqueFd attention_;
-  std::atomic<bool> server_shutdown_{false};
-  std::atomic<bool> retained_limit_{false};
-  std::atomic<bool> slot_almost_lost_{false};
+  std::atomic<unsigned> sightings_{0};  // a bit each
 };
 
 }  // namespace walrelay

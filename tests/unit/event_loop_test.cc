@@ -145,7 +145,7 @@ TEST_F(EventLoopTest, OtherThreadReportsTheLimit) {
   config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
   Start();
   postgres_.facts.slot->restart = Lsn(1);
-  std::thread sampler([this] { loop_->ReportRetainedLimit(); });
+  std::thread sampler([this] { loop_->Report(EventLoop::Sighting::kRetainedLimit); });
   EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotDropped));
   sampler.join();
   EXPECT_FALSE(postgres_.facts.slot);
@@ -155,7 +155,7 @@ TEST_F(EventLoopTest, OtherThreadMakesItStepAside) {
   Start();
   postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "going");  // when it comes back
   std::thread sampler([&, relay_thread = ::pthread_self()] {
-    loop_->ReportServerShutdown();
+    loop_->Report(EventLoop::Sighting::kServerShutdown);
     while (board_.Read().state != RelayState::kDegraded) {
       ::sched_yield();
     }
