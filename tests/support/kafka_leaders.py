@@ -6,10 +6,10 @@ Source: Kafka's protocol guide, AlterPartitionReassignments 0 and ElectLeaders 1
 """
 
 import random
-import socket
 import struct
 from collections.abc import Mapping, Sequence
 
+from kafka_request import ask, text
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.kafka_records import admin, metadata
@@ -63,33 +63,17 @@ def _reassignment(wanted: Replicas) -> bytes:
 def _election(wanted: Replicas) -> bytes:
     body = struct.pack(">bi", _PREFERRED, len(wanted))
     for topic, partitions in wanted.items():
-        name = topic.encode()
-        body += struct.pack(">h", len(name)) + name
+        body += text(topic)
         body += struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
     return body + struct.pack(">i", _TIMEOUT_MS)
 
 
 def _request(port: int, key: int, version: int, body: bytes, *, flexible: bool) -> None:
     """Sends it and waits for the answer, whose own error must be none."""
-    header = struct.pack(">hhih", key, version, 1, 8) + b"walrelay" + (b"\0" if flexible else b"")
-    with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as broker:
-        broker.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
-        (length,) = struct.unpack(">i", _receive(broker, 4))
-        answer = _receive(broker, length)
-    # Correlation id, tags where flexible, throttle time, error.
-    (error,) = struct.unpack_from(">h", answer, 9 if flexible else 8)
+    answer = ask("127.0.0.1", port, key, version, body, flexible=flexible)
+    _, error = struct.unpack_from(">ih", answer)  # behind the throttle time
     if error != 0:
-        raise ServerError(f"Kafka refused request {key}: error {error}, {answer[11:200]!r}")
-
-
-def _receive(broker: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = broker.recv(size - len(data))
-        if not piece:
-            raise ServerError("the broker closed the connection instead of answering")
-        data += piece
-    return data
+        raise ServerError(f"Kafka refused request {key}: error {error}, {answer[6:200]!r}")
 
 
 def _count(things: Sequence | Mapping) -> bytes:
