@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "bench" / "lib"))
 from walrelay_bench import report, system  # noqa: E402
 from walrelay_bench.catalogue import workloads  # noqa: E402
 from walrelay_bench.results import Results  # noqa: E402
+from walrelay_dev.errors import ServerError  # noqa: E402
 
 
 class QuickRunTest(unittest.TestCase):
@@ -67,7 +68,7 @@ class ConclusionsTest(unittest.TestCase):
         runs = [{"workload": "drain", "system": name, "round": number, "figures": {figure: value}}
                 for name, values in by_system.items() for number, value in enumerate(values, 1)]
         machine: dict[str, Any] = {"cores": 2, "cpu": "a", "memory_gib": 1, "system": "b", "kernel": "c"}
-        return Results({"commit": "0", "time": "2026-01-01T", "quick": False, "rounds": 3, "machine": machine,
+        return Results({"commit": "0", "time": "2026-01-01T", "schema": 1, "quick": False, "machine": machine,
                         "versions": {}, "systems": {name: name for name in by_system}, "titles": {"drain": "d"},
                         "runs": runs})
 
@@ -98,6 +99,21 @@ class ConclusionsTest(unittest.TestCase):
         results.runs.append({"workload": "drain", "system": "walrelay", "round": 3, "error": "it broke"})
         self.assertEqual(results.spread("drain", "walrelay", "events_per_s").high, 10)
         self.assertIn("it broke", report.text(results, {}, ""))
+
+    def test_what_was_interrupted_is_gone_on_with(self) -> None:
+        earlier, later = self.results(walrelay=[10, 11], other=[5]), self.results()
+        earlier.runs.append({"workload": "drain", "system": "other", "round": 2, "error": "it broke"})
+        later.go_on_from(earlier)
+        self.assertEqual([(run["system"], run["round"]) for run in later.runs],
+                         [("walrelay", 1), ("walrelay", 2), ("other", 1)])
+        self.assertEqual(later.systems("drain"), ["walrelay", "other"])
+        self.assertEqual(later.rounds("drain"), 2)
+
+    def test_results_of_another_build_do_not_mix(self) -> None:
+        earlier, later = self.results(walrelay=[10]), self.results()
+        later.data["commit"] = "1"
+        with self.assertRaisesRegex(ServerError, "another commit"):
+            later.go_on_from(earlier)
 
     def test_results_survive_their_file(self) -> None:
         results = self.results(walrelay=[10])

@@ -61,6 +61,7 @@ def text(results: Results, images: dict[str, str], path: str) -> str:
         parts.append(_image("bars.svg", images, path))
     for workload in results.workloads():
         parts.append(f"### {workload}: {results.data['titles'][workload]}\n")
+        parts.append(f"{_rounds(results.rounds(workload))}.\n")
         parts += [f"> **Noisy.** {sentence}\n" for sentence in results.noise(workload)]
         parts.append(_table(results, workload))
         parts += [_image(f"{name}-{workload}.svg", images, path) for name in ("latency", "time")
@@ -80,14 +81,14 @@ def _heading(results: Results) -> str:
 {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.
 {versions}.
 {quick}
-Medians of {_rounds(data['rounds'])}, in each of which every system had its turn, with the lowest and the highest in
-parentheses. × is the ratio to {REFERENCE} in the same round; ≈ instead says that the rounds of
-the two overlap, or that there was only one, so that this run shows no difference.
+Medians of the rounds, in each of which every system had its turn, with the lowest and the highest in parentheses. × is the
+ratio to {REFERENCE} in the same round; ≈ instead says that the rounds of the two overlap, or that there was only one,
+so that this run shows no difference.
 """
 
 
 def _rounds(count: int) -> str:
-    return "1 round" if count == 1 else f"{count} rounds"
+    return "One round" if count == 1 else f"{count} rounds"
 
 
 def _summary(results: Results) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from walrelay_dev.errors import ServerError
+
 REFERENCE = "walrelay"
 _CONTROL = "pg_recvlogical"
 _NOISY_CONTROL = 1.5    # highest by lowest, of what ought to be the same each time
@@ -48,6 +50,17 @@ class Results:
         temporary.write_text(json.dumps(self.data) + "\n")
         temporary.rename(path)
 
+    def go_on_from(self, earlier: "Results") -> None:
+        """Takes its good runs over. What was measured elsewhere, or of another build, does not mix."""
+        for what in ("schema", "commit", "quick", "machine"):
+            if earlier.data[what] != self.data[what]:
+                raise ServerError(f"results of another {what} cannot be gone on with: "
+                                  f"{earlier.data[what]}, and here {self.data[what]}")
+        for what in ("versions", "systems", "titles"):
+            self.data[what] = earlier.data[what] | self.data[what]
+        self.data["time"] = earlier.data["time"]
+        self.data["runs"] = [run for run in earlier.runs if "error" not in run]
+
     @property
     def runs(self) -> list[dict[str, Any]]:
         return self.data["runs"]
@@ -55,6 +68,9 @@ class Results:
     def workloads(self) -> list[str]:
         """Those that were run, in that order."""
         return list(dict.fromkeys(run["workload"] for run in self.runs))
+
+    def rounds(self, workload: str) -> int:
+        return max((run["round"] for run in self.runs_of(workload)), default=0)
 
     def systems(self, workload: str) -> list[str]:
         found = dict.fromkeys(run["system"] for run in self.runs_of(workload))

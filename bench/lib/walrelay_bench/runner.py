@@ -1,9 +1,12 @@
 """Runs the chosen workloads, in rounds in which every system has its turn, and says how far it is."""
 
+import collections
 import contextlib
+import itertools
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from walrelay_dev.errors import ServerError
 
@@ -18,44 +21,54 @@ _SHOWN = ("events_per_s", "consumer_p50", "consumer_p99", "cpu_s_per_million", "
           "disordered", "recovery_s", "wal_retained_mib", "cpu_percent", "peak_rss_mib", "foreign_cpu_percent")
 
 
+class Turn(NamedTuple):
+    workload: Workload
+    round: int
+    system: str
+
+
 class Runner:
-    """One call of bench/run. What is measured is saved after each run."""
+    """One call of bench/run. What is measured is saved after each run.
+
+    With `resume` it goes on with what the file at `path` has: those runs are not made again.
+    """
 
     def __init__(self, workloads: Sequence[Workload], systems: Sequence[str], rounds: int, path: Path, *,
-                 quick: bool) -> None:
+                 quick: bool, resume: bool = False) -> None:
         self._workloads = workloads
         self._rounds = rounds
         self._path = path
         self._types = {name: system.load(name) for name in system.names() if name in systems}
         self._seen: dict[tuple[str, str], float] = {}  # seconds that a run took
-        self._done = 0
         self._results = Results({
             "schema": 1, "commit": machine.commit(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "quick": quick, "rounds": rounds, "machine": machine.machine(), "versions": self._versions(),
+            "quick": quick, "machine": machine.machine(), "versions": self._versions(),
             "systems": {name: kind.title for name, kind in self._types.items()},
             "titles": {workload.name: workload.title for workload in workloads}, "runs": []})
+        if resume and path.exists():
+            self._results.go_on_from(Results.load(path))
 
     def run(self) -> Results:
-        self._total = len(self._plan())
+        self._todo = [turn for workload in self._workloads for turn in self._turns(workload)]
+        self._total = len(self._todo)
         print(f"{self._total} runs, about {self._left()}", flush=True)
+        if self._total == 0:
+            return self._results
         with Stage() as stage, contextlib.ExitStack() as closing:
             peers = {name: kind(name, stage) for name, kind in self._types.items()}
             for peer in peers.values():
                 closing.callback(peer.close)
-            for workload in self._workloads:
-                if takers := [peer for name, peer in peers.items() if workload.takes(self._types[name])]:
-                    self._rounds_of(workload, stage, takers)
+            for workload, turns in itertools.groupby(list(self._todo), key=lambda turn: turn.workload):
+                self._run_all(workload, stage, [(peers[turn.system], turn.round) for turn in turns])
         return self._results
 
-    def _rounds_of(self, workload: Workload, stage: Stage, peers: list[System]) -> None:
+    def _run_all(self, workload: Workload, stage: Stage, turns: list[tuple[System, int]]) -> None:
         workload.setup(stage)
         if workload.warms_up and not self._results.data["quick"]:
             print(f"{workload.name}: once for the broker's compilers, not counted", flush=True)
-            workload.run(stage, peers[0])
-        for number in range(1, self._rounds_for(workload) + 1):
-            turn = (number - 1) % len(peers)  # nobody is always the first, or behind the same one
-            for peer in peers[turn:] + peers[:turn]:
-                self._run_one(workload, stage, peer, number)
+            workload.run(stage, turns[0][0])
+        for peer, number in turns:
+            self._run_one(workload, stage, peer, number)
         workload.teardown(stage)
 
     def _run_one(self, workload: Workload, stage: Stage, peer: System, number: int) -> None:
@@ -70,10 +83,10 @@ class Runner:
             run["error"] = shown = str(error)
         self._results.runs.append(run)
         self._results.save(self._path)
-        self._done += 1
+        del self._todo[0]
         seconds = time.monotonic() - started
         self._seen[workload.name, peer.name] = seconds
-        print(f"[{self._done}/{self._total}] {workload.name} {peer.name} #{number}: {shown}  "
+        print(f"[{self._total - len(self._todo)}/{self._total}] {workload.name} {peer.name} #{number}: {shown}  "
               f"({seconds:.0f} s; {self._left()} left)", flush=True)
 
     def _rounds_for(self, workload: Workload) -> int:
@@ -81,13 +94,18 @@ class Runner:
             return 1
         return max(min(self._rounds, workload.most_rounds or self._rounds), workload.fewest_rounds)
 
-    def _plan(self) -> list[tuple[Workload, str]]:
-        return [(workload, name) for workload in self._workloads for _ in range(self._rounds_for(workload))
-                for name, kind in self._types.items() if workload.takes(kind)]
+    def _turns(self, workload: Workload) -> list[Turn]:
+        """Those that are still to be taken. Nobody is always the first, or behind the same one."""
+        takers = collections.deque(name for name, kind in self._types.items() if workload.takes(kind))
+        there = {(run["round"], run["system"]) for run in self._results.runs_of(workload.name)}
+        turns = []
+        for number in range(1, self._rounds_for(workload) + 1):
+            turns += [Turn(workload, number, name) for name in takers if (number, name) not in there]
+            takers.rotate(-1)
+        return turns
 
     def _left(self) -> str:
-        seconds = sum(self._seen.get((workload.name, name), workload.seconds)
-                      for workload, name in self._plan()[self._done:])
+        seconds = sum(self._seen.get((turn.workload.name, turn.system), turn.workload.seconds) for turn in self._todo)
         return f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
 
     def _versions(self) -> dict[str, str]:
