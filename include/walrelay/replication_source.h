@@ -48,6 +48,7 @@ struct ServerFacts {
   bool in_recovery = false;
   int backend_pid = 0;           // of this connection's server process
   Micros wal_sender_timeout{0};  // 0: the server never gives up on a silent client
+  bool by_network = false;       // connected by TCP, and not by a Unix socket
 };
 
 // A row of pg_replication_slots. Columns that the server's version does not have keep their

@@ -177,6 +177,8 @@ absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerFacts&
   facts.wal_end = LsnOf(system, 0, "xlogpos");
   facts.database = std::string(system.Text(0, "dbname"));
   facts.backend_pid = PQbackendPID(connection.get());
+  const char* host = PQhost(connection.get());  // of a Unix socket: its folder, or an abstract name
+  facts.by_network = host != nullptr && host[0] != '/' && host[0] != '@';
   return absl::OkStatus();
 }
 

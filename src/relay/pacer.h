@@ -22,25 +22,31 @@ namespace walrelay {
 
 class Pacer {
  public:
+  // How much the server can send while nobody reads depends on how it is reached.
+  explicit Pacer(bool by_network) : longest_pause_(by_network ? 400 : 200) {}
+
   // A message was handled that was sent this long after its transaction's commit.
   void OnLag(Micros lag) { lag_ = lag; }
 
-  // There was nothing to read: whatever comes next is fresh.
-  void OnNothingToRead() { lag_ = Micros(0); }
+  // There was nothing to read, and no message was handled for so long. A server that is behind and
+  // shares its cores with others falls silent for moments; once it is silent for longer, whatever
+  // comes next is fresh.
+  void OnNothingToRead(Micros silence) { lag_ = silence > kLive ? Micros(0) : lag_; }
 
   bool behind() const { return lag_ > kLive; }
 
   // How long to wait before reading again. Longer than this and the server's send buffer would be
   // full before we come back.
-  Micros pause() const { return behind() ? std::min(lag_ / 64, Micros(200)) : Micros(0); }
+  Micros pause() const { return behind() ? std::min(lag_ / 64, longest_pause_) : Micros(0); }
 
   // How long what was read may be held back for more.
-  Micros hold() const { return behind() ? std::min(lag_ / 16, Micros(1'500)) : Micros(0); }
+  Micros hold() const { return behind() ? std::min(lag_ / 16, Micros(4'000)) : Micros(0); }
 
  private:
   // A commit is flushed, decoded and sent within this time on a server that is well.
   static constexpr Micros kLive{10'000};
 
+  Micros longest_pause_;
   Micros lag_{0};
 };
 

@@ -113,7 +113,7 @@ absl::Status Relay::OpenAndStart() {
   pipeline_.StartSession(facts.tables);
   session_ = std::make_unique<Session>(Session::Parts{parts_.config, parts_.clock, parts_.source,
                                                       pipeline_, tracker_, parts_.metrics, stages_},
-                                       facts.server.wal_sender_timeout);
+                                       facts.server);
   LogStart(facts, decision);
   return absl::OkStatus();
 }

@@ -59,12 +59,13 @@ std::string_view TypeNameOf(char type) {
 
 }  // namespace
 
-Session::Session(const Parts& parts, Micros wal_sender_timeout)
+Session::Session(const Parts& parts, const ServerFacts& server)
     : parts_(parts),
       feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
-                 .wal_sender_timeout = wal_sender_timeout},
+                 .wal_sender_timeout = server.wal_sender_timeout},
                 parts.clock.Now()),
       window_(parts.config.pipeline),
+      pacer_(server.by_network),
       last_turn_(parts.clock.Now()),
       read_at_(last_turn_) {}
 
@@ -96,7 +97,7 @@ absl::Status Session::Read(MonoTime now) {
     feedback_.OnReceived(now);
   }
   if (parts_.source.pending().size() == before) {
-    pacer_.OnNothingToRead();
+    pacer_.OnNothingToRead(now - last_handled_);
   } else {
     burst_since_ = burst_since_.value_or(now);
   }

@@ -47,7 +47,7 @@ class Session {
   };
 
   // `parts` must outlive the session; the source has just started to stream.
-  Session(const Parts& parts, Micros wal_sender_timeout);
+  Session(const Parts& parts, const ServerFacts& server);
 
   // One bounded turn. With `draining` nothing is read beyond the end of the transaction that is
   // open. An error ends the session.

@@ -16,7 +16,7 @@ class PacerTest : public ::testing::Test {
     EXPECT_EQ(pacer_.hold(), Micros(0));
   }
 
-  Pacer pacer_;
+  Pacer pacer_{/*by_network=*/true};
 };
 
 TEST_F(PacerTest, NothingWaitsBeforeTheFirstMessage) {
@@ -49,8 +49,15 @@ TEST_F(PacerTest, WaitsAreSmallFractionsOfTheLag) {
 
 TEST_F(PacerTest, WaitsHaveAnUpperLimit) {
   pacer_.OnLag(Micros::max());
-  EXPECT_EQ(pacer_.pause(), Micros(200));
-  EXPECT_EQ(pacer_.hold(), Micros(1'500));
+  EXPECT_EQ(pacer_.pause(), Micros(400));
+  EXPECT_EQ(pacer_.hold(), Micros(4'000));
+}
+
+TEST_F(PacerTest, UnixSocketIsFullSooner) {
+  Pacer pacer(/*by_network=*/false);
+  pacer.OnLag(Micros::max());
+  EXPECT_EQ(pacer.pause(), Micros(200));
+  EXPECT_EQ(pacer.hold(), Micros(4'000));
 }
 
 TEST_F(PacerTest, LastMessageDecides) {
@@ -59,9 +66,15 @@ TEST_F(PacerTest, LastMessageDecides) {
   ExpectNoWait();
 }
 
-TEST_F(PacerTest, EmptySocketMeansThatItIsLiveAgain) {
+TEST_F(PacerTest, ServerThatIsSilentForMomentsIsStillBehind) {
   pacer_.OnLag(hours(1));
-  pacer_.OnNothingToRead();
+  pacer_.OnNothingToRead(milliseconds(10));
+  EXPECT_TRUE(pacer_.behind());
+}
+
+TEST_F(PacerTest, SilenceMeansThatItIsLiveAgain) {
+  pacer_.OnLag(hours(1));
+  pacer_.OnNothingToRead(milliseconds(11));
   ExpectNoWait();
 }
 
