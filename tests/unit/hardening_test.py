@@ -49,6 +49,11 @@ class HardeningTest(unittest.TestCase):
         self.assertGreater(len(ours), 200)
         self.assertEqual([name for name in ours if first[name] != "endbr64"], [])
 
+    def test_allocator_is_jemalloc_with_our_settings(self) -> None:
+        """The linker drops a library that nothing seems to need; what is not exported jemalloc does not see."""
+        self.assertIn("libjemalloc.so.2", self.readelf("-d"))
+        self.assertRegex(self.readelf("--dyn-syms"), r"OBJECT +GLOBAL +DEFAULT +\d+ malloc_conf")
+
 
 if __name__ == "__main__":
     unittest.main()
