@@ -59,7 +59,7 @@ EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock
 absl::Status EventLoop::Run() {
   bool draining = false;
   while (!relay_.finished()) {
-    while (signals_.Take()) {
+    while (requested_ && signals_.Take()) {
       if (draining) {
         LogWarning("stopped_at_once", "a second signal: ending without waiting; nothing is lost");
         return absl::AbortedError("ended by a second signal");
@@ -67,7 +67,9 @@ absl::Status EventLoop::Run() {
       draining = true;
       relay_.Drain();
     }
-    TakeRequests();
+    if (requested_) {
+      TakeRequests();
+    }
     const Wakeup wakeup = relay_.Turn();
     if (hooks_.after_turn) {
       hooks_.after_turn();
@@ -93,7 +95,10 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
       std::max<std::chrono::nanoseconds>(wakeup.at - clock_.Now(), std::chrono::nanoseconds(0));
   const timespec timeout{std::chrono::floor<std::chrono::seconds>(left).count(),
                          static_cast<long>((left % std::chrono::seconds(1)).count())};
-  (void)::ppoll(wanted, std::size(wanted), &timeout, nullptr);
+  // What the relay asks itself about comes first, then what is asked of it.
+  const int ready = ::ppoll(wanted, std::size(wanted), &timeout, nullptr);
+  requested_ = ready < 0 || std::any_of(std::begin(wanted) + 2, std::end(wanted),
+                                        [](const pollfd& each) { return each.revents != 0; });
 }
 
 void EventLoop::Report(Sighting sighting) {

@@ -75,6 +75,7 @@ class EventLoop {
   OperatorSignals& operator_signals_;
   const Hooks hooks_;
   UniqueFd attention_;
+  bool requested_ = true;               // a signal or another thread may have asked for something
   std::atomic<unsigned> sightings_{0};  // a bit each
 };
 
