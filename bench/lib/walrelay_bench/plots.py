@@ -10,9 +10,12 @@ from walrelay_dev.errors import ServerError
 from .figures import HEADLINES
 from .results import REFERENCE, Results
 
-# The same system has the same colour in every plot (Okabe and Ito's, which the colour-blind can tell apart).
-_COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#999999", "#000000", "#56B4E9", "#009E73", "#CC79A7")
+# The same system has the same colour in every plot (Okabe and Ito's, which the colour-blind can tell apart, and two of
+# Paul Tol's).
+_COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#999999", "#000000", "#56B4E9", "#F0E442", "#009E73", "#CC79A7",
+            "#882255")
 _OPPONENTS = ("debezium-tuned", "debezium")
+
 
 def write(results: Results, folder: Path) -> dict[str, str]:
     """Puts the plots that these results allow into `folder`; file name → what it shows."""

@@ -81,9 +81,9 @@ def _heading(results: Results) -> str:
 {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.
 {versions}.
 {quick}
-Medians of the rounds, in each of which every system had its turn, with the lowest and the highest in parentheses. × is the
-ratio to {REFERENCE} in the same round; ≈ instead says that the rounds of the two overlap, or that there was only one,
-so that this run shows no difference.
+Medians of the rounds, in each of which every system had its turn, with the lowest and the highest in parentheses. × is
+the ratio to {REFERENCE} in the same round; ≈ instead says that the rounds of the two overlap, or that there was only
+one, so that this run shows no difference.
 """
 
 

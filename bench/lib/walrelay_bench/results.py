@@ -61,13 +61,19 @@ class Results:
         self.data["time"] = earlier.data["time"]
         self.data["runs"] = [run for run in earlier.runs if "error" not in run]
 
+    def arrange(self, systems: list[str], workloads: list[str]) -> None:
+        """In this order, whenever they were run."""
+        for what, order in (("systems", systems), ("titles", workloads)):
+            self.data[what] = {name: self.data[what][name] for name in order if name in self.data[what]}
+
     @property
     def runs(self) -> list[dict[str, Any]]:
         return self.data["runs"]
 
     def workloads(self) -> list[str]:
-        """Those that were run, in that order."""
-        return list(dict.fromkeys(run["workload"] for run in self.runs))
+        """Those that were run."""
+        found = {run["workload"] for run in self.runs}
+        return [name for name in self.data["titles"] if name in found]
 
     def rounds(self, workload: str) -> int:
         return max((run["round"] for run in self.runs_of(workload)), default=0)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from walrelay_dev.errors import ServerError
 
-from . import machine, system
+from . import catalogue, machine, system
 from .results import Results
 from .stage import Stage
 from .system import System
@@ -47,6 +47,7 @@ class Runner:
             "titles": {workload.name: workload.title for workload in workloads}, "runs": []})
         if resume and path.exists():
             self._results.go_on_from(Results.load(path))
+            self._results.arrange(system.names(), list(catalogue.workloads(quick)))
 
     def run(self) -> Results:
         self._todo = [turn for workload in self._workloads for turn in self._turns(workload)]

@@ -45,6 +45,11 @@ class System(ABC):
         self.folder = PEERS / name
         self.scratch = stage.scratch(name)  # for its files
 
+    @property
+    def dsn(self) -> str:
+        """How it reaches Postgres: by TCP, all that are compared."""
+        return self.stage.dsn
+
     def prepare(self, work: Work) -> None:
         """Before a run, unmeasured. What waits is in table outbox, and behind the slot."""
 

@@ -16,7 +16,7 @@ class Peer(Programs):
     plugin = "wal2json"
 
     def launch(self, work: Work) -> list[Program]:
-        reader = Program([_RECVLOGICAL, "-d", self.stage.dsn, "-S", SLOT, "--start", "-n", "-f", "-",
+        reader = Program([_RECVLOGICAL, "-d", self.dsn, "-S", SLOT, "--start", "-n", "-f", "-",
                           "-o", "format-version=2", "-o", "include-transaction=false",
                           "-o", "add-tables=public.outbox", "-o", "actions=insert"],
                          self.log, stdout=subprocess.PIPE)

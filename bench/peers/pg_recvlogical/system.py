@@ -16,7 +16,7 @@ class Peer(Programs):
 
     def launch(self, work: Work) -> list[Program]:
         assert work.end is not None
-        return [Program([_BINARY, "-d", self.stage.dsn, "-S", SLOT, "--start", "-n", "-o", "proto_version=1",
+        return [Program([_BINARY, "-d", self.dsn, "-S", SLOT, "--start", "-n", "-o", "proto_version=1",
                          "-o", f"publication_names={PUBLICATION}", "-E", work.end, "-f", "/dev/null"], self.log)]
 
     def caught_up(self, work: Work) -> bool:

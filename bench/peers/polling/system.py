@@ -25,7 +25,7 @@ class Peer(Programs):
         self.stage.settle(self.table)
 
     def launch(self, work: Work) -> list[Program]:
-        return [Program([sys.executable, self.folder / "relay.py", self.stage.dsn, self.stage.kafka.bootstrap,
+        return [Program([sys.executable, self.folder / "relay.py", self.dsn, self.stage.kafka.bootstrap,
                          self.table, TOPIC.rpartition(".")[0]], self.log)]
 
     @classmethod

@@ -15,7 +15,7 @@ class Peer(Programs):
     def launch(self, work: Work) -> list[Program]:
         # Rows of a MiB are more than the default lets through.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
-        return [Program([program(_BINARY), "run", "--dsn", self.stage.dsn, "--kafka", self.stage.kafka.bootstrap,
+        return [Program([program(_BINARY), "run", "--dsn", self.dsn, "--kafka", self.stage.kafka.bootstrap,
                          "--slot", SLOT, "--set", f"http.listen={self.listen()}", "--set", "log.level=warning", *larger],
                         self.log)]
 

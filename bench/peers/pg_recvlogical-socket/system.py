@@ -1,0 +1,12 @@
+"""pg_recvlogical by Postgres' Unix socket."""
+
+from walrelay_bench.system import load
+
+
+class Peer(load("pg_recvlogical")):  # type: ignore[misc]
+    title = "pg_recvlogical, Unix socket"
+    workloads = ("drain",)
+
+    @property
+    def dsn(self) -> str:
+        return self.stage.postgres.dsn()
