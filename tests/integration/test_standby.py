@@ -62,7 +62,10 @@ class StandbyTest(VerifiedTest):
         with self.load(seed=64, rate=200):
             self.expect_takeover(self.first)
             self.first.pause()
+            read = self.database.log_end()  # by the first, at most
             self.expect_takeover(self.second)
+            self.second.wait_until(lambda: self.database.confirmed(self.slot) > read, 30,
+                                   "more to be confirmed than the first could know")
             self.second.stop()
             self.first.resume()
             # The slot moved while nobody was seen to hold it: this cannot be told from a gap.
