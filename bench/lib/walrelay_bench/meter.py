@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .program import Cost, busy_cpu, cost_of, cpu_of_tree
+from .program import Cost, cost_of, cpu_of_tree, processes_but, stolen_cpu
 from .stage import SLOT, Stage
 
 _INTERVAL = 0.25
-_SOCKETS_EVERY = 4  # samples
+_RARELY = 4  # samples
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Meter:
         self.peak_rss_mib = 0.0
         self._stage = stage
         self._pids = pids
-        self._own, self._kafka, self._tools = Usage(), Usage(), Usage()
+        self._own, self._kafka, self._others = Usage(), Usage(), Usage()
         self._wire = Wire(stage)
         self._closing = threading.Event()
         self._failure: BaseException | None = None
@@ -71,6 +71,7 @@ class Meter:
         self._started = time.time()
         self._before = self._totals()
         self._sample(beginning=True)
+        self._look_around(beginning=True)
         self._thread.start()
         return self
 
@@ -78,7 +79,7 @@ class Meter:
         self._closing.set()
         self._thread.join()
         self._sample()
-        self._wire.look(self._pids())
+        self._look_around()
         self.seconds = time.time() - self._started
         self._used = {name: after - self._before[name] for name, after in self._totals().items()}
         self._connection.close()
@@ -92,8 +93,7 @@ class Meter:
     def costs(self, events: int) -> dict[str, float]:
         """What every run has: the system's own, what it made the servers do, and what disturbed it."""
         own, kafka = self._own.cpu_seconds, self._kafka.cpu_seconds
-        foreign = self._used["machine"] - own - kafka - self._used["postgres"] - self._used["bench"] \
-            - self._tools.cpu_seconds
+        foreign = self._others.cpu_seconds + self._used["stolen"]
         millions = max(events, 1) / 1e6
         return {
             "cpu_s_per_million": own / millions,
@@ -105,7 +105,7 @@ class Meter:
             "wal_retained_mib": max(each.retained for each in self.samples) / (1 << 20),
             "bytes_from_postgres_per_event": self._wire.from_postgres / max(events, 1),
             "bytes_to_kafka_per_event": self._wire.to_kafka / max(events, 1),
-            "foreign_cpu_percent": 100 * max(0.0, foreign) / (self.seconds * (os.cpu_count() or 1)),
+            "foreign_cpu_percent": 100 * foreign / (self.seconds * (os.cpu_count() or 1)),
         }
 
     def series(self) -> dict[str, list[Any]]:
@@ -120,20 +120,23 @@ class Meter:
             number = 0
             while not self._closing.wait(_INTERVAL):
                 self._sample()
-                if (number := number + 1) % _SOCKETS_EVERY == 0:
-                    self._wire.look(self._pids())
+                if (number := number + 1) % _RARELY == 0:
+                    self._look_around()
         except BaseException as error:  # raised again by __exit__
             self._failure = error
 
     def _sample(self, *, beginning: bool = False) -> None:
-        own, brokers = self._pids(), self._brokers()
-        costs = self._own.look(own, beginning=beginning)
-        self._kafka.look(brokers, beginning=beginning)
-        counted = {*own, *brokers, self._postmaster}
-        self._tools.look((pid for pid in _children() if pid not in counted), beginning=beginning)
+        costs = self._own.look(self._pids(), beginning=beginning)
+        self._kafka.look(self._brokers(), beginning=beginning)
         self.peak_rss_mib = max(self.peak_rss_mib, sum(each.peak_rss_mib for each in costs))
         self.samples.append(Sample(time.time(), self._own.cpu_seconds, sum(each.rss_mib for each in costs),
                                    self._stage.topic.try_count(), self._retained()))
+
+    # What the machine uses in all says nothing here: the kernel charges whole ticks to who runs at the tick, and a
+    # load that keeps time with the ticks is charged twice, or not at all. Of single processes it keeps exact times.
+    def _look_around(self, *, beginning: bool = False) -> None:
+        self._wire.look(self._pids(), beginning=beginning)
+        self._others.look(processes_but([os.getpid(), self._postmaster, *self._brokers()]), beginning=beginning)
 
     def _retained(self) -> int:
         with self._connection.cursor() as cursor:
@@ -149,43 +152,41 @@ class Meter:
 
     def _totals(self) -> dict[str, float]:
         """CPU seconds so far of whoever stays from the beginning to the end."""
-        own = os.times()
-        return {"machine": busy_cpu(), "postgres": cpu_of_tree(self._postmaster), "bench": own.user + own.system}
-
-
-def _children() -> list[int]:
-    """Of this process: the servers, the system, and the benchmark's tools."""
-    return list(map(int, Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()))
+        return {"stolen": stolen_cpu(), "postgres": cpu_of_tree(self._postmaster)}
 
 
 class Wire:
-    """Bytes that went over the system's TCP connections, as the kernel counts them."""
+    """Bytes that went over the system's TCP connections since the beginning, as the kernel counts them."""
 
     def __init__(self, stage: Stage) -> None:
         self._postgres = stage.postgres.port
         self._kafka = {int(address.rpartition(":")[2]) for address in stage.kafka.bootstrap.split(",")}
-        self._sent: dict[tuple[str, str], int] = {}
-        self._received: dict[tuple[str, str], int] = {}
+        self._first: dict[tuple[str, str, str], int] = {}  # own address, peer, which count
+        self._last: dict[tuple[str, str, str], int] = {}
 
     @property
     def from_postgres(self) -> int:
-        return sum(count for (_, peer), count in self._received.items() if _port(peer) == self._postgres)
+        return self._sum("bytes_received", {self._postgres})
 
     @property
     def to_kafka(self) -> int:
-        return sum(count for (_, peer), count in self._sent.items() if _port(peer) in self._kafka)
+        return self._sum("bytes_sent", self._kafka)
 
-    def look(self, pids: list[int]) -> None:
+    def _sum(self, count: str, ports: set[int]) -> int:
+        return sum(last - self._first[key] for key, last in self._last.items()
+                   if key[2] == count and _port(key[1]) in ports)
+
+    def look(self, pids: list[int], *, beginning: bool = False) -> None:
         """Connections that came and went between two looks are missed, and the end of those that were closed."""
         run = subprocess.run(["ss", "-tinHpO", "state", "established"], capture_output=True, text=True)
         for line in run.stdout.splitlines():
             words = line.split()
             if len(words) < 4 or not any(f"pid={pid}," in line for pid in pids):
                 continue
-            key = (words[2], words[3])
-            for counts, name in ((self._sent, "bytes_sent"), (self._received, "bytes_received")):
-                if found := re.search(rf"\b{name}:(\d+)", line):
-                    counts[key] = int(found[1])
+            for name, count in re.findall(r"\b(bytes_sent|bytes_received):(\d+)", line):
+                key = (words[2], words[3], name)
+                self._first.setdefault(key, int(count) if beginning else 0)
+                self._last[key] = int(count)
 
 
 def _port(address: str) -> int:

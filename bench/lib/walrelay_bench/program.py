@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,11 +45,21 @@ def cpu_of_tree(pid: int) -> float:
     return seconds
 
 
-def busy_cpu() -> float:
-    """CPU seconds of the whole machine, whoever used them, also those that its host took (steal)."""
-    user, nice, system, _, _, irq, softirq, steal = map(
-        int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
-    return (user + nice + system + irq + softirq + steal) * _TICK
+def stolen_cpu() -> float:
+    """CPU seconds that the machine's host gave to others."""
+    return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8]) * _TICK
+
+
+def processes_but(roots: Iterable[int]) -> list[int]:
+    """All of the machine's, kernel threads too, but these and what descends from them."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    ours = set(roots)
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return [pid for pid in parents if pid not in ours]
 
 
 class Program:
