@@ -121,7 +121,8 @@ def _bars(results: Results, figure: Any) -> bool:
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xlabel(f"{results.data['systems'][REFERENCE]} is so many times better")
     axes.margins(x=0.15)
-    _finish(axes, place="lower right")
+    _finish(axes, legend=False)
+    axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
     return True
 
 
@@ -146,11 +147,11 @@ def _log_scale(axes: Any) -> None:
     axes.yaxis.set_minor_formatter("")
 
 
-def _finish(axes: Any, legend: bool = True, place: str = "best") -> None:
+def _finish(axes: Any, legend: bool = True) -> None:
     axes.grid(True, which="major", linewidth=0.4, alpha=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     if legend:
-        axes.legend(fontsize=8, frameon=False, loc=place)
+        axes.legend(fontsize=8, frameon=False, loc="best")
 
 
 def _pyplot() -> Any:

@@ -39,7 +39,7 @@ def write(results: Results, folder: Path) -> None:
 
 
 def write_docs(results: Results) -> None:
-    """The results of docs/benchmarks.md, between its marks, and docs/benchmarks/*.svg."""
+    """The results of docs/benchmarks.md, between its marks, and docs/benchmarks/ with plots and data."""
     if results.data["quick"]:
         raise ServerError("figures of a quick run are not for the documents")
     before, begin, rest = _PAGE.read_text().partition(_BEGIN)
@@ -48,6 +48,7 @@ def write_docs(results: Results) -> None:
         raise ServerError(f"{_PAGE} has lost the marks of its results: {_BEGIN.strip()} … {_END.strip()}")
     shutil.rmtree(_PLOTS, ignore_errors=True)
     _PLOTS.mkdir()
+    results.save(_PLOTS / "results.json")
     images = plots.write(results, _PLOTS)
     _PAGE.write_text(before + begin + "\n" + text(results, images, "benchmarks/") + "\n" + end + after)
 

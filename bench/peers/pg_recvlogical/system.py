@@ -1,4 +1,4 @@
-"""Postgres' own client, which throws away what it reads: the limit that a reader of the slot can reach."""
+"""Postgres' own client, which throws away what it reads."""
 
 import subprocess
 
