@@ -61,9 +61,9 @@ class System(ABC):
     def stop(self) -> None:
         """In good order. Also when it has ended by itself."""
 
+    @abstractmethod
     def kill(self) -> None:
         """SIGKILL to all of it."""
-        raise NotImplementedError
 
     @abstractmethod
     def pids(self) -> list[int]:
