@@ -61,6 +61,19 @@ class QuickRunTest(unittest.TestCase):
                          {path.name: path.read_bytes() for path in again.iterdir()})
         self.assertLessEqual({"report.md", "bars.svg", "time-drain.svg"}, {path.name for path in again.iterdir()})
 
+    def test_what_was_interrupted_is_gone_on_with_and_not_run_again(self) -> None:
+        first = self.run_quickly("--workloads", "drain", "--systems", "walrelay,pg_recvlogical")
+        kept, lost = first.runs
+        first.data["runs"] = [kept]
+        first.save(self.json)
+        resumed = self.run_quickly("--workloads", "drain", "--systems", "walrelay,pg_recvlogical", "--resume")
+        self.assertEqual(resumed.runs[0], kept)
+        self.assertEqual([(run["system"], run["round"]) for run in resumed.runs[1:]],
+                         [(lost["system"], lost["round"])])
+        complete = self.json.read_bytes()
+        self.run_quickly("--workloads", "drain", "--systems", "walrelay,pg_recvlogical", "--resume")
+        self.assertEqual(self.json.read_bytes(), complete)
+
 
 class ConclusionsTest(unittest.TestCase):
     @staticmethod
