@@ -43,5 +43,5 @@ FIGURES = (
     ("wal_written_mib", "WAL written, MiB"),
     ("wal_retained_mib", "WAL retained, at most, MiB"),
     ("wal_retained_end_mib", "WAL retained in the end, MiB"),
-    ("foreign_cpu_percent", "used by other processes, % of all cores"),
+    ("foreign_cpu_percent", "taken by other processes or the host, % of all cores"),
 )

@@ -112,7 +112,7 @@ class Results:
         found = []
         foreign = [run["figures"].get("foreign_cpu_percent", 0) for run in self.runs_of(workload)]
         if foreign and max(foreign) > _NOISY_MACHINE:
-            found.append(f"Other processes used up to {max(foreign):.0f} % of all cores.")
+            found.append(f"Other processes, or the host, took up to {max(foreign):.0f} % of all cores.")
         for system, figure in ((_CONTROL, "events_per_s"), (REFERENCE, "commit_p50")):
             control = self.spread(workload, system, figure)
             if control is not None and control.high > control.low * _NOISY_CONTROL:

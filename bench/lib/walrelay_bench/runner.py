@@ -41,7 +41,7 @@ class Runner:
         self._types = {name: system.load(name) for name in system.names() if name in systems}
         self._seen: dict[tuple[str, str], float] = {}  # seconds that a run took
         self._results = Results({
-            "schema": 1, "commit": machine.commit(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "schema": 2, "commit": machine.commit(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "quick": quick, "machine": machine.machine(), "versions": self._versions(),
             "systems": {name: kind.title for name, kind in self._types.items()},
             "titles": {workload.name: workload.title for workload in workloads}, "runs": []})
