@@ -1,11 +1,12 @@
-# Debian 12's packages. Nothing is fetched at build time: Debian's own builders have no network.
+# The packages of Debian 12 and 13. Nothing is fetched at build time: Debian's own builders have no network.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(absl REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(spdlog 1.10 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
-find_package(simdjson 3 REQUIRED)
+# Without a version: simdjson's configuration accepts its own minor version alone.
+find_package(simdjson REQUIRED)
 
 # Of these Debian ships no CMake configuration, or one that drags in more than is used
 # (prometheus-cpp's wants its pull exposer, hence civetweb: not in a process that stands next to money).

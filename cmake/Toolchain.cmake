@@ -26,7 +26,19 @@ if(WALRELAY_HARDENING)
   target_compile_options(walrelay_flags INTERFACE
     -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
     -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
-    -ftrivial-auto-var-init=zero -fno-delete-null-pointer-checks -fno-strict-overflow)
+    -ftrivial-auto-var-init=zero -fno-strict-overflow)
+  # With this one GCC takes no comparison of a function's address for a constant, which Debian 13's Abseil needs.
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS "-std=c++20 -fno-delete-null-pointer-checks")
+  set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+  check_cxx_source_compiles("#include <absl/container/flat_hash_map.h>
+    void Insert(absl::flat_hash_map<unsigned, int>& map) { map[1] = 1; }"
+    WALRELAY_KEEPS_NULL_CHECKS)
+  unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(WALRELAY_KEEPS_NULL_CHECKS)
+    target_compile_options(walrelay_flags INTERFACE -fno-delete-null-pointer-checks)
+  endif()
   target_link_options(walrelay_flags INTERFACE
     -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)

@@ -102,8 +102,8 @@ void Acknowledge(benchmark::State& state) {
   RingQueue<DeliveryToken> in_flight;
   uint64_t lsn = 1;
   Measure(state, 0, Allocating::kNever, [&] {
-    tracker.Begin(WallTime());
-    in_flight.push_back(tracker.token());
+    tracker.Begin(Lsn(1), WallTime());
+    in_flight.push_back(tracker.token(1));
     tracker.OnProduced(300);
     tracker.Commit(Lsn(++lsn));
     if (in_flight.size() > static_cast<size_t>(state.range(0))) {

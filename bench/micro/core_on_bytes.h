@@ -36,7 +36,7 @@ inline testing::Row OutboxRow(size_t payload) {
 class AcceptAll final : public Producer {
  public:
   absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
-    last_ = Delivery{.token = token, .bytes = record.payload_bytes()};
+    last_ = Delivery{.token = token, .bytes = record.window_bytes()};
     return Produced::kAccepted;
   }
   void Poll(DeliverySink&) override {}

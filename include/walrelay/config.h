@@ -55,6 +55,9 @@ enum class MissingColumns : uint8_t { kFail, kIgnore };
 // What becomes of a slot that keeps as much log as the operator lets it.
 enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
 
+// What a possible gap does: hold publishing until an operator accepts the gap, or exit with code 4.
+enum class OnGap : uint8_t { kHold, kExit };
+
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
   Secret password;
@@ -70,6 +73,9 @@ struct SourceConfig {
   bool create_slot = false;
   int64_t max_retained_wal = 0;  // bytes; 0: the server's own limit alone counts
   OnRetainedLimit on_retained_limit = OnRetainedLimit::kAlert;
+  OnGap on_gap = OnGap::kHold;
+  int64_t decoding_memory = 0;  // bytes: logical_decoding_work_mem; 0: the server's setting
+  bool wait_visible = false;    // publish a transaction only when other sessions can see it
   bool binary = false;
   bool allow_insecure = false;
   Micros connect_timeout = std::chrono::seconds(10);
@@ -127,6 +133,7 @@ struct ErrorPolicy {
   OnError topic = OnError::kStop;
   OnError too_large = OnError::kStop;
   OnError value = OnError::kStop;
+  OnError refused = OnError::kStop;  // by the brokers, for a reason other than its size
   std::string dead_letter_topic;
 };
 

@@ -28,9 +28,9 @@ enum class Reaction : uint8_t {
   kRetry,          // passes by itself: back off and try again, for ever
   kStandby,        // another instance is at work: wait for its slot
   kBlocked,        // the line stands until a person or a broker changes something; stay and say so
-  kDefinite,       // at the start: exit. While running: retry, for it may be mended under way
-  kGap,            // events may be missing: exit, a person must decide
-  kConfiguration,  // exit; trying again cannot help
+  kDefinite,       // at the first start: exit. Afterwards: retry, blocked until it is fixed
+  kGap,            // events may be missing: hold or exit (source.on_gap), an operator must decide
+  kConfiguration,  // as kDefinite
   kUsage,          // exit; wrong command line
 };
 

@@ -5,6 +5,7 @@
 // producer copies what it keeps before Produce() returns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,8 +29,23 @@ struct Record {
   std::optional<int32_t> partition;       // nullopt: murmur2 of the key, as Java's producer does
   std::optional<WallTime> timestamp;      // nullopt: the producer's clock. Kafka keeps milliseconds
 
-  // What the record counts for in the in-flight window, bytes.
+  // Key and value, bytes.
   size_t payload_bytes() const { return (key ? key->size() : 0) + (value ? value->size() : 0); }
+
+  // What the record counts for in the in-flight window, bytes: about what a producer keeps for it.
+  size_t window_bytes() const { return WindowBytes(payload_bytes(), headers); }
+
+  // The same, where the record itself is gone.
+  static size_t WindowBytes(size_t payload_bytes, std::span<const Header> headers) {
+    size_t bytes = kOverheadBytes + payload_bytes;
+    for (const Header& header : headers) {
+      bytes += header.name.size() + (header.value ? header.value->size() : 0);
+    }
+    return bytes;
+  }
+
+  // librdkafka's own structures for a message and its headers, rounded up.
+  static constexpr size_t kOverheadBytes = 512;
 };
 
 }  // namespace walrelay

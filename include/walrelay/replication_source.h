@@ -6,8 +6,9 @@
 // confirms. Any error ends the connection; Close() is allowed at any time and makes the source
 // ready for Open().
 //
-// Threads: all calls from one thread. Open() and Start() may block, up to the connect timeout, and
-// return early with kCancelled when the process was asked to stop. Nothing else blocks.
+// Threads: all calls from one thread. Those up to Start() may block, each for less than half a
+// minute however many hosts and queries it takes, and return early with kCancelled when the process
+// was asked to stop. Finish() blocks for its patience. Nothing else blocks.
 //
 // Source: Postgres documentation, "Streaming Replication Protocol" and "Logical Streaming
 // Replication Protocol"; src/backend/replication/walsender.c for what the documentation leaves
@@ -26,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/publication_identity.h"
 
 namespace walrelay {
 
@@ -100,6 +102,7 @@ struct SourceFacts {
   std::optional<SlotFacts> slot;  // nullopt: no slot of that name
   PublicationFacts publication;
   std::vector<TableFacts> tables;  // as configured, in that order
+  PublicationLook publication_look;
 };
 
 // Standby status update: what the client has received, and what it has made safe elsewhere.
@@ -116,6 +119,9 @@ class ReplicationSource {
   virtual ~ReplicationSource() = default;
 
   virtual absl::StatusOr<SourceFacts> Open() = 0;
+
+  // wal_sender_timeout of the sessions from the next Open() on; 0: the configured one.
+  virtual void SetSenderTimeout(Micros timeout) = 0;
 
   // Looks at the slot again, on a connection that does not stream yet. nullopt: it is gone.
   virtual absl::StatusOr<std::optional<SlotFacts>> InspectSlot() = 0;
@@ -139,6 +145,10 @@ class ReplicationSource {
   // server ended the stream) comes only when nothing is left to take.
   // True when anything came at all, also if no message is complete yet: the server is alive.
   virtual absl::StatusOr<bool> Receive(size_t max_bytes) = 0;
+
+  // Whether the last Receive() left behind what poll_fd() does not show as readable: bytes that the
+  // client library has read from the socket already.
+  virtual bool more_has_arrived() const { return false; }
 
   // Messages taken and not yet consumed, oldest first: each the content of one CopyData. The views
   // live until Consume() or Close().

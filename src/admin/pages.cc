@@ -10,6 +10,7 @@ namespace walrelay {
 namespace {
 
 constexpr unsigned kOk = 200;
+constexpr unsigned kMisdirected = 421;
 constexpr unsigned kUnavailable = 503;
 
 // A turn takes milliseconds; only connecting blocks, for some seconds.
@@ -34,34 +35,47 @@ HttpResponse Started(const StatusBoard& board) {
   return {.status = kOk, .body = "started\n"};
 }
 
-// One line for each thing that readiness depends on.
-std::string Checks(const StatusSnapshot& snapshot) {
-  const auto line = [](bool good, std::string_view what) {
-    return fmt::format("[{}] {}\n", good ? "+" : "-", Printable(what));
-  };
-  std::string out =
-      line(IsReady(snapshot.relay.state), fmt::format("relay: {}", NameOf(snapshot.relay.state)));
-  out += line(snapshot.source_problem.ok(),
-              fmt::format("publication and tables: {}",
-                          snapshot.source_problem.ok() ? "as they should be" : "see below"));
-  if (!snapshot.slot) {
-    return out + "[ ] slot: not looked at yet\n";
+// What a look has shown, with its age when that matters: what is not known to be well is not "+".
+std::string Check(std::string_view subject, bool good, std::string_view finding,
+                  const std::optional<WallTime>& look, const SamplerLooks& looks, WallTime now) {
+  const bool current = looks.IsCurrent(look, now);
+  std::string text = fmt::format("{}: {}", subject, look ? finding : "not checked yet");
+  if (look) {
+    text += fmt::format(", checked {} ago", SpanWords(now - *look));
   }
-  const SlotSample& slot = *snapshot.slot;
-  return out + (slot.exists
-                    ? line(slot.risk < SlotRisk::kCritical,
-                           fmt::format("slot: {} of log retained, risk {}",
-                                       HumanBytes(slot.retained_bytes()), NameOf(slot.risk)))
-                    : "[ ] slot: there is none\n");
+  if (!current && !looks.failure.ok()) {
+    text += fmt::format(" ({} {})", ToString(CodeOf(looks.failure)), MessageOf(looks.failure));
+  }
+  return fmt::format("[{}] {}\n", look && !good ? "-" : current ? "+" : "?", Printable(text));
 }
 
-HttpResponse Ready(const StatusBoard& board, bool verbose) {
+// One line for each thing that readiness depends on.
+std::string Checks(const StatusSnapshot& snapshot, WallTime now) {
+  std::string out = fmt::format("[{}] relay: {}\n", IsReady(snapshot.relay.state) ? "+" : "-",
+                                NameOf(snapshot.relay.state));
+  out += Check("publication and tables", snapshot.source_problem.ok(),
+               snapshot.source_problem.ok() ? "as required" : "see below",
+               snapshot.looks.publication, snapshot.looks, now);
+  const auto& slot = snapshot.slot;
+  return out + Check("slot", !slot || (slot->exists && slot->risk < SlotRisk::kCritical),
+                     slot && slot->exists
+                         ? fmt::format("{} of WAL retained, risk {}",
+                                       HumanBytes(slot->retained_bytes()), NameOf(slot->risk))
+                         : "there is none",
+                     snapshot.looks.slot, snapshot.looks, now);
+}
+
+HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTime now) {
   const StatusSnapshot snapshot = board.Snapshot();
+  const bool verbose = request.verbose;
   const bool ready = IsReady(snapshot);
   std::string body =
       fmt::format("{}: {}\n", ready ? "ready" : "not ready", NameOf(snapshot.relay.state));
+  if (request.foreign_host) {
+    return {.status = ready ? kOk : kUnavailable, .body = std::move(body)};
+  }
   if (verbose) {
-    body += Checks(snapshot);
+    body += Checks(snapshot, now);
   }
   const absl::Status slot = snapshot.slot ? RiskOf(*snapshot.slot) : absl::OkStatus();
   for (const absl::Status& problem : {snapshot.relay.error, snapshot.source_problem, slot}) {
@@ -71,10 +85,24 @@ HttpResponse Ready(const StatusBoard& board, bool verbose) {
                                     Printable(MessageOf(problem)));
     }
   }
-  if (verbose && !snapshot.relay.detail.empty()) {
+  if ((verbose || snapshot.relay.gap) && !snapshot.relay.detail.empty()) {
     body += Printable(snapshot.relay.detail) + "\n";
   }
   return {.status = ready ? kOk : kUnavailable, .body = std::move(body)};
+}
+
+// A page with data of rows: not for the page of a foreign site.
+HttpHandler ForThisHost(std::function<HttpResponse()> page) {
+  return [page = std::move(page)](const PageRequest& request) {
+    if (!request.foreign_host) {
+      return page();
+    }
+    return HttpResponse{
+        .status = kMisdirected,
+        .body =
+            "this page is served under an address or a local name, not under this Host; a "
+            "proxy can set it: Host: localhost\n"};
+  };
 }
 
 // The form of MicroProfile Health, which Debezium Server's probes and dashboards know.
@@ -92,9 +120,13 @@ HttpResponse Health(const HttpResponse& answer) {
 
 std::map<std::string, HttpHandler> Pages(const StatusIdentity& identity, const StatusBoard& board,
                                          const Metrics& metrics, const Clock& clock) {
-  const auto live = [&](bool) { return Live(board, clock); };
-  const auto ready = [&](bool verbose) { return Ready(board, verbose); };
-  const auto health_ready = [&](bool) { return Health(Ready(board, false)); };
+  const auto live = [&](const PageRequest&) { return Live(board, clock); };
+  const auto ready = [&](const PageRequest& request) {
+    return Ready(board, request, clock.WallNow());
+  };
+  const auto health_ready = [&](const PageRequest&) {
+    return Health(Ready(board, {}, clock.WallNow()));
+  };
   const auto report = [&, identity] {
     return StatusReport{.identity = identity, .now = clock.WallNow(), .snapshot = board.Snapshot()};
   };
@@ -102,25 +134,23 @@ std::map<std::string, HttpHandler> Pages(const StatusIdentity& identity, const S
       {"/livez", live},
       {"/healthz", live},
       {"/readyz", ready},
-      {"/startupz", [&](bool) { return Started(board); }},
+      {"/startupz", [&](const PageRequest&) { return Started(board); }},
       {"/q/health", health_ready},
       {"/q/health/ready", health_ready},
-      {"/q/health/live", [&](bool) { return Health(Live(board, clock)); }},
+      {"/q/health/live", [&](const PageRequest&) { return Health(Live(board, clock)); }},
       {"/metrics",
-       [&](bool) {
+       [&](const PageRequest&) {
          return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                              .body = metrics.Text()};
        }},
-      {"/status",
-       [report](bool) {
+      {"/status", ForThisHost([report] {
          return HttpResponse{.content_type = "text/html; charset=utf-8",
                              .body = StatusPage(report())};
-       }},
-      {"/status.json",
-       [report](bool) {
+       })},
+      {"/status.json", ForThisHost([report] {
          return HttpResponse{.content_type = kJson, .body = StatusJson(report())};
-       }},
-      {"/status.txt", [report](bool) { return HttpResponse{.body = StatusText(report())}; }},
+       })},
+      {"/status.txt", ForThisHost([report] { return HttpResponse{.body = StatusText(report())}; })},
   };
 }
 

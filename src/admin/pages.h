@@ -7,6 +7,9 @@
 //   /status           for people; /status.json for programs, /status.txt for a terminal
 //   /healthz          as /livez
 //   /q/health, …/live, …/ready    Debezium Server's, as its probes expect them
+//
+// The status pages and the reasons on /readyz show data of rows (ids, keys); a request under a
+// foreign Host gets neither.
 #pragma once
 
 #include <map>

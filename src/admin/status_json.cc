@@ -84,6 +84,7 @@ std::string RelayJson(const RelayStatus& relay) {
   out.Add("bytes_in_flight", relay.figures.bytes_in_flight);
   out.Add("transactions_in_flight", relay.figures.transactions_in_flight);
   out.Add("oldest_unacknowledged", relay.figures.oldest_commit);
+  out.Add("cut_off_since", relay.figures.cut_off_since);
   out.Add("last_acknowledged", relay.figures.last_acknowledged);
   out.Add("received_lsn", relay.figures.received.ToString());
   out.Add("flushed_lsn", relay.figures.frontier.ToString());
@@ -147,6 +148,22 @@ std::string SlotJson(const SlotSample& slot) {
   return std::move(out).Take();
 }
 
+std::string GapJson(const RelayStatus& relay) {
+  const Gap& gap = *relay.gap;
+  JsonObject out;
+  out.Add("id", gap.id);
+  out.Add("code", ToString(CodeOf(gap.error)));
+  if (gap.from.valid()) {
+    out.Add("from_lsn", gap.from.ToString());
+  }
+  if (gap.to.valid()) {
+    out.Add("to_lsn", gap.to.ToString());
+  }
+  out.Add("accepted", relay.gap_accepted);
+  out.Add("looks", relay.gap_looks);
+  return std::move(out).Take();
+}
+
 JsonObject ErrorJson(const absl::Status& error) {
   const ErrorEntry& entry = Describe(CodeOf(error));
   JsonObject out;
@@ -202,8 +219,16 @@ std::string StatusJson(const StatusReport& report) {
   if (report.relay_answered) {
     out.Raw("relay", RelayJson(snapshot.relay));
   }
+  if (snapshot.relay.gap) {
+    out.Raw("gap", GapJson(snapshot.relay));
+  }
   if (snapshot.slot) {
     out.Raw("slot", SlotJson(*snapshot.slot));
+  }
+  out.Add("slot_checked", snapshot.looks.slot);
+  out.Add("publication_checked", snapshot.looks.publication);
+  if (!snapshot.looks.failure.ok()) {
+    out.Raw("check_failure", ProblemJson({snapshot.looks.failure, ""}));
   }
   out.Raw("problems", List(ProblemsOf(report), ProblemJson));
   out.Raw("past_problems", List(snapshot.errors, PastJson));

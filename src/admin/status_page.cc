@@ -129,7 +129,11 @@ std::string OldestTile(const StatusReport& report) {
     return Tile(kName, SpanWords(report.now - *figures.oldest_commit),
                 fmt::format("committed {}", TimeTag(*figures.oldest_commit, report.now)));
   }
-  return Tile(kName, "none",
+  const OldestWords words = OldestOf(report);
+  if (!words.note.empty()) {
+    return Tile(kName, words.value, words.note);
+  }
+  return Tile(kName, words.value,
               figures.last_acknowledged
                   ? fmt::format("acknowledged {}", Ago(*figures.last_acknowledged, report.now))
                   : std::string("nothing published yet"));
@@ -294,6 +298,9 @@ std::string StatusPage(const StatusReport& report) {
   for (const Problem& problem : ProblemsOf(report)) {
     const Tone tone = ToneOf(report);
     out += ProblemCard(problem, tone == Tone::kBad ? Tone::kBad : Tone::kWarning);
+  }
+  for (const std::string& words : UnknownsOf(report)) {
+    out += fmt::format("<p class=\"stages\">{}</p>\n", Html(words));
   }
   // A standby has none of its own: what the other instance does is on the other's page.
   if (report.snapshot.relay.state != RelayState::kStandby) {

@@ -47,6 +47,16 @@ struct Problem {
 };
 std::vector<Problem> ProblemsOf(const StatusReport& report);
 
+// What is not known now, a sentence each: what the sampler has not seen yet, or not for a while.
+std::vector<std::string> UnknownsOf(const StatusReport& report);
+
+// How old the oldest event is that is not acknowledged, or that this is not known.
+struct OldestWords {
+  std::string value;  // "12 s", "none", "unknown"
+  std::string note;   // "" where there is nothing to add
+};
+OldestWords OldestOf(const StatusReport& report);
+
 // What the slot costs, what it may cost and when that is used up: a sentence each.
 std::vector<std::string> SlotWords(const SlotSample& slot);
 

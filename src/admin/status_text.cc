@@ -15,9 +15,12 @@ void Line(std::string& out, std::string_view label, std::string_view text) {
   out += fmt::format("  {:<12} {}\n", label, Printable(text));
 }
 
-std::string OldestWords(const StatusReport& report) {
-  const auto& oldest = report.snapshot.relay.figures.oldest_commit;
-  return oldest ? fmt::format("committed {} ago", SpanWords(report.now - *oldest)) : "none";
+std::string OldestText(const StatusReport& report) {
+  const OldestWords words = OldestOf(report);
+  if (report.snapshot.relay.figures.oldest_commit) {
+    return fmt::format("committed {} ago", words.value);
+  }
+  return words.note.empty() ? words.value : fmt::format("{}: {}", words.value, words.note);
 }
 
 std::string PaceWords(const Pace& pace) {
@@ -35,7 +38,9 @@ void RelayLines(const StatusReport& report, std::string& out) {
   if (!relay.waits_for.empty()) {
     Line(out, "waits for", relay.waits_for);
   }
-  Line(out, "oldest open", OldestWords(report));
+  if (relay.state != RelayState::kStandby) {
+    Line(out, "oldest open", OldestText(report));
+  }
   Line(out, "in flight",
        fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
                    HumanBytes(relay.figures.bytes_in_flight)));
@@ -68,6 +73,9 @@ std::string StatusText(const StatusReport& report) {
   }
   if (report.snapshot.slot) {
     SlotLines(*report.snapshot.slot, out);
+  }
+  for (const std::string& words : UnknownsOf(report)) {
+    Line(out, "not known", words);
   }
   for (const Problem& problem : ProblemsOf(report)) {
     const ErrorEntry& entry = Describe(CodeOf(problem.error));

@@ -180,7 +180,7 @@ std::string_view HeadlineOf(const StatusReport& report) {
     case RelayState::kDegraded:
       return "Interrupted";
     case RelayState::kBlocked:
-      return "Blocked";
+      return report.snapshot.relay.gap ? "Events may be missing" : "Blocked";
     case RelayState::kDraining:
       return "Stopping";
     case RelayState::kStopped:
@@ -205,9 +205,16 @@ std::string StateWords(const StatusReport& report) {
     case RelayState::kStreaming:
       return Streaming(report);
     case RelayState::kDegraded:
-      return "Events wait in Postgres and none is lost; walrelay tries again by itself.";
+      return SlotOf(report) != nullptr || report.snapshot.relay.figures.received.valid()
+                 ? "Events wait in Postgres and none is lost; walrelay retries by itself."
+                 : "walrelay retries by itself. It has not seen the slot since it started, so it "
+                   "cannot say what waits in Postgres.";
     case RelayState::kBlocked:
-      return "The line stands until somebody acts. No event is lost, and none overtakes.";
+      return report.snapshot.relay.gap
+                 ? "Nothing is published until an operator accepts the gap that is named below: "
+                   "walrelay resume --accept-gap."
+                 : "Publishing is blocked until somebody acts. No event is lost, and none "
+                   "overtakes.";
     case RelayState::kDraining:
       return "What is in flight is awaited and confirmed; then the process ends.";
     case RelayState::kStopped:
@@ -245,7 +252,10 @@ Tone ToneOf(const StatusReport& report) {
   if (!report.relay_answered) {
     return slot != nullptr && slot->active ? Tone::kBusy : Tone::kWarning;
   }
-  if (risk == SlotRisk::kWarning || state == RelayState::kDegraded ||
+  const SamplerLooks& looks = report.snapshot.looks;
+  const bool blind =
+      !looks.failure.ok() || (looks.publication && !looks.IsCurrent(looks.publication, report.now));
+  if (risk == SlotRisk::kWarning || blind || state == RelayState::kDegraded ||
       state == RelayState::kDraining || state == RelayState::kStopped) {
     return Tone::kWarning;
   }
@@ -270,6 +280,38 @@ std::vector<Problem> ProblemsOf(const StatusReport& report) {
     add(Error(ErrorCode::kSlotMissing, report.identity.slot), "");
   }
   return problems;
+}
+
+std::vector<std::string> UnknownsOf(const StatusReport& report) {
+  std::vector<std::string> words;
+  if (!report.relay_answered) {
+    return words;  // the slot was looked at for this report
+  }
+  const SamplerLooks& looks = report.snapshot.looks;
+  const std::string cause =
+      looks.failure.ok() ? "" : fmt::format(" ({})", ToString(CodeOf(looks.failure)));
+  for (const auto& [subject, look] : {std::pair("The slot", &looks.slot),
+                                      std::pair("Publication and tables", &looks.publication)}) {
+    if (!*look) {
+      words.push_back(fmt::format("{}: not checked since the start{}.", subject, cause));
+    } else if (!looks.IsCurrent(*look, report.now)) {
+      words.push_back(fmt::format("{}: last checked {} ago{}.", subject,
+                                  SpanWords(report.now - **look), cause));
+    }
+  }
+  return words;
+}
+
+OldestWords OldestOf(const StatusReport& report) {
+  const RelayFigures& figures = report.snapshot.relay.figures;
+  if (figures.oldest_commit) {
+    return {SpanWords(report.now - *figures.oldest_commit), ""};
+  }
+  if (figures.cut_off_since) {
+    return {"unknown",
+            fmt::format("nothing read for {}", SpanWords(report.now - *figures.cut_off_since))};
+  }
+  return {"none", ""};
 }
 
 std::vector<std::string> SlotWords(const SlotSample& slot) {

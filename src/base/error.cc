@@ -117,7 +117,10 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     case Reaction::kRetry:
     case Reaction::kStandby:
     case Reaction::kBlocked:
-      return ExitCode::kUnavailable;
+      // A refused login may pass, so the relay retries it; a command that ends has no right to it.
+      return Describe(CodeOf(status)).status == absl::StatusCode::kUnauthenticated
+                 ? ExitCode::kPermission
+                 : ExitCode::kUnavailable;
     case Reaction::kDefinite:
       break;
   }

@@ -52,7 +52,7 @@ std::string_view NameOf(Reaction reaction) {
 std::string_view DescribeReaction(Reaction reaction) {
   switch (reaction) {
     case Reaction::kRetry:
-      return "it passes by itself: the relay backs off and tries again, for ever";
+      return "it passes by itself: the relay retries with back-off until it does";
     case Reaction::kStandby:
       return "another instance is at work: this one waits for the slot and takes over";
     case Reaction::kBlocked:
@@ -60,12 +60,14 @@ std::string_view DescribeReaction(Reaction reaction) {
              "so, "
              "and looks again";
     case Reaction::kDefinite:
-      return "at the start the process ends; while running it keeps trying, for it may be mended "
-             "under way";
+      return "at the first start the process ends; once it ran, or stood by, it retries with "
+             "back-off, blocked until somebody fixes it";
     case Reaction::kGap:
-      return "events may be missing: the process ends with exit code 4, a person must decide";
+      return "events may be missing: the relay publishes nothing until an operator accepts that "
+             "with walrelay resume --accept-gap, or ends with exit code 4 (source.on_gap)";
     case Reaction::kConfiguration:
-      return "the process ends with exit code 78; trying again cannot help";
+      return "at the first start the process ends with exit code 78; later it retries, as for a "
+             "definite error";
     case Reaction::kUsage:
       return "the process ends with exit code 64";
   }

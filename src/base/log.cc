@@ -1,9 +1,9 @@
 #include "base/log.h"
 
 #include <fmt/format.h>
-#include <spdlog/async.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/log_queue.h"
 #include "base/string_hash.h"
 #include "base/system_clock.h"
 #include "base/text.h"
@@ -22,7 +23,6 @@
 namespace walrelay {
 namespace {
 
-constexpr size_t kQueueLines = 8192;
 constexpr size_t kMostOfAValue = 1024;
 constexpr size_t kMostOfALine = 79;  // a line that breaks in two could not be taken back
 constexpr std::string_view kLineAbove = "\033[A\033[2K";  // goes there, and empties it
@@ -86,9 +86,36 @@ class RepeatLimit {
   size_t waiting_ = 0;  // windows with something to tell
 };
 
+// The end of spdlog's way: a line is complete when it gets here. (spdlog's own asynchronous logger
+// either drops lines without saying how many, or waits for standard error.)
+class QueueSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  QueueSink(LogQueue& queue, bool kept) : queue_(queue), kept_(kept) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    std::string text(line.payload.data(), line.payload.size());
+    kept_ ? queue_.PutKept(std::move(text)) : queue_.Put(std::move(text));
+  }
+  void flush_() override {}
+
+  LogQueue& queue_;
+  const bool kept_;
+};
+
+spdlog::logger MakeLogger(LogQueue& queue, bool kept) {
+  spdlog::logger logger("walrelay", std::make_shared<QueueSink>(queue, kept));
+  logger.set_level(spdlog::level::trace);  // the level is decided before a line is made
+  return logger;
+}
+
 struct Writer {
-  std::shared_ptr<spdlog::details::thread_pool> pool;
-  std::shared_ptr<spdlog::async_logger> sink;
+  explicit Writer(LogQueue::DroppedLine dropped_line)
+      : queue(STDERR_FILENO, std::move(dropped_line)) {}
+
+  LogQueue queue;
+  spdlog::logger lines = MakeLogger(queue, /*kept=*/false);
+  spdlog::logger kept_lines = MakeLogger(queue, /*kept=*/true);
   bool json = false;
   bool terminal = false;  // one that can be steered
   bool colour = false;
@@ -166,12 +193,16 @@ bool IsSteerableTerminal() {
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
+std::string LineOf(bool json, bool colour, LogLevel level, std::string_view event,
+                   std::string_view message, const Fields& fields) {
+  return json ? JsonLine(level, event, message, fields)
+              : TextLine(level, event, message, fields, colour);
+}
+
 // REQUIRES: writer_mutex is held, and there is a writer.
 void Put(LogLevel level, std::string_view event, std::string_view message, const Fields& fields) {
   writer->progress.clear();
-  writer->sink->log(spdlog::level::critical,
-                    writer->json ? JsonLine(level, event, message, fields)
-                                 : TextLine(level, event, message, fields, writer->colour));
+  writer->lines.critical(LineOf(writer->json, writer->colour, level, event, message, fields));
 }
 
 // REQUIRES: as above.
@@ -181,7 +212,7 @@ void TellHeldBack(MonoTime now) {
     if (!held.code.empty()) {
       fields.emplace_back("code", held.code);
     }
-    Put(LogLevel::kWarning, "repeats_suppressed", "lines like others were not written", fields);
+    Put(LogLevel::kWarning, "repeats_suppressed", "similar lines were suppressed", fields);
   }
 }
 
@@ -198,6 +229,23 @@ void Write(LogLevel level, std::string_view event, std::string_view code, std::s
   }
 }
 
+// What a line says of an error.
+struct ErrorLine {
+  ErrorLine(const absl::Status& status, std::initializer_list<LogField> more) {
+    const ErrorEntry& entry = Describe(CodeOf(status));
+    code = ToString(entry.code);
+    message = fmt::format("{}: {}", entry.title, MessageOf(status));
+    fields.emplace_back("code", code);
+    fields.insert(fields.end(), more.begin(), more.end());
+    fields.emplace_back("means", entry.meaning);
+    fields.emplace_back("hint", RemedyFor(status));
+  }
+
+  std::string code;
+  std::string message;
+  Fields fields;
+};
+
 }  // namespace
 
 std::string_view NameOf(LogLevel level) {
@@ -206,28 +254,30 @@ std::string_view NameOf(LogLevel level) {
 
 void StartLogging(LogLevel level, LogFormat format) {
   const std::lock_guard lock(writer_mutex);
-  writer = std::make_unique<Writer>();
-  writer->json =
+  const bool json =
       format == LogFormat::kJson || (format == LogFormat::kAuto && isatty(STDERR_FILENO) == 0);
-  writer->terminal = !writer->json && IsSteerableTerminal();
-  writer->colour = writer->terminal && std::getenv("NO_COLOR") == nullptr;
-  writer->pool = std::make_shared<spdlog::details::thread_pool>(kQueueLines, 1);
-  writer->sink = std::make_shared<spdlog::async_logger>(
-      "walrelay", std::make_shared<spdlog::sinks::stderr_sink_mt>(), writer->pool,
-      spdlog::async_overflow_policy::overrun_oldest);
-  // The line is finished when it gets here: spdlog's patterns do not escape what they insert.
-  writer->sink->set_pattern("%v");
+  const bool terminal = !json && IsSteerableTerminal();
+  const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
+  writer = std::make_unique<Writer>([json, colour](uint64_t dropped) {
+    return LineOf(json, colour, LogLevel::kWarning, "lines_dropped",
+                  "standard error did not take lines as fast as they came",
+                  {{"suppressed", dropped}});
+  });
+  writer->json = json;
+  writer->terminal = terminal;
+  writer->colour = colour;
   least_level.store(level, std::memory_order_relaxed);
   started.store(true, std::memory_order_release);
 }
 
 void StopLogging() {
   started.store(false, std::memory_order_release);
+  std::unique_ptr<Writer> ending;  // waits for standard error without the lock
   const std::lock_guard lock(writer_mutex);
   if (writer != nullptr) {
     TellHeldBack(MonoTime::max());
   }
-  writer.reset();
+  ending = std::move(writer);
 }
 
 void SetLogLevel(LogLevel level) {
@@ -263,8 +313,8 @@ void LogProgress(std::string_view event, std::string_view message,
     return;
   }
   const bool replaces = writer->progress == event;
-  writer->sink->log(spdlog::level::critical, fmt::format("{}{}", replaces ? kLineAbove : "",
-                                                         Printable(message, kMostOfALine)));
+  writer->lines.critical(
+      fmt::format("{}{}", replaces ? kLineAbove : "", Printable(message, kMostOfALine)));
   writer->progress = event;
 }
 
@@ -279,13 +329,25 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
       level < least_level.load(std::memory_order_relaxed)) {
     return;
   }
-  const ErrorEntry& entry = Describe(CodeOf(status));
-  const std::string code = ToString(entry.code);
-  Fields all{{"code", code}};
-  all.insert(all.end(), fields.begin(), fields.end());
-  all.emplace_back("means", entry.meaning);
-  all.emplace_back("hint", RemedyFor(status));
-  Write(level, event, code, fmt::format("{}: {}", entry.title, MessageOf(status)), all);
+  const ErrorLine line(status, fields);
+  Write(level, event, line.code, line.message, line.fields);
+}
+
+bool LogHasRoom() {
+  const std::lock_guard lock(writer_mutex);
+  return writer == nullptr || writer->queue.HasRoom();
+}
+
+void LogAudit(std::string_view event, const absl::Status& status,
+              std::initializer_list<LogField> fields) {
+  const std::lock_guard lock(writer_mutex);
+  if (writer == nullptr) {
+    return;
+  }
+  const ErrorLine line(status, fields);
+  writer->progress.clear();
+  writer->kept_lines.critical(
+      LineOf(writer->json, writer->colour, LogLevel::kWarning, event, line.message, line.fields));
 }
 
 }  // namespace walrelay

@@ -3,12 +3,13 @@
 // A line has a level, a stable snake_case event name to search and alert on, a sentence for people,
 // and fields. Text on a terminal, JSON elsewhere. Values are escaped and cut; payloads, keys of
 // rows that were not asked for, and secrets are never passed in. An event that repeats (with the
-// same code, where it has one) is held back after ten lines in ten seconds; how many were is told
-// when the ten seconds are over.
+// same code, where it has one) is suppressed after ten lines in ten seconds; "repeats_suppressed"
+// says how many were when the ten seconds are over.
 //
-// Threads: every function from any thread. Writing happens on a thread of its own, and when
-// standard error blocks (a full pipe) the oldest lines are dropped: a log reader never stalls the
-// relay.
+// Threads: every function from any thread, and none blocks. A thread writes the lines (LogQueue).
+// When standard error takes none (a full pipe) the oldest ordinary lines are dropped, and
+// "lines_dropped" says how many once it takes lines again. Audit lines are never suppressed or
+// dropped: their writer asks LogHasRoom() first, and waits.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ struct LogField {
 
 // Before the first of these nothing is written anywhere: libraries and tests are silent.
 void StartLogging(LogLevel level, LogFormat format);
-// Writes what is queued and stops.
+// Writes what is queued and stops. Waits for at most three seconds: what standard error has not
+// taken by then is not written.
 void StopLogging();
 
 // From now on. What was started with is the level to come back to.
@@ -82,5 +84,13 @@ bool LogsToTerminal();
 // An error with its code, its meaning for the data and its remedy.
 void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,
                std::initializer_list<LogField> fields = {});
+
+// Whether an audit line may be written now. False while standard error is blocked and megabytes of
+// audit lines wait. True where nothing is logged.
+bool LogHasRoom();
+// An audit line: what became of one row, and why. Written as a warning whatever the level, the rate
+// and the number of lines that wait. REQUIRES: LogHasRoom() since the last call.
+void LogAudit(std::string_view event, const absl::Status& status,
+              std::initializer_list<LogField> fields);
 
 }  // namespace walrelay

@@ -44,6 +44,23 @@ bool IsC1Control(std::string_view text) {
   return text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
 }
 
+// The code point that `text` begins with, if it is one that ends a line for some viewers or changes
+// the direction of text; else 0. All of them have three bytes of UTF-8, but for U+061C.
+uint32_t SteeringCharacter(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
+  if (text.starts_with("\xD8\x9C")) {
+    return 0x061C;
+  }
+  if (!text.starts_with("\xE2\x80") && !text.starts_with("\xE2\x81")) {
+    return 0;
+  }
+  const uint32_t point = (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+  const bool steers = (point >= 0x200E && point <= 0x200F) ||  // marks
+                      (point >= 0x2028 && point <= 0x202E) ||  // separators, embeddings, overrides
+                      (point >= 0x2066 && point <= 0x206F);    // isolates, and deprecated controls
+  return steers ? point : 0;
+}
+
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -87,6 +104,9 @@ std::string Printable(std::string_view text, size_t limit) {
     } else if (IsC1Control(text)) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[1]));
       text.remove_prefix(2);
+    } else if (const uint32_t steering = SteeringCharacter(text); steering != 0) {
+      out += fmt::format("\\u{:04x}", steering);
+      text.remove_prefix(length);
     } else {
       out += text.substr(0, length);
       text.remove_prefix(length);
@@ -116,6 +136,8 @@ void AppendJsonString(std::string_view text, std::string& out) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned char>(lead));
     } else if (IsC1Control(text)) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1]));
+    } else if (const uint32_t steering = SteeringCharacter(text); steering != 0) {
+      out += fmt::format("\\u{:04x}", steering);
     } else {
       out += text.substr(0, length);
     }

@@ -9,14 +9,16 @@
 
 namespace walrelay {
 
-// `text` with control characters (C0, DEL, and C1 as UTF-8) written as \xNN, cut at `limit` bytes:
-// what a row, a server or a broker said can neither forge a log line nor steer a terminal.
+// `text` with control characters (C0, DEL, and C1 as UTF-8) written as \xNN, and characters that
+// end a line for some viewers (U+2028, U+2029) or change the direction of text as \uNNNN, cut at
+// `limit` bytes: what a row, a server or a broker said can neither forge a log line nor steer a
+// terminal.
 std::string Printable(std::string_view text, size_t limit = 1024);
 
 bool IsUtf8(std::string_view text);
 
-// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; C1
-// control characters are escaped too.
+// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; what
+// Printable() escapes is escaped too.
 void AppendJsonString(std::string_view text, std::string& out);
 
 // The candidate nearest to `name` (edit distance at most a third of its length, at least 2), or "".

@@ -31,6 +31,7 @@ class CommandLine {
     AddCheck();
     AddDoctor();
     AddStatus();
+    AddResume();
     AddPrint();
     AddVerify();
     AddSetup();
@@ -140,6 +141,23 @@ class CommandLine {
                      "For a container's health check: exit code 0 when it is, 3 when it is not")
         ->type_name("WHAT")
         ->check(CLI::IsMember({"live", "ready"}));
+  }
+
+  void AddResume() {
+    CLI::App* command = Add(app_, "resume",
+                            "Show the gap at which the relay of this machine holds; --accept-gap "
+                            "lets it continue. Exit code 0: none is held (any more), 3: one is",
+                            [this] {
+                              resume_.accept = accept_gap_->count() > 0;
+                              return ResumeCommand(resume_);
+                            });
+    AddConfigFlags(command, resume_.config);
+    accept_gap_ = command
+                      ->add_option("--accept-gap", resume_.gap,
+                                   "Continue without the events that may be missing: of the gap "
+                                   "that is shown, or only if it is this one")
+                      ->type_name("[ID]")
+                      ->expected(0, 1);
   }
 
   void AddPrint() {
@@ -273,6 +291,8 @@ class CommandLine {
   CheckFlags check_;
   DoctorFlags doctor_;
   StatusFlags status_;
+  ResumeFlags resume_;
+  CLI::Option* accept_gap_ = nullptr;
   PrintFlags print_;
   VerifyFlags verify_;
   SetupFlags setup_;

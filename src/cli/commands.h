@@ -42,6 +42,13 @@ struct StatusFlags {
 };
 ExitCode StatusCommand(const StatusFlags& flags);
 
+struct ResumeFlags {
+  ConfigFlags config;
+  bool accept = false;
+  std::string gap;  // the one that is accepted; "": the one that is shown
+};
+ExitCode ResumeCommand(const ResumeFlags& flags);
+
 struct PrintFlags {
   ConfigFlags config;
   bool json = false;

@@ -24,6 +24,7 @@
 #include "kafka/mock_cluster.h"
 #include "kafka/topic_dump.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/session.h"
 #include "postgres/setup.h"
 #include "relay/event_loop.h"
 
@@ -82,9 +83,10 @@ class Demo {
   }
 
   absl::StatusOr<PgConnection> Connect() const {
-    WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                        MakeConnectionParameters(source_, ConnectionPurpose::kSql));
-    return PgConnection::Connect(parameters, source_.connect_timeout, signals_.fd());
+    WR_ASSIGN_OR_RETURN(OpenedSession session,
+                        OpenSession(source_, {.purpose = ConnectionPurpose::kSetup,
+                                              .interrupt_fd = signals_.fd()}));
+    return std::move(session.connection);
   }
 
   // In a schema of its own, so that it can be removed whole from a database that is not ours.

@@ -70,7 +70,7 @@ absl::StatusOr<Produced> RecordPrinter::Produce(const Record& record, DeliveryTo
   const std::string line = (json_ ? RecordJson(record) : RecordText(record)) + '\n';
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
-  deliveries_.push_back({.token = token, .bytes = record.payload_bytes()});
+  deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
   return Produced::kAccepted;
 }
 

@@ -10,8 +10,10 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/facts.h"
 #include "postgres/quote.h"
+#include "postgres/session.h"
 #include "postgres/slot_copy.h"
 #include "relay/pipeline.h"
+#include "txn/start_position.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -47,7 +49,7 @@ class Rehearsal : public DeliverySink {
     ++records_;
     tracker_.OnDelivered(delivery.token, delivery.bytes);
   }
-  void OnFailed(DeliveryToken, const absl::Status&) override {}
+  void OnFailed(const DeliveryFailure&) override {}
 
  private:
   Producer& producer_;
@@ -57,11 +59,28 @@ class Rehearsal : public DeliverySink {
   uint64_t records_ = 0;
 };
 
-absl::StatusOr<PgConnection> Connect(const Config& config) {
-  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(config.source, ConnectionPurpose::kSql));
-  return PgConnection::Connect(parameters, config.source.connect_timeout, -1);
+// What the relay would refuse at its start: where the publication hides rows nothing would be
+// printed, and nothing would say why.
+absl::Status CheckPublished(PgConnection& connection, const Config& config,
+                            std::span<const TableFacts> tables) {
+  const SourceConfig& source = config.source;
+  WR_RETURN_IF_ERROR(CheckMessages(source, connection.server_version_num()));
+  SourceFacts facts;
+  facts.tables.assign(tables.begin(), tables.end());
+  WR_ASSIGN_OR_RETURN(facts.publication,
+                      ReadPublicationFacts(connection, source.publication, source.connect_timeout));
+  const auto problems = PublicationProblems(facts, source.publication);
+  return problems.empty() ? absl::OkStatus() : problems.front();
+}
+
+// The rows are read from their tables: those must be there, published or not.
+absl::Status CheckTables(std::span<const TableFacts> tables) {
+  for (const TableFacts& table : tables) {
+    if (table.oid == 0 && !table.name.empty()) {
+      return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", table.schema, table.name));
+    }
+  }
+  return absl::OkStatus();
 }
 
 std::string ListOf(const std::vector<std::string>& texts, std::string (*quote)(std::string_view)) {
@@ -80,11 +99,22 @@ absl::StatusOr<PgResult> SelectRows(PgConnection& connection, const OutboxTable&
     columns.push_back(column.name);
   }
   const std::string id = table.columns.id.value_or("id");
-  return connection.Query(
-      fmt::format("SELECT {} FROM {}.{} WHERE {}::text IN ({})", ListOf(columns, QuoteIdentifier),
-                  QuoteIdentifier(relation.schema), QuoteIdentifier(relation.name),
-                  QuoteIdentifier(id), ListOf(scope.ids, QuoteLiteral)),
+  auto rows = connection.Query(
+      fmt::format("SELECT {} FROM {}.{} WHERE {}::pg_catalog.text OPERATOR(pg_catalog.=) "
+                  "ANY (ARRAY[{}]::pg_catalog.text[])",
+                  ListOf(columns, QuoteIdentifier), QuoteIdentifier(relation.schema),
+                  QuoteIdentifier(relation.name), QuoteIdentifier(id),
+                  ListOf(scope.ids, QuoteLiteral)),
       kSelectPatience);
+  if (!rows.ok() && connection.last_sqlstate() == "42501") {
+    return Error(
+        ErrorCode::kPostgresError, MessageOf(rows.status()),
+        fmt::format("Use a role that may read the whole table: GRANT SELECT ON {}.{} TO {}; "
+                    "with row-level security it needs BYPASSRLS, too.",
+                    QuoteIdentifier(relation.schema), QuoteIdentifier(relation.name),
+                    QuoteIdentifier(connection.user())));
+  }
+  return rows;
 }
 
 std::vector<pgoutput::TupleValue> TupleOf(const PgResult& rows, int row, size_t columns) {
@@ -116,7 +146,7 @@ absl::StatusOr<uint64_t> RehearseRows(PgConnection& connection, const Config& co
       const auto tuple = TupleOf(rows, row, relation.columns.size());
       WR_ASSIGN_OR_RETURN(const Record record,
                           router.Route(relation.oid, tuple, SystemClock().WallNow()));
-      WR_RETURN_IF_ERROR(producer.Produce(record, 0).status());
+      WR_RETURN_IF_ERROR(producer.Produce(record, DeliveryToken()).status());
       ++records;
     }
   }
@@ -153,11 +183,15 @@ absl::StatusOr<uint64_t> RehearseSlot(PgConnection connection, const Config& con
 
 absl::StatusOr<uint64_t> Rehearse(const Config& config, const Scope& scope, Producer& producer) {
   WR_RETURN_IF_ERROR(CheckOffline(config));
-  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route, config.format));
-  WR_ASSIGN_OR_RETURN(PgConnection connection, Connect(config));
+  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route, config.format, "",
+                                                    RowLimits::For(config.kafka.max_record_bytes)));
+  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(const std::vector<TableFacts> tables,
                       ReadTableFacts(connection, config.source.publication, config.source.tables,
                                      config.source.connect_timeout));
+  WR_RETURN_IF_ERROR(scope.ids.empty() ? CheckPublished(connection, config, tables)
+                                       : CheckTables(tables));
   return scope.ids.empty()
              ? RehearseSlot(std::move(connection), config, tables, std::move(router), scope,
                             producer)

@@ -5,8 +5,12 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 
+#include "admin/control_socket.h"
+#include "admin/gap_control.h"
 #include "admin/http_server.h"
 #include "admin/pages.h"
 #include "base/log.h"
@@ -19,6 +23,7 @@
 #include "metrics/metrics.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
+#include "postgres/pg_snapshot_source.h"
 #include "postgres/slot_sampler.h"
 #include "relay/announcer.h"
 #include "relay/event_loop.h"
@@ -27,6 +32,9 @@
 
 namespace walrelay {
 namespace {
+
+// For Kafka clients to end, when the process does.
+constexpr std::chrono::seconds kReaperPatience{3};
 
 LogLevel LevelOf(const LogConfig& log) {
   return log.level == "debug"     ? LogLevel::kDebug
@@ -41,12 +49,16 @@ LogFormat FormatOf(const LogConfig& log) {
                                 : LogFormat::kAuto;
 }
 
-ProducerFactory MakeFactory(const Config& config, bool delivery_details) {
-  return [&config,
-          delivery_details](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
+ProducerFactory MakeFactory(const Config& config, bool delivery_details, Reaper& reaper,
+                            Metrics& metrics) {
+  KafkaProducer::Options options = KafkaProducer::OptionsFor(config.kafka);
+  options.delivery_details = delivery_details;
+  options.reaper = &reaper;
+  options.on_partitions_changed = [&metrics] { metrics.partition_count_changes->Increment(); };
+  return [&config, options](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
     WR_ASSIGN_OR_RETURN(KafkaConf conf,
                         MakeProducerConf(config.kafka, config.pipeline, max_batch_bytes));
-    return KafkaProducer::Create(std::move(conf), {.delivery_details = delivery_details});
+    return KafkaProducer::Create(std::move(conf), options);
   };
 }
 
@@ -59,11 +71,11 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
           const Delivery& delivery, WallTime commit_time) { printer.Print(delivery, commit_time); };
 }
 
-SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop) {
+SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const Clock& clock) {
   return {.server_shutting_down = [&loop] { loop.Report(EventLoop::Sighting::kServerShutdown); },
           .slot_sampled =
-              [&board, &loop](const SlotSample& sample) {
-                board.SetSlot(sample);
+              [&board, &loop, &clock](const SlotSample& sample) {
+                board.SetSlot(sample, clock.WallNow());
                 if (sample.past_budget() && sample.budget->drop_slot) {
                   loop.Report(EventLoop::Sighting::kRetainedLimit);
                 }
@@ -72,12 +84,31 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop) {
                 }
               },
           .publication_checked =
-              [&board](const absl::Status& problem) {
+              [&board, &clock](const absl::Status& problem) {
                 if (!problem.ok() && board.source_problem().ok()) {
                   LogStatus(LogLevel::kError, "not_published", problem);
                 }
-                board.SetSourceProblem(problem);
-              }};
+                board.SetSourceProblem(problem, clock.WallNow());
+              },
+          .publication_seen = [&loop](const PublicationLook& look,
+                                      MonoTime begun) { loop.Report(look, begun); },
+          .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
+}
+
+// Without it only `walrelay resume` is missing.
+std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBoard& board,
+                                            EventLoop& loop) {
+  auto server = ControlServer::Start(
+      ControlPrefix(config.source.slot, DescribeDsn(config.source)),
+      [&board, &loop](std::string_view request) {
+        return AnswerControl(request, board,
+                             [&loop](std::string id) { loop.AcceptGap(std::move(id)); });
+      });
+  if (!server.ok()) {
+    LogStatus(LogLevel::kWarning, "no_control", server.status());
+    return nullptr;
+  }
+  return *std::move(server);
 }
 
 // Passwords and payloads are in memory; a core file would take them to disk. The limit does not
@@ -113,14 +144,16 @@ void Obey(int signal, const Announcer& announcer, LogLevel configured) {
              {{"now", debugging ? NameOf(configured) : NameOf(LogLevel::kDebug)}});
 }
 
-absl::Status Run(const Config& config, const std::string& events, Signals& signals) {
+absl::Status Run(const Config& config, const std::string& events, Signals& signals,
+                 Reaper& reaper) {
   WR_RETURN_IF_ERROR(CheckOffline(config));
   WR_ASSIGN_OR_RETURN(Router router,
-                      Router::Create(config.source, config.route, config.format, NewRunId()));
+                      Router::Create(config.source, config.route, config.format, NewRunId(),
+                                     RowLimits::For(config.kafka.max_record_bytes)));
   const SystemClock clock;
   Metrics metrics(config.source.slot);
   metrics.build_info[Version()].Set(1);
-  StatusBoard board;
+  StatusBoard board(config.metrics.slot_interval);
   board.Beat(clock.Now());
   std::unique_ptr<HttpServer> http;
   if (!config.http.listen.empty()) {
@@ -131,23 +164,31 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
     LogInfo("listening", "serving /status, /livez, /readyz, /startupz and /metrics",
             {{"port", http->port()}});
   }
-  PgReplicationSource source(config.source, signals.stop.fd());
+  Announcer announcer(ServiceManager::FromEnvironment(), clock, board,
+                      config.pipeline.drain_timeout);
+  // A slow Postgres keeps the thread in Open(); it is alive all the same.
+  const auto on_step = [&] {
+    board.Beat(clock.Now());
+    announcer.OnTurn();
+  };
+  PgReplicationSource source(config.source, signals.stop.fd(), on_step);
+  PgSnapshotSource snapshots(config.source, source);
   Relay relay({.config = config,
                .clock = clock,
                .source = source,
-               .make_producer = MakeFactory(config, !events.empty()),
+               .make_producer = MakeFactory(config, !events.empty(), reaper, metrics),
                .metrics = metrics,
                .board = board,
                .observer = MakeObserver(events, clock),
-               .seed = std::random_device()()},
+               .seed = std::random_device()(),
+               .snapshots = config.source.wait_visible ? &snapshots : nullptr},
               std::move(router));
-  Announcer announcer(ServiceManager::FromEnvironment(), clock, board,
-                      config.pipeline.drain_timeout);
   EventLoop loop(
       relay, source, clock, signals.stop, signals.operators,
       {.after_turn = [&announcer] { announcer.OnTurn(); },
        .operator_signal = [&](int signal) { Obey(signal, announcer, LevelOf(config.log)); }});
-  const SlotSampler sampler(config, clock, metrics, MakeCallbacks(board, loop));
+  const auto control = StartControl(config, board, loop);
+  const SlotSampler sampler(config, clock, metrics, MakeCallbacks(board, loop, clock));
   const absl::Status result = loop.Run();
   announcer.OnEnd();
   return result;
@@ -173,16 +214,20 @@ ExitCode RunCommand(const RunFlags& flags) {
   if (!loaded->import_summary.empty()) {
     LogInfo("imported", loaded->import_summary, {{"file", flags.config.file}});
   }
-  const absl::Status status = Run(config, flags.events, signals);
-  if (absl::IsAborted(status)) {
-    StopLogging();
-    return ExitCode::kTemporary;
-  }
-  if (!status.ok()) {
+  Reaper reaper;
+  const absl::Status status = Run(config, flags.events, signals, reaper);
+  const bool aborted = absl::IsAborted(status);
+  if (!status.ok() && !aborted) {
     LogStatus(LogLevel::kError, "failed", status);
   }
+  const ExitCode code = aborted ? ExitCode::kTemporary : ExitCodeFor(status);
+  const bool clients_ended = reaper.Wait(aborted ? Micros(0) : kReaperPatience);
   StopLogging();
-  return ExitCodeFor(status);
+  if (!clients_ended) {
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(code));  // their threads use what exit() would destroy
+  }
+  return code;
 }
 
 }  // namespace walrelay

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/session.h"
 
 namespace walrelay {
 namespace {
@@ -13,10 +14,7 @@ namespace {
 constexpr std::chrono::seconds kStepTimeout{60};
 
 absl::Status Apply(const SourceConfig& source, const SetupOptions& options) {
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(source, ConnectionPurpose::kSql));
-  WR_ASSIGN_OR_RETURN(PgConnection connection,
-                      PgConnection::Connect(parameters, source.connect_timeout, -1));
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(source, ConnectionPurpose::kSetup));
   WR_ASSIGN_OR_RETURN(const std::vector<SetupStep> steps, PlanSetup(connection, source, options));
   for (const SetupStep& step : steps) {
     WR_RETURN_IF_ERROR(Annotate(connection.Query(step.sql, kStepTimeout).status(), step.what));

@@ -13,6 +13,7 @@
 #include "base/system_clock.h"
 #include "cli/commands.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/session.h"
 #include "postgres/slot_reading.h"
 #include "txn/slot_alarm.h"
 #include "walrelay/version.h"
@@ -32,10 +33,7 @@ absl::StatusOr<HttpAnswer> Ask(const Config& config, std::string_view path) {
 
 absl::StatusOr<StatusReport> AskPostgres(const Config& config) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(config.source, ConnectionPurpose::kSql));
-  WR_ASSIGN_OR_RETURN(PgConnection connection,
-                      PgConnection::Connect(parameters, config.source.connect_timeout, -1));
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kPatience));
   slot.risk = SlotAlarm().Judge(slot);
   StatusReport report{

@@ -31,7 +31,7 @@ class RecordCollector : public Producer {
  public:
   absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
     records_.emplace_back(record);
-    deliveries_.push_back({.token = token, .bytes = record.payload_bytes()});
+    deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
     return Produced::kAccepted;
   }
   void Poll(DeliverySink& sink) override {

@@ -33,6 +33,9 @@ template <>
 inline constexpr auto kChoices<OnRetainedLimit> = std::to_array<Choice<OnRetainedLimit>>(
     {{"alert", OnRetainedLimit::kAlert}, {"drop_slot", OnRetainedLimit::kDropSlot}});
 template <>
+inline constexpr auto kChoices<OnGap> = std::to_array<Choice<OnGap>>({{"hold", OnGap::kHold},
+                                                                      {"exit", OnGap::kExit}});
+template <>
 inline constexpr auto kChoices<Placement::Where> =
     std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},
                                              {"envelope", Placement::Where::kEnvelope},

@@ -73,9 +73,10 @@ constexpr Option kOptions[] = {
      "dsn",
      kString,
      {},
-     "Where Postgres is: a libpq connection URI or string. Several hosts are allowed; `PG*` "
-     "variables "
-     "and `~/.pgpass` work as with psql. Connect to the server itself, not to a pooler.",
+     "Where Postgres is: a libpq connection URI or string. Of several hosts the first one that is "
+     "a "
+     "primary is used, unless `target_session_attrs` says otherwise. `PG*` variables and "
+     "`~/.pgpass` work as with psql. Connect to the server itself, not to a pooler.",
      [](Config& config, const RawValue& value) { return Take(value, config.source.dsn); },
      [](const Config& config) { return TomlString(MaskedDsn(config.source.dsn)); }},
     Row<kSource, &SourceConfig::password>(
@@ -118,7 +119,8 @@ constexpr Option kOptions[] = {
         "source", "create_slot", kBoolean,
         "Let `walrelay run` create the slot at its first connection when there is none. Off by "
         "default: a "
-        "slot that is missing where there has been one means missing events."),
+        "slot that is missing where there has been one means missing events. For a slot that "
+        "survives a failover (Postgres 17 and later) use `walrelay setup --apply --failover`."),
     SizeRow<kSource, &SourceConfig::max_retained_wal, /*zero_is_none=*/true>(
         "source", "max_retained_wal",
         "How much log the slot may keep on the primary's disk, as far as you are concerned: alarms "
@@ -131,12 +133,32 @@ constexpr Option kOptions[] = {
         "events that were not published by then have to be sent again from the table. It does so "
         "whatever the reason: Kafka that is away, a relay that was stopped, a backlog that is "
         "being worked off, a transaction that is left open."),
+    ChoiceRow<kSource, &SourceConfig::on_gap>(
+        "source", "on_gap",
+        "What happens when events may be missing (the slot was advanced, recreated or lost, the "
+        "server was restored, the publication changed). `hold` keeps the process running, "
+        "publishes nothing, is not ready, and reports the range until `walrelay resume "
+        "--accept-gap`. `exit` ends with code 4."),
+    SizeRow<kSource, &SourceConfig::decoding_memory, /*zero_is_none=*/true>(
+        "source", "decoding_memory",
+        "`logical_decoding_work_mem` of the replication session: how much memory the server may "
+        "use to decode transactions before it spills them to its disk. `\"0\"`: the server's "
+        "setting. Raise it where `walrelay doctor` reports spilled transactions; each reader of a "
+        "slot "
+        "may use that much."),
+    Row<kSource, &SourceConfig::wait_visible>(
+        "source", "wait_visible", kBoolean,
+        "Publish a transaction only when other sessions on the primary can see it. Postgres sends "
+        "a commit after its WAL flush, which is before it becomes visible and before synchronous "
+        "standbys confirm it. Costs one query per burst on a connection of its own."),
     Row<kSource, &SourceConfig::binary>("source", "binary", kBoolean,
                                         "Ask Postgres (14 and later) for values in binary form. "
                                         "Needed for bytea payloads of hundreds of "
                                         "megabytes, which Postgres cannot send as text."),
     Row<kSource, &SourceConfig::connect_timeout>("source", "connect_timeout", kDuration,
-                                                 "How long one attempt to connect may take."),
+                                                 "How long one attempt to connect to a host may "
+                                                 "take. All hosts and the checks before the stream "
+                                                 "together take 25 seconds at most."),
     Row<kSource, &SourceConfig::wal_sender_timeout>(
         "source", "wal_sender_timeout", kDuration,
         "Set for the replication session: how long the server waits for a relay that is gone "
@@ -252,9 +274,14 @@ constexpr Option kOptions[] = {
     ChoiceRow<kOnError, &ErrorPolicy::topic>(
         "on_error", "topic", "A row whose topic is illegal, not allowed, or one too many."),
     ChoiceRow<kOnError, &ErrorPolicy::too_large>(
-        "on_error", "too_large", "A row whose record is larger than `kafka.max_record_bytes`."),
+        "on_error", "too_large",
+        "A row whose record is larger than `kafka.max_record_bytes`, or than its topic takes."),
     ChoiceRow<kOnError, &ErrorPolicy::value>(
         "on_error", "value", "A row with a partition, a timestamp or bytes that cannot be used."),
+    ChoiceRow<kOnError, &ErrorPolicy::refused>(
+        "on_error", "refused",
+        "A row whose record the brokers refuse: an invalid record or timestamp, a policy "
+        "violation. (A record that is too large for its topic: `too_large`.)"),
     Row<kOnError, &ErrorPolicy::dead_letter_topic>(
         "on_error", "dead_letter_topic", kString,
         "Where rows go under `dead_letter`: whole (the beginning of each value where the row is "
@@ -286,12 +313,16 @@ constexpr Option kOptions[] = {
     Row<kKafka, &KafkaConfig::sasl_username>("kafka", "sasl_username", kString, "The user."),
     Row<kKafka, &KafkaConfig::sasl_password>("kafka", "sasl_password", kSecret,
                                              "The password. Better in a file."),
-    Row<kKafka, &KafkaConfig::sasl_password_file>("kafka", "sasl_password_file", kString,
-                                                  "A file that holds the password. Read again for "
-                                                  "each producer. Must not be readable by others."),
+    Row<kKafka, &KafkaConfig::sasl_password_file>(
+        "kafka", "sasl_password_file", kString,
+        "A file that holds the password. Read again every "
+        "two seconds: a rotated password needs no restart. "
+        "Must not be readable by others."),
     Row<kKafka, &KafkaConfig::ssl_ca_file>(
         "kafka", "ssl_ca_file", kString,
-        "Certificates of the authorities to trust (PEM). Default: the system's."),
+        "Certificates of the authorities to trust (PEM). Default: the system's. When this or one "
+        "of "
+        "the files below changes, walrelay goes on with a new producer, without a restart."),
     Row<kKafka, &KafkaConfig::ssl_certificate_file>(
         "kafka", "ssl_certificate_file", kString,
         "The client's certificate chain (PEM), for mutual TLS."),
@@ -312,8 +343,9 @@ constexpr Option kOptions[] = {
         "from Postgres and goes on reporting to it."),
     SizeRow<kPipeline, &PipelineConfig::max_in_flight_bytes>(
         "pipeline", "max_in_flight_bytes",
-        "Their keys and values together; one record may always be in flight. Decides the process' "
-        "memory."),
+        "Their keys, values and headers, and 512 bytes for each; one record may always be in "
+        "flight. "
+        "Determines the memory of the process."),
     Row<kPipeline, &PipelineConfig::confirm_interval>(
         "pipeline", "confirm_interval", kDuration,
         "How soon after a progress it is confirmed to Postgres: what a crash at most repeats."),

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "config/loader.h"
@@ -71,6 +72,12 @@ absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
   if (source.wal_sender_timeout.count() != 0 &&
       source.wal_sender_timeout < std::chrono::seconds(1)) {
     return Wrong("source.wal_sender_timeout: \"0\", or one second at least");
+  }
+  constexpr int64_t kLeastDecodingMemory = 64 * 1024;  // logical_decoding_work_mem, in kB
+  constexpr int64_t kMostDecodingMemory = int64_t{2147483647} * 1024;
+  if (source.decoding_memory != 0 && (source.decoding_memory < kLeastDecodingMemory ||
+                                      source.decoding_memory > kMostDecodingMemory)) {
+    return Wrong("source.decoding_memory: \"0\", or between \"64KiB\" and \"2047GiB\"");
   }
   return ValidateRetention(source);
 }
@@ -161,6 +168,22 @@ absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
   return absl::OkStatus();
 }
 
+// librdkafka would refuse these as well, under names of its own.
+absl::Status ValidateKafka(const KafkaConfig& kafka) {
+  constexpr int64_t kLeast = 1'000;
+  constexpr int64_t kMostRecord = 1'000'000'000;
+  constexpr int64_t kMostBatch = std::numeric_limits<int32_t>::max();
+  if (kafka.max_record_bytes < kLeast || kafka.max_record_bytes > kMostRecord) {
+    return Wrong(fmt::format("kafka.max_record_bytes: {} to {}, got {}", kLeast, kMostRecord,
+                             kafka.max_record_bytes));
+  }
+  if (kafka.max_batch_bytes < kLeast || kafka.max_batch_bytes > kMostBatch) {
+    return Wrong(fmt::format("kafka.max_batch_bytes: {} to {}, got {}", kLeast, kMostBatch,
+                             kafka.max_batch_bytes));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
@@ -169,6 +192,7 @@ absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
   WR_RETURN_IF_ERROR(ValidateMessages(config.source));
   WR_RETURN_IF_ERROR(ValidateFormat(config.format, config.source.tables));
   WR_RETURN_IF_ERROR(ValidateErrorPolicy(config.on_error));
+  WR_RETURN_IF_ERROR(ValidateKafka(config.kafka));
   if (needs.kafka && config.kafka.bootstrap_servers.empty()) {
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is missing",
                  "Say where Kafka is: bootstrap_servers = \"host:9092\" in [kafka], --kafka, or "

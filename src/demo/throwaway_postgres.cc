@@ -17,6 +17,7 @@
 
 #include "postgres/connection.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/session.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -156,12 +157,10 @@ absl::Status ThrowawayPostgres::Launch(const std::string& binaries) {
 absl::Status ThrowawayPostgres::WaitUntilReady() {
   SourceConfig source;
   source.dsn = dsn();
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(source, ConnectionPurpose::kSql));
   const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
   absl::StatusOr<PgConnection> connection = absl::UnavailableError("not tried");
   while (server_->running() && std::chrono::steady_clock::now() < deadline) {
-    connection = PgConnection::Connect(parameters, std::chrono::seconds(1), -1);
+    connection = ConnectTo(source);
     if (connection.ok()) {
       version_ = connection->server_version();
       return absl::OkStatus();

@@ -1,25 +1,21 @@
 #include "doctor/diagnosis.h"
 
 #include "doctor/kafka_checks.h"
+#include "doctor/message_checks.h"
 #include "doctor/process_checks.h"
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
 #include "doctor/tls_checks.h"
+#include "doctor/visibility_checks.h"
 #include "doctor/write_probe_check.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/session.h"
 
 namespace walrelay {
 namespace {
 
-absl::StatusOr<PgConnection> Connect(const SourceConfig& source, ConnectionPurpose purpose) {
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(source, purpose));
-  return PgConnection::Connect(parameters, source.connect_timeout, -1);
-}
-
 void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
-  auto walsender = Connect(config.source, ConnectionPurpose::kReplication);
+  auto walsender = ConnectTo(config.source, ConnectionPurpose::kReplication);
   if (!walsender.ok()) {
     out.Problem("postgres.connect", WithExactRemedy(walsender.status(), config.source));
     if (MessageOf(walsender.status()).find("certificate") != std::string::npos) {
@@ -29,7 +25,7 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
              !status.ok()) {
     out.Problem("postgres.query", status);
   }
-  auto sql = Connect(config.source, ConnectionPurpose::kSql);
+  auto sql = ConnectTo(config.source);
   if (!sql.ok()) {
     // When neither works, it was said above.
     if (walsender.ok()) {
@@ -38,9 +34,11 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
     return;
   }
   absl::Status status = CheckServerSettings(*sql, config, out);
+  status.Update(CheckVisibility(*sql, config, out));
   if (depth == Depth::kAll) {
     status.Update(CheckServerAndNetwork(*sql, config, out));
     CheckPostgresCertificate(*sql, out);
+    status.Update(CheckMessageWriters(*sql, config, out));
     status.Update(CheckLatency(*sql, config, out));
     status.Update(CheckSlot(*sql, config, out));
   }

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "doctor/reachability.h"
 #include "doctor/tls_checks.h"
+#include "kafka/broker_settings.h"
 #include "kafka/cluster_facts.h"
+#include "kafka/partition_gate.h"
 #include "kafka/topic_creation.h"
 #include "kafka/topic_facts.h"
 #include "kafka/write_probe.h"
@@ -143,7 +145,8 @@ void CheckProducerId(const Config& config, Findings& out) {
 }
 
 // Asked for a topic as events would need it: that one need not be possible which has another name.
-void CheckCreation(const Config& config, size_t brokers, Findings& out) {
+void CheckCreation(const Config& config, const BrokerSettings& settings, size_t brokers,
+                   Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
   const bool is_name = prefix.size() == config.route.topic.size();
   const auto asked =
@@ -152,7 +155,7 @@ void CheckCreation(const Config& config, size_t brokers, Findings& out) {
     out.Problem("kafka.topic_creation", asked.status());
     return;
   }
-  if (asked->on_demand == false) {
+  if (settings.creates_topics == false) {
     out.Good("kafka.topic_creation",
              "the brokers make no topics on demand: each has to exist before its first event");
     return;
@@ -160,7 +163,7 @@ void CheckCreation(const Config& config, size_t brokers, Findings& out) {
   if (asked->refusal && !asked->refusal->empty()) {
     out.Warn("kafka.topic_creation",
              fmt::format("a topic that does not exist yet could not be made{}: {}",
-                         asked->on_demand ? " on demand" : "", *asked->refusal),
+                         settings.creates_topics ? " on demand" : "", *asked->refusal),
              asked->denied
                  ? "Create topics before their first event, or kafka-acls.sh --bootstrap-server "
                    "BROKER --add --allow-principal User:NAME --operation Create --topic PREFIX "
@@ -168,18 +171,54 @@ void CheckCreation(const Config& config, size_t brokers, Findings& out) {
                  : "Create topics before their first event, or mend the brokers' defaults.");
     return;
   }
-  if (asked->on_demand && asked->replicas == 1 && brokers > 1) {
+  if (settings.creates_topics && settings.default_replicas == 1 && brokers > 1) {
     out.Warn("kafka.topic_creation",
              "topics that are made on demand have one replica (default.replication.factor): a "
              "broker that is lost takes acknowledged events with it",
              "default.replication.factor=3 and min.insync.replicas=2 in the brokers' settings, or "
              "create topics before their first event.");
   } else if (asked->refusal) {
-    out.Good("kafka.topic_creation", asked->on_demand
+    out.Good("kafka.topic_creation", settings.creates_topics
                                          ? "topics are made on demand, and this user may have them "
                                            "made"
                                          : "this user may create topics");
   }
+}
+
+// Of a producer that a leader has forgotten it takes a batch whose predecessor it refused. The gate
+// is what the relay has against that, and it goes by time.
+void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
+  constexpr Micros kLeast = 2 * PartitionGate::kSilence;
+  if (!settings.producer_id_lifetime) {
+    out.Warn("kafka.producer_id_lifetime",
+             "this user may not read the brokers' settings: producer.id.expiration.ms is unknown",
+             "See that it is two hours at least (the default is a day), or kafka-acls.sh "
+             "--bootstrap-server BROKER --add --allow-principal User:NAME --operation "
+             "DescribeConfigs --cluster");
+    return;
+  }
+  const std::string lifetime = HumanDuration(*settings.producer_id_lifetime);
+  if (*settings.producer_id_lifetime < kLeast) {
+    out.Warn("kafka.producer_id_lifetime",
+             fmt::format("brokers forget a producer that was silent for {} "
+                         "(producer.id.expiration.ms); the relay expects two hours at least",
+                         lifetime),
+             "kafka-configs.sh --bootstrap-server BROKER --alter --entity-type brokers "
+             "--entity-default --add-config producer.id.expiration.ms=86400000");
+    return;
+  }
+  out.Good("kafka.producer_id_lifetime",
+           fmt::format("brokers remember a silent producer for {}", lifetime));
+}
+
+void CheckSettings(const Config& config, size_t brokers, Findings& out) {
+  const auto settings = ReadBrokerSettings(config.kafka, kTimeout);
+  if (!settings.ok()) {
+    out.Problem("kafka.topic_creation", settings.status());
+    return;
+  }
+  CheckProducerLifetime(*settings, out);
+  CheckCreation(config, *settings, brokers, out);
 }
 
 void CheckTopics(const Config& config, const ClusterFacts& cluster, Findings& out) {
@@ -230,7 +269,7 @@ void CheckKafka(const Config& config, Depth depth, Findings& out) {
     CheckBrokers(*facts, out);
     CheckBrokerCertificates(config.kafka, facts->brokers, out);
     CheckTopics(config, *facts, out);
-    CheckCreation(config, facts->brokers.size(), out);
+    CheckSettings(config, facts->brokers.size(), out);
   }
 }
 

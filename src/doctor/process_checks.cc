@@ -10,6 +10,7 @@
 #include "admin/http_client.h"
 #include "base/text.h"
 #include "kafka/conf.h"
+#include "kafka/known_defects.h"
 #include "postgres/connection.h"
 
 namespace walrelay {
@@ -19,22 +20,21 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr rlim_t kFewFiles = 1024;
 // What a relay needs beside what is in flight, which librdkafka holds once and sends once.
 constexpr int64_t kOwnMemory = int64_t{48} << 20;
+// The costliest document that is taken apart, by kafka.max_record_bytes (docs/delivery.md, Memory).
+constexpr int64_t kJsonFactor = 320;
 // A commit that is flushed at once is sent within a few milliseconds.
 constexpr double kLateAtPostgres = 0.05;
 constexpr double kTransactionsToJudgeBy = 20;
 
-void CheckLibraries(Findings& out) {
+void CheckLibraries(const KafkaConfig& kafka, Findings& out) {
   const std::string librdkafka = LibrdkafkaVersion();
-  const std::string text = fmt::format("librdkafka {}, libpq {}.{}", librdkafka,
-                                       LibpqVersion() / 10000, LibpqVersion() % 10000);
-  // Its batches may change between retries, which the broker refuses: its issue 4750.
-  if (librdkafka >= "2.2.0" && librdkafka < "2.5.0") {
-    out.Warn(
-        "process.libraries",
-        text + ": this librdkafka may fail to repeat a batch, and the producer is then made anew",
-        "Install librdkafka 2.5.0 or later.");
-  } else {
-    out.Good("process.libraries", text);
+  out.Good("process.libraries", fmt::format("librdkafka {}, libpq {}.{}", librdkafka,
+                                            LibpqVersion() / 10000, LibpqVersion() % 10000));
+  for (const KnownDefect& defect : KnownDefectsOf(LibrdkafkaVersionNumber(), kafka)) {
+    out.Warn("process.libraries",
+             fmt::format("librdkafka {} has a known defect: {}", librdkafka, defect.effect),
+             fmt::format("Install librdkafka {} or later; Debian 13 and the image have 2.8.0.",
+                         defect.fixed_in));
   }
 }
 
@@ -48,15 +48,22 @@ void CheckLimits(const Config& config, Findings& out) {
   }
   std::ifstream cgroup("/sys/fs/cgroup/memory.max");
   int64_t limit = 0;
-  const int64_t wanted = kOwnMemory + 2 * config.pipeline.max_in_flight_bytes;
+  const bool takes_json_apart =
+      config.format.expand_json || !config.source.message_prefixes.empty();
+  const int64_t wanted = kOwnMemory + 2 * config.pipeline.max_in_flight_bytes +
+                         (takes_json_apart ? kJsonFactor * config.kafka.max_record_bytes : 0);
   if (cgroup >> limit && limit < wanted) {
     out.Warn("process.memory",
              fmt::format("this container may use {}; with pipeline.max_in_flight_bytes = {} it may "
-                         "need {}",
+                         "need {}{}",
                          HumanBytes(static_cast<uint64_t>(limit)),
                          HumanBytes(static_cast<uint64_t>(config.pipeline.max_in_flight_bytes)),
-                         HumanBytes(static_cast<uint64_t>(wanted))),
-             "Raise the container's memory, or lower pipeline.max_in_flight_bytes.");
+                         HumanBytes(static_cast<uint64_t>(wanted)),
+                         takes_json_apart ? ", most of it for a row of very dense JSON" : ""),
+             takes_json_apart ? "Raise the container's memory, or lower kafka.max_record_bytes or "
+                                "pipeline.max_in_flight_bytes."
+                              : "Raise the container's memory, or lower "
+                                "pipeline.max_in_flight_bytes.");
   }
 }
 
@@ -123,7 +130,10 @@ void CheckRelay(const Config& config, Findings& out) {
   }
   const auto ready = HttpGet(config.http.listen, "/readyz", kPatience);
   if (!ready.ok()) {
-    out.Good("process.relay", fmt::format("no relay answers at {}", config.http.listen));
+    out.Warn("process.relay",
+             fmt::format("no relay answers at {}: its state is not known", config.http.listen),
+             "walrelay run, where none is running; or --set http.listen=ADDRESS:PORT of the one "
+             "that is.");
     return;
   }
   const std::string says(ready->body.substr(0, ready->body.find('\n')));
@@ -141,7 +151,7 @@ void CheckRelay(const Config& config, Findings& out) {
 }  // namespace
 
 void CheckProcess(const Config& config, Findings& out) {
-  CheckLibraries(out);
+  CheckLibraries(config.kafka, out);
   CheckLimits(config, out);
   CheckRelay(config, out);
 }

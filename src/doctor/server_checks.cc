@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
@@ -21,6 +22,7 @@ constexpr Micros kFarAway = std::chrono::milliseconds(10);
 constexpr Micros kClocksApart = std::chrono::milliseconds(100);
 // The stream, the sampler, and one more while it reconnects.
 constexpr int64_t kConnections = 3;
+constexpr int64_t kConnectionsToWaitVisible = 4;
 
 void CheckVersion(PgConnection& connection, Findings& out) {
   const int version = connection.server_version_num();
@@ -46,12 +48,13 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
     const MonoTime asked = clock.Now();
     WR_ASSIGN_OR_RETURN(
         const PgResult row,
-        connection.Query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now",
+        connection.Query("SELECT extract(epoch FROM pg_catalog.clock_timestamp()) AS now",
                          timeout));
     const Micros took = clock.Now() - asked;
     if (took < round_trip) {
       round_trip = took;
-      offset = WallTime(Micros(row.Int(0, "now"))) - (clock.WallNow() - took / 2);
+      const double seconds = std::strtod(std::string(row.Text(0, "now")).c_str(), nullptr);
+      offset = WallTime(Micros(std::llround(seconds * 1e6))) - (clock.WallNow() - took / 2);
     }
   }
   const std::string text = fmt::format("a round trip takes {}", HumanDuration(round_trip));
@@ -77,7 +80,8 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
 absl::Status CheckTls(PgConnection& connection, Micros timeout, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
-      connection.Query("SELECT ssl, version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+      connection.Query("SELECT ssl, version, cipher FROM pg_catalog.pg_stat_ssl "
+                       "WHERE pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()",
                        timeout));
   if (row.rows() == 1 && row.Bool(0, "ssl")) {
     out.Good("network.tls", fmt::format("{}, {}", row.Text(0, "version"), row.Text(0, "cipher")));
@@ -90,14 +94,16 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
       const PgResult row,
       connection.Query(
           fmt::format(
-              "SELECT current_setting('max_wal_senders')::int AS senders,"
-              " (SELECT count(*) FROM pg_stat_replication) AS senders_used,"
-              " current_setting('max_replication_slots')::int AS slots,"
-              " (SELECT count(*) FROM pg_replication_slots) AS slots_used,"
-              " (SELECT string_agg(slot_name, ', ') FROM pg_replication_slots"
-              "  WHERE NOT active) AS idle,"
-              " EXISTS (SELECT 1 FROM pg_replication_slots WHERE slot_name = {}) AS ours,"
-              " (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role_limit,"
+              "SELECT pg_catalog.current_setting('max_wal_senders') AS senders,"
+              " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_replication) AS senders_used,"
+              " pg_catalog.current_setting('max_replication_slots') AS slots,"
+              " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_replication_slots) AS slots_used,"
+              " (SELECT pg_catalog.string_agg(slot_name::pg_catalog.text, ', ')"
+              "  FROM pg_catalog.pg_replication_slots WHERE NOT active) AS idle,"
+              " EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots"
+              "  WHERE slot_name OPERATOR(pg_catalog.=) {}) AS ours,"
+              " (SELECT rolconnlimit FROM pg_catalog.pg_roles"
+              "  WHERE rolname OPERATOR(pg_catalog.=) current_user) AS role_limit,"
               " current_user AS role",
               QuoteLiteral(config.source.slot)),
           config.source.connect_timeout));
@@ -125,11 +131,12 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
                     row.Int(0, "slots") + 5));
   }
   const int64_t limit = row.Int(0, "role_limit");
-  if (limit >= 0 && limit < kConnections) {
+  const int64_t needed = config.source.wait_visible ? kConnectionsToWaitVisible : kConnections;
+  if (limit >= 0 && limit < needed) {
     out.Warn(
         "postgres.connection_limit",
         fmt::format("role {} may have {} connection{}; walrelay needs {}",
-                    Printable(row.Text(0, "role"), 80), limit, limit == 1 ? "" : "s", kConnections),
+                    Printable(row.Text(0, "role"), 80), limit, limit == 1 ? "" : "s", needed),
         fmt::format("ALTER ROLE {} CONNECTION LIMIT 8;", QuoteIdentifier(row.Text(0, "role"))));
   }
   return absl::OkStatus();
@@ -139,15 +146,18 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
 constexpr std::string_view kAsynchronousQuery = R"(
 WITH asynchronous AS (
   SELECT s.setdatabase, s.setrole, d.datname, r.rolname
-  FROM pg_db_role_setting s
-  LEFT JOIN pg_database d ON d.oid = s.setdatabase
-  LEFT JOIN pg_roles r ON r.oid = s.setrole
-  WHERE 'synchronous_commit=off' = ANY (s.setconfig)
-    AND (s.setdatabase = 0 OR d.datname = current_database()))
+  FROM pg_catalog.pg_db_role_setting s
+  LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.setdatabase
+  LEFT JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) s.setrole
+  WHERE 'synchronous_commit=off' OPERATOR(pg_catalog.=) ANY (s.setconfig)
+    AND (s.setdatabase OPERATOR(pg_catalog.=) 0
+         OR d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()))
 SELECT a.datname, a.rolname,
-       (SELECT count(*) FROM pg_stat_activity x
-        WHERE x.datname = current_database() AND x.pid <> pg_backend_pid()
-          AND (a.setrole = 0 OR x.usesysid = a.setrole)) AS sessions
+       (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity x
+        WHERE x.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+          AND x.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()
+          AND (a.setrole OPERATOR(pg_catalog.=) 0
+               OR x.usesysid OPERATOR(pg_catalog.=) a.setrole)) AS sessions
 FROM asynchronous a)";
 
 }  // namespace
@@ -187,17 +197,6 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
              "Leave source.wal_sender_timeout at its default, which counts for this connection "
              "only.");
   }
-  WR_ASSIGN_OR_RETURN(const std::string standbys,
-                      ReadSetting(connection, "synchronous_standby_names", timeout));
-  if (standbys.find('*') != std::string::npos) {
-    out.Warn(
-        "postgres.synchronous_standby_names",
-        fmt::format(
-            "synchronous_standby_names = '{}' takes walrelay for a synchronous standby: with Kafka "
-            "away, commits would wait for it",
-            Printable(standbys, 80)),
-        "Name the real standbys there instead of '*'.");
-  }
   return absl::OkStatus();
 }
 
@@ -213,10 +212,10 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
   const Micros timeout = config.source.connect_timeout;
   WR_ASSIGN_OR_RETURN(const std::string delay,
                       ReadSetting(connection, "wal_writer_delay", timeout));
-  WR_ASSIGN_OR_RETURN(
-      const PgResult here,
-      connection.Query("SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'",
-                       timeout));
+  WR_ASSIGN_OR_RETURN(const PgResult here,
+                      connection.Query("SELECT setting, source FROM pg_catalog.pg_settings "
+                                       "WHERE name OPERATOR(pg_catalog.=) 'synchronous_commit'",
+                                       timeout));
   const auto late = [&](std::string_view whose) {
     return fmt::format(
         "synchronous_commit is off {}: such commits are in the log up to {} late, and "

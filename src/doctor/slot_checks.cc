@@ -63,12 +63,14 @@ void CheckHolder(const LogHolder& holder, uint64_t bytes, Findings& out) {
 }
 
 absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Findings& out) {
-  WR_ASSIGN_OR_RETURN(const PgResult row,
-                      connection.Query(fmt::format("SELECT usename, application_name, client_addr, "
-                                                   "date_trunc('second', backend_start) AS since "
-                                                   "FROM pg_stat_activity WHERE pid = {}",
-                                                   pid),
-                                       timeout));
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT usename, application_name, client_addr, "
+                                   "backend_start::pg_catalog.timestamptz(0) AS since "
+                                   "FROM pg_catalog.pg_stat_activity "
+                                   "WHERE pid OPERATOR(pg_catalog.=) {}",
+                                   pid),
+                       timeout));
   if (row.rows() == 0) {
     return absl::OkStatus();
   }
@@ -91,18 +93,27 @@ absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Find
   return absl::OkStatus();
 }
 
-void CheckSpill(const SlotSample& sample, const std::string& role, Findings& out) {
-  if (!sample.spill || sample.spill->spilled_transactions == 0) {
+void CheckSpill(const SlotSample& sample, const SourceConfig& source, Findings& out) {
+  if (!sample.spill) {
     return;
   }
-  out.Warn("slot.spilled",
-           fmt::format("to decode, Postgres has written {} transaction{} ({}) to its disk",
-                       sample.spill->spilled_transactions,
-                       sample.spill->spilled_transactions == 1 ? "" : "s",
-                       HumanBytes(sample.spill->spilled_bytes)),
-           fmt::format("ALTER ROLE {} SET logical_decoding_work_mem = '256MB';  -- counts from the "
-                       "next connection",
-                       QuoteIdentifier(role)));
+  const SpillCounters& spill = *sample.spill;
+  if (spill.spilled_transactions == 0) {
+    out.Good("slot.spilled", fmt::format("Postgres has decoded {} in memory, and spilled nothing",
+                                         HumanBytes(spill.decoded_bytes)));
+    return;
+  }
+  const std::string memory = source.decoding_memory > 0
+                                 ? HumanBytes(static_cast<uint64_t>(source.decoding_memory))
+                                 : std::string("the server's logical_decoding_work_mem");
+  out.Warn(
+      "slot.spilled",
+      fmt::format("to decode, Postgres has spilled {} transaction{} ({}) to its disk, of {} "
+                  "decoded; source.decoding_memory: {}",
+                  spill.spilled_transactions, spill.spilled_transactions == 1 ? "" : "s",
+                  HumanBytes(spill.spilled_bytes), HumanBytes(spill.decoded_bytes), memory),
+      "Set source.decoding_memory above the size of ordinary transactions, for example "
+      "\"256MiB\", and restart walrelay; the server may use that much memory for each reader.");
 }
 
 // The publication is looked up as of the log that is decoded. Rows of the catalog that are younger
@@ -110,9 +121,12 @@ void CheckSpill(const SlotSample& sample, const std::string& role, Findings& out
 absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
-      connection.Query(fmt::format("SELECT age(p.xmin) < age(s.catalog_xmin) AS younger "
-                                   "FROM pg_publication p, pg_replication_slots s "
-                                   "WHERE p.pubname = {} AND s.slot_name = {}",
+      connection.Query(fmt::format("SELECT pg_catalog.age(p.xmin) OPERATOR(pg_catalog.<) "
+                                   "pg_catalog.age(s.catalog_xmin) AS younger "
+                                   "FROM pg_catalog.pg_publication p, "
+                                   "pg_catalog.pg_replication_slots s "
+                                   "WHERE p.pubname OPERATOR(pg_catalog.=) {} "
+                                   "AND s.slot_name OPERATOR(pg_catalog.=) {}",
                                    QuoteLiteral(source.publication), QuoteLiteral(source.slot)),
                        source.connect_timeout));
   if (row.rows() == 1 && row.Bool(0, "younger")) {
@@ -135,9 +149,11 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
       connection.Query(
-          fmt::format("SELECT (SELECT count(*) FROM pg_stat_replication r JOIN pg_stat_activity a "
-                      "USING (pid) WHERE a.datid IS NULL) AS standbys, {} AS failover "
-                      "FROM pg_replication_slots WHERE slot_name = {}",
+          fmt::format("SELECT (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_replication r "
+                      "JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) r.pid "
+                      "WHERE a.datid IS NULL) AS standbys, {} AS failover "
+                      "FROM pg_catalog.pg_replication_slots "
+                      "WHERE slot_name OPERATOR(pg_catalog.=) {}",
                       has_column ? "failover" : "false", QuoteLiteral(source.slot)),
           source.connect_timeout));
   if (row.rows() == 0 || row.Int(0, "standbys") == 0 || row.Bool(0, "failover")) {
@@ -165,9 +181,9 @@ absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source,
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
       connection.Query(
-          fmt::format("SELECT to_jsonb(s) ->> 'two_phase' = 'true' AS two_phase,"
-                      " current_setting('max_prepared_transactions') <> '0' AS can_prepare "
-                      "FROM pg_replication_slots s WHERE slot_name = {}",
+          fmt::format("SELECT s.*, pg_catalog.current_setting('max_prepared_transactions') AS "
+                      "prepared FROM pg_catalog.pg_replication_slots s "
+                      "WHERE s.slot_name OPERATOR(pg_catalog.=) {}",
                       QuoteLiteral(source.slot)),
           source.connect_timeout));
   if (row.rows() == 0 || !row.Bool(0, "two_phase")) {
@@ -181,7 +197,7 @@ absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source,
       "With walrelay stopped: SELECT pg_copy_logical_replication_slot({}, {});  -- the copy is "
       "without; set source.slot to it, and drop the old one when it works",
       QuoteLiteral(source.slot), QuoteLiteral(source.slot + "_copy"));
-  if (row.Bool(0, "can_prepare")) {
+  if (row.Text(0, "prepared") != "0") {
     out.Problem("slot.two_phase", text, remedy);
   } else {
     out.Warn("slot.two_phase", text + "; max_prepared_transactions is 0, so there is none now",
@@ -217,7 +233,7 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
                                    : "nobody reads the slot: its log grows",
              "Start walrelay run.");
   }
-  CheckSpill(sample, connection.user(), out);
+  CheckSpill(sample, source, out);
   WR_RETURN_IF_ERROR(CheckTwoPhase(connection, source, out));
   WR_RETURN_IF_ERROR(CheckAges(connection, source, out));
   return CheckFailover(connection, source, out);

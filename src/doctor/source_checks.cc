@@ -78,11 +78,13 @@ absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& 
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
       connection.Query(
-          fmt::format("SELECT (p.pubupdate OR p.pubdelete) AND (c.relreplident = 'n' OR"
-                      " (c.relreplident = 'd' AND NOT EXISTS"
-                      "  (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)))"
-                      " AS missing FROM pg_publication p, pg_class c "
-                      "WHERE p.pubname = {} AND c.oid = {}",
+          fmt::format("SELECT (p.pubupdate OR p.pubdelete) AND (c.relreplident"
+                      " OPERATOR(pg_catalog.=) 'n' OR (c.relreplident OPERATOR(pg_catalog.=) 'd'"
+                      " AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_index i"
+                      "  WHERE i.indrelid OPERATOR(pg_catalog.=) c.oid AND i.indisprimary)))"
+                      " AS missing FROM pg_catalog.pg_publication p, pg_catalog.pg_class c "
+                      "WHERE p.pubname OPERATOR(pg_catalog.=) {}"
+                      " AND c.oid OPERATOR(pg_catalog.=) {}",
                       QuoteLiteral(source.publication), table.oid),
           source.connect_timeout));
   if (table.published && row.rows() == 1 && row.Bool(0, "missing")) {

@@ -1,5 +1,6 @@
 #include "encode/json_document.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "encode/json_string.h"
+#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
@@ -17,6 +19,8 @@ namespace ondemand = simdjson::ondemand;
 // Jackson's limits.
 constexpr int kMostLevels = 1000;
 constexpr size_t kLongestNumber = 1000;
+// What a larger text needed is given back with the next one.
+constexpr size_t kMostKept = size_t{256} << 10;
 
 // As far as the bracket that closes the first one; simdjson takes no text behind it.
 std::optional<std::string_view> FirstValue(std::string_view text) {
@@ -77,9 +81,17 @@ bool IsNumber(std::string_view text) {
 // From simdjson's cursor to a tree. A member function returns false for malformed text.
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text, Arena& arena) : text_(text), arena_(arena) {}
+  TreeBuilder(std::string_view text, Arena& arena, size_t most_values)
+      : text_(text), arena_(arena), values_left_(most_values) {}
+
+  bool too_many() const { return too_many_; }
 
   bool Value(ondemand::value value, JsonValue& out) {
+    if (values_left_ == 0) {
+      too_many_ = true;
+      return false;
+    }
+    --values_left_;
     ondemand::json_type type;
     if (value.type().get(type) != simdjson::SUCCESS) {
       return false;
@@ -107,6 +119,13 @@ class TreeBuilder {
   }
 
  private:
+  static JsonValue::Members& MembersOf(JsonValue& value) {
+    if (value.members == nullptr) {
+      value.members = std::make_unique<JsonValue::Members>();
+    }
+    return *value.members;
+  }
+
   static std::string_view Trimmed(ondemand::value& value) {
     const std::string_view token = value.raw_json_token();
     return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
@@ -122,7 +141,7 @@ class TreeBuilder {
     for (auto element : array) {
       ondemand::value item;
       if (std::move(element).get(item) != simdjson::SUCCESS ||
-          !Value(item, out.items.emplace_back())) {
+          !Value(item, MembersOf(out).items.emplace_back())) {
         return false;
       }
     }
@@ -148,12 +167,13 @@ class TreeBuilder {
       if (!name || !Value(field.value(), item)) {
         return false;
       }
-      const auto [place, is_new] = places.try_emplace(*name, out.items.size());
+      JsonValue::Members& members = MembersOf(out);
+      const auto [place, is_new] = places.try_emplace(*name, members.items.size());
       if (is_new) {
-        out.names.push_back(*name);
-        out.items.push_back(std::move(item));
+        members.names.push_back(*name);
+        members.items.push_back(std::move(item));
       } else {
-        out.items[place->second] = std::move(item);
+        members.items[place->second] = std::move(item);
       }
     }
     --level_;
@@ -180,6 +200,8 @@ class TreeBuilder {
 
   std::string_view text_;
   Arena& arena_;
+  size_t values_left_;
+  bool too_many_ = false;
   int level_ = 0;
 };
 
@@ -189,14 +211,19 @@ struct JsonDocument::Parser {
   ondemand::parser parser;
 };
 
-JsonDocument::JsonDocument() : parser_(std::make_unique<Parser>()) {}
+JsonDocument::JsonDocument(size_t most_values)
+    : most_values_(most_values), parser_(std::make_unique<Parser>()) {}
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 
-const JsonValue* JsonDocument::Parse(std::string_view text) {
+absl::StatusOr<const JsonValue*> JsonDocument::Parse(std::string_view text) {
   arena_.Clear();
   root_ = JsonValue();
+  if (padded_.capacity() > kMostKept) {
+    std::string().swap(padded_);  // an assignment would keep the capacity
+    parser_ = std::make_unique<Parser>();
+  }
   const auto first = FirstValue(text);
   if (!first || (text[0] != '{' && text[0] != '[')) {
     return nullptr;
@@ -206,11 +233,16 @@ const JsonValue* JsonDocument::Parse(std::string_view text) {
   const std::string_view stable(padded_);
   ondemand::document document;
   ondemand::value value;
+  TreeBuilder builder(stable, arena_, most_values_);
   const bool read =
       parser_->parser.iterate(simdjson::padded_string_view(stable, padded_.capacity()))
               .get(document) == simdjson::SUCCESS &&
-      document.get_value().get(value) == simdjson::SUCCESS &&
-      TreeBuilder(stable, arena_).Value(value, root_);
+      document.get_value().get(value) == simdjson::SUCCESS && builder.Value(value, root_);
+  if (builder.too_many()) {
+    root_ = JsonValue();
+    return Error(ErrorCode::kRecordTooLarge,
+                 fmt::format("its JSON has more than {} values", most_values_));
+  }
   return read ? &root_ : nullptr;
 }
 

@@ -21,7 +21,11 @@ bool IsInteger(std::string_view text) {
 // Fills the schema with the document. False: a value that its schema does not hold.
 class Filling {
  public:
-  explicit Filling(const JsonInference& inference) : inference_(inference) {}
+  Filling(const JsonInference& inference, size_t most_values)
+      : inference_(inference), values_left_(most_values) {}
+
+  // It ended because there are too many values.
+  bool too_large() const { return too_large_; }
 
   // The names of members that no schema has, the first of them. "": none.
   const std::string& lost() const { return lost_; }
@@ -62,10 +66,20 @@ class Filling {
     return read && !IsInteger(value.text);
   }
 
+  // Whether so many more may be made.
+  bool Take(size_t values) {
+    too_large_ = too_large_ || values > values_left_;
+    values_left_ -= too_large_ ? 0 : values;
+    return !too_large_;
+  }
+
   bool Array(const JsonValue& value, const Schema& items, Datum& out) {
-    DatumList list(value.items.size());
+    if (!Take(value.items().size())) {
+      return false;
+    }
+    DatumList list(value.items().size());
     for (size_t i = 0; i < list.size(); ++i) {
-      if (!Value(value.items[i], items, list[i])) {
+      if (!Value(value.items()[i], items, list[i])) {
         return false;
       }
     }
@@ -74,9 +88,12 @@ class Filling {
   }
 
   bool Object(const JsonValue& value, const Schema& schema, Datum& out) {
+    if (!Take(schema.fields.size())) {
+      return false;
+    }
     absl::flat_hash_map<std::string_view, size_t> places;
-    for (size_t i = 0; i < value.names.size(); ++i) {
-      places.emplace(value.names[i], i);
+    for (size_t i = 0; i < value.names().size(); ++i) {
+      places.emplace(value.names()[i], i);
     }
     DatumList list(schema.fields.size());
     for (size_t i = 0; i < list.size(); ++i) {
@@ -84,13 +101,13 @@ class Filling {
       if (found == places.end()) {
         continue;
       }
-      if (!Value(value.items[found->second], *schema.fields[i].schema, list[i])) {
+      if (!Value(value.items()[found->second], *schema.fields[i].schema, list[i])) {
         return false;
       }
       places.erase(found);
     }
     for (const auto& [name, index] : places) {
-      if (lost_.empty() && inference_.IsShown(value.items[index])) {
+      if (lost_.empty() && inference_.IsShown(value.items()[index])) {
         lost_ = Printable(name, 63);
       }
     }
@@ -99,17 +116,24 @@ class Filling {
   }
 
   const JsonInference& inference_;
+  size_t values_left_;
+  bool too_large_ = false;
   std::string lost_;
 };
 
 }  // namespace
 
 absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
-                                 const FormatConfig& format, RootOf root_of) {
-  JsonInference inference(format);
+                                 const FormatConfig& format, const RowLimits& limits,
+                                 RootOf root_of) {
+  JsonInference inference(format, limits.schema_bytes);
   const std::string path(name);
   Expansion out;
   out.schema = inference.Of(&path, root);
+  if (inference.too_large()) {
+    return Error(ErrorCode::kRecordTooLarge, "the names in the schema of its JSON have more than " +
+                                                 std::to_string(limits.schema_bytes) + " bytes");
+  }
   if (inference.failed()) {
     return Expansion();
   }
@@ -117,9 +141,14 @@ absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
     out.kind = Expansion::Kind::kSchemaless;
     return out;
   }
-  Filling filling(inference);
+  Filling filling(inference, limits.json_values);
   const bool may_be = root_of == RootOf::kMember || root.kind == Kind::kObject;
   const bool fits = may_be && filling.Value(root, *out.schema, out.datum);
+  if (filling.too_large()) {
+    return Error(ErrorCode::kRecordTooLarge,
+                 "its JSON, with all members of all elements, has more than " +
+                     std::to_string(limits.json_values) + " values");
+  }
   if (!fits) {
     out.kind = Expansion::Kind::kMismatch;
     return out;

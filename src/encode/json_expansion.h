@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "encode/json_document.h"
+#include "encode/row_limits.h"
 #include "encode/schema.h"
 #include "walrelay/config.h"
 
@@ -34,9 +35,12 @@ struct Expansion {
 // one that was taken apart before.
 enum class RootOf : uint8_t { kDocument, kMember };
 
-// `name` is that of the payload's column. Errors: WR-3007 where Debezium would leave members out
-// that are there. The result points into the tree.
+// `name` is that of the payload's column. Errors: WR-3006 beyond the limits, which a small document
+// can exceed: nested structs repeat names, and each element of an array has all members of all its
+// elements. WR-3007 where Debezium would leave members out that are there. The result points into
+// the tree.
 absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
-                                 const FormatConfig& format, RootOf root_of = RootOf::kDocument);
+                                 const FormatConfig& format, const RowLimits& limits,
+                                 RootOf root_of = RootOf::kDocument);
 
 }  // namespace walrelay

@@ -14,6 +14,9 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
+// Of most_bytes: what may be written to tell shapes apart, in all.
+constexpr size_t kMostWork = 8;
+
 SchemaPtr Optional(SchemaType type) {
   return std::make_shared<const Schema>(Schema{.type = type, .optional = true});
 }
@@ -49,8 +52,9 @@ SchemaType NumberType(std::string_view text) {
   return small ? SchemaType::kInt32 : SchemaType::kInt64;
 }
 
-JsonInference::JsonInference(const FormatConfig& format)
+JsonInference::JsonInference(const FormatConfig& format, size_t most_bytes)
     : format_(format),
+      most_bytes_(most_bytes),
       text_(Optional(SchemaType::kString)),
       boolean_(Optional(SchemaType::kBoolean)),
       int32_(Optional(SchemaType::kInt32)),
@@ -80,13 +84,28 @@ bool JsonInference::IsShown(const JsonValue& value) const {
   if (value.kind == Kind::kNull) {
     return format_.json_nulls == NullMembers::kOptionalBytes;
   }
-  return value.kind != Kind::kArray || !value.items.empty() ||
+  return value.kind != Kind::kArray || !value.items().empty() ||
          format_.json_empty_arrays == EmptyArrays::kOptionalString;
 }
 
 SchemaPtr JsonInference::Fail() {
   failed_ = true;
   return nullptr;
+}
+
+// Whether there is room for these bytes; they then count.
+bool JsonInference::Charge(size_t bytes) {
+  charged_ += bytes;
+  if (charged_ > most_bytes_) {
+    too_large_ = true;
+    Fail();
+  }
+  return !too_large_;
+}
+
+bool JsonInference::ChargeShape(size_t bytes) {
+  written_ += bytes;
+  return Charge(written_ <= kMostWork * most_bytes_ ? bytes : most_bytes_ + 1);
 }
 
 SchemaPtr JsonInference::OfNumber(const JsonValue& value) const {
@@ -103,13 +122,16 @@ SchemaPtr JsonInference::OfNumber(const JsonValue& value) const {
 SchemaPtr JsonInference::OfObject(const std::string* path, const JsonValue& value) {
   Schema schema{.type = SchemaType::kStruct, .optional = true};
   schema.name = path == nullptr ? "" : *path;
-  for (size_t i = 0; i < value.items.size() && !failed_; ++i) {
-    const std::string name(value.names[i]);
+  if (!Charge(schema.name.size())) {
+    return nullptr;
+  }
+  for (size_t i = 0; i < value.items().size() && !failed_; ++i) {
+    const std::string name(value.names()[i]);
     const bool rooted = path != nullptr && path->find_first_not_of(' ') != std::string::npos;
     const std::string below = rooted ? *path + "." + name : name;
-    if (SchemaPtr member = Of(&below, value.items[i]); member != nullptr) {
+    if (SchemaPtr member = Of(&below, value.items()[i]); member != nullptr) {
       // A member must have a name.
-      if (name.empty()) {
+      if (name.empty() || !Charge(name.size())) {
         return Fail();
       }
       schema.fields.push_back({name, std::move(member)});
@@ -120,7 +142,7 @@ SchemaPtr JsonInference::OfObject(const std::string* path, const JsonValue& valu
 
 SchemaPtr JsonInference::OfArray(const std::string* path, const JsonValue& value) {
   SchemaPtr items;
-  if (!value.items.empty()) {
+  if (!value.items().empty()) {
     items = OfElements(path, value);
   } else if (format_.json_empty_arrays == EmptyArrays::kOptionalString) {
     items = text_;
@@ -136,7 +158,7 @@ SchemaPtr JsonInference::OfArray(const std::string* path, const JsonValue& value
 const JsonValue* JsonInference::Sample(const JsonValue& array) {
   static const JsonValue kNothing;
   const JsonValue* sample = &kNothing;
-  for (const JsonValue& element : array.items) {
+  for (const JsonValue& element : array.items()) {
     if (element.kind == Kind::kNull) {
       continue;
     }
@@ -169,21 +191,31 @@ SchemaPtr JsonInference::OfObjects(const std::string* path, const JsonValue& arr
   absl::flat_hash_map<std::string, size_t> places;
   SchemaPtr first;
   Schema merged;
-  for (const JsonValue& element : array.items) {
+  size_t texts = 0;
+  for (const JsonValue& element : array.items()) {
     if (element.kind != Kind::kObject) {
       continue;
     }
+    const size_t before = charged_;
     const SchemaPtr shape = Of(path, element);
     if (failed_) {
       return nullptr;
     }
     std::string text;
     AppendConnectSchema(*shape, text);
+    const size_t size = text.size();
+    if (!ChargeShape(size)) {
+      return nullptr;
+    }
     if (shapes.insert(std::move(text)).second) {
+      texts += size;
       first = first == nullptr ? shape : first;
       Merge(*shape, merged, places);
+    } else {
+      charged_ = before;  // it goes
     }
   }
+  charged_ -= texts;
   if (shapes.size() == 1) {
     return first;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -80,7 +81,11 @@ absl::Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::stri
       RD_KAFKA_CONF_OK) {
     return absl::OkStatus();
   }
-  return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
+  std::string_view text = reason;
+  while (text.ends_with('\n')) {  // librdkafka ends some of them so
+    text.remove_suffix(1);
+  }
+  return Error(ErrorCode::kKafkaConfiguration, Printable(text));
 }
 
 absl::Status SetIfGiven(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
@@ -207,6 +212,10 @@ std::string LibrdkafkaVersion() {
   return rd_kafka_version_str();
 }
 
+int LibrdkafkaVersionNumber() {
+  return rd_kafka_version();
+}
+
 absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const PipelineConfig& pipeline,
                                            int64_t max_batch_bytes) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
@@ -234,6 +243,17 @@ absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
   WR_RETURN_IF_ERROR(Set(conf.get(), "enable.auto.commit", "false"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "auto.offset.reset", "earliest"));
   return conf;
+}
+
+std::string ConfValue(const rd_kafka_conf_t& conf, const char* name) {
+  size_t size = 0;
+  if (rd_kafka_conf_get(&conf, name, nullptr, &size) != RD_KAFKA_CONF_OK || size == 0) {
+    return "";
+  }
+  std::string value(size, '\0');
+  rd_kafka_conf_get(&conf, name, value.data(), &size);
+  value.resize(std::strlen(value.c_str()));
+  return value;
 }
 
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {

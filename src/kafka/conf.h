@@ -15,6 +15,7 @@ namespace walrelay {
 
 // Of the library in use: "2.0.2".
 std::string LibrdkafkaVersion();
+int LibrdkafkaVersionNumber();  // 0x020002ff
 
 // For the producer of one epoch. A batch is one partition's share of a request; the broker measures
 // a topic's max.message.bytes against the batch, not against the record. Reads the secrets' files,
@@ -25,6 +26,9 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
 
 // For a consumer without a group, as `check` and the demonstration use it.
 absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka);
+
+// The value of a property; "" where it is not set. Passwords as they are.
+std::string ConfValue(const rd_kafka_conf_t& conf, const char* name);
 
 // A client with this configuration. Errors: WR-4006.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);

@@ -34,11 +34,17 @@ absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-    case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
       return Error(ErrorCode::kDeliveryRefused, message);
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
+      return Error(ErrorCode::kProducerSetting, message);
     default:
       return Error(ErrorCode::kProducerFailed, message);
   }
+}
+
+bool IsPurged(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR__PURGE_QUEUE || error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT ||
+         error == RD_KAFKA_RESP_ERR__FATAL || error == RD_KAFKA_RESP_ERR__DESTROY;
 }
 
 absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic) {

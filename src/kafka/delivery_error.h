@@ -16,6 +16,9 @@ namespace walrelay {
 absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
                            std::string_view detail);
 
+// Whether a record was given up unsent, because its producer failed or was purged.
+bool IsPurged(rd_kafka_resp_err_t error);
+
 // Of a topic whose metadata was asked for.
 absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic);
 

@@ -4,7 +4,9 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -12,12 +14,13 @@
 #include "base/text.h"
 #include "kafka/conf.h"
 #include "kafka/delivery_error.h"
+#include "kafka/partitioner.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-static_assert(sizeof(void*) >= sizeof(DeliveryToken), "a token travels as a message's opaque");
+static_assert(sizeof(void*) == sizeof(DeliveryToken), "a token travels as a message's opaque");
 
 // librdkafka tells NULL from empty by the pointer.
 const char* NotNull(std::string_view bytes) {
@@ -70,19 +73,18 @@ class Arguments {
 KafkaTopic OpenTopic(rd_kafka_t* client, const char* name, void* opaque) {
   rd_kafka_topic_conf_t* conf = rd_kafka_default_topic_conf_dup(client);
   rd_kafka_topic_conf_set_opaque(conf, opaque);
-  UseJavaPartitioner(conf);
   return KafkaTopic(rd_kafka_topic_new(client, name, conf));
 }
 
 // Records without a key have no order to keep; those of a transaction stay together.
-int32_t ExpectedPartition(const Record& record, DeliveryToken token, int32_t partitions) {
+int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partitions) {
   if (record.partition) {
     return *record.partition;
   }
   if (record.key) {
     return JavaPartition(*record.key, partitions);
   }
-  return static_cast<int32_t>(token % static_cast<DeliveryToken>(std::max(partitions, 1)));
+  return static_cast<int32_t>(token.transaction % static_cast<uint32_t>(std::max(partitions, 1)));
 }
 
 // librdkafka takes 0 for the present time: the first millisecond of 1970 becomes the second.
@@ -91,50 +93,115 @@ int64_t ToKafkaTime(WallTime time) {
   return ms == 0 ? 1 : ms;
 }
 
-}  // namespace
+// Leaders and counts are asked for again at most so often when something went wrong.
+constexpr Micros kRefreshPause = std::chrono::seconds(1);
 
-absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
-                                                                const Options& options) {
-  UniqueFd wakeup(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!wakeup.valid()) {
-    return Error(ErrorCode::kInternal, fmt::format("eventfd: {}", std::strerror(errno)));
+// The files with certificates that a client with this configuration reads when it is created.
+std::vector<std::string> CertificateFiles(const rd_kafka_conf_t& conf) {
+  std::vector<std::string> files;
+  for (const char* name : {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
+                           "ssl.keystore.location", "ssl.crl.location"}) {
+    if (std::string path = ConfValue(conf, name); !path.empty() && path != "probe") {
+      files.push_back(std::move(path));
+    }
   }
-  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
-  return std::unique_ptr<Producer>(
-      new KafkaProducer(std::move(client), std::move(wakeup), options));
+  return files;
 }
 
-KafkaProducer::KafkaProducer(KafkaClient client, UniqueFd wakeup, const Options& options)
-    : options_(options),
-      wakeup_(std::move(wakeup)),
-      client_(std::move(client)),
-      queue_(rd_kafka_queue_get_main(client_.get())),
-      primer_(client_.get(), wakeup_.get()) {
+// How often the user wants topics to be looked at; librdkafka's default is five minutes.
+Micros RefreshIntervalOf(const rd_kafka_conf_t& conf) {
+  const int64_t millis = std::atoll(ConfValue(conf, "topic.metadata.refresh.interval.ms").c_str());
+  return millis > 0 ? std::chrono::milliseconds(millis) : Micros::max();
+}
+
+// As Record::window_bytes(). Walks the headers without copying them.
+size_t WindowBytesOf(const rd_kafka_message_t& message) {
+  rd_kafka_headers_t* headers = nullptr;
+  size_t bytes = Record::kOverheadBytes + message.len + message.key_len;
+  if (rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const char* name = nullptr;
+    const void* value = nullptr;
+    size_t size = 0;
+    for (size_t i = 0;
+         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i) {
+      bytes += std::strlen(name) + size;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
+  Options options;
+  options.password_file = kafka.sasl_password_file;
+  options.key_password_file = kafka.ssl_key_password_file;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
+                                                                const Options& asked_options) {
+  Options options = asked_options;
+  options.refresh_interval = std::min(options.refresh_interval, RefreshIntervalOf(*conf));
+  auto client = std::make_unique<Client>();
+  client->wakeup = UniqueFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!client->wakeup.valid()) {
+    return Error(ErrorCode::kInternal, fmt::format("eventfd: {}", std::strerror(errno)));
+  }
+  // Before the client reads the certificates: a change in between is seen.
+  client->credentials = std::make_unique<CredentialWatch>(
+      CredentialFiles{.password = options.password_file,
+                      .key_password = options.key_password_file,
+                      .certificates = CertificateFiles(*conf)},
+      CredentialWatch::Credentials{.username = ConfValue(*conf, "sasl.username"),
+                                   .password = Secret(ConfValue(*conf, "sasl.password")),
+                                   .key_password = Secret(ConfValue(*conf, "ssl.key.password"))},
+      options.look_interval);
+  WR_ASSIGN_OR_RETURN(client->handle, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
+  client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
+  client->credentials->Start(client->handle.get());
+  client->primer = std::make_unique<TopicPrimer>(client->handle.get(), client->wakeup.get());
+  return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options));
+}
+
+KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& options)
+    : options_(options), client_(std::move(client)) {
   // librdkafka writes these eight bytes: what eventfd counts by.
   static constexpr uint64_t kOne = 1;
-  rd_kafka_queue_io_event_enable(queue_.get(), wakeup_.get(), &kOne, sizeof(kOne));
+  rd_kafka_queue_io_event_enable(client_->queue.get(), client_->wakeup.get(), &kOne, sizeof(kOne));
 }
 
 KafkaProducer::~KafkaProducer() {
-  rd_kafka_queue_io_event_enable(queue_.get(), -1, nullptr, 0);
-  rd_kafka_purge(client_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
-                                    RD_KAFKA_PURGE_F_NON_BLOCKING);
+  rd_kafka_queue_io_event_enable(client_->queue.get(), -1, nullptr, 0);
+  rd_kafka_purge(client_->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                                            RD_KAFKA_PURGE_F_NON_BLOCKING);
+  client_->primer->Stop();
+  client_->credentials->Stop();
+  if (options_.reaper != nullptr) {
+    options_.reaper->Destroy(std::move(client_));
+  }
 }
 
 KafkaProducer::Topic& KafkaProducer::FindTopic(std::string_view name) {
   if (last_topic_ != nullptr && last_topic_->name == name) {
     return *last_topic_;
   }
-  auto found = topics_.find(name);
-  if (found == topics_.end()) {
+  auto found = client_->topics.find(name);
+  if (found == client_->topics.end()) {
     auto topic = std::make_unique<Topic>();
     topic->name = name;
-    topic->handle = OpenTopic(client_.get(), topic->name.c_str(), topic.get());
-    primer_.Ask(topic->name);
-    found = topics_.emplace(topic->name, std::move(topic)).first;
+    topic->handle = OpenTopic(client_->handle.get(), topic->name.c_str(), topic.get());
+    AskAbout(*topic);
+    found = client_->topics.emplace(topic->name, std::move(topic)).first;
   }
   last_topic_ = found->second.get();
   return *last_topic_;
+}
+
+void KafkaProducer::AskAbout(Topic& topic) {
+  topic.state = Topic::State::kAsked;
+  client_->primer->Ask(topic.name);
 }
 
 absl::StatusOr<Produced> KafkaProducer::Produce(const Record& record, DeliveryToken token) {
@@ -150,45 +217,55 @@ absl::StatusOr<Produced> KafkaProducer::Produce(const Record& record, DeliveryTo
     case Topic::State::kFailed:
       break;
   }
-  // Told once; who offers the record again asks again.
-  topic.state = Topic::State::kAsked;
-  primer_.Ask(topic.name);
+  // Returned once; the next offer asks again.
+  AskAbout(topic);
   return topic.error;
 }
 
 absl::StatusOr<Produced> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,
                                                 Topic& topic) {
-  const int32_t expected = ExpectedPartition(record, token, topic.partitions);
-  if (!topic.gate.IsOpen(expected)) {
+  const int32_t partition = PartitionOf(record, token, topic.partitions.count());
+  if (partition < 0 || partition >= topic.partitions.count()) {
+    return NoSuchPartition(record, partition, topic);
+  }
+  if (!topic.partitions.MayEnter(partition)) {
     return Produced::kQueueFull;
   }
-  // With a key it is librdkafka that chooses: it learns first when a topic has grown.
-  PartitionChoice choice{.partition = record.partition || !record.key ? expected : -1,
-                         .partitions = topic.partitions};
-  const rd_kafka_resp_err_t error = Hand(record, token, topic, choice);
+  const rd_kafka_resp_err_t error = Hand(record, token, topic, partition);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return ProduceError(error, record);
+    return ProduceError(error, record, partition, topic);
   }
-  topic.partitions = choice.partitions;
-  topic.gate.OnAccepted(choice.partition, now_);
+  topic.partitions.OnAccepted(partition, now_);
+  topic.just_answered = false;
+  produced_ = true;
   return Produced::kAccepted;
 }
 
+// The topic may have grown since it was described: only an answer of this moment refuses a record.
+absl::StatusOr<Produced> KafkaProducer::NoSuchPartition(const Record& record, int32_t partition,
+                                                        Topic& topic) {
+  if (!topic.just_answered || !record.partition) {
+    AskAbout(topic);
+    return Produced::kTopicPending;
+  }
+  topic.just_answered = false;
+  return Error(ErrorCode::kValueInvalid,
+               fmt::format("topic {} has no partition {}", Printable(record.topic, 80), partition));
+}
+
 rd_kafka_resp_err_t KafkaProducer::Hand(const Record& record, DeliveryToken token,
-                                        const Topic& topic, PartitionChoice& choice) {
+                                        const Topic& topic, int32_t partition) {
   Arguments arguments;
   arguments.Add(RD_KAFKA_VTYPE_RKT).u.rkt = topic.handle.get();
   arguments.Add(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
-  std::memcpy(&arguments.Add(RD_KAFKA_VTYPE_OPAQUE).u.ptr, &token, sizeof(token));
+  arguments.Add(RD_KAFKA_VTYPE_OPAQUE).u.ptr = std::bit_cast<void*>(token);
   if (record.key) {
     arguments.AddBytes(RD_KAFKA_VTYPE_KEY, *record.key);
   }
   if (record.value) {
     arguments.AddBytes(RD_KAFKA_VTYPE_VALUE, *record.value);
   }
-  if (choice.partition >= 0) {
-    arguments.Add(RD_KAFKA_VTYPE_PARTITION).u.i32 = choice.partition;
-  }
+  arguments.Add(RD_KAFKA_VTYPE_PARTITION).u.i32 = partition;
   if (record.timestamp) {
     arguments.Add(RD_KAFKA_VTYPE_TIMESTAMP).u.i64 = ToKafkaTime(*record.timestamp);
   }
@@ -197,8 +274,7 @@ rd_kafka_resp_err_t KafkaProducer::Hand(const Record& record, DeliveryToken toke
     headers = CopyHeaders(record.headers);
     arguments.Add(RD_KAFKA_VTYPE_HEADERS).u.headers = headers.get();
   }
-  const ChoiceObserver observer(choice);
-  const rd_kafka_resp_err_t error = arguments.Produce(client_.get());
+  const rd_kafka_resp_err_t error = arguments.Produce(client_->handle.get());
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     headers.release();
   }
@@ -206,7 +282,8 @@ rd_kafka_resp_err_t KafkaProducer::Hand(const Record& record, DeliveryToken toke
 }
 
 absl::StatusOr<Produced> KafkaProducer::ProduceError(rd_kafka_resp_err_t error,
-                                                     const Record& record) {
+                                                     const Record& record, int32_t partition,
+                                                     Topic& topic) {
   switch (error) {
     case RD_KAFKA_RESP_ERR__QUEUE_FULL:
       return Produced::kQueueFull;
@@ -215,9 +292,7 @@ absl::StatusOr<Produced> KafkaProducer::ProduceError(rd_kafka_resp_err_t error,
                    fmt::format("{} bytes for topic {}; kafka.max_record_bytes is the limit",
                                record.payload_bytes(), Printable(record.topic, 80)));
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      return Error(ErrorCode::kValueInvalid,
-                   fmt::format("topic {} has no partition {}", Printable(record.topic, 80),
-                               record.partition.value_or(-1)));
+      return NoSuchPartition(record, partition, topic);  // librdkafka knows of fewer than we do
     case RD_KAFKA_RESP_ERR__FATAL:
       NoticeFatal();
       return Produced::kQueueFull;
@@ -228,10 +303,13 @@ absl::StatusOr<Produced> KafkaProducer::ProduceError(rd_kafka_resp_err_t error,
 
 void KafkaProducer::Poll(DeliverySink& sink) {
   eventfd_t count = 0;
-  eventfd_read(wakeup_.get(), &count);
+  eventfd_read(client_->wakeup.get(), &count);
   now_ = clock_.Now();
+  if (client_->credentials->TakePasswordChange()) {
+    login_refused_since_.reset();
+  }
   TakeTopicAnswers();
-  while (rd_kafka_event_t* event = rd_kafka_queue_poll(queue_.get(), 0)) {
+  while (rd_kafka_event_t* event = rd_kafka_queue_poll(client_->queue.get(), 0)) {
     if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR) {
       TakeReports(event, sink);
     } else if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR) {
@@ -239,14 +317,77 @@ void KafkaProducer::Poll(DeliverySink& sink) {
     }
     rd_kafka_event_destroy(event);
   }
+  RefreshTopics();
 }
 
 void KafkaProducer::TakeTopicAnswers() {
-  for (const TopicPrimer::Answer& answer : primer_.TakeAnswers()) {
-    Topic& topic = *topics_.find(answer.topic)->second;
-    topic.state = answer.status.ok() ? Topic::State::kReady : Topic::State::kFailed;
-    topic.error = answer.status;
-    topic.partitions = answer.partitions;
+  for (const TopicPrimer::Answer& answer : client_->primer->TakeAnswers()) {
+    const auto topic = client_->topics.find(answer.topic);
+    if (topic != client_->topics.end()) {
+      TakeAnswer(answer, *topic->second);
+    }
+  }
+  if (!reachable_ && client_->primer->Answered()) {
+    reachable_ = true;
+    trouble_ = absl::OkStatus();
+  }
+}
+
+void KafkaProducer::TakeAnswer(const TopicPrimer::Answer& answer, Topic& topic) {
+  if (!answer.status.ok()) {
+    if (HasCode(answer.status, ErrorCode::kTopicUnknown)) {
+      topic.partitions.OnMissing();
+    }
+    if (answer.asked) {
+      topic.state = Topic::State::kFailed;
+      topic.error = answer.status;
+    } else if (topic.state == Topic::State::kReady) {
+      AskAbout(topic);  // a broker may not know yet what the others know
+    }
+    return;
+  }
+  if (answer.asked) {
+    topic.state = Topic::State::kReady;
+    topic.just_answered = true;
+  }
+  if (const int changed = topic.partitions.Learn(answer.leaders); changed > 0) {
+    LogDebug("leader_changed", "the next record of each partition travels alone",
+             {{"topic", topic.name}, {"partitions", changed}});
+  }
+  if (topic.partitions.stranded() && fatal_.ok()) {
+    fatal_ = Error(
+        ErrorCode::kPartitionsChanged,
+        fmt::format("topic {} has {} partitions, expected {}; records in flight to the "
+                    "others are sent again",
+                    Printable(topic.name, 80), answer.leaders.size(), topic.partitions.count()));
+  }
+  TakeCountChange(topic);
+}
+
+void KafkaProducer::TakeCountChange(Topic& topic) {
+  const auto change = topic.partitions.TakeCountChange();
+  if (!change) {
+    return;
+  }
+  LogStatus(LogLevel::kWarning, "partitions_changed",
+            Error(ErrorCode::kPartitionsChanged,
+                  fmt::format("topic {} has {} partitions now, it had {}",
+                              Printable(topic.name, 80), change->now, change->before)),
+            {{"topic", topic.name}, {"before", change->before}, {"now", change->now}});
+  if (options_.on_partitions_changed) {
+    options_.on_partitions_changed();
+  }
+}
+
+// While nothing is produced and nothing fails, nothing is asked: brokers that create topics on
+// demand would create a topic again that somebody has deleted.
+void KafkaProducer::RefreshTopics() {
+  const Micros pause = refresh_wanted_ ? kRefreshPause : options_.refresh_interval;
+  if ((produced_ || refresh_wanted_) && now_ - refreshed_ >= pause && !client_->topics.empty()) {
+    refreshed_ = now_;
+    produced_ = false;
+    refresh_wanted_ = false;
+    client_->primer->Refresh();
   }
 }
 
@@ -257,22 +398,18 @@ void KafkaProducer::TakeReports(rd_kafka_event_t* event, DeliverySink& sink) {
 }
 
 void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink) {
-  DeliveryToken token = 0;
-  std::memcpy(&token, &message._private, sizeof(token));
-  const char* topic = rd_kafka_topic_name(message.rkt);
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    NoticeFatal();
-    failure_reported_ = true;
-    sink.OnFailed(token, DeliveryError(message.err, topic, {}));
+    ReportFailure(message, sink);
     return;
   }
   trouble_ = absl::OkStatus();
-  static_cast<Topic*>(rd_kafka_topic_opaque(message.rkt))
-      ->gate.OnDelivered(message.partition, now_);
-  Delivery delivery{.token = token,
-                    .bytes = message.len + message.key_len,
+  reachable_ = true;
+  Topic& topic = *static_cast<Topic*>(rd_kafka_topic_opaque(message.rkt));
+  topic.partitions.OnDelivered(message.partition, now_);
+  Delivery delivery{.token = std::bit_cast<DeliveryToken>(message._private),
+                    .bytes = WindowBytesOf(message),
                     .latency = Micros(std::max<int64_t>(rd_kafka_message_latency(&message), 0)),
-                    .topic = topic,
+                    .topic = topic.name,
                     .partition = message.partition,
                     .offset = message.offset};
   if (message.key != nullptr) {
@@ -282,6 +419,19 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
     delivery.headers = HeadersOf(message);
   }
   sink.OnDelivered(delivery);
+  if (topic.partitions.changing()) {
+    TakeCountChange(topic);
+  }
+}
+
+void KafkaProducer::ReportFailure(const rd_kafka_message_t& message, DeliverySink& sink) {
+  NoticeFatal();
+  Topic& topic = *static_cast<Topic*>(rd_kafka_topic_opaque(message.rkt));
+  topic.partitions.OnFailed(message.partition);
+  sink.OnFailed({.token = std::bit_cast<DeliveryToken>(message._private),
+                 .bytes = WindowBytesOf(message),
+                 .error = DeliveryError(message.err, topic.name, {}),
+                 .purged = IsPurged(message.err)});
 }
 
 std::span<const Header> KafkaProducer::HeadersOf(const rd_kafka_message_t& message) {
@@ -312,24 +462,37 @@ void KafkaProducer::NoticeError(rd_kafka_event_t* event) {
   const char* detail = rd_kafka_event_error_string(event);
   trouble_ = ClientError(error, detail != nullptr ? detail : "");
   LogDebug("kafka_trouble", MessageOf(trouble_));
+  refresh_wanted_ = true;
+  if (HasCode(trouble_, ErrorCode::kKafkaLogin)) {
+    login_refused_since_ = login_refused_since_.value_or(now_);
+    client_->credentials->LookNow();
+  }
+  if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    reachable_ = false;
+    client_->primer->Probe();
+  }
 }
 
 void KafkaProducer::NoticeFatal() {
   char reason[512];
-  const rd_kafka_resp_err_t error = rd_kafka_fatal_error(client_.get(), reason, sizeof(reason));
+  const rd_kafka_resp_err_t error =
+      rd_kafka_fatal_error(client_->handle.get(), reason, sizeof(reason));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR && fatal_.ok()) {
     fatal_ = Error(ErrorCode::kProducerFailed,
                    fmt::format("{}: {}", rd_kafka_err2name(error), Printable(reason)));
   }
 }
 
-// With the gapless guarantee every permanent error is fatal, and the fatal error does not say which
-// it was; the report of the batch that failed does, and comes right behind. So it is waited for.
-absl::Status KafkaProducer::Health() const {
-  if (fatal_.ok() || (!failure_reported_ && rd_kafka_outq_len(client_.get()) > 0)) {
-    return absl::OkStatus();
-  }
-  return fatal_;
+// librdkafka keeps what it would retry, also when it has failed for good.
+void KafkaProducer::GiveUp() {
+  rd_kafka_purge(client_->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                                            RD_KAFKA_PURGE_F_NON_BLOCKING);
+}
+
+// A login that was refused for so long may need what only a new client reads.
+bool KafkaProducer::Outdated() const {
+  return client_->credentials->outdated() ||
+         (login_refused_since_ && now_ - *login_refused_since_ > options_.login_patience);
 }
 
 }  // namespace walrelay

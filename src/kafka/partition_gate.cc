@@ -1,26 +1,47 @@
 #include "kafka/partition_gate.h"
 
+#include "base/check.h"
+
 namespace walrelay {
-namespace {
-
-constexpr Micros kForgotten = std::chrono::hours(1);
-
-}  // namespace
 
 void PartitionGate::OnAccepted(int32_t partition, MonoTime now) {
-  if (partition < 0) {
-    return;
+  WR_CHECK(partition >= 0, "a record is accepted for a partition");
+  if (!Knows(partition)) {
+    partitions_.resize(static_cast<size_t>(partition) + 1);
   }
-  Partition& used = partitions_[partition];
-  if (used.state == State::kUnknown || now - used.last_used > kForgotten) {
-    used.state = State::kFirstInFlight;
+  Partition& used = partitions_[static_cast<size_t>(partition)];
+  const bool reclosed = used.reclosing && used.in_flight == 0;
+  if (reclosed || now - used.last_used > kSilence) {
+    used.known = false;
   }
+  used.reclosing = used.reclosing && !reclosed;
+  ++used.in_flight;
   used.last_used = now;
 }
 
 void PartitionGate::OnDelivered(int32_t partition, MonoTime now) {
-  if (partition >= 0) {
-    partitions_[partition] = {.state = State::kKnown, .last_used = now};
+  OnFailed(partition);
+  Partition& used = partitions_[static_cast<size_t>(partition)];
+  used.known = true;
+  used.last_used = now;
+}
+
+void PartitionGate::OnFailed(int32_t partition) {
+  WR_CHECK(partition >= 0 && Knows(partition), "reports are of accepted records");
+  Partition& used = partitions_[static_cast<size_t>(partition)];
+  WR_CHECK(used.in_flight > 0, "each record is reported once");
+  --used.in_flight;
+}
+
+void PartitionGate::Reclose(int32_t partition) {
+  if (Knows(partition)) {
+    partitions_[static_cast<size_t>(partition)].reclosing = true;
+  }
+}
+
+void PartitionGate::RecloseAll() {
+  for (Partition& used : partitions_) {
+    used.reclosing = true;
   }
 }
 

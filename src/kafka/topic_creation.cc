@@ -1,7 +1,5 @@
 #include "kafka/topic_creation.h"
 
-#include <charconv>
-
 #include "base/text.h"
 #include "kafka/conf.h"
 #include "kafka/delivery_error.h"
@@ -11,49 +9,11 @@
 namespace walrelay {
 namespace {
 
-using ConfigResource =
-    std::unique_ptr<rd_kafka_ConfigResource_t, DestroyWith<&rd_kafka_ConfigResource_destroy>>;
 using NewTopic = std::unique_ptr<rd_kafka_NewTopic_t, DestroyWith<&rd_kafka_NewTopic_destroy>>;
 using AdminOptions =
     std::unique_ptr<rd_kafka_AdminOptions_t, DestroyWith<&rd_kafka_AdminOptions_destroy>>;
 
 constexpr int kBrokersDefault = -1;
-
-void TakeSetting(std::string_view name, std::string_view value, TopicCreation& out) {
-  if (name == "auto.create.topics.enable") {
-    out.on_demand = value == "true";
-  } else if (name == "default.replication.factor") {
-    int64_t number = 0;
-    std::from_chars(value.data(), value.data() + value.size(), number);
-    out.replicas = number;
-  }
-}
-
-// Best effort: without the right to read settings they stay unknown.
-void ReadBrokerSettings(rd_kafka_t* client, int32_t broker, int millis, TopicCreation& out) {
-  const ConfigResource owned(
-      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, std::to_string(broker).c_str()));
-  rd_kafka_ConfigResource_t* resource = owned.get();
-  const KafkaQueue queue(rd_kafka_queue_new(client));
-  rd_kafka_DescribeConfigs(client, &resource, 1, nullptr, queue.get());
-  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
-  const auto* result =
-      event != nullptr ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
-  if (result == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return;
-  }
-  size_t count = 0;
-  const rd_kafka_ConfigResource_t** found =
-      rd_kafka_DescribeConfigs_result_resources(result, &count);
-  if (count != 1 || rd_kafka_ConfigResource_error(found[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return;
-  }
-  const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(found[0], &count);
-  for (size_t i = 0; i < count; ++i) {
-    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
-    TakeSetting(rd_kafka_ConfigEntry_name(entries[i]), value != nullptr ? value : "", out);
-  }
-}
 
 void TryToCreate(rd_kafka_t* client, const std::string& topic, int millis, TopicCreation& out) {
   char reason[512];
@@ -94,18 +54,8 @@ absl::StatusOr<TopicCreation> AskAboutCreation(const KafkaConfig& kafka, const s
                                                Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
-  const struct rd_kafka_metadata* found = nullptr;
-  const int millis = static_cast<int>(timeout.count() / 1000);
-  const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);
-  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return ClientError(asked, {});
-  }
-  const KafkaMetadata metadata(found);
   TopicCreation out;
-  if (metadata->broker_cnt > 0) {
-    ReadBrokerSettings(client.get(), metadata->brokers[0].id, millis, out);
-  }
-  TryToCreate(client.get(), topic, millis, out);
+  TryToCreate(client.get(), topic, static_cast<int>(timeout.count() / 1000), out);
   return out;
 }
 

@@ -1,7 +1,6 @@
-// Whether topics come into being by themselves, and with what: for `walrelay doctor`.
+// Whether a topic could be created: for `walrelay doctor`.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,17 +10,13 @@
 namespace walrelay {
 
 struct TopicCreation {
-  // auto.create.topics.enable and default.replication.factor; absent where the user may not read
-  // the brokers' settings (DESCRIBE_CONFIGS on the cluster).
-  std::optional<bool> on_demand;
-  std::optional<int64_t> replicas;
-  // What making the topic would end with, "" when it would be made; absent without an answer.
+  // What creating the topic would end with, "" when it would be created; absent without an answer.
   std::optional<std::string> refusal;
   bool denied = false;  // the refusal is one of rights
 };
 
-// Asks the brokers, the last by a request that only validates: nothing is made. Blocks, for three
-// times `timeout` at most. Errors: WR-4001, WR-4007, WR-4006.
+// Asks by a request that only validates: nothing is created. Blocks, for `timeout` at most.
+// Errors: WR-4006.
 absl::StatusOr<TopicCreation> AskAboutCreation(const KafkaConfig& kafka, const std::string& topic,
                                                Micros timeout);
 

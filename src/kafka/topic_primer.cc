@@ -13,13 +13,25 @@
 namespace walrelay {
 namespace {
 
-// An answer that comes later than we wait for it is lost, so a long way needs a long patience. But
-// whoever destroys the producer waits as well: long only when short was in vain.
+// An answer that comes later than we wait for it is lost, so a slow network needs a long patience.
+// But the destructor waits as well: long only when short was not enough.
 constexpr int kFirstPatienceMillis = 500;
 constexpr int kLongestPatienceMillis = 4'000;
 constexpr std::chrono::milliseconds kBetweenLooks{10};
+constexpr std::chrono::milliseconds kBetweenProbes{500};
 // Brokers answer "unknown" while they create a topic on demand.
 constexpr std::chrono::seconds kCreationGrace{2};
+
+std::vector<int32_t> LeadersOf(const rd_kafka_metadata_topic& topic) {
+  std::vector<int32_t> leaders(static_cast<size_t>(topic.partition_cnt), -1);
+  for (int i = 0; i < topic.partition_cnt; ++i) {
+    const rd_kafka_metadata_partition& partition = topic.partitions[i];
+    if (partition.id >= 0 && partition.id < topic.partition_cnt) {
+      leaders[static_cast<size_t>(partition.id)] = partition.leader;
+    }
+  }
+  return leaders;
+}
 
 }  // namespace
 
@@ -27,12 +39,16 @@ TopicPrimer::TopicPrimer(rd_kafka_t* client, int wakeup_fd)
     : client_(client), wakeup_fd_(wakeup_fd), thread_([this] { Run(); }) {}
 
 TopicPrimer::~TopicPrimer() {
+  Stop();
+  thread_.join();
+}
+
+void TopicPrimer::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_one();
-  thread_.join();
 }
 
 void TopicPrimer::Ask(const std::string& topic) {
@@ -43,37 +59,88 @@ void TopicPrimer::Ask(const std::string& topic) {
   changed_.notify_one();
 }
 
+void TopicPrimer::Refresh() {
+  {
+    const std::lock_guard lock(mutex_);
+    refresh_ = true;
+  }
+  changed_.notify_one();
+}
+
+void TopicPrimer::Probe() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++probes_;
+  }
+  changed_.notify_one();
+}
+
 std::vector<TopicPrimer::Answer> TopicPrimer::TakeAnswers() {
   const std::lock_guard lock(mutex_);
   return std::exchange(answers_, {});
+}
+
+bool TopicPrimer::Answered() {
+  const std::lock_guard lock(mutex_);
+  return answered_ == probes_;
 }
 
 void TopicPrimer::Run() {
   std::unique_lock lock(mutex_);
   int patience_millis = kFirstPatienceMillis;
   while (!stopping_) {
-    if (questions_.empty()) {
+    if (!HasWork()) {
       changed_.wait(lock);
       continue;
     }
-    const Question question = questions_.front();
-    lock.unlock();
-    std::optional<Answer> answer = LookUp(question, patience_millis);
-    lock.lock();
-    if (answer) {
+    const bool topic_waits = !questions_.empty();
+    const uint64_t probes = probes_;
+    if (AskNext(lock, patience_millis)) {
       patience_millis = kFirstPatienceMillis;
-      questions_.pop_front();
-      answers_.push_back(*std::move(answer));
-      eventfd_write(wakeup_fd_, 1);
-    } else if (!stopping_) {
+      answered_ = probes;
+    } else {
       patience_millis = std::min(patience_millis * 2, kLongestPatienceMillis);
-      changed_.wait_for(lock, kBetweenLooks);
+      // A topic that is asked for meanwhile need not wait.
+      changed_.wait_for(lock, topic_waits ? kBetweenLooks : kBetweenProbes,
+                        [&] { return stopping_ || (!topic_waits && !questions_.empty()); });
     }
   }
 }
 
+bool TopicPrimer::AskNext(std::unique_lock<std::mutex>& lock, int patience_millis) {
+  if (questions_.empty()) {
+    refresh_ = false;
+    lock.unlock();
+    std::optional<std::vector<Answer>> found = LookUpAll(patience_millis);
+    lock.lock();
+    refresh_ = refresh_ || !found;
+    if (found) {
+      for (Answer& answer : *found) {
+        answers_.push_back(std::move(answer));
+      }
+      eventfd_write(wakeup_fd_, 1);
+    }
+    return found.has_value();
+  }
+  const Question question = questions_.front();
+  bool answered = false;
+  lock.unlock();
+  std::optional<Answer> answer = LookUp(question, patience_millis, answered);
+  lock.lock();
+  if (answer) {
+    questions_.pop_front();
+    answers_.push_back(*std::move(answer));
+    eventfd_write(wakeup_fd_, 1);
+    return true;
+  }
+  if (answered) {  // the topic is being created
+    changed_.wait_for(lock, kBetweenLooks, [this] { return stopping_; });
+  }
+  return answered;
+}
+
 std::optional<TopicPrimer::Answer> TopicPrimer::LookUp(const Question& question,
-                                                       int patience_millis) const {
+                                                       int patience_millis, bool& answered) const {
   const KafkaTopic topic(rd_kafka_topic_new(client_, question.topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
   const rd_kafka_resp_err_t asked =
@@ -81,18 +148,40 @@ std::optional<TopicPrimer::Answer> TopicPrimer::LookUp(const Question& question,
   if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return std::nullopt;
   }
+  answered = true;
   const KafkaMetadata metadata(found);
   const rd_kafka_resp_err_t error =
       metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return Answer{question.topic, absl::OkStatus(), metadata->topics[0].partition_cnt};
+    return Answer{question.topic, absl::OkStatus(), LeadersOf(metadata->topics[0])};
   }
-  const bool perhaps_being_made = error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&
-                                  std::chrono::steady_clock::now() < question.give_up;
-  if (error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_made) {
+  const bool perhaps_being_created = error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&
+                                     std::chrono::steady_clock::now() < question.give_up;
+  if (error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_created) {
     return std::nullopt;
   }
-  return Answer{question.topic, TopicError(error, question.topic)};
+  return Answer{question.topic, TopicError(error, question.topic), {}};
+}
+
+// One request for all topics that the client knows. (Before it knows any: for all of the cluster,
+// which librdkafka 2.0 cannot avoid.)
+std::optional<std::vector<TopicPrimer::Answer>> TopicPrimer::LookUpAll(int patience_millis) const {
+  const struct rd_kafka_metadata* found = nullptr;
+  if (rd_kafka_metadata(client_, /*all_topics=*/0, nullptr, &found, patience_millis) !=
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return std::nullopt;
+  }
+  const KafkaMetadata metadata(found);
+  std::vector<Answer> answers;
+  for (int i = 0; i < metadata->topic_cnt; ++i) {
+    const rd_kafka_metadata_topic& topic = metadata->topics[i];
+    if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+      const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
+      answers.push_back({topic.topic, there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
+                         LeadersOf(topic), /*asked=*/false});
+    }
+  }
+  return answers;
 }
 
 }  // namespace walrelay

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "kafka/conf.h"
@@ -55,9 +56,13 @@ class OneReport final : public DeliverySink {
     outcome = WrittenProbe{
         .partition = delivery.partition, .offset = delivery.offset, .took = delivery.latency};
   }
-  void OnFailed(DeliveryToken /*token*/, const absl::Status& error) override { outcome = error; }
+  void OnFailed(const DeliveryFailure& failure) override {
+    outcome = failure.error;
+    purged = failure.purged;
+  }
 
   std::optional<absl::StatusOr<WrittenProbe>> outcome;
+  bool purged = false;
 };
 
 // What stands in the way of an acknowledgement that has not come.
@@ -125,9 +130,18 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
   const SteadyTime start = std::chrono::steady_clock::now();
   OneReport report;
   bool accepted = false;
+  bool given_up = false;
   while (!report.outcome) {
-    if (!accepted) {
-      const auto produced = producer->Produce(record, 1);
+    if (!producer->Health().ok()) {
+      if (!accepted) {
+        return producer->Health();
+      }
+      // A refused record makes the producer fail a moment before its report tells the cause.
+      if (!std::exchange(given_up, true)) {
+        producer->GiveUp();
+      }
+    } else if (!accepted) {
+      const auto produced = producer->Produce(record, {1, 1});
       const bool wait_for_topic = HasCode(produced.status(), ErrorCode::kTopicUnknown) &&
                                   std::chrono::steady_clock::now() < start + kUntilMade;
       if (!produced.ok() && !wait_for_topic) {
@@ -135,12 +149,15 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
       }
       accepted = produced.ok() && *produced == Produced::kAccepted;
     }
-    WR_RETURN_IF_ERROR(producer->Health());
     if (std::chrono::steady_clock::now() >= start + timeout) {
+      WR_RETURN_IF_ERROR(producer->Health());
       return NotInTime(*producer, topic, timeout);
     }
     Wait(*producer, start + timeout);
     producer->Poll(report);
+  }
+  if (report.purged) {
+    WR_RETURN_IF_ERROR(producer->Health());
   }
   return *std::move(report.outcome);
 }

@@ -14,10 +14,11 @@ constexpr uint8_t kTruncateCascade = 1;
 constexpr uint8_t kTruncateRestartIdentity = 2;
 constexpr uint8_t kMessageTransactional = 1;
 
-// Types that only streaming or two-phase decoding produces. We ask for neither: to meet one means
-// that rows of transactions that may yet roll back are in the stream.
+// Types that only streaming or two-phase decoding produces. We request neither: such a message
+// means that rows of transactions that may still roll back are in the stream. Not Stream Abort: see
+// message.h.
 bool IsStreamedType(char type) {
-  return std::string_view("SEcAbPKrp").find(type) != std::string_view::npos;
+  return std::string_view("SEcbPKrp").find(type) != std::string_view::npos;
 }
 
 absl::Status Violation(std::string_view what) {
@@ -61,6 +62,10 @@ bool Decode(ByteReader& in, LogicalMessage& out) {
   }
   out.transactional = (flags & kMessageTransactional) != 0;
   return in.ReadBytes(length, out.content);
+}
+
+bool Decode(ByteReader& in, StreamAbort& out) {
+  return in.Read(out.xid) && in.Read(out.subxid);
 }
 
 bool DecodeValue(ByteReader& in, TupleValue& out) {
@@ -157,6 +162,8 @@ bool Decoder::DecodeBody(MessageType type, ByteReader& in, Message& out) {
       return pgoutput::Decode(in, out.emplace<Type>());
     case MessageType::kMessage:
       return pgoutput::Decode(in, out.emplace<LogicalMessage>());
+    case MessageType::kStreamAbort:
+      return pgoutput::Decode(in, out.emplace<StreamAbort>());
     case MessageType::kRelation:
       return DecodeRelation(in, out.emplace<Relation>());
     case MessageType::kInsert:

@@ -1,7 +1,7 @@
 // Decoder: bytes of one pgoutput message to a struct.
 //
 // Trusts nothing: lengths are checked before they are used, every byte must be accounted for, and
-// what protocol version 1 does not have (streamed and two-phase transactions among it) is an error.
+// what protocol version 1 cannot send (parts of streamed and prepared transactions) is an error.
 // An error is final for the session: what cannot be read must not be skipped.
 //
 // Not thread-safe. Allocates only when a message has more columns than any before it.

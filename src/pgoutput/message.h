@@ -30,6 +30,7 @@ enum class MessageType : char {
   kDelete = 'D',
   kTruncate = 'T',
   kMessage = 'M',
+  kStreamAbort = 'A',
 };
 
 struct Begin {
@@ -114,7 +115,20 @@ struct LogicalMessage {
   std::string_view content;
 };
 
+// A transaction rolled back. Nothing of it was sent, so there is nothing to undo: Postgres 18 sends
+// this although streaming was not requested, for each subtransaction of a rolled-back transaction
+// that outgrew logical_decoding_work_mem, whatever tables it wrote to. It comes between
+// transactions: decoding reads the abort record, not a commit.
+//
+// Source: src/backend/replication/logical/reorderbuffer.c, ReorderBufferCheckAndTruncateAbortedTXN
+// and ReorderBufferAbort. Postgres 13 to 17 truncate a transaction only when they stream it, or
+// when the slot has two_phase.
+struct StreamAbort {
+  uint32_t xid = 0;     // of the top-level transaction
+  uint32_t subxid = 0;  // what rolled back; equals xid for the whole transaction
+};
+
 using Message = std::variant<Begin, Commit, Origin, Relation, Type, Insert, Update, Delete,
-                             Truncate, LogicalMessage>;
+                             Truncate, LogicalMessage, StreamAbort>;
 
 }  // namespace walrelay::pgoutput

@@ -25,9 +25,15 @@ const CachedRelation& RelationCache::Replace(const Relation& relation) {
                                domain == domains_.end() ? column.type_oid : domain->second,
                                column.type_modifier});
   }
+  others_.erase(relation.oid);
   auto& slot = relations_[relation.oid];
   slot = std::move(cached);
   return *slot;
+}
+
+void RelationCache::Forget(uint32_t oid) {
+  relations_.erase(oid);
+  others_.insert(oid);
 }
 
 const CachedRelation* RelationCache::Find(uint32_t oid) const {

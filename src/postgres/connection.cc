@@ -24,46 +24,6 @@ int MillisUntil(SteadyTime deadline) {
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
 }
 
-// libpq would try the hosts of a list one after the other, but without a time limit of its own when
-// it connects asynchronously: one dead address would use up all the time. So each host is an
-// attempt of ours.
-std::vector<ConnectionParameters> OnePerHost(const ConnectionParameters& parameters) {
-  std::vector<ConnectionParameters> out(1);
-  for (const auto& [key, value] : parameters) {
-    const bool is_list = key == "host" || key == "hostaddr" || key == "port";
-    std::vector<std::string> values = {value};
-    if (is_list) {
-      values.clear();
-      std::string_view rest = value;
-      for (size_t comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
-        values.emplace_back(rest.substr(0, comma));
-        rest.remove_prefix(comma + 1);
-      }
-      values.emplace_back(rest);
-    }
-    while (out.size() < values.size()) {
-      out.push_back(out.front());
-    }
-    for (size_t i = 0; i < out.size(); ++i) {
-      out[i].emplace_back(key, values[std::min(i, values.size() - 1)]);
-    }
-  }
-  return out;
-}
-
-PGconn* StartConnecting(const ConnectionParameters& parameters) {
-  std::vector<const char*> keys;
-  std::vector<const char*> values;
-  for (const auto& [key, value] : parameters) {
-    keys.push_back(key.c_str());
-    values.push_back(value.c_str());
-  }
-  keys.push_back(nullptr);
-  values.push_back(nullptr);
-  // expand_dbname = 0: the database's name is a name, never a connection string.
-  return PQconnectStartParams(keys.data(), values.data(), 0);
-}
-
 void ForwardNotice(void* callback, const PGresult* result) {
   const auto& notice = *static_cast<std::function<void(const PGresult*)>*>(callback);
   if (notice) {
@@ -77,6 +37,19 @@ bool Failed(const PGresult* result) {
 }
 
 }  // namespace
+
+PGconn* StartConnecting(const ConnectionParameters& parameters) {
+  std::vector<const char*> keys;
+  std::vector<const char*> values;
+  for (const auto& [key, value] : parameters) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+  keys.push_back(nullptr);
+  values.push_back(nullptr);
+  // expand_dbname = 0: the database's name is a name, never a connection string.
+  return PQconnectStartParams(keys.data(), values.data(), 0);
+}
 
 int LibpqVersion() {
   return PQlibVersion();
@@ -104,25 +77,16 @@ int64_t PgResult::Int(int row, const char* column) const {
 
 absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& parameters,
                                                    Micros timeout, int interrupt_fd) {
-  absl::Status status;
-  for (const ConnectionParameters& attempt : OnePerHost(parameters)) {
-    PgConnection connection(StartConnecting(attempt), interrupt_fd);
-    if (connection.get() == nullptr) {
-      return absl::ResourceExhaustedError("libpq has no memory for a connection");
-    }
-    PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
-    connection.notice_ = std::make_unique<NoticeCallback>();
-    PQsetNoticeReceiver(connection.get(), ForwardNotice, connection.notice_.get());
-    status = connection.FinishConnecting(After(timeout));
-    if (status.ok()) {
-      PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
-      return connection;
-    }
-    if (absl::IsCancelled(status)) {
-      return status;
-    }
+  PgConnection connection(StartConnecting(parameters), interrupt_fd);
+  if (connection.get() == nullptr) {
+    return absl::ResourceExhaustedError("libpq has no memory for a connection");
   }
-  return status;
+  PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
+  connection.notice_ = std::make_unique<NoticeCallback>();
+  PQsetNoticeReceiver(connection.get(), ForwardNotice, connection.notice_.get());
+  WR_RETURN_IF_ERROR(connection.FinishConnecting(After(timeout)));
+  PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
+  return connection;
 }
 
 absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
@@ -167,7 +131,8 @@ absl::StatusOr<PGresult*> PgConnection::NextResult(SteadyTime deadline) {
 }
 
 absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros timeout) {
-  const SteadyTime deadline = After(timeout);
+  const SteadyTime deadline = std::min(After(timeout), limit_);
+  last_sqlstate_.clear();
   if (PQsendQuery(get(), command.c_str()) == 0) {
     return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(get())));
   }
@@ -192,9 +157,16 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros 
     }
   }
   if (failed || last.get() == nullptr) {
+    const char* state = PQresultErrorField(last.get(), PG_DIAG_SQLSTATE);
+    last_sqlstate_ = state != nullptr ? state : "";
     return ResultError(get(), last.get());
   }
   return last;
+}
+
+std::string PgConnection::application_name() const {
+  const char* name = PQparameterStatus(get(), "application_name");
+  return name != nullptr ? name : "";
 }
 
 std::string PgConnection::server_version() const {

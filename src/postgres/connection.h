@@ -25,6 +25,10 @@ namespace walrelay {
 // Of the library in use, as PQlibVersion(): 150018.
 int LibpqVersion();
 
+// Begins to connect, without blocking: PQconnectStartParams(). nullptr when there is no memory. The
+// caller ends it with PQfinish().
+PGconn* StartConnecting(const ConnectionParameters& parameters);
+
 struct PgResultDeleter {
   void operator()(PGresult* result) const { PQclear(result); }
 };
@@ -52,8 +56,8 @@ class PgResult {
 
 class PgConnection {
  public:
-  // `interrupt_fd`: when it becomes readable, waits end with kCancelled; -1 for none. It is not
-  // read.
+  // To one host (EachHost() of connection_parameters.h). `interrupt_fd`: when it becomes readable,
+  // waits end with kCancelled; -1 for none. It is not read.
   static absl::StatusOr<PgConnection> Connect(const ConnectionParameters& parameters,
                                               Micros timeout, int interrupt_fd);
 
@@ -61,11 +65,18 @@ class PgConnection {
   // of ours and keeps the connection.
   absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
 
+  // The SQLSTATE of the last Query() that the server refused; "" after any other.
+  const std::string& last_sqlstate() const { return last_sqlstate_; }
+
+  // From now on no Query() lasts beyond `limit`, whatever its own timeout says.
+  void LimitTo(std::chrono::steady_clock::time_point limit) { limit_ = limit; }
+
   // Called for each NOTICE or WARNING, while the connection reads.
   void OnNotice(std::function<void(const PGresult*)> callback);
 
   std::string server_version() const;                                            // "15.18"
   int server_version_num() const { return PQserverVersion(connection_.get()); }  // 150018
+  std::string application_name() const;
   std::string user() const { return PQuser(connection_.get()); }
   PGconn* get() const { return connection_.get(); }
   // OpenSSL's SSL object of the connection, which keeps it; nullptr without TLS.
@@ -88,6 +99,8 @@ class PgConnection {
   std::unique_ptr<PGconn, Deleter> connection_;
   std::unique_ptr<NoticeCallback> notice_;  // on the heap: libpq keeps its address
   int interrupt_fd_ = -1;
+  std::string last_sqlstate_;
+  std::chrono::steady_clock::time_point limit_ = std::chrono::steady_clock::time_point::max();
 };
 
 }  // namespace walrelay

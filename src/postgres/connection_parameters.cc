@@ -9,6 +9,7 @@
 
 #include "base/loopback.h"
 #include "base/secret_file.h"
+#include "postgres/session_settings.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -97,27 +98,44 @@ bool IsLocal(const ConnectionParameters& parameters) {
   return true;
 }
 
-// The formats come last, so that they win over what the DSN and the role have set.
+// The settings come last, so that they win over what the DSN and the role say.
 std::string SessionOptions(const ConnectionParameters& parameters, const SourceConfig& source,
                            ConnectionPurpose purpose) {
   const std::string* own = Find(parameters, "options");
   std::string options = own != nullptr ? *own + " " : "";
-  options += "-c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c intervalstyle=postgres";
-  if (purpose == ConnectionPurpose::kReplication) {
-    // A slot that waits for an old transaction must give up by itself: a client that goes away
-    // leaves the walsender waiting, and the half-made slot holds back the log.
-    options += " -c statement_timeout=0 -c lock_timeout=10s";
-    if (source.wal_sender_timeout.count() > 0) {
-      options +=
-          fmt::format(" -c wal_sender_timeout={}ms", source.wal_sender_timeout.count() / 1000);
-    }
-  } else {
-    options += " -c statement_timeout=15s -c lock_timeout=5s";
+  options += StartupSettings(purpose);
+  if (purpose == ConnectionPurpose::kReplication && source.wal_sender_timeout.count() > 0) {
+    options += fmt::format(" -c wal_sender_timeout={}ms", source.wal_sender_timeout.count() / 1000);
+  }
+  if (purpose == ConnectionPurpose::kReplication && source.decoding_memory > 0) {
+    options += fmt::format(" -c logical_decoding_work_mem={}kB", source.decoding_memory / 1024);
   }
   return options;
 }
 
 }  // namespace
+
+std::vector<ConnectionParameters> EachHost(const ConnectionParameters& parameters) {
+  std::vector<ConnectionParameters> out(1);
+  for (const auto& [key, value] : parameters) {
+    const bool is_list = key == "host" || key == "hostaddr" || key == "port";
+    const auto count =
+        is_list ? static_cast<size_t>(std::count(value.begin(), value.end(), ',')) + 1 : 1;
+    while (out.size() < count) {
+      out.push_back(out.front());
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i].emplace_back(key,
+                          is_list ? std::string(EntryOf(value, std::min(i, count - 1))) : value);
+    }
+  }
+  return out;
+}
+
+bool AcceptsStandby(const ConnectionParameters& parameters) {
+  return EachHost(parameters).size() == 1 ||
+         !ParameterOr(parameters, "target_session_attrs", "PGTARGETSESSIONATTRS").empty();
+}
 
 absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig& source,
                                                               ConnectionPurpose purpose) {

@@ -34,24 +34,31 @@ SlotFacts SlotOf(const PgResult& row) {
 // columns do not exist and read as NULL. A published table is one that the publication names
 // itself, holds by its schema (PG 15+), or by FOR ALL TABLES.
 constexpr std::string_view kTableQuery = R"(
-SELECT c.oid, c.relpersistence = 'u' AS unlogged, c.relkind = 'p' AS partitioned,
+SELECT c.oid, c.relpersistence, c.relkind,
        p.puballtables
-       OR EXISTS (SELECT 1 FROM pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid)
-       OR EXISTS (SELECT 1 FROM pg_publication_tables t
-                  WHERE t.pubname = p.pubname AND t.schemaname = n.nspname AND t.tablename = c.relname)
+       OR EXISTS (SELECT 1 FROM pg_catalog.pg_publication_rel r
+                  WHERE r.prpubid OPERATOR(pg_catalog.=) p.oid
+                    AND r.prrelid OPERATOR(pg_catalog.=) c.oid)
+       OR EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables t
+                  WHERE t.pubname OPERATOR(pg_catalog.=) p.pubname
+                    AND t.schemaname OPERATOR(pg_catalog.=) n.nspname
+                    AND t.tablename OPERATOR(pg_catalog.=) c.relname)
          AS published
-FROM pg_class c
-JOIN pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_publication p ON p.pubname = {0}
-WHERE n.nspname = {1} AND c.relname = {2} AND c.relkind IN ('r', 'p'))";
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0}
+WHERE n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2}
+  AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog."char"[]))";
 
 constexpr std::string_view kFilterQuery = R"(
 SELECT t.*,
-       (SELECT count(*) FROM pg_attribute a
-        WHERE a.attrelid = {3} AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')
+       (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) {3} AND a.attnum OPERATOR(pg_catalog.>) 0
+          AND NOT a.attisdropped AND a.attgenerated OPERATOR(pg_catalog.=) '')
          AS all_columns
-FROM pg_publication_tables t
-WHERE t.pubname = {0} AND t.schemaname = {1} AND t.tablename = {2})";
+FROM pg_catalog.pg_publication_tables t
+WHERE t.pubname OPERATOR(pg_catalog.=) {0} AND t.schemaname OPERATOR(pg_catalog.=) {1}
+  AND t.tablename OPERATOR(pg_catalog.=) {2})";
 
 // "{a,b}" of n names; 0 for NULL.
 int64_t ArrayLength(std::optional<std::string_view> array) {
@@ -73,12 +80,17 @@ int64_t ArrayLength(std::optional<std::string_view> array) {
 }
 
 // A row for each column, for one of an enum a row for each label.
-constexpr std::string_view kColumnQuery =
-    "SELECT attname, attnotnull AS not_null, enumlabel,"
-    " CASE attgenerated WHEN '' THEN pg_get_expr(adbin, adrelid) END AS expression"
-    " FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum"
-    " LEFT JOIN pg_enum ON enumtypid = atttypid"
-    " WHERE attrelid = {} AND attnum > 0 AND NOT attisdropped ORDER BY attnum, enumsortorder";
+constexpr std::string_view kColumnQuery = R"(
+SELECT a.attname, a.attnotnull AS not_null, e.enumlabel,
+       CASE WHEN a.attgenerated OPERATOR(pg_catalog.=) ''
+            THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS expression
+FROM pg_catalog.pg_attribute a
+LEFT JOIN pg_catalog.pg_attrdef d
+  ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid AND d.adnum OPERATOR(pg_catalog.=) a.attnum
+LEFT JOIN pg_catalog.pg_enum e ON e.enumtypid OPERATOR(pg_catalog.=) a.atttypid
+WHERE a.attrelid OPERATOR(pg_catalog.=) {} AND a.attnum OPERATOR(pg_catalog.>) 0
+  AND NOT a.attisdropped
+ORDER BY a.attnum, e.enumsortorder)";
 
 absl::StatusOr<std::vector<ColumnFacts>> ReadColumns(PgConnection& connection, uint32_t table,
                                                      Micros timeout) {
@@ -112,8 +124,8 @@ absl::StatusOr<TableFacts> ReadTable(PgConnection& connection, std::string_view 
     return facts;
   }
   facts.oid = static_cast<uint32_t>(found.Int(0, "oid"));
-  facts.unlogged = found.Bool(0, "unlogged");
-  facts.partitioned = found.Bool(0, "partitioned");
+  facts.unlogged = found.Text(0, "relpersistence") == "u";
+  facts.partitioned = found.Text(0, "relkind") == "p";
   facts.published = found.Bool(0, "published");
   WR_ASSIGN_OR_RETURN(
       const PgResult shown,
@@ -127,6 +139,15 @@ absl::StatusOr<TableFacts> ReadTable(PgConnection& connection, std::string_view 
   WR_ASSIGN_OR_RETURN(facts.columns, ReadColumns(connection, facts.oid, timeout));
   return facts;
 }
+
+constexpr std::string_view kRelationQuery = R"(
+SELECT a.attname, a.atttypmod,
+       CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE a.atttypid END AS type
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
+WHERE a.attrelid OPERATOR(pg_catalog.=) {} AND a.attnum OPERATOR(pg_catalog.>) 0
+  AND NOT a.attisdropped AND a.attgenerated OPERATOR(pg_catalog.=) ''
+ORDER BY a.attnum)";
 
 constexpr uint32_t kFirstTimeline = 1;  // has no history
 
@@ -187,9 +208,10 @@ absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros tim
   WR_RETURN_IF_ERROR(ReadIdentity(connection, timeout, facts));
   WR_ASSIGN_OR_RETURN(
       const PgResult settings,
-      connection.Query("SELECT pg_is_in_recovery() AS in_recovery,"
-                       " current_setting('server_version_num') AS version,"
-                       " (SELECT setting FROM pg_settings WHERE name = 'wal_sender_timeout')"
+      connection.Query("SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,"
+                       " pg_catalog.current_setting('server_version_num') AS version,"
+                       " (SELECT s.setting FROM pg_catalog.pg_settings s"
+                       "  WHERE s.name OPERATOR(pg_catalog.=) 'wal_sender_timeout')"
                        " AS wal_sender_timeout",
                        timeout));
   if (settings.rows() != 1) {
@@ -204,11 +226,11 @@ absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros tim
 
 absl::StatusOr<std::optional<SlotFacts>> ReadSlotFacts(PgConnection& connection,
                                                        std::string_view slot, Micros timeout) {
-  WR_ASSIGN_OR_RETURN(
-      const PgResult row,
-      connection.Query(fmt::format("SELECT * FROM pg_replication_slots WHERE slot_name = {}",
-                                   QuoteLiteral(slot)),
-                       timeout));
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(fmt::format("SELECT * FROM pg_catalog.pg_replication_slots "
+                                                   "WHERE slot_name OPERATOR(pg_catalog.=) {}",
+                                                   QuoteLiteral(slot)),
+                                       timeout));
   if (row.rows() == 0) {
     return std::nullopt;
   }
@@ -218,11 +240,11 @@ absl::StatusOr<std::optional<SlotFacts>> ReadSlotFacts(PgConnection& connection,
 absl::StatusOr<PublicationFacts> ReadPublicationFacts(PgConnection& connection,
                                                       std::string_view publication,
                                                       Micros timeout) {
-  WR_ASSIGN_OR_RETURN(
-      const PgResult row,
-      connection.Query(
-          fmt::format("SELECT * FROM pg_publication WHERE pubname = {}", QuoteLiteral(publication)),
-          timeout));
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(fmt::format("SELECT * FROM pg_catalog.pg_publication "
+                                                   "WHERE pubname OPERATOR(pg_catalog.=) {}",
+                                                   QuoteLiteral(publication)),
+                                       timeout));
   if (row.rows() == 0) {
     return PublicationFacts();
   }
@@ -251,15 +273,8 @@ absl::StatusOr<std::vector<TableFacts>> ReadTableFacts(PgConnection& connection,
 
 absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                                                       const TableFacts& table, Micros timeout) {
-  WR_ASSIGN_OR_RETURN(
-      const PgResult rows,
-      connection.Query(fmt::format("SELECT attname, CASE typtype WHEN 'd' THEN typbasetype "
-                                   "ELSE atttypid END AS type, atttypmod FROM pg_attribute "
-                                   "JOIN pg_type t ON t.oid = atttypid WHERE attrelid = {} "
-                                   "AND attnum > 0 AND NOT attisdropped AND attgenerated = '' "
-                                   "ORDER BY attnum",
-                                   table.oid),
-                       timeout));
+  WR_ASSIGN_OR_RETURN(const PgResult rows,
+                      connection.Query(fmt::format(kRelationQuery, table.oid), timeout));
   pgoutput::CachedRelation relation{.oid = table.oid, .schema = table.schema, .name = table.name};
   for (int row = 0; row < rows.rows(); ++row) {
     relation.columns.push_back({std::string(rows.Text(row, "attname")),
@@ -283,8 +298,9 @@ absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_vi
                                         Micros timeout) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
-      connection.Query(fmt::format("SELECT current_setting({}, true) AS value", QuoteLiteral(name)),
-                       timeout));
+      connection.Query(
+          fmt::format("SELECT pg_catalog.current_setting({}, true) AS value", QuoteLiteral(name)),
+          timeout));
   return std::string(row.Text(0, "value"));
 }
 

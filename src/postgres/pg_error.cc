@@ -44,25 +44,19 @@ std::string_view Field(const PGresult* result, int field) {
   return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
-// 55000 and 42704 say many things; which one depends on what failed.
-ErrorCode CodeForState(std::string_view sqlstate, std::string_view message) {
-  const auto says = [&](std::string_view words) {
-    return message.find(words) != std::string_view::npos;
-  };
-  if (sqlstate == "55000" && says("wal_level")) {
-    return ErrorCode::kWalLevel;
+// What the server says of it, as `code`; a lost connection where it says nothing.
+absl::Status ErrorOf(const PGconn* connection, const PGresult* result, ErrorCode code) {
+  const std::string_view sqlstate = Field(result, PG_DIAG_SQLSTATE);
+  if (sqlstate.empty()) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection)));
   }
-  if (sqlstate == "55000" &&
-      (says("replication slot") || says("exceeded the maximum reserved size"))) {
-    return ErrorCode::kSlotLost;
+  std::string message(Field(result, PG_DIAG_MESSAGE_PRIMARY));
+  for (const int field : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_CONTEXT}) {
+    if (const std::string_view more = Field(result, field); !more.empty()) {
+      message += fmt::format("; {}", more);
+    }
   }
-  if (sqlstate == "42704" && says("publication")) {
-    return ErrorCode::kPublicationTooNew;
-  }
-  if (sqlstate == "42704" && says("slot")) {
-    return ErrorCode::kSlotMissing;
-  }
-  return CodeFor(sqlstate, ErrorCode::kPostgresError);
+  return Error(code, fmt::format("{} (SQLSTATE {})", Readable(message), sqlstate));
 }
 
 bool IsSqlstate(std::string_view text) {
@@ -113,18 +107,15 @@ absl::Status ConnectError(const PGconn* connection) {
 }
 
 absl::Status ResultError(const PGconn* connection, const PGresult* result) {
+  return ErrorOf(connection, result,
+                 CodeFor(Field(result, PG_DIAG_SQLSTATE), ErrorCode::kPostgresError));
+}
+
+absl::Status StreamError(const PGconn* connection, const PGresult* result) {
   const std::string_view sqlstate = Field(result, PG_DIAG_SQLSTATE);
-  if (sqlstate.empty()) {
-    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection)));
-  }
-  std::string message(Field(result, PG_DIAG_MESSAGE_PRIMARY));
-  for (const int field : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_CONTEXT}) {
-    if (const std::string_view more = Field(result, field); !more.empty()) {
-      message += fmt::format("; {}", more);
-    }
-  }
-  return Error(CodeForState(sqlstate, message),
-               fmt::format("{} (SQLSTATE {})", Readable(message), sqlstate));
+  return ErrorOf(connection, result,
+                 sqlstate == "42704" ? ErrorCode::kPublicationTooNew
+                                     : CodeFor(sqlstate, ErrorCode::kPostgresError));
 }
 
 }  // namespace walrelay

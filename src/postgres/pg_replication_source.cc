@@ -1,14 +1,17 @@
 #include "postgres/pg_replication_source.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/ioctl.h>
+
+#include <algorithm>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "pgoutput/copy_data.h"
 #include "postgres/facts.h"
 #include "postgres/pg_error.h"
+#include "postgres/publication_look.h"
+#include "postgres/session.h"
+#include "postgres/slot_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -47,8 +50,9 @@ void LogNotice(const PGresult* notice) {
 
 }  // namespace
 
-PgReplicationSource::PgReplicationSource(const SourceConfig& config, int interrupt_fd)
-    : config_(config), interrupt_fd_(interrupt_fd) {}
+PgReplicationSource::PgReplicationSource(const SourceConfig& config, int interrupt_fd,
+                                         std::function<void()> on_step)
+    : config_(config), interrupt_fd_(interrupt_fd), on_step_(std::move(on_step)) {}
 
 PgReplicationSource::~PgReplicationSource() {
   Close();
@@ -56,79 +60,124 @@ PgReplicationSource::~PgReplicationSource() {
 
 absl::StatusOr<SourceFacts> PgReplicationSource::Open() {
   Close();
-  WR_RETURN_IF_ERROR(Connect());
-  const Micros timeout = config_.connect_timeout;
-  SourceFacts facts;
-  WR_ASSIGN_OR_RETURN(facts.server, ReadServerFacts(*connection_, timeout));
-  WR_RETURN_IF_ERROR(CheckMessages(config_, facts.server.version));
-  WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(*connection_, config_.slot, timeout));
-  WR_ASSIGN_OR_RETURN(facts.publication,
-                      ReadPublicationFacts(*connection_, config_.publication, timeout));
-  WR_ASSIGN_OR_RETURN(facts.tables,
-                      ReadTableFacts(*connection_, config_.publication, config_.tables, timeout));
+  host_.reset();
+  const Deadline deadline = std::chrono::steady_clock::now() + kOpenPatience;
+  WR_RETURN_IF_ERROR(Connect(deadline));
+  connection_->LimitTo(deadline);
+  WR_ASSIGN_OR_RETURN(SourceFacts facts, ReadFacts());
   if (facts.slot && !facts.slot->active) {
     // The stream gets a server process that has answered no query. What one has looked up stays in
     // its catalog caches, and decoding would find it there where it needs the catalog as of the
     // log's position: rows from before the publication would be passed over without a word, rows
     // from before an ALTER TABLE be read by its result.
-    WR_RETURN_IF_ERROR(Connect());
-    WR_RETURN_IF_ERROR(ReadIdentity(*connection_, timeout, facts.server));
+    WR_RETURN_IF_ERROR(Connect(deadline));
+    connection_->LimitTo(deadline);
+    WR_RETURN_IF_ERROR(ReadIdentity(*connection_, timeout(), facts.server));
   }
+  connection_->LimitTo(Deadline::max());
   publication_skipped_ = false;
   return facts;
 }
 
-absl::Status PgReplicationSource::Connect() {
+void PgReplicationSource::Step() const {
+  if (on_step_) {
+    on_step_();
+  }
+}
+
+absl::StatusOr<SourceFacts> PgReplicationSource::ReadFacts() {
+  SourceFacts facts;
+  WR_ASSIGN_OR_RETURN(facts.server, ReadServerFacts(*connection_, timeout()));
+  Step();
+  WR_RETURN_IF_ERROR(CheckMessages(config_, facts.server.version));
+  WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(*connection_, config_.slot, timeout()));
+  Step();
+  WR_ASSIGN_OR_RETURN(facts.publication,
+                      ReadPublicationFacts(*connection_, config_.publication, timeout()));
+  Step();
+  WR_ASSIGN_OR_RETURN(facts.tables,
+                      ReadTableFacts(*connection_, config_.publication, config_.tables, timeout()));
+  Step();
+  WR_ASSIGN_OR_RETURN(
+      facts.publication_look,
+      LookAtPublication(*connection_, config_, /*wal_before=*/facts.server.wal_end, timeout()));
+  return facts;
+}
+
+absl::Status PgReplicationSource::Connect(Deadline deadline) {
   connection_.reset();
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(config_, ConnectionPurpose::kReplication));
-  WR_ASSIGN_OR_RETURN(connection_,
-                      PgConnection::Connect(parameters, config_.connect_timeout, interrupt_fd_));
+  Step();
+  SourceConfig config = config_;
+  if (sender_timeout_.count() > 0) {
+    config.wal_sender_timeout = sender_timeout_;
+  }
+  const auto left = std::chrono::duration_cast<Micros>(deadline - std::chrono::steady_clock::now());
+  WR_ASSIGN_OR_RETURN(OpenedSession session,
+                      OpenSession(config, {.purpose = ConnectionPurpose::kReplication,
+                                           .patience = left,
+                                           .interrupt_fd = interrupt_fd_,
+                                           .host = host_}));
+  Step();
+  connection_ = std::move(session.connection);
+  host_ = session.host;
   connection_->OnNotice([this](const PGresult* notice) {
     publication_skipped_ = publication_skipped_ || IsPublicationSkipped(notice);
     LogNotice(notice);
   });
-  return MatchClientEncoding();
+  return absl::OkStatus();
 }
 
-// In a SQL_ASCII database the server can convert nothing, and fails on the first byte that is not
-// ASCII when asked for UTF-8. There the bytes go out as they are.
-absl::Status PgReplicationSource::MatchClientEncoding() {
-  const char* encoding = PQparameterStatus(connection_->get(), "server_encoding");
-  if (encoding == nullptr || std::string_view(encoding) != "SQL_ASCII") {
-    return absl::OkStatus();
+// Of one query. All calls before the stream starts must fit into what /livez waits for.
+Micros PgReplicationSource::timeout() const {
+  return std::min<Micros>(config_.connect_timeout, std::chrono::seconds(10));
+}
+
+ConnectionParameters PgReplicationSource::Peer() const {
+  ConnectionParameters peer;
+  const auto add = [&peer](const char* key, const char* value) {
+    if (value != nullptr && *value != '\0') {
+      peer.emplace_back(key, value);
+    }
+  };
+  if (connection_) {
+    add("host", PQhost(connection_->get()));
+    add("hostaddr", PQhostaddr(connection_->get()));  // "" for a Unix socket
+    add("port", PQport(connection_->get()));
   }
-  return connection_->Query("SET client_encoding TO 'SQL_ASCII'", config_.connect_timeout).status();
+  return peer;
 }
 
 absl::StatusOr<std::optional<SlotFacts>> PgReplicationSource::InspectSlot() {
   WR_CHECK(connection_.has_value(), "the source is open");
-  return ReadSlotFacts(*connection_, config_.slot, config_.connect_timeout);
+  return ReadSlotFacts(*connection_, config_.slot, timeout());
 }
 
 absl::Status PgReplicationSource::TerminateBackend(int pid) {
   WR_CHECK(connection_.has_value(), "the source is open");
   return connection_
-      ->Query(fmt::format("SELECT pg_terminate_backend({})", pid), config_.connect_timeout)
+      ->Query(fmt::format("SELECT pg_catalog.pg_terminate_backend({})", pid), timeout())
       .status();
 }
 
+// Without FAILOVER, as walrelay setup makes it unless it is told otherwise.
 absl::Status PgReplicationSource::CreateSlot() {
   WR_CHECK(connection_.has_value(), "the source is open");
-  // No snapshot is wanted. lock_timeout of the session bounds the wait for old transactions.
-  return connection_
-      ->Query(fmt::format("CREATE_REPLICATION_SLOT {} LOGICAL pgoutput NOEXPORT_SNAPSHOT",
-                          config_.slot),
-              std::chrono::seconds(30))
-      .status();
+  // No snapshot is needed. lock_timeout of the session bounds the wait for old transactions.
+  const absl::Status status =
+      connection_
+          ->Query(fmt::format("CREATE_REPLICATION_SLOT {} LOGICAL pgoutput NOEXPORT_SNAPSHOT",
+                              config_.slot),
+                  kOpenPatience)
+          .status();
+  return status.ok() ? status : WithCauseAtSlot(*connection_, config_.slot, status, timeout());
 }
 
 absl::Status PgReplicationSource::DropSlot() {
   WR_CHECK(connection_.has_value(), "the source is open");
   // Not WAIT, which would drop it under a relay that has taken over as soon as that one stumbles.
-  return connection_
-      ->Query(fmt::format("DROP_REPLICATION_SLOT {}", config_.slot), config_.connect_timeout)
-      .status();
+  const absl::Status status =
+      connection_->Query(fmt::format("DROP_REPLICATION_SLOT {}", config_.slot), timeout()).status();
+  return status.ok() ? status : WithCauseAtSlot(*connection_, config_.slot, status, timeout());
 }
 
 absl::Status PgReplicationSource::Start(Lsn position) {
@@ -139,162 +188,68 @@ absl::Status PgReplicationSource::Start(Lsn position) {
           config_.slot, position.ToString(), QuotePublication(config_.publication),
           config_.binary ? ", binary 'true'" : "",
           config_.message_prefixes.empty() ? "" : ", messages 'true'"),
-      config_.connect_timeout);
-  WR_RETURN_IF_ERROR(result.status());
+      timeout());
+  if (!result.ok()) {
+    return WithCauseAtSlot(*connection_, config_.slot, result.status(), timeout());
+  }
   if (PQresultStatus(result->get()) != PGRES_COPY_BOTH) {
     return Error(ErrorCode::kNotReplication, "START_REPLICATION did not start a stream");
   }
-  if (PQsetnonblocking(connection_->get(), 1) != 0) {
-    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_->get())));
-  }
-  return absl::OkStatus();
+  stream_.emplace(*connection_);
+  return stream_->Start();
 }
 
-// One call of PQconsumeInput() reads no more than libpq's buffer has room for, a few dozen rows: it
-// goes on until the socket has nothing more. Of a large row it may read many pieces before there is
-// a message, and libpq does not tell: so the socket is asked whether there is anything.
 absl::StatusOr<bool> PgReplicationSource::Receive(size_t max_bytes) {
-  WR_CHECK(connection_.has_value(), "the source is open");
-  int waiting = 0;
-  const bool any = ::ioctl(poll_fd(), FIONREAD, &waiting) == 0 && waiting > 0;
-  bool ended = false;
-  for (size_t before = SIZE_MAX;
-       !ended && before != messages_.size() && pending_bytes_ < max_bytes;) {
-    before = messages_.size();
-    if (PQconsumeInput(connection_->get()) == 0) {
-      ended = true;
-      break;
-    }
-    WR_RETURN_IF_ERROR(TakeBuffered(max_bytes, ended));
-  }
-  if (ended && pending().empty()) {
-    return EndOfStream();
-  }
-  return any;
-}
-
-absl::Status PgReplicationSource::TakeBuffered(size_t max_bytes, bool& ended) {
-  Taken taken = Taken::kMessage;
-  while (taken == Taken::kMessage && pending_bytes_ < max_bytes) {
-    taken = TakeMessage();
-  }
-  ended = taken == Taken::kEnd;
+  WR_CHECK(stream_.has_value(), "the source streams");
+  auto any = stream_->Receive(max_bytes);
   if (publication_skipped_) {
     return Error(ErrorCode::kPublicationSkipped,
                  fmt::format("publication \"{}\" did not exist yet where the log is being read",
                              config_.publication));
   }
-  return absl::OkStatus();
+  return any;
 }
 
-PgReplicationSource::Taken PgReplicationSource::TakeMessage() {
-  char* buffer = nullptr;
-  const int length = PQgetCopyData(connection_->get(), &buffer, /*async=*/1);
-  if (length < 0) {
-    return Taken::kEnd;
-  }
-  if (length == 0) {
-    return Taken::kNothing;
-  }
-  buffers_.emplace_back(buffer);
-  messages_.emplace_back(buffer, static_cast<size_t>(length));
-  pending_bytes_ += static_cast<size_t>(length);
-  return Taken::kMessage;
-}
-
-// Why the stream ended: the server's error, its orderly end, or a lost connection.
-absl::Status PgReplicationSource::EndOfStream() {
-  const PgResult result(PQgetResult(connection_->get()));
-  if (result.get() == nullptr || PQresultStatus(result.get()) != PGRES_FATAL_ERROR) {
-    return Error(ErrorCode::kConnectionLost, "the server ended the stream");
-  }
-  return ResultError(connection_->get(), result.get());
-}
-
-// OK when the stream that has ended was ended by CopyDone: then the server has read all that we
-// sent. What follows it may still be on its way, and is not waited for.
-absl::Status PgReplicationSource::OrderOfEnd() {
-  PGconn* const connection = connection_->get();
-  if (PQstatus(connection) != CONNECTION_OK) {
-    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection)));
-  }
-  const PgResult result(PQisBusy(connection) != 0 ? nullptr : PQgetResult(connection));
-  const bool failed = result.get() != nullptr && PQresultStatus(result.get()) == PGRES_FATAL_ERROR;
-  return failed ? ResultError(connection, result.get()) : absl::OkStatus();
+bool PgReplicationSource::more_has_arrived() const {
+  return stream_ && stream_->more_has_arrived();
 }
 
 std::span<const std::string_view> PgReplicationSource::pending() const {
-  return std::span(messages_).subspan(consumed_);
+  return stream_ ? stream_->pending() : std::span<const std::string_view>();
 }
 
 void PgReplicationSource::Consume(size_t count) {
-  WR_CHECK(count <= messages_.size() - consumed_, "only what is pending is consumed");
-  for (size_t i = 0; i < count; ++i) {
-    pending_bytes_ -= messages_[consumed_].size();
-    buffers_[consumed_].reset();
-    ++consumed_;
-  }
-  if (consumed_ == messages_.size()) {
-    buffers_.clear();
-    messages_.clear();
-    consumed_ = 0;
-  }
+  WR_CHECK(stream_.has_value(), "the source streams");
+  stream_->Consume(count);
 }
 
 absl::Status PgReplicationSource::SendStatus(const StandbyStatus& status) {
-  WR_CHECK(connection_.has_value(), "the source is open");
+  WR_CHECK(stream_.has_value(), "the source streams");
   const auto bytes = pgoutput::EncodeStandbyStatus(status);
-  if (PQputCopyData(connection_->get(), bytes.data(), static_cast<int>(bytes.size())) < 0) {
-    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_->get())));
-  }
-  return Flush();
+  return stream_->Send({bytes.data(), bytes.size()});
 }
 
 absl::Status PgReplicationSource::Flush() {
-  const int unsent = PQflush(connection_->get());
-  wants_write_ = unsent > 0;
-  return unsent < 0
-             ? Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_->get())))
-             : absl::OkStatus();
+  WR_CHECK(stream_.has_value(), "the source streams");
+  return stream_->Flush();
 }
 
 absl::Status PgReplicationSource::Finish(Micros patience) {
-  WR_CHECK(connection_.has_value(), "the source is open");
-  Consume(pending().size());
-  if (PQputCopyEnd(connection_->get(), nullptr) < 0) {
-    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_->get())));
-  }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (std::chrono::steady_clock::now() < deadline) {
-    WR_RETURN_IF_ERROR(Flush());
-    Taken taken = TakeMessage();
-    while (taken == Taken::kMessage) {
-      Consume(1);
-      taken = TakeMessage();
-    }
-    if (taken == Taken::kEnd) {
-      return OrderOfEnd();
-    }
-    pollfd wanted{poll_fd(), static_cast<short>(POLLIN | (wants_write_ ? POLLOUT : 0)), 0};
-    constexpr int kLookAgainMillis = 50;
-    if (::poll(&wanted, 1, kLookAgainMillis) > 0 && PQconsumeInput(connection_->get()) == 0) {
-      return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_->get())));
-    }
-  }
-  return Error(ErrorCode::kConnectionLost, "the server did not end the stream in time");
+  WR_CHECK(stream_.has_value(), "the source streams");
+  return stream_->Finish(patience);
 }
 
 void PgReplicationSource::Close() {
+  stream_.reset();
   connection_.reset();
-  buffers_.clear();
-  messages_.clear();
-  consumed_ = 0;
-  pending_bytes_ = 0;
-  wants_write_ = false;
 }
 
 int PgReplicationSource::poll_fd() const {
   return connection_ ? connection_->socket() : -1;
+}
+
+bool PgReplicationSource::wants_write() const {
+  return stream_ && stream_->wants_write();
 }
 
 }  // namespace walrelay

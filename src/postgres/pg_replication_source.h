@@ -1,17 +1,15 @@
 // PgReplicationSource: the real ReplicationSource, over libpq.
-//
-// libpq hands out each CopyData in a buffer of its own; the source keeps these until they are
-// consumed, so that messages can be held back and handled in one go without being copied.
 #pragma once
 
 #include <libpq-fe.h>
 
-#include <memory>
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "postgres/connection.h"
+#include "postgres/copy_stream.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
@@ -19,17 +17,21 @@ namespace walrelay {
 
 class PgReplicationSource final : public ReplicationSource {
  public:
-  // `config` must outlive the source. `interrupt_fd`: see PgConnection.
-  PgReplicationSource(const SourceConfig& config, int interrupt_fd);
+  // `config` must outlive the source. `interrupt_fd`: see PgConnection. `on_step`, which may be
+  // empty, is called between the steps of Open(): each takes its time, but the thread is alive.
+  PgReplicationSource(const SourceConfig& config, int interrupt_fd,
+                      std::function<void()> on_step = {});
   ~PgReplicationSource() override;
 
   absl::StatusOr<SourceFacts> Open() override;
+  void SetSenderTimeout(Micros timeout) override { sender_timeout_ = timeout; }
   absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
   absl::Status DropSlot() override;
   absl::Status Start(Lsn position) override;
   absl::StatusOr<bool> Receive(size_t max_bytes) override;
+  bool more_has_arrived() const override;
   std::span<const std::string_view> pending() const override;
   void Consume(size_t count) override;
   absl::Status SendStatus(const StandbyStatus& status) override;
@@ -37,33 +39,28 @@ class PgReplicationSource final : public ReplicationSource {
   absl::Status Finish(Micros patience) override;
   void Close() override;
   int poll_fd() const override;
-  bool wants_write() const override { return wants_write_; }
+  bool wants_write() const override;
+
+  // Where the connection leads, for another one to the same server: host, hostaddr and port. Empty
+  // without a connection.
+  ConnectionParameters Peer() const;
 
  private:
-  struct PqFree {
-    void operator()(char* buffer) const { PQfreemem(buffer); }
-  };
+  using Deadline = std::chrono::steady_clock::time_point;
 
-  // What one call of PQgetCopyData() found.
-  enum class Taken { kMessage, kNothing, kEnd };
-
-  absl::Status Connect();
-  absl::Status MatchClientEncoding();
-  absl::Status TakeBuffered(size_t max_bytes, bool& ended);
-  Taken TakeMessage();
-  absl::Status OrderOfEnd();
-  absl::Status EndOfStream();
+  void Step() const;
+  absl::Status Connect(Deadline deadline);
+  absl::StatusOr<SourceFacts> ReadFacts();
+  Micros timeout() const;
 
   const SourceConfig& config_;
   const int interrupt_fd_;
+  const std::function<void()> on_step_;
+  Micros sender_timeout_{0};  // 0: as configured
   std::optional<PgConnection> connection_;
+  std::optional<CopyStream> stream_;  // over connection_, since Start()
+  std::optional<size_t> host_;  // of the DSN's list: the stream goes where the answers came from
   bool publication_skipped_ = false;  // Postgres 18 said so in a warning
-  bool wants_write_ = false;
-
-  std::vector<std::unique_ptr<char, PqFree>> buffers_;
-  std::vector<std::string_view> messages_;  // views of buffers_
-  size_t consumed_ = 0;                     // of both, from the front
-  size_t pending_bytes_ = 0;
 };
 
 }  // namespace walrelay

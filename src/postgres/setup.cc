@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/text.h"
 #include "postgres/facts.h"
 #include "postgres/quote.h"
@@ -16,28 +19,58 @@ std::string QualifiedName(const OutboxTable& table) {
   return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
 }
 
-std::string ColumnOr(const std::optional<std::string>& name, std::string_view usual) {
-  return QuoteIdentifier(name && !name->empty() ? std::string_view(*name) : usual);
-}
+// A column of the table to be made. Two parts may be mapped to the same one.
+struct NewColumn {
+  std::string name;
+  std::string_view definition;
+  std::string_view comment = {};
+};
+
+class NewColumns {
+ public:
+  void Add(std::string_view name, std::string_view definition, std::string_view comment = {}) {
+    const auto same = [&](const NewColumn& column) { return column.name == name; };
+    if (!name.empty() && std::none_of(columns_.begin(), columns_.end(), same)) {
+      columns_.push_back({std::string(name), definition, comment});
+    }
+  }
+  std::string Sql() const {
+    std::string out;
+    for (const NewColumn& column : columns_) {
+      const bool last = &column == &columns_.back();
+      out += fmt::format("  {:<16} {}{}{}{}\n", QuoteIdentifier(column.name), column.definition,
+                         last ? "" : ",", column.comment.empty() ? "" : "  -- ", column.comment);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<NewColumn> columns_;
+};
 
 std::string CreateTable(const OutboxTable& table) {
-  const ColumnNames& columns = table.columns;
-  return fmt::format(
-      "CREATE TABLE {} (\n"
-      "  {:<16} uuid        PRIMARY KEY DEFAULT gen_random_uuid(),\n"
-      "  {:<16} text        NOT NULL,  -- the topic is made of it\n"
-      "  {:<16} text        NOT NULL,  -- the record's key: events of one aggregate keep their "
-      "order\n"
-      "  {:<16} text        NOT NULL,\n"
-      "  {:<16} jsonb       NOT NULL,  -- the record's value, byte for byte\n"
-      "  {:<16} timestamptz NOT NULL DEFAULT now(),\n"
-      "  {:<16} text\n"
-      ");",
-      QualifiedName(table), ColumnOr(columns.id, "id"),
-      ColumnOr(columns.aggregate_type, "aggregate_type"),
-      ColumnOr(columns.aggregate_id, "aggregate_id"), ColumnOr(columns.event_type, "event_type"),
-      ColumnOr(columns.payload, "payload"), "\"created_at\"",
-      ColumnOr(columns.trace_id, "trace_id"));
+  const ColumnNames& names = table.columns;
+  NewColumns columns;
+  columns.Add(names.id.value_or("id"),
+              "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()");
+  columns.Add(names.aggregate_type.value_or("aggregate_type"), "text        NOT NULL",
+              "the topic is made of it");
+  columns.Add(names.aggregate_id.value_or("aggregate_id"), "text        NOT NULL",
+              "the record's key: events of one aggregate keep their order");
+  columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
+  columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
+              "the record's value, byte for byte");
+  columns.Add("created_at", "timestamptz NOT NULL DEFAULT pg_catalog.now()");
+  columns.Add(names.trace_id.value_or("trace_id"), "text");
+  for (const auto* name :
+       {&names.traceparent, &names.tracestate, &names.span_context, &names.version}) {
+    columns.Add(name->value_or(""), "text");
+  }
+  for (const Placement& placement : table.placements) {
+    columns.Add(placement.column,
+                placement.where == Placement::Where::kPartition ? "integer" : "text");
+  }
+  return fmt::format("CREATE TABLE {} (\n{});", QualifiedName(table), columns.Sql());
 }
 
 std::string TableList(const SourceConfig& source) {
@@ -53,16 +86,35 @@ bool HasNoTable(const SourceConfig& source) {
   return source.tables.front().name.empty();
 }
 
+// By the root: rows of a partitioned table arrive under its own name. Of others it says nothing.
 std::string CreatePublication(const SourceConfig& source) {
-  return fmt::format("CREATE PUBLICATION {}{} WITH (publish = 'insert');",
-                     QuoteIdentifier(source.publication),
-                     HasNoTable(source) ? "" : " FOR TABLE " + TableList(source));
+  return fmt::format(
+      "CREATE PUBLICATION {}{} WITH (publish = 'insert', "
+      "publish_via_partition_root = true);",
+      QuoteIdentifier(source.publication),
+      HasNoTable(source) ? "" : " FOR TABLE " + TableList(source));
 }
 
 std::string CreateSlot(const SourceConfig& source, const SetupOptions& options) {
   return fmt::format(
-      "SELECT pg_create_logical_replication_slot({}, 'pgoutput'{});", QuoteLiteral(source.slot),
+      "SELECT pg_catalog.pg_create_logical_replication_slot({}, 'pgoutput'{});",
+      QuoteLiteral(source.slot),
       options.failover ? ", temporary => false, twophase => false, failover => true" : "");
+}
+
+// Of the tables, each once.
+std::set<std::string> Schemas(const SourceConfig& source) {
+  std::set<std::string> schemas;
+  for (const OutboxTable& table : source.tables) {
+    if (!table.name.empty()) {
+      schemas.insert(table.schema);
+    }
+  }
+  return schemas;
+}
+
+std::string CreateSchema(const std::string& schema) {
+  return fmt::format("CREATE SCHEMA IF NOT EXISTS {};", QuoteIdentifier(schema));
 }
 
 std::vector<std::string> GrantRole(const SourceConfig& source, const std::string& role) {
@@ -70,21 +122,27 @@ std::vector<std::string> GrantRole(const SourceConfig& source, const std::string
   std::vector<std::string> out = {
       fmt::format("ALTER ROLE {} LOGIN REPLICATION CONNECTION LIMIT 8;", name),
       fmt::format("ALTER ROLE {} SET default_transaction_read_only = on;", name)};
-  for (const OutboxTable& table : source.tables) {
-    if (table.name.empty()) {
-      continue;
-    }
-    out.push_back(
-        fmt::format("GRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(table.schema), name));
+  for (const std::string& schema : Schemas(source)) {
+    out.push_back(fmt::format("GRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(schema), name));
   }
   return out;
 }
 
 absl::StatusOr<bool> RoleExists(PgConnection& connection, const std::string& role) {
-  WR_ASSIGN_OR_RETURN(
-      const PgResult row,
-      connection.Query(fmt::format("SELECT 1 FROM pg_roles WHERE rolname = {}", QuoteLiteral(role)),
-                       kTimeout));
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(fmt::format("SELECT 1 FROM pg_catalog.pg_roles "
+                                                   "WHERE rolname OPERATOR(pg_catalog.=) {}",
+                                                   QuoteLiteral(role)),
+                                       kTimeout));
+  return row.rows() > 0;
+}
+
+absl::StatusOr<bool> SchemaExists(PgConnection& connection, const std::string& schema) {
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(fmt::format("SELECT 1 FROM pg_catalog.pg_namespace "
+                                                   "WHERE nspname OPERATOR(pg_catalog.=) {}",
+                                                   QuoteLiteral(schema)),
+                                       kTimeout));
   return row.rows() > 0;
 }
 
@@ -98,6 +156,17 @@ absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, cons
   steps.push_back({what, fmt::format("CREATE ROLE {};", QuoteIdentifier(role))});
   for (std::string& sql : GrantRole(source, role)) {
     steps.push_back({what, std::move(sql)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanSchemas(PgConnection& connection, const SourceConfig& source,
+                         std::vector<SetupStep>& steps) {
+  for (const std::string& schema : Schemas(source)) {
+    WR_ASSIGN_OR_RETURN(const bool exists, SchemaExists(connection, schema));
+    if (!exists) {
+      steps.push_back({fmt::format("schema {}", schema), CreateSchema(schema)});
+    }
   }
   return absl::OkStatus();
 }
@@ -137,6 +206,13 @@ void PlanPublication(const SourceConfig& source, const PublicationFacts& publica
     steps.push_back({fmt::format("publication {} to publish inserts", name),
                      fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", name)});
   }
+  const bool partitioned = std::any_of(tables.begin(), tables.end(),
+                                       [](const TableFacts& table) { return table.partitioned; });
+  if (partitioned && !publication.via_partition_root) {
+    steps.push_back(
+        {fmt::format("publication {} to publish partitioned tables by their root", name),
+         fmt::format("ALTER PUBLICATION {} SET (publish_via_partition_root = true);", name)});
+  }
 }
 
 }  // namespace
@@ -150,6 +226,9 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
       "-- Set max_slot_wal_keep_size too: it bounds the disk that a stopped relay can cost.\n\n"
       "-- 1. The outbox table. Yours may look different: see [source.columns] in "
       "docs/configuration.md.\n";
+  for (const std::string& schema : Schemas(source)) {
+    out += schema == "public" ? "" : CreateSchema(schema) + "\n";
+  }
   for (const OutboxTable& table : source.tables) {
     out += table.name.empty() ? "-- None: logical messages are the events.\n"
                               : CreateTable(table) + "\n";
@@ -185,6 +264,9 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
   WR_ASSIGN_OR_RETURN(const std::optional<SlotFacts> slot,
                       ReadSlotFacts(connection, source.slot, kTimeout));
   std::vector<SetupStep> steps;
+  if (options.create_table) {
+    WR_RETURN_IF_ERROR(PlanSchemas(connection, source, steps));
+  }
   WR_RETURN_IF_ERROR(PlanTables(source, options, tables, steps));
   PlanPublication(source, publication, tables, steps);
   if (slot && !publication.exists) {
@@ -207,8 +289,9 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
 
 absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source) {
   WR_RETURN_IF_ERROR(connection
-                         .Query(fmt::format("SELECT pg_drop_replication_slot(slot_name) FROM "
-                                            "pg_replication_slots WHERE slot_name = {}",
+                         .Query(fmt::format("SELECT pg_catalog.pg_drop_replication_slot(slot_name) "
+                                            "FROM pg_catalog.pg_replication_slots "
+                                            "WHERE slot_name OPERATOR(pg_catalog.=) {}",
                                             QuoteLiteral(source.slot)),
                                 kTimeout)
                          .status());

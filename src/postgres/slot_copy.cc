@@ -4,13 +4,16 @@
 
 #include "absl/strings/escaping.h"
 #include "postgres/quote.h"
+#include "postgres/slot_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
 constexpr std::chrono::hours kPatience{24};
-constexpr std::string_view kName = "'walrelay_print_' || pg_backend_pid()";
+constexpr std::string_view kName =
+    "'walrelay_print_' OPERATOR(pg_catalog.||) "
+    "pg_catalog.pg_backend_pid()::pg_catalog.text";
 
 }  // namespace
 
@@ -19,8 +22,12 @@ absl::StatusOr<SlotCopy> SlotCopy::Create(PgConnection connection, const SourceC
   // A long log takes its time to decode.
   WR_RETURN_IF_ERROR(
       connection.Query("SET statement_timeout = 0", source.connect_timeout).status());
-  WR_RETURN_IF_ERROR(connection.Query("SELECT " + function, kPatience).status());
-  return SlotCopy(std::move(connection), source.publication);
+  const absl::Status created =
+      connection.Query("SELECT pg_catalog." + function, kPatience).status();
+  if (!created.ok()) {
+    return WithCauseAtSlot(connection, source.slot, created, source.connect_timeout);
+  }
+  return SlotCopy(std::move(connection), source);
 }
 
 absl::StatusOr<SlotCopy> SlotCopy::OfSlot(PgConnection connection, const SourceConfig& source) {
@@ -35,19 +42,28 @@ absl::StatusOr<SlotCopy> SlotCopy::FromNow(PgConnection connection, const Source
 }
 
 absl::StatusOr<std::vector<std::string>> SlotCopy::Next(size_t max_messages) {
-  WR_ASSIGN_OR_RETURN(
-      const PgResult rows,
-      connection_.Query(
-          fmt::format("SELECT encode(data, 'hex') AS data FROM "
-                      "pg_logical_slot_get_binary_changes({}, NULL, {}, 'proto_version', '1', "
-                      "'publication_names', {})",
-                      kName, max_messages, QuoteLiteral(QuoteIdentifier(publication_))),
-          kPatience));
+  const auto rows = connection_.Query(
+      fmt::format("SELECT pg_catalog.encode(data, 'hex') AS data FROM "
+                  "pg_catalog.pg_logical_slot_get_binary_changes({}, NULL, {}, 'proto_version', "
+                  "'1', 'publication_names', {}{})",
+                  kName, max_messages, QuoteLiteral(QuoteIdentifier(publication_)),
+                  messages_ ? ", 'messages', 'true'" : ""),
+      kPatience);
+  if (!rows.ok()) {
+    // The slot is there: what decoding does not find is the publication.
+    return connection_.last_sqlstate() == "42704"
+               ? Error(ErrorCode::kPublicationTooNew, MessageOf(rows.status()))
+               : rows.status();
+  }
   std::vector<std::string> messages;
-  messages.reserve(static_cast<size_t>(rows.rows()));
-  for (int row = 0; row < rows.rows(); ++row) {
-    const std::string_view hex = rows.Text(row, "data");
+  messages.reserve(static_cast<size_t>(rows->rows()));
+  for (int row = 0; row < rows->rows(); ++row) {
+    const std::string_view hex = rows->Text(row, "data");
+// Debian 13's Abseil deprecates the one form that Debian 12's has.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     messages.push_back(absl::HexStringToBytes({hex.data(), hex.size()}));
+#pragma GCC diagnostic pop
   }
   return messages;
 }

@@ -33,14 +33,17 @@ class SlotCopy {
   PgConnection& connection() { return connection_; }
 
  private:
-  SlotCopy(PgConnection connection, std::string publication)
-      : connection_(std::move(connection)), publication_(std::move(publication)) {}
+  SlotCopy(PgConnection connection, const SourceConfig& source)
+      : connection_(std::move(connection)),
+        publication_(source.publication),
+        messages_(!source.message_prefixes.empty()) {}
 
   static absl::StatusOr<SlotCopy> Create(PgConnection connection, const SourceConfig& source,
                                          const std::string& function);
 
   PgConnection connection_;
   std::string publication_;
+  bool messages_ = false;  // logical messages are events, too
 };
 
 }  // namespace walrelay

@@ -13,37 +13,41 @@ namespace walrelay {
 namespace {
 
 constexpr int kStatisticsVersion = 140000;
+constexpr int kInactiveSinceVersion = 170000;
 // A segment of the log: restart_lsn always stands a little behind.
 constexpr uint64_t kWorthAsking = uint64_t{16} << 20;
 
-// wal_keep is in bytes, -1 for no limit. Columns that a version does not have read as NULL, by way
-// of to_jsonb() where one has to be computed with.
+// wal_keep_mb: -1 for no limit. Columns that a version does not have read as NULL; one that has to
+// be computed with is named where the version has it.
 constexpr std::string_view kSlotQuery = R"(
-SELECT s.*, w.lsn AS wal_lsn,
-       extract(epoch FROM clock_timestamp()) AS taken,
-       extract(epoch FROM (to_jsonb(s) ->> 'inactive_since')::timestamptz) AS inactive_epoch,
-       (SELECT CASE WHEN setting::bigint < 0 THEN -1 ELSE setting::bigint * 1024 * 1024 END
-        FROM pg_settings WHERE name = 'max_slot_wal_keep_size') AS wal_keep{1}
-FROM pg_replication_slots s
-CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
-                        ELSE pg_current_wal_lsn() END AS lsn) w{2}
-WHERE s.slot_name = {0})";
+SELECT s.*,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
+            ELSE pg_catalog.pg_current_wal_lsn() END AS wal_lsn,
+       extract(epoch FROM pg_catalog.clock_timestamp()) AS taken,
+       (SELECT g.setting FROM pg_catalog.pg_settings g
+        WHERE g.name OPERATOR(pg_catalog.=) 'max_slot_wal_keep_size') AS wal_keep_mb{1}
+FROM pg_catalog.pg_replication_slots s{2}
+WHERE s.slot_name OPERATOR(pg_catalog.=) {0})";
 constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
 constexpr std::string_view kSpillJoin =
-    "\nLEFT JOIN pg_stat_replication_slots t ON t.slot_name = s.slot_name";
+    "\nLEFT JOIN pg_catalog.pg_stat_replication_slots t"
+    " ON t.slot_name OPERATOR(pg_catalog.=) s.slot_name";
+constexpr std::string_view kInactiveColumn =
+    ", extract(epoch FROM s.inactive_since) AS inactive_epoch";
 
 // backend_xid, user and application are shown to every role; since when, only to some.
 constexpr std::string_view kHolderQuery = R"(
 SELECT * FROM (
-  SELECT pid, NULL AS gid, usename::text AS owner, application_name AS application,
-         datname::text AS database, backend_xid AS xid,
-         extract(epoch FROM clock_timestamp() - xact_start) AS age
-  FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+  SELECT a.pid, NULL AS gid, a.usename::pg_catalog.text AS owner,
+         a.application_name AS application, a.datname::pg_catalog.text AS database,
+         a.backend_xid AS xid,
+         extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) a.xact_start) AS age
+  FROM pg_catalog.pg_stat_activity a WHERE a.backend_xid IS NOT NULL
   UNION ALL
-  SELECT NULL, gid, owner::text, NULL, database::text, transaction,
-         extract(epoch FROM clock_timestamp() - prepared)
-  FROM pg_prepared_xacts) o
-ORDER BY age(xid) DESC LIMIT 1)";
+  SELECT NULL, p.gid, p.owner::pg_catalog.text, NULL, p.database::pg_catalog.text, p.transaction,
+         extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.prepared)
+  FROM pg_catalog.pg_prepared_xacts p) o
+ORDER BY pg_catalog.age(xid) DESC LIMIT 1)";
 
 Lsn LsnOf(const PgResult& row, const char* column) {
   return Lsn::Parse(row.Text(0, column)).value_or(Lsn());
@@ -67,6 +71,10 @@ std::optional<SpillCounters> SpillOf(const PgResult& row) {
                        .decoded_bytes = static_cast<uint64_t>(row.Int(0, "total_bytes"))};
 }
 
+int64_t KeptBytes(int64_t mebibytes) {
+  return mebibytes < 0 ? -1 : mebibytes << 20;
+}
+
 SlotSample SampleOf(const PgResult& row) {
   SlotSample sample{.taken = WallTime(SecondsOf(row, "taken").value_or(Micros(0))),
                     .exists = true,
@@ -77,7 +85,7 @@ SlotSample SampleOf(const PgResult& row) {
                     .restart = LsnOf(row, "restart_lsn"),
                     .wal_status = std::string(row.Text(0, "wal_status")),
                     .invalidation_reason = std::string(row.Text(0, "invalidation_reason")),
-                    .max_retained_bytes = row.Int(0, "wal_keep"),
+                    .max_retained_bytes = KeptBytes(row.Int(0, "wal_keep_mb")),
                     .spill = SpillOf(row)};
   if (const auto since = SecondsOf(row, "inactive_epoch")) {
     sample.inactive_since = WallTime(*since);
@@ -105,12 +113,14 @@ absl::StatusOr<std::optional<LogHolder>> ReadHolder(PgConnection& connection, Mi
 
 absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
                                           Micros timeout) {
-  const bool counts = PQserverVersion(connection.get()) >= kStatisticsVersion;
-  WR_ASSIGN_OR_RETURN(
-      const PgResult row,
-      connection.Query(fmt::format(kSlotQuery, QuoteLiteral(source.slot),
-                                   counts ? kSpillColumns : "", counts ? kSpillJoin : ""),
-                       timeout));
+  const int version = connection.server_version_num();
+  const bool counts = version >= kStatisticsVersion;
+  const std::string columns = fmt::format("{}{}", counts ? kSpillColumns : "",
+                                          version >= kInactiveSinceVersion ? kInactiveColumn : "");
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(fmt::format(kSlotQuery, QuoteLiteral(source.slot), columns,
+                                                   counts ? kSpillJoin : ""),
+                                       timeout));
   if (row.rows() == 0) {
     return SlotSample();
   }

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "postgres/facts.h"
 #include "postgres/pg_error.h"
+#include "postgres/publication_look.h"
+#include "postgres/session.h"
 #include "postgres/slot_reading.h"
 #include "txn/start_position.h"
 #include "walrelay/error.h"
@@ -69,6 +71,7 @@ void SlotSampler::Run() {
 absl::Status SlotSampler::Look() {
   WR_RETURN_IF_ERROR(EnsureConnected());
   WR_RETURN_IF_ERROR(SampleSlot());
+  WR_RETURN_IF_ERROR(IdentifyPublication());
   return CheckPublication();
 }
 
@@ -76,10 +79,9 @@ absl::Status SlotSampler::EnsureConnected() {
   if (connection_) {
     return absl::OkStatus();
   }
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
-                      MakeConnectionParameters(config_.source, ConnectionPurpose::kSql));
-  WR_ASSIGN_OR_RETURN(
-      connection_, PgConnection::Connect(parameters, config_.source.connect_timeout, stop_.get()));
+  WR_ASSIGN_OR_RETURN(OpenedSession session,
+                      OpenSession(config_.source, {.interrupt_fd = stop_.get()}));
+  connection_ = std::move(session.connection);
   WR_RETURN_IF_ERROR(connection_->Query(std::string(kLimits), kQueryTimeout).status());
   terminated_ = false;
   connection_->OnNotice(
@@ -91,6 +93,7 @@ absl::Status SlotSampler::SampleSlot() {
   WR_ASSIGN_OR_RETURN(SlotSample sample,
                       ReadSlotSample(*connection_, config_.source, kQueryTimeout));
   Judge(sample);
+  wal_end_ = sample.exists ? sample.wal_end : Lsn();
   if (sample.exists) {
     SetSlotGauges(sample);
   } else {
@@ -190,9 +193,30 @@ absl::Status SlotSampler::CheckPublication() {
   return absl::OkStatus();
 }
 
+// Without a slot there is nothing to compare for: the relay has other troubles.
+absl::Status SlotSampler::IdentifyPublication() {
+  if (!wal_end_.valid() || !callbacks_.publication_seen) {
+    return absl::OkStatus();
+  }
+  const MonoTime begun = clock_.Now();
+  WR_ASSIGN_OR_RETURN(
+      const PgResult recovery,
+      connection_->Query("SELECT pg_catalog.pg_is_in_recovery() AS in_recovery", kQueryTimeout));
+  if (recovery.Bool(0, "in_recovery")) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const PublicationLook look,
+                      LookAtPublication(*connection_, config_.source, wal_end_, kQueryTimeout));
+  callbacks_.publication_seen(look, begun);
+  return absl::OkStatus();
+}
+
 void SlotSampler::OnLookFailed(const absl::Status& error) {
   metrics_.slot_sample_errors->Increment();
   LogDebug("slot_sample_failed", MessageOf(error));
+  if (callbacks_.look_failed) {
+    callbacks_.look_failed(error);
+  }
   connection_.reset();
   if (HasCode(error, ErrorCode::kPostgresShuttingDown)) {
     callbacks_.server_shutting_down();

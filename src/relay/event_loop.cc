@@ -86,24 +86,62 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
                                                 (wakeup.source_writable ? POLLOUT : 0));
   // A descriptor of -1 is passed over; so is a socket that nothing is wanted of, or poll() would
   // return at once for one that has hung up.
+  const SnapshotSource* snapshots = relay_.snapshots();
+  const auto snapshot_events =
+      static_cast<short>(snapshots != nullptr && snapshots->wants_write() ? POLLOUT : POLLIN);
   pollfd wanted[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
                      {relay_.producer_fd(), POLLIN, 0},
+                     {snapshots != nullptr ? snapshots->poll_fd() : -1, snapshot_events, 0},
                      {signals_.fd(), POLLIN, 0},
                      {operator_signals_.fd(), POLLIN, 0},
                      {attention_.get(), POLLIN, 0}};
-  const auto left =
-      std::max<std::chrono::nanoseconds>(wakeup.at - clock_.Now(), std::chrono::nanoseconds(0));
+  const bool at_once = wakeup.source_readable && source_.more_has_arrived();
+  const auto left = at_once ? std::chrono::nanoseconds(0)
+                            : std::max<std::chrono::nanoseconds>(wakeup.at - clock_.Now(),
+                                                                 std::chrono::nanoseconds(0));
   const timespec timeout{std::chrono::floor<std::chrono::seconds>(left).count(),
                          static_cast<long>((left % std::chrono::seconds(1)).count())};
   // What the relay asks itself about comes first, then what is asked of it.
   const int ready = ::ppoll(wanted, std::size(wanted), &timeout, nullptr);
-  requested_ = ready < 0 || std::any_of(std::begin(wanted) + 2, std::end(wanted),
+  requested_ = ready < 0 || std::any_of(std::begin(wanted) + 3, std::end(wanted),
                                         [](const pollfd& each) { return each.revents != 0; });
 }
 
 void EventLoop::Report(Sighting sighting) {
   sightings_.fetch_or(static_cast<unsigned>(sighting), std::memory_order_release);
   eventfd_write(attention_.get(), 1);
+}
+
+void EventLoop::Report(const PublicationLook& look, MonoTime begun) {
+  {
+    const std::lock_guard lock(mutex_);
+    look_.emplace(look, begun);
+  }
+  eventfd_write(attention_.get(), 1);
+}
+
+void EventLoop::AcceptGap(std::string id) {
+  {
+    const std::lock_guard lock(mutex_);
+    accepted_gap_ = std::move(id);
+  }
+  eventfd_write(attention_.get(), 1);
+}
+
+void EventLoop::TakeMail() {
+  std::optional<std::pair<PublicationLook, MonoTime>> look;
+  std::optional<std::string> accepted_gap;
+  {
+    const std::lock_guard lock(mutex_);
+    look = std::exchange(look_, std::nullopt);
+    accepted_gap = std::exchange(accepted_gap_, std::nullopt);
+  }
+  if (look) {
+    relay_.OnPublicationSeen(look->first, look->second);
+  }
+  if (accepted_gap) {
+    relay_.AcceptGap(*accepted_gap);
+  }
 }
 
 void EventLoop::TakeRequests() {
@@ -122,6 +160,7 @@ void EventLoop::TakeRequests() {
   if (has(Sighting::kSlotAlmostLost)) {
     relay_.OnSlotAlmostLost();
   }
+  TakeMail();
   while (const int signal = operator_signals_.Take()) {
     if (hooks_.operator_signal) {
       hooks_.operator_signal(signal);

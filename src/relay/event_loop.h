@@ -6,6 +6,10 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "base/unique_fd.h"
@@ -63,10 +67,15 @@ class EventLoop {
   };
   // From any thread.
   void Report(Sighting sighting);
+  // A look at the publication that began at `begun`; a newer one replaces one that was not taken.
+  void Report(const PublicationLook& look, MonoTime begun);
+  // An operator accepts the gap of this name.
+  void AcceptGap(std::string id);
 
  private:
   void Sleep(const Wakeup& wakeup);
   void TakeRequests();
+  void TakeMail();
 
   Relay& relay_;
   ReplicationSource& source_;
@@ -77,6 +86,10 @@ class EventLoop {
   UniqueFd attention_;
   bool requested_ = true;               // a signal or another thread may have asked for something
   std::atomic<unsigned> sightings_{0};  // a bit each
+
+  std::mutex mutex_;  // guards what follows
+  std::optional<std::pair<PublicationLook, MonoTime>> look_;
+  std::optional<std::string> accepted_gap_;
 };
 
 }  // namespace walrelay

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -34,6 +35,8 @@ std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
       return policy.too_large;
     case ErrorCode::kValueInvalid:
       return policy.value;
+    case ErrorCode::kDeliveryRefused:
+      return policy.refused;
     default:
       return std::nullopt;
   }
@@ -41,7 +44,20 @@ std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
 
 // These concern one row; every other error concerns the session or Kafka.
 bool IsAboutTheRow(ErrorCode code) {
-  return code >= ErrorCode::kColumnMissing && code <= ErrorCode::kUpdateRefused;
+  return (code >= ErrorCode::kColumnMissing && code <= ErrorCode::kUpdateRefused) ||
+         code == ErrorCode::kDeliveryRefused;
+}
+
+// What a refusal of one record, sent alone, says of its row.
+absl::Status RowErrorOf(const absl::Status& refusal) {
+  if (!HasCode(refusal, ErrorCode::kBatchTooLarge)) {
+    return refusal;
+  }
+  return Error(
+      ErrorCode::kRecordTooLarge,
+      fmt::format("{}; a single record is larger than the topic takes", MessageOf(refusal)),
+      "Raise the topic's max.message.bytes; walrelay offers the event again by itself. To "
+      "leave such rows out: on_error.too_large = \"dead_letter\" or \"skip\".");
 }
 
 }  // namespace
@@ -51,7 +67,7 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Met
       router_(std::move(router)),
       tracker_(tracker),
       metrics_(metrics),
-      message_row_(config.format.message_nulls) {}
+      message_row_(config.format.message_nulls, RowLimits::For(config.kafka.max_record_bytes)) {}
 
 void Pipeline::StartSession(std::span<const TableFacts> tables) {
   router_.StartSession(tables);
@@ -62,11 +78,33 @@ void Pipeline::StartSession(std::span<const TableFacts> tables) {
   last_commit_time_.reset();
 }
 
+void Pipeline::EndSession() {
+  step_.EndAttempt();
+  refusal_ = absl::OkStatus();
+}
+
+void Pipeline::StepThrough(Position refused) {
+  step_.Cover(refused, std::max(refused, last_offered_));
+}
+
+void Pipeline::ForgetPositions() {
+  step_.Clear();
+  last_offered_ = Position();
+  settled_before_.reset();
+}
+
+bool Pipeline::OnRefused(DeliveryToken token, const absl::Status& error) {
+  return step_.OnRefused(token, error);
+}
+
 absl::StatusOr<Pipeline::Outcome> Pipeline::Handle(const pgoutput::XLogData& data,
                                                    Producer& producer) {
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
-  blocked_row_.reset();
-  return Dispatch(message, producer);
+  const auto outcome = Dispatch(message, producer);
+  if (outcome.ok() && *outcome == Outcome::kHandled) {
+    blocked_row_.reset();  // named until then, also while its record is offered again
+  }
+  return outcome;
 }
 
 absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& message,
@@ -80,10 +118,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& me
           [&](const pgoutput::Insert& insert) { return OnInsert(insert, producer); },
           [&](const pgoutput::Begin& begin) { return handled(OnBegin(begin)); },
           [&](const pgoutput::Commit& commit) { return handled(OnCommit(commit)); },
-          [&](const pgoutput::Relation& relation) -> absl::StatusOr<Outcome> {
-            router_.OnRelation(relations_.Replace(relation));
-            return Outcome::kHandled;
-          },
+          [&](const pgoutput::Relation& relation) { return handled(OnRelation(relation)); },
           [&](const pgoutput::Update& update) { return handled(OnUpdate(update)); },
           [&](const pgoutput::Delete& del) {
             return handled(OnNoEvent(del.relation_oid, "delete"));
@@ -98,6 +133,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& me
           },
           // Rows that came from another node are events like any other.
           [](const pgoutput::Origin&) -> absl::StatusOr<Outcome> { return Outcome::kHandled; },
+          [&](const pgoutput::StreamAbort& abort) { return handled(OnStreamAbort(abort)); },
           [&](const pgoutput::LogicalMessage& logical) { return OnMessage(logical, producer); },
       },
       message);
@@ -105,7 +141,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& me
 
 absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
   WR_RETURN_IF_ERROR(assembler_.OnBegin(begin));
-  tracker_.Begin(begin.commit_time);
+  tracker_.Begin(begin.final_lsn, begin.commit_time);
   events_in_transaction_ = 0;
   last_commit_time_ = begin.commit_time;
   return absl::OkStatus();
@@ -118,12 +154,31 @@ absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
   return absl::OkStatus();
 }
 
+absl::Status Pipeline::OnRelation(const pgoutput::Relation& relation) {
+  constexpr size_t kMostOthers = 1'000'000;  // a few MiB
+  if (router_.OnRelation(relations_.Replace(relation))) {
+    return absl::OkStatus();
+  }
+  relations_.Forget(relation.oid);
+  return relations_.others() <= kMostOthers
+             ? absl::OkStatus()
+             : Error(ErrorCode::kConnectionLost,
+                     "the server has described a million tables; a new session forgets them");
+}
+
+absl::Status Pipeline::OnStreamAbort(const pgoutput::StreamAbort& abort) {
+  if (Mutant(MutantId::kRefuseStreamAbort)) {
+    return Error(ErrorCode::kProtocolViolation, "streaming was not requested");
+  }
+  return assembler_.OnStreamAbort(abort);
+}
+
 absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert,
                                                      Producer& producer) {
   if (assembler_.open() == nullptr) {
     return assembler_.OnRow();
   }
-  if (relations_.Find(insert.relation_oid) == nullptr) {
+  if (!relations_.IsDescribed(insert.relation_oid)) {
     return Error(ErrorCode::kProtocolViolation,
                  fmt::format("a row of table {}, which was never described", insert.relation_oid));
   }
@@ -131,6 +186,13 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& ins
     WR_RETURN_IF_ERROR(assembler_.OnRow());
     metrics_.events_skipped["other_table"].Increment();
     return Outcome::kHandled;
+  }
+  if (settled_before_ && NextPosition() < *settled_before_) {
+    CountRow();
+    return Outcome::kHandled;
+  }
+  if (!refusal_.ok()) {
+    return OnUnroutable(refusal_, insert, producer);
   }
   const auto record =
       router_.Route(insert.relation_oid, insert.row, assembler_.open()->commit_time);
@@ -152,13 +214,14 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMes
                                                       Producer& producer) {
   const bool is_event = router_.TakesMessages(message.prefix);
   if (!is_event || !message.transactional) {
-    if (is_event) {
-      return OnLooseMessage(message);
-    }
     if (message.transactional) {
       WR_RETURN_IF_ERROR(assembler_.OnRow());
     }
-    metrics_.events_skipped["other_message"].Increment();
+    if (is_event) {
+      OnLooseMessage(message);
+    } else {
+      metrics_.events_skipped["other_message"].Increment();
+    }
     return Outcome::kHandled;
   }
   if (assembler_.open() == nullptr) {
@@ -172,26 +235,14 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMes
   return readable.ok() ? OnInsert(insert, producer) : OnUnroutable(readable, insert, producer);
 }
 
-// It belongs to no transaction: it is sent although the one around it may roll back, and there is
-// no commit that could be confirmed for it. To publish it could be to tell what never happened.
-absl::StatusOr<Pipeline::Outcome> Pipeline::OnLooseMessage(
-    const pgoutput::LogicalMessage& message) {
-  const absl::Status reason =
-      Error(ErrorCode::kValueInvalid, "a message that is not transactional",
-            "Write pg_logical_emit_message(true, …). To pass over those that are there: "
-            "on_error.value = \"skip\".");
-  if (config_.on_error.value != OnError::kSkip) {
-    blocked_row_ = BlockedRow{.table = Printable(message.prefix, 63),
-                              .row = "a message outside of transactions",
-                              .commit_lsn = message.lsn,
-                              .xid = 0};
-    return reason;
-  }
-  const std::string code = ToString(CodeOf(reason));
-  LogStatus(LogLevel::kWarning, "skipped", reason, {{"lsn", message.lsn}});
-  metrics_.route_errors[code].Increment();
-  metrics_.events_skipped[code].Increment();
-  return Outcome::kHandled;
+// It belongs to no transaction: it is sent even if the one around it rolls back, and there is no
+// commit to confirm for it. Any role that may execute pg_logical_emit_message() can write one, so
+// it must not block publishing.
+void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
+  const absl::Status reason = Error(ErrorCode::kMessageNotTransactional,
+                                    fmt::format("prefix \"{}\"", Printable(message.prefix, 63)));
+  LogStatus(LogLevel::kWarning, "message_skipped", reason, {{"lsn", message.lsn}});
+  metrics_.events_skipped[ToString(CodeOf(reason))].Increment();
 }
 
 // A row is counted, in its transaction and in the metrics, once it is done with.
@@ -201,53 +252,111 @@ void Pipeline::CountRow() {
   metrics_.events_received->Increment();
 }
 
+Position Pipeline::NextPosition() const {
+  return {assembler_.open()->commit_lsn, assembler_.open()->rows + 1};
+}
+
 absl::StatusOr<Pipeline::Outcome> Pipeline::Offer(const Record& record, Producer& producer) {
-  const bool forgotten =
-      Mutant(MutantId::kForgetDeadLetter) && record.topic == config_.on_error.dead_letter_topic;
-  WR_ASSIGN_OR_RETURN(const Produced produced,
-                      producer.Produce(record, forgotten ? 0 : tracker_.token()));
-  const bool dropped =
-      (Mutant(MutantId::kSkipWhenTopicPending) && produced == Produced::kTopicPending) ||
-      (Mutant(MutantId::kSkipWhenQueueFull) && produced == Produced::kQueueFull);
-  if (dropped || (forgotten && produced == Produced::kAccepted)) {
+  if (step_.Covers(NextPosition())) {
+    return OfferAlone(record, producer);
+  }
+  WR_ASSIGN_OR_RETURN(const Outcome outcome, Hand(record, producer));
+  if (outcome == Outcome::kHandled) {
+    ++events_in_transaction_;
+    CountRow();
+  }
+  return outcome;
+}
+
+// The row is not handled before the brokers have said what becomes of its record.
+absl::StatusOr<Pipeline::Outcome> Pipeline::OfferAlone(const Record& record, Producer& producer) {
+  switch (step_.attempt()) {
+    case SingleStep::Attempt::kNone: {
+      if (tracker_.records_in_flight() > 0) {
+        return Outcome::kAwaitingReport;
+      }
+      const DeliveryToken token = tracker_.token(NextPosition().ordinal);
+      WR_ASSIGN_OR_RETURN(const Outcome outcome, Hand(record, producer));
+      if (outcome != Outcome::kHandled) {
+        return outcome;
+      }
+      step_.OnOffered(token);
+      return Outcome::kAwaitingReport;
+    }
+    case SingleStep::Attempt::kInFlight:
+      return Outcome::kAwaitingReport;
+    case SingleStep::Attempt::kDelivered:
+      step_.EndAttempt();
+      ++events_in_transaction_;
+      CountRow();
+      return Outcome::kHandled;
+    case SingleStep::Attempt::kRefused:
+      break;
+  }
+  const absl::Status refusal = step_.TakeError();
+  if (Mutant(MutantId::kForgetRefusal)) {
     CountRow();
     return Outcome::kHandled;
   }
+  if (HasCode(refusal, ErrorCode::kProducerFailed)) {
+    return Outcome::kQueueFull;  // for a reason of its own: the next producer is offered it again
+  }
+  return RowErrorOf(refusal);
+}
+
+// Hands a record to the producer. kHandled: it is in flight.
+absl::StatusOr<Pipeline::Outcome> Pipeline::Hand(const Record& record, Producer& producer) {
+  const bool forgotten =
+      Mutant(MutantId::kForgetDeadLetter) && record.topic == config_.on_error.dead_letter_topic;
+  const Position position = NextPosition();
+  WR_ASSIGN_OR_RETURN(
+      const Produced produced,
+      producer.Produce(record, forgotten ? DeliveryToken() : tracker_.token(position.ordinal)));
   switch (produced) {
     case Produced::kTopicPending:
-      return Outcome::kTopicPending;
-    case Produced::kQueueFull:
-      return Outcome::kQueueFull;
+      return Mutant(MutantId::kSkipWhenTopicPending) ? Outcome::kHandled : Outcome::kTopicPending;
+    case Produced::kQueueFull: {
+      const bool idle = tracker_.records_in_flight() == 0;
+      const bool skipped = Mutant(MutantId::kSkipWhenQueueFull) ||
+                           (Mutant(MutantId::kSkipWhenQueueFullAndIdle) && idle);
+      return skipped ? Outcome::kHandled : Outcome::kQueueFull;
+    }
     case Produced::kAccepted:
       break;
   }
-  tracker_.OnProduced(record.payload_bytes());
-  ++events_in_transaction_;
-  CountRow();
+  last_offered_ = std::max(last_offered_, position);
+  if (!forgotten) {
+    tracker_.OnProduced(record.window_bytes());
+  }
   return Outcome::kHandled;
 }
 
-absl::StatusOr<Pipeline::Outcome> Pipeline::OnUnroutable(const absl::Status& reason,
+absl::StatusOr<Pipeline::Outcome> Pipeline::OnUnroutable(absl::Status reason,
                                                          const pgoutput::Insert& insert,
                                                          Producer& producer) {
-  const std::string code = ToString(CodeOf(reason));
   OnError policy = PolicyFor(CodeOf(reason), config_.on_error).value_or(OnError::kStop);
   if (Mutant(MutantId::kSkipUnroutable)) {
     policy = OnError::kSkip;
   }
-  switch (policy) {
-    case OnError::kStop:
-      Block(insert.relation_oid, insert.row);
-      return reason;
-    case OnError::kDeadLetter:
-      return DeadLetter(reason, insert, producer);
-    case OnError::kSkip:
-      break;
+  if (policy == OnError::kStop) {
+    Block(insert.relation_oid, insert.row);
+    return reason;
   }
-  LogStatus(LogLevel::kWarning, "row_skipped", reason,
-            {{"row", router_.Identify(insert.relation_oid, insert.row)},
-             {"lsn", assembler_.open()->commit_lsn},
-             {"xid", assembler_.open()->xid}});
+  refusal_ = reason;  // brokers are not asked about its record again
+  if (!LogHasRoom() && !Mutant(MutantId::kSkipWithoutAudit)) {
+    return Outcome::kLogFull;
+  }
+  const auto outcome =
+      policy == OnError::kDeadLetter ? DeadLetter(reason, insert, producer) : Skip(reason, insert);
+  if (!outcome.ok() || *outcome == Outcome::kHandled) {
+    refusal_ = absl::OkStatus();  // a blocked row is tried again from the beginning
+  }
+  return outcome;
+}
+
+Pipeline::Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
+  const std::string code = ToString(CodeOf(reason));
+  LogRow("row_skipped", reason, insert, NextPosition());
   metrics_.route_errors[code].Increment();
   metrics_.events_skipped[code].Increment();
   CountRow();
@@ -258,6 +367,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reaso
                                                        const pgoutput::Insert& insert,
                                                        Producer& producer) {
   const OpenTransaction& transaction = *assembler_.open();
+  const Position position = NextPosition();
   const std::string code = ToString(CodeOf(reason));
   const std::string message = MessageOf(reason);
   // The row may be here because it is too large. Half of a record for its values leaves room for
@@ -267,7 +377,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reaso
   const std::string value =
       EncodeDeadLetter(reason, *relations_.Find(insert.relation_oid), insert.row,
                        {.commit_lsn = transaction.commit_lsn,
-                        .ordinal = transaction.rows + 1,
+                        .ordinal = position.ordinal,
                         .xid = transaction.xid,
                         .commit_time = transaction.commit_time},
                        max_bytes);
@@ -282,14 +392,28 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reaso
   if (!outcome.ok()) {
     Block(insert.relation_oid, insert.row);
   } else if (*outcome == Outcome::kHandled) {
-    LogStatus(LogLevel::kWarning, "dead_letter", reason, {{"lsn", transaction.commit_lsn}});
+    LogRow("dead_letter", reason, insert, position);
     metrics_.route_errors[code].Increment();
     metrics_.dead_letters[code].Increment();
   }
   return outcome;
 }
 
+void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
+                      const pgoutput::Insert& insert, Position position) {
+  const pgoutput::CachedRelation& relation = *relations_.Find(insert.relation_oid);
+  LogAudit(event, reason,
+           {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
+            {"row", router_.Identify(insert.relation_oid, insert.row)},
+            {"lsn", position.commit_lsn},
+            {"xid", assembler_.open()->xid},
+            {"ordinal", position.ordinal}});
+}
+
 void Pipeline::Block(uint32_t relation_oid, pgoutput::Tuple row) {
+  if (Mutant(MutantId::kForgetRowName) && step_.Covers(NextPosition())) {
+    return;
+  }
   const pgoutput::CachedRelation& relation = *relations_.Find(relation_oid);
   blocked_row_ = BlockedRow{.table = fmt::format("{}.{}", relation.schema, relation.name),
                             .row = router_.Identify(relation_oid, row),

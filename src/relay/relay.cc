@@ -18,10 +18,16 @@ using std::chrono::seconds;
 
 constexpr Micros kFirstReconnect = milliseconds(100);
 constexpr Micros kLongestReconnect = seconds(10);
+// A stream that fails at the same position: each attempt makes the server decode it again.
+constexpr Micros kFirstStuckRetry = seconds(10);
+constexpr Micros kLongestStuckRetry = seconds(120);
 constexpr Micros kFirstProducerRetry = milliseconds(250);
 constexpr Micros kLongestProducerRetry = seconds(30);
-// Brokers may have moved to addresses that this producer cannot know.
 constexpr Micros kStallRebuild = seconds(300);
+constexpr Micros kRenewPatience = seconds(30);
+// Of a failed producer: what is on its way to other brokers may still be acknowledged.
+constexpr Micros kLateReports = milliseconds(500);
+constexpr Micros kReportPatience = seconds(5);
 constexpr Micros kFinishPatience = seconds(2);
 // A record or two; librdkafka takes no less for a batch.
 constexpr int64_t kLeastBatchBytes = 1024;
@@ -36,6 +42,7 @@ Relay::Relay(Parts parts, Router router)
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
       producer_backoff_(kFirstProducerRetry, kLongestProducerRetry, parts_.seed + 1),
       max_batch_bytes_(parts_.config.kafka.max_batch_bytes),
+      stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2),
       last_delivery_(retry_at_),
       disconnected_since_(retry_at_) {}
 
@@ -52,7 +59,7 @@ Wakeup Relay::Turn() {
   if (!finished_) {
     switch (phase_) {
       case Phase::kDisconnected:
-        if (now >= retry_at_) {
+        if (now >= retry_at_ || KafkaTakesAgain()) {
           Connect(now);
           awake_at_ = parts_.clock.Now();  // to connect may take its time
         }
@@ -64,7 +71,7 @@ Wakeup Relay::Turn() {
         }
         break;
       case Phase::kStreaming: {
-        const absl::Status status = session_->Turn(*producer_, draining_);
+        const absl::Status status = session_->Turn(ProducerInUse(now), draining_);
         // It may have been in this turn; and what was lost since would hide it.
         if (!StopIfSuspended(parts_.clock.Now()) && !status.ok()) {
           OnSessionError(status, now);
@@ -85,25 +92,138 @@ void Relay::TakeReports(MonoTime now) {
   if (producer_ == nullptr) {
     return;
   }
-  delivery_error_ = absl::OkStatus();
   producer_->Poll(*this);
   // A report names the cause; what the producer says of itself is mostly that it has failed.
   const absl::Status error = delivery_error_.ok() ? producer_->Health() : delivery_error_;
   if (!error.ok()) {
-    StopTheLine(error, now);
+    failing_since_ = failing_since_.value_or(now);
+    const Micros failing = now - *failing_since_;
+    if (AllReportsAreIn() || failing > kReportPatience) {
+      OnProducerFailed(error, now);
+    } else if (failing > kLateReports) {
+      producer_->GiveUp();
+    }
     return;
   }
   WatchForStall(now);
+  if (producer_ != nullptr) {
+    RenewProducer(now);
+  }
 }
 
+// Where nothing was lost with the producer, there is nothing to read again.
+void Relay::OnProducerFailed(const absl::Status& error, MonoTime now) {
+  const bool lost = tracker_.records_in_flight() > 0 || Mutant(MutantId::kRewindForEachRefusal);
+  if (lost) {
+    // Without all reports nobody knows which rows behind the frontier are acknowledged.
+    const bool known = AllReportsAreIn() && !unnamed_lost_;
+    const auto settled = known ? first_lost_ : std::nullopt;
+    // A producer may fail once for a reason of its own.
+    const bool its_own = HasCode(error, ErrorCode::kProducerFailed) &&
+                         std::exchange(failed_at_, tracker_.frontier()) != tracker_.frontier();
+    if (first_refused_ && !its_own) {
+      pipeline_.StepThrough(*first_refused_);
+      single_stepping_ = true;
+    }
+    StartOver(error, now);
+    pipeline_.SetSettledBefore(Mutant(MutantId::kForgetSettled) ? std::nullopt : settled);
+    return;
+  }
+  if (HasCode(error, ErrorCode::kBatchTooLarge)) {
+    max_batch_bytes_ = parts_.config.kafka.max_batch_bytes;  // it was one record, sent alone
+  }
+  // A row that blocks is told with its name, and offered again with a back-off of its own; one that
+  // does not block is progress.
+  const bool of_the_row = !HasCode(error, ErrorCode::kProducerFailed);
+  LogStatus(of_the_row ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
+            {{"frontier", tracker_.frontier()}});
+  RetireProducer(error, now + (of_the_row ? Micros(0) : producer_backoff_.Next()));
+}
+
+// The session goes on without a producer until `retry_at`. REQUIRES: nothing is in flight.
+void Relay::RetireProducer(const absl::Status& cause, MonoTime retry_at) {
+  WR_CHECK(tracker_.records_in_flight() == 0, "a producer is retired when it holds nothing");
+  DestroyProducer();
+  producer_error_ = cause;
+  producer_retry_at_ = retry_at;
+}
+
+// With the producer goes what was known of its end.
+void Relay::DestroyProducer() {
+  producer_.reset();
+  outdated_since_.reset();
+  delivery_error_ = absl::OkStatus();
+  failing_since_.reset();
+  lost_records_ = 0;
+  first_lost_.reset();
+  first_refused_.reset();
+  unnamed_lost_ = false;
+}
+
+// The producer to hand records to. None while there is no producer, and none while the present one
+// is to be replaced: what it holds is waited for.
+Producer& Relay::ProducerInUse(MonoTime now) {
+  if (producer_ == nullptr && now >= *producer_retry_at_) {
+    const absl::Status made = MakeProducer();
+    if (!made.ok()) {
+      LogStatus(LogLevel::kWarning, "producer_failed", made);
+      parts_.board.NoteError(made, parts_.clock.WallNow());
+      RetireProducer(made, now + producer_backoff_.Next());
+    }
+  }
+  const bool usable = producer_ != nullptr && !outdated_since_ && !failing_since_;
+  return usable ? *producer_ : no_producer_;
+}
+
+// Certificates have changed, or a login was refused: a new producer reads the files again. It takes
+// over as soon as nothing is in flight; where that does not come, because of the very login, what
+// is in flight is given up.
+void Relay::RenewProducer(MonoTime now) {
+  if (!producer_->Outdated() || Mutant(MutantId::kKeepOutdatedProducer)) {
+    outdated_since_.reset();
+    return;
+  }
+  outdated_since_ = outdated_since_.value_or(now);
+  const absl::Status cause = producer_->Trouble().ok()
+                                 ? Error(ErrorCode::kProducerFailed, "its credentials have changed")
+                                 : producer_->Trouble();
+  if (tracker_.records_in_flight() == 0) {
+    LogInfo("producer_renewed", "creating a producer with the present credentials",
+            {{"reason", MessageOf(cause)}});
+    RetireProducer(cause, now);
+  } else if (now - *outdated_since_ > kRenewPatience) {
+    StartOver(cause, now);
+  }
+}
+
+// Something was handed over, or is to be, and no broker answers: brokers may have moved to
+// addresses that this producer cannot know. While brokers do answer, a new producer would change
+// nothing, and repeat what other partitions have acknowledged.
 void Relay::WatchForStall(MonoTime now) {
   if (tracker_.records_in_flight() == 0) {
     last_delivery_ = now;
-  } else if (now - last_delivery_ > kStallRebuild) {
-    StopTheLine(
-        Error(ErrorCode::kKafkaStalled, "no acknowledgement for five minutes; starting afresh"),
-        now);
   }
+  const auto since = WaitingForKafkaSince();
+  const bool unreachable = !producer_->Reachable() || Mutant(MutantId::kRebuildForOnePartition);
+  if (!since || now - *since <= kStallRebuild || !unreachable) {
+    return;
+  }
+  const absl::Status cause =
+      Error(ErrorCode::kKafkaStalled, "no broker has answered for five minutes; starting over");
+  if (tracker_.records_in_flight() == 0) {
+    LogStatus(LogLevel::kWarning, "producer_failed", cause);
+    RetireProducer(cause, now);
+  } else {
+    StartOver(cause, now);
+  }
+}
+
+std::optional<MonoTime> Relay::WaitingForKafkaSince() const {
+  if (tracker_.records_in_flight() > 0) {
+    return last_delivery_;
+  }
+  const bool waits = session_ != nullptr && session_->waits_for_topic() && session_->held_since();
+  return waits ? std::optional(std::max(producer_made_at_, *session_->held_since())) : std::nullopt;
 }
 
 void Relay::OnDelivered(const Delivery& delivery) {
@@ -111,6 +231,7 @@ void Relay::OnDelivered(const Delivery& delivery) {
   if (!commit_time) {
     return;
   }
+  (void)pipeline_.OnDelivered(delivery.token);
   last_delivery_ = parts_.clock.Now();
   const WallTime wall = parts_.clock.WallNow();
   const Micros latency = std::max(wall - *commit_time, Micros(0));
@@ -132,30 +253,52 @@ void Relay::OnDelivered(const Delivery& delivery) {
   }
 }
 
-void Relay::OnFailed(DeliveryToken /*token*/, const absl::Status& error) {
-  parts_.metrics.produce_errors[ToString(CodeOf(error))].Increment();
+void Relay::OnFailed(const DeliveryFailure& failure) {
+  parts_.metrics.produce_errors[ToString(CodeOf(failure.error))].Increment();
   // One of them is the cause; the others failed with it, and say only that.
   if (delivery_error_.ok() || HasCode(delivery_error_, ErrorCode::kProducerFailed)) {
-    delivery_error_ = error;
+    delivery_error_ = failure.error;
+  }
+  if (pipeline_.OnRefused(failure.token, failure.error)) {
+    tracker_.OnRefused(failure.token, failure.bytes);
+    return;
+  }
+  ++lost_records_;
+  const auto position = tracker_.PositionOf(failure.token);
+  if (!position) {
+    unnamed_lost_ = true;
+    return;
+  }
+  if (!failure.purged || !Mutant(MutantId::kSettleTooMuch)) {
+    first_lost_ = std::min(first_lost_.value_or(*position), *position);
+  }
+  if (!failure.purged) {
+    first_refused_ = std::min(first_refused_.value_or(*position), *position);
   }
 }
 
-// The one way out of trouble with Kafka. A record that failed alone and is produced again would
-// stand behind its successors; so all that is in flight is given up and read again from the
-// frontier.
-void Relay::StopTheLine(const absl::Status& cause, MonoTime now) {
+// The one way out when records were lost with their producer. A record that failed and is produced
+// again would stand behind its successors; so all that is in flight is given up and read again from
+// the frontier.
+void Relay::StartOver(const absl::Status& cause, MonoTime now) {
   NoteProgress();
-  const absl::Status error = ShrinkBatches(cause);
-  LogStatus(LogLevel::kWarning, "line_stopped", error,
+  const absl::Status& error = cause;
+  ShrinkBatches(error);
+  LogStatus(LogLevel::kWarning, "starting_over", error,
             {{"in_flight", tracker_.records_in_flight()}, {"frontier", tracker_.frontier()}});
   parts_.board.NoteError(error, parts_.clock.WallNow());
-  if (ReactionTo(error) == Reaction::kBlocked) {
+  // Else the row is named when its record is refused again, alone.
+  const bool stepping = std::exchange(single_stepping_, false);
+  if (ReactionTo(error) == Reaction::kBlocked && !stepping) {
     standing_ = error;
   }
-  if (!Mutant(MutantId::kCountLateReports) || !producer_->Health().ok()) {
-    producer_.reset();
+  const bool kept = Mutant(MutantId::kCountLateReports) && producer_ && producer_->Health().ok();
+  if (!kept) {
+    DestroyProducer();
   }
+  pipeline_.SetSettledBefore(std::nullopt);
   EndSession();
+  oldest_unread_ = oldest_unpublished_;
   const Lsn handled = tracker_.resume();
   tracker_.Reset();
   Remember();
@@ -164,37 +307,37 @@ void Relay::StopTheLine(const absl::Status& cause, MonoTime now) {
   }
   parts_.source.Close();
   phase_ = Phase::kDisconnected;
-  last_error_ = error;
+  // Which row it is about is not known yet.
+  last_error_ = stepping ? Error(ErrorCode::kProducerFailed, MessageOf(error)) : error;
   disconnected_since_ = now;
-  retry_at_ = now + (HasCode(error, ErrorCode::kBatchTooLarge) ? kFirstProducerRetry
-                                                               : producer_backoff_.Next());
+  retry_at_ = now + (stepping ? kFirstProducerRetry : producer_backoff_.Next());
 }
 
 // A broker measures a batch, not a record, against the topic's limit, and librdkafka does not split
-// a batch that was refused. So the next producer makes smaller ones; down to single records, where
-// it is the record that is too large. (To ask for each topic's limit would need a further right.)
-absl::Status Relay::ShrinkBatches(const absl::Status& error) {
-  if (!HasCode(error, ErrorCode::kBatchTooLarge)) {
-    return error;
-  }
-  if (max_batch_bytes_ > kLeastBatchBytes) {
+// a batch that was refused. So the next producer makes smaller ones. (To ask for each topic's limit
+// would need a further right.)
+void Relay::ShrinkBatches(const absl::Status& error) {
+  if (HasCode(error, ErrorCode::kBatchTooLarge)) {
     max_batch_bytes_ = std::max(max_batch_bytes_ / 4, kLeastBatchBytes);
-    return error;
   }
-  return Error(ErrorCode::kDeliveryRefused,
-               fmt::format("{}; a single record is larger than the topic takes", MessageOf(error)),
-               "Raise the topic's max.message.bytes. walrelay offers the event again by itself.");
 }
 
 absl::Status Relay::EnsureProducer(bool keep_in_flight) {
   if (producer_ != nullptr && (keep_in_flight || tracker_.records_in_flight() == 0)) {
     return absl::OkStatus();
   }
-  producer_.reset();
+  DestroyProducer();
   tracker_.Reset();
+  return MakeProducer();
+}
+
+absl::Status Relay::MakeProducer() {
   auto producer = parts_.make_producer(max_batch_bytes_);
   WR_RETURN_IF_ERROR(producer.status());
   producer_ = *std::move(producer);
+  producer_error_ = absl::OkStatus();
+  producer_retry_at_.reset();
+  producer_made_at_ = parts_.clock.Now();
   parts_.metrics.producers_started->Increment();
   return absl::OkStatus();
 }
@@ -206,17 +349,19 @@ void Relay::NoteProgress() {
     noted_frontier_ = Mutant(MutantId::kForgetNoProgress) ? noted_frontier_ : tracker_.frontier();
     reconnect_backoff_.Reset();
     producer_backoff_.Reset();
-    if (max_batch_bytes_ <= kLeastBatchBytes) {
-      max_batch_bytes_ = parts_.config.kafka.max_batch_bytes;  // it was one record, and it went
-    }
+    stuck_backoff_.Reset();
+    sender_timeout_ = Micros(0);
     standing_ = absl::OkStatus();
+    pipeline_.OnFrontier(noted_frontier_);
   }
 }
 
 void Relay::EndSession() {
   if (session_ != nullptr) {
-    oldest_unpublished_ = tracker_.oldest_commit_time();
+    oldest_unpublished_ = OldestUnpublished();
+    oldest_unread_ = pipeline_.in_transaction() ? pipeline_.last_commit_time() : std::nullopt;
   }
+  pipeline_.EndSession();
   tracker_.AbandonOpen();
   Remember();
   session_.reset();
@@ -237,9 +382,9 @@ bool Relay::StopIfSuspended(MonoTime now) {
   if (phase_ != Phase::kStreaming || away <= longest) {
     return false;
   }
-  StopTheLine(Error(ErrorCode::kSuspended,
-                    fmt::format("for {} s", std::chrono::duration_cast<seconds>(away).count())),
-              now);
+  StartOver(Error(ErrorCode::kSuspended,
+                  fmt::format("for {} s", std::chrono::duration_cast<seconds>(away).count())),
+            now);
   return true;
 }
 
@@ -296,6 +441,12 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
     return {.at = now};
   }
   Wakeup wakeup = phase_ == Phase::kStreaming ? session_->NextWakeup() : Wakeup{.at = retry_at_};
+  if (failing_since_) {
+    wakeup.at = std::min(wakeup.at, now + milliseconds(100));
+  }
+  if (phase_ == Phase::kStreaming && producer_retry_at_) {
+    wakeup.at = std::min(wakeup.at, *producer_retry_at_);
+  }
   if (draining_) {
     wakeup.at = std::min(wakeup.at, drain_deadline_);
     wakeup.source_readable = wakeup.source_readable && pipeline_.in_transaction();

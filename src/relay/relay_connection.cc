@@ -20,10 +20,16 @@ constexpr Micros kLookAtSlot = milliseconds(500);
 constexpr Micros kGivingUpPatience = seconds(2);
 constexpr Micros kBusyPatience = milliseconds(200);  // with a server that has other things to do
 constexpr int kRepeatsUntilStuck = 3;
+// A server that decodes for long says nothing meanwhile; a dead one is noticed later, too.
+constexpr Micros kLongestSenderTimeout = std::chrono::minutes(10);
+// While the slot is past the server's limit each connection decodes the WAL from its restart
+// position again.
+constexpr Micros kAsidePatience = std::chrono::minutes(2);
 
 }  // namespace
 
 void Relay::Connect(MonoTime now) {
+  aside_.reset();
   const absl::Status status = OpenAndStart();
   if (!status.ok()) {
     OnConnectError(status, now);
@@ -31,45 +37,59 @@ void Relay::Connect(MonoTime now) {
   }
   phase_ = Phase::kStreaming;
   has_streamed_ = true;
+  started_ = true;
   dropping_ = absl::OkStatus();
   last_error_ = absl::OkStatus();
   noted_frontier_ = tracker_.frontier();
 }
 
 absl::StatusOr<SourceFacts> Relay::OpenServer() {
+  parts_.source.SetSenderTimeout(sender_timeout_);
   WR_ASSIGN_OR_RETURN(SourceFacts facts, parts_.source.Open());
-  if (!Mutant(MutantId::kLookAtServerLast)) {
-    WR_RETURN_IF_ERROR(CheckServer(memory_, facts.server));
+  opened_ = true;
+  slot_seen_ = slot_seen_ || facts.slot.has_value();
+  if (facts.slot) {
+    NoteHolder(*facts.slot);
   }
   return facts;
 }
 
 absl::StatusOr<SourceFacts> Relay::OpenSource() {
   WR_ASSIGN_OR_RETURN(SourceFacts facts, OpenServer());
+  const bool judge_last = Mutant(MutantId::kLookAtServerLast);
+  const absl::Status gap = judge_last ? absl::OkStatus() : JudgeGap(facts);
   // Before anything that would keep us waiting here while the disk fills.
   while (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot) &&
          !Mutant(MutantId::kForgetLimit)) {
+    if (!gap.ok() && !DecideStart(memory_, facts).ok()) {
+      return gap;  // the slot is not ours to drop, and the gap says why
+    }
     WR_RETURN_IF_ERROR(GiveUpSlot(facts));
     // It was kept after all; and this server process has answered a query.
     WR_ASSIGN_OR_RETURN(facts, OpenServer());
   }
-  if (!facts.slot && !dropping_.ok()) {
-    return dropping_;
-  }
+  WR_RETURN_IF_ERROR(gap);
   const auto problems = PublicationProblems(facts, parts_.config.source.publication);
   if (!problems.empty()) {
     return problems.front();
   }
-  if (Mutant(MutantId::kRemakeSlot) && !facts.slot) {
-    memory_.reset();
+  if (judge_last) {
+    WR_RETURN_IF_ERROR(JudgeGap(facts));
   }
-  if (!facts.slot && !memory_ && parts_.config.source.create_slot) {
+  if (!facts.slot && MayCreateSlot()) {
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
-    LogInfo("slot_created", "made the replication slot; rows committed from now on are relayed",
+    LogInfo("slot_created", "created the replication slot; rows committed from now on are relayed",
             {{"slot", parts_.config.source.slot}});
     return parts_.source.Open();
   }
   return facts;
+}
+
+// One that was there once is gone for a reason, and rows with it.
+bool Relay::MayCreateSlot() const {
+  const bool awaited = Mutant(MutantId::kRecreateReadSlot) && memory_ && memory_->awaits_slot;
+  const bool known = (slot_seen_ || memory_) && !Mutant(MutantId::kRemakeSlot) && !awaited;
+  return parts_.config.source.create_slot && !known;
 }
 
 // Drops the slot, for it keeps more of the primary's disk than the operator wants to give. OK: it
@@ -89,12 +109,16 @@ absl::Status Relay::GiveUpSlot(const SourceFacts& facts) {
               {"confirmed", slot->confirmed_flush},
               {"in_flight", tracker_.records_in_flight()}});
   WR_RETURN_IF_ERROR(parts_.source.DropSlot());
+  found_ = MakeGap(dropping_, tracker_.frontier(), publication_, &facts);
   return dropping_;
 }
 
 absl::Status Relay::OpenAndStart() {
   WR_ASSIGN_OR_RETURN(const SourceFacts facts, OpenSource());
   if (facts.slot && facts.slot->active) {
+    if (IsOthers(*facts.slot)) {
+      RememberPublication(facts);
+    }
     return TakeSlot(*facts.slot);
   }
   WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(memory_, facts));
@@ -105,15 +129,22 @@ absl::Status Relay::OpenAndStart() {
   } else {
     tracker_.Restart(decision.position);
   }
+  if (!decision.keep_in_flight) {
+    pipeline_.ForgetPositions();
+  }
+  RememberPublication(facts);
+  wal_end_at_start_ = facts.server.wal_end;
+  session_timeout_ = facts.server.wal_sender_timeout;
   own_backend_pid_ = facts.server.backend_pid;
   memory_ = StreamMemory{.system_id = facts.server.system_id,
                          .timeline = facts.server.timeline,
                          .ancestors = facts.server.ancestors};
   Remember();
   pipeline_.StartSession(facts.tables);
-  session_ = std::make_unique<Session>(Session::Parts{parts_.config, parts_.clock, parts_.source,
-                                                      pipeline_, tracker_, parts_.metrics, stages_},
-                                       facts.server);
+  session_ = std::make_unique<Session>(
+      Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_,
+                     parts_.metrics, stages_, parts_.snapshots},
+      facts.server);
   LogStart(facts, decision);
   return absl::OkStatus();
 }
@@ -144,7 +175,6 @@ void Relay::LogStart(const SourceFacts& facts, const StartDecision& decision) co
 // The slot is in use: by another instance, for which this one stands by, or by a connection of ours
 // that broke and that the server has not noticed yet. That one is ended.
 absl::Status Relay::TakeSlot(const SlotFacts& slot) {
-  NoteHolder(slot);
   if (Mutant(MutantId::kStealSlot)) {
     own_backend_pid_ = slot.active_pid;
   }
@@ -155,8 +185,13 @@ absl::Status Relay::TakeSlot(const SlotFacts& slot) {
   return Error(ErrorCode::kConnectionLost, "our last connection still held the slot; ended it");
 }
 
+// Somebody else reads the slot, and answers for what happens meanwhile.
+bool Relay::IsOthers(const SlotFacts& slot) const {
+  return slot.active && slot.active_pid != own_backend_pid_;
+}
+
 void Relay::NoteHolder(const SlotFacts& slot) {
-  if (memory_ && slot.active_pid != own_backend_pid_) {
+  if (memory_ && IsOthers(slot)) {
     memory_->slot_was_taken = true;
   }
 }
@@ -182,18 +217,15 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
     retry_at_ = now + kAfterCancelling;
     return;
   }
+  if (EndsProcess(error)) {
+    Finish(error);
+    return;
+  }
+  started_ = started_ || opened_;
   switch (ReactionTo(error)) {
-    case Reaction::kConfiguration:
-    case Reaction::kUsage:
     case Reaction::kGap:
-      Finish(error);
+      OnGap(error, now);
       return;
-    case Reaction::kDefinite:
-      if (!has_streamed_) {
-        Finish(error);
-        return;
-      }
-      break;
     case Reaction::kStandby:
       if (phase_ != Phase::kWaitingForSlot) {
         LogInfo("standby", "the slot is in use; waiting for it", {{"reason", MessageOf(error)}});
@@ -202,11 +234,35 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
       last_error_ = error;
       retry_at_ = now + kLookAtSlot;
       return;
+    case Reaction::kConfiguration:
+    case Reaction::kUsage:
+    case Reaction::kDefinite:
     case Reaction::kRetry:
     case Reaction::kBlocked:
       break;
   }
   Disconnect(error, now);
+}
+
+// What is wrong for good is told at once by ending, but at the first start only. A relay that ran,
+// or stood by, meets secrets that are being rewritten, logins that are being rotated.
+bool Relay::EndsProcess(const absl::Status& error) const {
+  switch (ReactionTo(error)) {
+    case Reaction::kConfiguration:
+    case Reaction::kUsage:
+      return !started_ || Mutant(MutantId::kExitOnLaterConfigError);
+    case Reaction::kDefinite:
+      return !started_;
+    case Reaction::kRetry:
+      return !started_ && Mutant(MutantId::kExitOnLogin) &&
+             HasCode(error, ErrorCode::kPostgresLogin);
+    case Reaction::kGap:
+      return parts_.config.source.on_gap == OnGap::kExit;
+    case Reaction::kStandby:
+    case Reaction::kBlocked:
+      return false;
+  }
+  return false;
 }
 
 void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
@@ -217,22 +273,28 @@ void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
   }
   if (ReactionTo(cause) == Reaction::kGap) {
     EndSession();
-    Finish(cause);
-    return;
-  }
-  // With the error at hand the producer may have failed too: that weighs more.
-  if (producer_ != nullptr && !producer_->Health().ok()) {
-    StopTheLine(producer_->Health(), now);
+    if (EndsProcess(cause)) {
+      Finish(cause);
+    } else {
+      OnGap(cause, now);
+    }
     return;
   }
   Disconnect(cause, now);
 }
 
-// What fails three times at the same position will fail again: say so, for it needs a person.
+// What fails three times at the same position will fail again: say so, for it needs a person. A
+// connection that breaks counts only where there was something to read: an idle stream stays at its
+// position.
 absl::Status Relay::CountRepeats(const absl::Status& error) {
-  const bool counts =
+  const bool told =
       HasCode(error, ErrorCode::kProtocolViolation) || HasCode(error, ErrorCode::kPostgresError);
-  const bool same = CodeOf(error) == repeated_code_ && tracker_.resume() == repeated_at_;
+  const bool counts = !HasCode(error, ErrorCode::kPostgresShuttingDown) &&
+                      (told || wal_end_at_start_ > tracker_.resume());
+  const bool same = repeats_ > 0 && tracker_.resume() == repeated_at_;
+  if (same && HasCode(error, ErrorCode::kServerSilent) && repeated_code_ == CodeOf(error)) {
+    AllowMoreTime();
+  }
   repeats_ = counts ? (same ? repeats_ + 1 : 1) : 0;
   repeated_code_ = CodeOf(error);
   repeated_at_ = tracker_.resume();
@@ -243,8 +305,20 @@ absl::Status Relay::CountRepeats(const absl::Status& error) {
                                                     repeated_at_.ToString(), MessageOf(error)));
 }
 
+// A server that decodes a huge transaction of other tables sends nothing meanwhile, and would be
+// left at the same position each time.
+void Relay::AllowMoreTime() {
+  const Micros present = std::max(
+      sender_timeout_, std::max<Micros>(parts_.config.source.wal_sender_timeout, session_timeout_));
+  sender_timeout_ = std::min(2 * present, std::max(present, kLongestSenderTimeout));
+  LogWarning("sender_timeout", "the server was silent at the same position before: allowing more",
+             {{"wal_sender_timeout_ms", sender_timeout_.count() / 1000}});
+}
+
 void Relay::Disconnect(const absl::Status& error, MonoTime now) {
-  const Micros wait = reconnect_backoff_.Next();
+  const bool stuck =
+      HasCode(error, ErrorCode::kStreamStuck) && !Mutant(MutantId::kHammerStuckStream);
+  const Micros wait = stuck ? stuck_backoff_.Next() : reconnect_backoff_.Next();
   LogStatus(LogLevel::kWarning, "disconnected", error,
             {{"frontier", tracker_.frontier()},
              {"in_flight", tracker_.records_in_flight()},
@@ -285,7 +359,18 @@ void Relay::OnSlotAlmostLost() {
                     "past max_slot_wal_keep_size the server ends the stream at a checkpoint, and "
                     "would wait for it while nothing is read; stepping aside"),
               kBusyPatience);
+    aside_ = Aside{acknowledged_, producer_->Reachable()};
+    retry_at_ = parts_.clock.Now() + kAsidePatience;
   }
+}
+
+// Whether there is a reason to come back before the time.
+bool Relay::KafkaTakesAgain() const {
+  if (!aside_ || producer_ == nullptr) {
+    return false;
+  }
+  const bool answers = !aside_->kafka_reachable && producer_->Reachable();
+  return answers || acknowledged_ > aside_->acknowledged;
 }
 
 // Ends the stream in good order, so that what is acknowledged is confirmed and counts. Best effort:

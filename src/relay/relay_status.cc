@@ -23,20 +23,46 @@ constexpr Micros kPointInterval = seconds(10);
 constexpr Micros kBehind = seconds(2);
 constexpr Micros kCaughtUp = milliseconds(500);
 
+// Whether somebody must act before events flow again.
+bool NeedsSomebody(const absl::Status& error) {
+  switch (ReactionTo(error)) {
+    case Reaction::kRetry:
+    case Reaction::kStandby:
+      return false;
+    case Reaction::kBlocked:
+    case Reaction::kDefinite:
+    case Reaction::kGap:
+    case Reaction::kConfiguration:
+    case Reaction::kUsage:
+      return true;
+  }
+  return true;
+}
+
 }  // namespace
 
 RelayStatus Relay::Describe(MonoTime now) const {
   if (finished_) {
-    return {RelayState::kStopped, result_, ""};
+    return {.state = RelayState::kStopped, .error = result_, .gap = gap_};
   }
   if (draining_) {
     return {RelayState::kDraining, absl::OkStatus(), ""};
+  }
+  if (gap_) {
+    return {.state = RelayState::kBlocked,
+            .error = gap_->error,
+            .detail = fmt::format("gap {}: {}{}", gap_->id, RangeOf(*gap_),
+                                  gap_accepted_ ? ", accepted" : ""),
+            .gap = gap_,
+            .gap_accepted = gap_accepted_,
+            .gap_obstacle = gap_obstacle_,
+            .gap_looks = gap_looks_};
   }
   switch (phase_) {
     case Phase::kWaitingForSlot:
       return {RelayState::kStandby, absl::OkStatus(), MessageOf(last_error_)};
     case Phase::kDisconnected: {
-      const bool blocked = !last_error_.ok() && ReactionTo(last_error_) == Reaction::kBlocked;
+      const bool blocked = !last_error_.ok() && NeedsSomebody(last_error_);
       const bool first = !has_streamed_ && last_error_.ok();
       return {blocked ? RelayState::kBlocked
               : first ? RelayState::kStarting
@@ -64,15 +90,22 @@ RelayStatus Relay::Describe(MonoTime now) const {
   return {behind ? RelayState::kCatchingUp : RelayState::kStreaming, absl::OkStatus(), ""};
 }
 
-// What Kafka has kept us waiting for beyond the ordinary.
+// What Kafka, or the log, has kept us waiting for beyond the ordinary.
 absl::Status Relay::Waiting(MonoTime now) const {
   const bool unacknowledged =
       tracker_.records_in_flight() > 0 && now - last_delivery_ > kStallNotice;
   const auto held_since = session_->held_since();
-  if (!unacknowledged && !(held_since && now - *held_since > kStallNotice)) {
+  const bool held = held_since && now - *held_since > kStallNotice;
+  if (const absl::Status unseen = session_->unseen(); held && !unseen.ok()) {
+    return unseen;
+  }
+  if (!unacknowledged && !held) {
     return absl::OkStatus();
   }
-  const absl::Status trouble = producer_->Trouble();
+  if (session_->waits_for_log()) {
+    return Error(ErrorCode::kLogBlocked, "rows that are to be left out wait for it");
+  }
+  const absl::Status trouble = producer_ != nullptr ? producer_->Trouble() : producer_error_;
   if (!trouble.ok()) {
     return trouble;
   }
@@ -81,6 +114,9 @@ absl::Status Relay::Waiting(MonoTime now) const {
 }
 
 void Relay::PublishStatus(MonoTime now) {
+  if (phase_ != Phase::kDisconnected) {
+    stood_by_ = phase_ == Phase::kWaitingForSlot;
+  }
   if (now < gauges_due_ && !finished_) {
     return;
   }
@@ -103,7 +139,7 @@ void Relay::PublishStatus(MonoTime now) {
   }
   status.since = published_since_;
   status.waits_for = WaitsFor(now);
-  status.figures = Figures();
+  status.figures = Figures(now);
   UpdateGauges(now, status.state);
   AddPoint(now);
   parts_.board.Publish(std::move(status));
@@ -114,6 +150,14 @@ void Relay::PublishStatus(MonoTime now) {
 std::string Relay::WaitsFor(MonoTime now) const {
   if (finished_) {
     return "";
+  }
+  if (gap_) {
+    if (!gap_obstacle_.ok()) {
+      return fmt::format("this to be fixed before the gap can be accepted: {} {}",
+                         ToString(CodeOf(gap_obstacle_)), MessageOf(gap_obstacle_));
+    }
+    return gap_accepted_ ? "the next look at the source, before publishing continues"
+                         : "an operator to accept the gap: walrelay resume --accept-gap";
   }
   if (phase_ == Phase::kWaitingForSlot) {
     return "the slot, which another process holds";
@@ -128,12 +172,46 @@ std::string Relay::WaitsFor(MonoTime now) const {
   return std::string(session_->waits_for());
 }
 
-RelayFigures Relay::Figures() const {
+// The commit of the oldest event that is known and not acknowledged. That of a row which waits to
+// be handed over counts, too.
+std::optional<WallTime> Relay::OldestUnpublished() const {
+  std::optional<WallTime> oldest = tracker_.oldest_commit_time();
+  const auto count = [&](const std::optional<WallTime>& commit) {
+    oldest = commit && oldest ? std::min(oldest, commit) : std::max(oldest, commit);
+  };
+  if (session_ == nullptr) {
+    count(oldest_unread_);
+  } else if (session_->held_since() && pipeline_.in_transaction()) {
+    count(pipeline_.last_commit_time());
+  }
+  return oldest;
+}
+
+// For how long nothing has been read, as far as is known: for as long as this process tries, or
+// since when its slot has had no reader, or has been behind.
+Micros Relay::TimeCutOff(MonoTime now) const {
+  Micros time = now - disconnected_since_;
+  const auto slot = parts_.board.slot();
+  const auto look = parts_.board.looks().slot;
+  if (slot && slot->exists && look && slot->lag_bytes() > 0) {
+    const WallTime wall = parts_.clock.WallNow();
+    time = std::max(time, slot->lag_age + (wall - *look));
+    if (!slot->active && slot->inactive_since) {
+      time = std::max(time, wall - *slot->inactive_since);
+    }
+  }
+  return std::max(time, Micros(0));
+}
+
+RelayFigures Relay::Figures(MonoTime now) const {
+  const bool cut_off = phase_ == Phase::kDisconnected && !finished_ && !stood_by_;
   return {.acknowledged = acknowledged_,
           .records_in_flight = tracker_.records_in_flight(),
           .bytes_in_flight = tracker_.bytes_in_flight(),
           .transactions_in_flight = tracker_.transactions_in_flight(),
-          .oldest_commit = tracker_.oldest_commit_time(),
+          .oldest_commit = OldestUnpublished(),
+          .cut_off_since =
+              cut_off ? std::optional(parts_.clock.WallNow() - TimeCutOff(now)) : std::nullopt,
           .last_acknowledged = last_published_,
           .received = tracker_.received(),
           .frontier = tracker_.frontier()};
@@ -166,15 +244,26 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   metrics.state.SetOnly(NameOf(state));
   metrics.replication_connected->Set(phase_ == Phase::kStreaming ? 1 : 0);
   metrics.leader->Set(phase_ == Phase::kStreaming ? 1 : 0);
-  if (!has_streamed_ || phase_ == Phase::kWaitingForSlot) {
+  metrics.gap_held->Set(gap_ ? 1 : 0);
+  // A standby that is cut off knows nothing of what its leader publishes.
+  if (stood_by_ || (finished_ && !has_streamed_)) {
     ClearLeaderGauges();
+    metrics.oldest_unpublished_age_seconds.Clear();
     return;
   }
   const auto seconds_of = [](auto duration) {
     return std::max(0.0, std::chrono::duration<double>(duration).count());
   };
   const WallTime wall = parts_.clock.WallNow();
-  const auto oldest = tracker_.oldest_commit_time();
+  const auto oldest = OldestUnpublished();
+  // Also in a process that has never streamed: a restart in an outage must not silence the alerts.
+  const double cut_off = phase_ == Phase::kDisconnected ? seconds_of(TimeCutOff(now)) : 0;
+  metrics.oldest_unpublished_age_seconds->Set(
+      std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
+  if (!has_streamed_) {
+    ClearLeaderGauges();
+    return;
+  }
   metrics.inflight_events->Set(static_cast<double>(tracker_.records_in_flight()));
   metrics.inflight_bytes->Set(static_cast<double>(tracker_.bytes_in_flight()));
   metrics.inflight_transactions->Set(static_cast<double>(tracker_.transactions_in_flight()));
@@ -183,10 +272,6 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   metrics.inflight_bytes_limit->Set(static_cast<double>(limits.max_in_flight_bytes));
   metrics.replication_received_lsn->Set(static_cast<double>(tracker_.received().value()));
   metrics.replication_flushed_lsn->Set(static_cast<double>(tracker_.frontier().value()));
-  // Cut off, nobody knows what was committed since; it is at most as old as the cut.
-  const double cut_off = phase_ == Phase::kDisconnected ? seconds_of(now - disconnected_since_) : 0;
-  metrics.oldest_unpublished_age_seconds->Set(
-      std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
   if (last_published_) {
     metrics.last_published_timestamp->Set(seconds_of(last_published_->time_since_epoch()));
   }
@@ -195,10 +280,10 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
 // What only the holder of the slot can say. Another instance may hold it now, and says it.
 void Relay::ClearLeaderGauges() {
   Metrics& metrics = parts_.metrics;
-  for (auto* gauge : {&metrics.inflight_events, &metrics.inflight_bytes,
-                      &metrics.inflight_transactions, &metrics.inflight_events_limit,
-                      &metrics.inflight_bytes_limit, &metrics.replication_received_lsn,
-                      &metrics.replication_flushed_lsn, &metrics.oldest_unpublished_age_seconds}) {
+  for (auto* gauge :
+       {&metrics.inflight_events, &metrics.inflight_bytes, &metrics.inflight_transactions,
+        &metrics.inflight_events_limit, &metrics.inflight_bytes_limit,
+        &metrics.replication_received_lsn, &metrics.replication_flushed_lsn}) {
     gauge->Clear();
   }
 }

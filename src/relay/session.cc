@@ -15,6 +15,7 @@ constexpr size_t kBurstMessages = 4'000;
 constexpr Micros kFirstRetry = std::chrono::seconds(1);
 constexpr Micros kLongestRetry = std::chrono::seconds(30);
 constexpr Micros kIdleTurn = std::chrono::seconds(1);
+constexpr Micros kLogRetry = std::chrono::milliseconds(50);
 constexpr Micros kIdle = std::chrono::seconds(1);
 
 std::string_view NameOf(FeedbackCause cause) {
@@ -53,6 +54,8 @@ std::string_view TypeNameOf(char type) {
       return "truncate";
     case pgoutput::MessageType::kMessage:
       return "message";
+    case pgoutput::MessageType::kStreamAbort:
+      return "stream_abort";
   }
   return "?";
 }
@@ -67,7 +70,16 @@ Session::Session(const Parts& parts, const ServerFacts& server)
       window_(parts.config.pipeline),
       pacer_(server.by_network),
       last_turn_(parts.clock.Now()),
-      read_at_(last_turn_) {}
+      read_at_(last_turn_) {
+  if (parts.snapshots != nullptr) {
+    gate_.emplace(VisibilityGate::Parts{.snapshots = *parts.snapshots,
+                                        .metrics = parts.metrics,
+                                        .walsender_pid = server.backend_pid,
+                                        .answer_timeout = parts.config.source.connect_timeout,
+                                        .seed = static_cast<uint64_t>(server.backend_pid)},
+                  last_turn_);
+  }
+}
 
 absl::Status Session::Turn(Producer& producer, bool draining) {
   const MonoTime now = parts_.clock.Now();
@@ -76,6 +88,9 @@ absl::Status Session::Turn(Producer& producer, bool draining) {
         std::chrono::duration<double>(now - last_turn_).count());
   }
   last_turn_ = now;
+  if (gate_) {
+    WR_RETURN_IF_ERROR(gate_->Turn(now));
+  }
   const bool between_transactions = draining && !parts_.pipeline.in_transaction();
   if (hold_ != Hold::kNone || (between_transactions && !Mutant(MutantId::kDrainTakenForSilence))) {
     feedback_.OnReceived(now);  // whom we do not listen to is not silent
@@ -110,13 +125,32 @@ bool Session::MayHandle(MonoTime now) {
   switch (hold_) {
     case Hold::kNone:
     case Hold::kTopic:
+    case Hold::kReport:
+    case Hold::kLog:
       return true;
     case Hold::kWindow:
+    case Hold::kProducer:
       return window_.Admits(parts_.tracker);
     case Hold::kObstacle:
       return now >= retry_obstacle_at_;
+    case Hold::kVisibility:
+      return !gate_->waiting();
   }
   return true;
+}
+
+// Whether other sessions can see the transaction that a message begins. Other messages pass.
+bool Session::Admits(std::string_view payload, MonoTime now) {
+  if (!gate_ || !payload.starts_with(static_cast<char>(pgoutput::MessageType::kBegin))) {
+    return true;
+  }
+  const auto message = pgoutput::Decoder().Decode(payload);
+  const auto* begin = message.ok() ? std::get_if<pgoutput::Begin>(&*message) : nullptr;
+  return begin == nullptr || gate_->Admits(begin->xid, now);  // the pipeline refuses the others
+}
+
+absl::Status Session::unseen() const {
+  return hold_ == Hold::kVisibility ? gate_->reason(parts_.clock.Now()) : absl::OkStatus();
 }
 
 bool Session::BurstComplete(MonoTime now) const {
@@ -167,6 +201,9 @@ absl::StatusOr<Session::Hold> Session::HandleOne(std::string_view message, MonoT
 
 absl::StatusOr<Session::Hold> Session::HandleData(const pgoutput::XLogData& data, MonoTime now,
                                                   Producer& producer) {
+  if (!Admits(data.payload, now)) {
+    return Hold::kVisibility;
+  }
   const auto outcome = parts_.pipeline.Handle(data, producer);
   if (!outcome.ok()) {
     if (ReactionTo(outcome.status()) != Reaction::kBlocked) {
@@ -179,7 +216,11 @@ absl::StatusOr<Session::Hold> Session::HandleData(const pgoutput::XLogData& data
     case Pipeline::Outcome::kTopicPending:
       return Hold::kTopic;
     case Pipeline::Outcome::kQueueFull:
-      return Hold::kWindow;
+      return Hold::kProducer;
+    case Pipeline::Outcome::kAwaitingReport:
+      return Hold::kReport;
+    case Pipeline::Outcome::kLogFull:
+      return Hold::kLog;
     case Pipeline::Outcome::kHandled:
       break;
   }
@@ -213,11 +254,20 @@ std::string_view Session::waits_for() const {
     case Hold::kNone:
       return "";
     case Hold::kWindow:
-      return "Kafka to acknowledge: as much is in flight as may be";
+      return "Kafka to acknowledge: the in-flight window is full";
+    case Hold::kProducer:
+      return "the producer: the first record of a partition is not acknowledged, or its queue is "
+             "full";
     case Hold::kTopic:
-      return "Kafka to describe a topic that is new to it";
+      return "Kafka to describe a topic that is new to walrelay";
+    case Hold::kReport:
+      return "Kafka to acknowledge one record at a time, after it refused some";
+    case Hold::kLog:
+      return "standard error to take the lines about rows that are left out";
     case Hold::kObstacle:
-      return "the obstacle to be removed; it is looked at again by itself";
+      return "the obstacle to be removed; walrelay tries again by itself";
+    case Hold::kVisibility:
+      return "Postgres to make a committed transaction visible to other sessions";
   }
   return "";
 }
@@ -291,13 +341,23 @@ Wakeup Session::NextWakeup() const {
   const MonoTime now = parts_.clock.Now();
   Wakeup wakeup{.at = std::min(feedback_.NextDue(parts_.tracker.frontier()), now + kIdleTurn)};
   wakeup.source_writable = parts_.source.wants_write();
+  if (gate_) {
+    wakeup.at = std::min(wakeup.at, gate_->NextDue());
+  }
   switch (hold_) {
     case Hold::kObstacle:
       wakeup.at = std::min(wakeup.at, retry_obstacle_at_);
       return wakeup;
+    case Hold::kLog:
+      wakeup.at = std::min(wakeup.at, now + kLogRetry);
+      return wakeup;
     case Hold::kWindow:
+    case Hold::kProducer:
     case Hold::kTopic:
+    case Hold::kReport:
       return wakeup;  // the producer wakes us
+    case Hold::kVisibility:
+      return wakeup;  // the answer does
     case Hold::kNone:
       break;
   }

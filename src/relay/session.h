@@ -18,6 +18,7 @@
 #include "relay/pacer.h"
 #include "relay/pipeline.h"
 #include "relay/stage_latencies.h"
+#include "relay/visibility_gate.h"
 #include "txn/ack_tracker.h"
 #include "txn/feedback.h"
 #include "walrelay/clock.h"
@@ -44,6 +45,7 @@ class Session {
     AckTracker& tracker;
     Metrics& metrics;
     StageLatencies& stages;
+    SnapshotSource* snapshots;  // nullptr: transactions need not be visible
   };
 
   // `parts` must outlive the session; the source has just started to stream.
@@ -58,19 +60,26 @@ class Session {
 
   Wakeup NextWakeup() const;
 
-  // Why the line stands: a row or a topic that needs a person (reaction kBlocked); OK while it
-  // moves.
+  // Why publishing is blocked: a row or a topic that needs a person (reaction kBlocked); OK while
+  // events flow.
   const absl::Status& obstacle() const { return obstacle_; }
+  // Whether a message waits for a topic's metadata: something to be delivered, with nothing in
+  // flight.
+  bool waits_for_topic() const { return hold_ == Hold::kTopic; }
+  // Whether a row that is to be left out waits for the log to take its line.
+  bool waits_for_log() const { return hold_ == Hold::kLog; }
   // Since when no message could be handled, for whatever reason (window, topic, obstacle).
   std::optional<MonoTime> held_since() const { return held_since_; }
   // The same in words; "" while nothing is in the way.
   std::string_view waits_for() const;
+  // Why a transaction is held until it is visible (WR-2014); OK while none is.
+  absl::Status unseen() const;
   // How long ago what is being handled was committed, by the server's clock; 0 when nothing is.
   Micros lag() const;
 
  private:
-  // What the line waits for.
-  enum class Hold { kNone, kWindow, kTopic, kObstacle };
+  // What the next message waits for.
+  enum class Hold { kNone, kWindow, kProducer, kTopic, kReport, kLog, kObstacle, kVisibility };
 
   absl::Status Read(MonoTime now);
   absl::Status HandlePending(MonoTime now, Producer& producer, bool draining);
@@ -84,6 +93,7 @@ class Session {
   void SetHold(Hold hold, bool moved, MonoTime now);
   void SetObstacle(const absl::Status& obstacle, MonoTime now);
   bool MayHandle(MonoTime now);
+  bool Admits(std::string_view payload, MonoTime now);
   bool BurstComplete(MonoTime now) const;
   prometheus::Counter& MessageCounter(char type);
 
@@ -91,6 +101,7 @@ class Session {
   Feedback feedback_;
   InFlightWindow window_;
   Pacer pacer_;
+  std::optional<VisibilityGate> gate_;
   MonoTime last_turn_;
   MonoTime last_handled_;
   Micros last_lag_{0};                   // of the message that was handled then

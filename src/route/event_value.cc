@@ -18,6 +18,8 @@ namespace {
 
 // Row data decides how many kinds of payload there are, and how large their schemas.
 constexpr size_t kMostEnvelopeBytes = size_t{4} << 20;
+// What a larger value needed is given back with the next one.
+constexpr size_t kMostKept = size_t{1} << 20;
 
 const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
   return row[static_cast<size_t>(column.index)];
@@ -49,6 +51,9 @@ absl::Status Unfit(std::string_view what) {
 
 absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const TableBinding& table,
                                                  std::string_view aggregate_type, Arena& arena) {
+  if (out_.capacity() > kMostKept) {
+    std::string().swap(out_);  // an assignment would keep the capacity
+  }
   if (table.payload.shape == nullptr) {
     WR_ASSIGN_OR_RETURN(const OptionalBytes bytes,
                         ColumnBytes(ValueOf(row, table.payload), table.payload.type_oid, arena));
@@ -89,11 +94,14 @@ absl::StatusOr<EventValue::Shown> EventValue::Show(pgoutput::Tuple row, const Ta
 
 absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
   const auto* text = std::get_if<std::string_view>(&shown.datum.value);
-  const JsonValue* root = text == nullptr ? nullptr : document_.Parse(*text);
+  if (text == nullptr) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const JsonValue* root, document_.Parse(*text));
   if (root == nullptr) {
     return absl::OkStatus();
   }
-  WR_ASSIGN_OR_RETURN(Expansion expansion, Expand(table.payload_name, *root, *format_));
+  WR_ASSIGN_OR_RETURN(Expansion expansion, Expand(table.payload_name, *root, *format_, limits_));
   switch (expansion.kind) {
     case Expansion::Kind::kUnchanged:
       break;
@@ -113,10 +121,11 @@ absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
 
 // There is no text to fall back on: a message without a schema is none for Debezium either.
 absl::Status EventValue::ExpandMember(const TableBinding& table, Shown& shown) {
-  const JsonValue* root = document_.Parse(std::get<std::string_view>(shown.datum.value));
+  WR_ASSIGN_OR_RETURN(const JsonValue* root,
+                      document_.Parse(std::get<std::string_view>(shown.datum.value)));
   WR_CHECK(root != nullptr, "it was parsed as part of the message");
   WR_ASSIGN_OR_RETURN(Expansion expansion,
-                      Expand(table.payload_name, *root, message_format_, RootOf::kMember));
+                      Expand(table.payload_name, *root, message_format_, limits_, RootOf::kMember));
   if (expansion.kind != Expansion::Kind::kExpanded) {
     return Unfit("one schema (an empty array, elements or members of several types)");
   }

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "encode/column_value.h"
 #include "encode/json_document.h"
+#include "encode/row_limits.h"
 #include "encode/schema.h"
 #include "pgoutput/message.h"
 #include "route/table_binding.h"
@@ -24,14 +25,19 @@ namespace walrelay {
 
 class EventValue {
  public:
-  // Both must outlive it.
-  EventValue(const RouteConfig& route, const FormatConfig& format)
-      : route_(&route), format_(&format), message_format_(format) {
+  // Both references must outlive it.
+  EventValue(const RouteConfig& route, const FormatConfig& format, const RowLimits& limits)
+      : route_(&route),
+        format_(&format),
+        message_format_(format),
+        limits_(limits),
+        document_(limits.json_values) {
     message_format_.json_nulls = format.message_nulls;
   }
 
   // nullopt: a tombstone. The result points into the row, the arena or this object, and lives until
-  // the next call. Errors: WR-3007 for a payload that the format has no bytes for.
+  // the next call. Errors: WR-3006 for JSON beyond the limits, WR-3007 for a payload that the
+  // format has no bytes for.
   absl::StatusOr<OptionalBytes> Encode(pgoutput::Tuple row, const TableBinding& table,
                                        std::string_view aggregate_type, Arena& arena);
 
@@ -61,6 +67,7 @@ class EventValue {
   const RouteConfig* route_;
   const FormatConfig* format_;
   FormatConfig message_format_;  // what holds for members of a message
+  RowLimits limits_;
   JsonDocument document_;
   absl::flat_hash_map<std::string, Envelope> envelopes_;
   size_t envelope_bytes_ = 0;

@@ -64,15 +64,21 @@ absl::Status MessageRow::Read(std::string_view prefix, std::string_view content)
 }
 
 absl::Status MessageRow::ReadObject(std::string_view content) {
-  const JsonValue* root = document_.Parse(content);
+  if (content.size() > most_bytes_) {
+    return Error(ErrorCode::kRecordTooLarge,
+                 fmt::format("the message's content has {} bytes; {} are the most, four times "
+                             "kafka.max_record_bytes",
+                             content.size(), most_bytes_));
+  }
+  WR_ASSIGN_OR_RETURN(const JsonValue* root, document_.Parse(content));
   if (root == nullptr || root->kind != Kind::kObject) {
     return Unusable("the message's content is not a JSON object");
   }
-  if (root->items.size() > kMostColumns) {
-    return Unusable(fmt::format("the message's content has {} members", root->items.size()));
+  if (root->items().size() > kMostColumns) {
+    return Unusable(fmt::format("the message's content has {} members", root->items().size()));
   }
-  for (size_t i = 0; i < root->items.size(); ++i) {
-    WR_RETURN_IF_ERROR(AddMember(root->names[i], root->items[i]));
+  for (size_t i = 0; i < root->items().size(); ++i) {
+    WR_RETURN_IF_ERROR(AddMember(root->names()[i], root->items()[i]));
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "encode/json_document.h"
+#include "encode/row_limits.h"
 #include "pgoutput/message.h"
 #include "walrelay/config.h"
 
@@ -25,7 +26,8 @@ inline constexpr uint32_t kMessageRelation = 0;
 class MessageRow {
  public:
   // Members that are null: kIgnore leaves them out, kOptionalBytes makes them NULL.
-  explicit MessageRow(NullMembers nulls) : nulls_(nulls) {}
+  MessageRow(NullMembers nulls, const RowLimits& limits)
+      : nulls_(nulls), most_bytes_(limits.raw_bytes), document_(limits.json_values) {}
 
   // A new session begins: the next row counts as one with new columns.
   void Forget() {
@@ -34,7 +36,8 @@ class MessageRow {
     knows_any_ = false;
   }
 
-  // Errors: WR-3007 for content that is no such object; the row then has one column, "content".
+  // Errors: WR-3006 for content beyond the limits, which is not parsed; WR-3007 for content that is
+  // no such object. The row then has one column, "content".
   absl::Status Read(std::string_view prefix, std::string_view content);
 
   // Whether the columns are others than those of the row before. True after the first Read().
@@ -50,6 +53,7 @@ class MessageRow {
   void Compare();
 
   const NullMembers nulls_;
+  const size_t most_bytes_;
   JsonDocument document_;
   std::string prefix_;
   std::vector<pgoutput::Column> columns_;

@@ -27,9 +27,10 @@ const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& colu
 }  // namespace
 
 absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route,
-                                      const FormatConfig& format, std::string run_id) {
+                                      const FormatConfig& format, std::string run_id,
+                                      const RowLimits& limits) {
   WR_ASSIGN_OR_RETURN(TopicRouter topics, TopicRouter::Create(route));
-  return Router(source, route, format, std::move(topics), std::move(run_id));
+  return Router(source, route, format, std::move(topics), std::move(run_id), limits);
 }
 
 const FormatConfig& Router::RawFormats() {
@@ -80,6 +81,21 @@ bool Router::OnRelation(const pgoutput::CachedRelation& relation) {
 
 bool Router::TakesMessages(std::string_view prefix) const {
   return MatchesAnyGlob(prefix, source_->message_prefixes);
+}
+
+// Before anything is made of the row: what cannot fit into a record is not parsed.
+absl::Status Router::CheckSize(pgoutput::Tuple row, const TableBinding& table) const {
+  size_t bytes = 0;
+  for (const size_t column : table.used) {
+    bytes += row[column].bytes.size();
+  }
+  if (bytes <= limits_.raw_bytes) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kRecordTooLarge,
+               fmt::format("the columns that make the record have {} bytes; {} are the most, four "
+                           "times kafka.max_record_bytes",
+                           bytes, limits_.raw_bytes));
 }
 
 absl::StatusOr<OptionalBytes> Router::Bytes(pgoutput::Tuple row, const BoundColumn& column) {
@@ -263,6 +279,7 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
         ErrorCode::kProtocolViolation,
         fmt::format("a row of {} values in a table of {} columns", row.size(), table.column_count));
   }
+  WR_RETURN_IF_ERROR(CheckSize(row, table));
   arena_.Clear();
   Record record;
   WR_RETURN_IF_ERROR(SetTopicAndKey(row, table, record));
@@ -292,6 +309,9 @@ OptionalBytes Router::KeyOf(uint32_t relation_oid, pgoutput::Tuple row) {
   const auto found = bindings_.find(relation_oid);
   if (found == bindings_.end() || !found->second.aggregate_id.present() ||
       static_cast<size_t>(found->second.aggregate_id.index) >= row.size()) {
+    return std::nullopt;
+  }
+  if (ValueOf(row, found->second.aggregate_id).bytes.size() > limits_.raw_bytes) {
     return std::nullopt;
   }
   const auto key = Bytes(row, found->second.aggregate_id);

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "base/arena.h"
 #include "encode/column_value.h"
+#include "encode/row_limits.h"
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "route/event_value.h"
@@ -35,11 +36,12 @@ namespace walrelay {
 
 class Router {
  public:
-  // All must outlive the router. `run_id` goes into the context headers. Errors: WR-1003
+  // All references must outlive the router. `run_id` goes into the context headers. Errors: WR-1003
   // (ConfigValue).
-  static absl::StatusOr<Router> Create(const SourceConfig& source, const RouteConfig& route,
-                                       const FormatConfig& format = RawFormats(),
-                                       std::string run_id = {});
+  static absl::StatusOr<Router> Create(
+      const SourceConfig& source, const RouteConfig& route,
+      const FormatConfig& format = RawFormats(), std::string run_id = {},
+      const RowLimits& limits = RowLimits::For(KafkaConfig().max_record_bytes));
 
   // A new session begins: forgets all bindings. `tables` are those of the configuration as the
   // server has them now, in the same order.
@@ -60,21 +62,23 @@ class Router {
 
   // For messages about a row: "id=… key=…", cut and escaped; never the payload.
   std::string Identify(uint32_t relation_oid, pgoutput::Tuple row) const;
-  // The aggregate id of a row, where it can be read.
+  // The aggregate id of a row, where it can be read and is no larger than a row may be.
   OptionalBytes KeyOf(uint32_t relation_oid, pgoutput::Tuple row);
 
  private:
   Router(const SourceConfig& source, const RouteConfig& route, const FormatConfig& format,
-         TopicRouter topics, std::string run_id)
+         TopicRouter topics, std::string run_id, const RowLimits& limits)
       : source_(&source),
         route_(&route),
         format_(&format),
         topics_(std::move(topics)),
-        value_(route, format),
+        limits_(limits),
+        value_(route, format, limits),
         run_id_(std::move(run_id)) {}
   static const FormatConfig& RawFormats();
 
   std::optional<size_t> FindTable(const pgoutput::CachedRelation& relation) const;
+  absl::Status CheckSize(pgoutput::Tuple row, const TableBinding& table) const;
   absl::StatusOr<OptionalBytes> Bytes(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> AggregateType(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> Key(pgoutput::Tuple row, const BoundColumn& column);
@@ -93,6 +97,7 @@ class Router {
   const RouteConfig* route_;
   const FormatConfig* format_;
   TopicRouter topics_;
+  RowLimits limits_;
   EventValue value_;
   std::string run_id_;
   std::vector<TableFacts> facts_;  // in the order of the configuration

@@ -221,6 +221,28 @@ void BindVersion(const ColumnNames& names, Binder& binder, TableBinding& out) {
   }
 }
 
+std::vector<size_t> UsedColumns(const TableBinding& table) {
+  std::vector<size_t> used;
+  const auto add = [&](const BoundColumn& column) {
+    const auto index = static_cast<size_t>(column.index);
+    if (column.present() && std::find(used.begin(), used.end(), index) == used.end()) {
+      used.push_back(index);
+    }
+  };
+  for (const BoundColumn* column :
+       {&table.id, &table.aggregate_type, &table.aggregate_id, &table.event_type, &table.payload,
+        &table.trace_id, &table.traceparent, &table.tracestate, &table.span_context,
+        &table.timestamp, &table.partition, &table.version}) {
+    add(*column);
+  }
+  for (const auto& placements : {table.headers, table.members}) {
+    for (const TableBinding::NamedColumn& placement : placements) {
+      add(placement.column);
+    }
+  }
+  return used;
+}
+
 }  // namespace
 
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
@@ -261,6 +283,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
     BindPlacement(placement, context, binder, out);
   }
   BindVersion(names, binder, out);
+  out.used = UsedColumns(out);
   return out;
 }
 

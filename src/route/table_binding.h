@@ -31,6 +31,7 @@ struct TableBinding {
   absl::Status status;  // WR-3001 or WR-3002 when rows cannot be routed
 
   size_t column_count = 0;
+  std::vector<size_t> used;  // the columns that a record is made of, each once
   BoundColumn id;
   BoundColumn aggregate_type;
   BoundColumn aggregate_id;

@@ -19,17 +19,45 @@ void AckTracker::Resume() {
   received_ = resume_;
 }
 
-void AckTracker::Begin(WallTime commit_time) {
+void AckTracker::Begin(Lsn commit_lsn, WallTime commit_time) {
   WR_CHECK(!open_, "transactions do not nest in the stream");
-  entries_.push_back(
-      {.end_lsn = Lsn(), .outstanding = 0, .sealed = false, .commit_time = commit_time});
+  entries_.push_back({.end_lsn = Lsn(),
+                      .outstanding = 0,
+                      .sealed = false,
+                      .commit_lsn = commit_lsn,
+                      .commit_time = commit_time});
   open_ = true;
   open_produced_ = false;
 }
 
-DeliveryToken AckTracker::token() const {
+DeliveryToken AckTracker::token(uint64_t ordinal) const {
   WR_CHECK(open_, "records belong to a transaction");
-  return first_token_ + entries_.size() - 1;
+  const uint64_t nameable = std::min<uint64_t>(ordinal, DeliveryToken::kUnnamedOrdinal);
+  return {.transaction = static_cast<uint32_t>(first_number_ + entries_.size() - 1),
+          .ordinal = static_cast<uint32_t>(nameable)};
+}
+
+AckTracker::Entry* AckTracker::Find(DeliveryToken token) {
+  // The distance from the first one in flight; what is behind it wraps to more than there are.
+  const uint32_t index = token.transaction - static_cast<uint32_t>(first_number_);
+  const bool given_up = static_cast<int32_t>(token.transaction - static_cast<uint32_t>(floor_)) < 0;
+  if (given_up) {
+    return nullptr;
+  }
+  WR_CHECK(index < entries_.size(), "a report names a transaction that waits for it");
+  return &entries_[index];
+}
+
+const AckTracker::Entry* AckTracker::Find(DeliveryToken token) const {
+  return const_cast<AckTracker*>(this)->Find(token);
+}
+
+std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
+  const Entry* const entry = Find(token);
+  if (entry == nullptr || token.ordinal == DeliveryToken::kUnnamedOrdinal) {
+    return std::nullopt;
+  }
+  return Position{entry->commit_lsn, token.ordinal};
 }
 
 void AckTracker::OnProduced(size_t bytes) {
@@ -88,12 +116,11 @@ void AckTracker::AbandonOpen() {
 }
 
 std::optional<WallTime> AckTracker::OnDelivered(DeliveryToken token, size_t bytes) {
-  if (token < floor_) {
+  Entry* const found = Find(token);
+  if (found == nullptr) {
     return std::nullopt;
   }
-  WR_CHECK(token >= first_token_ && token - first_token_ < entries_.size(),
-           "a report names a transaction that waits for it");
-  Entry& entry = entries_[token - first_token_];
+  Entry& entry = *found;
   WR_CHECK(entry.outstanding > 0 && records_in_flight_ > 0 && bytes_in_flight_ >= bytes,
            "each record is acknowledged once");
   --entry.outstanding;
@@ -106,16 +133,26 @@ std::optional<WallTime> AckTracker::OnDelivered(DeliveryToken token, size_t byte
   if (Mutant(MutantId::kConfirmLastAck) && entry.sealed) {
     frontier_ = entry.end_lsn;
   }
-  if (Mutant(MutantId::kConfirmOnFirstAck) && entry.sealed && token == first_token_) {
+  if (Mutant(MutantId::kConfirmOnFirstAck) && entry.sealed && found == &entries_.front()) {
     frontier_ = std::max(frontier_, entry.end_lsn);
   }
   Advance();
   return commit_time;
 }
 
+void AckTracker::OnRefused(DeliveryToken token, size_t bytes) {
+  Entry* const entry = Find(token);
+  WR_CHECK(open_ && entry == &entries_.back(), "the refused record is of the open transaction");
+  WR_CHECK(entry->outstanding > 0 && records_in_flight_ > 0 && bytes_in_flight_ >= bytes,
+           "a refused record was in flight");
+  --entry->outstanding;
+  --records_in_flight_;
+  bytes_in_flight_ -= bytes;
+}
+
 void AckTracker::Reset() {
-  first_token_ += Mutant(MutantId::kCountLateReports) ? 0 : entries_.size();
-  floor_ = first_token_;
+  first_number_ += Mutant(MutantId::kCountLateReports) ? 0 : entries_.size();
+  floor_ = first_number_;
   entries_.clear();
   open_ = false;
   records_in_flight_ = 0;
@@ -147,7 +184,7 @@ void AckTracker::Advance() {
   while (!entries_.empty() && entries_.front().sealed && entries_.front().outstanding == 0) {
     frontier_ = std::max(frontier_, entries_.front().end_lsn);
     entries_.pop_front();
-    ++first_token_;
+    ++first_number_;
   }
 }
 

@@ -12,9 +12,10 @@
 // when nothing is in flight. (Postgres' apply worker lets a keepalive count only while its list is
 // empty; then the log of a busy table is held up by a slow record long after it is acknowledged.)
 //
-// Tokens are numbers of entries and never used twice in the life of a tracker, so that a late
-// report of a producer that was given up names no living entry: Reset() moves the floor, and what
-// is below it is ignored. (Pointers into the queue would outlive their entries.)
+// Entries are numbered and no number is used twice in the life of a tracker, so that a late report
+// of a producer that was given up names no living entry: Reset() moves the floor, and what is below
+// it is ignored. (Pointers into the queue would outlive their entries.) A token holds the low half
+// of the number, which is enough to find it among those in flight.
 //
 // Memory: one small entry a transaction, whatever its size and the traffic of other tables. A
 // record that is stuck holds the entries of all that were committed after it, acknowledged or not:
@@ -29,6 +30,7 @@
 #include "base/ring_queue.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/position.h"
 #include "walrelay/producer.h"
 
 namespace walrelay {
@@ -45,10 +47,14 @@ class AckTracker {
   void Resume();
 
   // BEGIN: the records that follow belong to this transaction. REQUIRES: none is open.
-  void Begin(WallTime commit_time);
+  void Begin(Lsn commit_lsn, WallTime commit_time);
 
-  // The token under which records of the open transaction are to be produced.
-  DeliveryToken token() const;
+  // The token for the record of the open transaction's row `ordinal`. REQUIRES: one is open.
+  DeliveryToken token(uint64_t ordinal) const;
+
+  // The row that a token in flight names; nullopt for one from before the last Reset(), and for an
+  // ordinal that a token cannot hold.
+  std::optional<Position> PositionOf(DeliveryToken token) const;
 
   // A record of the open transaction was accepted by the producer.
   void OnProduced(size_t bytes);
@@ -66,6 +72,10 @@ class AckTracker {
   // A record was acknowledged. Returns the commit time of its transaction, or nullopt for a report
   // from before the last Reset(), which counts for nothing.
   std::optional<WallTime> OnDelivered(DeliveryToken token, size_t bytes);
+
+  // A record was refused for good, alone, and its row will be offered again or settled otherwise:
+  // it is not in flight any more. REQUIRES: its transaction is open.
+  void OnRefused(DeliveryToken token, size_t bytes);
 
   // Forgets all that is in flight: it will be read again from the frontier and sent by a new
   // producer.
@@ -90,17 +100,21 @@ class AckTracker {
     Lsn end_lsn;
     uint64_t outstanding = 0;
     bool sealed = false;
+    Lsn commit_lsn;
     WallTime commit_time;
   };
 
+  // nullptr: from before the last Reset().
+  Entry* Find(DeliveryToken token);
+  const Entry* Find(DeliveryToken token) const;
   void Pass(Lsn position);
   void Advance();
 
   RingQueue<Entry> entries_;
-  DeliveryToken first_token_ = 1;  // of entries_.front(), or of the next one to come
-  DeliveryToken floor_ = 1;        // tokens below it were given up by Reset()
-  bool open_ = false;              // entries_.back() is the open transaction
-  bool open_produced_ = false;     // and has records
+  uint64_t first_number_ = 1;   // of entries_.front(), or of the next one to come
+  uint64_t floor_ = 1;          // transactions below it were given up by Reset()
+  bool open_ = false;           // entries_.back() is the open transaction
+  bool open_produced_ = false;  // and has records
 
   Lsn frontier_;
   Lsn received_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
+#include "txn/publication_change.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -30,14 +31,39 @@ absl::Status CheckSlotKind(const SlotFacts& slot, const ServerFacts& server) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSlot(const SourceFacts& facts, bool known_system) {
+bool IsLost(const SlotFacts& slot) {
+  return slot.wal_status == "lost" || !slot.invalidation_reason.empty();
+}
+
+// The slot is in the state in which its loss was accepted, and cannot be read.
+absl::Status CheckAwaitedSlot(const SourceFacts& facts) {
   if (!facts.slot) {
-    return known_system ? Error(ErrorCode::kSlotGone, "no slot of that name any more")
-                        : Error(ErrorCode::kSlotMissing, "no slot of that name");
+    return Error(ErrorCode::kSlotMissing,
+                 "the gap was accepted; publishing continues as soon as there is a slot");
+  }
+  WR_RETURN_IF_ERROR(CheckSlotKind(*facts.slot, facts.server));
+  const bool usable = !IsLost(*facts.slot) && facts.slot->confirmed_flush <= facts.server.wal_end;
+  return usable ? absl::OkStatus()
+                : Error(ErrorCode::kSlotUnusable,
+                        "the gap was accepted, but this slot cannot be read any more",
+                        "Drop the slot and create a new one with walrelay setup --apply; "
+                        "publishing continues by itself.");
+}
+
+absl::Status CheckSlot(const SourceFacts& facts, const std::optional<StreamMemory>& memory) {
+  if (memory && memory->awaits_slot) {
+    return CheckAwaitedSlot(facts);
+  }
+  if (!facts.slot) {
+    return memory ? Error(ErrorCode::kSlotGone,
+                          fmt::format("no slot of that name any more; everything before {} was "
+                                      "published",
+                                      memory->frontier.ToString()))
+                  : Error(ErrorCode::kSlotMissing, "no slot of that name");
   }
   const SlotFacts& slot = *facts.slot;
   WR_RETURN_IF_ERROR(CheckSlotKind(slot, facts.server));
-  if (slot.wal_status == "lost" || !slot.invalidation_reason.empty()) {
+  if (IsLost(slot)) {
     return Error(
         ErrorCode::kSlotLost,
         fmt::format("confirmed up to {}; reason: {}", slot.confirmed_flush.ToString(),
@@ -115,9 +141,9 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
     return Error(ErrorCode::kInRecovery, "pg_is_in_recovery() is true");
   }
   WR_RETURN_IF_ERROR(CheckServer(memory, facts.server));
-  WR_RETURN_IF_ERROR(CheckSlot(facts, memory.has_value()));
+  WR_RETURN_IF_ERROR(CheckSlot(facts, memory));
   const Lsn confirmed = facts.slot->confirmed_flush;
-  if (!memory) {
+  if (!memory || memory->awaits_slot) {
     return StartDecision{.position = confirmed, .keep_in_flight = false};
   }
   if (confirmed > memory->frontier) {
@@ -147,6 +173,47 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
   // The server may have forgotten what was confirmed last (after a crash, before PG 17 after a
   // restart too): our memory is ahead of the slot and saves the repetition.
   return StartDecision{.position = memory->resume, .keep_in_flight = true};
+}
+
+absl::Status FindGap(const std::optional<StreamMemory>& memory,
+                     const std::optional<PublicationLook>& publication, const SourceFacts& facts) {
+  if (facts.server.in_recovery) {
+    return absl::OkStatus();
+  }
+  WR_RETURN_IF_ERROR(CheckServer(memory, facts.server));
+  if (publication && !Mutant(MutantId::kIgnorePublicationChange)) {
+    const PublicationLook& now = facts.publication_look;
+    const std::string change = HidingChange(publication->identity, now.identity);
+    if (!change.empty()) {
+      return Error(ErrorCode::kPublicationChanged,
+                   fmt::format("{}; rows written between {} and {} may be missing", change,
+                               publication->before.ToString(), now.after.ToString()));
+    }
+  }
+  if (facts.slot && facts.slot->active) {
+    return absl::OkStatus();
+  }
+  const absl::Status start = DecideStart(memory, facts).status();
+  return start.ok() || ReactionTo(start) == Reaction::kGap ? start : absl::OkStatus();
+}
+
+Lsn CommonWalEnd(const StreamMemory& memory, const ServerFacts& server) {
+  const auto common = CommonLog(memory, server);
+  return common.ok() ? *common : Lsn();
+}
+
+StreamMemory AcceptedMemory(const SourceFacts& facts) {
+  StreamMemory memory{.system_id = facts.server.system_id,
+                      .timeline = facts.server.timeline,
+                      .ancestors = facts.server.ancestors};
+  const bool usable =
+      facts.slot && !IsLost(*facts.slot) && facts.slot->confirmed_flush <= facts.server.wal_end;
+  memory.awaits_slot = !usable;
+  if (usable) {
+    memory.frontier = memory.resume = facts.slot->confirmed_flush;
+    memory.slot_was_taken = facts.slot->active;
+  }
+  return memory;
 }
 
 std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,

@@ -3,8 +3,8 @@
 // Postgres checks nothing: a position beyond its log, or one of another server, is accepted without
 // an error, and every commit until the log gets there is skipped silently. So the relay compares
 // what the server, the slot and its own memory say before each START_REPLICATION, and refuses
-// rather than guess. Its memory is that of the process; nothing is kept on disk, the slot is the
-// one durable position.
+// rather than guess. What it remembers are plain values, today those of the process; nothing is
+// kept on disk, the slot is the one durable position.
 //
 // Pure functions.
 #pragma once
@@ -20,7 +20,8 @@
 
 namespace walrelay {
 
-// What this process remembers of its last session.
+// What is remembered of the last session, or of the gap that was accepted last. A plain value: it
+// may as well be loaded from elsewhere.
 struct StreamMemory {
   std::string system_id;
   uint32_t timeline = 0;
@@ -28,6 +29,9 @@ struct StreamMemory {
   Lsn frontier;                 // AckTracker::frontier(): the most that was ever confirmed
   Lsn resume;                   // AckTracker::resume()
   bool slot_was_taken = false;  // another process was seen holding the slot since
+  // An operator accepted that there is no usable slot: the next one is read from where it stands.
+  // It is waited for, not created.
+  bool awaits_slot = false;
 };
 
 struct StartDecision {
@@ -50,6 +54,21 @@ absl::Status CheckServer(const std::optional<StreamMemory>& memory, const Server
 // Errors: those of the slot (WR-2101 to 2106), of the system (WR-2201 to 2203), WR-2010.
 absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
                                           const SourceFacts& facts);
+
+// Whether a look at the source shows that events may be missing: errors with the reaction kGap
+// (server, slot, or WR-2110 for the publication), else OK. `publication`: the last look that found
+// nothing wrong. Nothing is said of a standby, nor of a slot that somebody reads: its reader
+// answers for it.
+absl::Status FindGap(const std::optional<StreamMemory>& memory,
+                     const std::optional<PublicationLook>& publication, const SourceFacts& facts);
+
+// Up to where the server has the WAL that was read before; the largest position when all of it.
+// 0/0: nothing in common, as far as its history tells.
+Lsn CommonWalEnd(const StreamMemory& memory, const ServerFacts& server);
+
+// What is remembered once an operator has accepted that events are missing: what the look found,
+// and nothing of before.
+StreamMemory AcceptedMemory(const SourceFacts& facts);
 
 // Everything else that would make events go missing, as far as the catalog shows it: publication
 // and tables. Empty when all is well; the most basic problem first.

@@ -49,4 +49,11 @@ absl::Status TransactionAssembler::OnCommit(const pgoutput::Commit& commit) {
   return absl::OkStatus();
 }
 
+absl::Status TransactionAssembler::OnStreamAbort(const pgoutput::StreamAbort& abort) {
+  if (open_ && open_->xid == abort.xid) {
+    return Violation(fmt::format("Stream Abort of transaction {} inside it", abort.xid));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace walrelay

@@ -29,6 +29,8 @@ class TransactionAssembler {
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnRow();
   absl::Status OnCommit(const pgoutput::Commit& commit);
+  // Ignored, unless it names the open transaction: rows of that one were already handed out.
+  absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);
 
   // The transaction that is open, or nullptr.
   const OpenTransaction* open() const { return open_ ? &*open_ : nullptr; }

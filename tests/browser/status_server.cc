@@ -38,13 +38,13 @@ int main() {
   };
   const auto samples = testing::StatusSamples();
   for (const auto& sample : samples) {
-    pages["/" + sample.first] = [&](bool) { return page(sample.second); };
+    pages["/" + sample.first] = [&](const PageRequest&) { return page(sample.second); };
   }
-  pages["/phone"] = [&](bool) {
+  pages["/phone"] = [&](const PageRequest&) {
     return HttpResponse{.content_type = "text/html; charset=utf-8", .body = PhonePage(samples)};
   };
   std::atomic<uint64_t> looks = 0;
-  pages["/moving"] = [&](bool) {
+  pages["/moving"] = [&](const PageRequest&) {
     StatusReport report = samples.at("streaming");
     report.snapshot.relay.figures.acknowledged = 1000 + ++looks;
     return page(report);

@@ -7,7 +7,7 @@
 
 namespace walrelay::conformance {
 
-enum class Instead { kRefused, kNothing, kBlocked, kOtherName };
+enum class Instead { kRefused, kNothing, kOtherName };
 
 struct Deviation {
   std::string_view concerns;

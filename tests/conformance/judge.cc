@@ -106,8 +106,6 @@ class CaseJudge {
     switch (deviation_->instead) {
       case Instead::kRefused:
         return !outcome.refused.ok();
-      case Instead::kBlocked:
-        return !outcome.blocked.ok();
       case Instead::kNothing:
       case Instead::kOtherName:
         break;

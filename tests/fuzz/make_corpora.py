@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "unit" / "golden"
 
+STREAM_ABORT = b"A" + struct.pack(">II", 755, 756)  # Postgres 18 sends it without being asked
 _INSERT_HEAD = 6  # type, OID, marker
 _LONGEST = 4096
 
@@ -98,7 +99,10 @@ def corpora() -> Iterator[tuple[str, bytes]]:
     yield "copy_data", keepalive(0x16B3748, True)
     for number in range(64):  # sessions are chances, not recordings
         yield "session", hashlib.shake_128(bytes([number])).digest(64 + 16 * number)
+    yield "pgoutput", STREAM_ABORT
+    yield "copy_data", xlog_data(STREAM_ABORT)
     for messages in recorded_streams():
+        yield "stream", frames([STREAM_ABORT, *messages, STREAM_ABORT])
         yield "stream", frames(messages)
         for each in transactions(messages):
             yield "stream", frames(each)

@@ -22,6 +22,9 @@ void CheckError(const absl::Status& status) {
            "a message that cannot be routed is an error of its own");
 }
 
+// Small, so that inputs of a few hundred bytes meet them.
+constexpr RowLimits kLimits = RowLimits::For(100);
+
 void RouteMessages(std::string_view input) {
   ByteReader in(input);
   uint8_t formats = 0;
@@ -40,13 +43,13 @@ void RouteMessages(std::string_view input) {
   format.headers = static_cast<HeaderFormat>(formats / 25 % 2);
   format.expand_json = formats / 50 % 2 == 1;
   const RouteConfig route;
-  auto router = Router::Create(source, route, format);
+  auto router = Router::Create(source, route, format, "", kLimits);
   if (!router.ok()) {
     return;  // no envelope in raw bytes
   }
   router->StartSession(std::array{TableFacts{}});
   pgoutput::RelationCache relations;
-  MessageRow row(formats % 2 == 0 ? NullMembers::kIgnore : NullMembers::kOptionalBytes);
+  MessageRow row(formats % 2 == 0 ? NullMembers::kIgnore : NullMembers::kOptionalBytes, kLimits);
   // Half of the input each: the second may have other columns.
   const std::string_view rest = input.substr(input.size() - in.remaining());
   for (const std::string_view content :

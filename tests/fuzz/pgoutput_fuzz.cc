@@ -59,6 +59,9 @@ struct Writer {
     return testing::LogicalMessage(message.transactional, message.lsn, message.prefix,
                                    message.content);
   }
+  std::string operator()(const pgoutput::StreamAbort& abort) const {
+    return testing::StreamAbortMessage(abort.xid, abort.subxid);
+  }
 };
 
 // An empty schema is short for pg_catalog's.

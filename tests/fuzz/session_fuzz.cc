@@ -98,7 +98,7 @@ class History : private testing::RelayBetweenFakes {
 
  private:
   void Step() {
-    switch (input_.ConsumeIntegralInRange(0, 15)) {
+    switch (input_.ConsumeIntegralInRange(0, 16)) {
       case 0:
       case 1:
       case 2:
@@ -121,6 +121,8 @@ class History : private testing::RelayBetweenFakes {
         return postgres_.CutAfter(input_.ConsumeIntegralInRange<size_t>(0, 20));
       case 11:
         return postgres_.SendRaw("S that nobody asked for");
+      case 16:
+        return postgres_.SendRaw(testing::StreamAbortMessage(5, 6));
       case 12:
         return Refuse();
       case 13:

@@ -36,6 +36,9 @@ class Session {
     if (const auto* commit = std::get_if<pgoutput::Commit>(&*message)) {
       return assembler_.OnCommit(*commit);
     }
+    if (const auto* abort = std::get_if<pgoutput::StreamAbort>(&*message)) {
+      return assembler_.OnStreamAbort(*abort);
+    }
     if (const auto* relation = std::get_if<pgoutput::Relation>(&*message)) {
       WR_CHECK(relations_.Replace(*relation).columns.size() == relation->columns.size(),
                "a described table has the columns that were described");

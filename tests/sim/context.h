@@ -41,6 +41,7 @@ struct Context {
   Judge judge;
   Coverage& coverage;
   const bool trace;
+  bool log_blocked = false;  // nobody reads the relay's standard error
 };
 
 }  // namespace walrelay::sim

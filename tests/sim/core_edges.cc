@@ -47,6 +47,18 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
   Log(level, event, fmt::format("{} {}", ToString(CodeOf(status)), MessageOf(status)), fields);
 }
 
+bool LogHasRoom() {
+  return history == nullptr || !history->log_blocked;
+}
+
+void LogAudit(std::string_view event, const absl::Status& status,
+              std::initializer_list<LogField> fields) {
+  if (history != nullptr && history->log_blocked) {
+    history->judge.Fail("I18 audit", fmt::format("{} is logged while the log has no room", event));
+  }
+  LogStatus(LogLevel::kWarning, event, status, fields);
+}
+
 namespace sim {
 
 LogTrace::LogTrace(Context& context) {

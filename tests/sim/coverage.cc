@@ -53,6 +53,7 @@ constexpr std::string_view kMustBeReached[] = {
     "transition streaming -> stopped",
 
     // Errors that pass or are waited for, as the log tells them.
+    "told WR-1005",
     "told WR-2001",
     "told WR-2002",
     "told WR-2004",
@@ -61,6 +62,7 @@ constexpr std::string_view kMustBeReached[] = {
     "told WR-2010",
     "told WR-2011",
     "told WR-2012",
+    "told WR-2014",
     "told WR-2301",
     "told WR-2303",
     "told WR-2304",
@@ -81,7 +83,6 @@ constexpr std::string_view kMustBeReached[] = {
     "told WR-5004",
 
     // Errors that end the process.
-    "exit WR-2002",
     "exit WR-2101",
     "exit WR-2103",
     "exit WR-2105",
@@ -91,23 +92,40 @@ constexpr std::string_view kMustBeReached[] = {
     "exit WR-2201",
     "exit WR-2202",
     "exit WR-2203",
+    "exit WR-2110",
     "exit WR-2301",
     "exit WR-2303",
     "exit WR-2304",
     "exit WR-2307",
     "clean end",
 
+    // Gaps that are held until the operator accepts them.
+    "held WR-2103",
+    "held WR-2105",
+    "held WR-2106",
+    "held WR-2107",
+    "held WR-2109",
+    "held WR-2110",
+    "held WR-2201",
+    "held WR-2202",
+    "held WR-2203",
+    "held WR-2307",
+
     // Decisions of the relay.
     "log dead_letter",
     "log drain_timeout",
     "log dropping_slot",
-    "log line_stopped",
+    "log starting_over",
+    "log gap",
+    "log gap_accepted",
     "log outbox_truncated",
     "log row_skipped",
     "log slot_created",
     "log standby",
     "log taken_over",
     "log timeline_switched",
+    "log visibility_known",
+    "log visibility_unknown",
     "relay ends its own stale connection",
     "status update interval",
     "status update ping",
@@ -116,8 +134,11 @@ constexpr std::string_view kMustBeReached[] = {
 
     // The servers at their limits.
     "a checkpoint waits for the walsender",
+    "a question about visibility gets no answer",
     "broker drops a repeated batch",
+    "a producer fails while it holds nothing",
     "broker refuses a batch ahead of its turn",
+    "broker refuses a record that came alone",
     "producer looks up a topic",
     "producer queue is full",
     "producer retries",

@@ -34,8 +34,10 @@ void World::ScheduleFaults() {
 void World::Apply(const Fault& fault) {
   context_.Note("[fault] {} for {:.3f} s ({})", NameOf(fault.kind),
                 static_cast<double>(fault.length.count()) / 1e6, fault.amount);
+  context_.judge.OnFault();
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
-      ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToKafka(fault)) {
+      ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
+      ApplyToKafka(fault)) {
     context_.coverage.Count(NameOf(fault.kind), "fault ");
   }
 }
@@ -61,6 +63,10 @@ bool World::ApplyToProcess(const Fault& fault) {
       if (process != nullptr) {
         process->Terminate();
       }
+      return true;
+    case FaultKind::kBlockLog:
+      context_.log_blocked = true;
+      Heal(fault.length, [this] { context_.log_blocked = false; });
       return true;
     case FaultKind::kSuspend:
       if (process != nullptr) {
@@ -112,6 +118,16 @@ bool World::ApplyToNetwork(const Fault& fault) {
       network_.login_refused = true;
       Heal(fault.length, [this] { network_.login_refused = false; });
       return true;
+    case FaultKind::kSecretUnreadable: {
+      cut();
+      // A fatal error of the producer is what makes it read the other one again.
+      bool& unreadable =
+          fault.amount % 2 == 0 ? network_.secret_unreadable : network_.kafka_secret_unreadable;
+      unreadable = true;
+      kafka_.fencing = kafka_.fencing || fault.amount % 2 != 0;
+      Heal(fault.length, [&unreadable] { unreadable = false; });
+      return true;
+    }
     case FaultKind::kFull:
       cut();
       network_.full = true;
@@ -174,6 +190,9 @@ bool World::ApplyToServer(const Fault& fault) {
     case FaultKind::kPoison:
       postgres_.Poison(true);
       Heal(fault.length, [this] { postgres_.Poison(false); });
+      return true;
+    case FaultKind::kUnsolicitedAbort:
+      postgres_.RollBackLarge(1 + fault.amount % 20);
       return true;
     case FaultKind::kCheckpoint:
       postgres_.Checkpoint();
@@ -268,6 +287,7 @@ void World::FailOver(const Fault& fault, bool with_slot) {
   if (!postgres_.options().synchronized_standby && lag > 0 && transactions.size() > lag) {
     fork = std::min(fork, transactions[transactions.size() - lag].commit_lsn);
   }
+  fork = std::max(fork, postgres_.standby_end());
   const Lsn confirmed =
       slot ? std::min(fork, fault.amount % 2 == 0 ? slot->on_disk : slot->confirmed) : Lsn();
   gap_possible_ = gap_possible_ || !with_slot;
@@ -326,20 +346,42 @@ bool World::ApplyToPublication(const Fault& fault) {
   if (postgres_.power() != SimPostgres::Power::kUp) {
     return false;
   }
+  const auto told = [&] { gap_possible_ = true; };
+  // Between two looks; without the second connection only a new stream looks.
+  const Micros moment = std::min<Micros>(fault.length, milliseconds(900));
   switch (fault.kind) {
     case FaultKind::kDropPublication:
+      told();
       postgres_.SetPublicationExists(false);
       Heal(fault.length, [this] { postgres_.SetPublicationExists(true); });
       return true;
     case FaultKind::kUnpublish:
+      told();
       postgres_.TerminateSender();
       postgres_.SetPublished(false);
       Heal(fault.length, [this] { postgres_.SetPublished(true); });
       return true;
     case FaultKind::kPublishNothing:
+      told();
       postgres_.TerminateSender();
       postgres_.SetPublishesInsert(false);
       Heal(fault.length, [this] { postgres_.SetPublishesInsert(true); });
+      return true;
+    case FaultKind::kRepublish:
+      told();
+      postgres_.SetPublished(false);
+      Heal(moment, [this] {
+        postgres_.SetPublished(true);
+        TerminateUnwatched();
+      });
+      return true;
+    case FaultKind::kSwitchInserts:
+      told();
+      postgres_.SetPublishesInsert(false);
+      Heal(moment, [this] {
+        postgres_.SetPublishesInsert(true);
+        TerminateUnwatched();
+      });
       return true;
     case FaultKind::kSkipPublication:
       gap_possible_ = true;
@@ -348,6 +390,35 @@ bool World::ApplyToPublication(const Fault& fault) {
       return true;
     default:
       return false;
+  }
+}
+
+bool World::ApplyToVisibility(const Fault& fault) {
+  if (!plan_.config.source.wait_visible) {
+    return false;
+  }
+  switch (fault.kind) {
+    case FaultKind::kHideCommits:
+      postgres_.HideCommits(true);
+      Heal(fault.length, [this] { postgres_.HideCommits(false); });
+      return true;
+    case FaultKind::kRefuseSnapshots:
+      ++network_.side_cuts;
+      network_.side_refused = true;
+      Heal(fault.length, [this] { network_.side_refused = false; });
+      return true;
+    case FaultKind::kHangSnapshots:
+      network_.side_hangs = true;
+      Heal(fault.length, [this] { network_.side_hangs = false; });
+      return true;
+    default:
+      return false;
+  }
+}
+
+void World::TerminateUnwatched() {
+  if (!plan_.sampler) {
+    postgres_.TerminateSender();
   }
 }
 
@@ -383,6 +454,24 @@ bool World::ApplyToKafka(const Fault& fault) {
       return true;
     case FaultKind::kFence:
       kafka_.fencing = true;
+      return true;
+    case FaultKind::kRotateCredentials:
+      ++kafka_.credentials;
+      return true;
+    case FaultKind::kRefuseRecord:
+      kafka_.to_be_refused = 1 + static_cast<int>(fault.amount % 3);
+      Heal(fault.length, [this] { kafka_.Forgive(); });
+      return true;
+    case FaultKind::kFailIdleProducer:
+      for (const auto& process : processes_) {
+        if (process) {
+          process->FailIdleProducer();
+        }
+      }
+      return true;
+    case FaultKind::kStuckPartition:
+      kafka_.leaderless = static_cast<int>(fault.amount % 4);
+      Heal(fault.length, [this] { kafka_.leaderless = -1; });
       return true;
     case FaultKind::kSmallBatches: {
       const std::string topic = TopicOf(fault.amount % kTopicCount);

@@ -6,6 +6,15 @@
 #include <utility>
 
 namespace walrelay::sim {
+namespace {
+
+// Once, once more when what was in flight with a refused record is read again, and once more when
+// it is found out which record it was.
+constexpr uint32_t kAppendsWithoutFault = 3;
+// What is in flight, and what its consequences repeat.
+constexpr uint32_t kAppendsPerFault = 2;
+
+}  // namespace
 
 int Judge::NewEvent(uint32_t key, Flaw flaw, uint32_t size) {
   events_.push_back({.key = key, .flaw = flaw, .size = size});
@@ -50,8 +59,39 @@ void Judge::Excuse(Lsn end) {
   }
 }
 
+void Judge::OnVisible(const std::vector<int>& events, bool confirmed) {
+  for (const int id : events) {
+    events_[Index(id)].visible = true;
+    events_[Index(id)].confirmed = confirmed;
+  }
+}
+
+// What waited for the standby, and was seen, is on the standby: a failover cannot take it back.
+void Judge::OnTakenBack(Lsn fork) {
+  for (auto commit = commits_.rbegin(); commit != commits_.rend() && commit->commit_lsn >= fork;
+       ++commit) {
+    for (const int id : commit->events) {
+      const Event& event = events_[Index(id)];
+      if (visibility_required_ && event.produced && (event.confirmed || !event.visible)) {
+        Fail("I17 visibility", fmt::format("a failover takes back event {}", id));
+      }
+    }
+  }
+}
+
+void Judge::ExcuseHidden(Lsn from, Lsn to) {
+  for (Event& event : events_) {
+    event.excused =
+        event.excused || (event.hidden.valid() && from <= event.hidden && event.hidden < to);
+  }
+}
+
 void Judge::OnProduced(int id) {
-  const Event& event = events_[Index(id)];
+  Event& event = events_[Index(id)];
+  event.produced = true;
+  if (visibility_required_ && !event.visible) {
+    Fail("I17 visibility", fmt::format("event {} is published, and nobody can see its row", id));
+  }
   if (event.settled) {
     Fail("I7 repetitions", fmt::format("event {} is sent again after a clean end", id));
   }
@@ -70,11 +110,15 @@ void Judge::OnAppended(int id, bool dead_letter) {
   if (event.fate != Fate::kDurable && event.fate != Fate::kVanished) {
     Fail("I2 no phantom", fmt::format("event {} was never committed", id));
   }
-  if (dead_letter != (event.flaw != Flaw::kNone)) {
+  if (dead_letter != (event.flaw != Flaw::kNone) && !WasRefused(id)) {
     Fail("I8 content", fmt::format("event {} is in the wrong kind of topic", id));
   }
   repeats_ += event.present > 0 ? 1 : 0;
   ++event.present;
+  if (++event.appended > kAppendsWithoutFault + kAppendsPerFault * faults_) {
+    Fail("I15 appends", fmt::format("event {} is appended for the {}th time, after {} faults", id,
+                                    event.appended, faults_));
+  }
   if (!std::exchange(event.appeared, true)) {
     CheckFirstAppearance(id, event);
   }
@@ -88,7 +132,7 @@ void Judge::CheckFirstAppearance(int id, const Event& event) {
   size_t& appeared = key_appeared_[event.key];
   const auto passed = [this](int other) {
     const Event& e = events_[Index(other)];
-    return e.appeared || !Expected(e) || e.flaw != Flaw::kNone;
+    return e.appeared || !Expected(e) || e.flaw != Flaw::kNone || e.hidden.valid();
   };
   while (appeared < order.size() && passed(order[appeared])) {
     ++appeared;
@@ -99,14 +143,22 @@ void Judge::CheckFirstAppearance(int id, const Event& event) {
   }
 }
 
+void Judge::OnRefusedAlone(int id, bool too_large) {
+  Event& event = events_[Index(id)];
+  (too_large ? event.too_large_alone : event.refused_alone) = true;
+}
+
 bool Judge::Expected(const Event& event) const {
+  const bool too_large = event.flaw == Flaw::kTooLarge || event.too_large_alone;
+  const bool flawed = event.flaw != Flaw::kNone && event.flaw != Flaw::kTooLarge;
   const bool skipped =
-      event.flaw == Flaw::kTooLarge ? skipping_too_large_ : event.flaw != Flaw::kNone && skipping_;
+      (too_large && skipping_too_large_) || ((flawed || event.refused_alone) && skipping_);
   return event.fate == Fate::kDurable && !event.excused && !skipped;
 }
 
 bool Judge::Safe(const Event& event) const {
-  return event.reported || !Expected(event);
+  // What is never sent holds up no confirmation; that it was missed must be told.
+  return event.reported || !Expected(event) || event.hidden.valid();
 }
 
 // A transaction is never sent again once a position behind the start of its commit record is

@@ -7,7 +7,8 @@
 //
 // Invariants, numbered as in docs/reliability.md: I1 no loss, I2 no phantom, I3 order of first
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
-// I10 progress, I11 liveness towards Postgres, I13 gaps are told, I14 the operator's limit.
+// I10 progress, I11 liveness towards Postgres, I13 gaps are told, I14 the operator's limit,
+// I15 appends are bounded by faults, I16 a blocked row is named, I17 visibility.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +38,19 @@ struct Event {
   Flaw flaw = Flaw::kNone;
   uint32_t size = 0;
   Fate fate = Fate::kOpen;
-  uint32_t order = 0;     // among the events of its key
-  uint32_t present = 0;   // times that it stands in Kafka
-  bool appeared = false;  // ever
-  bool reported = false;  // a relay was told that it is acknowledged
-  bool excused = false;   // behind a gap that was told
-  bool settled = false;   // confirmed by a clean end: must not be sent again
+  uint32_t order = 0;            // among the events of its key
+  uint32_t present = 0;          // times that it stands in Kafka
+  bool appeared = false;         // ever
+  bool reported = false;         // a relay was told that it is acknowledged
+  bool excused = false;          // behind a gap that was told
+  bool settled = false;          // confirmed by a clean end: must not be sent again
+  bool too_large_alone = false;  // its record was refused when it came alone: on_error applies
+  bool refused_alone = false;
+  uint32_t appended = 0;   // times that it was appended, also to a log that lost it
+  bool visible = false;    // other sessions could see its transaction, at some time
+  bool confirmed = false;  // and the synchronous standby had it before
+  bool produced = false;   // a relay handed it to Kafka
+  Lsn hidden;              // where it was written, if the publication did not have its table then
 };
 
 // A transaction of the log, as far as the judge needs it.
@@ -59,20 +67,40 @@ class Judge {
   int NewEvent(uint32_t key, Flaw flaw, uint32_t size);
   void OnRollback(int event) { events_[Index(event)].fate = Fate::kRolledBack; }
   void OnCommit(Lsn commit_lsn, std::vector<int> events);
+  // Other sessions see its transaction; `confirmed`: not before the synchronous standby had it.
+  void OnVisible(const std::vector<int>& events, bool confirmed);
+  // A standby takes over that has the log up to `fork`.
+  void OnTakenBack(Lsn fork);
+  // From now on nothing may be published before it is visible.
+  void RequireVisible() { visibility_required_ = true; }
   void OnDurable(int event) { events_[Index(event)].fate = Fate::kDurable; }
   // The log ends at `end` now: what was committed behind it is gone.
   void OnLogTruncated(Lsn end);
   // Events not in Kafka of transactions before `end` are known to be missing: a gap was told.
   void Excuse(Lsn end);
+  // The publication did not have the table when the row at `lsn` was written.
+  void OnHidden(int event, Lsn lsn) { events_[Index(event)].hidden = lsn; }
+  // Rows of [from, to) are known to have been hidden: that was told.
+  void ExcuseHidden(Lsn from, Lsn to);
+  // Nobody could know of those that were written so far.
+  void ExcuseAllHidden() { ExcuseHidden(Lsn(), Lsn(UINT64_MAX)); }
   // Rows that cannot be published may be left out from now on.
   void AllowSkipping() { skipping_ = true; }
   void AllowSkippingTooLarge() { skipping_too_large_ = true; }
+  // A fault happened, or a process was started: each may repeat what is in flight.
+  void OnFault() { ++faults_; }
 
   // --- Kafka ---
   void OnProduced(int event);
   void OnAppended(int event, bool dead_letter);
   void OnLostByBroker(int event) { --events_[Index(event)].present; }
   void OnReported(int event);
+  // Brokers refused a record that was alone in its batch.
+  void OnRefusedAlone(int event, bool too_large);
+  // Whether a row of its may be dead-lettered although nothing is wrong with it.
+  bool WasRefused(int event) const {
+    return events_[Index(event)].refused_alone || events_[Index(event)].too_large_alone;
+  }
 
   // --- confirmations ---
   void OnConfirmed(Lsn flush);
@@ -110,7 +138,9 @@ class Judge {
   std::vector<std::vector<int>> key_order_;  // by key: committed events
   std::vector<size_t> key_appeared_;         // by key: so many from the front have appeared
   bool skipping_ = false;
+  bool visibility_required_ = false;
   bool skipping_too_large_ = false;
+  uint32_t faults_ = 0;
   uint64_t repeats_ = 0;
   uint64_t digest_ = 14695981039346656037u;
   std::string violation_;

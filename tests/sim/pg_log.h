@@ -4,6 +4,7 @@
 // record at the end. What a client gets is ordered by commit records; positions of rows are not.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,17 +22,24 @@ struct LogRow {
   uint32_t oid = 0;
   int event = -1;  // of an outbox row, or of a message
   int schema = 0;  // shape of the table when the row was written
+  // Written while the publication did not have the table: it is never sent.
+  bool hidden = false;
 
   bool is_event() const { return event >= 0 && (kind == Kind::kInsert || kind == Kind::kMessage); }
 };
 
 struct LogTransaction {
-  uint32_t xid = 0;
+  uint64_t xid = 0;
   Lsn commit_lsn;  // where the commit record starts
   Lsn end_lsn;     // and ends
   WallTime time;
   bool durable = false;
-  std::vector<LogRow> rows;  // only what is published
+  bool aborted = false;      // an abort record that the server reports although nobody asked for it
+  std::vector<LogRow> rows;  // only of tables that are published, but for hidden ones
+
+  bool sends_nothing() const {
+    return std::all_of(rows.begin(), rows.end(), [](const LogRow& row) { return row.hidden; });
+  }
 };
 
 class PgLog {

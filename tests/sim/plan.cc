@@ -87,6 +87,7 @@ void DrawConfig(Random& random, Plan& plan) {
                      .topic = policy,
                      .too_large = too_large,
                      .value = policy,
+                     .refused = policy,
                      .dead_letter_topic = std::string(kDeadLetterTopic)};
   plan.flaws = random.Chance(15) ? 5 : 0;
   const bool own_timeout = config.source.wal_sender_timeout.count() > 0;
@@ -124,6 +125,25 @@ void DrawLimit(Plan& plan) {
       random.Chance(70) ? OnRetainedLimit::kDropSlot : OnRetainedLimit::kAlert;
 }
 
+// source.wait_visible, and what it is there for. Of a chance of its own.
+void DrawVisibility(Plan& plan) {
+  Random random(plan.seed ^ 0x76697369626C65);
+  plan.postgres.visibility_seed = random.Next();
+  plan.config.source.wait_visible = random.Chance(30);
+  plan.postgres.synchronous_standby =
+      plan.config.source.wait_visible && !plan.postgres.synchronized_standby && random.Chance(40);
+  constexpr uint64_t kEpoch = uint64_t{1} << 32;
+  plan.postgres.first_xid =
+      OneOf<uint64_t, 4>(random, {1'000, kEpoch - 10, 5 * kEpoch + 700, kEpoch / 2 - 5});
+}
+
+// Who decides about a gap: an operator while the relay waits, or a supervisor's human after it has
+// ended. Of a chance of its own, as above.
+void DrawGapPolicy(Plan& plan) {
+  Random random(plan.seed ^ 0x676170);
+  plan.config.source.on_gap = random.Chance(30) ? OnGap::kExit : OnGap::kHold;
+}
+
 void DrawMessages(Random& random, Plan& plan) {
   if (random.Chance(20)) {
     plan.messages = random.Chance(30) ? 100 : 50;
@@ -138,11 +158,19 @@ void DrawFaults(Random& random, Plan& plan) {
                            .at = random.Between(milliseconds(1), kHorizon + seconds(3)),
                            .length = DrawLength(random),
                            .amount = static_cast<uint32_t>(random.Below(1'000))});
+    if (plan.faults.back().kind == FaultKind::kStuckPartition) {
+      plan.faults.back().length = random.Between(seconds(310), seconds(420));
+    }
     const Fault& last = plan.faults.back();
     if (last.kind == FaultKind::kRestore && random.Chance(40)) {
       // What comes back from a backup is seldom complete.
       plan.faults.push_back({.kind = FaultKind::kPublishNothing,
                              .at = last.at - milliseconds(1),
+                             .length = random.Between(seconds(1), seconds(10))});
+    } else if (last.kind == FaultKind::kHangSnapshots && random.Chance(40)) {
+      // What hangs one connection hangs the others, and the first to give up is the server.
+      plan.faults.push_back({.kind = FaultKind::kDark,
+                             .at = last.at + random.Between(milliseconds(1), seconds(8)),
                              .length = random.Between(seconds(1), seconds(10))});
     } else if (last.kind == FaultKind::kInvalidateSlot && random.Chance(60)) {
       // What lets a slot fall behind so far is a relay that stands still.
@@ -183,6 +211,8 @@ Plan MakePlan(uint64_t seed) {
   }
   DrawFaults(random, plan);
   DrawLimit(plan);
+  DrawVisibility(plan);
+  DrawGapPolicy(plan);
   DrawMessages(random, plan);
   return plan;
 }

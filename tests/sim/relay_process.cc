@@ -36,7 +36,8 @@ RelayProcess::RelayProcess(const Parts& parts)
       context_(parts.context),
       limits_(parts.config.pipeline),
       config_(ConfigOf(parts)),
-      source_(parts.context, parts.postgres, parts.network, *this) {
+      source_(parts.context, parts.postgres, parts.network, *this),
+      snapshots_(parts.context, parts.postgres, parts.network) {
   relay_ = std::make_unique<Relay>(
       Relay::Parts{.config = config_,
                    .clock = context_.clock,
@@ -45,7 +46,8 @@ RelayProcess::RelayProcess(const Parts& parts)
                    .metrics = parts.metrics,
                    .board = board_,
                    .observer = {},
-                   .seed = context_.random.Next()},
+                   .seed = context_.random.Next(),
+                   .snapshots = config_.source.wait_visible ? &snapshots_ : nullptr},
       MakeRouter(config_));
   wakeup_.at = context_.now();
   use_.last_report = context_.now();
@@ -53,6 +55,9 @@ RelayProcess::RelayProcess(const Parts& parts)
 }
 
 absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(int64_t batch_bytes) {
+  if (parts_.network.kafka_secret_unreadable) {
+    return Error(ErrorCode::kSecretFile, "kafka.password: mode 0644");
+  }
   RelayHost& host = *this;
   producer_ = std::make_shared<SimProducer>(context_, parts_.kafka, host, use_, limits_,
                                             parts_.producer, batch_bytes);
@@ -65,7 +70,8 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
     return std::nullopt;
   }
   const bool attention = killed_ || (terminate_ && !terminated_at_) || shutdown_noticed_ ||
-                         limit_noticed_ || (producer_ && producer_->readable());
+                         limit_noticed_ || publication_noticed_ || accepted_gap_ ||
+                         (producer_ && producer_->readable());
   if (attention) {
     return context_.now();
   }
@@ -73,6 +79,7 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
   if (wakeup_.source_readable) {
     next = std::min(next, source_.ReadableAt().value_or(next));
   }
+  next = std::min(next, snapshots_.ReadableAt().value_or(next));
   return std::max(next, context_.now());
 }
 
@@ -107,6 +114,17 @@ void RelayProcess::TakeSignals() {
   if (std::exchange(loss_noticed_, false)) {
     relay_->OnSlotAlmostLost();
   }
+  if (std::exchange(publication_noticed_, false)) {
+    if (source_.streaming() && source_.started_at() <= context_.now() &&
+        parts_.postgres.publication_changes() > source_.stream_changes()) {
+      source_.ForbidConfirming();
+    }
+    relay_->OnPublicationSeen(parts_.postgres.LookAtPublication(), context_.now());
+  }
+  if (accepted_gap_) {
+    last_accepted_ = *std::exchange(accepted_gap_, std::nullopt);
+    relay_->AcceptGap(last_accepted_);
+  }
 }
 
 bool RelayProcess::Pass(Micros time, bool interruptible) {
@@ -120,12 +138,12 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
     }
     left = milliseconds(50);
   }
-  return !stop();
+  return !stop() && !context_.judge.failed();
 }
 
 void RelayProcess::OnStreaming(MonoTime looked_at) {
   const bool knows_its_past = std::exchange(has_streamed_, true);
-  parts_.surroundings.OnStreaming(knows_its_past, looked_at);
+  parts_.surroundings.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past, looked_at);
   unconfirmed_since_.reset();
 }
 
@@ -161,8 +179,14 @@ bool RelayProcess::ended_clean() const {
 bool RelayProcess::ended_too_soon() const {
   const bool in_time =
       asked_to_stop() && context_.now() - *terminated_at_ < config_.pipeline.drain_timeout;
-  const bool undisturbed = drained_link_ && !drained_link_->disturbed_since(*terminated_at_) &&
-                           !drained_link_->ended() && !disturbed() && !use_.failed;
+  // Without a stream nothing can be confirmed, also where the relay has left it on purpose: before
+  // the signal, or after it because of a gap.
+  if (!drained_link_ || status().gap) {
+    return false;
+  }
+  const bool undisturbed = !drained_link_->disturbed_since(*terminated_at_) &&
+                           !drained_link_->ended() && !disturbed() && !use_.failed &&
+                           !(producer_ && producer_->Outdated());
   return in_time && use_.abandoned > 0 && (source_.finished_in_order() || undisturbed);
 }
 
@@ -193,8 +217,41 @@ void RelayProcess::CheckConfirming() {
   }
 }
 
+void RelayProcess::FailIdleProducer() {
+  if (producer_ != nullptr && !asleep_) {
+    producer_->FailWhileIdle();
+  }
+}
+
+// A status that says that publishing is blocked at a row must say at which.
+void RelayProcess::CheckNaming(const RelayStatus& status) {
+  if (status.state != RelayState::kBlocked || status.error.ok()) {
+    return;
+  }
+  const auto number = static_cast<unsigned>(CodeOf(status.error));
+  const bool of_a_row = (number >= 3001 && number <= 3008) || (number >= 4003 && number <= 4005);
+  if (of_a_row && status.detail.find("lsn=") == std::string::npos) {
+    context_.judge.Fail("I16 naming", fmt::format("{} does not say which row it is about",
+                                                  ToString(CodeOf(status.error))));
+  }
+}
+
+// The board shows it some moments late.
+void RelayProcess::CheckHolding(const RelayStatus& status) {
+  if (!status.gap || status.gap->id == last_accepted_) {
+    return;
+  }
+  context_.coverage.Count(ToString(CodeOf(status.gap->error)), "held ");
+  if (source_.streaming() || use_.records_in_flight > 0) {
+    context_.judge.Fail("I13 gaps", "a relay streams or publishes while it holds a gap");
+  }
+}
+
 void RelayProcess::NoteStatus() {
   const RelayStatus status = board_.Read();
+  CheckNaming(status);
+  CheckHolding(status);
+  has_run_ = has_run_ || has_streamed_ || status.state == RelayState::kStandby;
   if (!status.error.ok() && shown_ != CodeOf(status.error)) {
     shown_ = CodeOf(status.error);
     context_.coverage.Count(ToString(shown_), "shown ");

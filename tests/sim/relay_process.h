@@ -17,6 +17,7 @@
 #include "sim_kafka.h"
 #include "sim_postgres.h"
 #include "sim_producer.h"
+#include "sim_snapshots.h"
 #include "sim_source.h"
 
 namespace walrelay::sim {
@@ -27,7 +28,7 @@ class Surroundings {
   virtual ~Surroundings() = default;
   // Lets the world go on until `time`, or until `stop` says so.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
-  virtual void OnStreaming(bool knows_its_past, MonoTime looked_at) = 0;
+  virtual void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) = 0;
   virtual bool has_rivals() const = 0;
   virtual Lsn stored_position() const = 0;
   virtual void StorePosition(Lsn position) = 0;
@@ -60,7 +61,11 @@ class RelayProcess final : private RelayHost {
   void GoOn();
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
   void OnRetainedLimit() { limit_noticed_ = true; }
+  void OnPublicationSeen() { publication_noticed_ = true; }
+  // The operator accepts the gap of this name.
+  void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
   void OnSlotAlmostLost() { loss_noticed_ = true; }
+  void FailIdleProducer();
 
   bool killed() const override { return killed_; }
   bool in_turn() const { return in_turn_; }
@@ -73,6 +78,8 @@ class RelayProcess final : private RelayHost {
   // Ended with something in flight though there was time.
   bool ended_too_soon() const;
   bool dropped_slot() const { return source_.dropped_slot(); }
+  // It was at work, or stood by.
+  bool has_run() const { return has_run_; }
   Lsn handled_end() const { return source_.handled_end(); }
   // It does not run, or did not a moment ago.
   bool disturbed() const {
@@ -99,6 +106,8 @@ class RelayProcess final : private RelayHost {
   void CheckIdling();
   void CheckConfirming();
   void NoteStatus();
+  void CheckNaming(const RelayStatus& status);
+  void CheckHolding(const RelayStatus& status);
 
   const Parts parts_;
   Context& context_;
@@ -106,6 +115,7 @@ class RelayProcess final : private RelayHost {
   const Config config_;
   StatusBoard board_;
   SimSource source_;
+  SimSnapshots snapshots_;
   ProducerUse use_;
   std::shared_ptr<SimProducer> producer_;  // the last that was made
   std::unique_ptr<Relay> relay_;
@@ -115,6 +125,10 @@ class RelayProcess final : private RelayHost {
   bool terminate_ = false;
   bool shutdown_noticed_ = false;
   bool limit_noticed_ = false;
+  bool publication_noticed_ = false;
+  std::optional<std::string> accepted_gap_;  // not told yet
+  std::string last_accepted_;
+  bool has_run_ = false;
   bool loss_noticed_ = false;
   bool asleep_ = false;
   bool in_turn_ = false;

@@ -1,5 +1,6 @@
 #include "sim_kafka.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
@@ -41,19 +42,36 @@ SimKafka::Partition& SimKafka::PartitionOf(std::string_view topic, int partition
   return partitions_[{std::string(topic), partition}];
 }
 
-Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) {
-  const SimTopic& settings = this->topic(topic);
-  if (down || number == leaderless) {
-    return Answer::kTryAgain;
-  }
+// What a topic's settings and the brokers' policies say. kAppended: nothing against it.
+Answer SimKafka::Verdict(const SimTopic& settings, const Batch& batch) {
   if (settings.denied) {
     return Answer::kDenied;
   }
   if (batch.bytes > settings.most_bytes) {
     return Answer::kTooLarge;
   }
-  if (context_.random.Chance(refused)) {
-    return Answer::kRefused;
+  if (to_be_refused > 0) {
+    --to_be_refused;
+    const auto chosen = context_.random.Below(batch.events.size());
+    refused_events_.insert(batch.events[static_cast<size_t>(chosen)]);
+  }
+  const bool bad = std::any_of(batch.events.begin(), batch.events.end(),
+                               [this](int event) { return IsRefused(event); });
+  return bad || context_.random.Chance(refused) ? Answer::kRefused : Answer::kAppended;
+}
+
+Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) {
+  const SimTopic& settings = this->topic(topic);
+  if (down || number == leaderless) {
+    return Answer::kTryAgain;
+  }
+  if (const Answer verdict = Verdict(settings, batch); verdict != Answer::kAppended) {
+    // Of a batch nobody knows which record was meant; of one record it is clear.
+    if (batch.events.size() == 1 && verdict != Answer::kDenied) {
+      context_.judge.OnRefusedAlone(batch.events.front(), verdict == Answer::kTooLarge);
+      context_.coverage.Count("broker refuses a record that came alone");
+    }
+    return verdict;
   }
   if (std::exchange(fencing, false)) {
     return Answer::kFenced;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,14 +55,23 @@ class SimKafka {
 
   // What is wrong at the moment.
   bool down = false;      // nothing answers
+  int credentials = 0;    // the version that logs in; requests of earlier ones are lost
   int leaderless = -1;    // this partition of every topic
   int refused = 0;        // per cent of batches, as not to a topic's liking
   bool fencing = false;   // the next batch meets a broker that lost the producer's state
   int lost_requests = 0;  // per cent
   int lost_answers = 0;   // per cent
+  int to_be_refused = 0;  // so many of the next records are refused from now on, see Forgive()
   Micros latency{1'000};
   Micros latency_most{5'000};
   Micros request_timeout{1'000'000};
+
+  // Whether a record is refused each time it comes.
+  bool IsRefused(int event) const { return refused_events_.contains(event); }
+  void Forgive() {
+    to_be_refused = 0;
+    refused_events_.clear();
+  }
 
   // With acks=1 a leader acknowledges what its followers do not have yet: see the mutant.
   void LoseTail(int partition);
@@ -72,11 +82,13 @@ class SimKafka {
     std::map<uint64_t, uint32_t> next_sequence;  // by producer
   };
 
+  Answer Verdict(const SimTopic& settings, const Batch& batch);
   Partition& PartitionOf(std::string_view topic, int partition);
 
   Context& context_;
   std::map<std::string, SimTopic, std::less<>> topics_;
   std::map<std::pair<std::string, int>, Partition> partitions_;
+  std::set<int> refused_events_;
   uint64_t producers_ = 0;
 };
 

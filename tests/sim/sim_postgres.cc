@@ -19,7 +19,12 @@ absl::Status Closed() {
 }  // namespace
 
 SimPostgres::SimPostgres(Context& context, const Options& options)
-    : context_(context), options_(options), log_(kLogBegin), replicated_(kLogBegin) {}
+    : context_(context),
+      options_(options),
+      log_(kLogBegin),
+      replicated_(kLogBegin),
+      procs_(options.first_xid),
+      visibility_random_(options.visibility_seed) {}
 
 // --- applications ---
 
@@ -38,20 +43,36 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
   }
   log_.Commit(std::move(transaction));
   const LogTransaction& written = log_.transactions().back();
-  context_.judge.OnCommit(written.commit_lsn, std::move(events));
+  context_.judge.OnCommit(written.commit_lsn, events);
   context_.Note("[pg] xid {} commits at {} to {}, {} rows{}", written.xid,
                 written.commit_lsn.ToString(), written.end_lsn.ToString(), written.rows.size(),
                 asynchronous ? ", not flushed" : "");
   if (!asynchronous) {
+    // Sent when it is flushed, visible a little later.
+    const Micros late = visibility_random_.Chance(50)
+                            ? Micros(0)
+                            : visibility_random_.Between(Micros(1), Micros(4'000));
+    invisible_.push_back({written.xid, written.end_lsn, context_.now() + late, std::move(events)});
+    context_.After(late, [this] { ShowWhatIsDue(); });
     FlushAll();
     return;
   }
+  procs_.End(written.xid);
+  context_.judge.OnVisible(events, /*confirmed=*/false);
   context_.After(context_.random.Between(Micros(1'000), Micros(200'000)),
                  [this, incarnation = incarnation_] {
                    if (incarnation == incarnation_) {
                      FlushAll();
                    }
                  });
+}
+
+void SimPostgres::RollBackLarge(uint32_t subtransactions) {
+  constexpr uint32_t kXid = 600;  // below those of the workload
+  for (uint32_t i = 1; i <= subtransactions; ++i) {
+    log_.Commit({.xid = kXid + i, .aborted = true});
+  }
+  FlushAll();
 }
 
 void SimPostgres::FlushAll() {
@@ -72,14 +93,48 @@ void SimPostgres::FlushAll() {
   }
 }
 
+void SimPostgres::ShowWhatIsDue() {
+  std::erase_if(invisible_, [this](const Invisible& each) {
+    const bool waits = commits_hidden_ || each.from > context_.now() ||
+                       (options_.synchronous_standby && each.end > replicated_);
+    if (!waits) {
+      context_.Note("[pg] xid {} is visible", each.xid);
+      procs_.End(each.xid);
+      context_.judge.OnVisible(each.events, /*confirmed=*/true);
+    }
+    return !waits;
+  });
+}
+
+void SimPostgres::HideCommits(bool hide) {
+  commits_hidden_ = hide;
+  ShowWhatIsDue();
+}
+
+// The processes of the server end, and their waits with them. What is in the log is visible then,
+// whether a standby has it or not; and xids that the log does not have are assigned again.
+void SimPostgres::EndTransactions() {
+  for (const Invisible& each : std::exchange(invisible_, {})) {
+    if (each.end <= log_.end()) {
+      context_.judge.OnVisible(each.events, /*confirmed=*/false);
+    }
+  }
+  uint64_t next = options_.first_xid;
+  for (const LogTransaction& transaction : log_.transactions()) {
+    next = std::max(next, transaction.xid + 1);
+  }
+  procs_.Restart(next);
+}
+
 // The standby has what is flushed a little later.
 void SimPostgres::Replicate() {
-  if (!options_.synchronized_standby) {
+  if (!options_.synchronized_standby && !options_.synchronous_standby) {
     return;
   }
   const auto arrive = [this, end = log_.flushed(), incarnation = incarnation_] {
     if (incarnation == incarnation_) {
       replicated_ = std::max(replicated_, end);
+      ShowWhatIsDue();
       if (const auto sender = sender_) {
         sender->Pump();
       }
@@ -115,6 +170,7 @@ void SimPostgres::Crash() {
   EndConnections(Closed());
   power_ = Power::kDown;
   Lose(log_.flushed());
+  EndTransactions();
   if (slot_) {
     slot_->confirmed = slot_->on_disk;
     context_.judge.OnConfirmedForgotten();
@@ -124,6 +180,7 @@ void SimPostgres::Crash() {
 void SimPostgres::ShutDown(std::function<void()> done) {
   power_ = Power::kShuttingDown;
   FlushAll();
+  EndTransactions();
   shut_down_ = [this, done = std::move(done)] {
     ++incarnation_;
     power_ = Power::kDown;
@@ -152,7 +209,11 @@ void SimPostgres::Accept() {
 
 void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   EndConnections(Closed());
+  if (options_.synchronous_standby) {
+    context_.judge.OnTakenBack(fork);
+  }
   Lose(fork);
+  EndTransactions();
   // A standby that had not even seen the last fork descends from what was there before it.
   uint32_t parent = timeline_;
   while (!ancestors_.empty() && ancestors_.back().end > fork) {
@@ -175,6 +236,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
 void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   EndConnections(Closed());
   Lose(std::min(end, log_.flushed()));  // no backup has more
+  EndTransactions();
   context_.judge.OnConfirmedForgotten();
   slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
   writes_held_ = true;
@@ -187,6 +249,7 @@ void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
 
 void SimPostgres::BecomeAnotherSystem() {
   EndConnections(Closed());
+  EndTransactions();
   ++system_;
   Replicate();
   NoteTampering();
@@ -236,8 +299,43 @@ void SimPostgres::TerminateSender() {
   }
 }
 
+void SimPostgres::ChangePublication() {
+  ++publication_changes_;
+  publication_changed_at_ = context_.now();
+  log_.Write(60);
+  FlushAll();
+}
+
+void SimPostgres::SetPublished(bool published) {
+  published_ = published;
+  membership_ = published ? Membership{++last_oid_, ++publication_xmin_} : Membership();
+  ChangePublication();
+}
+
+void SimPostgres::SetPublishesInsert(bool publishes) {
+  publishes_insert_ = publishes;
+  ++publication_xmin_;
+  ChangePublication();
+}
+
+PublicationLook SimPostgres::LookAtPublication() const {
+  PublicationLook look{.identity = {}, .before = log_.flushed(), .after = log_.end()};
+  TableIdentity table{.name = "public.outbox", .oid = kOutboxOid, .owner = 10, .renamed_by = 690};
+  if (publication_exists_) {
+    look.identity = {.oid = publication_oid_, .xmin = publication_xmin_, .owner = 10};
+    if (published_) {
+      table.memberships = {membership_};
+    }
+  }
+  look.identity.tables = {table};
+  return look;
+}
+
 void SimPostgres::SetPublicationExists(bool exists) {
   publication_exists_ = exists;
+  publication_oid_ = exists ? ++last_oid_ : publication_oid_;
+  membership_ = {++last_oid_, ++publication_xmin_};
+  ChangePublication();
   if (!exists && sender_) {
     const auto sender = sender_;
     sender->End(Error(ErrorCode::kPostgresError, "publication \"walrelay\" does not exist"));
@@ -260,6 +358,7 @@ SourceFacts SimPostgres::Facts() const {
   facts.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};
   facts.tables = {
       {.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = published_}};
+  facts.publication_look = LookAtPublication();
   return facts;
 }
 
@@ -323,7 +422,7 @@ void SimPostgres::OnSenderGone(const WalSender& sender) {
 }
 
 bool SimPostgres::IsPoisoned(const LogTransaction& transaction) const {
-  return poisoned_ && !transaction.rows.empty();
+  return poisoned_ && !transaction.sends_nothing();
 }
 
 bool SimPostgres::SkipsPublication(Link& link) {

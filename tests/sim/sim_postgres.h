@@ -17,6 +17,8 @@
 
 #include "context.h"
 #include "pg_log.h"
+#include "proc_array.h"
+#include "random.h"
 #include "wal_sender.h"
 #include "walrelay/replication_source.h"
 
@@ -36,6 +38,9 @@ class SimPostgres {
     int version = 150018;
     Micros wal_sender_timeout{30'000'000};
     bool synchronized_standby = false;  // walsenders wait for the standby, as 17+ can
+    bool synchronous_standby = false;   // commits wait for the standby
+    uint64_t first_xid = 1'000;
+    uint64_t visibility_seed = 1;  // of how long a flushed commit stays invisible
   };
 
   SimPostgres(Context& context, const Options& options);
@@ -45,6 +50,8 @@ class SimPostgres {
   void Commit(LogTransaction transaction, bool asynchronous);
   bool writable() const { return power_ == Power::kUp && !writes_held_ && publication_exists_; }
   Lsn WriteRow(uint64_t bytes) { return log_.Write(bytes); }
+  uint64_t Begin() { return procs_.Begin(); }
+  void RollBack(uint64_t xid) { procs_.End(xid); }
   int schema() const { return schema_; }
   bool published() const { return published_ && publishes_insert_; }
 
@@ -67,17 +74,26 @@ class SimPostgres {
   bool giving_slot_up() const { return giving_slot_up_; }
   void MoveSlot(Lsn position);
   void MakeSlot();
+  // Rolls back a transaction that outgrew logical_decoding_work_mem and had so many
+  // subtransactions: Postgres 18 then sends a Stream Abort for each.
+  void RollBackLarge(uint32_t subtransactions);
   void TerminateSender();
   void AlterTable() { schema_ = (schema_ + 1) % 3; }
-  void SetPublished(bool published) { published_ = published; }
+  void SetPublished(bool published);
   void SetPublicationExists(bool exists);
-  void SetPublishesInsert(bool publishes) { publishes_insert_ = publishes; }
+  void SetPublishesInsert(bool publishes);
   void Poison(bool poisoned) { poisoned_ = poisoned; }
   void CorruptNextMessage() { corrupt_next_ = true; }
   void SkipPublication(bool skip) { skip_publication_ = skip; }
   void SetInRecovery(bool in_recovery) { in_recovery_ = in_recovery; }
+  // Commits are flushed and stay invisible, as with a synchronous standby that does not answer.
+  void HideCommits(bool hide);
 
   // --- for connections ---
+  PublicationLook LookAtPublication() const;
+  // How often the publication was changed so that rows may have been hidden; and when last.
+  int publication_changes() const { return publication_changes_; }
+  MonoTime publication_changed_at() const { return publication_changed_at_; }
   SourceFacts Facts() const;
   std::optional<SlotFacts> Slot() const;
   std::shared_ptr<WalSender> StartSender(std::shared_ptr<Link> link, int pid, Lsn position);
@@ -94,7 +110,10 @@ class SimPostgres {
   bool SkipsPublication(Link& link);
   bool TakeCorruption() { return std::exchange(corrupt_next_, false); }
   const PgLog& log() const { return log_; }
+  const ProcArray& procs() const { return procs_; }
   Lsn sendable_end() const;
+  // What the synchronous standby has confirmed; 0/0 without one.
+  Lsn standby_end() const { return options_.synchronous_standby ? replicated_ : Lsn(); }
   Micros wal_sender_timeout() const { return options_.wal_sender_timeout; }
 
   // What the slot keeps of the log: all from where it would begin again after a crash.
@@ -110,12 +129,23 @@ class SimPostgres {
   MonoTime tampered_at() const { return tampered_at_; }
 
  private:
+  // A transaction whose commit is flushed, and that no other session can see yet.
+  struct Invisible {
+    uint64_t xid = 0;
+    Lsn end;
+    MonoTime from;  // visible then, unless something else keeps it
+    std::vector<int> events;
+  };
+
   void FlushAll();
+  void ShowWhatIsDue();
+  void EndTransactions();
   void Replicate();
   void EndConnections(const absl::Status& reason);
   void Lose(Lsn end);
   void InvalidateSlot();
   void NoteTampering() { tampered_at_ = context_.now(); }
+  void ChangePublication();
 
   Context& context_;
   const Options options_;
@@ -132,10 +162,20 @@ class SimPostgres {
   int system_ = 1;
   int schema_ = 0;
   Lsn replicated_;  // what the standby has
+  ProcArray procs_;
+  std::vector<Invisible> invisible_;
+  bool commits_hidden_ = false;
+  Random visibility_random_;
   MonoTime tampered_at_;
   bool published_ = true;
   bool publication_exists_ = true;
   bool publishes_insert_ = true;
+  uint32_t publication_oid_ = 16400;
+  uint32_t publication_xmin_ = 700;
+  Membership membership_{16401, 700};
+  uint32_t last_oid_ = 16'401;
+  int publication_changes_ = 0;
+  MonoTime publication_changed_at_;
   bool poisoned_ = false;
   bool corrupt_next_ = false;
   bool skip_publication_ = false;

@@ -32,9 +32,7 @@ absl::Status ErrorOf(Answer answer, const std::string& topic) {
   }
 }
 
-absl::Status Purged() {
-  return Error(ErrorCode::kProducerFailed, "purged");
-}
+constexpr bool kPurged = true;
 
 // FNV-1a: which partition does not matter, only that a key keeps it.
 int PartitionFor(std::string_view key, int partitions) {
@@ -57,7 +55,8 @@ SimProducer::SimProducer(Context& context, SimKafka& kafka, RelayHost& host, Pro
       limits_(limits),
       options_(options),
       batch_bytes_(static_cast<size_t>(batch_bytes)),
-      id_(kafka.NewProducer()) {
+      id_(kafka.NewProducer()),
+      credentials_(kafka.credentials) {
   ++use_.made;
 }
 
@@ -99,14 +98,15 @@ absl::StatusOr<Produced> SimProducer::Produce(const Record& record, DeliveryToke
 }
 
 void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) {
+  const bool refused_before = record.topic == kDeadLetterTopic && context_.judge.WasRefused(event);
   if (const std::string wrong = WrongWith(record, event, context_.judge.event(event));
-      !wrong.empty()) {
+      !wrong.empty() && !refused_before) {
     context_.judge.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
   }
   context_.judge.OnProduced(event);
   const std::string topic(record.topic);
   Lane& lane = LaneOf(topic, record);
-  const size_t bytes = record.payload_bytes();
+  const size_t bytes = record.window_bytes();
   CheckBounds(bytes);
   lane.queue.push_back({event, token, bytes});
   ++queued_;
@@ -148,7 +148,7 @@ Produced SimProducer::Ask(const std::string& topic, TopicState& state) {
 void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
   const SimTopic& settings = kafka_.topic(topic);
   const bool perhaps_being_made = !settings.exists && context_.now() < asked + kCreationGrace;
-  if (kafka_.down || perhaps_being_made) {
+  if (kafka_.down || Outdated() || perhaps_being_made) {
     Later(kLookAgain, [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
     return;
   }
@@ -176,19 +176,37 @@ void SimProducer::Poll(DeliverySink& sink) {
       sink.OnDelivered(
           {.token = report.record.token, .bytes = report.record.bytes, .topic = report.topic});
     } else {
-      failure_reported_ = true;
-      sink.OnFailed(report.record.token, report.error);
+      sink.OnFailed({.token = report.record.token,
+                     .bytes = report.record.bytes,
+                     .error = report.error,
+                     .purged = report.purged});
     }
   }
 }
 
-// The fatal error does not say what was wrong; the report of the batch does, and comes right
-// behind.
+void SimProducer::GiveUp() {
+  for (auto& [name, lane] : lanes_) {
+    PurgeQueue(lane, /*also_sent=*/true);
+  }
+}
+
+void SimProducer::FailWhileIdle() {
+  if (queued_ == 0 && alive_ && fatal_.ok()) {
+    context_.coverage.Count("a producer fails while it holds nothing");
+    fatal_ = Error(ErrorCode::kProducerFailed, "fenced");
+    use_.failed = true;
+    signalled_ = true;
+  }
+}
+
 absl::Status SimProducer::Health() const {
-  return fatal_.ok() || (!failure_reported_ && queued_ > 0) ? absl::OkStatus() : fatal_;
+  return fatal_;
 }
 
 absl::Status SimProducer::Trouble() const {
+  if (Outdated()) {
+    return Error(ErrorCode::kKafkaLogin, "authentication failed");
+  }
   return kafka_.down ? Error(ErrorCode::kKafkaUnreachable, "all brokers are down")
                      : absl::OkStatus();
 }
@@ -260,7 +278,7 @@ void SimProducer::Send(Lane& lane, Sent& sent) {
   const uint32_t sequence = sent.batch.first_sequence;
   const Micros there = context_.random.Between(kafka_.latency, kafka_.latency_most);
   const Micros back = context_.random.Between(kafka_.latency, kafka_.latency_most);
-  const bool request_lost = context_.random.Chance(kafka_.lost_requests);
+  const bool request_lost = context_.random.Chance(kafka_.lost_requests) || Outdated();
   const bool answer_lost = context_.random.Chance(kafka_.lost_answers);
   const auto arrive = [this, self = shared_from_this(), &lane, batch = sent.batch, sequence,
                        attempt, back, answer_lost] {
@@ -293,7 +311,7 @@ void SimProducer::OnAnswer(Lane& lane, uint32_t sequence, uint32_t attempt, Answ
     lane.sent.erase(sent);
     SendFrom(lane);
   } else if (!fatal_.ok()) {
-    Report(lane, sent->records, Purged());
+    Report(lane, sent->records, fatal_, kPurged);
     lane.sent.erase(sent);
   } else if (answer == Answer::kTryAgain) {
     Retry(lane);
@@ -337,19 +355,19 @@ void SimProducer::PurgeQueue(Lane& lane, bool also_sent) {
   std::erase_if(lane.sent, [&](const Sent& sent) {
     const bool purge = also_sent || !sent.under_way;
     if (purge) {
-      Report(lane, sent.records, Purged());
+      Report(lane, sent.records, fatal_, kPurged);
     }
     return purge;
   });
   const std::vector<Pending> records(lane.queue.begin(), lane.queue.end());
   lane.queue.clear();
-  Report(lane, records, Purged());
+  Report(lane, records, fatal_, kPurged);
 }
 
 void SimProducer::Report(const Lane& lane, const std::vector<Pending>& records,
-                         const absl::Status& error) {
+                         const absl::Status& error, bool purged) {
   for (const Pending& record : records) {
-    reports_.push_back({record, lane.topic, error});
+    reports_.push_back({record, lane.topic, error, purged});
   }
   signalled_ = true;
 }

@@ -47,8 +47,13 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void Poll(DeliverySink& sink) override;
   absl::Status Health() const override;
   absl::Status Trouble() const override;
+  bool Reachable() const override { return !kafka_.down; }
+  bool Outdated() const override { return credentials_ != kafka_.credentials; }
   int poll_fd() const override { return -1; }
 
+  // It fails for good, for a reason of its own, if it holds nothing.
+  void FailWhileIdle();
+  void GiveUp() override;
   // Its owner has destroyed it.
   void Abandon();
   // Poll() has something to do.
@@ -81,6 +86,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     Pending record;
     std::string topic;
     absl::Status error;
+    bool purged = false;
   };
   enum class Metadata { kUnknown, kAsked, kReady, kFailed };
   struct TopicState {
@@ -101,7 +107,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void Retry(Lane& lane);
   void Fail(Lane& lane, const std::vector<Pending>& records, Answer answer);
   void PurgeQueue(Lane& lane, bool also_sent);
-  void Report(const Lane& lane, const std::vector<Pending>& records, const absl::Status& error);
+  void Report(const Lane& lane, const std::vector<Pending>& records, const absl::Status& error,
+              bool purged = false);
   // Runs `action` after `delay`, if the producer still lives then; not while the process sleeps.
   void Later(Micros delay, std::function<void(SimProducer&)> action);
 
@@ -113,6 +120,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   const ProducerOptions& options_;
   const size_t batch_bytes_;
   const uint64_t id_;
+  const int credentials_;  // the version it was created with
   bool alive_ = true;
   std::map<std::string, TopicState, std::less<>> topics_;
   std::map<std::pair<std::string, int>, Lane> lanes_;
@@ -120,7 +128,6 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::vector<std::function<void(SimProducer&)>> missed_;  // while the process slept
   size_t queued_ = 0;                                      // accepted and not reported
   absl::Status fatal_;
-  bool failure_reported_ = false;
   bool signalled_ = false;
 };
 
@@ -136,6 +143,9 @@ class ProducerHandle final : public Producer {
   void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
   absl::Status Health() const override { return producer_->Health(); }
   absl::Status Trouble() const override { return producer_->Trouble(); }
+  bool Reachable() const override { return producer_->Reachable(); }
+  bool Outdated() const override { return producer_->Outdated(); }
+  void GiveUp() override { producer_->GiveUp(); }
   int poll_fd() const override { return -1; }
 
  private:

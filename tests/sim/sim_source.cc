@@ -18,6 +18,9 @@ constexpr size_t kStatusesPerSecond = 60;
 constexpr size_t kAttemptsPerWindow = 40;
 constexpr Micros kAttemptWindow = seconds(20);
 constexpr Micros kConnectTimeout = seconds(10);
+// Three in a row, then after 10, 20, 40, 80, 120 s, or half of that.
+constexpr size_t kFailuresPerWindow = 12;
+constexpr Micros kFailureWindow = seconds(120);
 
 absl::Status Lost(std::string_view what) {
   return Error(ErrorCode::kConnectionLost, what);
@@ -51,6 +54,9 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   if (server_.power() != SimPostgres::Power::kUp) {
     return Error(ErrorCode::kPostgresShuttingDown, "the database system is not available");
   }
+  if (network_.secret_unreadable) {
+    return Error(ErrorCode::kSecretFile, "postgres.password: mode 0644");
+  }
   if (network_.login_refused) {
     return Error(ErrorCode::kPostgresLogin, "password authentication failed");
   }
@@ -63,6 +69,8 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   looked_at_ = context_.now();
   SourceFacts facts = server_.Facts();
   facts.server.backend_pid = pid_;
+  looked_changes_ = server_.publication_changes();
+  knows_slot_ = knows_slot_ || facts.slot.has_value();
   past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; a second connection is made, for the stream.
   if (!host_.Pass(2 * network_.latency, true)) {
@@ -109,6 +117,9 @@ absl::Status SimSource::TerminateBackend(int pid) {
 
 absl::Status SimSource::CreateSlot() {
   WR_RETURN_IF_ERROR(CheckAlive());
+  if (knows_slot_) {
+    context_.judge.Fail("I13 gaps", "a relay creates a slot that it has seen before");
+  }
   server_.MakeSlot();
   context_.coverage.Count("relay makes the slot");
   return absl::OkStatus();
@@ -164,7 +175,11 @@ absl::Status SimSource::Start(Lsn position) {
   connected_timeline_ = server_.timeline();
   const auto sender = sender_;
   sender->Pump();
-  return host_.Pass(network_.latency, false) ? absl::OkStatus() : Lost("killed");
+  stream_changes_ = looked_changes_;
+  confirming_forbidden_ = false;
+  const bool running = host_.Pass(network_.latency, false);
+  started_at_ = context_.now();
+  return running ? absl::OkStatus() : Lost("killed");
 }
 
 // While the producer lives, what was handled whole is in its hands: to have it again would only
@@ -213,10 +228,28 @@ absl::StatusOr<bool> SimSource::Receive(size_t max_bytes) {
   }
   if (views_.empty()) {
     if (const absl::Status ended = link_->Ended(context_.now()); !ended.ok()) {
+      NoteFailure(ended);
       return ended;
     }
   }
   return any;
+}
+
+// A server that fails at one position decodes up to there each time: it must be left in peace for
+// longer and longer.
+void SimSource::NoteFailure(const absl::Status& error) {
+  if (!HasCode(error, ErrorCode::kPostgresError)) {
+    return;
+  }
+  const MonoTime now = context_.now();
+  const MonoTime since = std::max(host_.last_report(), now - kFailureWindow);
+  failures_.push_back(now);
+  while (failures_.front() < since) {
+    failures_.pop_front();
+  }
+  if (failures_.size() > kFailuresPerWindow) {
+    context_.judge.Fail("I11 liveness", "a relay hammers a stream that fails at one position");
+  }
 }
 
 // Notes the positions that the server has vouched for.
@@ -251,6 +284,9 @@ absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
     return absl::OkStatus();
   }
   CheckStatus(status);
+  if (confirming_forbidden_ && !host_.asked_to_stop()) {
+    context_.judge.Fail("I13 gaps", "a relay confirms though it saw that the publication changed");
+  }
   confirmed_ = status.flushed;
   host_.StorePosition(status.flushed);
   if (link_->cut() || link_->TellsClosed(context_.now())) {

@@ -27,6 +27,12 @@ struct Network {
   bool unreachable = false;  // no answer at all
   bool login_refused = false;
   bool full = false;  // no connection free
+  // Of the connections that ask for snapshots.
+  bool side_refused = false;
+  bool side_hangs = false;
+  int side_cuts = 0;  // so many times those that stood were cut
+  bool secret_unreadable = false;
+  bool kafka_secret_unreadable = false;
 };
 
 class SimSource final : public ReplicationSource {
@@ -35,6 +41,7 @@ class SimSource final : public ReplicationSource {
   ~SimSource() override;
 
   absl::StatusOr<SourceFacts> Open() override;
+  void SetSenderTimeout(Micros /*timeout*/) override {}  // this server is never silent while well
   absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
@@ -59,6 +66,12 @@ class SimSource final : public ReplicationSource {
   Lsn handled_end() const { return handled_end_; }
   Lsn confirmed() const { return confirmed_; }
   bool dropped_slot() const { return dropped_slot_; }
+  void ForgetDroppedSlot() { dropped_slot_ = false; }
+  // The publication as the stream's own look found it, and when the stream had started.
+  int stream_changes() const { return stream_changes_; }
+  MonoTime started_at() const { return started_at_; }
+  // The relay was told that the publication has changed since: this stream must confirm no more.
+  void ForbidConfirming() { confirming_forbidden_ = true; }
   // The stream was ended in good order, on a server that has gone on since.
   bool finished_in_order() const {
     return finished_in_order_ && incarnation_ == server_.incarnation();
@@ -68,6 +81,7 @@ class SimSource final : public ReplicationSource {
   absl::Status CheckAlive() const;
   void Witness(std::string_view message);
   void CheckAttempts();
+  void NoteFailure(const absl::Status& error);
   void CheckStatus(const StandbyStatus& status);
   void CheckRewind(Lsn position);
 
@@ -82,6 +96,12 @@ class SimSource final : public ReplicationSource {
   MonoTime looked_at_;       // when Open() read the catalog
   bool past_limit_ = false;  // what it saw then of the slot
   bool dropped_slot_ = false;
+  bool knows_slot_ = false;  // has seen one
+  int looked_changes_ = 0;
+  int stream_changes_ = 0;
+  MonoTime started_at_;
+  bool confirming_forbidden_ = false;
+  std::deque<MonoTime> failures_;  // of decoding, since there was progress
   std::shared_ptr<Link> link_;
   std::shared_ptr<WalSender> sender_;
   uint32_t connected_timeline_ = 0;

@@ -27,6 +27,7 @@ WalSender::WalSender(SimPostgres& server, Context& context, std::shared_ptr<Link
       last_reply_(context.now()) {
   const auto& log = server.log().transactions();
   while (next_transaction_ < log.size() && log[next_transaction_].commit_lsn < start) {
+    earlier_aborts_ += log[next_transaction_].aborted ? 1U : 0U;
     ++next_transaction_;
   }
 }
@@ -59,6 +60,11 @@ void WalSender::Pump() {
 
 // One message, or the passing of a transaction that has none. False: there is nothing to send now.
 bool WalSender::SendNext() {
+  if (earlier_aborts_ > 0) {
+    --earlier_aborts_;
+    SendAbort({});
+    return true;
+  }
   const auto& log = server_.log().transactions();
   if (next_transaction_ >= log.size() || log[next_transaction_].end_lsn > server_.sendable_end()) {
     return false;
@@ -66,11 +72,17 @@ bool WalSender::SendNext() {
   const LogTransaction& transaction = log[next_transaction_];
   if (!begun_) {
     sent_ = std::max(sent_, transaction.commit_lsn);
+    if (transaction.aborted) {
+      SendAbort(transaction);
+      sent_ = transaction.end_lsn;
+      ++next_transaction_;
+      return true;
+    }
     if (server_.IsPoisoned(transaction)) {
       End(Error(ErrorCode::kPostgresError, "could not write to file: No space left on device"));
       return false;
     }
-    if (transaction.rows.empty() || server_.SkipsPublication(*link_)) {
+    if (transaction.sends_nothing() || server_.SkipsPublication(*link_)) {
       sent_ = transaction.end_lsn;
       ++next_transaction_;
       return true;
@@ -79,7 +91,8 @@ bool WalSender::SendNext() {
     next_row_ = 0;
     asked_ = false;
     SendData(transaction.rows.front().lsn,
-             testing::BeginMessage(transaction.commit_lsn, transaction.time, transaction.xid));
+             testing::BeginMessage(transaction.commit_lsn, transaction.time,
+                                   static_cast<uint32_t>(transaction.xid)));
   } else if (next_row_ < transaction.rows.size()) {
     SendRow(transaction, transaction.rows[next_row_++]);
   } else {
@@ -92,7 +105,16 @@ bool WalSender::SendNext() {
   return true;
 }
 
+void WalSender::SendAbort(const LogTransaction& transaction) {
+  context_.coverage.Count("server sends a Stream Abort");
+  SendData(transaction.commit_lsn,
+           testing::StreamAbortMessage(600, static_cast<uint32_t>(transaction.xid)));
+}
+
 void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
+  if (row.hidden) {
+    return;
+  }
   if (row.kind != LogRow::Kind::kTruncate && row.kind != LogRow::Kind::kMessage) {
     const bool outbox = row.oid == kOutboxOid;
     if (outbox ? std::exchange(outbox_schema_, row.schema) != row.schema

@@ -53,6 +53,7 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
 
  private:
   bool SendNext();
+  void SendAbort(const LogTransaction& transaction);
   void SendRow(const LogTransaction& transaction, const LogRow& row);
   void SendData(Lsn start, std::string payload);
   void SendKeepalive(bool reply_requested);
@@ -71,6 +72,8 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
   std::optional<absl::Status> farewell_;
   MonoTime client_awake_since_;
 
+  size_t earlier_aborts_ =
+      0;  // before the start: decoding reads them, and no position filters them
   size_t next_transaction_ = 0;
   size_t next_row_ = 0;
   bool begun_ = false;

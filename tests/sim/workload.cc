@@ -23,7 +23,7 @@ void Workload::Schedule() {
 
 void Workload::CommitOne() {
   static const PlannedTransaction planned{.rows = 2, .seed = 1};
-  Open open{planned, Random(planned.seed), {.xid = ++last_xid_}, postgres_.incarnation()};
+  Open open{planned, Random(planned.seed), {.xid = postgres_.Begin()}, postgres_.incarnation()};
   WriteRows(open, planned.rows);
   End(open);
 }
@@ -37,7 +37,7 @@ void Workload::Begin(const PlannedTransaction& planned) {
     return;
   }
   auto open = std::make_shared<Open>(
-      Open{planned, Random(planned.seed), {.xid = ++last_xid_}, postgres_.incarnation()});
+      Open{planned, Random(planned.seed), {.xid = postgres_.Begin()}, postgres_.incarnation()});
   WriteRows(*open, planned.rows / 2);
   context_.After(planned.length, [this, open] {
     WriteRows(*open, open->planned.rows - open->planned.rows / 2);
@@ -57,10 +57,7 @@ void Workload::WriteRows(Open& open, uint32_t count) {
 
 void Workload::WriteRow(Open& open) {
   const bool message = plan_.messages > 0 && open.random.Chance(plan_.messages);
-  if (!postgres_.published() && !message) {
-    postgres_.WriteRow(100);
-    return;
-  }
+  const bool hidden = !postgres_.published() && !message;
   const auto key = static_cast<uint32_t>(open.random.Below(static_cast<uint64_t>(plan_.keys)));
   const auto size = static_cast<uint32_t>(open.random.Between(20, 400));
   const int event = context_.judge.NewEvent(key, DrawFlaw(open.random), size);
@@ -73,7 +70,12 @@ void Workload::WriteRow(Open& open) {
                            .kind = message ? LogRow::Kind::kMessage : LogRow::Kind::kInsert,
                            .oid = kOutboxOid,
                            .event = event,
-                           .schema = postgres_.schema()});
+                           .schema = postgres_.schema(),
+                           .hidden = hidden});
+  if (hidden) {
+    context_.judge.OnHidden(event, open.log.rows.back().lsn);
+    return;
+  }
   if (!message && open.random.Chance(5)) {
     LogRow removed = open.log.rows.back();  // deleted again at once, to keep the table empty
     removed.kind = LogRow::Kind::kDelete;
@@ -87,6 +89,7 @@ void Workload::WriteOtherRow(Open& open) {
   LogRow row{.lsn = postgres_.WriteRow(80), .oid = kOtherOid};
   const auto draw = open.random.Below(10);
   const bool after_an_event = !open.log.rows.empty() && open.log.rows.back().event >= 0 &&
+                              !open.log.rows.back().hidden &&
                               open.log.rows.back().kind != LogRow::Kind::kMessage;
   if (draw < 2 && after_an_event) {
     row = open.log.rows.back();
@@ -107,6 +110,9 @@ void Workload::End(Open& open) {
   if (!open.planned.rolled_back && !lost) {
     postgres_.Commit(std::move(open.log), open.planned.asynchronous);
     return;
+  }
+  if (open.incarnation == postgres_.incarnation()) {
+    postgres_.RollBack(open.log.xid);
   }
   for (const LogRow& row : open.log.rows) {
     if (row.event >= 0) {

@@ -30,7 +30,6 @@ class Workload {
   Context& context_;
   SimPostgres& postgres_;
   const Plan& plan_;
-  uint32_t last_xid_ = 700;
 };
 
 }  // namespace walrelay::sim

@@ -14,8 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The longest back-off is 30 s; a gap or a row to settle needs a person, and a restart.
-constexpr Micros kRecovery = seconds(150);
+// The longest back-off is two minutes; a gap or a row to settle needs a person, and a restart.
+constexpr Micros kRecovery = seconds(300);
+constexpr Micros kBetweenRounds = seconds(2);  // of the operator
 constexpr uint64_t kMostSteps = 5'000'000;
 
 }  // namespace
@@ -29,6 +30,9 @@ World::World(const Plan& plan, Coverage& coverage, Metrics& metrics, bool trace)
       workload_(context_, postgres_, plan),
       metrics_(metrics),
       config_(plan.config) {
+  if (config_.source.wait_visible) {
+    context_.judge.RequireVisible();
+  }
   if (config_.on_error.null_key == OnError::kSkip) {
     context_.judge.AllowSkipping();
   }
@@ -53,12 +57,14 @@ const std::string& World::Run() {
   workload_.Schedule();
   ScheduleFaults();
   WatchLimit();
+  Attend();
   StartProcess(0);
   if (plan_.second_relay) {
     StartLater(1, milliseconds(200));
   }
   RunUntil(SimClock::kBegin + plan_.End());
   AwaitQuiet();
+  CheckProducers();
   EndInGoodOrder();
   wants_restart_ = false;
   return context_.judge.violation();
@@ -123,6 +129,9 @@ void World::WatchLimit() {
       if (process && postgres_.giving_slot_up()) {
         process->OnSlotAlmostLost();
       }
+      if (process && postgres_.power() == SimPostgres::Power::kUp) {
+        process->OnPublicationSeen();
+      }
     }
     WatchLimit();
   });
@@ -134,6 +143,7 @@ void World::StartProcess(size_t number) {
   if (processes_[number] || !wants_restart_) {
     return;
   }
+  context_.judge.OnFault();
   processes_[number] =
       std::make_unique<RelayProcess>(RelayProcess::Parts{.context = context_,
                                                          .postgres = postgres_,
@@ -194,7 +204,11 @@ void World::OnExit(size_t number, const RelayProcess& process) {
       OnGap(number, code);
       break;
     case Reaction::kDefinite:
-      if (code == ErrorCode::kSlotMissing) {
+    case Reaction::kConfiguration:
+      if (process.has_run()) {
+        context_.judge.Fail("I10 progress",
+                            fmt::format("a relay that ran ends with {}", ToString(code)));
+      } else if (code == ErrorCode::kSlotMissing) {
         OnGap(number, code);
       } else {
         StartLater(number, seconds(2));
@@ -210,10 +224,57 @@ void World::OnGap(size_t number, ErrorCode code) {
   if (!gap_possible_ && !plan_.second_relay) {
     context_.judge.Fail("I13 gaps", fmt::format("{} where there is no gap", ToString(code)));
   }
+  context_.judge.ExcuseAllHidden();
   context_.After(seconds(2), [this, number, code] {
     MendSlot(code);
     StartProcess(number);
   });
+}
+
+// The operator looks at the relays now and then, and settles what they hold at.
+void World::Attend() {
+  context_.After(kBetweenRounds, [this] {
+    for (size_t number = 0; number < processes_.size(); ++number) {
+      RelayProcess* process = processes_[number].get();
+      if (process == nullptr || process->in_turn()) {
+        continue;
+      }
+      const RelayStatus status = process->status();
+      if (status.gap && !status.gap_accepted) {
+        SettleGap(*process, *status.gap);
+      } else if (!status.gap && postgres_.power() == SimPostgres::Power::kUp &&
+                 (HasCode(status.error, ErrorCode::kSlotMissing) ||
+                  HasCode(status.error, ErrorCode::kSlotUnusable))) {
+        MendSlot(CodeOf(status.error));
+      }
+    }
+    Attend();
+  });
+}
+
+// An operator who accepts a gap knows its range, and publishes what is missing by other means. Half
+// of the operators create the slot first: then the relay finds another gap.
+void World::SettleGap(RelayProcess& process, const Gap& gap) {
+  const ErrorCode code = CodeOf(gap.error);
+  gap_possible_ = gap_possible_ || process.dropped_slot();
+  if (!gap_possible_ && !plan_.second_relay) {
+    context_.judge.Fail("I13 gaps", fmt::format("{} where there is no gap", ToString(code)));
+  }
+  const auto number = static_cast<size_t>(process.number());
+  if (process.dropped_slot() && code == ErrorCode::kSlotGone) {
+    context_.judge.Fail("I13 gaps", "a relay does not say that it was itself who dropped the slot");
+  }
+  if (code == ErrorCode::kPublicationChanged) {
+    context_.judge.ExcuseHidden(gap.from, gap.to);
+  } else {
+    if (postgres_.power() == SimPostgres::Power::kUp && context_.random.Chance(50)) {
+      MendSlot(code);
+    }
+    accepted_[number] = code;
+  }
+  context_.Note("[operator] accepts gap {}: {}", gap.id, RangeOf(gap));
+  process.AcceptGap(gap.id);
+  process.source().ForgetDroppedSlot();  // the next one is another one
 }
 
 void World::MendSlot(ErrorCode code) {
@@ -230,7 +291,16 @@ void World::MendSlot(ErrorCode code) {
 
 // A relay that has not streamed before cannot know what happened to the slot; nor one that had
 // looked before it happened; nor one that takes it for the work of another instance.
-void World::OnStreaming(bool knows_its_past, MonoTime looked_at) {
+void World::OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) {
+  const auto accepted = std::exchange(accepted_[number], std::nullopt);
+  if (accepted) {
+    explained_until_ = context_.now();
+    context_.judge.Excuse(postgres_.slot()->confirmed);
+  }
+  // What was in a publication before nobody looked is not known, nor on another system.
+  if (!knows_its_past || plan_.second_relay || accepted == ErrorCode::kSystemChanged) {
+    context_.judge.ExcuseAllHidden();
+  }
   const MonoTime tampered = postgres_.tampered_at();
   const bool cannot_know = !knows_its_past || looked_at <= tampered || plan_.second_relay;
   if (tampered > explained_until_ && cannot_know) {
@@ -286,6 +356,18 @@ void World::AwaitQuiet() {
                         fmt::format("events {} are not in Kafka", context_.judge.Missing()));
   }
   context_.judge.Fail("I10 progress", "the slot is not confirmed to the end of the log");
+}
+
+// One partition that takes nothing is no reason for a new producer.
+void World::CheckProducers() {
+  const bool only_stuck =
+      plan_.config.source.max_retained_wal == 0 && !plan_.faults.empty() &&
+      std::all_of(plan_.faults.begin(), plan_.faults.end(),
+                  [](const Fault& fault) { return fault.kind == FaultKind::kStuckPartition; });
+  if (!context_.judge.failed() && only_stuck && lives_[0] == 0 && processes_[0] &&
+      processes_[0]->use().made > 1) {
+    context_.judge.Fail("I15 appends", "a new producer, though brokers answer and none failed");
+  }
 }
 
 // Everybody is asked to stop, is gone in time, and the next process has nothing to repeat.

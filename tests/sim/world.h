@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "context.h"
@@ -15,6 +16,7 @@
 #include "relay_process.h"
 #include "sim_kafka.h"
 #include "sim_postgres.h"
+#include "walrelay/error.h"
 #include "workload.h"
 
 namespace walrelay::sim {
@@ -34,7 +36,7 @@ class World final : private Surroundings {
  private:
   // Surroundings
   void PassUntil(MonoTime time, const std::function<bool()>& stop) override;
-  void OnStreaming(bool knows_its_past, MonoTime looked_at) override;
+  void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) override;
   bool has_rivals() const override { return plan_.second_relay; }
   Lsn stored_position() const override { return stored_position_; }
   void StorePosition(Lsn p) override { stored_position_ = std::max(stored_position_, p); }
@@ -53,6 +55,8 @@ class World final : private Surroundings {
   void OnExit(size_t number, const RelayProcess& process);
   void OnGap(size_t number, ErrorCode code);
   void MendSlot(ErrorCode code);
+  void Attend();
+  void SettleGap(RelayProcess& process, const Gap& gap);
   void SettleFlawedRows();
   void WatchLimit();
 
@@ -64,6 +68,7 @@ class World final : private Surroundings {
   bool ApplyToServer(const Fault& fault);
   bool ApplyToSlot(const Fault& fault);
   bool ApplyToPublication(const Fault& fault);
+  bool ApplyToVisibility(const Fault& fault);
   bool ApplyToKafka(const Fault& fault);
   void Restart(const Fault& fault);
   void CheckShutdown(int incarnation, int looks);
@@ -71,6 +76,7 @@ class World final : private Surroundings {
   bool HolderIsDisturbed() const;
   void FailOver(const Fault& fault, bool with_slot);
   void RestoreServer(const Fault& fault);
+  void TerminateUnwatched();
   void ComeBack(Micros delay);
   void Heal(Micros delay, std::function<void()> action) {
     context_.After(delay, std::move(action));
@@ -81,6 +87,7 @@ class World final : private Surroundings {
   // --- the end ---
   bool CaughtUp() const;
   void AwaitQuiet();
+  void CheckProducers();
   void EndInGoodOrder();
 
   const Plan& plan_;
@@ -97,6 +104,8 @@ class World final : private Surroundings {
   bool wants_restart_ = true;
   MonoTime explained_until_;   // tampering up to then is known to somebody
   bool gap_possible_ = false;  // something happened that may rightly be called a gap
+  // A gap of the slot or the server was accepted, and the relay has not streamed yet.
+  std::array<std::optional<ErrorCode>, 2> accepted_{};
   Lsn stored_position_;
   uint64_t steps_ = 0;
 };

@@ -4,6 +4,7 @@
 // producer that is destroyed forgets what it had in flight, as librdkafka does when it is purged.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +24,7 @@ struct FakeRecord {
   std::optional<std::string> key;
   std::optional<std::string> value;
   std::map<std::string, std::string> headers;
-  DeliveryToken token = 0;
+  DeliveryToken token;
   size_t bytes = 0;
 };
 
@@ -33,9 +34,14 @@ class FakeKafka {
   size_t queue_limit = SIZE_MAX;
   std::set<std::string> pending_topics;            // their metadata has not come yet
   std::map<std::string, absl::Status> bad_topics;  // produced to, these answer with an error
+  // Records of these keys are refused, by every producer, and whatever is in flight behind one
+  // fails with it, as if it were of its batch; the producer is then good for nothing.
+  std::map<std::string, absl::Status> refused_keys;
   absl::Status factory_error;
   absl::Status health;  // of the present producer; a new one is well
   absl::Status trouble;
+  bool reachable = true;
+  bool outdated = false;    // the present producer's certificates changed; a new one is not
   int producers = 0;        // made so far
   int64_t batch_bytes = 0;  // asked for at the last of them
   std::vector<FakeRecord> in_flight;
@@ -50,7 +56,8 @@ class FakeKafka {
   }
   // The record at `position` in flight is refused for good.
   void Refuse(size_t position, absl::Status error) {
-    refused_.emplace_back(Take(position).token, std::move(error));
+    const FakeRecord record = Take(position);
+    refused_.push_back({.token = record.token, .bytes = record.bytes, .error = std::move(error)});
   }
 
   std::vector<std::string> Keys() const {
@@ -69,11 +76,30 @@ class FakeKafka {
       ++producers;
       batch_bytes = max_batch_bytes;
       health = absl::OkStatus();
+      outdated = false;
       return std::make_unique<FakeProducer>(*this);
     };
   }
 
  private:
+  void RefuseByKey() {
+    const auto bad = std::find_if(in_flight.begin(), in_flight.end(), [this](const auto& record) {
+      return refused_keys.contains(record.key.value_or("NULL"));
+    });
+    if (bad == in_flight.end()) {
+      return;
+    }
+    const absl::Status error = refused_keys.at(bad->key.value_or("NULL"));
+    if (bad != in_flight.begin()) {
+      Acknowledge(0);
+      return RefuseByKey();
+    }
+    while (!in_flight.empty()) {
+      Refuse(0, error);
+    }
+    health = Error(ErrorCode::kProducerFailed, "gapless guarantee");
+  }
+
   class FakeProducer final : public Producer {
    public:
     explicit FakeProducer(FakeKafka& kafka) : kafka_(kafka) {}
@@ -102,23 +128,39 @@ class FakeKafka {
     }
 
     void Poll(DeliverySink& sink) override {
+      kafka_.RefuseByKey();
       if (kafka_.auto_acknowledge) {
         kafka_.AcknowledgeAll();
-      }
-      for (auto& [token, error] : std::exchange(kafka_.refused_, {})) {
-        sink.OnFailed(token, error);
       }
       for (FakeRecord& record : std::exchange(kafka_.acknowledged_, {})) {
         sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
         kafka_.log.push_back(std::move(record));
       }
+      const bool failed = !kafka_.refused_.empty() || !kafka_.health.ok();
+      for (const DeliveryFailure& failure : std::exchange(kafka_.refused_, {})) {
+        sink.OnFailed(failure);
+      }
+      if (failed) {
+        Purge(sink);
+      }
     }
 
     absl::Status Health() const override { return kafka_.health; }
     absl::Status Trouble() const override { return kafka_.trouble; }
+    bool Reachable() const override { return kafka_.reachable; }
+    bool Outdated() const override { return kafka_.outdated; }
     int poll_fd() const override { return -1; }
 
    private:
+    // A producer that has failed gives up what it holds.
+    void Purge(DeliverySink& sink) {
+      for (const FakeRecord& record : std::exchange(kafka_.in_flight, {})) {
+        sink.OnFailed({.token = record.token,
+                       .bytes = record.bytes,
+                       .error = Error(ErrorCode::kProducerFailed, "purged"),
+                       .purged = true});
+      }
+    }
     static FakeRecord Copy(const Record& record, DeliveryToken token) {
       FakeRecord copy{.topic = std::string(record.topic), .token = token};
       copy.key = record.key ? std::optional(std::string(*record.key)) : std::nullopt;
@@ -126,7 +168,7 @@ class FakeKafka {
       for (const Header& header : record.headers) {
         copy.headers[std::string(header.name)] = header.value.value_or("NULL");
       }
-      copy.bytes = record.payload_bytes();
+      copy.bytes = record.window_bytes();
       return copy;
     }
 
@@ -140,7 +182,7 @@ class FakeKafka {
   }
 
   std::vector<FakeRecord> acknowledged_;
-  std::vector<std::pair<DeliveryToken, absl::Status>> refused_;
+  std::vector<DeliveryFailure> refused_;
 };
 
 }  // namespace walrelay::testing

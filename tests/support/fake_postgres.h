@@ -51,6 +51,9 @@ class FakePostgres final : public ReplicationSource {
     facts.slot = SlotFacts{.plugin = "pgoutput", .database = "shop", .confirmed_flush = Lsn(1000)};
     facts.publication = {.exists = true, .publishes_insert = true};
     facts.tables = {{.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = true}};
+    PublicationIdentity& identity = facts.publication_look.identity;
+    identity = {.oid = 16400, .xmin = 700};
+    identity.tables = {{.name = "public.outbox", .oid = kOutboxOid, .memberships = {{16401, 700}}}};
   }
 
   // --- what the test does ---
@@ -98,6 +101,7 @@ class FakePostgres final : public ReplicationSource {
   absl::Status open_error;
   std::function<void()> on_inspect;  // what happens before the slot is looked at again
   absl::Status drop_error;           // the slot is dropped, and the answer is lost
+  Micros sender_timeout{0};          // as the relay asked for it last
   size_t opens = 0;
   size_t drops = 0;
   std::vector<Lsn> starts;             // positions of START_REPLICATION
@@ -106,11 +110,13 @@ class FakePostgres final : public ReplicationSource {
   bool trickle = false;                // a piece of a message has come, not the whole
   std::function<void()> at_next_read;  // while the relay is in it
   bool finished_in_order = false;      // the stream was ended with CopyDone
+  bool answers_pings = false;          // as a server that has nothing to send does
   bool streaming() const { return streaming_; }
   Lsn confirmed() const { return facts.slot->confirmed_flush; }
 
   // --- ReplicationSource ---
 
+  void SetSenderTimeout(Micros timeout) override { sender_timeout = timeout; }
   absl::StatusOr<SourceFacts> Open() override {
     Close();
     ++opens;
@@ -118,6 +124,7 @@ class FakePostgres final : public ReplicationSource {
       return open_error;
     }
     open_ = true;
+    facts.publication_look.before = facts.publication_look.after = facts.server.wal_end;
     return facts;
   }
   absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override {
@@ -185,6 +192,9 @@ class FakePostgres final : public ReplicationSource {
   absl::Status SendStatus(const StandbyStatus& status) override {
     updates.push_back(status);
     facts.slot->confirmed_flush = std::max(confirmed(), status.flushed);
+    if (status.reply_requested && answers_pings) {
+      Keepalive(facts.server.wal_end, false);
+    }
     return absl::OkStatus();
   }
   absl::Status Flush() override { return absl::OkStatus(); }

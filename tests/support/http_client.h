@@ -4,10 +4,12 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -45,6 +47,14 @@ class HttpConnection {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
     return *this;
+  }
+
+  // Whether the server keeps the connection for so long; what it sends is dropped.
+  bool IsOpenFor(std::chrono::milliseconds time) {
+    pollfd wanted{socket_.get(), POLLIN, 0};
+    char chunk[4096];
+    return ::poll(&wanted, 1, static_cast<int>(time.count())) == 0 ||
+           ::recv(socket_.get(), chunk, sizeof(chunk), 0) > 0;
   }
 
   // All that comes until the server closes.

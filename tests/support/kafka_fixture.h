@@ -31,8 +31,8 @@ constexpr int16_t kInitProducerIdRequest = 22;
 // A cluster on loopback, and the configuration that leads to it.
 class MockKafkaFixture : public ::testing::Test {
  protected:
-  MockKafkaFixture() {
-    auto cluster = MockCluster::Start(1);
+  explicit MockKafkaFixture(int brokers = 1) {
+    auto cluster = MockCluster::Start(brokers);
     EXPECT_THAT(cluster, IsOk());
     cluster_ = *std::move(cluster);
     config_.kafka.bootstrap_servers = cluster_->bootstrap_servers();
@@ -75,6 +75,8 @@ class MockKafkaFixture : public ::testing::Test {
 
 class ProducerFixture : public MockKafkaFixture, private DeliverySink {
  protected:
+  explicit ProducerFixture(int brokers = 1) : MockKafkaFixture(brokers) {}
+
   struct Delivered {
     DeliveryToken token;
     size_t bytes;
@@ -95,7 +97,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
   }
 
   // Offers the record until the producer knows what to do with it, and has room for it.
-  absl::StatusOr<Produced> Offer(const Record& record, DeliveryToken token = 1) {
+  absl::StatusOr<Produced> Offer(const Record& record, DeliveryToken token = {1, 1}) {
     absl::StatusOr<Produced> outcome = Produced::kTopicPending;
     EXPECT_TRUE(PollUntil([&] {
       outcome = producer_->Produce(record, token);
@@ -103,13 +105,13 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     }));
     return outcome;
   }
-  void Produce(const Record& record, DeliveryToken token = 1) {
+  void Produce(const Record& record, DeliveryToken token = {1, 1}) {
     EXPECT_THAT(Offer(record, token), IsOkAndHolds(Produced::kAccepted));
   }
   // Records of these keys, with tokens from 1.
   void ProduceKeys(const std::vector<std::string>& keys) {
     for (const std::string& key : keys) {
-      Produce({.topic = "orders", .key = key, .value = "{}"}, ++last_token_);
+      Produce({.topic = "orders", .key = key, .value = "{}"}, {++last_token_, 1});
     }
   }
 
@@ -159,14 +161,14 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     }
     delivered_.push_back(std::move(copy));
   }
-  void OnFailed(DeliveryToken token, const absl::Status& error) override {
-    failed_.emplace_back(token, error);
+  void OnFailed(const DeliveryFailure& failure) override {
+    failed_.emplace_back(failure.token, failure.error);
   }
   static std::optional<std::string> Copy(std::optional<std::string_view> text) {
     return text ? std::optional(std::string(*text)) : std::nullopt;
   }
 
-  DeliveryToken last_token_ = 0;
+  uint32_t last_token_ = 0;
 };
 
 }  // namespace walrelay::testing

@@ -163,6 +163,10 @@ inline std::string LogicalMessage(bool transactional, Lsn lsn, std::string_view 
       .Take();
 }
 
+inline std::string StreamAbortMessage(uint32_t xid, uint32_t subxid) {
+  return ByteWriter().Put('A').Put(xid).Put(subxid).Take();
+}
+
 inline std::string XLogDataMessage(std::string_view payload, WallTime sent = {}) {
   return ByteWriter().Put('w').Put(Lsn()).Put(Lsn()).Put(sent).PutBytes(payload).Take();
 }

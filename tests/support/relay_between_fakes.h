@@ -2,7 +2,9 @@
 // when told.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +13,7 @@
 #include "support/fake_clock.h"
 #include "support/fake_kafka.h"
 #include "support/fake_postgres.h"
+#include "walrelay/error.h"
 
 namespace walrelay::testing {
 
@@ -21,8 +24,8 @@ class RelayBetweenFakes {
       : own_metrics_(metrics == nullptr ? std::make_unique<Metrics>("walrelay") : nullptr),
         metrics_(metrics == nullptr ? *own_metrics_ : *metrics) {}
 
-  // A new process in the place of the one there is.
-  void MakeRelay() {
+  // A new process in the place of the one there is. `snapshots`, if given, must outlive it.
+  void MakeRelay(SnapshotSource* snapshots = nullptr) {
     relay_.reset();
     auto router = Router::Create(config_.source, config_.route, config_.format);
     WR_CHECK(router.ok(), "the configuration is good");
@@ -33,8 +36,43 @@ class RelayBetweenFakes {
                                                   .metrics = metrics_,
                                                   .board = board_,
                                                   .observer = {},
-                                                  .seed = 1},
+                                                  .seed = 1,
+                                                  .snapshots = snapshots},
                                      *std::move(router));
+  }
+
+  // Makes the relay, with the configuration as it is then, and lets it begin.
+  void Start() {
+    MakeRelay();
+    Run();
+  }
+  // Turns until nothing more happens at this instant.
+  void Run() {
+    for (int i = 0; i < 10 && !relay_->finished(); ++i) {
+      relay_->Turn();
+    }
+  }
+  // Lets time pass in the steps that the relay asks for.
+  void Pass(Micros time) {
+    const MonoTime end = clock_.Now() + time;
+    while (clock_.Now() < end && !relay_->finished()) {
+      const Wakeup wakeup = relay_->Turn();
+      const Micros step = std::max(wakeup.at - clock_.Now(), Micros(1000));
+      clock_.Advance(std::min(step, end - clock_.Now()));
+    }
+    Run();
+  }
+  static FakeRow Event(const std::string& key) {
+    return {.type = "order", .key = key, .payload = "{}"};
+  }
+  Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
+  RelayState State() {
+    Pass(std::chrono::milliseconds(250));  // what the board shows is that much behind
+    return board_.Read().state;
+  }
+  ErrorCode ShownError() const {
+    const absl::Status error = board_.Read().error;
+    return error.ok() ? ErrorCode{} : CodeOf(error);
   }
 
  private:

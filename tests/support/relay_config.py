@@ -15,7 +15,7 @@ Options = Mapping[str, Any]
 
 def relay_program() -> Path:
     """The built relay; the build folder is $WALRELAY_BUILD_DIR, else build/dev."""
-    folder = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build" / "dev"))
+    folder = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build" / "dev")).resolve()
     program = folder / "src" / "cli" / "walrelay"
     if not program.exists():
         raise ServerError(f"no {program}: build it, or set WALRELAY_BUILD_DIR")

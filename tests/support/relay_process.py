@@ -39,9 +39,9 @@ class RelayProcess:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.starts = 0
-        self._config = config or folder / "relay.toml"
+        self.config = config or folder / "relay.toml"
         if config is None:
-            self._config.write_text(to_toml(options))
+            self.config.write_text(to_toml(options))
         self._arguments = ["--events", "json", *arguments] if events else list(arguments)
         self._environment = dict(environment or {})
         self._process: Process | None = None
@@ -55,7 +55,7 @@ class RelayProcess:
         with open(self.log_file, "wb") as log, open(self._events_file, "wb") as events:
             child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", relay_program(), "run", "--config",
-                 self._config, *self._arguments],
+                 self.config, *self._arguments],
                 stdin=subprocess.DEVNULL, stdout=events, stderr=log, env=environment,
                 cwd=self.folder)
         self._process = Process(child.pid, child)
@@ -109,7 +109,7 @@ class RelayProcess:
     def logs(self, event: str | None = None, **fields: Any) -> list[dict[str, Any]]:
         """The lines of this start's log, as JSON; those of an `event` and with these `fields`."""
         wanted = fields if event is None else {"event": event, **fields}
-        whole = self.log_text.rpartition("\n")[0].splitlines()
+        whole = self._lines(self.log_text)
         return [line for line in map(json.loads, whole) if wanted.items() <= line.items()]
 
     def wait_for_log(self, event: str, seconds: float = _SECONDS, *, count: int = 1,
@@ -124,8 +124,12 @@ class RelayProcess:
 
     def acknowledged(self) -> list[dict[str, Any]]:
         """What it printed with `events`, one acknowledged record each."""
-        whole = self._events_file.read_text().rpartition("\n")[0]
-        return [json.loads(line) for line in whole.splitlines()]
+        return [json.loads(line) for line in self._lines(self._events_file.read_text())]
+
+    @staticmethod
+    def _lines(text: str) -> list[str]:
+        """Those that are complete. Not splitlines(), which takes more characters for line ends."""
+        return text.split("\n")[:-1]
 
     # --- what it serves ---
 

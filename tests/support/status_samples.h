@@ -46,6 +46,7 @@ class StatusSample {
                                        .spill = SpillCounters{.decoded_bytes = 91 * kGiB},
                                        .lag_age = std::chrono::milliseconds(3),
                                        .wal_bytes_per_second = 1.4 * kMiB};
+    report_.snapshot.looks.slot = report_.snapshot.looks.publication = Ago(seconds(2));
     for (int i = 359; i >= 0; --i) {
       const double hill = 240 + 80 * std::sin(i / 31.0) + 25 * std::sin(i * 1.7);
       report_.snapshot.history.push_back(

@@ -96,6 +96,10 @@ class TcpProxy:
         """Closes the port: whoever connects is refused. Connections that stand go on."""
         self._do(self._refuse())
 
+    def lead_to(self, target: int) -> None:
+        """Passes new connections on to another port; those that stand stay where they are."""
+        self._target = target
+
     def accept(self) -> None:
         """Opens the port (again)."""
         self._do(self._accept())

@@ -82,18 +82,23 @@ class Verdict:
         return "\n  ".join(lines)
 
 
-def verify(events: Sequence[Event], records: Iterable[Record], partitions: Mapping[str, int], *,
-           samples: Sequence[Sample] | None = None, check_timestamps: bool = False) -> Verdict:
+def verify(events: Sequence[Event], records: Iterable[Record], partitions: Mapping[str, int | Sequence[int]],
+           *, samples: Sequence[Sample] | None = None, check_timestamps: bool = False) -> Verdict:
     """Compares all that was committed with all that is in the topics.
 
-    `samples` need topics with LogAppendTime, `check_timestamps` such with CreateTime.
+    `partitions` has each topic's number of partitions; of a topic that was given more while it was
+    written to, all its numbers, the first one first: a key's records with an earlier number count as
+    older. `samples` need topics with LogAppendTime, `check_timestamps` such with CreateTime.
     """
-    log = sorted(records, key=lambda record: (record.topic, record.partition, record.offset))
+    counts = {topic: [count] if isinstance(count, int) else list(count)
+              for topic, count in partitions.items()}
+    log = sorted(records, key=lambda record: (record.topic, _period(record, counts), record.partition,
+                                              record.offset))
     known = {event.id: event for event in events}
     assert len(known) == len(events), "the workload gives every event an id of its own"
     first = _first_appearances(log, known)
     problems = [*_lost(events, first), *_phantoms(log, known), *_disorder(first, known),
-                *_wrong_content(log, known, partitions)]
+                *_wrong_content(log, known, counts)]
     if check_timestamps:
         problems += _wrong_timestamps(log, known)
     if samples is not None:
@@ -106,6 +111,12 @@ def verify(events: Sequence[Event], records: Iterable[Record], partitions: Mappi
 def _id_of(record: Record) -> str | None:
     values = [value for name, value in record.headers if name == "id"]
     return values[0].decode(errors="replace") if len(values) == 1 and values[0] is not None else None
+
+
+def _period(record: Record, counts: Mapping[str, Sequence[int]]) -> int:
+    """By which of its topic's numbers of partitions a record is where it is; 0 for a wrong place."""
+    places = [partition_for(record.key, count) for count in counts[record.topic]] if record.key is not None else []
+    return places.index(record.partition) if record.partition in places else 0
 
 
 def _place(record: Record) -> str:
@@ -149,14 +160,15 @@ def _disorder(first: Mapping[str, Record], known: Mapping[str, Event]) -> list[P
 
 
 def _wrong_content(log: Iterable[Record], known: Mapping[str, Event],
-                   partitions: Mapping[str, int]) -> list[Problem]:
+                   counts: Mapping[str, Sequence[int]]) -> list[Problem]:
     problems = []
     for record in log:
         event = known.get(_id_of(record) or "")
         if event is None:
             continue
+        count = counts[record.topic][_period(record, counts)]
         wanted = {"topic": event.topic, "key": event.key, "value": event.value, "headers": event.headers,
-                  "partition": partition_for(event.key, partitions[record.topic])}
+                  "partition": partition_for(event.key, count)}
         problems += [Problem("content", f"{event} at {_place(record)} has {name} "
                                         f"{getattr(record, name)!r:.200}, not {value!r:.200}")
                      for name, value in wanted.items() if getattr(record, name) != value]

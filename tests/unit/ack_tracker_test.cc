@@ -17,8 +17,8 @@ class AckTrackerTest : public ::testing::Test {
 
   // A whole transaction of `records` that ends at `end`; the token of its records.
   DeliveryToken Transaction(uint64_t end, int records) {
-    tracker_.Begin(WallTime());
-    const DeliveryToken token = tracker_.token();
+    tracker_.Begin(Lsn(1), WallTime());
+    const DeliveryToken token = tracker_.token(1);
     for (int i = 0; i < records; ++i) {
       tracker_.OnProduced(kBytes);
     }
@@ -52,9 +52,9 @@ TEST_F(AckTrackerTest, OutOfOrderReportDoesNotMoveFrontier) {
 }
 
 TEST_F(AckTrackerTest, AcknowledgedRowsOfAnOpenTransactionConfirmNothing) {
-  tracker_.Begin(WallTime());
+  tracker_.Begin(Lsn(1), WallTime());
   tracker_.OnProduced(kBytes);
-  Ack(tracker_.token());
+  Ack(tracker_.token(1));
   EXPECT_EQ(Frontier(), 100u);
   tracker_.Commit(Lsn(200));
   EXPECT_EQ(Frontier(), 200u);
@@ -78,7 +78,7 @@ TEST_F(AckTrackerTest, KeepaliveWaitsForWhatStandsBeforeIt) {
 
 TEST_F(AckTrackerTest, KeepaliveInsideATransactionConfirmsNothing) {
   // The server vouches for the commit record of the transaction that it is still sending.
-  tracker_.Begin(WallTime());
+  tracker_.Begin(Lsn(1), WallTime());
   tracker_.OnProduced(kBytes);
   Keepalive(199);
   EXPECT_EQ(Frontier(), 100u);
@@ -135,7 +135,7 @@ TEST_F(AckTrackerTest, ResetForgetsWhatIsInFlightAndIgnoresItsReports) {
 }
 
 TEST_F(AckTrackerTest, ResetInsideATransactionForgetsItToo) {
-  tracker_.Begin(WallTime());
+  tracker_.Begin(Lsn(1), WallTime());
   tracker_.OnProduced(kBytes);
   tracker_.Reset();
   EXPECT_FALSE(tracker_.in_transaction());
@@ -144,9 +144,9 @@ TEST_F(AckTrackerTest, ResetInsideATransactionForgetsItToo) {
 
 TEST_F(AckTrackerTest, BrokenConnectionRepeatsOnlyTheOpenTransaction) {
   const DeliveryToken whole = Transaction(200, 1);
-  tracker_.Begin(WallTime());
+  tracker_.Begin(Lsn(1), WallTime());
   tracker_.OnProduced(kBytes);
-  const DeliveryToken half = tracker_.token();
+  const DeliveryToken half = tracker_.token(1);
   tracker_.AbandonOpen();
   EXPECT_EQ(tracker_.resume(), Lsn(200));
 
@@ -170,10 +170,10 @@ TEST_F(AckTrackerTest, OnlyARestartTakesTheFrontierBack) {
 
 TEST_F(AckTrackerTest, CommitTimeComesBackWithTheReport) {
   const WallTime time(Micros(77));
-  tracker_.Begin(time);
+  tracker_.Begin(Lsn(1), time);
   tracker_.OnProduced(kBytes);
   EXPECT_EQ(tracker_.oldest_commit_time(), time);
-  EXPECT_EQ(tracker_.OnDelivered(tracker_.token(), kBytes), time);
+  EXPECT_EQ(tracker_.OnDelivered(tracker_.token(1), kBytes), time);
 }
 
 using AckTrackerDeathTest = AckTrackerTest;
@@ -183,7 +183,7 @@ TEST_F(AckTrackerDeathTest, AcknowledgingMoreThanWasProducedAborts) {
   const DeliveryToken second = Transaction(300, 1);
   Ack(second);
   EXPECT_DEATH(Ack(second), "acknowledged once");
-  EXPECT_DEATH(Ack(second + 1), "waits for it");
+  EXPECT_DEATH(Ack({second.transaction + 1, 1}), "waits for it");
   Ack(first);
   EXPECT_DEATH(Ack(first), "waits for it");
 }
@@ -267,7 +267,7 @@ class RandomHistory {
 
   void Begin() {
     if (!tracker_.in_transaction()) {
-      tracker_.Begin(WallTime());
+      tracker_.Begin(Lsn(1), WallTime());
       model_.items.push_back({});
     }
   }
@@ -277,7 +277,7 @@ class RandomHistory {
       return;
     }
     auto& records = model_.items.back().acknowledged;
-    in_flight_.push_back({tracker_.token(), model_.items.size() - 1, records.size()});
+    in_flight_.push_back({tracker_.token(1), model_.items.size() - 1, records.size()});
     records.push_back(false);
     tracker_.OnProduced(kBytes);
   }

@@ -13,13 +13,18 @@ namespace {
 
 std::atomic<uint64_t> allocations = 0;
 std::atomic<size_t> live_bytes = 0;
+std::atomic<size_t> peak_bytes = 0;  // of live_bytes, since it was last set
 
 void* Counted(void* memory) {
   if (memory == nullptr) {
     std::abort();
   }
   allocations.fetch_add(1, std::memory_order_relaxed);
-  live_bytes.fetch_add(malloc_usable_size(memory), std::memory_order_relaxed);
+  const size_t size = malloc_usable_size(memory);
+  const size_t live = live_bytes.fetch_add(size, std::memory_order_relaxed) + size;
+  size_t peak = peak_bytes.load(std::memory_order_relaxed);
+  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
+  }
   return memory;
 }
 
@@ -40,6 +45,15 @@ uint64_t Allocations() {
 }
 size_t LiveBytes() {
   return live_bytes.load(std::memory_order_relaxed);
+}
+
+size_t StartPeak() {
+  const size_t live = LiveBytes();
+  peak_bytes.store(live, std::memory_order_relaxed);
+  return live;
+}
+size_t Peak() {
+  return peak_bytes.load(std::memory_order_relaxed);
 }
 
 }  // namespace walrelay::testing

@@ -262,8 +262,9 @@ TEST_F(CommandLineTest, CheckTellsEachEndAndExitsWithThree) {
 TEST_F(CommandLineTest, StatusPrintsWhatTheRelayServes) {
   const auto server = HttpServer::Start(
       "127.0.0.1:0",
-      {{"/status.txt", [](bool) { return HttpResponse{.body = "Events flow. Well.\n  since\n"}; }},
-       {"/status.json", [](bool) { return HttpResponse{.body = "{}\n"}; }}});
+      {{"/status.txt",
+        [](const PageRequest&) { return HttpResponse{.body = "Events flow. Well.\n  since\n"}; }},
+       {"/status.json", [](const PageRequest&) { return HttpResponse{.body = "{}\n"}; }}});
   ASSERT_THAT(server, IsOk());
   const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
   EXPECT_EQ(Run({"status", "--set", listen}), 0);
@@ -275,8 +276,9 @@ TEST_F(CommandLineTest, StatusPrintsWhatTheRelayServes) {
 TEST_F(CommandLineTest, ProbeIsAnExitCode) {
   const auto server = HttpServer::Start(
       "127.0.0.1:0",
-      {{"/livez", [](bool) { return HttpResponse{.body = "alive\n"}; }},
-       {"/readyz", [](bool) { return HttpResponse{.status = 503, .body = "not ready\n"}; }}});
+      {{"/livez", [](const PageRequest&) { return HttpResponse{.body = "alive\n"}; }},
+       {"/readyz",
+        [](const PageRequest&) { return HttpResponse{.status = 503, .body = "not ready\n"}; }}});
   ASSERT_THAT(server, IsOk());
   const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
   EXPECT_EQ(Run({"status", "--probe", "live", "--set", listen}), 0);

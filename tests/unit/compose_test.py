@@ -66,6 +66,10 @@ class ComposeTest(unittest.TestCase):
         installed = set(re.search(r"no-install-recommends((?:[^&])*)&&", dockerfile).group(1).replace("\\", "").split())
         self.assertEqual(installed, wanted - not_for_an_image)
 
+    def test_image_is_built_and_run_on_the_same_release(self) -> None:
+        stages = re.findall(r"^FROM (\S+)", (ROOT / "packaging/docker/Dockerfile").read_text(), re.MULTILINE)
+        self.assertEqual(stages, ["debian:13-slim", "debian:13-slim"])
+
     def test_image_holds_every_library_that_the_program_links(self) -> None:
         binary = Path(os.environ["WALRELAY_BUILD_DIR"]) / "src/cli/walrelay"
         needed = re.findall(r"\(NEEDED\).*\[(.*?)\.so", subprocess.run(

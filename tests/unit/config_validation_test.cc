@@ -85,6 +85,17 @@ TEST_F(ConfigValidationTest, TimeoutsHaveTheirLeast) {
   ExpectValid();
 }
 
+TEST_F(ConfigValidationTest, DecodingMemoryIsWhatPostgresTakes) {
+  config_.source.decoding_memory = 64 * 1024 - 1;
+  ExpectWrong("source.decoding_memory");
+  config_.source.decoding_memory = -1;
+  ExpectWrong("source.decoding_memory");
+  config_.source.decoding_memory = int64_t{1} << 41;
+  ExpectWrong("source.decoding_memory");
+  config_.source.decoding_memory = 64 * 1024;
+  ExpectValid();
+}
+
 TEST_F(ConfigValidationTest, SlotIsDroppedAtAFigureAndStaysDropped) {
   config_.source.max_retained_wal = 1 << 20;
   ExpectValid();
@@ -149,6 +160,22 @@ TEST_F(ConfigValidationTest, EventsComeFromATableOrFromMessages) {
   ExpectValid();
   config_.source.message_prefixes.emplace_back();
   ExpectWrong("a prefix is empty");
+}
+
+// librdkafka takes them as they are, and would name properties of its own.
+TEST_F(ConfigValidationTest, SizesOfRecordsAndBatchesHaveTheirLimits) {
+  config_.kafka.max_record_bytes = 1'000'000'000;
+  config_.kafka.max_batch_bytes = 2'147'483'647;
+  ExpectValid();
+  for (const int64_t wrong : {int64_t{999}, int64_t{1'000'000'001}, int64_t{10} << 30}) {
+    config_.kafka.max_record_bytes = wrong;
+    ExpectWrong("kafka.max_record_bytes");
+  }
+  config_.kafka.max_record_bytes = 1'000'000;
+  for (const int64_t wrong : {int64_t{999}, int64_t{10} << 30}) {
+    config_.kafka.max_batch_bytes = wrong;
+    ExpectWrong("kafka.max_batch_bytes");
+  }
 }
 
 TEST_F(ConfigValidationTest, IntervalsHaveTheirLimits) {

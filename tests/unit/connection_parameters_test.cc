@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 
+#include "postgres/session_settings.h"
 #include "support/environment_variable.h"
 #include "support/status_matchers.h"
 #include "support/temporary_directory.h"
@@ -17,7 +18,7 @@ class PostgresEnvironment : public ::testing::Test {
  protected:
   PostgresEnvironment() {
     for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE",
-                             "PGSERVICE", "PGPASSWORD", "PGOPTIONS"}) {
+                             "PGSERVICE", "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS"}) {
       variables_.emplace_back(name, std::nullopt);
     }
   }
@@ -77,6 +78,45 @@ TEST_F(ConnectionParametersTest, FormatsOfTheSessionWinOverThoseOfTheDsn) {
   for (const char* format : {"timezone=UTC", "bytea_output=hex", "intervalstyle=postgres"}) {
     EXPECT_NE(options.find(format), std::string::npos) << format;
   }
+}
+
+TEST_F(ConnectionParametersTest, EverySettingOfTheContractIsAmongTheOptions) {
+  for (const auto purpose :
+       {ConnectionPurpose::kReplication, ConnectionPurpose::kSql, ConnectionPurpose::kSetup}) {
+    const std::string options =
+        Make("host=db options='-c search_path=evil'", purpose).at("options");
+    EXPECT_TRUE(options.ends_with(StartupSettings(purpose)) ||
+                purpose == ConnectionPurpose::kReplication);
+    EXPECT_GT(options.find("search_path=pg_catalog"), options.find("search_path=evil"));
+  }
+}
+
+TEST_F(ConnectionParametersTest, DecodingMemoryIsForTheStreamAlone) {
+  EXPECT_EQ(Make("host=db").at("options").find("logical_decoding_work_mem"), std::string::npos);
+  source_.decoding_memory = int64_t{256} << 20;
+  EXPECT_NE(Make("host=db").at("options").find("-c logical_decoding_work_mem=262144kB"),
+            std::string::npos);
+  EXPECT_EQ(Make("host=db", ConnectionPurpose::kSql).at("options").find("decoding_work_mem"),
+            std::string::npos);
+}
+
+TEST_F(ConnectionParametersTest, EachHostOfAListIsAnAttemptOfItsOwn) {
+  const auto hosts = EachHost({{"host", "a,b,c"}, {"port", "1,2,3"}, {"user", "u,v"}});
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_EQ(hosts[1], (ConnectionParameters{{"host", "b"}, {"port", "2"}, {"user", "u,v"}}));
+  EXPECT_EQ(EachHost({{"host", "a,b"}, {"port", "1"}})[1],
+            (ConnectionParameters{{"host", "b"}, {"port", "1"}}));
+  EXPECT_EQ(EachHost({{"port", "1"}, {"host", "a,b"}})[1],
+            (ConnectionParameters{{"port", "1"}, {"host", "b"}}));
+  EXPECT_EQ(EachHost({}).size(), 1u);
+}
+
+TEST_F(ConnectionParametersTest, OfSeveralHostsThePrimaryIsMeantUnlessSaidOtherwise) {
+  EXPECT_TRUE(AcceptsStandby({{"host", "a"}}));
+  EXPECT_FALSE(AcceptsStandby({{"host", "a,b"}}));
+  EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}, {"target_session_attrs", "any"}}));
+  SetVariable("PGTARGETSESSIONATTRS", "any");
+  EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}}));
 }
 
 TEST_F(ConnectionParametersTest, EncodingIsUtf8WhateverTheDsnSays) {

@@ -59,6 +59,20 @@ TEST_F(DecoderTest, OriginTypeAndLogicalMessage) {
   EXPECT_EQ(message.content, "{}");
 }
 
+// As Postgres 18.4 sent it, with protocol version 1 and without streaming.
+TEST_F(DecoderTest, StreamAbortThatNobodyAskedFor) {
+  const std::string recorded("\x41\x00\x00\x02\xf3\x00\x00\x02\xf4", 9);
+  const auto abort = Decode<StreamAbort>(recorded);
+  EXPECT_EQ(abort.xid, 755u);
+  EXPECT_EQ(abort.subxid, 756u);
+  EXPECT_EQ(recorded, testing::StreamAbortMessage(755, 756));
+}
+
+// With LSN and time it would be that of parallel streaming, protocol version 4.
+TEST_F(DecoderTest, StreamAbortOfALaterProtocolIsAViolation) {
+  ExpectViolation(testing::StreamAbortMessage(755, 756) + std::string(16, '\0'), "too many");
+}
+
 TEST_F(DecoderTest, Relation) {
   const auto relation = Decode<Relation>(
       testing::RelationMessage(16385, "public", "outbox", {{"id", 2950, true}, {"payload", 3802}}));
@@ -117,7 +131,7 @@ TEST_F(DecoderTest, DeleteAndTruncate) {
 }
 
 TEST_F(DecoderTest, StreamedAndPreparedTransactionsAreRefusedByName) {
-  for (const char type : std::string_view("SEcAbPKrp")) {
+  for (const char type : std::string_view("SEcbPKrp")) {
     ExpectViolation(std::string(1, type) + std::string(40, '\0'), "not asked for");
   }
 }
@@ -138,7 +152,8 @@ std::vector<std::string> OneOfEach() {
           testing::UpdateMessage(1, Row{Value::Text("abc")}, Row{Value::Text("abd")}),
           testing::DeleteMessage(1, Row{Value::Text("abc")}),
           testing::TruncateMessage({1, 2}),
-          testing::LogicalMessage(true, Lsn(1), "p", "content")};
+          testing::LogicalMessage(true, Lsn(1), "p", "content"),
+          testing::StreamAbortMessage(756, 757)};
 }
 
 TEST_F(DecoderTest, EveryCutMessageIsAViolation) {

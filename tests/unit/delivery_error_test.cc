@@ -21,7 +21,7 @@ TEST(DeliveryErrorTest, CauseDecidesTheCode) {
       {RD_KAFKA_RESP_ERR_INVALID_MSG, ErrorCode::kDeliveryRefused},
       {RD_KAFKA_RESP_ERR_POLICY_VIOLATION, ErrorCode::kDeliveryRefused},
       {RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, ErrorCode::kDeliveryRefused},
-      {RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, ErrorCode::kDeliveryRefused},
+      {RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, ErrorCode::kProducerSetting},
       {RD_KAFKA_RESP_ERR_UNKNOWN, ErrorCode::kProducerFailed},
       {RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, ErrorCode::kProducerFailed},
       {RD_KAFKA_RESP_ERR__PURGE_QUEUE, ErrorCode::kProducerFailed},
@@ -42,6 +42,13 @@ TEST(DeliveryErrorTest, WhatBrokersAndRowsSayIsEscapedAndCut) {
       DeliveryError(RD_KAFKA_RESP_ERR_UNKNOWN, "a\nb", std::string(10'000, 'x') + "\x1b[2J");
   EXPECT_THAT(error, HasError(ErrorCode::kProducerFailed, "a\\x0ab: "));
   EXPECT_LT(MessageOf(error).size(), 500u);
+}
+
+TEST(DeliveryErrorTest, PurgedRecordsWereNotRefused) {
+  EXPECT_TRUE(IsPurged(RD_KAFKA_RESP_ERR__PURGE_QUEUE));
+  EXPECT_TRUE(IsPurged(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT));
+  EXPECT_FALSE(IsPurged(RD_KAFKA_RESP_ERR_INVALID_RECORD));
+  EXPECT_FALSE(IsPurged(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE));
 }
 
 TEST(TopicErrorTest, CauseDecidesTheCode) {

@@ -134,6 +134,7 @@ TEST_F(EventLoopTest, SignalsOfAnOperatorStopNothing) {
 }
 
 TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {
+  config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.facts.slot.reset();
   postgres_.BreakConnection();
@@ -143,6 +144,7 @@ TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {
 TEST_F(EventLoopTest, OtherThreadReportsTheLimit) {
   config_.source.max_retained_wal = 1;
   config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+  config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.facts.slot->restart = Lsn(1);
   std::thread sampler([this] { loop_->Report(EventLoop::Sighting::kRetainedLimit); });

@@ -138,6 +138,9 @@ class GoldenStreamTest : public ::testing::TestWithParam<Stream> {
   void On(const pgoutput::Origin& origin) {
     origins_.push_back(std::string(origin.name) + " " + Rfc3339(assembler_.open()->commit_time));
   }
+  void On(const pgoutput::StreamAbort& abort) {
+    EXPECT_THAT(assembler_.OnStreamAbort(abort), IsOk());
+  }
   void On(const pgoutput::LogicalMessage& message) {
     messages_.push_back(fmt::format("{} {} {} {}", message.prefix, message.content,
                                     message.transactional ? "transactional" : "at once",

@@ -56,7 +56,8 @@ void Say(int peer, std::string_view text) {
 
 TEST(HttpGetTest, BringsStatusAndBody) {
   const auto server = HttpServer::Start(
-      "127.0.0.1:0", {{"/page", [](bool) { return HttpResponse{.body = "a\r\n\r\nb"}; }}});
+      "127.0.0.1:0",
+      {{"/page", [](const PageRequest&) { return HttpResponse{.body = "a\r\n\r\nb"}; }}});
   ASSERT_THAT(server, IsOk());
   const auto page = HttpGet(AddressOf((*server)->port()), "/page", seconds(30));
   ASSERT_THAT(page, IsOk());
@@ -67,8 +68,8 @@ TEST(HttpGetTest, BringsStatusAndBody) {
 
 TEST(HttpGetTest, LongAnswerComesWhole) {
   const std::string body(3 << 20, 'x');
-  const auto server =
-      HttpServer::Start("127.0.0.1:0", {{"/", [&](bool) { return HttpResponse{.body = body}; }}});
+  const auto server = HttpServer::Start(
+      "127.0.0.1:0", {{"/", [&](const PageRequest&) { return HttpResponse{.body = body}; }}});
   ASSERT_THAT(server, IsOk());
   EXPECT_EQ(HttpGet(AddressOf((*server)->port()), "/", seconds(30))->body, body);
 }

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
+#include <string>
+#include <vector>
+
+#include "support/relay_fixture.h"
 
 namespace walrelay {
 namespace {
@@ -13,12 +18,12 @@ class InFlightWindowTest : public ::testing::Test {
     tracker_.Restart(Lsn(1));
     return InFlightWindow({.max_in_flight_records = records, .max_in_flight_bytes = bytes});
   }
-  void Begin() { tracker_.Begin(WallTime()); }
+  void Begin() { tracker_.Begin(Lsn(1), WallTime()); }
   void Commit() { tracker_.Commit(Lsn(end_ += 8)); }
   void Produce(size_t count = 1, size_t bytes = 1) {
     for (size_t i = 0; i < count; ++i) {
       tracker_.OnProduced(bytes);
-      in_flight_.emplace_back(tracker_.token(), bytes);
+      in_flight_.emplace_back(tracker_.token(1), bytes);
     }
   }
   // `count` transactions of one record each.
@@ -118,6 +123,61 @@ TEST_F(InFlightWindowTest, FinishedTransactionsBehindAStuckRecordCloseIt) {
   EXPECT_FALSE(window.Admits(tracker_));
   Acknowledge();
   EXPECT_TRUE(window.Admits(tracker_));
+}
+
+// --- what a record counts for
+// ----------------------------------------------------------------------
+
+TEST(WindowBytesTest, HeadersCountAndSoDoesARecordWithoutBytes) {
+  EXPECT_EQ(Record().window_bytes(), Record::kOverheadBytes);
+  const std::array<Header, 2> headers = {{{"name", "value"}, {"null", std::nullopt}}};
+  EXPECT_EQ(Record({.key = "key", .value = "value", .headers = headers}).window_bytes(),
+            Record::kOverheadBytes + 3 + 5 + 4 + 5 + 4);
+}
+
+class RelayWindowTest : public testing::RelayFixture {
+ protected:
+  // The bytes that a producer holds for these rows, of which none is acknowledged.
+  size_t HeldOf(size_t rows, const std::string& payload) {
+    MakeRelay();
+    Run();
+    postgres_.Commit(std::vector<testing::FakeRow>(rows, {.key = "k", .payload = payload}));
+    Run();
+    size_t bytes = 0;
+    for (const testing::FakeRecord& record : kafka_.in_flight) {
+      bytes += record.value->size();
+      for (const auto& [name, value] : record.headers) {
+        bytes += name.size() + value.size();
+      }
+    }
+    return bytes;
+  }
+  void Run() {
+    for (int i = 0; i < 50; ++i) {
+      relay_->Turn();
+      clock_.Advance(std::chrono::milliseconds(25));
+    }
+  }
+};
+
+// Each row has its payload in the value and in four headers: headers are most of what is held.
+TEST_F(RelayWindowTest, LargeHeadersStayWithinTheWindow) {
+  constexpr size_t kRecord = 5 * 50'000 + 1'000;
+  config_.pipeline.max_in_flight_bytes = 1'000'000;
+  for (const char* name : {"h1", "h2", "h3", "h4"}) {
+    config_.source.tables[0].placements.push_back(
+        {.column = "payload", .where = Placement::Where::kHeader, .name = name});
+  }
+  const size_t held = HeldOf(200, std::string(50'000, 'x'));
+  EXPECT_GT(held, 500'000u);
+  EXPECT_LT(held, 1'000'000 + kRecord);
+}
+
+TEST_F(RelayWindowTest, RecordsWithoutBytesStayWithinTheWindow) {
+  config_.pipeline.max_in_flight_bytes = 100'000;
+  (void)HeldOf(2'000, "");
+  EXPECT_LE(kafka_.in_flight.size(), 100'000 / Record::kOverheadBytes + 1);
+  EXPECT_GT(kafka_.in_flight.size(), 50u);
 }
 
 }  // namespace

@@ -4,8 +4,12 @@
 
 #include <string>
 
+#include "support/status_matchers.h"
+
 namespace walrelay {
 namespace {
+
+constexpr size_t kMostValues = 2000;
 
 // The tree as text again; "-" where there is none.
 std::string Told(const JsonValue& value) {
@@ -20,13 +24,14 @@ std::string Told(const JsonValue& value) {
     case JsonValue::Kind::kString:
       return "<" + std::string(value.text) + ">";
     case JsonValue::Kind::kArray:
-      for (const JsonValue& item : value.items) {
+      for (const JsonValue& item : value.items()) {
         out += (out.empty() ? "" : " ") + Told(item);
       }
       return "[" + out + "]";
     case JsonValue::Kind::kObject:
-      for (size_t i = 0; i < value.items.size(); ++i) {
-        out += (out.empty() ? "" : " ") + std::string(value.names[i]) + ":" + Told(value.items[i]);
+      for (size_t i = 0; i < value.items().size(); ++i) {
+        out +=
+            (out.empty() ? "" : " ") + std::string(value.names()[i]) + ":" + Told(value.items()[i]);
       }
       return "{" + out + "}";
   }
@@ -34,9 +39,9 @@ std::string Told(const JsonValue& value) {
 }
 
 std::string Parse(const std::string& text) {
-  JsonDocument document;
-  const JsonValue* root = document.Parse(text);
-  return root == nullptr ? "-" : Told(*root);
+  JsonDocument document(kMostValues);
+  const auto root = document.Parse(text);
+  return !root.ok() ? "too many" : *root == nullptr ? "-" : Told(**root);
 }
 
 TEST(JsonDocumentTest, KeepsOrderKindsAndNumbersAsTheyStand) {
@@ -87,12 +92,34 @@ TEST(JsonDocumentTest, ThousandLevelsAreTheMost) {
   EXPECT_EQ(Parse(nested(1001)), "-");
 }
 
+// Wherever they are; the document itself is one.
+TEST(JsonDocumentTest, ValuesAreLimited) {
+  const auto repeated = [](std::string_view what, size_t times) {
+    std::string text;
+    for (size_t i = 0; i < times; ++i) {
+      text.append(i == 0 ? "" : ",").append(what);
+    }
+    return text;
+  };
+  const size_t most = kMostValues;
+  EXPECT_NE(Parse("[" + repeated("1", most - 1) + "]"), "too many");
+  EXPECT_EQ(Parse("[" + repeated("1", most) + "]"), "too many");
+  EXPECT_NE(Parse("[" + repeated("[[]]", most / 2 - 1) + "]"), "too many");
+  EXPECT_EQ(Parse("[" + repeated("[[]]", most / 2) + "]"), "too many");
+  EXPECT_EQ(Parse("{" + repeated(R"("a":null)", most) + "}"), "too many");  // also those that go
+  EXPECT_EQ(Parse("[[],{\"a\":[" + repeated("{}", most) + "]}]"), "too many");
+  JsonDocument document(kMostValues);
+  EXPECT_THAT(document.Parse("[" + repeated("1", most) + "]"),
+              HasError(ErrorCode::kRecordTooLarge, "more than 2000 values"));
+  EXPECT_EQ(Told(**document.Parse("[1]")), "[#1]");
+}
+
 TEST(JsonDocumentTest, ATreeIsForgottenWithTheNext) {
-  JsonDocument document;
-  ASSERT_NE(document.Parse("{\"a\": [1, 2, 3]}"), nullptr);
-  ASSERT_NE(document.Parse("[]"), nullptr);
-  EXPECT_EQ(Told(*document.Parse("[]")), "[]");
-  EXPECT_EQ(document.Parse("x"), nullptr);
+  JsonDocument document(kMostValues);
+  ASSERT_NE(*document.Parse("{\"a\": [1, 2, 3]}"), nullptr);
+  ASSERT_NE(*document.Parse("[]"), nullptr);
+  EXPECT_EQ(Told(**document.Parse("[]")), "[]");
+  EXPECT_EQ(*document.Parse("x"), nullptr);
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ class KafkaConfTest : public ::testing::Test {
   testing::TemporaryDirectory directory_;
 };
 
+// librdkafka ends this one with a line end.
+TEST_F(KafkaConfTest, RefusalIsOneLine) {
+  PassThrough("queue.buffering.max.ms", "-1");
+  const auto conf = Make();
+  ASSERT_FALSE(conf.ok());
+  EXPECT_EQ(std::string(conf.status().message()).find("x0a"), std::string::npos) << conf.status();
+}
+
 TEST_F(KafkaConfTest, GuaranteesAreSet) {
   EXPECT_EQ(Get("enable.idempotence"), "true");
   EXPECT_EQ(Get("enable.gapless.guarantee"), "true");

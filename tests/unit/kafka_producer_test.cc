@@ -61,15 +61,15 @@ class KafkaProducerTest : public testing::ProducerFixture {
 TEST_F(KafkaProducerTest, DeliveryCarriesTheTokenAndThePlaceOfTheRecord) {
   CreateTopic("orders");
   Start();
-  Produce({.topic = "orders", .key = "k", .value = "12345"}, 0xFEDCBA9876543210);
+  Produce({.topic = "orders", .key = "k", .value = "12345"}, {0xFEDCBA98, 0x76543210});
   WaitForDeliveries(1);
   const Delivered& delivered = delivered_.at(0);
-  EXPECT_EQ(delivered.token, 0xFEDCBA9876543210);
+  EXPECT_EQ(delivered.token, (DeliveryToken{0xFEDCBA98, 0x76543210}));
   EXPECT_EQ(delivered.topic, "orders");
   EXPECT_EQ(delivered.partition, 0);
   EXPECT_EQ(delivered.offset, 0);
   EXPECT_EQ(delivered.key, "k");
-  EXPECT_EQ(delivered.bytes, 6u);
+  EXPECT_EQ(delivered.bytes, Record::kOverheadBytes + 6);
 }
 
 TEST_F(KafkaProducerTest, RecordsOfAPartitionAreDeliveredInTheOrderOfProducing) {
@@ -95,11 +95,11 @@ TEST_F(KafkaProducerTest, SecondRecordOfAPartitionWaitsUntilTheFirstIsAcknowledg
   for (const Record& next : {Record{.topic = "orders", .key = "second"},
                              Record{.topic = "orders", .value = "without a key"},
                              Record{.topic = "orders", .key = "chosen", .partition = 0}}) {
-    EXPECT_THAT(producer_->Produce(next, 2), IsOkAndHolds(Produced::kQueueFull));
+    EXPECT_THAT(producer_->Produce(next, {2, 1}), IsOkAndHolds(Produced::kQueueFull));
   }
   StartBrokers();
   WaitForDeliveries(1);
-  EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "second"}, 2),
+  EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "second"}, {2, 1}),
               IsOkAndHolds(Produced::kAccepted));
 }
 
@@ -107,20 +107,21 @@ TEST_F(KafkaProducerTest, FirstRecordOfAnotherPartitionDoesNotWait) {
   CreateTopic("orders", 2);
   Start();
   Produce({.topic = "orders", .partition = 0});
-  EXPECT_THAT(producer_->Produce({.topic = "orders", .partition = 1}, 2),
+  EXPECT_THAT(producer_->Produce({.topic = "orders", .partition = 1}, {2, 1}),
               IsOkAndHolds(Produced::kAccepted));
 }
 
 TEST_F(KafkaProducerTest, RecordsWithoutAKeyAreSpreadAndThoseOfATransactionStayTogether) {
   CreateTopic("orders", 3);
   Start();
-  for (const DeliveryToken token : {1u, 1u, 2u, 3u}) {
+  for (const DeliveryToken token :
+       {DeliveryToken{1, 1}, DeliveryToken{1, 2}, DeliveryToken{2, 1}, DeliveryToken{3, 1}}) {
     Produce({.topic = "orders", .value = "{}"}, token);
   }
   WaitForDeliveries(4);
-  std::map<DeliveryToken, std::set<int32_t>> partitions;
+  std::map<uint32_t, std::set<int32_t>> partitions;
   for (const Delivered& delivered : delivered_) {
-    partitions[delivered.token].insert(delivered.partition);
+    partitions[delivered.token.transaction].insert(delivered.partition);
   }
   EXPECT_THAT(partitions, ElementsAre(Pair(1, ElementsAre(1)), Pair(2, ElementsAre(2)),
                                       Pair(3, ElementsAre(0))));
@@ -287,10 +288,10 @@ TEST_F(KafkaProducerTest, FullQueueIsToldAndHasRoomAgainAfterDeliveries) {
   StopBrokers();
   ProduceKeys({"a", "b", "c"});
   const Record next{.topic = "orders", .key = "d"};
-  EXPECT_THAT(producer_->Produce(next, 5), IsOkAndHolds(Produced::kQueueFull));
+  EXPECT_THAT(producer_->Produce(next, {5, 1}), IsOkAndHolds(Produced::kQueueFull));
   StartBrokers();
   WaitForDeliveries(4);
-  EXPECT_THAT(producer_->Produce(next, 5), IsOkAndHolds(Produced::kAccepted));
+  EXPECT_THAT(producer_->Produce(next, {5, 1}), IsOkAndHolds(Produced::kAccepted));
   WaitForDeliveries(5);
   EXPECT_THAT(DeliveredKeys(), ElementsAre("warm-up", "a", "b", "c", "d"));
 }
@@ -299,7 +300,7 @@ TEST_F(KafkaProducerTest, DescriptorWakesForTheTopicsAnswerAndForTheReport) {
   CreateTopic("orders");
   Start();
   const Record record{.topic = "orders", .key = "k"};
-  ASSERT_THAT(producer_->Produce(record, 1), IsOkAndHolds(Produced::kTopicPending));
+  ASSERT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Produced::kTopicPending));
   EXPECT_TRUE(Readable());
   Produce(record);
   EXPECT_TRUE(Readable());
@@ -334,7 +335,8 @@ TEST_F(KafkaProducerTest, ProducerWithUndeliveredRecordsEndsPromptlyAndReportsNo
 TEST_F(KafkaProducerTest, ProducerWithoutAnyBrokerStartsAndEndsPromptly) {
   StopBrokers();
   Start();
-  EXPECT_THAT(producer_->Produce({.topic = "orders"}, 1), IsOkAndHolds(Produced::kTopicPending));
+  EXPECT_THAT(producer_->Produce({.topic = "orders"}, {1, 1}),
+              IsOkAndHolds(Produced::kTopicPending));
   EXPECT_THAT(producer_->Health(), IsOk());
   const auto before = std::chrono::steady_clock::now();
   producer_.reset();

@@ -6,7 +6,7 @@
 #include <simdjson.h>
 #include <stdlib.h>
 
-#include <algorithm>
+#include <csignal>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -42,6 +42,8 @@ constexpr std::string_view kHostile[] = {
     {"zero\0byte", 9},
     "\"}\n{\"level\":\"error\"",
     "\x7F\b\b\b",
+    "a\u2028b\u2029c\u0085d",                        // what viewers take for line ends
+    "\u202Eevil\u202C \u2067x\u2069 \u200F \u061C",  // what changes the direction of text
 };
 
 class LogTest : public ::testing::Test {
@@ -98,7 +100,12 @@ bool HasControlCharacter(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     const auto byte = static_cast<unsigned char>(line[i]);
     const bool c1 = i > 0 && line[i - 1] == '\xC2' && byte < 0xA0;
-    if (byte < 0x20 || byte == 0x7F || c1) {
+    const std::string_view here = line.substr(i);
+    const bool steers = here.starts_with("\u2028") || here.starts_with("\u2029") ||
+                        here.starts_with("\u202C") || here.starts_with("\u202E") ||
+                        here.starts_with("\u2067") || here.starts_with("\u2069") ||
+                        here.starts_with("\u200F") || here.starts_with("\u061C");
+    if (byte < 0x20 || byte == 0x7F || c1 || steers) {
       return true;
     }
   }
@@ -275,6 +282,32 @@ TEST_F(LogTest, WhatIsNoTerminalGetsJson) {
   EXPECT_THAT(LineOf(LogFormat::kText, "m"), Not(HasSubstr("\033")));
 }
 
+// A row that is left out is named, whatever the rate, the level and the queue.
+TEST_F(LogTest, AuditLinesAreAllWritten) {
+  StartLogging(LogLevel::kError, LogFormat::kJson);
+  constexpr int kRows = 10'000;
+  for (int i = 0; i < kRows; ++i) {
+    while (!LogHasRoom()) {
+      std::this_thread::yield();
+    }
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {{"row", i}});
+    LogWarning("noise", "below the level");
+  }
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(kRows));
+  for (int i = 0; i < kRows; ++i) {
+    ASSERT_EQ(FieldOf(lines[static_cast<size_t>(i)], "row"), std::to_string(i));
+  }
+  EXPECT_EQ(FieldOf(lines[0], "level"), "warning");
+  EXPECT_EQ(FieldOf(lines[0], "code"), ToString(ErrorCode::kKeyMissing));
+}
+
+TEST_F(LogTest, ThereIsRoomWhereNothingIsLogged) {
+  EXPECT_TRUE(LogHasRoom());
+  LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {});
+  EXPECT_THAT(Lines(), IsEmpty());
+}
+
 // --- standard error is something else
 // ---------------------------------------------------------------
 
@@ -358,25 +391,95 @@ TEST_F(LogTerminalTest, ProgressIsALineLikeOthersWhereTheTerminalCannotBeSteered
       AllOf(HasSubstr("info"), HasSubstr("copying"), HasSubstr("left=2"), Not(HasSubstr("\033"))));
 }
 
-// A log reader never stalls the relay: this test would not end.
-TEST(LogPipeTest, ReaderThatStandsStillCostsTheOldestLinesAndNoTime) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  const UniqueFd reader(ends[0]);
-  std::optional<StandardErrorTo> redirected(ends[1]);
-  ::close(ends[1]);
-  StartLogging(LogLevel::kInfo, LogFormat::kJson);
-  for (int i = 0; i < 20'000; ++i) {
+// A log reader never stalls the relay: where one of these fails, it does not end.
+class LogPipeTest : public ::testing::Test {
+ protected:
+  LogPipeTest() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    reader_.reset(ends[0]);
+    redirected_.emplace(ends[1]);
+    ::close(ends[1]);
+    StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  }
+  ~LogPipeTest() override { StopLogging(); }
+
+  // All lines that come out of the pipe, from now to the end of logging.
+  std::vector<std::string> Drain() {
+    std::string text;
+    std::thread drain([&] { text = ReadAll(reader_.get()); });
+    StopLogging();
+    redirected_.reset();
+    drain.join();
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  UniqueFd reader_;
+  std::optional<StandardErrorTo> redirected_;
+};
+
+TEST_F(LogPipeTest, ReaderThatStandsStillCostsTheOldestLinesAndTheyAreCounted) {
+  constexpr int kEvents = 20'000;
+  for (int i = 0; i < kEvents; ++i) {
     LogInfo("event_" + std::to_string(i), "m");
   }
-  std::string text;
-  std::thread drain([&] { text = ReadAll(reader.get()); });
+  uint64_t written = 0;
+  uint64_t dropped = 0;
+  bool last = false;
+  for (const std::string& line : Drain()) {
+    const std::string event = FieldOf(line, "event");
+    if (event == "lines_dropped") {
+      dropped += std::stoull(FieldOf(line, "suppressed"));
+    } else {
+      ++written;
+      last = event == "event_19999";
+    }
+  }
+  EXPECT_TRUE(last);
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(written + dropped, uint64_t{kEvents});
+}
+
+TEST_F(LogPipeTest, AuditLinesWaitInOrderAndNoneIsDropped) {
+  int audited = 0;
+  while (LogHasRoom()) {
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {{"row", audited++}});
+    LogInfo("noise_" + std::to_string(audited), "m");
+  }
+  EXPECT_GT(audited, 10'000);
+  int next = 0;
+  for (const std::string& line : Drain()) {
+    if (FieldOf(line, "event") == "row_skipped") {
+      EXPECT_EQ(FieldOf(line, "row"), std::to_string(next++));
+    }
+  }
+  EXPECT_EQ(next, audited);
+}
+
+TEST_F(LogPipeTest, StoppingDoesNotWaitForAReaderThatStandsStill) {
+  for (int i = 0; i < 2'000; ++i) {
+    LogInfo("event_" + std::to_string(i), "m");
+  }
   StopLogging();
-  redirected.reset();
-  drain.join();
-  // The pipe's 64 KiB, and the queue's lines; which ones depends on when the writer began.
-  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 10'000);
-  EXPECT_TRUE(text.find("\"event_19999\"") != std::string::npos);
+  LogInfo("late", "m");
+}
+
+TEST_F(LogPipeTest, ReaderThatIsGoneTakesNoRoom) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  reader_.reset();
+  for (int i = 0; i < 50'000; ++i) {
+    while (!LogHasRoom()) {
+      std::this_thread::yield();
+    }
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {});
+  }
+  StopLogging();
+  std::signal(SIGPIPE, before);
 }
 
 }  // namespace

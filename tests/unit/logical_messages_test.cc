@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/relay.h"
-#include "support/relay_between_fakes.h"
+#include "support/relay_fixture.h"
 #include "support/status_matchers.h"
 #include "walrelay/events/v1/dead_letter.pb.h"
 
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 constexpr std::string_view kEvent =
     R"({"id": 7, "aggregate_type": "order", "aggregate_id": "k1", "event_type": "made", "payload": {"a": 1.50}})";
 
-class LogicalMessagesTest : public ::testing::Test, protected testing::RelayBetweenFakes {
+class LogicalMessagesTest : public testing::RelayFixture {
  protected:
   LogicalMessagesTest() {
     config_.source.message_prefixes = {"outbox"};
@@ -53,10 +53,6 @@ class LogicalMessagesTest : public ::testing::Test, protected testing::RelayBetw
   static std::string Event(const std::string& key) {
     return Message(R"({"id": "i", "aggregate_type": "order", "aggregate_id": ")" + key +
                    R"(", "payload": "p"})");
-  }
-  std::string BlockedBecause() {
-    const RelayStatus snapshot = board_.Read();
-    return snapshot.state == RelayState::kBlocked ? MessageOf(snapshot.error) : "not blocked";
   }
 };
 
@@ -143,22 +139,25 @@ TEST_F(LogicalMessagesTest, BadMessagesCanBeDeadLettered) {
   EXPECT_EQ(kafka_.log[1].key, "k");
 }
 
-// It is sent even when the transaction around it rolls back, and has no commit.
-TEST_F(LogicalMessagesTest, MessageThatIsNotTransactionalStopsTheLine) {
-  Start();
-  postgres_.SendRaw(testing::LogicalMessage(false, Lsn(5000), "outbox", kEvent));
-  Run();
-  EXPECT_THAT(BlockedBecause(), HasSubstr("not transactional"));
-  EXPECT_THAT(kafka_.log, IsEmpty());
-}
-
-TEST_F(LogicalMessagesTest, MessageThatIsNotTransactionalCanBeSkipped) {
-  config_.on_error.value = OnError::kSkip;
-  Start();
-  postgres_.SendRaw(testing::LogicalMessage(false, Lsn(5000), "outbox", kEvent));
-  const Lsn end = Commit({Event("a")});
-  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
-  EXPECT_EQ(postgres_.confirmed(), end);
+// Any role may write one, and it is sent even when the transaction around it rolls back.
+TEST_F(LogicalMessagesTest, MessageThatIsNotTransactionalNeverBlocks) {
+  for (const OnError policy : {OnError::kStop, OnError::kDeadLetter, OnError::kSkip}) {
+    config_.on_error.value = policy;
+    config_.on_error.dead_letter_topic = "dead";
+    kafka_.log.clear();
+    const double before = metrics_.events_skipped["WR-3009"].Value();
+    Start();
+    for (int i = 0; i < 3; ++i) {
+      postgres_.SendRaw(testing::LogicalMessage(false, Lsn(5000), "outbox", kEvent));
+    }
+    const Lsn end =
+        Commit({Event("a"), testing::LogicalMessage(false, Lsn(5001), "outbox", "x"), Event("b")});
+    EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+    EXPECT_EQ(postgres_.confirmed(), end);
+    EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+    EXPECT_EQ(metrics_.events_skipped["WR-3009"].Value() - before, 4);
+    postgres_.BreakConnection();
+  }
 }
 
 TEST_F(LogicalMessagesTest, MessageOutsideOfATransactionEndsTheSession) {

@@ -32,7 +32,7 @@ class MessageRowTest : public ::testing::Test {
     EXPECT_EQ(row_.row()[0].bytes, content);
   }
 
-  MessageRow row_{NullMembers::kOptionalBytes};
+  MessageRow row_{NullMembers::kOptionalBytes, RowLimits::For(1'000'000)};
 };
 
 TEST_F(MessageRowTest, MembersAreColumnsOfTheTypeThatFits) {
@@ -47,7 +47,7 @@ TEST_F(MessageRowTest, ObjectsAndArraysKeepTheirText) {
 }
 
 TEST_F(MessageRowTest, NullMembersCanBeLeftOut) {
-  MessageRow row(NullMembers::kIgnore);
+  MessageRow row(NullMembers::kIgnore, RowLimits::For(1'000'000));
   ASSERT_THAT(row.Read("outbox", R"({"a": null, "b": 1})"), IsOk());
   ASSERT_EQ(row.relation().columns.size(), 1U);
   EXPECT_EQ(row.relation().columns[0].name, "b");
@@ -65,6 +65,21 @@ TEST_F(MessageRowTest, OtherContentIsRefusedAndKept) {
     many += "\"m" + std::to_string(i) + "\": 1, ";
   }
   ExpectRefused(many + "\"z\": 1}", "2001 members");
+}
+
+// Content that cannot fit into a record is not parsed: broken JSON is not even found out.
+TEST_F(MessageRowTest, ContentBeyondTheLimitsIsTooLarge) {
+  MessageRow row(NullMembers::kIgnore, RowLimits::For(1'000));
+  const std::string large = "{\"a\":" + std::string(4'000, 'x');
+  EXPECT_THAT(row.Read("outbox", large), HasError(ErrorCode::kRecordTooLarge, "4005 bytes"));
+  ASSERT_EQ(row.row().size(), 1U);
+  EXPECT_EQ(row.row()[0].bytes, large);
+  std::string dense = "{\"a\":[0";
+  for (int i = 0; i < 600; ++i) {
+    dense += ",0";
+  }
+  EXPECT_THAT(row.Read("outbox", dense + "]}"),
+              HasError(ErrorCode::kRecordTooLarge, "more than 501 values"));
 }
 
 TEST_F(MessageRowTest, ColumnsAreNewWhenNamesTypesOrPrefixDiffer) {

@@ -20,7 +20,7 @@ class PagesTest : public ::testing::Test {
   PagesTest() { board_.Beat(clock_.Now()); }
 
   HttpResponse Page(const std::string& path, bool verbose = false) const {
-    return pages_.at(path)(verbose);
+    return pages_.at(path)({.verbose = verbose});
   }
   HttpResponse Ready(bool verbose = false) const { return Page("/readyz", verbose); }
   void Publish(RelayState state, absl::Status error = {}) {
@@ -50,7 +50,7 @@ TEST_F(PagesTest, AliveWhateverIsWrongOutside) {
   for (const RelayState state :
        {RelayState::kDegraded, RelayState::kBlocked, RelayState::kStopped}) {
     Publish(state, Error(ErrorCode::kConnectionLost, "cut"));
-    board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"));
+    board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), clock_.WallNow());
     EXPECT_EQ(Page("/livez").status, 200u);
   }
 }
@@ -79,7 +79,7 @@ TEST_F(PagesTest, ReasonIsTold) {
 
 TEST_F(PagesTest, TableThatIsNotPublishedIsNotReadyThoughItStreams) {
   Publish(RelayState::kStreaming);
-  board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "public.outbox"));
+  board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "public.outbox"), clock_.WallNow());
   EXPECT_EQ(Ready().status, 503u);
   EXPECT_EQ(Ready().body, "not ready: streaming\nWR-2303 public.outbox\n");
   EXPECT_THAT(Ready(true).body, HasSubstr("ADD TABLE"));
@@ -103,20 +103,70 @@ TEST_F(PagesTest, DetailIsForThoseWhoAsk) {
 TEST_F(PagesTest, SlotThatIsAlmostLostIsNotReadyThoughItStreams) {
   Publish(RelayState::kStreaming);
   SlotSample slot{.exists = true, .wal_status = "reserved", .risk = SlotRisk::kWarning};
-  board_.SetSlot(slot);
+  board_.SetSlot(slot, clock_.WallNow());
   EXPECT_EQ(Ready().status, 200u);
   EXPECT_THAT(Ready().body, HasSubstr("WR-2108"));
   slot.risk = SlotRisk::kCritical;
-  board_.SetSlot(slot);
+  board_.SetSlot(slot, clock_.WallNow());
   EXPECT_EQ(Ready().status, 503u);
-  EXPECT_THAT(Ready(true).body, HasSubstr("[-] slot: 0 B of log retained, risk critical"));
+  EXPECT_THAT(Ready(true).body, HasSubstr("[-] slot: 0 B of WAL retained, risk critical"));
 }
 
-TEST_F(PagesTest, VerboseReadinessListsWhatWasLookedAt) {
+TEST_F(PagesTest, VerboseReadinessListsWhatWasChecked) {
   Publish(RelayState::kStreaming);
+  board_.SetSlot({.exists = true}, clock_.WallNow());
+  board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
+  clock_.Advance(seconds(3));
   EXPECT_EQ(Ready(true).body,
             "ready: streaming\n[+] relay: streaming\n"
-            "[+] publication and tables: as they should be\n[ ] slot: not looked at yet\n");
+            "[+] publication and tables: as required, checked 3 s ago\n"
+            "[+] slot: 0 B of WAL retained, risk none, checked 3 s ago\n");
+}
+
+TEST_F(PagesTest, WhatWasNeverCheckedIsNotWell) {
+  Publish(RelayState::kStarting);
+  EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: not checked yet\n"
+                                          "[?] slot: not checked yet\n"));
+  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  EXPECT_THAT(Ready(true).body,
+              HasSubstr("[?] publication and tables: not checked yet (WR-2001 refused)\n"));
+}
+
+TEST_F(PagesTest, WhatCanNoLongerBeCheckedIsNotWell) {
+  Publish(RelayState::kDegraded);
+  board_.SetSlot({.exists = true}, clock_.WallNow());
+  board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
+  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  EXPECT_THAT(Ready(true).body,
+              AllOf(HasSubstr("[?] publication and tables: as required, checked"),
+                    HasSubstr("[?] slot: 0 B of WAL retained"), HasSubstr("(WR-2001 refused)")));
+  // A look that succeeds says how things are again.
+  board_.SetSlot({.exists = true}, clock_.WallNow());
+  board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
+  EXPECT_THAT(Ready(true).body, Not(HasSubstr("[?]")));
+  // One that hangs does not.
+  clock_.Advance(seconds(46));
+  EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: as required, checked 46 s"));
+}
+
+// A problem that was seen stays one until it is seen to be gone.
+TEST_F(PagesTest, ProblemThatWasSeenStaysWhileNobodyCanLook) {
+  Publish(RelayState::kDegraded);
+  board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), clock_.WallNow());
+  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  EXPECT_THAT(Ready(true).body, HasSubstr("[-] publication and tables: see below"));
+}
+
+TEST_F(PagesTest, ForeignHostIsShownNothingOfRows) {
+  board_.Publish({.state = RelayState::kBlocked,
+                  .error = Error(ErrorCode::kKeyMissing, "row 7"),
+                  .detail = "id=7"});
+  for (const auto& [path, page] : pages_) {
+    const HttpResponse answer = page({.verbose = true, .foreign_host = true});
+    EXPECT_THAT(answer.body, AllOf(Not(HasSubstr("row 7")), Not(HasSubstr("id=7")))) << path;
+    EXPECT_EQ(answer.status, path.starts_with("/status") ? 421u : Page(path).status) << path;
+  }
+  EXPECT_EQ(pages_.at("/readyz")({.foreign_host = true}).body, "not ready: blocked\n");
 }
 
 TEST_F(PagesTest, StartedOnceTheFirstAttemptWasMade) {

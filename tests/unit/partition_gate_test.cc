@@ -12,6 +12,10 @@ class PartitionGateTest : public ::testing::Test {
  protected:
   void Accept(int32_t partition) { gate_.OnAccepted(partition, now_); }
   void Deliver(int32_t partition) { gate_.OnDelivered(partition, now_); }
+  void AcceptAndDeliver(int32_t partition) {
+    Accept(partition);
+    Deliver(partition);
+  }
   void Pass(Micros time) { now_ += time; }
 
   PartitionGate gate_;
@@ -32,13 +36,12 @@ TEST_F(PartitionGateTest, SecondRecordWaitsForTheFirst) {
 TEST_F(PartitionGateTest, PartitionsAreOpenedEachForItself) {
   Accept(3);
   EXPECT_TRUE(gate_.IsOpen(2));
-  Deliver(2);
+  AcceptAndDeliver(2);
   EXPECT_FALSE(gate_.IsOpen(3));
 }
 
 TEST_F(PartitionGateTest, OnceKnownManyAreInFlight) {
-  Accept(0);
-  Deliver(0);
+  AcceptAndDeliver(0);
   for (int i = 0; i < 5; ++i) {
     Accept(0);
     EXPECT_TRUE(gate_.IsOpen(0));
@@ -46,8 +49,7 @@ TEST_F(PartitionGateTest, OnceKnownManyAreInFlight) {
 }
 
 TEST_F(PartitionGateTest, ProducerThatWasSilentForAnHourIsUnknownAgain) {
-  Accept(0);
-  Deliver(0);
+  AcceptAndDeliver(0);
   Pass(std::chrono::minutes(61));
   EXPECT_TRUE(gate_.IsOpen(0));
   Accept(0);
@@ -55,8 +57,7 @@ TEST_F(PartitionGateTest, ProducerThatWasSilentForAnHourIsUnknownAgain) {
 }
 
 TEST_F(PartitionGateTest, SteadyProducerStaysKnown) {
-  Accept(0);
-  Deliver(0);
+  AcceptAndDeliver(0);
   for (int i = 0; i < 10; ++i) {
     Pass(std::chrono::minutes(50));
     Accept(0);
@@ -64,9 +65,50 @@ TEST_F(PartitionGateTest, SteadyProducerStaysKnown) {
   }
 }
 
-TEST_F(PartitionGateTest, PartitionThatIsNotChosenYetIsNotRemembered) {
-  Accept(-1);
-  EXPECT_TRUE(gate_.IsOpen(-1));
+TEST_F(PartitionGateTest, RecordThatFailedLeavesThePartitionUnknown) {
+  Accept(0);
+  gate_.OnFailed(0);
+  Accept(0);
+  EXPECT_FALSE(gate_.IsOpen(0));
+}
+
+TEST_F(PartitionGateTest, ReclosedWaitsForAllInFlightThenSendsOneRecordAlone) {
+  AcceptAndDeliver(0);
+  Accept(0);
+  Accept(0);
+  gate_.Reclose(0);
+  EXPECT_FALSE(gate_.IsOpen(0));
+  Deliver(0);
+  EXPECT_FALSE(gate_.IsOpen(0));
+  Deliver(0);
+  EXPECT_TRUE(gate_.IsOpen(0));
+  Accept(0);
+  EXPECT_FALSE(gate_.IsOpen(0));
+  Deliver(0);
+  Accept(0);
+  EXPECT_TRUE(gate_.IsOpen(0));
+}
+
+TEST_F(PartitionGateTest, ReclosingOnePartitionLeavesTheOthersOpen) {
+  AcceptAndDeliver(0);
+  AcceptAndDeliver(1);
+  gate_.Reclose(0);
+  Accept(1);
+  EXPECT_TRUE(gate_.IsOpen(1));
+  Accept(0);
+  EXPECT_FALSE(gate_.IsOpen(0));
+  gate_.Reclose(7);  // never used
+  EXPECT_TRUE(gate_.IsOpen(7));
+}
+
+TEST_F(PartitionGateTest, RecloseAllClosesEachThatWasUsed) {
+  AcceptAndDeliver(0);
+  AcceptAndDeliver(1);
+  gate_.RecloseAll();
+  Accept(0);
+  Accept(1);
+  EXPECT_FALSE(gate_.IsOpen(0));
+  EXPECT_FALSE(gate_.IsOpen(1));
 }
 
 }  // namespace

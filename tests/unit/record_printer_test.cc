@@ -47,16 +47,16 @@ TEST(RecordPrinterTest, WhatIsPrintedIsDeliveredAtTheNextPoll) {
   struct Sink : DeliverySink {
     std::vector<DeliveryToken> tokens;
     void OnDelivered(const Delivery& delivery) override { tokens.push_back(delivery.token); }
-    void OnFailed(DeliveryToken, const absl::Status&) override {}
+    void OnFailed(const DeliveryFailure&) override {}
   };
   RecordPrinter printer(false);
   const testing::CapturedStream out(stdout);
-  EXPECT_EQ(*printer.Produce({.topic = "t"}, 5), Produced::kAccepted);
+  EXPECT_EQ(*printer.Produce({.topic = "t"}, {5, 1}), Produced::kAccepted);
   EXPECT_EQ(out.Text(), "t  now  key=NULL  value=NULL\n");
   Sink sink;
   printer.Poll(sink);
   printer.Poll(sink);
-  EXPECT_THAT(sink.tokens, ::testing::ElementsAre(5));
+  EXPECT_THAT(sink.tokens, ::testing::ElementsAre((DeliveryToken{5, 1})));
 }
 
 }  // namespace

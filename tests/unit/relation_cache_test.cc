@@ -78,6 +78,24 @@ TEST_F(DomainTest, LastWordCountsForTypesToo) {
   EXPECT_EQ(Shown(16390), 16390u);
 }
 
+TEST(RelationCacheTest, ForgottenTableIsStillKnownToBeDescribed) {
+  RelationCache cache;
+  const Column columns[] = {{.name = "a", .type_oid = 25}};
+  const Relation table{.oid = 7, .schema = "s", .name = "t", .columns = columns};
+  EXPECT_FALSE(cache.IsDescribed(7));
+  cache.Replace(table);
+  cache.Forget(7);
+  EXPECT_EQ(cache.Find(7), nullptr);
+  EXPECT_TRUE(cache.IsDescribed(7));
+  EXPECT_EQ(cache.others(), 1u);
+  cache.Replace(table);
+  EXPECT_EQ(cache.Find(7)->columns.size(), 1u);
+  EXPECT_EQ(cache.others(), 0u);
+  cache.Forget(7);
+  cache.Clear();
+  EXPECT_FALSE(cache.IsDescribed(7));
+}
+
 TEST_F(DomainTest, ClearForgetsDomains) {
   cache_.OnType({.oid = 16390, .schema = "pg_catalog", .name = "bytea"});
   cache_.Clear();

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/relay.h"
-#include "support/relay_between_fakes.h"
+#include "support/relay_fixture.h"
 #include "support/status_matchers.h"
 
 namespace walrelay {
@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class RelayMetricsTest : public ::testing::Test, protected testing::RelayBetweenFakes {
+class RelayMetricsTest : public testing::RelayFixture {
  protected:
   void Start() {
     kafka_.auto_acknowledge = true;
@@ -115,6 +115,68 @@ TEST_F(RelayMetricsTest, CutOffTheOldestUnpublishedAgesWithTheCut) {
   clock_.Advance(std::chrono::minutes(5));
   Run();
   EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 300);
+}
+
+// A restart in an outage must not silence the alerts.
+TEST_F(RelayMetricsTest, AgeIsThereFromTheFirstMomentOfAnOutage) {
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  MakeRelay();
+  relay_->Turn();
+  EXPECT_THAT(Page(), HasSubstr("walrelay_oldest_unpublished_age_seconds{"));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_replication_received_lsn{")));
+  clock_.Advance(std::chrono::minutes(5));
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 300);
+  const auto since = board_.Read().figures.cut_off_since;
+  ASSERT_TRUE(since.has_value());
+  EXPECT_GE(clock_.WallNow() - *since, std::chrono::minutes(5));
+}
+
+// The sampler may get through where the stream does not.
+TEST_F(RelayMetricsTest, AgeCountsSinceTheSlotHadNoReader) {
+  postgres_.open_error = Error(ErrorCode::kNoSenderFree, "all taken");
+  SlotSample slot{.exists = true, .wal_end = Lsn(900), .confirmed = Lsn(100)};
+  slot.lag_age = std::chrono::minutes(2);
+  board_.SetSlot(slot, clock_.WallNow());
+  MakeRelay();
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 120);
+  EXPECT_LT(metrics_.oldest_unpublished_age_seconds->Value(), 130);
+  slot.inactive_since = clock_.WallNow() - std::chrono::hours(1);
+  board_.SetSlot(slot, clock_.WallNow());
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 3600);
+}
+
+// What another instance publishes is not known here.
+TEST_F(RelayMetricsTest, StandbyThatIsCutOffKnowsNoAge) {
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 4711;
+  MakeRelay();
+  Run();
+  EXPECT_EQ(board_.Read().state, RelayState::kStandby);
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.on_inspect = [&] { postgres_.BreakConnection(); };
+  clock_.Advance(std::chrono::minutes(5));
+  Run();
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_oldest_unpublished_age_seconds{")));
+  EXPECT_EQ(board_.Read().figures.cut_off_since, std::nullopt);
+}
+
+TEST_F(RelayMetricsTest, RowThatBlocksIsTheOldestUnpublished) {
+  Start();
+  postgres_.Commit({{.key = std::nullopt}});
+  Run();
+  clock_.Advance(std::chrono::minutes(7));
+  Run();
+  EXPECT_EQ(board_.Read().state, RelayState::kBlocked);
+  EXPECT_TRUE(board_.Read().figures.oldest_commit.has_value());
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
+  // Also while Postgres is away.
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.BreakConnection();
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
 }
 
 TEST_F(RelayMetricsTest, PageSaysHowFarItIs) {

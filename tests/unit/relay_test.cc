@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/relay_between_fakes.h"
+#include <functional>
+
+#include "support/relay_fixture.h"
 #include "support/status_matchers.h"
 
 namespace walrelay {
@@ -18,42 +20,7 @@ using ::testing::ElementsAre;
 using testing::FakeRow;
 using ::testing::IsEmpty;
 
-class RelayTest : public ::testing::Test, protected testing::RelayBetweenFakes {
- protected:
-  // Makes the relay, with the configuration as it is then, and lets it begin.
-  void Start() {
-    MakeRelay();
-    Run();
-  }
-  // Turns until nothing more happens at this instant.
-  void Run() {
-    for (int i = 0; i < 10 && !relay_->finished(); ++i) {
-      relay_->Turn();
-    }
-  }
-  // Lets time pass in the steps that the relay asks for.
-  void Pass(Micros time) {
-    const MonoTime end = clock_.Now() + time;
-    while (clock_.Now() < end && !relay_->finished()) {
-      const Wakeup wakeup = relay_->Turn();
-      const Micros step = std::max(wakeup.at - clock_.Now(), Micros(milliseconds(1)));
-      clock_.Advance(std::min(step, end - clock_.Now()));
-    }
-    Run();
-  }
-  static FakeRow Event(const std::string& key) {
-    return {.type = "order", .key = key, .payload = "{}"};
-  }
-  Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
-  RelayState State() {
-    Pass(milliseconds(250));  // what the board shows is that much behind
-    return board_.Read().state;
-  }
-  ErrorCode ShownError() const {
-    const absl::Status error = board_.Read().error;
-    return error.ok() ? ErrorCode{} : CodeOf(error);
-  }
-};
+using RelayTest = testing::RelayFixture;
 
 // --- confirming
 // ------------------------------------------------------------------------------------
@@ -234,6 +201,35 @@ TEST_F(RelayTest, StreamThatIsNotReadIsLeftBeforeTheServerGivesTheSlotUp) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
+TEST_F(RelayTest, StreamThatWasLeftForTheSlotsSakeIsReadAgainWhenKafkaAnswers) {
+  config_.pipeline.max_in_flight_records = 3;
+  Start();
+  for (const char* key : {"a", "b", "c", "d", "e"}) {
+    Commit(key);
+  }
+  kafka_.reachable = false;
+  Run();
+  relay_->OnSlotAlmostLost();
+  Pass(seconds(100));
+  EXPECT_EQ(postgres_.opens, 1u);
+  kafka_.reachable = true;
+  Pass(seconds(2));
+  EXPECT_EQ(postgres_.opens, 2u);
+}
+
+TEST_F(RelayTest, StreamThatWasLeftForTheSlotsSakeIsTriedSeldom) {
+  config_.pipeline.max_in_flight_records = 1;
+  Start();
+  Commit("a");
+  Commit("b");
+  Run();
+  for (int second = 0; second < 240; ++second) {
+    relay_->OnSlotAlmostLost();
+    Pass(seconds(1));
+  }
+  EXPECT_LE(postgres_.starts.size(), 3u);
+}
+
 TEST_F(RelayTest, StreamThatIsReadIsKeptToTheEnd) {
   Start();
   Commit("a");
@@ -252,6 +248,7 @@ class RetainedLimitRelayTest : public RelayTest {
   RetainedLimitRelayTest() {
     config_.source.max_retained_wal = kLimit;
     config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+    config_.source.on_gap = OnGap::kExit;
     postgres_.facts.server.wal_end = Lsn(100'000);
     postgres_.facts.slot->confirmed_flush = Lsn(100'000);
     Keep(kLimit - 1);
@@ -414,7 +411,7 @@ TEST_F(RetainedLimitRelayTest, DrainIsNotDisturbed) {
 // --- losing Kafka
 // ----------------------------------------------------------------------------------
 
-TEST_F(RelayTest, RefusedRecordStopsTheLineAndEverythingGoesAgainInOrder) {
+TEST_F(RelayTest, FailedProducerRewindsAndEverythingGoesAgainInOrder) {
   Start();
   Commit("a");
   Commit("b");
@@ -535,11 +532,12 @@ TEST_F(RelayTest, FullQueueOfTheProducerHoldsTheLineAndLosesNothing) {
   EXPECT_EQ(kafka_.log.size(), 20u);
 }
 
-TEST_F(RelayTest, ProducerThatStallsForMinutesIsMadeAnew) {
+TEST_F(RelayTest, ProducerThatReachesNoBrokerForMinutesIsReplaced) {
   Start();
   Commit("a");
   Pass(minutes(4));
   EXPECT_EQ(kafka_.producers, 1);
+  kafka_.reachable = false;
   kafka_.trouble = Error(ErrorCode::kKafkaUnreachable, "refused");
   EXPECT_EQ(State(), RelayState::kDegraded);
   EXPECT_EQ(ShownError(), ErrorCode::kKafkaUnreachable);
@@ -623,55 +621,6 @@ TEST_F(RelayTest, UnknownTopicBlocksUntilItIsThere) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayTest, RecordThatTheBrokerRefusesShowsAsBlockedUntilThereIsProgress) {
-  Start();
-  Commit("a");
-  for (int i = 0; i < 5; ++i) {
-    Pass(seconds(5));
-    if (!kafka_.in_flight.empty()) {
-      kafka_.Refuse(0, Error(ErrorCode::kDeliveryRefused, "too large"));
-    }
-    EXPECT_EQ(State(), RelayState::kBlocked) << i;
-  }
-  EXPECT_EQ(ShownError(), ErrorCode::kDeliveryRefused);
-  kafka_.auto_acknowledge = true;
-  Pass(minutes(1));
-  EXPECT_EQ(State(), RelayState::kStreaming);
-  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
-}
-
-TEST_F(RelayTest, RefusedBatchIsSentAgainInSmallerOnes) {
-  Start();
-  Commit("a");
-  Run();
-  kafka_.Refuse(0, Error(ErrorCode::kBatchTooLarge, "order"));
-  Run();
-  kafka_.auto_acknowledge = true;
-  Pass(seconds(1));
-  EXPECT_EQ(kafka_.batch_bytes, 250'000);
-  EXPECT_EQ(State(), RelayState::kStreaming);
-  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
-}
-
-TEST_F(RelayTest, RecordThatIsTooLargeByItselfBlocksUntilItIsTaken) {
-  Start();
-  Commit("a");
-  for (int i = 0; i < 7; ++i) {
-    Pass(seconds(5));
-    if (!kafka_.in_flight.empty()) {
-      kafka_.Refuse(0, Error(ErrorCode::kBatchTooLarge, "order"));
-    }
-  }
-  EXPECT_EQ(State(), RelayState::kBlocked);
-  EXPECT_EQ(ShownError(), ErrorCode::kDeliveryRefused);
-  kafka_.auto_acknowledge = true;
-  Pass(minutes(1));
-  EXPECT_EQ(State(), RelayState::kStreaming);
-  kafka_.health = Error(ErrorCode::kProducerFailed, "fatal");
-  Pass(minutes(1));
-  EXPECT_EQ(kafka_.batch_bytes, 1'000'000);  // for those to come
-}
-
 TEST_F(RelayTest, LongMessageThatArrivesInPiecesIsNotSilence) {
   Start();
   for (int i = 0; i < 60; ++i) {
@@ -692,6 +641,61 @@ TEST_F(RelayTest, StreamThatFailsAtTheSamePlaceThreeTimesIsBlocked) {
   EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
 }
 
+TEST_F(RelayTest, StuckStreamIsTriedAfterMinutesWhateverTheErrorIs) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  Run();
+  const absl::Status errors[] = {Error(ErrorCode::kConnectionLost, "reset"),
+                                 Error(ErrorCode::kServerSilent, "silent"),
+                                 Error(ErrorCode::kPostgresError, "disk full")};
+  size_t failures = 0;
+  std::function<void()> fail = [&] {  // nothing of what the server sends gets through
+    postgres_.CutAfter(0);
+    postgres_.BreakConnection(errors[failures++ % 3]);
+    postgres_.at_next_read = fail;
+  };
+  postgres_.at_next_read = fail;
+  Commit("b");
+  Pass(seconds(10));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kStreamStuck);
+  const size_t before = postgres_.starts.size();
+  Pass(minutes(10));
+  EXPECT_LE(postgres_.starts.size() - before, 12u);
+  EXPECT_GE(postgres_.starts.size() - before, 4u);
+  postgres_.at_next_read = nullptr;
+  Pass(minutes(3));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+}
+
+TEST_F(RelayTest, IdleStreamThatBreaksIsNotStuck) {
+  postgres_.answers_pings = true;
+  Start();
+  for (int i = 0; i < 6; ++i) {
+    postgres_.BreakConnection();
+    Pass(minutes(2));
+    EXPECT_EQ(State(), RelayState::kStreaming);
+  }
+  EXPECT_EQ(postgres_.starts.size(), 7u);
+}
+
+TEST_F(RelayTest, ServerThatIsSilentAtTheSamePositionAgainGetsMoreTime) {
+  Start();
+  std::function<void()> be_silent = [&] {
+    postgres_.CutAfter(0);
+    postgres_.BreakConnection(Error(ErrorCode::kServerSilent, "decoding"));
+    postgres_.at_next_read = be_silent;
+  };
+  postgres_.at_next_read = be_silent;
+  Commit("a");
+  Run();
+  EXPECT_EQ(postgres_.sender_timeout, Micros(0));
+  Pass(minutes(60));
+  EXPECT_EQ(postgres_.sender_timeout, minutes(10));
+}
+
 TEST_F(RelayTest, ProtocolViolationConfirmsNothingAndStartsAgain) {
   kafka_.auto_acknowledge = true;
   Start();
@@ -705,6 +709,33 @@ TEST_F(RelayTest, ProtocolViolationConfirmsNothingAndStartsAgain) {
 
 // --- two instances
 // ---------------------------------------------------------------------------------
+
+TEST_F(RelayTest, StreamAbortsBetweenTransactionsAreCountedAndIgnored) {
+  Start();
+  Commit("a");
+  for (uint32_t subxid = 756; subxid < 776; ++subxid) {
+    postgres_.SendRaw(testing::StreamAbortMessage(755, subxid));
+  }
+  const Lsn end = Commit("b");
+  Run();
+  kafka_.AcknowledgeAll();
+  Pass(milliseconds(150));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_EQ(postgres_.opens, 1u);
+  EXPECT_EQ(metrics_.replication_messages["stream_abort"].Value(), 20);
+}
+
+// Its rows would be in the stream although they were rolled back.
+TEST_F(RelayTest, StreamAbortOfTheOpenTransactionEndsTheSession) {
+  Start();
+  postgres_.SendOpenTransaction({{.key = "a"}});
+  postgres_.SendRaw(testing::StreamAbortMessage(7, 8));
+  Run();
+  EXPECT_FALSE(postgres_.streaming());
+  Pass(seconds(5));
+  EXPECT_GE(postgres_.opens, 2u);
+}
 
 TEST_F(RelayTest, BusySlotMakesItAStandbyThatTakesOver) {
   kafka_.auto_acknowledge = true;
@@ -779,7 +810,8 @@ TEST_F(RelayTest, ProcessThatWasSuspendedWithinATurnGivesUpWhatItHolds) {
 // --- ends that a person must judge
 // -----------------------------------------------------------------
 
-TEST_F(RelayTest, SlotThatVanishedEndsItWithAGap) {
+TEST_F(RelayTest, SlotThatVanishedEndsItWithAGapWhereThatWasChosen) {
+  config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.facts.slot.reset();
   postgres_.BreakConnection();
@@ -789,6 +821,7 @@ TEST_F(RelayTest, SlotThatVanishedEndsItWithAGap) {
 }
 
 TEST_F(RelayTest, SkippedPublicationEndsItWithAGapAndConfirmsNothing) {
+  config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.BreakConnection(Error(ErrorCode::kPublicationSkipped, "walrelay"));
   Pass(seconds(1));
@@ -798,6 +831,7 @@ TEST_F(RelayTest, SkippedPublicationEndsItWithAGapAndConfirmsNothing) {
 }
 
 TEST_F(RelayTest, RestoredServerEndsItWithAGap) {
+  config_.source.on_gap = OnGap::kExit;
   kafka_.auto_acknowledge = true;
   Start();
   Commit("a");
@@ -810,6 +844,7 @@ TEST_F(RelayTest, RestoredServerEndsItWithAGap) {
 }
 
 TEST_F(RelayTest, RestoredServerIsRecognisedThoughSomethingElseKeepsItFromStreaming) {
+  config_.source.on_gap = OnGap::kExit;
   Start();
   Pass(seconds(1));
   postgres_.facts.server.wal_end = Lsn(500);
@@ -835,18 +870,89 @@ TEST_F(RelayTest, PromotedServerIsFollowedFromItsSlot) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, WhatIsWrongForGoodEndsItAtTheStartOnly) {
-  postgres_.open_error = Error(ErrorCode::kPostgresLogin, "password");
+TEST_F(RelayTest, DefiniteErrorEndsItAtTheFirstStartOnly) {
+  postgres_.open_error = Error(ErrorCode::kNoReplicationRole, "may not");
   Start();
   ASSERT_TRUE(relay_->finished());
   EXPECT_EQ(ExitCodeFor(relay_->result()), ExitCode::kPermission);
 
   postgres_.open_error = absl::OkStatus();
   Start();
-  postgres_.open_error = Error(ErrorCode::kPostgresLogin, "rotated");
+  postgres_.open_error = Error(ErrorCode::kNoReplicationRole, "revoked");
   postgres_.BreakConnection();
   Pass(minutes(5));
   EXPECT_FALSE(relay_->finished());
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kNoReplicationRole);
+  postgres_.open_error = absl::OkStatus();
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayTest, RefusedLoginIsRetriedFromTheFirstStartOn) {
+  postgres_.open_error = Error(ErrorCode::kPostgresLogin, "password");
+  Start();
+  Pass(minutes(5));
+  ASSERT_FALSE(relay_->finished());
+  EXPECT_EQ(ShownError(), ErrorCode::kPostgresLogin);
+  EXPECT_LT(postgres_.opens, 60u);
+  postgres_.open_error = absl::OkStatus();
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayTest, SecretThatCannotBeReadForAMomentDoesNotEndIt) {
+  Start();
+  postgres_.open_error = Error(ErrorCode::kSecretFile, "mode 0644");
+  postgres_.BreakConnection();
+  Pass(minutes(1));
+  ASSERT_FALSE(relay_->finished());
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kSecretFile);
+  postgres_.open_error = absl::OkStatus();
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayTest, ProducerThatCannotBeCreatedEndsItAtTheFirstStartOnly) {
+  kafka_.factory_error = Error(ErrorCode::kKafkaConfiguration, "ssl.ca.location");
+  Start();
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(ExitCodeFor(relay_->result()), ExitCode::kConfiguration);
+
+  kafka_.factory_error = absl::OkStatus();
+  Start();
+  Commit("a");
+  Run();
+  kafka_.factory_error = Error(ErrorCode::kSecretFile, "being rewritten");
+  kafka_.health = Error(ErrorCode::kProducerFailed, "fenced");
+  Pass(minutes(1));
+  ASSERT_FALSE(relay_->finished());
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kSecretFile);
+  kafka_.factory_error = absl::OkStatus();
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(15));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+// A warm standby is no first start.
+TEST_F(RelayTest, StandbyOutlivesErrorsOfAllKinds) {
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 555;
+  Start();
+  Pass(seconds(5));
+  ASSERT_EQ(State(), RelayState::kStandby);
+  postgres_.facts.slot->active = false;
+  kafka_.factory_error = Error(ErrorCode::kKafkaConfiguration, "ssl.ca.location");
+  Pass(seconds(30));
+  postgres_.open_error = Error(ErrorCode::kDatabaseMissing, "shop");
+  Pass(seconds(30));
+  ASSERT_FALSE(relay_->finished());
+  postgres_.open_error = absl::OkStatus();
+  kafka_.factory_error = absl::OkStatus();
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
 TEST_F(RelayTest, MissingSlotIsMadeOnlyWhereThatWasChosen) {
@@ -858,6 +964,18 @@ TEST_F(RelayTest, MissingSlotIsMadeOnlyWhereThatWasChosen) {
   config_.source.create_slot = true;
   Start();
   EXPECT_TRUE(postgres_.streaming());
+}
+
+TEST_F(RelayTest, SlotThatAStandbyHasSeenIsNotCreatedAgain) {
+  config_.source.create_slot = true;
+  postgres_.facts.slot->active = true;
+  postgres_.facts.slot->active_pid = 555;
+  Start();
+  postgres_.facts.slot.reset();
+  Pass(minutes(1));
+  EXPECT_FALSE(postgres_.facts.slot.has_value());
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kSlotMissing);
 }
 
 // --- stopping

@@ -34,7 +34,7 @@ class ServiceUnitTest(unittest.TestCase):
 
     def test_what_cannot_be_helped_by_a_restart_is_not_restarted(self) -> None:
         codes = set(re.search(r"RestartPreventExitStatus=(.*)", self.text)[1].split())
-        self.assertEqual(codes, {"4", "64", "77", "78"})
+        self.assertEqual(codes, {"4", "64", "78"})
 
     def test_stopping_may_take_as_long_as_draining(self) -> None:
         drain = re.search(r"drain_timeout` \| duration \| `\"?(\d+)s", (ROOT / "docs/configuration.md").read_text())

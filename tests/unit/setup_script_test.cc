@@ -27,13 +27,14 @@ class SetupScriptTest : public ::testing::Test {
 TEST_F(SetupScriptTest, PublicationComesBeforeTheSlot) {
   EXPECT_LT(At("CREATE TABLE \"public\".\"outbox\" ("), At("CREATE PUBLICATION \"walrelay\""));
   EXPECT_LT(At("CREATE PUBLICATION \"walrelay\""),
-            At("SELECT pg_create_logical_replication_slot('walrelay', 'pgoutput');"));
+            At("SELECT pg_catalog.pg_create_logical_replication_slot('walrelay', 'pgoutput');"));
 }
 
 TEST_F(SetupScriptTest, PublicationHasInsertsOfEveryTableOnly) {
   source_.tables = {{.schema = "shop", .name = "outbox"}, {.schema = "crm", .name = "Events"}};
   EXPECT_THAT(Script(), HasSubstr("FOR TABLE \"shop\".\"outbox\", \"crm\".\"Events\" "
-                                  "WITH (publish = 'insert');"));
+                                  "WITH (publish = 'insert', "
+                                  "publish_via_partition_root = true);"));
   At("CREATE TABLE \"crm\".\"Events\" (");
 }
 
@@ -48,6 +49,33 @@ TEST_F(SetupScriptTest, ColumnsHaveTheirMappedNames) {
   source_.tables[0].columns.aggregate_id = "Key";
   EXPECT_THAT(Script(), HasSubstr("\"Key\"            text        NOT NULL"));
   EXPECT_THAT(Script(), Not(HasSubstr("\"aggregate_id\"")));
+}
+
+TEST_F(SetupScriptTest, ColumnThatPlaysTwoPartsIsMadeOnce) {
+  source_.tables[0].columns.aggregate_type = "type";
+  source_.tables[0].columns.event_type = "type";
+  source_.tables[0].placements = {{.column = "created_at"}, {.column = "tenant"}};
+  const std::string script = Script();
+  for (const char* column : {"  \"type\" ", "  \"created_at\" ", "  \"tenant\" "}) {
+    EXPECT_NE(script.find(column), std::string::npos) << column;
+    EXPECT_EQ(script.find(column), script.rfind(column)) << column;
+  }
+}
+
+TEST_F(SetupScriptTest, PartsThatAreLeftOutHaveNoColumn) {
+  source_.tables[0].columns.event_type = "";
+  source_.tables[0].columns.trace_id = "";
+  EXPECT_THAT(Script(), Not(HasSubstr("event_type")));
+  EXPECT_THAT(Script(), HasSubstr("pg_catalog.now()\n);"));  // the last one has no comma
+}
+
+TEST_F(SetupScriptTest, SchemaIsMadeAndGrantedOnce) {
+  source_.tables = {{.schema = "shop", .name = "a"}, {.schema = "shop", .name = "b"}};
+  const std::string script = Script();
+  for (const char* statement : {"CREATE SCHEMA IF NOT EXISTS \"shop\";", "GRANT USAGE ON SCHEMA"}) {
+    EXPECT_NE(script.find(statement), std::string::npos) << statement;
+    EXPECT_EQ(script.find(statement), script.rfind(statement)) << statement;
+  }
 }
 
 TEST_F(SetupScriptTest, RoleNeedsNoRightOnATable) {

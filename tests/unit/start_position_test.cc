@@ -183,6 +183,54 @@ TEST_F(StartPositionTest, InvalidatedSlotIsLost) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotLost, "idle_timeout"));
 }
 
+TEST_F(StartPositionTest, AcceptedGapContinuesWhereTheSlotStandsNow) {
+  Remember(600, 800);
+  facts_.server.system_id = "9999";
+  ASSERT_THAT(FindGap(memory_, std::nullopt, facts_), HasError(ErrorCode::kSystemChanged));
+  memory_ = AcceptedMemory(facts_);
+  EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), IsOk());
+  EXPECT_EQ(Decide()->position, Lsn(500));
+  facts_.slot->confirmed_flush = Lsn(501);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
+}
+
+TEST_F(StartPositionTest, AcceptedLossWaitsForASlotThatCanBeRead) {
+  Remember(600, 800);
+  facts_.slot.reset();
+  ASSERT_THAT(FindGap(memory_, std::nullopt, facts_), HasError(ErrorCode::kSlotGone));
+  memory_ = AcceptedMemory(facts_);
+  EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), IsOk());
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing));
+  facts_.slot = SlotFacts{.plugin = "pgoutput", .database = "shop", .confirmed_flush = Lsn(990)};
+  facts_.slot->wal_status = "lost";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable));
+  facts_.slot->wal_status = "reserved";
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(990));
+  EXPECT_FALSE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, GapIsFoundByServerThenPublicationThenSlot) {
+  Remember(400, 400);
+  const PublicationLook seen{.identity = {.oid = 1, .xmin = 7}, .before = Lsn(300)};
+  facts_.publication_look = {.identity = {.oid = 1, .xmin = 8}, .after = Lsn(990)};
+  facts_.server.system_id = "9999";
+  EXPECT_THAT(FindGap(memory_, seen, facts_), HasError(ErrorCode::kSystemChanged));
+  facts_.server.system_id = "7301";
+  EXPECT_THAT(FindGap(memory_, seen, facts_),
+              HasError(ErrorCode::kPublicationChanged,
+                       "the publication was altered; rows written between 0/12C and 0/3DE"));
+  EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), HasError(ErrorCode::kSlotMoved));
+  facts_.slot->active = true;  // its reader answers for it
+  EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), IsOk());
+  facts_.slot->active = false;
+  facts_.slot->plugin = "wal2json";  // wrong, but no gap
+  EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), IsOk());
+  facts_.server.in_recovery = true;
+  EXPECT_THAT(FindGap(memory_, seen, facts_), IsOk());
+}
+
 TEST_F(StartPositionTest, StandbyServerIsRefused) {
   facts_.server.in_recovery = true;
   EXPECT_THAT(Decide(), HasError(ErrorCode::kInRecovery));

@@ -42,17 +42,17 @@ TEST(StatusBoardTest, ShowsTheLastThatWasPublished) {
 
 TEST(StatusBoardTest, WhatTheSamplerFoundStaysWhenTheRelayPublishes) {
   StatusBoard board;
-  board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"));
+  board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), WallTime());
   board.Publish({.state = RelayState::kStreaming});
   EXPECT_THAT(board.source_problem(), HasError(ErrorCode::kTableNotPublished));
-  board.SetSourceProblem(absl::OkStatus());
+  board.SetSourceProblem(absl::OkStatus(), WallTime());
   EXPECT_THAT(board.source_problem(), IsOk());
 }
 
 TEST(StatusBoardTest, HistoryIsBoundedAndTakesTheLagFromTheSampler) {
   StatusBoard board;
   board.AddPoint({.events = 1});
-  board.SetSlot({.exists = true, .wal_end = Lsn(300), .confirmed = Lsn(100)});
+  board.SetSlot({.exists = true, .wal_end = Lsn(300), .confirmed = Lsn(100)}, WallTime());
   for (uint64_t i = 2; i <= 361; ++i) {
     board.AddPoint({.events = i});
   }
@@ -68,12 +68,12 @@ TEST(StatusBoardTest, ReadyWhenStatePublicationAndSlotAre) {
   EXPECT_FALSE(board.ready());
   board.Publish({.state = RelayState::kStreaming});
   EXPECT_TRUE(board.ready());
-  board.SetSlot({.exists = true, .risk = SlotRisk::kWarning});
+  board.SetSlot({.exists = true, .risk = SlotRisk::kWarning}, WallTime());
   EXPECT_TRUE(board.ready());
-  board.SetSlot({.exists = true, .risk = SlotRisk::kCritical});
+  board.SetSlot({.exists = true, .risk = SlotRisk::kCritical}, WallTime());
   EXPECT_FALSE(board.ready());
-  board.SetSlot({.exists = true});
-  board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"));
+  board.SetSlot({.exists = true}, WallTime());
+  board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), WallTime());
   EXPECT_FALSE(board.ready());
 }
 
@@ -92,7 +92,7 @@ TEST(StatusBoardTest, ReadersNeverSeeHalfOfASnapshot) {
     for (int i = 0; i < 2'000; ++i) {
       const RelayState state = i % 2 == 0 ? RelayState::kStreaming : RelayState::kDegraded;
       board.Publish({.state = state, .detail = std::string(NameOf(state))});
-      board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, std::to_string(i)));
+      board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, std::to_string(i)), WallTime());
       board.Beat(MonoTime(Micros(i)));
     }
   });

@@ -156,6 +156,60 @@ TEST(SlotWordsTest, LostSlotIsNotPricedAnyMore) {
               AllOf(HasSubstr("invalidated the slot (wal_removed)"), Not(HasSubstr("keeps"))));
 }
 
+std::string Unknowns(const StatusReport& report) {
+  std::string text;
+  for (const std::string& words : UnknownsOf(report)) {
+    text += words + "\n";
+  }
+  return text;
+}
+
+TEST(StatusWordsTest, WhatWasNotCheckedIsNotKnown) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_EQ(Unknowns(report), "");
+  report.snapshot.looks.publication = report.now - minutes(3);
+  EXPECT_EQ(Unknowns(report), "Publication and tables: last checked 3 min ago.\n");
+  EXPECT_EQ(ToneOf(report), Tone::kWarning);
+  report.snapshot.looks = SamplerLooks();
+  report.snapshot.looks.failure = Error(ErrorCode::kPostgresUnreachable, "x");
+  EXPECT_EQ(Unknowns(report),
+            "The slot: not checked since the start (WR-2001).\n"
+            "Publication and tables: not checked since the start (WR-2001).\n");
+  EXPECT_EQ(ToneOf(report), Tone::kWarning);
+  EXPECT_THAT(StatusPage(report), HasSubstr("Publication and tables: not checked since"));
+  EXPECT_THAT(StatusText(report), HasSubstr("not known    The slot: not checked since"));
+  EXPECT_EQ(Unknowns(Samples().at("no_relay")), "");
+}
+
+// The lines are the same for every interval: an operator's choice is no failure.
+TEST(StatusWordsTest, LooksAgeByTheIntervalOfTheConfiguration) {
+  StatusReport report = Samples().at("streaming");
+  report.snapshot.looks.slot = report.snapshot.looks.publication = report.now - minutes(20);
+  report.snapshot.looks.interval = minutes(10);
+  EXPECT_EQ(Unknowns(report), "");
+}
+
+TEST(StatusWordsTest, OldestIsUnknownWhileNothingCanBeRead) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_EQ(OldestOf(report).value, "none");
+  report.snapshot.relay.figures.cut_off_since = report.now - minutes(5);
+  EXPECT_EQ(OldestOf(report).value, "unknown");
+  EXPECT_THAT(StatusText(report), HasSubstr("oldest open  unknown: nothing read for 5 min\n"));
+  EXPECT_THAT(StatusPage(report),
+              HasSubstr("<dd>unknown<small>nothing read for 5 min</small></dd>"));
+  report.snapshot.relay.figures.oldest_commit = report.now - minutes(7);
+  EXPECT_THAT(StatusText(report), HasSubstr("oldest open  committed 7 min ago\n"));
+  EXPECT_THAT(StatusText(Samples().at("standby")), Not(HasSubstr("oldest open")));
+}
+
+// Where no slot was ever seen nobody keeps anything.
+TEST(StatusWordsTest, NothingIsPromisedOfASlotThatWasNotSeen) {
+  StatusReport report = Samples().at("starting");
+  report.snapshot.relay.state = RelayState::kDegraded;
+  EXPECT_THAT(SummaryOf(report),
+              AllOf(HasSubstr("has not seen the slot"), Not(HasSubstr("none is lost"))));
+}
+
 TEST(StatusWordsTest, SpansAreRoundedAsPeopleDo) {
   EXPECT_EQ(SpanWords(Micros(-5)), "0 µs");
   EXPECT_EQ(SpanWords(seconds(59)), "59 s");
@@ -252,6 +306,21 @@ TEST(StatusJsonTest, OperatorsLimitStandsBesideTheServers) {
   EXPECT_EQ(status.slot().budget_bytes(), 5'000u);
   EXPECT_TRUE(status.slot().budget_drops_slot());
   EXPECT_EQ(status.slot().max_retained_bytes(), 8 * testing::kGiB);
+}
+
+TEST(StatusJsonTest, LooksComeWithTheirTimes) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_EQ(Parsed(report).now().seconds() - Parsed(report).publication_checked().seconds(), 2);
+  EXPECT_TRUE(Parsed(report).has_slot_checked());
+  EXPECT_FALSE(Parsed(report).has_check_failure());
+  EXPECT_FALSE(Parsed(report).relay().has_cut_off_since());
+  report.snapshot.looks = SamplerLooks();
+  report.snapshot.looks.failure = Error(ErrorCode::kPostgresUnreachable, "x");
+  report.snapshot.relay.figures.cut_off_since = report.now - minutes(1);
+  const Status status = Parsed(report);
+  EXPECT_FALSE(status.has_publication_checked());
+  EXPECT_EQ(status.check_failure().code(), "WR-2001");
+  EXPECT_EQ(status.now().seconds() - status.relay().cut_off_since().seconds(), 60);
 }
 
 TEST(StatusJsonTest, WhatIsNotKnownIsAbsent) {

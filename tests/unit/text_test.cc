@@ -20,6 +20,17 @@ TEST(PrintableTest, ControlCharactersCannotForgeALineOrSteerATerminal) {
             "\\x9b31m");  // CSI as C1
 }
 
+// Line ends of some viewers, and controls of the direction of text, from the first to the last.
+TEST(PrintableTest, CharactersThatEndALineOrTurnTheTextAreShown) {
+  EXPECT_EQ(Printable("a\u2028b\u2029c"), "a\\u2028b\\u2029c");
+  EXPECT_EQ(Printable("\u061C\u200E\u200F\u202A\u202E\u2066\u2069\u206F"),
+            "\\u061c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069\\u206f");
+  EXPECT_EQ(Json("a\u2028\u202Eb"), R"("a\u2028\u202eb")");
+  // Their neighbours are text.
+  const std::string_view plain = "\u061B\u200D\u2010\u2027\u202F\u2065\u2070\u20AC";
+  EXPECT_EQ(Printable(plain), plain);
+}
+
 TEST(PrintableTest, GoodUtf8PassesAndBadBytesAreShown) {
   EXPECT_EQ(Printable("Zürich 🦊"), "Zürich 🦊");
   EXPECT_EQ(Printable("\xC0\xAF|\xED\xA0\x80|\xFF"), "\\xc0\\xaf|\\xed\\xa0\\x80|\\xff");

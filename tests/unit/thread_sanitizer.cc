@@ -10,8 +10,7 @@
 
 extern "C" const char* __tsan_default_suppressions();  // NOLINT: the sanitizer's name
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:spdlog\n"
-         "called_from_lib:librdkafka.so\n"
+  return "called_from_lib:librdkafka.so\n"
          "called_from_lib:libmicrohttpd.so\n"
          "thread:librdkafka.so\n";
 }

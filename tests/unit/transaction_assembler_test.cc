@@ -33,6 +33,16 @@ TEST_F(TransactionAssemblerTest, FollowsTransactionsAndCountsRows) {
   EXPECT_THAT(Commit(12, 13), IsOk());
 }
 
+TEST_F(TransactionAssemblerTest, StreamAbortIsIgnoredUnlessItNamesTheOpenTransaction) {
+  EXPECT_THAT(assembler_.OnStreamAbort({.xid = 1, .subxid = 2}), IsOk());
+  EXPECT_THAT(Begin(10), IsOk());
+  EXPECT_THAT(Row(), IsOk());
+  EXPECT_THAT(assembler_.OnStreamAbort({.xid = 5, .subxid = 6}), IsOk());
+  EXPECT_EQ(assembler_.open()->rows, 1u);
+  EXPECT_THAT(assembler_.OnStreamAbort({.xid = 1, .subxid = 6}),
+              HasError(ErrorCode::kProtocolViolation));
+}
+
 TEST_F(TransactionAssemblerTest, NestedBeginIsAViolation) {
   EXPECT_THAT(Begin(10), IsOk());
   EXPECT_THAT(Begin(20), HasError(ErrorCode::kProtocolViolation));

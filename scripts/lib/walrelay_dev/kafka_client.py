@@ -31,6 +31,12 @@ class KafkaClient:
         self._request(lambda client: client.delete_topics([name]), f"delete topic {name}")
         wait_until(lambda: name not in self.topics(), _SECONDS, f"topic {name} to go")
 
+    def add_partitions(self, name: str, total: int) -> None:
+        """Gives a topic more partitions and waits for their leaders; `total` is what it then has."""
+        wanted = library("confluent_kafka.admin").NewPartitions(name, total)
+        self._request(lambda client: client.create_partitions([wanted]), f"add partitions to {name}")
+        wait_until(lambda: self._has_leaders(name, total), _SECONDS, f"leaders of {name}")
+
     def topic_config(self, name: str) -> dict[str, str]:
         """The settings that were made for this topic; not the broker's defaults."""
         topic = self._resource(name)

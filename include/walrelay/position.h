@@ -1,0 +1,24 @@
+// Position: names one row of the stream for good.
+//
+// The server decodes a transaction into the same sequence of rows each time, as long as the
+// publication is the same. So the commit LSN of its BEGIN and the row's ordinal name a row across
+// sessions and processes, and their order is the order of the stream. Row LSNs do not: rows of
+// concurrent transactions interleave in the WAL.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "walrelay/lsn.h"
+
+namespace walrelay {
+
+struct Position {
+  Lsn commit_lsn;        // Begin.final_lsn
+  uint64_t ordinal = 0;  // of the row in its transaction, of all tables, from 1
+
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+}  // namespace walrelay

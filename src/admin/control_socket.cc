@@ -1,0 +1,193 @@
+#include "admin/control_socket.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <random>
+
+#include "base/log.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr size_t kMostBytes = 16 * 1024;  // of a request or an answer
+constexpr timeval kPatience{.tv_sec = 2, .tv_usec = 0};
+
+// FNV-1a: the name need not be secret, only the same for the same database.
+uint32_t Hash(std::string_view text) {
+  uint32_t hash = 2166136261u;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  }
+  return hash;
+}
+
+struct Address {
+  sockaddr_un value{};
+  socklen_t length = 0;
+};
+
+// REQUIRES: the name fits; slots have at most 63 characters.
+Address AddressOf(std::string_view name) {
+  Address address;
+  address.value.sun_family = AF_UNIX;
+  // The first byte stays zero: that makes it abstract.
+  std::memcpy(address.value.sun_path + 1, name.data(),
+              std::min(name.size(), sizeof(address.value.sun_path) - 1));
+  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+UniqueFd NewSocket() {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (fd.valid()) {
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+  }
+  return fd;
+}
+
+std::optional<ucred> CredentialsOf(const UniqueFd& socket) {
+  ucred credentials{};
+  socklen_t length = sizeof(credentials);
+  const bool known =
+      ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0;
+  return known ? std::optional(credentials) : std::nullopt;
+}
+
+std::string Receive(const UniqueFd& socket) {
+  std::string message(kMostBytes, '\0');
+  const ssize_t length = ::recv(socket.get(), message.data(), message.size(), 0);
+  message.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  return message;
+}
+
+bool Send(const UniqueFd& socket, std::string_view message) {
+  message = message.substr(0, kMostBytes);
+  return ::send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(message.size());
+}
+
+UniqueFd ConnectTo(std::string_view name) {
+  UniqueFd fd = NewSocket();
+  const Address address = AddressOf(name);
+  const bool connected =
+      fd.valid() &&
+      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.value), address.length) == 0;
+  return connected ? std::move(fd) : UniqueFd();
+}
+
+}  // namespace
+
+std::string ControlPrefix(std::string_view slot, std::string_view source) {
+  return source.empty() ? fmt::format("walrelay/{}/", slot)
+                        : fmt::format("walrelay/{}/{:08x}/", slot, Hash(source));
+}
+
+absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(const std::string& prefix,
+                                                                    Handler handler) {
+  std::random_device random;
+  const std::string name = fmt::format("{}{:08x}", prefix, random());
+  UniqueFd listener = NewSocket();
+  const Address address = AddressOf(name);
+  constexpr int kBacklog = 8;
+  const bool listens = listener.valid() &&
+                       ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address.value),
+                              address.length) == 0 &&
+                       ::listen(listener.get(), kBacklog) == 0;
+  if (!listens) {
+    return Error(ErrorCode::kControlSocket, fmt::format("@{}: {}", name, std::strerror(errno)));
+  }
+  return std::unique_ptr<ControlServer>(new ControlServer(std::move(listener), std::move(handler)));
+}
+
+ControlServer::ControlServer(UniqueFd listener, Handler handler)
+    : listener_(std::move(listener)),
+      handler_(std::move(handler)),
+      stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      thread_([this] { Run(); }) {}
+
+ControlServer::~ControlServer() {
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
+}
+
+void ControlServer::Run() {
+  while (true) {
+    pollfd wanted[] = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+    (void)::poll(wanted, 2, -1);
+    if (wanted[0].revents != 0) {
+      return;
+    }
+    const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (client.valid()) {
+      Serve(client);
+    }
+  }
+}
+
+void ControlServer::Serve(const UniqueFd& client) const {
+  const auto peer = CredentialsOf(client);
+  if (!peer || (peer->uid != 0 && peer->uid != ::geteuid())) {
+    LogWarning("control_refused", "another user asked for control",
+               {{"uid", peer ? static_cast<int64_t>(peer->uid) : -1}});
+    return;
+  }
+  (void)::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  (void)::setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+  const std::string request = Receive(client);
+  if (!request.empty()) {
+    (void)Send(client, handler_(request));
+  }
+}
+
+// The kernel lists the sockets of this network namespace; an abstract name begins with an @ there.
+std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
+  std::vector<ControlPeer> peers;
+  std::ifstream sockets("/proc/self/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const size_t at = line.find('@');
+    if (at == std::string::npos || !std::string_view(line).substr(at + 1).starts_with(prefix)) {
+      continue;
+    }
+    ControlPeer peer{.name = line.substr(at + 1)};
+    const bool known = std::any_of(peers.begin(), peers.end(), [&](const ControlPeer& other) {
+      return other.name == peer.name;
+    });
+    const UniqueFd connection = known ? UniqueFd() : ConnectTo(peer.name);
+    const auto credentials = connection.valid() ? CredentialsOf(connection) : std::nullopt;
+    const uid_t us = ::geteuid();
+    if (credentials && (us == 0 || credentials->uid == us || credentials->uid == 0)) {
+      peer.pid = credentials->pid;
+      peer.user = credentials->uid;
+      peers.push_back(std::move(peer));
+    }
+  }
+  return peers;
+}
+
+absl::StatusOr<std::string> AskControlPeer(const ControlPeer& peer, std::string_view request) {
+  const UniqueFd connection = ConnectTo(peer.name);
+  const auto credentials = connection.valid() ? CredentialsOf(connection) : std::nullopt;
+  if (!credentials || credentials->uid != peer.user) {
+    return Error(ErrorCode::kRelaySilent, fmt::format("process {} has ended", peer.pid));
+  }
+  std::string answer = Send(connection, request) ? Receive(connection) : "";
+  if (answer.empty()) {
+    return Error(ErrorCode::kRelaySilent, fmt::format("process {} does not answer", peer.pid));
+  }
+  return answer;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,56 @@
+#include "admin/gap_control.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "relay/announcer.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::string_view kAccept = "accept ";
+
+std::string NoGap(const RelayStatus& status) {
+  return fmt::format("none\nNo gap is held. The relay: {}.\n", StatusLine(status));
+}
+
+// REQUIRES: a gap is held.
+std::string Answer(std::string_view word, const RelayStatus& status) {
+  return fmt::format("{} {} {}\n{}  waits for:     {}\n", word, status.gap->id, status.gap_looks,
+                     DescribeGap(*status.gap), status.waits_for);
+}
+
+std::string Show(const RelayStatus& status) {
+  if (!status.gap) {
+    return NoGap(status);
+  }
+  return Answer(status.gap_obstacle.ok() ? "held" : "obstructed", status);
+}
+
+}  // namespace
+
+std::string AnswerControl(std::string_view request, const StatusBoard& board,
+                          const std::function<void(std::string)>& accept) {
+  const RelayStatus status = board.Read();
+  if (request == "show") {
+    return Show(status);
+  }
+  if (!request.starts_with(kAccept)) {
+    return "unknown\nThis version of walrelay does not know that request.\n";
+  }
+  if (!status.gap) {
+    return NoGap(status);
+  }
+  if (status.gap->id != request.substr(kAccept.size())) {
+    return Answer("other", status);
+  }
+  accept(status.gap->id);
+  return Answer("accepting", status);
+}
+
+std::string DescribeGap(const Gap& gap) {
+  return fmt::format("gap {}\n{}\n  where:         {}\n", gap.id, Explain(gap.error), RangeOf(gap));
+}
+
+}  // namespace walrelay

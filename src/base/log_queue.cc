@@ -1,0 +1,184 @@
+#include "base/log_queue.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace walrelay {
+namespace {
+
+constexpr size_t kMostLines = 8192;
+constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMostKeptBytes = size_t{8} << 20;
+constexpr std::chrono::seconds kStopPatience{3};
+// Between two attempts at a descriptor that takes nothing.
+constexpr std::chrono::milliseconds kBetweenAttempts{50};
+// A pipe that poll() calls writable takes so much without blocking (PIPE_BUF).
+constexpr size_t kChunk = 4096;
+
+}  // namespace
+
+struct LogQueue::State {
+  struct Line {
+    uint64_t number = 0;
+    std::string text;
+  };
+
+  State(int descriptor, DroppedLine line) : fd(descriptor), dropped_line(std::move(line)) {}
+
+  const int fd;
+  const DroppedLine dropped_line;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  // All below are guarded by mutex.
+  std::deque<Line> ordinary;
+  std::deque<Line> kept;
+  size_t ordinary_bytes = 0;
+  size_t kept_bytes = 0;
+  uint64_t last_number = 0;
+  uint64_t dropped = 0;
+  bool stopping = false;  // write what waits, and end
+  bool given_up = false;  // end
+  bool ended = false;
+
+  void Run();
+  bool Next(std::string& out);
+  bool Write(std::string_view text);
+  bool Pause();
+};
+
+// The next line to write; blocks until there is one. False: end.
+bool LogQueue::State::Next(std::string& out) {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return stopping || dropped > 0 || !ordinary.empty() || !kept.empty(); });
+  if (given_up) {
+    return false;
+  }
+  if (dropped > 0) {
+    out = dropped_line(std::exchange(dropped, 0));
+    return true;
+  }
+  constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+  const uint64_t first_ordinary = ordinary.empty() ? kNone : ordinary.front().number;
+  const uint64_t first_kept = kept.empty() ? kNone : kept.front().number;
+  if (first_ordinary == first_kept) {
+    return false;  // both are empty, and it is stopping
+  }
+  const bool is_kept = first_kept < first_ordinary;
+  auto& lines = is_kept ? kept : ordinary;
+  out = std::move(lines.front().text);
+  lines.pop_front();
+  (is_kept ? kept_bytes : ordinary_bytes) -= out.size();
+  return true;
+}
+
+// Until another attempt is worthwhile. False: end.
+bool LogQueue::State::Pause() {
+  std::unique_lock lock(mutex);
+  return !changed.wait_for(lock, kBetweenAttempts, [&] { return given_up; });
+}
+
+// False: given up on.
+bool LogQueue::State::Write(std::string_view text) {
+  while (!text.empty()) {
+    pollfd ready{fd, POLLOUT, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(kBetweenAttempts.count()));
+    if (count <= 0) {
+      const std::lock_guard lock(mutex);
+      if (given_up) {
+        return false;
+      }
+      continue;
+    }
+    const ssize_t written = ::write(fd, text.data(), std::min(text.size(), kChunk));
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+    } else if (errno == EAGAIN || errno == ENOSPC || errno == EDQUOT) {
+      if (!Pause()) {
+        return false;
+      }
+    } else if (errno != EINTR) {
+      return true;  // nobody will read it
+    }
+  }
+  return true;
+}
+
+void LogQueue::State::Run() {
+  for (std::string line; Next(line);) {
+    line += '\n';
+    if (!Write(line)) {
+      break;
+    }
+  }
+  const std::lock_guard lock(mutex);
+  ended = true;
+  changed.notify_all();
+}
+
+LogQueue::LogQueue(int fd, DroppedLine dropped_line)
+    : state_(std::make_shared<State>(fd, std::move(dropped_line))),
+      thread_([state = state_] { state->Run(); }) {}
+
+LogQueue::~LogQueue() {
+  Stop(kStopPatience);
+}
+
+void LogQueue::Put(std::string line) {
+  const std::lock_guard lock(state_->mutex);
+  state_->ordinary_bytes += line.size();
+  state_->ordinary.push_back({++state_->last_number, std::move(line)});
+  while (state_->ordinary.size() > kMostLines ||
+         (state_->ordinary_bytes > kMostBytes && state_->ordinary.size() > 1)) {
+    state_->ordinary_bytes -= state_->ordinary.front().text.size();
+    state_->ordinary.pop_front();
+    ++state_->dropped;
+  }
+  state_->changed.notify_all();
+}
+
+void LogQueue::PutKept(std::string line) {
+  const std::lock_guard lock(state_->mutex);
+  state_->kept_bytes += line.size();
+  state_->kept.push_back({++state_->last_number, std::move(line)});
+  state_->changed.notify_all();
+}
+
+bool LogQueue::HasRoom() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->kept_bytes < kMostKeptBytes;
+}
+
+void LogQueue::Stop(Micros patience) {
+  if (!thread_.joinable()) {
+    return;
+  }
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->changed.notify_all();
+  const auto ended = [&] { return state_->ended; };
+  if (!state_->changed.wait_for(lock, patience, ended)) {
+    state_->given_up = true;
+    state_->changed.notify_all();
+    // It ends with its next look, unless the write itself hangs.
+    if (!state_->changed.wait_for(lock, 10 * kBetweenAttempts, ended)) {
+      lock.unlock();
+      thread_.detach();
+      return;
+    }
+  }
+  lock.unlock();
+  thread_.join();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,155 @@
+// `walrelay resume`: shows the gap at which the relay of this machine holds, and accepts it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <thread>
+
+#include "admin/control_socket.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "postgres/connection_parameters.h"
+
+namespace walrelay {
+namespace {
+
+// The relay looks at the source again before it continues, which may take two connections.
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::milliseconds kBetweenLooks{200};
+
+// What a relay says of its gap: admin/gap_control.h.
+struct Told {
+  std::string what;
+  std::string id;
+  int64_t looks = 0;
+  std::string text;
+};
+
+absl::StatusOr<Told> Ask(const ControlPeer& peer, std::string_view request) {
+  WR_ASSIGN_OR_RETURN(const std::string answer, AskControlPeer(peer, request));
+  const size_t line = std::min(answer.find('\n'), answer.size());
+  Told told{.what = "", .id = "", .text = answer.substr(std::min(line + 1, answer.size()))};
+  std::istringstream words(answer.substr(0, line));
+  words >> told.what >> told.id >> told.looks;
+  return told;
+}
+
+// Line by line: another user's process may have written it.
+void Print(const ControlPeer& peer, std::string_view text) {
+  fmt::print("process {} of user {}:\n", peer.pid, peer.user);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    fmt::print("  {}\n", Printable(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// Until the relay has looked again, and continues or holds at something else.
+ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t looks) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto told = Ask(peer, "show");
+    if (!told.ok()) {
+      return Report(told.status());
+    }
+    if (told->what == "none") {
+      fmt::print("Gap {} is accepted.\n", id);
+      Print(peer, told->text);
+      return ExitCode::kOk;
+    }
+    const bool other = told->id != id;
+    if (other || (told->what == "obstructed" && told->looks > looks)) {
+      fmt::print("Gap {} was not accepted{}.\n", id,
+                 other ? ": the relay has found another one" : ", something must be fixed first");
+      Print(peer, told->text);
+      return ExitCode::kProblemsFound;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  fmt::print(
+      "Gap {} is accepted; the relay has not been able to look at Postgres yet, and "
+      "continues when it has.\n",
+      id);
+  return ExitCode::kOk;
+}
+
+ExitCode Accept(const ControlPeer& peer, const std::string& id) {
+  const auto told = Ask(peer, fmt::format("accept {}", id));
+  if (!told.ok()) {
+    return Report(told.status());
+  }
+  if (told->what == "accepting") {
+    return AwaitOutcome(peer, id, told->looks);
+  }
+  Print(peer, told->text);
+  return told->what == "none" ? ExitCode::kOk : ExitCode::kProblemsFound;
+}
+
+ExitCode Worse(ExitCode a, ExitCode b) {
+  return static_cast<int>(a) > static_cast<int>(b) ? a : b;
+}
+
+// Shows each relay's gap. The one name that all gaps have; "": they differ, or there is none.
+absl::StatusOr<std::string> ShowAll(const std::vector<ControlPeer>& peers, bool& held) {
+  std::string id;
+  bool same = true;
+  for (const ControlPeer& peer : peers) {
+    WR_ASSIGN_OR_RETURN(const Told told, Ask(peer, "show"));
+    Print(peer, told.text);
+    if (told.what == "held" || told.what == "obstructed") {
+      same = same && (id.empty() || id == told.id);
+      id = told.id;
+      held = true;
+    }
+  }
+  return same ? id : "";
+}
+
+ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers) {
+  bool held = false;
+  const auto shown = ShowAll(peers, held);
+  if (!shown.ok()) {
+    return Report(shown.status());
+  }
+  if (!held) {
+    return ExitCode::kOk;
+  }
+  const std::string id = flags.gap.empty() ? *shown : flags.gap;
+  if (!flags.accept || id.empty()) {
+    fmt::print("{}\n", flags.accept ? "These relays hold at different gaps: name one, "
+                                      "walrelay resume --accept-gap ID"
+                                    : "To continue without these events: walrelay resume "
+                                      "--accept-gap");
+    return ExitCode::kProblemsFound;
+  }
+  ExitCode code = ExitCode::kOk;
+  for (const ControlPeer& peer : peers) {
+    code = Worse(code, Accept(peer, id));
+  }
+  return code;
+}
+
+}  // namespace
+
+ExitCode ResumeCommand(const ResumeFlags& flags) {
+  ConfigFlags config_flags = flags.config;
+  config_flags.needs = {.postgres = false, .kafka = false};
+  const auto loaded = LoadConfig(config_flags);
+  if (!loaded.ok()) {
+    return Report(loaded.status());
+  }
+  const SourceConfig& source = loaded->config.source;
+  const auto peers =
+      FindControlPeers(ControlPrefix(source.slot, source.dsn.empty() ? "" : DescribeDsn(source)));
+  if (peers.empty()) {
+    return Report(
+        Error(ErrorCode::kRelaySilent,
+              fmt::format("no relay of slot {} runs on this machine as this user", source.slot),
+              "Run it where walrelay run runs (kubectl exec, docker exec), with the same "
+              "configuration, as the same user or as root."));
+  }
+  return Resume(flags, peers);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,83 @@
+#include "doctor/visibility_checks.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "postgres/facts.h"
+#include "postgres/synchronous_standbys.h"
+
+namespace walrelay {
+namespace {
+
+// reserved_connections: Postgres 16 and later.
+constexpr const char* kConnectionsQuery =
+    "SELECT pg_catalog.current_setting('max_connections')::pg_catalog.int8 AS most,"
+    " COALESCE(pg_catalog.sum(setting::pg_catalog.int8), 0) AS reserved,"
+    " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity"
+    "  WHERE backend_type OPERATOR(pg_catalog.=) 'client backend') AS used"
+    " FROM pg_catalog.pg_settings"
+    " WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['superuser_reserved_connections',"
+    " 'reserved_connections']::pg_catalog.text[])";
+
+void CheckStandbyNames(PgConnection& connection, const std::string& standbys, bool wait_visible,
+                       Findings& out) {
+  if (standbys.empty()) {
+    return;
+  }
+  const std::string setting =
+      fmt::format("synchronous_standby_names = '{}'", Printable(standbys, 80));
+  const bool names_us = NamesStandby(standbys, connection.application_name());
+  const std::string remedy = "Name the real standbys there, and not walrelay or '*'.";
+  if (names_us && wait_visible) {
+    out.Problem("postgres.synchronous_standby_names",
+                setting +
+                    " takes walrelay for a synchronous standby: a commit may wait for walrelay, "
+                    "which with source.wait_visible waits for the commit",
+                remedy);
+  } else if (names_us) {
+    out.Warn("postgres.synchronous_standby_names",
+             setting +
+                 " takes walrelay for a synchronous standby: with Kafka away, commits would wait "
+                 "for it",
+             remedy);
+  }
+  if (!wait_visible) {
+    out.Warn("postgres.visibility",
+             setting +
+                 ": events are published before the standbys have confirmed their commits. Until "
+                 "then a consumer that reads the primary misses the row, and a failover can take "
+                 "back a commit whose event is in Kafka",
+             "Set source.wait_visible = true.");
+  }
+}
+
+}  // namespace
+
+absl::Status CheckVisibility(PgConnection& connection, const Config& config, Findings& out) {
+  const Micros timeout = config.source.connect_timeout;
+  const bool wait_visible = config.source.wait_visible;
+  WR_ASSIGN_OR_RETURN(const std::string standbys,
+                      ReadSetting(connection, "synchronous_standby_names", timeout));
+  CheckStandbyNames(connection, standbys, wait_visible, out);
+  if (!wait_visible) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(kConnectionsQuery, timeout));
+  const int64_t most = row.Int(0, "most") - row.Int(0, "reserved");
+  const int64_t left = most - row.Int(0, "used") + 1;  // this one goes
+  if (left < 1) {
+    out.Warn("postgres.visibility",
+             fmt::format("all {} connections are in use: without one of its own for "
+                         "source.wait_visible, the relay publishes nothing",
+                         most),
+             "Raise max_connections (needs a restart), or end connections that nobody needs.");
+  } else {
+    out.Good("postgres.visibility",
+             fmt::format("events wait until their commits are visible; {} of {} connections are "
+                         "left",
+                         left, most));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace walrelay

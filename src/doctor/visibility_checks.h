@@ -1,0 +1,15 @@
+// When a commit becomes visible: synchronous standbys, and source.wait_visible.
+#pragma once
+
+#include "absl/status/status.h"
+#include "doctor/findings.h"
+#include "postgres/connection.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// On an ordinary connection, made as the relay makes its own. An error is one of asking; what was
+// found is in `out`.
+absl::Status CheckVisibility(PgConnection& connection, const Config& config, Findings& out);
+
+}  // namespace walrelay

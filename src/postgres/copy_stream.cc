@@ -1,0 +1,135 @@
+#include "postgres/copy_stream.h"
+
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#include "postgres/pg_error.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+absl::Status CopyStream::Start() {
+  return PQsetnonblocking(connection_.get(), 1) == 0 ? absl::OkStatus() : Lost();
+}
+
+absl::Status CopyStream::Lost() const {
+  return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_.get())));
+}
+
+// One call of PQconsumeInput() reads no more than libpq's buffer has room for, a few dozen rows: it
+// goes on until the socket, and OpenSSL, have nothing more. Of a large row it may read many pieces
+// before there is a message, and libpq does not say so: the socket is asked whether there is
+// anything.
+absl::StatusOr<bool> CopyStream::Receive(size_t max_bytes) {
+  int waiting = 0;
+  const bool any =
+      TlsHasMore() || (::ioctl(connection_.socket(), FIONREAD, &waiting) == 0 && waiting > 0);
+  Taken taken = TakeBuffered(max_bytes);  // what an earlier call left behind
+  for (bool progress = true; progress && taken == Taken::kNothing;) {
+    const size_t before = pending_.size();
+    if (PQconsumeInput(connection_.get()) == 0) {
+      taken = Taken::kEnd;
+      break;
+    }
+    taken = TakeBuffered(max_bytes);
+    progress = pending_.size() != before || TlsHasMore();
+  }
+  // Stopped by the limit: what libpq or OpenSSL hold is shown by no poll of the socket.
+  more_has_arrived_ = taken == Taken::kMessage;
+  if (taken == Taken::kEnd && pending_.size() == 0) {
+    return EndOfStream();
+  }
+  return any;
+}
+
+// kMessage: the limit is reached, and there may be more.
+CopyStream::Taken CopyStream::TakeBuffered(size_t max_bytes) {
+  Taken taken = Taken::kMessage;
+  while (taken == Taken::kMessage && pending_.bytes() < max_bytes) {
+    taken = TakeMessage();
+  }
+  return taken;
+}
+
+CopyStream::Taken CopyStream::TakeMessage() {
+  char* buffer = nullptr;
+  const int length = PQgetCopyData(connection_.get(), &buffer, /*async=*/1);
+  if (length < 0) {
+    return Taken::kEnd;
+  }
+  if (length == 0) {
+    return Taken::kNothing;
+  }
+  pending_.Add(PendingMessages::Buffer(buffer), static_cast<size_t>(length));
+  return Taken::kMessage;
+}
+
+// OpenSSL reads whole records, of which libpq may have taken a part.
+bool CopyStream::TlsHasMore() const {
+  const auto* tls = static_cast<const SSL*>(connection_.tls());
+  return tls != nullptr && SSL_pending(tls) > 0;
+}
+
+// Why the stream ended: the server's error, its orderly end, or a lost connection.
+absl::Status CopyStream::EndOfStream() {
+  const PgResult result(PQgetResult(connection_.get()));
+  if (result.get() == nullptr || PQresultStatus(result.get()) != PGRES_FATAL_ERROR) {
+    return Error(ErrorCode::kConnectionLost, "the server ended the stream");
+  }
+  return StreamError(connection_.get(), result.get());
+}
+
+// OK when the stream that has ended was ended by CopyDone: then the server has read all that we
+// sent. What follows it may still be on its way, and is not waited for.
+absl::Status CopyStream::OrderOfEnd() {
+  PGconn* const connection = connection_.get();
+  if (PQstatus(connection) != CONNECTION_OK) {
+    return Lost();
+  }
+  const PgResult result(PQisBusy(connection) != 0 ? nullptr : PQgetResult(connection));
+  const bool failed = result.get() != nullptr && PQresultStatus(result.get()) == PGRES_FATAL_ERROR;
+  return failed ? StreamError(connection, result.get()) : absl::OkStatus();
+}
+
+absl::Status CopyStream::Send(std::string_view message) {
+  if (PQputCopyData(connection_.get(), message.data(), static_cast<int>(message.size())) < 0) {
+    return Lost();
+  }
+  return Flush();
+}
+
+absl::Status CopyStream::Flush() {
+  const int unsent = PQflush(connection_.get());
+  wants_write_ = unsent > 0;
+  return unsent < 0 ? Lost() : absl::OkStatus();
+}
+
+absl::Status CopyStream::Finish(Micros patience) {
+  pending_.Clear();
+  if (PQputCopyEnd(connection_.get(), nullptr) < 0) {
+    return Lost();
+  }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    WR_RETURN_IF_ERROR(Flush());
+    Taken taken = TakeMessage();
+    while (taken == Taken::kMessage) {
+      pending_.Clear();
+      taken = TakeMessage();
+    }
+    if (taken == Taken::kEnd) {
+      return OrderOfEnd();
+    }
+    pollfd wanted{connection_.socket(), static_cast<short>(POLLIN | (wants_write_ ? POLLOUT : 0)),
+                  0};
+    constexpr int kLookAgainMillis = 50;
+    const bool ready = TlsHasMore() || ::poll(&wanted, 1, kLookAgainMillis) > 0;
+    if (ready && PQconsumeInput(connection_.get()) == 0) {
+      return Lost();
+    }
+  }
+  return Error(ErrorCode::kConnectionLost, "the server did not end the stream in time");
+}
+
+}  // namespace walrelay

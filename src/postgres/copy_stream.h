@@ -1,0 +1,56 @@
+// CopyStream: the CopyBoth stream of a replication connection, over libpq.
+//
+// Nothing blocks but Finish(). Not thread-safe. `connection` must outlive the stream.
+//
+// Source: Postgres documentation, "Asynchronous Command Processing" and "Functions Associated with
+// the COPY Command".
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "postgres/connection.h"
+#include "postgres/pending_messages.h"
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+class CopyStream {
+ public:
+  // REQUIRES: the connection is in CopyBoth mode.
+  explicit CopyStream(PgConnection& connection) : connection_(connection) {}
+
+  // Makes the connection ready for calls that do not block. Errors: WR-2005.
+  absl::Status Start();
+
+  // See ReplicationSource.
+  absl::StatusOr<bool> Receive(size_t max_bytes);
+  bool more_has_arrived() const { return more_has_arrived_; }
+  std::span<const std::string_view> pending() const { return pending_.all(); }
+  void Consume(size_t count) { pending_.Consume(count); }
+  absl::Status Send(std::string_view message);
+  absl::Status Flush();
+  bool wants_write() const { return wants_write_; }
+  absl::Status Finish(Micros patience);
+
+ private:
+  // What one call of PQgetCopyData() found.
+  enum class Taken { kMessage, kNothing, kEnd };
+
+  Taken TakeMessage();
+  Taken TakeBuffered(size_t max_bytes);
+  bool TlsHasMore() const;
+  absl::Status Lost() const;
+  absl::Status OrderOfEnd();
+  absl::Status EndOfStream();
+
+  PgConnection& connection_;
+  PendingMessages pending_;
+  bool wants_write_ = false;
+  bool more_has_arrived_ = true;  // perhaps with the answer to START_REPLICATION
+};
+
+}  // namespace walrelay

@@ -1,0 +1,214 @@
+#include "postgres/pg_snapshot_source.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "postgres/connection.h"
+#include "postgres/pg_error.h"
+#include "postgres/quote.h"
+#include "postgres/session_settings.h"
+#include "postgres/synchronous_standbys.h"
+#include "txn/xid_snapshot.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr const char* kQuestion = "SELECT pg_catalog.pg_current_snapshot()";
+
+// The columns that only the first question on a connection has.
+enum Column { kSnapshot, kSlotReader, kStandbyNames };
+
+std::string FirstQuestion(std::string_view slot, int version) {
+  return fmt::format(
+      "{}, (SELECT active_pid FROM pg_catalog.pg_replication_slots WHERE slot_name "
+      "OPERATOR(pg_catalog.=) {}), pg_catalog.current_setting('synchronous_standby_names'){}",
+      kQuestion, QuoteLiteral(slot), LaterSettingColumns(ConnectionPurpose::kSql, version));
+}
+
+bool IsReady(int fd, short events) {
+  pollfd wanted{fd, events, 0};
+  return ::poll(&wanted, 1, 0) > 0;
+}
+
+std::string_view ValueOf(const PGresult* result, int column) {
+  return {PQgetvalue(result, 0, column), static_cast<size_t>(PQgetlength(result, 0, column))};
+}
+
+}  // namespace
+
+PgSnapshotSource::PgSnapshotSource(const SourceConfig& config, const PgReplicationSource& stream)
+    : config_(config), stream_(stream) {}
+
+PgSnapshotSource::~PgSnapshotSource() = default;
+
+void PgSnapshotSource::Ask(int walsender_pid) {
+  WR_CHECK(state_ == State::kClosed || state_ == State::kIdle, "no question is under way");
+  if (walsender_pid_ != walsender_pid) {
+    Close();
+    walsender_pid_ = walsender_pid;
+  }
+  ask_error_ = state_ == State::kIdle ? Send(kQuestion) : Connect();
+}
+
+absl::Status PgSnapshotSource::Connect() {
+  verified_ = false;
+  state_ = State::kConnecting;
+  WR_ASSIGN_OR_RETURN(ConnectionParameters parameters,
+                      MakeConnectionParameters(config_, ConnectionPurpose::kSql));
+  const ConnectionParameters peer = stream_.Peer();
+  if (peer.empty()) {
+    return Error(ErrorCode::kConnectionLost, "the stream has ended");
+  }
+  std::erase_if(parameters, [](const auto& each) {
+    return each.first == "host" || each.first == "hostaddr" || each.first == "port";
+  });
+  parameters.insert(parameters.end(), peer.begin(), peer.end());
+  connection_.reset(StartConnecting(parameters));
+  if (connection_ == nullptr) {
+    return absl::ResourceExhaustedError("libpq has no memory for a connection");
+  }
+  PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
+  PQsetNoticeReceiver(
+      connection_.get(), [](void*, const PGresult*) {}, nullptr);
+  wants_write_ = true;
+  return PQstatus(connection_.get()) == CONNECTION_BAD ? ConnectError(connection_.get())
+                                                       : absl::OkStatus();
+}
+
+absl::Status PgSnapshotSource::ContinueConnecting() {
+  // PQconnectPoll() takes a socket that is not ready for one that is.
+  while (IsReady(PQsocket(connection_.get()), wants_write_ ? POLLOUT : POLLIN)) {
+    switch (PQconnectPoll(connection_.get())) {
+      case PGRES_POLLING_OK:
+        if (PQsetnonblocking(connection_.get(), 1) != 0) {
+          return ConnectError(connection_.get());
+        }
+        PQsetErrorVerbosity(connection_.get(), PQERRORS_DEFAULT);
+        return Send(FirstQuestion(config_.slot, PQserverVersion(connection_.get())));
+      case PGRES_POLLING_WRITING:
+        wants_write_ = true;
+        break;
+      case PGRES_POLLING_READING:
+        wants_write_ = false;
+        break;
+      default:
+        return ConnectError(connection_.get());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PgSnapshotSource::Send(const std::string& query) {
+  state_ = State::kAsked;
+  if (PQsendQuery(connection_.get(), query.c_str()) == 0) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_.get())));
+  }
+  return Flush();
+}
+
+absl::Status PgSnapshotSource::Flush() {
+  const int flushed = PQflush(connection_.get());
+  if (flushed < 0) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_.get())));
+  }
+  wants_write_ = flushed > 0;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Poll() {
+  WR_CHECK(state_ == State::kConnecting || state_ == State::kAsked, "a question is under way");
+  absl::Status status = ask_error_;
+  if (status.ok() && state_ == State::kConnecting) {
+    status = ContinueConnecting();
+  } else if (status.ok() && wants_write_) {
+    status = Flush();
+  }
+  if (!status.ok()) {
+    return Fail(status);
+  }
+  if (state_ == State::kConnecting) {
+    return std::nullopt;
+  }
+  auto answer = Receive();
+  return answer.ok() ? std::move(answer)
+                     : absl::StatusOr<std::optional<XidSnapshot>>(Fail(answer.status()));
+}
+
+absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Receive() {
+  if (PQconsumeInput(connection_.get()) == 0) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_.get())));
+  }
+  while (PQisBusy(connection_.get()) == 0) {
+    const std::unique_ptr<PGresult, PgResultDeleter> result(PQgetResult(connection_.get()));
+    if (result == nullptr) {
+      WR_CHECK(snapshot_.has_value(), "a query without an error has rows");
+      state_ = State::kIdle;
+      return std::exchange(snapshot_, std::nullopt);
+    }
+    WR_ASSIGN_OR_RETURN(snapshot_, Read(result.get()));
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<XidSnapshot> PgSnapshotSource::Read(const PGresult* result) {
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1) {
+    return ResultError(connection_.get(), result);
+  }
+  if (!verified_) {
+    const std::string_view reader = ValueOf(result, kSlotReader);
+    if (reader != std::to_string(walsender_pid_)) {
+      stream_ended_ = true;
+      return Error(ErrorCode::kConnectionLost,
+                   fmt::format("process {} streamed to walrelay, but slot {} is read by {}: the "
+                               "stream has ended, or another server or a pooler answered",
+                               walsender_pid_, config_.slot,
+                               reader.empty() ? "nobody" : "process " + std::string(reader)));
+    }
+    const char* own_name = PQparameterStatus(connection_.get(), "application_name");
+    if (NamesStandby(ValueOf(result, kStandbyNames), own_name != nullptr ? own_name : "")) {
+      LogWarning("waits_for_itself",
+                 "synchronous_standby_names names walrelay: commits may wait for it while it waits "
+                 "for them to become visible",
+                 {{"synchronous_standby_names", Printable(ValueOf(result, kStandbyNames), 200)}});
+    }
+    verified_ = true;
+  }
+  auto snapshot = ParseSnapshot(ValueOf(result, kSnapshot));
+  if (!snapshot) {
+    return Error(
+        ErrorCode::kConnectionLost,
+        fmt::format("expected a snapshot, got '{}'", Printable(ValueOf(result, kSnapshot), 60)));
+  }
+  return *std::move(snapshot);
+}
+
+// Closes the connection. All but the end of the stream becomes an error of visibility.
+absl::Status PgSnapshotSource::Fail(const absl::Status& cause) {
+  const bool stream_ended = stream_ended_;
+  Close();
+  return stream_ended ? cause
+                      : Error(ErrorCode::kVisibilityUnknown,
+                              fmt::format("{} {}", ToString(CodeOf(cause)), MessageOf(cause)));
+}
+
+void PgSnapshotSource::Close() {
+  connection_.reset();
+  snapshot_.reset();
+  state_ = State::kClosed;
+  wants_write_ = false;
+  stream_ended_ = false;
+}
+
+int PgSnapshotSource::poll_fd() const {
+  const bool under_way = state_ == State::kConnecting || state_ == State::kAsked;
+  return under_way && connection_ != nullptr ? PQsocket(connection_.get()) : -1;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,118 @@
+#include "postgres/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "postgres/session_settings.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
+  return out;
+}
+
+// In a SQL_ASCII database the server can convert nothing, and fails on the first byte that is not
+// ASCII when asked for UTF-8. There the bytes go out as they are.
+absl::StatusOr<std::string> MatchEncoding(PgConnection& connection, Micros timeout) {
+  const char* encoding = PQparameterStatus(connection.get(), "server_encoding");
+  if (encoding == nullptr || std::string_view(encoding) != "SQL_ASCII") {
+    return "UTF8";
+  }
+  WR_RETURN_IF_ERROR(connection.Query("SET client_encoding = 'SQL_ASCII'", timeout).status());
+  return "SQL_ASCII";
+}
+
+// SHOW ALL is one round trip, and reads no catalog of tables (decision 0007).
+absl::Status Verify(PgConnection& connection, ConnectionPurpose purpose,
+                    const std::string& encoding, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const PgResult rows, connection.Query("SHOW ALL", timeout));
+  std::map<std::string, std::string_view> settings;
+  for (int row = 0; row < rows.rows(); ++row) {
+    settings.emplace(Lower(rows.Text(row, "name")), rows.Text(row, "setting"));
+  }
+  if (settings["client_encoding"] != encoding) {
+    return Error(ErrorCode::kSessionSetting,
+                 fmt::format("client_encoding: expected \"{}\", got \"{}\"", encoding,
+                             settings["client_encoding"]));
+  }
+  return CheckSessionSettings(
+      purpose, [&](std::string_view name) -> std::optional<std::string_view> {
+        const auto found = settings.find(std::string(name));
+        return found == settings.end() ? std::nullopt : std::optional(found->second);
+      });
+}
+
+absl::Status CheckPrimary(PgConnection& connection, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query("SELECT pg_catalog.pg_is_in_recovery() AS in_recovery", timeout));
+  return row.rows() == 1 && !row.Bool(0, "in_recovery")
+             ? absl::OkStatus()
+             : Error(ErrorCode::kInRecovery,
+                     fmt::format("{} is a standby", PQhost(connection.get())));
+}
+
+absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
+                                      const SessionOptions& options, Micros timeout, bool primary) {
+  const auto limit = SteadyClock::now() + timeout;
+  WR_ASSIGN_OR_RETURN(PgConnection connection,
+                      PgConnection::Connect(parameters, timeout, options.interrupt_fd));
+  connection.LimitTo(limit);
+  WR_ASSIGN_OR_RETURN(const std::string encoding, MatchEncoding(connection, timeout));
+  for (const std::string& command :
+       LaterSettings(options.purpose, connection.server_version_num())) {
+    WR_RETURN_IF_ERROR(connection.Query(command, timeout).status());
+  }
+  WR_RETURN_IF_ERROR(Verify(connection, options.purpose, encoding, timeout));
+  if (primary) {
+    WR_RETURN_IF_ERROR(CheckPrimary(connection, timeout));
+  }
+  connection.LimitTo(SteadyClock::time_point::max());
+  return connection;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
+                                          const SessionOptions& options) {
+  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
+                      MakeConnectionParameters(source, options.purpose));
+  const std::vector<ConnectionParameters> hosts = EachHost(parameters);
+  const bool primary = !options.host && !AcceptsStandby(parameters);
+  const size_t first = std::min(options.host.value_or(0), hosts.size() - 1);
+  const size_t end = options.host ? first + 1 : hosts.size();
+  const auto deadline = SteadyClock::now() + options.patience;
+  absl::Status status;
+  for (size_t i = first; i < end; ++i) {
+    const auto left = std::chrono::duration_cast<Micros>(deadline - SteadyClock::now());
+    const Micros share = std::min<Micros>(source.connect_timeout, left / (end - i));
+    auto connection = OpenHost(hosts[i], options, share, primary);
+    if (connection.ok()) {
+      return OpenedSession{*std::move(connection), i};
+    }
+    if (absl::IsCancelled(connection.status())) {
+      return connection.status();
+    }
+    // A host that answers tells more than one that does not.
+    if (status.ok() || HasCode(status, ErrorCode::kPostgresUnreachable)) {
+      status = connection.status();
+    }
+  }
+  return status;
+}
+
+absl::StatusOr<PgConnection> ConnectTo(const SourceConfig& source, ConnectionPurpose purpose) {
+  WR_ASSIGN_OR_RETURN(OpenedSession session, OpenSession(source, {.purpose = purpose}));
+  return std::move(session.connection);
+}
+
+}  // namespace walrelay

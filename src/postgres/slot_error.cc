@@ -1,0 +1,32 @@
+#include "postgres/slot_error.h"
+
+#include "postgres/facts.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+absl::Status WithCauseAtSlot(PgConnection& connection, std::string_view slot,
+                             const absl::Status& error, Micros timeout) {
+  const std::string state = connection.last_sqlstate();
+  const bool undefined = state == "42704";  // undefined_object
+  if (!undefined && state != "55000") {     // object_not_in_prerequisite_state
+    return error;
+  }
+  const auto found = ReadSlotFacts(connection, slot, timeout);
+  if (!found.ok()) {
+    return error;
+  }
+  if (undefined && !*found) {
+    return Error(ErrorCode::kSlotMissing, MessageOf(error));
+  }
+  if (*found && ((*found)->wal_status == "lost" || !(*found)->invalidation_reason.empty())) {
+    return Error(ErrorCode::kSlotLost, MessageOf(error));
+  }
+  const auto wal_level = ReadSetting(connection, "wal_level", timeout);
+  if (wal_level.ok() && *wal_level != "logical") {
+    return Error(ErrorCode::kWalLevel, MessageOf(error));
+  }
+  return error;
+}
+
+}  // namespace walrelay

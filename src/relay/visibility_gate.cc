@@ -1,0 +1,171 @@
+#include "relay/visibility_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/mutant.h"
+#include "base/text.h"
+#include "txn/xid_snapshot.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Micros kFirstRetry = milliseconds(100);
+constexpr Micros kLongestRetry = seconds(5);
+// Between two questions about a transaction that is still running.
+constexpr Micros kShortestPause = microseconds(200);
+constexpr Micros kLongestPause = milliseconds(250);
+constexpr int kPauseDivisor = 4;  // an event is late by a quarter of its wait at most
+// A snapshot is not used for longer: 2^31 transactions later it would be misread.
+constexpr Micros kFresh = seconds(10);
+
+}  // namespace
+
+VisibilityGate::VisibilityGate(const Parts& parts, MonoTime now)
+    : parts_(parts), ask_at_(now), backoff_(kFirstRetry, kLongestRetry, parts.seed) {
+  parts_.snapshots.Close();
+  Ask(now);
+}
+
+VisibilityGate::~VisibilityGate() {
+  parts_.snapshots.Close();
+}
+
+bool VisibilityGate::Admits(uint32_t xid, MonoTime now) {
+  if (Mutant(MutantId::kPublishInvisible) || Knows(xid, now)) {
+    waiting_for_.reset();
+    return true;
+  }
+  if (waiting_for_ != xid) {
+    waiting_for_ = xid;
+    waiting_since_ = now;
+    if (error_.ok()) {
+      ask_at_ = now;  // else the back-off counts
+    }
+  }
+  AskIfDue(now);
+  return false;
+}
+
+bool VisibilityGate::Knows(uint32_t xid, MonoTime now) const {
+  if (Mutant(MutantId::kAskOncePerSession) && snapshot_) {
+    return true;
+  }
+  if (Mutant(MutantId::kPublishWhenUnknown) && !error_.ok()) {
+    return true;
+  }
+  return snapshot_ && now - taken_at_ <= kFresh && HasEnded(*snapshot_, xid);
+}
+
+absl::Status VisibilityGate::Turn(MonoTime now) {
+  if (asked_at_) {
+    WR_RETURN_IF_ERROR(TakeAnswer(now));
+  }
+  AskIfDue(now);
+  return absl::OkStatus();
+}
+
+void VisibilityGate::AskIfDue(MonoTime now) {
+  if (!asked_at_ && waiting_for_ && now >= ask_at_) {
+    Ask(now);
+  }
+}
+
+void VisibilityGate::Ask(MonoTime now) {
+  asked_at_ = now;
+  parts_.snapshots.Ask(parts_.walsender_pid);
+}
+
+absl::Status VisibilityGate::TakeAnswer(MonoTime now) {
+  auto answer = parts_.snapshots.Poll();
+  if (!answer.ok()) {
+    OnError(answer.status(), now);
+    if (HasCode(answer.status(), ErrorCode::kConnectionLost) &&
+        !Mutant(MutantId::kIgnoreEndedStream)) {
+      return answer.status();
+    }
+  } else if (*answer) {
+    OnSnapshot(**std::move(answer), now);
+  } else if (now - *asked_at_ >= parts_.answer_timeout) {
+    parts_.snapshots.Close();
+    OnError(Error(ErrorCode::kVisibilityUnknown,
+                  fmt::format("no answer in {}", HumanDuration(parts_.answer_timeout))),
+            now);
+  }
+  return absl::OkStatus();
+}
+
+void VisibilityGate::OnError(const absl::Status& error, MonoTime now) {
+  asked_at_.reset();
+  parts_.metrics.visibility_queries["failed"].Increment();
+  if (error_.ok()) {
+    LogStatus(LogLevel::kWarning, "visibility_unknown", error);
+  }
+  error_ = error;
+  ask_at_ = now + backoff_.Next();
+  if (Mutant(MutantId::kPublishWhenUnknown)) {
+    waiting_for_.reset();
+  }
+}
+
+void VisibilityGate::OnSnapshot(XidSnapshot snapshot, MonoTime now) {
+  const MonoTime asked_at = *std::exchange(asked_at_, std::nullopt);
+  if (!std::exchange(error_, absl::OkStatus()).ok()) {
+    LogInfo("visibility_known", "Postgres answers again which transactions are visible");
+  }
+  backoff_.Reset();
+  snapshot_ = std::move(snapshot);
+  taken_at_ = asked_at;
+  const bool known = waiting_for_ && Knows(*waiting_for_, now);
+  const bool early = !waiting_for_ || asked_at < waiting_since_;
+  parts_.metrics.visibility_queries[early ? "early" : known ? "visible" : "running"].Increment();
+  if (!waiting_for_) {
+    return;
+  }
+  if (known) {
+    parts_.metrics.visibility_wait_seconds->Increment(
+        std::chrono::duration<double>(now - waiting_since_).count());
+    waiting_for_.reset();
+    return;
+  }
+  if (Mutant(MutantId::kNeverAskAgain) && !early) {
+    ask_at_ = MonoTime::max();
+    return;
+  }
+  // A snapshot from before the BEGIN came may be older than the commit: ask at once.
+  const Micros pause =
+      std::clamp((now - waiting_since_) / kPauseDivisor, kShortestPause, kLongestPause);
+  ask_at_ = early ? now : now + pause;
+}
+
+MonoTime VisibilityGate::NextDue() const {
+  if (asked_at_) {
+    return *asked_at_ + parts_.answer_timeout;
+  }
+  return waiting_for_ ? ask_at_ : MonoTime::max();
+}
+
+absl::Status VisibilityGate::reason(MonoTime now) const {
+  if (!waiting_for_) {
+    return absl::OkStatus();
+  }
+  if (!error_.ok()) {
+    return error_;
+  }
+  return Error(ErrorCode::kVisibilityUnknown,
+               fmt::format("transaction {} was flushed {} ago and has not become visible yet",
+                           *waiting_for_, HumanDuration(now - waiting_since_)),
+               "A commit waits for its synchronous standbys: SELECT pid, query FROM "
+               "pg_stat_activity WHERE wait_event = 'SyncRep'; check that they are running, and "
+               "that synchronous_standby_names does not name walrelay.");
+}
+
+}  // namespace walrelay

@@ -1,0 +1,64 @@
+#include "txn/gap.h"
+
+#include <gtest/gtest.h>
+
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+class GapTest : public ::testing::Test {
+ protected:
+  GapTest() {
+    facts_.server = {.system_id = "7301", .timeline = 1, .wal_end = Lsn(1000)};
+    facts_.slot = SlotFacts{.confirmed_flush = Lsn(500)};
+    facts_.publication_look.after = Lsn(950);
+    seen_ = PublicationLook{.identity = {}, .before = Lsn(300), .after = Lsn(310)};
+  }
+  Gap Make(ErrorCode code) { return MakeGap(Error(code, "x"), Lsn(400), seen_, &facts_); }
+  std::string Range(ErrorCode code) { return RangeOf(Make(code)); }
+
+  SourceFacts facts_;
+  std::optional<PublicationLook> seen_;
+};
+
+TEST_F(GapTest, RangeIsThatOfItsKind) {
+  EXPECT_EQ(Range(ErrorCode::kSlotMoved), "0/190 to 0/1F4");
+  EXPECT_EQ(Range(ErrorCode::kSystemChanged), "0/190 to 0/1F4");
+  EXPECT_EQ(Range(ErrorCode::kSlotGone), "0/190 to 0/3E8");
+  EXPECT_EQ(Range(ErrorCode::kSlotDropped), "0/190 to 0/3E8");
+  EXPECT_EQ(Range(ErrorCode::kServerBehind), "0/3E8 to 0/190");
+  EXPECT_EQ(Range(ErrorCode::kSlotAheadOfLog), "0/3E8 to 0/1F4");
+  EXPECT_EQ(Range(ErrorCode::kPublicationChanged), "0/12C to 0/3B6");
+}
+
+TEST_F(GapTest, WithoutALookTheEndIsOpen) {
+  const Gap gap = MakeGap(Error(ErrorCode::kSlotLost, "x"), Lsn(400), seen_, nullptr);
+  EXPECT_EQ(RangeOf(gap), "0/190 and later");
+  EXPECT_EQ(RangeOf(MakeGap(gap.error, Lsn(), seen_, nullptr)), "not known");
+}
+
+TEST_F(GapTest, FirstLookOfAProcessBeginsWhereTheSlotStood) {
+  EXPECT_EQ(RangeOf(MakeGap(Error(ErrorCode::kSlotLost, "x"), Lsn(), seen_, &facts_)),
+            "0/1F4 to 0/3E8");
+}
+
+// What grows by itself is no other gap; what somebody did is.
+TEST_F(GapTest, NameStandsForWhatWasFound) {
+  const std::string gone = Make(ErrorCode::kSlotGone).id;
+  const std::string moved = Make(ErrorCode::kSlotMoved).id;
+  const std::string changed = Make(ErrorCode::kPublicationChanged).id;
+  EXPECT_TRUE(moved.starts_with("2106-")) << moved;
+  facts_.server.wal_end = Lsn(2000);
+  facts_.publication_look.after = Lsn(1950);
+  EXPECT_EQ(Make(ErrorCode::kSlotGone).id, gone);
+  EXPECT_EQ(Make(ErrorCode::kSlotMoved).id, moved);
+  EXPECT_EQ(Make(ErrorCode::kPublicationChanged).id, changed);
+  facts_.slot->confirmed_flush = Lsn(501);
+  facts_.publication_look.identity.xmin = 7;
+  EXPECT_NE(Make(ErrorCode::kSlotMoved).id, moved);
+  EXPECT_NE(Make(ErrorCode::kPublicationChanged).id, changed);
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,96 @@
+#include "txn/publication_change.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace walrelay {
+namespace {
+
+class PublicationChangeTest : public ::testing::Test {
+ protected:
+  PublicationChangeTest() {
+    before_ = {.oid = 100, .xmin = 700, .owner = 10};
+    before_.tables = {{.name = "public.outbox",
+                       .oid = 500,
+                       .owner = 10,
+                       .renamed_by = 690,
+                       .memberships = {{101, 700}}}};
+    now_ = before_;
+  }
+  std::string Change() const { return HidingChange(before_, now_); }
+  TableIdentity& table() { return now_.tables[0]; }
+
+  PublicationIdentity before_;
+  PublicationIdentity now_;
+};
+
+TEST_F(PublicationChangeTest, SameIdentityHidNothing) {
+  EXPECT_EQ(Change(), "");
+}
+
+TEST_F(PublicationChangeTest, WhatHidesRowsIsNamed) {
+  const std::pair<const char*, void (*)(PublicationIdentity&)> changes[] = {
+      {"the publication is gone", [](auto& now) { now.oid = 0; }},
+      {"the publication was created again", [](auto& now) { now.oid = 102; }},
+      {"the publication was altered", [](auto& now) { now.xmin = 710; }},
+      {"table public.outbox is gone", [](auto& now) { now.tables[0].oid = 0; }},
+      {"table public.outbox was created again",
+       [](auto& now) {
+         now.tables[0].oid = 501;
+         now.tables[0].memberships = {{103, 711}};
+       }},
+      {"table public.outbox was removed from the publication",
+       [](auto& now) { now.tables[0].memberships.clear(); }},
+      {"table public.outbox was removed from the publication and added again",
+       [](auto& now) {
+         now.tables[0].memberships = {{104, 712}};
+       }},
+      {"table public.outbox was renamed or moved, and back",
+       [](auto& now) { now.tables[0].renamed_by = 713; }},
+      {"table public.outbox is unlogged now", [](auto& now) { now.tables[0].unlogged = true; }},
+  };
+  for (const auto& [words, change] : changes) {
+    now_ = before_;
+    change(now_);
+    EXPECT_EQ(Change(), words);
+  }
+}
+
+TEST_F(PublicationChangeTest, AnotherOwnerHidesNothing) {
+  now_.xmin = 710;
+  now_.owner = 11;
+  table().owner = 11;
+  table().renamed_by = 711;
+  EXPECT_EQ(Change(), "");
+}
+
+TEST_F(PublicationChangeTest, MembershipThatStayedCoversTheTable) {
+  before_.tables[0].memberships = {{101, 700}, {120, 701}};  // itself, and its schema
+  now_ = before_;
+  table().memberships = {{120, 701}};
+  EXPECT_EQ(Change(), "");
+  table().memberships = {{120, 701}, {130, 720}};
+  EXPECT_EQ(Change(), "");
+}
+
+TEST_F(PublicationChangeTest, TableThatIsCreatedAgainUnderACoveringPublicationHidNothing) {
+  before_.all_tables = now_.all_tables = true;
+  before_.tables[0].memberships.clear();
+  table().memberships.clear();
+  table().oid = 501;
+  table().renamed_by = 711;
+  EXPECT_EQ(Change(), "");
+  before_.all_tables = now_.all_tables = false;
+  before_.tables[0].memberships = table().memberships = {{120, 701}};  // its schema
+  EXPECT_EQ(Change(), "");
+}
+
+TEST_F(PublicationChangeTest, RenamedTableOfAllTablesIsNamedAlike) {
+  before_.all_tables = now_.all_tables = true;
+  table().renamed_by = 711;
+  EXPECT_EQ(Change(), "table public.outbox was renamed or moved, and back");
+}
+
+}  // namespace
+}  // namespace walrelay

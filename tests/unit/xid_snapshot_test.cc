@@ -1,0 +1,91 @@
+#include "txn/xid_snapshot.h"
+
+#include <gtest/gtest.h>
+
+namespace walrelay {
+namespace {
+
+constexpr uint64_t kEpoch = uint64_t{1} << 32;
+
+TEST(XidSnapshotTest, TransactionHasEndedBelowXmaxUnlessItIsInProgress) {
+  const XidSnapshot snapshot{.xmin = 700, .xmax = 710, .in_progress = {700, 705}};
+  EXPECT_TRUE(HasEnded(snapshot, 699));
+  EXPECT_FALSE(HasEnded(snapshot, 700));
+  EXPECT_TRUE(HasEnded(snapshot, 704));
+  EXPECT_FALSE(HasEnded(snapshot, 705));
+  EXPECT_TRUE(HasEnded(snapshot, 709));
+  EXPECT_FALSE(HasEnded(snapshot, 710));
+  EXPECT_FALSE(HasEnded(snapshot, 711));
+}
+
+TEST(XidSnapshotTest, LaterEpochsCompareByTheirLowBits) {
+  const XidSnapshot snapshot{
+      .xmin = 5 * kEpoch + 700, .xmax = 5 * kEpoch + 710, .in_progress = {5 * kEpoch + 700}};
+  EXPECT_TRUE(HasEnded(snapshot, 699));
+  EXPECT_FALSE(HasEnded(snapshot, 700));
+  EXPECT_TRUE(HasEnded(snapshot, 709));
+  EXPECT_FALSE(HasEnded(snapshot, 710));
+}
+
+TEST(XidSnapshotTest, XidsWrapAround) {
+  const XidSnapshot snapshot{
+      .xmin = kEpoch - 5, .xmax = kEpoch + 10, .in_progress = {kEpoch - 5, kEpoch + 4}};
+  EXPECT_TRUE(HasEnded(snapshot, UINT32_MAX - 5));   // kEpoch - 6
+  EXPECT_FALSE(HasEnded(snapshot, UINT32_MAX - 4));  // kEpoch - 5
+  EXPECT_TRUE(HasEnded(snapshot, UINT32_MAX));
+  EXPECT_TRUE(HasEnded(snapshot, 3));
+  EXPECT_FALSE(HasEnded(snapshot, 4));
+  EXPECT_FALSE(HasEnded(snapshot, 10));
+
+  const XidSnapshot before{.xmin = kEpoch - 5, .xmax = kEpoch - 5, .in_progress = {}};
+  EXPECT_TRUE(HasEnded(before, UINT32_MAX - 5));
+  EXPECT_FALSE(HasEnded(before, 3)) << "it is of the epoch to come";
+}
+
+TEST(XidSnapshotTest, XidBeforeTheFirstEpochHasNotEnded) {
+  EXPECT_FALSE(HasEnded({.xmin = 700, .xmax = 700, .in_progress = {}}, UINT32_MAX));
+}
+
+TEST(XidSnapshotTest, TextOfPostgresIsRead) {
+  const auto snapshot = ParseSnapshot("733:740:733,736,739");
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->xmin, 733u);
+  EXPECT_EQ(snapshot->xmax, 740u);
+  EXPECT_EQ(snapshot->in_progress, (std::vector<uint64_t>{733, 736, 739}));
+
+  const auto empty = ParseSnapshot("18446744073709551610:18446744073709551610:");
+  ASSERT_TRUE(empty);
+  EXPECT_EQ(empty->xmax, 18446744073709551610u);
+  EXPECT_TRUE(empty->in_progress.empty());
+}
+
+TEST(XidSnapshotTest, AnythingElseIsRefused) {
+  for (const char* text : {"",
+                           ":",
+                           "::",
+                           "7",
+                           "7:",
+                           "7:9",
+                           ":9:",
+                           "7::",
+                           "9:7:",
+                           "7:9:7,",
+                           "7:9:,7",
+                           "7:9:6",
+                           "7:9:9",
+                           "7:9:8,7",
+                           "7:9:8,8",
+                           "7:9:7 8",
+                           "7:9:7:8",
+                           "7:9:x",
+                           "-7:9:",
+                           "7:+9:",
+                           " 7:9:",
+                           "7:9: ",
+                           "18446744073709551616:18446744073709551617:"}) {
+    EXPECT_FALSE(ParseSnapshot(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace walrelay
