@@ -57,16 +57,15 @@ class RecordLimitTest(IntegrationTest):
 
     payload = "text"
 
-    def test_line_stops_at_a_record_that_kafka_refuses_and_goes_on_when_it_takes_it(self) -> None:
+    def test_publishing_blocks_at_a_record_that_kafka_refuses_until_it_takes_it(self) -> None:
         self.kafka.create_topic(self.topic, config={"max.message.bytes": 1500})
         relay = self.start_relay()
         self.outbox.insert(1)
         self.settle()
         for number in range(2, 42):
             self.outbox.insert(number, payload="x" * (5000 if number == 20 else 100))
-        refused = relay.wait_for_log("line_stopped")
         relay.wait_for_state("blocked")
-        self.assertIn("WR-4003", relay.get("/readyz")[1], refused)
+        self.assertIn("WR-3006", relay.get("/readyz")[1])
         self.kafka.alter_topic_config(self.topic, {"max.message.bytes": 1_000_000})
         self.settle(120)
         self.assertEqual(list(dict.fromkeys(self.ids())), list(range(1, 42)))

@@ -10,6 +10,7 @@ from testcase import IntegrationTest, main, relay_program, wait_until
 from admin_types import admin_type, parse
 from certificates import Authority
 from kafka_acls import allow
+from kafka_settings import alter_broker
 from relay_config import relay_environment
 from servers import test_folder
 from walrelay_dev.account import write_file
@@ -71,10 +72,31 @@ class DoctorTest(DoctorCase):
         self.assertEqual(self.call("--fail-on", "warning")[0], 3)
         self.assertEqual(self.call(options={"source.publication": "other"})[0], 3)
 
+    def test_brokers_that_soon_forget_a_producer_are_named(self) -> None:
+        self.assertEqual(self.findings("kafka.producer_id_lifetime")[0]["severity"], "ok")
+        broker = self.kafka.node_ids[0]
+        self.addCleanup(alter_broker, self.kafka.bootstrap, broker, "producer.id.expiration.ms", "86400000")
+        alter_broker(self.kafka.bootstrap, broker, "producer.id.expiration.ms", "3600000")
+        wait_until(lambda: self.findings("kafka.producer_id_lifetime")[0]["severity"] == "warning", 60,
+                   "the broker to take the setting")
+        self.expect("kafka.producer_id_lifetime", "warning", "silent for 1h00m",
+                    "--add-config producer.id.expiration.ms=86400000")
+
     def test_text_is_for_people(self) -> None:
         text = self.call()[1]
         self.assertRegex(text, r"warning nobody reads the slot.* \[slot\.reader\]\n")
         self.assertIn("          Start walrelay run.\n", text)
+
+    def test_roles_that_can_publish_messages_are_named_until_the_right_is_revoked(self) -> None:
+        options = {"source.message_prefixes": '["outbox"]'}
+        self.assertEqual(self.findings("messages.writers"), [])
+        found = self.expect("messages.writers", "warning", "every role can publish events",
+                            "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_logical_emit_message(",
+                            options)
+        self.assertIn("route.allow is empty", found["text"])
+        revoke, _, _ = found["remedy"].removeprefix("In each database: ").partition(";")
+        self.sql(revoke)
+        self.expect("messages.writers", "ok", "roles that can publish events", "", options)
 
     def test_asynchronous_commits_of_a_role_are_named_with_their_sessions(self) -> None:
         self.postgres.psql("DROP ROLE IF EXISTS hasty; CREATE ROLE hasty LOGIN")
@@ -173,6 +195,19 @@ class DoctorTest(DoctorCase):
                     "SET (publish = 'insert')")
         self.sql("ALTER TABLE outbox ADD PRIMARY KEY (id)")
         self.assertEqual(self.findings("publication.replica_identity"), [])
+
+    def test_spilled_transactions_are_counted(self) -> None:
+        options = {"source.decoding_memory": "64KiB"}
+        relay = self.start_relay(options)
+        self.outbox.insert(1)
+        self.settle()
+        self.expect("slot.spilled", "ok", "spilled nothing")
+        self.sql("CREATE TABLE elsewhere AS SELECT repeat('x', 100) FROM generate_series(1, 20000)")
+        self.sql("INSERT INTO elsewhere SELECT repeat('x', 100) FROM generate_series(1, 20000)")
+        self.settle()
+        relay.wait_until(lambda: self.database.value("SELECT spill_txns FROM pg_stat_replication_slots "
+                                                     "WHERE slot_name = %s", self.slot) > 0, 60, "spilling")
+        self.expect("slot.spilled", "warning", "64.0 KiB", "source.decoding_memory", options)
 
     def test_slot_of_two_phases_is_a_problem_that_a_copy_of_it_has_not(self) -> None:
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
@@ -425,6 +460,8 @@ class LimitedUserTest(DoctorCase):
                             "Grant WRITE and DESCRIBE", options)
         self.assertEqual(found["code"], "WR-4005")
         self.expect("kafka.topic_creation", "warning", "could not be made", "--operation Create", options)
+        self.expect("kafka.producer_id_lifetime", "warning", "producer.id.expiration.ms is unknown",
+                    "--operation DescribeConfigs --cluster", options)
 
     def test_write_probe_tells_the_topic_that_is_denied_from_the_one_that_is_not(self) -> None:
         denied = f"{self.name}-denied"

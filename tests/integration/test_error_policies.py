@@ -23,6 +23,29 @@ class SkipTest(IntegrationTest):
         self.assertEqual((line["code"], line["row"]), ("WR-3004", "id=2 key=NULL"))
         self.assertEqual(relay.metric("walrelay_events_skipped_total", reason="WR-3004"), 1)
 
+    def test_each_of_many_skipped_rows_is_logged(self) -> None:
+        relay = self.start_relay({"on_error.null_key": "skip", "log.level": "error"})
+        count = 10_000
+        self.outbox.insert(*range(1, count + 1), key=None)
+        self.outbox.insert(count + 1)
+        self.expect_published(count + 1)
+        relay.wait_for_log("row_skipped", count=count)
+        lines = relay.logs("row_skipped")
+        self.assertEqual([(line["row"], line["ordinal"]) for line in lines],
+                         [(f"id={id} key=NULL", id) for id in range(1, count + 1)])
+        self.assertEqual({line["table"] for line in lines}, {"public.outbox"})
+
+    def test_huge_document_is_too_large_before_it_is_parsed(self) -> None:
+        """Ten million values: as a tree they would take hundreds of megabytes."""
+        relay = self.start_relay({"on_error.too_large": "skip", "format.value": "json",
+                                  "format.expand_json": True})
+        self.outbox.insert(1)
+        self.outbox.insert(2, payload='{"a": [' + "1," * 10_000_000 + "1]}")
+        self.outbox.insert(3)
+        self.expect_published(1, 3)
+        self.assertEqual(relay.wait_for_log("row_skipped")["code"], "WR-3006")
+        self.assertLess(relay.memory_mb(), 150)
+
     def test_transaction_of_skipped_rows_only_is_confirmed(self) -> None:
         self.start_relay({"on_error.null_route": "skip"})
         self.outbox.insert(1, 2, type=None)
@@ -109,7 +132,9 @@ class DeadLetterTest(IntegrationTest):
         self.expect_dead_letter("WR-3003", type=None)
         relay = self.relays[0]
         self.assertEqual(relay.metric("walrelay_dead_letters_total", code="WR-3003"), 1)
-        self.assertEqual(relay.wait_for_log("dead_letter")["code"], "WR-3003")
+        line = relay.wait_for_log("dead_letter")
+        self.assertEqual((line["code"], line["table"], line["row"], line["ordinal"]),
+                         ("WR-3003", "public.outbox", "id=2 key=k", 2))
 
     def test_nothing_is_confirmed_before_the_dead_letter_is_acknowledged(self) -> None:
         relay = self.start_relay()

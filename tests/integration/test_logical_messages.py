@@ -87,12 +87,12 @@ class LogicalMessagesTest(IntegrationTest):
         relay = self.start_with_messages()
         with self.database.transaction("ROLLBACK") as cursor:
             self.emit(1, cursor=cursor, transactional=False)
-        relay.wait_for_state("blocked")
-        self.assertIn("not transactional", relay.get("/readyz?verbose")[1])
-        self.assertEqual(relay.stop(), 0)
-        self.start_with_messages({"on_error.value": "skip"})
         self.emit(2)
         self.expect_published(2)
+        line = relay.wait_for_log("message_skipped")
+        self.assertEqual((line["code"], line["msg"].rpartition(": ")[2]),
+                         ("WR-3009", 'prefix "outbox"'))
+        self.assertEqual(relay.metric("walrelay_events_skipped_total", reason="WR-3009"), 1)
 
     def test_messages_are_shown_in_connects_formats(self) -> None:
         self.start_with_messages({"format.key": "json", "format.value": "json_schema",

@@ -21,7 +21,8 @@ OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_replication_disconnects_total", "walrelay_events_skipped_total",
               "walrelay_dead_letters_total", "walrelay_route_errors_total",
               "walrelay_produce_errors_total", "walrelay_produce_backpressure_seconds_total",
-              "walrelay_source_wal_bytes_per_second"}
+              "walrelay_source_wal_bytes_per_second", "walrelay_kafka_partition_count_changes_total",
+              "walrelay_visibility_queries_total", "walrelay_visibility_wait_seconds_total"}
 
 
 class MetricsTest(IntegrationTest):

@@ -48,5 +48,19 @@ class MissingTopicTest(IntegrationTest):
         self.assertNotIn(self.topic, self.kafka.topics())
 
 
+class TopicsOnDemandTest(IntegrationTest):
+    """Brokers that create topics on demand, as the tests' brokers do."""
+
+    def test_relay_creates_no_topic_where_it_is_told_not_to(self) -> None:
+        relay = self.start_relay({"kafka.librdkafka.allow.auto.create.topics": "false",
+                                  "kafka.librdkafka.topic.metadata.refresh.interval.ms": "100"})
+        self.outbox.insert(1)
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-4004", relay.get("/readyz")[1])
+        self.assertNotIn(self.topic, self.kafka.topics())
+        self.kafka.create_topic(self.topic)
+        self.expect_published(1)
+
+
 if __name__ == "__main__":
     main()

@@ -9,15 +9,17 @@ from testcase import IntegrationTest, main, relay_program, wait_until
 
 
 class PrintTest(IntegrationTest):
+    user = "postgres"
+
     def arguments(self, *arguments: str) -> list[Any]:
-        return [relay_program(), "print", "--dsn", self.database.dsn, "--slot", self.slot,
+        return [relay_program(), "print", "--dsn", f"{self.database.dsn} user={self.user}", "--slot", self.slot,
                 "--set", "source.publication=walrelay", *arguments]
 
     def print(self, *arguments: str, code: int = 0) -> list[str]:
         run = subprocess.run(self.arguments(*arguments), text=True, timeout=60, capture_output=True)
         self.assertEqual(run.returncode, code, run.stderr)
         self.told = run.stderr
-        return run.stdout.splitlines()
+        return run.stdout.split("\n")[:-1]
 
     def position(self) -> tuple:
         return (self.slot_column("confirmed_flush_lsn"), self.slot_column("restart_lsn"))
@@ -80,6 +82,39 @@ class PrintTest(IntegrationTest):
         self.outbox.insert(1, payload=b"\0\xff")
         record, = map(json.loads, self.print("--json"))
         self.assertEqual(record["value_base64"], "AP8=")
+
+    def test_publication_that_hides_the_rows_is_told(self) -> None:
+        self.outbox.insert(1)
+        self.sql("ALTER PUBLICATION walrelay SET (publish = 'update')")
+        self.print(code=78)
+        self.assertIn("WR-2304", self.told)
+        self.sql("DROP PUBLICATION walrelay")
+        self.print("--from-now", code=78)
+        self.assertIn("WR-2301", self.told)
+
+    def test_partitions_that_would_not_be_recognised_are_told(self) -> None:
+        self.sql("DROP TABLE outbox")
+        self.sql("CREATE TABLE outbox (id bigint, aggregate_type text, aggregate_id text, payload jsonb) "
+                 "PARTITION BY RANGE (id)")
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        self.print(code=78)
+        self.assertIn("WR-2308", self.told)
+
+    def test_messages_are_printed_where_they_are_events(self) -> None:
+        self.sql("SELECT pg_logical_emit_message(true, 'outbox', %s)", json.dumps(
+            {"id": 7, "aggregate_type": self.name, "aggregate_id": "k", "payload": {}}))
+        (line,) = self.print("--set", "source.message_prefixes=outbox")
+        self.assertIn("  id=7  ", line)
+
+    def test_rows_that_a_policy_hides_are_an_error(self) -> None:
+        self.outbox.insert(1)
+        self.sql("ALTER TABLE outbox ENABLE ROW LEVEL SECURITY")
+        self.sql(f"CREATE ROLE {self.name}_reader LOGIN; GRANT SELECT ON outbox TO {self.name}_reader")
+        self.addCleanup(self.postgres.psql, f"DROP ROLE {self.name}_reader")
+        self.addCleanup(self.sql, f"DROP OWNED BY {self.name}_reader")
+        self.user = f"{self.name}_reader"
+        self.print("--id", "1", code=69)
+        self.assertIn("BYPASSRLS", self.told)
 
     def test_missing_slot_is_told(self) -> None:
         self.database.execute("SELECT pg_drop_replication_slot(%s)", self.slot)

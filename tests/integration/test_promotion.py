@@ -29,6 +29,7 @@ class PromotionTest(IntegrationTest):
 
     def options(self) -> dict[str, Any]:
         return super().options() | {
+            "source.on_gap": "exit",
             "source.dsn": f"host=127.0.0.1 port={self.link.port} user=postgres dbname={self.name}"}
 
     def relay_of_six_events(self) -> tuple[RelayProcess, str]:

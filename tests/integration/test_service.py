@@ -6,9 +6,10 @@ import socket
 
 from testcase import IntegrationTest, RelayProcess, main
 from servers import test_folder
+from tcp_proxy import TcpProxy
 
 
-class ServiceTest(IntegrationTest):
+class ServiceCase(IntegrationTest):
     def setUp(self) -> None:
         super().setUp()
         path = test_folder() / f"{self.name}-notify"
@@ -30,6 +31,8 @@ class ServiceTest(IntegrationTest):
     def wait_for(self, relay: RelayProcess, text: str, *, ended: bool = False) -> None:
         relay.wait_until(lambda: text in self.listen(), 60, f"{text} to be told", ended=ended)
 
+
+class ServiceTest(ServiceCase):
     def test_systemd_is_told_of_start_state_and_end(self) -> None:
         relay = self.start_relay(environment=self.environment)
         self.wait_for(relay, "READY=1\n")
@@ -85,6 +88,20 @@ class ServiceTest(IntegrationTest):
         relay.signal(signal.SIGUSR2)
         self.assertEqual(relay.wait_for_log("log_level", count=2)["now"], "info")
         self.assertEqual(relay.stop(), 0)
+
+
+class SlowPostgresTest(ServiceCase):
+    postgres_options = {"tcp": True}
+
+    def test_watchdog_is_fed_between_the_steps_of_a_slow_connection(self) -> None:
+        with TcpProxy(self.postgres.port) as link:
+            link.delay(0.5)
+            relay = self.start_relay({"source.dsn": f"host=127.0.0.1 port={link.port} user=postgres dbname={self.name}"},
+                                     environment=self.environment)
+            relay.wait_until(lambda: self.listen().count("WATCHDOG=1\n") >= 4, 60, "signs of life")
+            self.assertEqual(relay.logs("streaming") + relay.logs("disconnected"), [], "the first attempt is under way")
+            link.heal()
+            relay.wait_ready()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """The slot is looked at before anything is read: what cannot be right is refused, by name."""
 
+from typing import Any
+
 from testcase import IntegrationTest, main
 
 
@@ -37,6 +39,11 @@ class SlotAtStartTest(IntegrationTest):
 
 
 class SlotWhileRunningTest(IntegrationTest):
+    """With source.on_gap = "exit"; test_gaps is about the other choice."""
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"source.on_gap": "exit"}
+
     def setUp(self) -> None:
         super().setUp()
         self.relay = self.start_relay()
@@ -105,7 +112,10 @@ class LostSlotTest(IntegrationTest):
             self.sql("SELECT pg_switch_wal()")
             self.sql("CHECKPOINT")
         self.assertEqual(self.database.slot(self.slot, "wal_status"), "lost")
-        self.expect_exit(4, "WR-2103")
+        self.expect_exit(4, "WR-2103", {"source.on_gap": "exit"})
+        held = self.start_relay()
+        held.wait_for_log("gap", code="WR-2103")
+        held.wait_for_state("blocked")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from verified import VerifiedTest
 
 class StandbyTest(VerifiedTest):
     def options(self) -> dict[str, object]:
-        return super().options() | {"source.wal_sender_timeout": "2s"}
+        return super().options() | {"source.wal_sender_timeout": "2s", "source.on_gap": "exit"}
 
     def setUp(self) -> None:
         super().setUp()

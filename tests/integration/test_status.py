@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What the relay says of itself, in each of its forms, and what `walrelay status` says when there is none."""
 
+import http.client
 import json
 import subprocess
 from typing import Any
@@ -94,6 +95,41 @@ class StatusTest(StatusCase):
             lines = [json.loads(watch.stdout.readline()) for _ in range(2)]
             watch.kill()
         self.assertLess(lines[0]["now"], lines[1]["now"])
+
+
+    def test_what_was_never_seen_is_not_called_well(self) -> None:
+        relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 user=u dbname=d"})
+        relay.wait_for_state("degraded")
+        relay.wait_until(lambda: self.json_of(relay).HasField("check_failure"), 60, "a failed look")
+        verbose = relay.get("/readyz?verbose")[1]
+        self.assertIn("[?] publication and tables: not checked yet (WR-2001", verbose)
+        self.assertIn("[?] slot: not checked yet (WR-2001", verbose)
+        status = self.json_of(relay)
+        self.assertFalse(status.HasField("publication_checked") or status.HasField("slot_checked"))
+        self.assertTrue(status.relay.HasField("cut_off_since"))
+        self.assertIn("has not seen the slot", status.summary)
+        text = relay.get("/status.txt")[1]
+        self.assertIn("oldest open  unknown: nothing read for", text)
+        self.assertIn("Publication and tables: not checked since the start", text)
+        relay.wait_until(lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 1,
+                         60, "the age")
+
+    def test_foreign_host_is_shown_nothing_of_rows(self) -> None:
+        relay = self.start_relay()
+        relay.wait_ready()
+        self.outbox.insert(77, key=None)
+        relay.wait_for_state("blocked")
+        port = relay.wait_for_log("listening")["port"]
+        codes = {}
+        for path in ("/status", "/status.json", "/status.txt", "/readyz?verbose", "/livez", "/metrics"):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", path, headers={"Host": "rebound.example.com"})
+            answer = connection.getresponse()
+            codes[path] = answer.status
+            self.assertNotIn(b"id=77", answer.read())
+        self.assertEqual(codes, {"/status": 421, "/status.json": 421, "/status.txt": 421,
+                                 "/readyz?verbose": 503, "/livez": 200, "/metrics": 200})
+        self.assertIn("id=77", relay.get("/readyz?verbose")[1])
 
 
 class LeastPrivilegeTest(StatusTest):

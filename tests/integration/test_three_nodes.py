@@ -3,6 +3,7 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 from testcase import RelayProcess, main
 from verified import VerifiedTest
@@ -21,8 +22,9 @@ class ThreeNodesTest(VerifiedTest):
         self.addCleanup(self.kafka.start)
         self.topics = Workload.topics(self.name)
 
-    def disturb(self, seed: int, work: Callable[[RelayProcess], object]) -> RelayProcess:
-        relay = self.start_relay()
+    def disturb(self, seed: int, work: Callable[[RelayProcess], object],
+                options: dict[str, Any] | None = None) -> RelayProcess:
+        relay = self.start_relay(options)
         with self.load(seed, rate=150) as workload:
             self.goes_on(relay, workload)
             work(relay)
@@ -52,6 +54,17 @@ class ThreeNodesTest(VerifiedTest):
                 move_leaders(self.kafka, self.topics, chance)
         self.disturb(471, move)
         self.expect_no_problem(120)
+
+    def test_changed_leaders_are_noticed_and_their_partitions_gated(self) -> None:
+        chance = random.Random(477)
+
+        def move(_: RelayProcess) -> None:
+            for _ in range(5):
+                move_leaders(self.kafka, self.topics, chance)
+        relay = self.disturb(477, move, {"kafka.librdkafka.topic.metadata.refresh.interval.ms": "100",
+                                         "log.level": "debug"})
+        self.expect_no_problem(120)
+        self.assertNotEqual(relay.logs("leader_changed"), [])
 
     def test_each_node_is_killed_once(self) -> None:
         self.disturb(472, lambda _: [self.kill_and_start(node) for node in self.kafka.node_ids])

@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+"""Kafka's passwords and certificates are rotated while the relay runs, and while it has nothing to do."""
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+from testcase import IntegrationTest, RelayProcess, main
+from certificates import Authority
+from servers import test_folder
+
+
+def replace(path: Path, content: str, mode: int = 0o600) -> None:
+    """As Kubernetes and Vault do: another file under the same name."""
+    following = path.with_suffix(".next")
+    following.write_text(content)
+    following.chmod(mode)
+    os.replace(following, path)
+
+
+class RotatedPasswordTest(IntegrationTest):
+    """Debian 12's librdkafka cannot use SCRAM with present brokers, so it is PLAIN."""
+
+    kafka_options: ClassVar[dict[str, Any]] = {"secured": "SASL_PLAINTEXT", "properties": {
+        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config":
+            'org.apache.kafka.common.security.plain.PlainLoginModule required user_walrelay="first";'}}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.restart_with_password("first")
+        self.password = test_folder() / f"{self.name}-password"
+        replace(self.password, "first\n")
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {
+            "kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
+            "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN",
+            "kafka.sasl_username": "walrelay", "kafka.sasl_password_file": str(self.password)}
+
+    def restart_with_password(self, password: str) -> None:
+        """Connections with the password of before last until they are closed: by the restart."""
+        self.kafka.stop()
+        self.kafka.config.properties["listener.name.secured.plain.sasl.jaas.config"] = (
+            "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            f'user_walrelay="{password}";')
+        self.kafka.start()
+
+    def expect_login_refused(self, relay: RelayProcess) -> None:
+        relay.wait_for_state("degraded")
+        relay.wait_until(lambda: "WR-4007" in relay.get("/readyz")[1], 60, "WR-4007 on /readyz")
+
+    def test_rotated_while_idle_and_the_file_follows_later(self) -> None:
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        self.restart_with_password("second")
+        other = f"{self.name}.other"
+        self.outbox.insert(2, type=other)  # a topic that has yet to be looked up: nothing is in flight
+        self.expect_login_refused(relay)
+        replace(self.password, "second\n")
+        self.settle(seconds=120)
+        self.assertEqual((self.ids(), self.ids(other)), ([1], [2]))
+        self.assertEqual(relay.logs("disconnected"), [])
+
+    def test_rotated_at_the_broker_after_the_file(self) -> None:
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        replace(self.password, "second\n")
+        relay.wait_for_log("credentials_changed")
+        self.restart_with_password("second")
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+    def test_rotated_under_load_repeats_nothing(self) -> None:
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        self.restart_with_password("second")
+        self.outbox.insert(2)  # handed over, and refused
+        self.expect_login_refused(relay)
+        replace(self.password, "second\n")
+        self.expect_published(1, 2, seconds=120)
+
+    def test_started_with_an_old_password_that_is_corrected_later(self) -> None:
+        replace(self.password, "wrong\n")
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.expect_login_refused(relay)
+        replace(self.password, "first\n")
+        self.expect_published(1, seconds=120)
+
+    def test_file_that_cannot_be_read_for_a_while_ends_nothing(self) -> None:
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        replace(self.password, "first\n", mode=0o644)
+        self.assertEqual(relay.wait_for_log("credentials_unreadable")["code"], "WR-1005")
+        self.outbox.insert(2)
+        self.settle()
+        self.password.chmod(0o600)
+        relay.wait_for_log("credentials_readable")
+        self.outbox.insert(3)
+        self.expect_published(1, 2, 3)
+        self.assertEqual(len(relay.logs("credentials_unreadable")), 1)
+        self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+
+class RotatedCertificateTest(IntegrationTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = test_folder() / "authorities"
+        cls.authorities = {}
+        for name in ("first", "second"):
+            (folder / name).mkdir(parents=True)
+            cls.authorities[name] = Authority(folder / name)
+        folder.chmod(0o755)
+        cls.keystore = folder / "kafka.pem"
+        cls.write_keystore("first")
+        cls.kafka_options = {"secured": "SSL", "properties": {
+            "listener.name.secured.ssl.keystore.type": "PEM",
+            "listener.name.secured.ssl.keystore.location": str(cls.keystore)}}
+        super().setUpClass()
+
+    @classmethod
+    def write_keystore(cls, name: str) -> None:
+        cls.keystore.write_text("".join(path.read_text() for path in cls.authorities[name].issue("kafka", 100)))
+        cls.keystore.chmod(0o644)
+
+    def test_authority_is_replaced_while_idle(self) -> None:
+        trusted = test_folder() / f"{self.name}-ca.pem"
+        replace(trusted, self.authorities["first"].certificate.read_text())
+        relay = self.start_relay({"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
+                                  "kafka.security_protocol": "SSL", "kafka.ssl_ca_file": str(trusted)})
+        self.outbox.insert(1)
+        self.settle()
+        self.write_keystore("second")
+        self.kafka.stop()
+        self.kafka.start()
+        replace(trusted, self.authorities["second"].certificate.read_text())
+        relay.wait_for_log("producer_renewed")
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.assertEqual(relay.logs("disconnected"), [])
+
+
+if __name__ == "__main__":
+    main()

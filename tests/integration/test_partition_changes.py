@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Topics get more partitions, or are deleted and created again, while they are written to."""
+
+from typing import Any
+
+from testcase import IntegrationTest, RelayProcess, main, partition_for
+from verified import PARTITIONS, VerifiedTest
+from workload import Workload
+
+# Every second instead of every minute.
+LOOK_OFTEN = {"kafka.librdkafka.topic.metadata.refresh.interval.ms": "1000"}
+
+
+class AddedPartitionsTest(VerifiedTest):
+    def options(self) -> dict[str, Any]:
+        return super().options() | LOOK_OFTEN
+
+    def goes_on(self, relay: RelayProcess, workload: Workload) -> None:
+        goal = workload.committed + 100
+        relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
+        end = self.database.log_end()
+        relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 60, "progress")
+
+    def test_keys_move_to_their_new_partitions_in_order(self) -> None:
+        """The verifier takes a key's records in its old partition for older than those in its new one.
+        So a record that was sent to the old one after the change breaks the order.
+        """
+        relay = self.start_relay()
+        topics = Workload.topics(self.name)
+        with self.load(901, rate=300) as workload:
+            self.goes_on(relay, workload)
+            for topic in topics:
+                self.earlier_partitions[topic] = [PARTITIONS]
+                self.kafka.add_partitions(topic, 2 * PARTITIONS)
+            for topic in topics:
+                line = relay.wait_for_log("partitions_changed", topic=topic)
+                self.assertEqual((line["code"], line["before"], line["now"]),
+                                 ("WR-4011", PARTITIONS, 2 * PARTITIONS))
+            self.goes_on(relay, workload)
+        self.assertEqual(self.expect_no_problem().duplicates, 0)
+        self.expect_old_partitions_were_finished_first()
+        self.assertEqual(relay.metric("walrelay_kafka_partition_count_changes_total"), len(topics))
+        self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+    def expect_old_partitions_were_finished_first(self) -> None:
+        """By the broker's clock: all in the partitions of before was appended before a key moved."""
+        records = self.kafka.consume(rf"^outbox\.event\.{self.name}\.")
+        moved = 0
+        for topic in Workload.topics(self.name):
+            old, new = [], []
+            for record in (each for each in records if each.topic == topic):
+                before, now = (partition_for(record.key, count) for count in (PARTITIONS, 2 * PARTITIONS))
+                if before != now:
+                    (old if record.partition == before else new).append(record.timestamp_ms)
+            moved += len(new)
+            self.assertLessEqual(max(old), min(new), topic)
+        self.assertGreater(moved, 0)
+
+
+class RecreatedTopicTest(IntegrationTest):
+    kafka_options = {"properties": {"auto.create.topics.enable": "false"}}
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | LOOK_OFTEN
+
+    def insert(self, first: int, last: int) -> None:
+        """Each id is a key of its own, and comes twice."""
+        for number in range(first, last + 1):
+            self.outbox.insert(number, key=f"key-{number % 20}")
+
+    def expect_all(self, first: int, last: int, partitions: int) -> None:
+        """In the topic as it is now: each event, where its key belongs, in order."""
+        records = self.kafka.consume(self.topic)
+        ids = [int(dict(record.headers)["id"]) for record in records]
+        self.assertEqual(sorted(set(ids)), list(range(first, last + 1)))
+        by_key: dict[bytes, list[int]] = {}
+        for record, number in zip(records, ids):
+            self.assertEqual(record.partition, partition_for(record.key, partitions), record)
+            if number not in by_key.setdefault(record.key, []):
+                by_key[record.key].append(number)
+        for key, numbers in by_key.items():
+            self.assertEqual(numbers, sorted(numbers), key)
+
+    def recreate(self, before: int, after: int) -> RelayProcess:
+        self.kafka.create_topic(self.topic, before)
+        relay = self.start_relay()
+        self.insert(1, 100)
+        self.settle()
+        self.kafka.delete_topic(self.topic)
+        self.insert(101, 200)
+        relay.wait_for_state("blocked", "degraded")
+        self.kafka.create_topic(self.topic, after)
+        self.settle(120)
+        self.insert(201, 300)
+        self.settle(120)
+        self.expect_all(101, 300, after)
+        return relay
+
+    def test_with_fewer_partitions(self) -> None:
+        self.recreate(6, 2)
+
+    def test_with_more_partitions(self) -> None:
+        self.recreate(2, 6)
+
+    def test_with_as_many_partitions(self) -> None:
+        self.recreate(3, 3)
+
+    def test_with_fewer_partitions_while_idle(self) -> None:
+        self.kafka.create_topic(self.topic, 6)
+        relay = self.start_relay()
+        self.insert(1, 100)
+        self.settle()
+        self.kafka.delete_topic(self.topic)
+        self.kafka.create_topic(self.topic, 2)
+        self.insert(101, 200)
+        self.settle(120)
+        self.expect_all(101, 200, 2)
+        self.assertEqual(relay.logs("failed"), [])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+"""`walrelay setup`: the SQL that it prints and runs is valid, for every mapping."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from testcase import ROOT, IntegrationTest, main, relay_program
+from relay_config import relay_environment
+from servers import test_folder
+
+_DOUBLE = """
+[source]
+table = "app.events"
+columns = { aggregate_type = "type", event_type = "type", trace_id = "", id = "event id" }
+placement = [{ column = "tenant", to = "header" }, { column = "type", to = "header", as = "kind" },
+             { column = "part", to = "partition" }]
+"""
+_SEVERAL = """
+[[source.tables]]
+name = "app.a"
+[[source.tables]]
+name = "app.b"
+columns = { payload = "Body" }
+"""
+
+
+def documented() -> list[str]:
+    """Every example of a configuration that says something of the source."""
+    texts = [(ROOT / "README.md").read_text()] + [path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))]
+    examples = [each for text in texts for each in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
+    return [each for each in examples if "source" in each]
+
+
+class SetupTest(IntegrationTest):
+    def setUp(self) -> None:
+        self.addCleanup(self.drop_role)
+        super().setUp()
+
+    def prepare(self) -> None:
+        self.slot = f"{self.name}_slot"
+        self.folder = test_folder() / f"{self.name}-setup"
+        self.folder.mkdir()
+
+    def drop_role(self) -> None:
+        self.postgres.psql("DROP ROLE IF EXISTS relaying")
+
+    def call(self, *arguments: str) -> str:
+        run = subprocess.run([relay_program(), "setup", *arguments], cwd=self.folder, text=True, timeout=60,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment())
+        self.assertEqual(run.returncode, 0, run.stdout)
+        return run.stdout
+
+    def file(self, text: str) -> list[str]:
+        path = Path(self.folder / "example.toml")
+        path.write_text(text)
+        return ["--config", str(path), "--dsn", self.database.dsn, "--slot", self.slot, "--role", "relaying"]
+
+    def clear(self) -> None:
+        self.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", self.slot)
+        for (name,) in self.sql("SELECT pubname FROM pg_publication"):
+            self.sql(f'DROP PUBLICATION "{name}"')
+        self.sql("DROP OWNED BY relaying")
+        self.sql("DROP ROLE relaying")
+        for (schema,) in self.sql("SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)'"):
+            self.sql(f'DROP SCHEMA "{schema}" CASCADE')
+        self.sql("CREATE SCHEMA public")
+
+    def test_script_of_every_mapping_is_valid(self) -> None:
+        for example in [*documented(), _DOUBLE, _SEVERAL]:
+            with self.subTest(example):
+                self.postgres.psql(self.call(*self.file(example)), self.name)
+                self.clear()
+
+    def test_every_mapping_can_be_applied_and_is_complete_then(self) -> None:
+        for example in [*documented(), _DOUBLE, _SEVERAL]:
+            with self.subTest(example):
+                self.call(*self.file(example), "--apply", "--create-table")
+                self.assertIn("Nothing to do", self.call(*self.file(example), "--apply", "--create-table"))
+                self.clear()
+
+    def test_examples_are_found(self) -> None:
+        self.assertGreater(len(documented()), 3)
+
+    def test_partitioned_table_is_published_by_its_root(self) -> None:
+        self.sql("CREATE TABLE outbox (id bigint, aggregate_type text, aggregate_id text, event_type text, "
+                 "payload jsonb) PARTITION BY RANGE (id)")
+        self.sql("CREATE TABLE outbox_1 PARTITION OF outbox FOR VALUES FROM (0) TO (1000)")
+        self.call(*self.file(""), "--apply")
+        self.assertEqual(self.sql("SELECT pubviaroot FROM pg_publication"), [(True,)])
+        self.start_relay({"source.slot": self.slot})
+        self.sql("INSERT INTO outbox VALUES (1, %s, 'k', 'made', '{}')", self.name)
+        self.expect_published(1)
+
+    def test_publication_of_a_partitioned_table_is_completed(self) -> None:
+        self.sql("CREATE TABLE outbox (id bigint, aggregate_type text, aggregate_id text, event_type text, "
+                 "payload jsonb) PARTITION BY RANGE (id)")
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.database.create_slot(self.slot)
+        self.assertIn("publish_via_partition_root", self.call(*self.file(""), "--apply"))
+        self.assertIn("Nothing to do", self.call(*self.file(""), "--apply"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""Rolled-back bulk loads, of any table, on every major. Postgres 18 reports them without being asked."""
+
+from testcase import IntegrationTest, RelayProcess, main
+
+_WIDTH = 20  # so many savepoints beside each other
+
+
+def bulk_load(end: str, depth: int) -> str:
+    """Subtransactions of 5 rows each, `depth` within each other, then rows enough to exceed 64 kB."""
+    nested = "".join(f"SAVEPOINT s{level}; INSERT INTO elsewhere SELECT repeat('x', 200) "
+                     "FROM generate_series(1, 5); " for level in range(depth))
+    released = "".join(f"RELEASE s{level}; " for level in reversed(range(depth)))
+    return (f"BEGIN; {(nested + released) * _WIDTH} INSERT INTO elsewhere SELECT repeat('x', 200) "
+            f"FROM generate_series(1, 3000); {end};")
+
+
+# A rolled-back savepoint with subtransactions of its own, in a transaction that commits.
+_SAVEPOINT = """
+BEGIN; {before}
+SAVEPOINT a; SAVEPOINT b;
+INSERT INTO elsewhere SELECT repeat('x', 200) FROM generate_series(1, 50);
+RELEASE b;
+INSERT INTO elsewhere SELECT repeat('x', 200) FROM generate_series(1, 3000);
+ROLLBACK TO a; {after} COMMIT;
+"""
+
+
+class StreamAbortTest:
+    """Whatever a transaction that rolled back leaves in the stream, the relay goes on."""
+
+    sends_aborts = False
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.sql("CREATE TABLE elsewhere (v text)")  # not published
+
+    def test_rolled_back_bulk_loads_do_not_block_the_relay(self) -> None:
+        relay = self.start_relay()
+        self.outbox.insert(1)
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        expected = [1]
+        for depth in (1, 2, 5, 20):
+            self.load(bulk_load("ROLLBACK", depth))
+            self.outbox.insert(expected[-1] + 1)
+            self.load(bulk_load("COMMIT", depth))
+            self.load(bulk_load("PREPARE TRANSACTION 'p'", depth) + "ROLLBACK PREPARED 'p'")
+            self.outbox.insert(expected[-1] + 2)
+            expected += [expected[-1] + 1, expected[-1] + 2]
+            insert = "INSERT INTO outbox VALUES ({}, '" + self.name + "', 'k', 'made', '{{}}');"
+            self.load(_SAVEPOINT.format(before=insert.format(expected[-1] + 1),
+                                        after=insert.format(expected[-1] + 2)))
+            expected += [expected[-1] + 1, expected[-1] + 2]
+        self.assertEqual("A" in self.kinds_of_messages(), self.sends_aborts)
+        relay.start()
+        self.expect_published(*expected)
+        self.expect_spilled(relay)
+        aborts = relay.metric("walrelay_replication_messages_total", type="stream_abort")
+        self.assertEqual(bool(aborts), self.sends_aborts, aborts)
+        self.assertEqual(relay.logs("disconnected"), [])
+
+    def expect_spilled(self, relay: RelayProcess) -> None:
+        """source.decoding_memory counts: with the server's 64 MB nothing would be spilled."""
+        if self.postgres.major >= 14:
+            spilled = "SELECT spill_txns FROM pg_stat_replication_slots WHERE slot_name = %s"
+            relay.wait_until(lambda: self.database.value(spilled, self.slot) > 0, 60, "spilled transactions")
+
+    def options(self) -> dict:
+        return super().options() | {"source.decoding_memory": "64KiB"}
+
+    def load(self, sql: str) -> None:
+        self.postgres.psql(sql, dbname=self.name)
+
+    def kinds_of_messages(self) -> str:
+        """What the slot would send now."""
+        rows = self.sql("SET logical_decoding_work_mem = '64kB'; SELECT pg_catalog.get_byte(data, 0) FROM "
+                        "pg_logical_slot_peek_binary_changes(%s, NULL, NULL, 'proto_version', '1', "
+                        "'publication_names', 'walrelay')", self.slot)
+        return "".join(chr(kind) for (kind,) in rows)
+
+
+def _options(major: int) -> dict:
+    return {"major": major}
+
+
+class Postgres13Test(StreamAbortTest, IntegrationTest):
+    postgres_options = _options(13)
+
+
+class Postgres14Test(StreamAbortTest, IntegrationTest):
+    postgres_options = _options(14)
+
+
+class Postgres15Test(StreamAbortTest, IntegrationTest):
+    postgres_options = _options(15)
+
+
+class Postgres16Test(StreamAbortTest, IntegrationTest):
+    postgres_options = _options(16)
+
+
+class Postgres17Test(StreamAbortTest, IntegrationTest):
+    postgres_options = _options(17)
+
+
+class Postgres18Test(StreamAbortTest, IntegrationTest):
+    postgres_options = _options(18)
+    sends_aborts = True
+
+
+if __name__ == "__main__":
+    main()
