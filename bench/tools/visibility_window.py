@@ -1,0 +1,72 @@
+#!/usr/bin/python3
+"""How often a commit is sent before other sessions can see it, on servers of this machine.
+
+    WALRELAY_BUILD_DIR=build/dev bench/tools/visibility_window.py [--seconds 20] [--rates 100,1000]
+
+A relay with source.wait_visible asks for a snapshot as soon as it has received a BEGIN. What it finds still
+running then could not be seen by a consumer that was told at that moment; later, by fewer. pgbench writes
+one-row transactions from four clients.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
+
+import subprocess  # noqa: E402
+
+from database import Database  # noqa: E402
+from outbox import Outbox  # noqa: E402
+from relay_process import RelayProcess  # noqa: E402
+from walrelay_dev.kafka import KafkaCluster  # noqa: E402
+from walrelay_dev.postgres import Postgres  # noqa: E402
+from walrelay_dev.process import wait_until  # noqa: E402
+
+_INSERT = "INSERT INTO outbox VALUES (1, 'window', :client_id, 'made', '{}');\n"
+
+
+def measure(database: Database, relay: RelayProcess, pgbench: str, script: Path, rate: int, seconds: int) -> str:
+    def count(result: str) -> float:
+        return relay.metric("walrelay_visibility_queries_total", result=result) or 0
+    before = {result: count(result) for result in ("visible", "running")}
+    waited = relay.metric("walrelay_visibility_wait_seconds_total") or 0
+    subprocess.run([pgbench, "-n", "-c", "4", "-j", "1", "-R", str(rate), "-T", str(seconds), "-f", script,
+                    database.dsn], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = database.log_end()
+    wait_until(lambda: database.confirmed("window") >= end, 60, "the slot to be confirmed")
+    visible, running = (count(result) - before[result] for result in ("visible", "running"))
+    waited = (relay.metric("walrelay_visibility_wait_seconds_total") or 0) - waited
+    share = 100 * running / (visible + running)
+    return (f"{rate:6} tx/s: {visible + running:7.0f} questions, {running:5.0f} ({share:.2f} %) found the commit "
+            f"still running; a transaction that waited did so for {1e3 * waited / max(visible, 1):.2f} ms on average")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--rates", default="100,1000")
+    parser.add_argument("--pgbench", default="/usr/lib/postgresql/15/bin/pgbench")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Postgres(15, settings={"wal_level": "logical"}) as postgres, \
+            KafkaCluster() as kafka:
+        Path(folder).chmod(0o755)
+        script = Path(folder) / "insert.sql"
+        script.write_text(_INSERT)
+        database = Database.create(postgres, "commits")
+        Outbox(database, "window")
+        database.execute("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        database.create_slot("window")
+        relay = RelayProcess(Path(folder) / "relay", {
+            "source.dsn": database.dsn, "source.slot": "window", "source.wait_visible": True,
+            "kafka.bootstrap_servers": kafka.bootstrap, "http.listen": "127.0.0.1:0"}).start()
+        relay.wait_ready()
+        for rate in map(int, options.rates.split(",")):
+            print(measure(database, relay, options.pgbench, script, rate, options.seconds), flush=True)
+        relay.stop()
+
+
+if __name__ == "__main__":
+    main()
