@@ -86,7 +86,7 @@ enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 
 // By whose rules rows are judged where Debezium's EventRouter differs from walrelay: what a NULL
 // key means, and which types a part may have.
-enum class Rules : uint8_t { kWalrelay, kDebezium };
+enum class Compatibility : uint8_t { kWalrelay, kDebezium };
 
 struct RouteConfig {
   std::string regex = "(?<routedByValue>.*)";
@@ -95,7 +95,7 @@ struct RouteConfig {
   int64_t max_topics = 1000;
   TimestampSource timestamp = TimestampSource::kCommit;
   std::string timestamp_column;
-  Rules rules = Rules::kWalrelay;
+  Compatibility compatibility = Compatibility::kWalrelay;
   bool tombstone_on_empty = false;
 };
 
@@ -169,7 +169,7 @@ struct HttpConfig {
 };
 
 struct MetricsConfig {
-  Micros slot_interval = std::chrono::seconds(5);
+  Micros slot_poll_interval = std::chrono::seconds(5);
   int64_t max_topics = 200;
 };
 

@@ -168,7 +168,7 @@ class CommandLine {
             [this] { return PrintCommand(print_); });
     AddConfigFlags(command, print_.config);
     command->add_flag("--json", print_.json, "One JSON object a line, values whole");
-    CLI::Option* now = command->add_flag("--from-now", print_.scope.from_now,
+    CLI::Option* now = command->add_flag("--follow", print_.scope.follow,
                                          "What is committed from now on, until interrupted");
     command
         ->add_option("--id", print_.scope.ids,
@@ -195,7 +195,7 @@ class CommandLine {
         ->check(CLI::Range(1, 1'000'000));
     command->add_option("--seconds", verify_.seconds, "How long events are taken")
         ->check(CLI::Range(1, 86'400));
-    command->add_option("--patience", verify_.patience, "Seconds, for the last one to be there")
+    command->add_option("--timeout", verify_.timeout, "Seconds, for the last one to be there")
         ->check(CLI::Range(0, 3600));
   }
 
@@ -228,7 +228,8 @@ class CommandLine {
         ->check(CLI::Range(2, 3600));
     command->add_option("--rate", demo_.rate, "Transactions a second")
         ->check(CLI::Range(0.1, 1000.0));
-    command->add_flag("--stay", demo_.stay, "Go on until Ctrl-C, to look at it with kcat and curl");
+    command->add_flag("--keep-running", demo_.keep_running,
+                      "Go on until Ctrl-C, to look at it with kcat and curl");
   }
 
   void AddConfig() {

@@ -60,7 +60,7 @@ struct VerifyFlags {
   ConfigFlags config;
   Scope scope{.limit = 1000};  // rows, or from now on; never from the slot's position
   int seconds = 60;            // how long rows are taken
-  int patience = 30;           // seconds, for the last record to be there
+  int timeout = 30;            // seconds, for the last record to be there
 };
 ExitCode VerifyCommand(const VerifyFlags& flags);
 
@@ -79,7 +79,7 @@ struct DemoFlags {
   std::string http;      // --http; "": a free port of this machine
   int seconds = 8;
   double rate = 10;  // transactions a second
-  bool stay = false;
+  bool keep_running = false;
 };
 ExitCode DemoCommand(const DemoFlags& flags);
 

@@ -136,7 +136,7 @@ class Demo {
     WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(500)));
     WR_RETURN_IF_ERROR(StartRelay(relay, "started again"));
     WR_RETURN_IF_ERROR(Watch(relay, half));
-    while (flags_.stay && !stopped_) {
+    while (flags_.keep_running && !stopped_) {
       if (!std::exchange(invited_, true)) {
         Invite();
       }

@@ -15,7 +15,7 @@ ExitCode PrintCommand(const PrintFlags& flags) {
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
-  if (flags.scope.from_now) {
+  if (flags.scope.follow) {
     fmt::print(stderr, "what is committed from now on; Ctrl-C ends it\n");
   }
   RecordPrinter printer(flags.json);

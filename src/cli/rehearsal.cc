@@ -158,7 +158,7 @@ absl::StatusOr<uint64_t> RehearseSlot(PgConnection connection, const Config& con
                                       const Scope& scope, Producer& producer) {
   Rehearsal rehearsal(config, std::move(router), producer);
   rehearsal.Start(tables);
-  WR_ASSIGN_OR_RETURN(SlotCopy slot, scope.from_now
+  WR_ASSIGN_OR_RETURN(SlotCopy slot, scope.follow
                                          ? SlotCopy::FromNow(std::move(connection), config.source)
                                          : SlotCopy::OfSlot(std::move(connection), config.source));
   while (true) {
@@ -169,7 +169,7 @@ absl::StatusOr<uint64_t> RehearseSlot(PgConnection connection, const Config& con
         return rehearsal.records();
       }
     }
-    const bool all = messages.empty() && !scope.from_now;
+    const bool all = messages.empty() && !scope.follow;
     if (all || (scope.enough && scope.enough())) {
       return rehearsal.records();
     }

@@ -16,7 +16,7 @@
 namespace walrelay {
 
 struct Scope {
-  bool from_now = false;         // what is committed from now on; else from the slot's position
+  bool follow = false;           // what is committed from now on; else from the slot's position
   std::vector<std::string> ids;  // these rows of the tables instead
   uint64_t limit = 0;            // 0: all there is; from now on: without end
   // Asked now and then while nothing comes from now on. May be empty.

@@ -153,7 +153,7 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
   const SystemClock clock;
   Metrics metrics(config.source.slot);
   metrics.build_info[Version()].Set(1);
-  StatusBoard board(config.metrics.slot_interval);
+  StatusBoard board(config.metrics.slot_poll_interval);
   board.Beat(clock.Now());
   std::unique_ptr<HttpServer> http;
   if (!config.http.listen.empty()) {

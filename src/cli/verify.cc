@@ -64,10 +64,10 @@ class Comparison {
     topics_.erase(std::unique(topics_.begin(), topics_.end()), topics_.end());
   }
 
-  // Looks until every event is there, or `patience` is over.
-  absl::Status Find(Micros patience) {
+  // Looks until every event is there, or `timeout` has passed.
+  absl::Status Find(Micros timeout) {
     const SystemClock clock;
-    const MonoTime deadline = clock.Now() + patience;
+    const MonoTime deadline = clock.Now() + timeout;
     while (true) {
       WR_ASSIGN_OR_RETURN(stored_, ReadTopics(kafka_, topics_, kKafkaPatience, since_));
       Index();
@@ -153,18 +153,18 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   const WallTime started = clock.WallNow();
   const MonoTime enough = clock.Now() + seconds(flags.seconds);
   Scope scope = flags.scope;
-  scope.from_now = scope.ids.empty();
+  scope.follow = scope.ids.empty();
   scope.enough = [&] { return clock.Now() >= enough; };
   RecordCollector collector;
   WR_ASSIGN_OR_RETURN(const uint64_t count, Rehearse(config, scope, collector));
-  if (!scope.from_now && config.route.timestamp != TimestampSource::kColumn) {
+  if (!scope.follow && config.route.timestamp != TimestampSource::kColumn) {
     for (ExpectedRecord& record : collector.records()) {
       record.timestamp.reset();  // a row does not say when it was committed
     }
   }
   Comparison comparison(config.kafka, std::move(collector.records()),
-                        scope.from_now ? std::optional(started - kBefore) : std::nullopt);
-  WR_RETURN_IF_ERROR(comparison.Find(seconds(flags.patience)));
+                        scope.follow ? std::optional(started - kBefore) : std::nullopt);
+  WR_RETURN_IF_ERROR(comparison.Find(seconds(flags.timeout)));
   const size_t different = comparison.Tell();
   fmt::print("{} event{} compared, {} different\n", count, count == 1 ? "" : "s", different);
   return different;

@@ -60,6 +60,10 @@ absl::Status SetFromText(std::string_view name, std::string_view text, Config& c
     return absl::OkStatus();
   }
   const Option* option = FindOption(name);
+  if (const std::string_view renamed = RenamedTo(name); !renamed.empty()) {
+    return Error(ErrorCode::kConfigUnknownKey,
+                 fmt::format("option \"{}\" was renamed to \"{}\"", name, renamed));
+  }
   if (option == nullptr) {
     return Error(ErrorCode::kConfigUnknownKey,
                  fmt::format("there is no option \"{}\"{}", name, Suggestion(name)));

@@ -41,8 +41,8 @@ inline constexpr auto kChoices<Placement::Where> =
                                              {"envelope", Placement::Where::kEnvelope},
                                              {"partition", Placement::Where::kPartition}});
 template <>
-inline constexpr auto kChoices<Rules> =
-    std::to_array<Choice<Rules>>({{"walrelay", Rules::kWalrelay}, {"debezium", Rules::kDebezium}});
+inline constexpr auto kChoices<Compatibility> = std::to_array<Choice<Compatibility>>(
+    {{"walrelay", Compatibility::kWalrelay}, {"debezium", Compatibility::kDebezium}});
 template <>
 inline constexpr auto kChoices<Format> = std::to_array<Choice<Format>>({{"raw", Format::kRaw},
                                                                         {"string", Format::kString},

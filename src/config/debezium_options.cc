@@ -257,7 +257,7 @@ DebeziumTranslation DebeziumDefaults() {
                   {"source.columns.trace_id", ""},
                   {"source.columns.traceparent", ""},
                   {"source.columns.tracestate", ""},
-                  {"route.rules", "debezium"},
+                  {"route.compatibility", "debezium"},
                   {"route.timestamp", "now"},
                   {"format.headers", "simple"},
                   {"format.context_headers", "true"}};

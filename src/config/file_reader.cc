@@ -173,6 +173,12 @@ class FileReader {
   absl::Status ReadOption(const std::string& section, const toml::key& key,
                           const toml::node& node) {
     const Option* option = FindOption(section, key.str());
+    if (const std::string full = fmt::format("{}.{}", section, key.str());
+        !RenamedTo(full).empty()) {
+      return Error(ErrorCode::kConfigUnknownKey,
+                   fmt::format("{}: option \"{}\" was renamed to \"{}\"", Place(key.source()), full,
+                               RenamedTo(full)));
+    }
     if (option == nullptr) {
       return Unknown(key, fmt::format("key in [{}]:", section), KeysOf(section));
     }

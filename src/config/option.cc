@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "config/masked_dsn.h"
 #include "config/option_rows.h"
@@ -221,8 +222,8 @@ constexpr Option kOptions[] = {
     Row<kRoute, &RouteConfig::tombstone_on_empty>(
         "route", "tombstone_on_empty", kBoolean,
         "A payload that is empty or blank makes a tombstone, as NULL does; not an empty bytea."),
-    ChoiceRow<kRoute, &RouteConfig::rules>(
-        "route", "rules",
+    ChoiceRow<kRoute, &RouteConfig::compatibility>(
+        "route", "compatibility",
         "Whose rules hold where Debezium's EventRouter differs. "
         "`debezium`: a NULL key is published; "
         "the aggregate type must be text, the partition int4, the "
@@ -360,8 +361,8 @@ constexpr Option kOptions[] = {
                                             "`/metrics`; "
                                             "`\"\"`: none. GET only, no secrets, no TLS: "
                                             "keep it on loopback or inside the pod."),
-    Row<&Config::metrics, &MetricsConfig::slot_interval>(
-        "metrics", "slot_interval", kDuration,
+    Row<&Config::metrics, &MetricsConfig::slot_poll_interval>(
+        "metrics", "slot_poll_interval", kDuration,
         "How often the slot is looked at, over a connection of its own."),
     Row<&Config::metrics, &MetricsConfig::max_topics>(
         "metrics", "max_topics", kInteger,
@@ -374,6 +375,16 @@ constexpr Option kOptions[] = {
 };
 
 }  // namespace
+
+std::string_view RenamedTo(std::string_view old_name) {
+  constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+      {"metrics.slot_interval", "metrics.slot_poll_interval"},
+      {"route.rules", "route.compatibility"},
+  };
+  const auto* found = std::find_if(std::begin(kRenamed), std::end(kRenamed),
+                                   [&](const auto& names) { return names.first == old_name; });
+  return found == std::end(kRenamed) ? "" : found->second;
+}
 
 std::string Option::Name() const {
   return fmt::format("{}.{}", section, key);

@@ -32,6 +32,10 @@ std::span<const Option> Options();
 const Option* FindOption(std::string_view section, std::string_view key);
 const Option* FindOption(std::string_view name);  // "section.key"
 
+// The present name of an option that had another one: "route.rules" is now "route.compatibility".
+// "": no option ever had this name.
+std::string_view RenamedTo(std::string_view old_name);
+
 // What follows is a property of librdkafka, by its own name.
 inline constexpr std::string_view kPassThroughPrefix = "kafka.librdkafka.";
 

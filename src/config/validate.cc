@@ -201,8 +201,8 @@ absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
   if (config.pipeline.confirm_interval > std::chrono::seconds(10)) {
     return Wrong("pipeline.confirm_interval: ten seconds at most; it is what a crash repeats");
   }
-  if (config.metrics.slot_interval < std::chrono::milliseconds(100)) {
-    return Wrong("metrics.slot_interval: 100 ms at least");
+  if (config.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
+    return Wrong("metrics.slot_poll_interval: 100 ms at least");
   }
   return absl::OkStatus();
 }

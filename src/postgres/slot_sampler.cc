@@ -65,7 +65,7 @@ void SlotSampler::Run() {
     if (!status.ok()) {
       OnLookFailed(status);
     }
-  } while (Rest(config_.metrics.slot_interval));
+  } while (Rest(config_.metrics.slot_poll_interval));
 }
 
 absl::Status SlotSampler::Look() {

@@ -61,7 +61,7 @@ absl::Status EventLoop::Run() {
   while (!relay_.finished()) {
     while (requested_ && signals_.Take()) {
       if (draining) {
-        LogWarning("stopped_at_once", "a second signal: ending without waiting; nothing is lost");
+        LogWarning("forced_stop", "a second signal: ending without waiting; nothing is lost");
         return absl::AbortedError("ended by a second signal");
       }
       draining = true;

@@ -284,7 +284,7 @@ void Relay::StartOver(const absl::Status& cause, MonoTime now) {
   NoteProgress();
   const absl::Status& error = cause;
   ShrinkBatches(error);
-  LogStatus(LogLevel::kWarning, "starting_over", error,
+  LogStatus(LogLevel::kWarning, "producer_restarted", error,
             {{"in_flight", tracker_.records_in_flight()}, {"frontier", tracker_.frontier()}});
   parts_.board.NoteError(error, parts_.clock.WallNow());
   // Else the row is named when its record is refused again, alone.

@@ -264,11 +264,11 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
     ClearLeaderGauges();
     return;
   }
-  metrics.inflight_events->Set(static_cast<double>(tracker_.records_in_flight()));
+  metrics.inflight_records->Set(static_cast<double>(tracker_.records_in_flight()));
   metrics.inflight_bytes->Set(static_cast<double>(tracker_.bytes_in_flight()));
   metrics.inflight_transactions->Set(static_cast<double>(tracker_.transactions_in_flight()));
   const PipelineConfig& limits = parts_.config.pipeline;
-  metrics.inflight_events_limit->Set(static_cast<double>(limits.max_in_flight_records));
+  metrics.inflight_records_limit->Set(static_cast<double>(limits.max_in_flight_records));
   metrics.inflight_bytes_limit->Set(static_cast<double>(limits.max_in_flight_bytes));
   metrics.replication_received_lsn->Set(static_cast<double>(tracker_.received().value()));
   metrics.replication_flushed_lsn->Set(static_cast<double>(tracker_.frontier().value()));
@@ -281,8 +281,8 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
 void Relay::ClearLeaderGauges() {
   Metrics& metrics = parts_.metrics;
   for (auto* gauge :
-       {&metrics.inflight_events, &metrics.inflight_bytes, &metrics.inflight_transactions,
-        &metrics.inflight_events_limit, &metrics.inflight_bytes_limit,
+       {&metrics.inflight_records, &metrics.inflight_bytes, &metrics.inflight_transactions,
+        &metrics.inflight_records_limit, &metrics.inflight_bytes_limit,
         &metrics.replication_received_lsn, &metrics.replication_flushed_lsn}) {
     gauge->Clear();
   }

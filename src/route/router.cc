@@ -209,7 +209,7 @@ absl::Status Router::SetTopicAndKey(pgoutput::Tuple row, const TableBinding& tab
   aggregate_type_ = *type;
   WR_ASSIGN_OR_RETURN(record.topic, topics_.Topic(*type));
   WR_ASSIGN_OR_RETURN(record.key, Key(row, table.aggregate_id));
-  if (!record.key && route_->rules == Rules::kWalrelay) {
+  if (!record.key && route_->compatibility == Compatibility::kWalrelay) {
     return Error(ErrorCode::kKeyMissing, "the aggregate id is NULL");
   }
   return absl::OkStatus();
@@ -229,7 +229,7 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
       record.timestamp = commit_time;
       break;
     case TimestampSource::kColumn:
-      if (route_->rules == Rules::kDebezium) {
+      if (route_->compatibility == Compatibility::kDebezium) {
         WR_ASSIGN_OR_RETURN(record.timestamp, DebeziumsTimestamp(row, table.timestamp));
         break;
       }

@@ -138,7 +138,7 @@ void BindPlacement(const Placement& placement, const BindingContext& context, Bi
       out.members.push_back({std::move(column), placement.name});
       break;
     case Placement::Where::kPartition:
-      binder.RequireType(context.route.rules == Rules::kDebezium
+      binder.RequireType(context.route.compatibility == Compatibility::kDebezium
                              ? column.type_oid == pgoutput::kInt4Oid
                              : IsPartitionType(column.type_oid),
                          "partition", column);
@@ -203,7 +203,7 @@ void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) 
     return;
   }
   out.timestamp = binder.Named(route.timestamp_column, "timestamp");
-  const bool debezium = route.rules == Rules::kDebezium;
+  const bool debezium = route.compatibility == Compatibility::kDebezium;
   binder.RequireType(debezium ? out.timestamp.type_oid == pgoutput::kTimestampOid
                               : IsTimestampType(out.timestamp.type_oid),
                      "timestamp", out.timestamp);
@@ -275,7 +275,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
         fmt::format("{}{}{}.{}", prefix, prefix.empty() ? "" : ".", relation.schema, relation.name);
   }
   ShapeParts(context, binder, out);
-  if (context.route.rules == Rules::kDebezium) {
+  if (context.route.compatibility == Compatibility::kDebezium) {
     BindByDebeziumsRules(binder, out);
   }
   BindTimestamp(context.route, binder, out);

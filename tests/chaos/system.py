@@ -113,5 +113,5 @@ class System:
                 "source.password": CANARY, "source.slot": self.slot,
                 "source.wal_sender_timeout": "5s",
                 "kafka.bootstrap_servers": self.broker_links.bootstrap,
-                "http.listen": "127.0.0.1:0", "metrics.slot_interval": "1s",
+                "http.listen": "127.0.0.1:0", "metrics.slot_poll_interval": "1s",
                 "source.on_gap": "exit"}  # a gap is a failure, and an exit is what the supervisor sees

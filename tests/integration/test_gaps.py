@@ -161,7 +161,7 @@ class PublicationGapTest(GapTest):
     postgres_options = {"major": 15}
 
     def relay_options(self) -> dict[str, Any]:
-        return {"metrics.slot_interval": "3s"}
+        return {"metrics.slot_poll_interval": "3s"}
 
     def between_looks(self, *statements: str) -> None:
         """Right after a look that the relay has taken, and done before the next."""

@@ -59,7 +59,7 @@ class ImportTest(IntegrationTest):
     def start_file(self, path: str) -> RelayProcess:
         """A relay with this file, and what a machine that runs tests says beside it."""
         return self.start_relay(config=Path(path), arguments=[
-            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_interval=200ms"])
+            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_poll_interval=200ms"])
 
     def expect_events(self) -> None:
         self.outbox.insert(1, payload='{"a": 1}')

@@ -11,7 +11,7 @@ REFERENCE = (ROOT / "docs" / "reference" / "metrics.md").read_text()
 CATALOGUE = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
 # What only the holder of the slot shows.
 OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_seconds",
-                 "walrelay_oldest_unpublished_age_seconds", "walrelay_inflight_events",
+                 "walrelay_oldest_unpublished_age_seconds", "walrelay_inflight_records",
                  "walrelay_inflight_bytes", "walrelay_inflight_transactions",
                  "walrelay_replication_received_lsn", "walrelay_events_received_total"}
 # Not before something goes wrong, is left out, or comes near its limit.

@@ -53,7 +53,7 @@ class PrintTest(IntegrationTest):
 
     def test_from_now_on(self) -> None:
         self.outbox.insert(1)
-        child = subprocess.Popen(self.arguments("--from-now", "--limit", "1"), text=True,
+        child = subprocess.Popen(self.arguments("--follow", "--limit", "1"), text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(child.kill)
         wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary "
@@ -89,7 +89,7 @@ class PrintTest(IntegrationTest):
         self.print(code=78)
         self.assertIn("WR-2304", self.told)
         self.sql("DROP PUBLICATION walrelay")
-        self.print("--from-now", code=78)
+        self.print("--follow", code=78)
         self.assertIn("WR-2301", self.told)
 
     def test_partitions_that_would_not_be_recognised_are_told(self) -> None:

@@ -115,7 +115,7 @@ class RefusedRecordsTest(IntegrationTest):
 
     def test_invalid_record_is_skipped_where_that_was_chosen(self) -> None:
         relay = self.refused({"cleanup.policy": "compact"},
-                             {"route.rules": "debezium", "on_error.refused": "skip"}, key=None)
+                             {"route.compatibility": "debezium", "on_error.refused": "skip"}, key=None)
         self.expect_published(1, 3)
         line = relay.wait_for_log("row_skipped")
         self.assertEqual(line["code"], "WR-4003")

@@ -97,7 +97,7 @@ class ForgetfulBrokerTest(IntegrationTest):
         self.lose_last_batch()
         self.assertEqual(self.ids(), [1, 2, 3, 4])
         self.outbox.insert(6, 7)
-        stopped = relay.wait_for_log("starting_over")
+        stopped = relay.wait_for_log("producer_restarted")
         self.assertEqual(stopped["code"], "WR-4002", stopped)
         # What was acknowledged and lost is beyond any producer's help; all else is there, in order.
         self.expect_published(1, 2, 3, 4, 6, 7, seconds=120)

@@ -48,7 +48,7 @@ class ServerShutdownTest(IntegrationTest):
         self.start_with_one_row()
         self.stop_kafka()
         self.outbox.insert(2)
-        self.relay.wait_until(lambda: self.relay.metric("walrelay_inflight_events"), 60, "a row in flight")
+        self.relay.wait_until(lambda: self.relay.metric("walrelay_inflight_records"), 60, "a row in flight")
         self.expect_quick_stop()
         self.expect_all_published_after(2)
 

@@ -47,7 +47,7 @@ class ServiceTest(ServiceCase):
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", "pipeline.drain_timeout": "5s"},
                                  environment=self.environment)
         self.outbox.insert(1)
-        relay.wait_until(lambda: relay.metric("walrelay_inflight_events") == 1 or
+        relay.wait_until(lambda: relay.metric("walrelay_inflight_records") == 1 or
                          relay.state() == "degraded", 60, "the event to be on its way")
         relay.terminate()
         self.wait_for(relay, "STOPPING=1\nEXTEND_TIMEOUT_USEC=15000000\n", ended=True)

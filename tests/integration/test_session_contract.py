@@ -50,7 +50,7 @@ class SessionContractTest:
                  self.name)
 
     def contract_options(self, topic: str) -> dict[str, Any]:
-        return {"route.topic": f"{topic}.${{routedByValue}}", "metrics.slot_interval": "600ms",
+        return {"route.topic": f"{topic}.${{routedByValue}}", "metrics.slot_poll_interval": "600ms",
                 "source.placement": [{"column": name, "to": "header"} for name in _COLUMNS]}
 
     def records(self, topic: str) -> list[tuple]:

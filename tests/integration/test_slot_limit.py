@@ -63,7 +63,7 @@ class ServersLimitTest(SlotLimitCase):
     postgres_options = {"settings": SETTINGS | {"max_slot_wal_keep_size": "32MB"}}
 
     def test_checkpoint_is_not_held_up_by_a_relay_that_does_not_read(self) -> None:
-        relay = self.cut_off(**{"source.max_retained_wal": "0", "metrics.slot_interval": "3s"})
+        relay = self.cut_off(**{"source.max_retained_wal": "0", "metrics.slot_poll_interval": "3s"})
         relay.wait_for_log("streaming")
         self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', to_jsonb(repeat('x', 1000)) "
                  "FROM generate_series(1, 20000) g", self.name)

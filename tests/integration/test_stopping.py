@@ -36,7 +36,7 @@ class StopTest(IntegrationTest):
         self.settle()
         self.pause_kafka()
         self.outbox.insert(2, 3, 4)
-        self.relay.wait_until(lambda: self.relay.metric("walrelay_inflight_events") == 3, 60,
+        self.relay.wait_until(lambda: self.relay.metric("walrelay_inflight_records") == 3, 60,
                               "rows in flight")
 
     def test_stop_waits_for_what_is_in_flight(self) -> None:

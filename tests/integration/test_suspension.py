@@ -46,7 +46,7 @@ class SuspensionTest(VerifiedTest):
 
     def test_for_so_long_that_another_might_have_taken_over(self) -> None:
         self.suspend(463, 14)
-        self.assertEqual(self.relay.wait_for_log("starting_over")["code"], "WR-5004")
+        self.assertEqual(self.relay.wait_for_log("producer_restarted")["code"], "WR-5004")
         self.assertEqual(self.producers(), 2)
 
     def test_again_and_again(self) -> None:

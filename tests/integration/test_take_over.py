@@ -62,7 +62,7 @@ class TakeOverTest(VerifiedTest):
         path.write_text(json.dumps(
             {"name": self.name, "config": {key: str(value) for key, value in self.connector().items()}}))
         return self.start_relay(config=path, arguments=[
-            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_interval=200ms"])
+            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_poll_interval=200ms"])
 
     def work(self, workload: Workload) -> None:
         """Goes on for longer than may be repeated, and until the slot has been confirmed again."""

@@ -40,19 +40,19 @@ class VerifyTest(IntegrationTest):
     def test_first_difference_of_each_event_is_named(self) -> None:
         self.publish_rows(1, 2, payload='{"a": 1}')
         self.sql("""UPDATE outbox SET payload = '{"a": 2}' WHERE id = 2""")
-        told = self.verify("--id", "1", "--id", "2", "--patience", "0", code=3)
+        told = self.verify("--id", "1", "--id", "2", "--timeout", "0", code=3)
         self.assertIn(f"{self.topic}  id=2  [0]@1\n", told)
         self.assertIn('value: walrelay "{"a": 2}", topic "{"a": 1}"', told)
         self.assertIn("2 events compared, 1 different\n", told)
 
     def test_other_configuration_is_another_record(self) -> None:
         self.publish_rows(1)
-        told = self.verify("--id", "1", "--patience", "0", "--set", "format.key=json", code=3)
+        told = self.verify("--id", "1", "--timeout", "0", "--set", "format.key=json", code=3)
         self.assertIn('key: walrelay ""k"", topic "k"', told)
 
     def test_event_that_is_not_there_is_told(self) -> None:
         self.outbox.insert(1)
-        told = self.verify("--id", "1", "--patience", "0", code=3)
+        told = self.verify("--id", "1", "--timeout", "0", code=3)
         self.assertIn(f"{self.topic}  id=1", told)
         self.assertIn("it is not there", told)
 

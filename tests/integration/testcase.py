@@ -89,7 +89,7 @@ class IntegrationTest(unittest.TestCase):
     def options(self) -> dict[str, Any]:
         return {"source.dsn": self.database.dsn, "source.slot": self.slot,
                 "kafka.bootstrap_servers": self.kafka.bootstrap, "http.listen": "127.0.0.1:0",
-                "metrics.slot_interval": "200ms"}
+                "metrics.slot_poll_interval": "200ms"}
 
     def new_relay(self, options: dict[str, Any] | None = None, **process: Any) -> RelayProcess:
         """A relay that is yet to be started; `options` are added to those that every test has."""

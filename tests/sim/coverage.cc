@@ -115,7 +115,7 @@ constexpr std::string_view kMustBeReached[] = {
     "log dead_letter",
     "log drain_timeout",
     "log dropping_slot",
-    "log starting_over",
+    "log producer_restarted",
     "log gap",
     "log gap_accepted",
     "log outbox_truncated",

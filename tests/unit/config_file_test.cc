@@ -149,7 +149,7 @@ TEST_F(ConfigFileTest, TheRest) {
     [http]
     listen = ""
     [metrics]
-    slot_interval = "1m"
+    slot_poll_interval = "1m"
     max_topics = 3
     [log]
     level = "warning"
@@ -160,7 +160,7 @@ TEST_F(ConfigFileTest, TheRest) {
   EXPECT_EQ(config.pipeline.confirm_interval, 1s);
   EXPECT_EQ(config.pipeline.drain_timeout, 2min);
   EXPECT_EQ(config.http.listen, "");
-  EXPECT_EQ(config.metrics.slot_interval, 1min);
+  EXPECT_EQ(config.metrics.slot_poll_interval, 1min);
   EXPECT_EQ(config.metrics.max_topics, 3);
   EXPECT_EQ(config.log.level, "warning");
   EXPECT_EQ(config.log.format, "json");
@@ -257,6 +257,14 @@ TEST_F(ConfigFileTest, AnUnknownKeyHasLineColumnAndSuggestion) {
   ExpectUnknown("[[source.tables]]\nnam = 'a'\n",
                 "unknown key of a table \"nam\"; did you mean \"name\"?");
   ExpectUnknown("[[source.placement]]\ncolum = 'a'\n", "unknown key of a placement \"colum\"");
+}
+
+TEST_F(ConfigFileTest, OldNameOfAKeyIsAnErrorWithTheNewOne) {
+  ExpectUnknown("[route]\n  rules = 'debezium'\n",
+                "walrelay.toml:2:3: option \"route.rules\" was renamed to \"route.compatibility\"");
+  ExpectUnknown("[metrics]\nslot_interval = '1s'\n",
+                "walrelay.toml:2:1: option \"metrics.slot_interval\" was renamed to "
+                "\"metrics.slot_poll_interval\"");
 }
 
 TEST_F(ConfigFileTest, AKeyThatIsLikeNothingHasNoSuggestion) {

@@ -111,6 +111,15 @@ TEST_F(ConfigLoaderTest, AMisspeltVariableOrFlagIsAnErrorWithASuggestion) {
       "\"kafka.bootstrap_servers\"?");
 }
 
+TEST_F(ConfigLoaderTest, OldNameOfAnOptionIsAnErrorWithTheNewOne) {
+  Variable("WALRELAY_ROUTE__RULES", "debezium");
+  ExpectUnknown("", "option \"route.rules\" was renamed to \"route.compatibility\"");
+  input_.environment.clear();
+  Flag("metrics.slot_interval", "1s");
+  ExpectUnknown("",
+                "option \"metrics.slot_interval\" was renamed to \"metrics.slot_poll_interval\"");
+}
+
 TEST_F(ConfigLoaderTest, AFlagWithoutASectionIsUnknown) {
   Flag("slot", "x");
   ExpectUnknown("", "there is no option \"slot\"");

@@ -180,10 +180,10 @@ TEST_F(ConfigValidationTest, SizesOfRecordsAndBatchesHaveTheirLimits) {
 
 TEST_F(ConfigValidationTest, IntervalsHaveTheirLimits) {
   config_.pipeline.confirm_interval = 10s;
-  config_.metrics.slot_interval = 100ms;
+  config_.metrics.slot_poll_interval = 100ms;
   ExpectValid();
-  config_.metrics.slot_interval = 99ms;
-  ExpectWrong("metrics.slot_interval");
+  config_.metrics.slot_poll_interval = 99ms;
+  ExpectWrong("metrics.slot_poll_interval");
   config_.pipeline.confirm_interval = 10s + Micros(1);
   ExpectWrong("pipeline.confirm_interval");
 }

@@ -159,7 +159,7 @@ class DebeziumImportTest : public testing::ConfigFixture {
 TEST_F(DebeziumImportTest, DefaultsAreDebeziums) {
   const Config config = ConfigOf(kResource);
   EXPECT_EQ(config.source.tables.front().columns.aggregate_type, "aggregatetype");
-  EXPECT_EQ(config.route.rules, Rules::kDebezium);
+  EXPECT_EQ(config.route.compatibility, Compatibility::kDebezium);
   EXPECT_EQ(config.route.timestamp, TimestampSource::kNow);
   EXPECT_EQ(config.format.headers, HeaderFormat::kSimple);
   EXPECT_TRUE(config.format.context_headers);

@@ -40,7 +40,7 @@ TEST_F(DebeziumOptionsTest, DefaultsAreDebeziums) {
   EXPECT_EQ(columns.aggregate_type, "aggregatetype");
   EXPECT_EQ(columns.aggregate_id, "aggregateid");
   EXPECT_EQ(columns.event_type, "");
-  EXPECT_EQ(config.route.rules, Rules::kDebezium);
+  EXPECT_EQ(config.route.compatibility, Compatibility::kDebezium);
   EXPECT_EQ(config.route.timestamp, TimestampSource::kNow);
   EXPECT_EQ(config.format.headers, HeaderFormat::kSimple);
   EXPECT_TRUE(config.format.context_headers);

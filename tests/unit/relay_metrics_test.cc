@@ -104,7 +104,7 @@ TEST_F(RelayMetricsTest, HolderShowsWhatAnInstanceThatWaitsDoesNot) {
   EXPECT_THAT(Page(), HasSubstr("walrelay_state{slot=\"walrelay\",state=\"standby\"} 1\n"));
   EXPECT_THAT(Page(), HasSubstr("walrelay_leader{slot=\"walrelay\"} 0\n"));
   EXPECT_THAT(Page(), Not(HasSubstr("walrelay_oldest_unpublished_age_seconds{")));
-  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_inflight_events{")));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_inflight_records{")));
 }
 
 TEST_F(RelayMetricsTest, CutOffTheOldestUnpublishedAgesWithTheCut) {
@@ -183,7 +183,7 @@ TEST_F(RelayMetricsTest, PageSaysHowFarItIs) {
   Start();
   Publish("order");
   EXPECT_THAT(Page(), HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1\n"));
-  EXPECT_THAT(Page(), HasSubstr("walrelay_inflight_events{slot=\"walrelay\"} 0\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_inflight_records{slot=\"walrelay\"} 0\n"));
   EXPECT_THAT(Page(), HasSubstr("walrelay_state{slot=\"walrelay\",state=\"streaming\"} 1\n"));
   EXPECT_THAT(Page(), HasSubstr("walrelay_ready{slot=\"walrelay\"} 1\n"));
 }

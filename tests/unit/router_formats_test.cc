@@ -26,7 +26,7 @@ const WallTime kCommitTime{Micros(1'795'162'442'000'123)};
 class RouterFormatsTest : public ::testing::Test {
  protected:
   RouterFormatsTest() {
-    route_.rules = Rules::kDebezium;
+    route_.compatibility = Compatibility::kDebezium;
     route_.timestamp = TimestampSource::kNow;
     source_.tables.front().columns.event_type = "";
     format_.headers = HeaderFormat::kSimple;
@@ -166,7 +166,7 @@ TEST_F(RouterFormatsTest, ANullKeyIsPublishedByDebeziumsRulesAlone) {
 }
 
 TEST_F(RouterFormatsTest, ANullKeyIsRefusedByOurs) {
-  route_.rules = Rules::kWalrelay;
+  route_.compatibility = Compatibility::kWalrelay;
   key_.reset();
   EXPECT_THAT(Route("{}"), HasError(ErrorCode::kKeyMissing));
 }

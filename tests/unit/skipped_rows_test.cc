@@ -26,13 +26,13 @@ using ::testing::ElementsAre;
 using testing::FakeRow;
 using ::testing::HasSubstr;
 
-class LeftOutRowsTest : public testing::RelayFixture {
+class SkippedRowsTest : public testing::RelayFixture {
  protected:
-  LeftOutRowsTest() {
+  SkippedRowsTest() {
     kafka_.auto_acknowledge = true;
     config_.log.format = "json";
   }
-  ~LeftOutRowsTest() override { StopLogging(); }
+  ~SkippedRowsTest() override { StopLogging(); }
 
   void Run(int turns = 40) {
     for (int i = 0; i < turns; ++i) {
@@ -68,7 +68,7 @@ class LeftOutRowsTest : public testing::RelayFixture {
   }
 };
 
-TEST_F(LeftOutRowsTest, EachSkippedRowIsLogged) {
+TEST_F(SkippedRowsTest, EachSkippedRowIsLogged) {
   config_.on_error.null_key = OnError::kSkip;
   const CapturedStream captured(stderr);
   StartLogging(LogLevel::kError, LogFormat::kJson);
@@ -83,7 +83,7 @@ TEST_F(LeftOutRowsTest, EachSkippedRowIsLogged) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("good"));
 }
 
-TEST_F(LeftOutRowsTest, EachDeadLetterIsLoggedWithItsRow) {
+TEST_F(SkippedRowsTest, EachDeadLetterIsLoggedWithItsRow) {
   config_.on_error.null_key = OnError::kDeadLetter;
   config_.on_error.dead_letter_topic = "dead";
   const CapturedStream captured(stderr);
@@ -103,7 +103,7 @@ TEST_F(LeftOutRowsTest, EachDeadLetterIsLoggedWithItsRow) {
 
 // Nobody reads standard error. Publishing waits at the row whose line cannot be written, and says
 // so; the relay's turns go on.
-TEST_F(LeftOutRowsTest, BlockedLogHoldsRowsThatAreLeftOutAndNothingElse) {
+TEST_F(SkippedRowsTest, BlockedLogHoldsRowsThatAreLeftOutAndNothingElse) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const UniqueFd reader(ends[0]);
