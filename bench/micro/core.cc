@@ -3,8 +3,8 @@
 //   build/release/bench/walrelay_micro
 //   build/release/bench/walrelay_micro --benchmark_filter=Core --benchmark_repetitions=5
 //
-// Nothing may be allocated per event, except where a payload is expanded into a structure: a case
-// that does is an error, and the program's exit code says so.
+// No case may allocate per event, except the cases that expand a payload into a structure. Any
+// other allocation is an error, and the program exits with code 1.
 
 #include <benchmark/benchmark.h>
 
@@ -18,7 +18,7 @@ enum class Allocating { kNever, kAllowed };
 
 bool failed = false;
 
-// Runs `event` over and over, after a few times that do not count.
+// Runs `event` repeatedly, after a warm-up that does not count.
 template <typename Event>
 void Measure(benchmark::State& state, size_t bytes, Allocating allocating, const Event& event) {
   for (int i = 0; i < 1000; ++i) {
@@ -50,7 +50,7 @@ size_t Payload(const benchmark::State& state) {
   return static_cast<size_t>(state.range(0));
 }
 
-// --- the steps ---
+// --- single steps ---
 
 void Frame(benchmark::State& state) {
   const std::string message =
@@ -66,7 +66,7 @@ void Decode(benchmark::State& state) {
           [&] { benchmark::DoNotOptimize(decoder.Decode(message)); });
 }
 
-// A router that knows the table, and a row that was decoded before.
+// Measures Route() alone: the router knows the table, and the row is already decoded.
 void RouteAs(benchmark::State& state, const FormatConfig& format, Allocating allocating) {
   const Config config;
   auto router = *Router::Create(config.source, config.route, format);
@@ -94,8 +94,8 @@ void RouteAndExpandJson(benchmark::State& state) {
   RouteAs(state, Values(Format::kJson, true), Allocating::kAllowed);
 }
 
-// Transactions of one record, of which the last `range(0)` are not acknowledged yet; reports come
-// in order.
+// One-record transactions, of which the last `range(0)` are not acknowledged yet; delivery reports
+// arrive in order.
 void Acknowledge(benchmark::State& state) {
   AckTracker tracker;
   tracker.Restart(Lsn(1));
@@ -114,10 +114,10 @@ void Acknowledge(benchmark::State& state) {
   benchmark::DoNotOptimize(tracker.frontier());
 }
 
-// --- all of it ---
+// --- the whole core ---
 
-// Framing, decoding, order, routing, accounting and acknowledgement of one-row transactions,
-// between edges that cost nothing: the ceiling of one thread.
+// Framing, decoding, order check, routing, accounting and acknowledgement of one-row transactions,
+// without I/O: the upper bound of one thread.
 void Core(benchmark::State& state) {
   CoreOnBytes core(FormatConfig(), Payload(state));
   Measure(state, core.bytes_per_event(), Allocating::kNever, [&] { core.RelayOne(); });

@@ -1,5 +1,5 @@
-// The core of the relay between a stream of bytes and a producer that accepts everything: what
-// lies between the two sockets, and nothing else.
+// The core of the relay between a byte stream and a producer that accepts every record: the code
+// between the two sockets, without I/O.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ inline std::vector<testing::ColumnSpec> OutboxColumns() {
           {"payload", pgoutput::kJsonbOid}, {"trace_id"}};
 }
 
-// A row as the outbox of the benchmark has it, with a payload of about so many bytes.
+// A row of the benchmark's outbox table, with a payload of about `payload` bytes.
 inline testing::Row OutboxRow(size_t payload) {
   return testing::TextRow({"6f5252e0-0b5c-4b1e-9a67-3c1c4f0f7a11", "order", "customer-4711",
                            "OrderPlaced",
@@ -66,20 +66,20 @@ class CoreOnBytes {
         testing::RelationMessage(kOutboxOid, "public", "outbox", OutboxColumns())));
   }
 
-  // A transaction of one row arrives, and its record is acknowledged at once.
+  // Relays a transaction of one row and acknowledges its record at once.
   void RelayOne() {
     lsn_ += 512;
     Begin();
     Handle(insert_);
     Commit();
     tracker_.OnDelivered(producer_.last().token, producer_.last().bytes);
-    WR_CHECK(tracker_.frontier() == Lsn(lsn_ + 48), "what is acknowledged is confirmed");
+    WR_CHECK(tracker_.frontier() == Lsn(lsn_ + 48), "the acknowledged position is confirmed");
   }
 
   size_t bytes_per_event() const { return begin_.size() + insert_.size() + commit_.size(); }
 
  private:
-  static constexpr size_t kPayload = 25;  // behind the header of an XLogData
+  static constexpr size_t kPayload = 25;  // after the header of an XLogData message
 
   static Config WithFormat(const FormatConfig& format) {
     Config config;
@@ -88,7 +88,7 @@ class CoreOnBytes {
   }
   static Router MakeRouter(const Config& config) {
     auto router = Router::Create(config.source, config.route, config.format);
-    WR_CHECK(router.ok(), "the configuration is good");
+    WR_CHECK(router.ok(), "the configuration is valid");
     return *std::move(router);
   }
 
@@ -103,9 +103,9 @@ class CoreOnBytes {
   }
   void Handle(const std::string& message) {
     const auto data = pgoutput::DecodeCopyData(message);
-    WR_CHECK(data.ok(), "the message is framed");
+    WR_CHECK(data.ok(), "the message has a valid frame");
     const auto outcome = pipeline_.Handle(std::get<pgoutput::XLogData>(*data), producer_);
-    WR_CHECK(outcome.ok() && *outcome == Pipeline::Outcome::kHandled, "the message is good");
+    WR_CHECK(outcome.ok() && *outcome == Pipeline::Outcome::kHandled, "the message is valid");
   }
 
   Config config_;

@@ -1,14 +1,15 @@
-// load: writes events at a fixed rate, and sees each of them arrive.
+// load: writes events at a fixed rate, and consumes each of them.
 //
-// Writers commit transactions on a schedule; each payload carries the number of its event and the
-// time at which it was due, by this machine's monotonic clock. A consumer in the same process takes
-// one record a poll. Times are those of the schedule, not of the moment when a late writer got to
-// it, so that a stall is counted for every event that it held up (no coordinated omission).
+// Writers commit transactions on a schedule. Each payload carries the number of its event and the
+// time at which the event was due, by this machine's monotonic clock. A consumer in the same
+// process reads one record per poll. Latencies begin at the scheduled time, not when a late writer
+// sends the INSERT, so that a stall counts for every event that it delays (no coordinated
+// omission).
 //
-// For each event, from the call of its INSERT: to the broker's append (whole milliseconds, the
-// middle of which is taken; the topic needs message.timestamp.type=LogAppendTime), and to the
-// consumer's hands. Besides: what was lost, repeated, or out of the order of its key, and for how
-// long nothing came.
+// Measures for each event the latency to the broker's append and the latency to the consumer. The
+// append time has whole milliseconds, of which the middle is used; the topic needs
+// message.timestamp.type=LogAppendTime. Also counts events that were lost, repeated, or out of
+// order within their key, and reports periods without records.
 //
 // Prints one line of JSON. This is a tool of the benchmark and shares no code with the relay.
 
@@ -34,18 +35,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kKeysPerWriter = 250;
-constexpr double kSilence = 0.02;  // shorter ones are not told, seconds
+constexpr double kSilence = 0.02;  // seconds; shorter silences are not reported
 
 struct Options {
   std::string dsn;
   std::string kafka;
   std::string topic = "outbox.event.order";
   std::string table = "outbox";
-  double rate = 1000;  // events a second
+  double rate = 1000;  // events per second
   double seconds = 20;
   double warmup = 5;            // not measured, seconds
-  double patience = 10;         // gives up when nothing came for so long after the writing, seconds
-  double settle = 0;            // goes on for this long after the last record, seconds
+  double patience = 10;         // seconds without a record, after the last write, until it stops
+  double settle = 0;            // seconds to continue after the last record
   int64_t payload = 300;        // bytes
   int64_t per_transaction = 1;  // events
   int64_t writers = 4;
@@ -95,13 +96,13 @@ int64_t Nanos(Clock::time_point time) {
   return time.time_since_epoch().count();
 }
 
-// What is added to the monotonic clock to have the time of day, which the broker's stamps are in.
+// The offset from the monotonic clock to the time of day, which the broker's timestamps use.
 int64_t WallOffset() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::nanoseconds(wall).count() - Nanos(Clock::now());
 }
 
-// Every `writers`-th transaction of the schedule.
+// Writes every `writers`-th transaction of the schedule.
 class Writer {
  public:
   Writer(const Options& options, int64_t number, Clock::time_point start)
@@ -125,7 +126,7 @@ class Writer {
     PQfinish(connection_);
   }
 
-  // From the call to the server's answer, milliseconds.
+  // Durations from the call to the server's response, milliseconds.
   const std::vector<double>& commits() const { return commits_; }
 
  private:
@@ -208,7 +209,7 @@ class Consumer {
     AssignEnd(options.topic);
   }
 
-  // False when nothing of ours came.
+  // Returns false if no record of this tool arrived.
   bool Next(Arrival& out) {
     rd_kafka_message_t* message = rd_kafka_consumer_poll(client_, 20);
     if (message == nullptr) {
@@ -225,7 +226,7 @@ class Consumer {
     rd_kafka_timestamp_type_t type{};
     out.appended = rd_kafka_message_timestamp(&message, &type) * 1'000'000 + 500'000;
     if (type != RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME) {
-      Fail("the topic has no LogAppendTime");
+      Fail("the topic does not use LogAppendTime");
     }
     const std::string_view payload(static_cast<const char*>(message.payload), message.len);
     const size_t at = payload.find('@');
@@ -242,7 +243,7 @@ class Consumer {
     const struct rd_kafka_metadata* metadata = nullptr;
     rd_kafka_topic_t* handle = rd_kafka_topic_new(client_, topic.c_str(), nullptr);
     if (rd_kafka_metadata(client_, 0, handle, &metadata, 10'000) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      Fail("no metadata");
+      Fail("cannot read the metadata of the topic");
     }
     rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(8);
     for (int partition = 0; partition < metadata->topics[0].partition_cnt; ++partition) {
@@ -260,7 +261,7 @@ class Consumer {
   rd_kafka_t* client_;
 };
 
-// What arrived, event by event.
+// Records the arrival of each event.
 class Ledger {
  public:
   Ledger(const Options& options, int64_t measured_from)
@@ -272,7 +273,7 @@ class Ledger {
 
   void Add(const Arrival& arrival) {
     if (arrival.n < 0 || arrival.n >= options_.events()) {
-      Fail(fmt::format("event {} was never written", arrival.n));
+      Fail(fmt::format("received event {}, which was never written", arrival.n));
     }
     NoteSilence(arrival.arrived);
     if (seen_[static_cast<size_t>(arrival.n)]) {
@@ -317,7 +318,7 @@ class Ledger {
     last_arrival_ = now;
   }
 
-  // Percentiles, and for a plot of the tail [part, ms] for parts that approach 1 by nines.
+  // Percentiles, and for a plot of the tail [fraction, ms] for fractions that approach 1 by nines.
   static std::string Distribution(std::vector<double>& millis) {
     if (millis.empty()) {
       return "null";
@@ -392,5 +393,5 @@ int main(int argc, char** argv) {
   }
   ledger.Print(std::move(commits));
   std::fflush(stdout);
-  std::_Exit(0);  // the consumer's threads have nothing left to do
+  std::_Exit(0);  // skips the shutdown of the consumer's threads
 }

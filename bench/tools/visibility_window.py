@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""How often a commit is sent before other sessions can see it, on servers of this machine.
+"""Measures how often Postgres sends a commit before other sessions can see it, on servers on this machine.
 
     WALRELAY_BUILD_DIR=build/dev bench/tools/visibility_window.py [--seconds 20] [--rates 100,1000]
 
-A relay with source.wait_visible asks for a snapshot as soon as it has received a BEGIN. What it finds still
-running then could not be seen by a consumer that was told at that moment; later, by fewer. pgbench writes
-one-row transactions from four clients.
+A relay with source.wait_visible queries a snapshot as soon as it has received a BEGIN. If the snapshot lists the
+transaction as running, a consumer that received the event at that moment could not see the row. Later, fewer
+consumers would be affected. pgbench writes one-row transactions from four clients.
 """
 
 import argparse
@@ -40,8 +40,8 @@ def measure(database: Database, relay: RelayProcess, pgbench: str, script: Path,
     visible, running = (count(result) - before[result] for result in ("visible", "running"))
     waited = (relay.metric("walrelay_visibility_wait_seconds_total") or 0) - waited
     share = 100 * running / (visible + running)
-    return (f"{rate:6} tx/s: {visible + running:7.0f} questions, {running:5.0f} ({share:.2f} %) found the commit "
-            f"still running; a transaction that waited did so for {1e3 * waited / max(visible, 1):.2f} ms on average")
+    return (f"{rate:6} tx/s: {visible + running:7.0f} queries, {running:5.0f} ({share:.2f} %) found the transaction "
+            f"still running; mean wait {1e3 * waited / max(visible, 1):.2f} ms")
 
 
 def main() -> None:

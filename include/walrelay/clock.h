@@ -1,12 +1,12 @@
-// Clock: the process' only source of time, and the first of the three seams to the outside.
+// Clock: the process' only source of time, and the first of the three seams to external systems.
 //
-// Two timelines that must not be mixed, hence two types: MonoTime orders events and drives timers,
-// it never goes back and goes on while the machine is suspended; WallTime is what people and
-// Postgres mean by a time of day, and may jump. Both count microseconds, the unit of Postgres'
+// Two timelines that must not be mixed, hence two types: MonoTime orders events and drives timers;
+// it never moves backwards and continues while the machine is suspended. WallTime is the time of
+// day, as in Postgres' timestamps, and may jump. Both count microseconds, the unit of Postgres'
 // timestamps.
 //
-// Implementations are safe to call from any thread. The simulator supplies one that only moves when
-// told to.
+// Implementations may be called from any thread. The simulator's clock only moves when the
+// simulator advances it.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace walrelay {
 
 using Micros = std::chrono::microseconds;
 
-// Tag of the monotonic timeline; never a clock that is asked by itself (there is no now()).
+// Tag of the monotonic timeline; not usable as a clock itself (there is no now()).
 struct MonotonicTimeline {
   using duration = Micros;
   using rep = duration::rep;

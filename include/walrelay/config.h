@@ -1,8 +1,8 @@
 // Config: everything an operator can set, as plain data.
 //
-// Filled by the loader (src/config), which validates; a Config that it returned is consistent.
+// The loader (src/config) fills and validates it; a Config that the loader returned is consistent.
 // Default member values are the documented defaults. docs/configuration.md describes each key and
-// is generated from the table that the loader reads with.
+// is generated from the loader's table of options.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace walrelay {
 
-// Which column plays which part. nullopt: found by its usual names, ours first, then Debezium's.
-// "": the part is not played (optional parts only).
+// The column for each part of a record. nullopt: found by its default names, walrelay's first, then
+// Debezium's. "": no column (optional parts only).
 struct ColumnNames {
   std::optional<std::string> id;              // id
   std::optional<std::string> aggregate_type;  // aggregate_type, aggregatetype
@@ -49,13 +49,14 @@ struct OutboxTable {
 
 enum class OnUpdate : uint8_t { kIgnore, kFail };
 
-// What becomes of a placement whose column the table does not have.
+// Handling of a placement whose column does not exist in the table.
 enum class MissingColumns : uint8_t { kFail, kIgnore };
 
-// What becomes of a slot that keeps as much log as the operator lets it.
+// Handling of a slot that retains as much WAL as the operator allows.
 enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
 
-// What a possible gap does: hold publishing until an operator accepts the gap, or exit with code 4.
+// Handling of a possible gap: hold publishing until an operator accepts the gap, or exit with
+// code 4.
 enum class OnGap : uint8_t { kHold, kExit };
 
 struct SourceConfig {
@@ -64,28 +65,28 @@ struct SourceConfig {
   std::string password_file;  // read again at each connection
   std::string slot = "walrelay";
   std::string publication = "walrelay";
-  // At least one. One without a name stands for none: messages alone are events then.
+  // At least one. A single table without a name means no table: all events are logical messages.
   std::vector<OutboxTable> tables = {OutboxTable()};
-  // Of the logical messages that are events, mapped as the first table is; globs. Empty: none.
+  // Prefixes of logical messages that are events, mapped like the first table; globs. Empty: none.
   std::vector<std::string> message_prefixes;
   OnUpdate on_update = OnUpdate::kIgnore;
   MissingColumns missing_columns = MissingColumns::kFail;
   bool create_slot = false;
-  int64_t max_retained_wal = 0;  // bytes; 0: the server's own limit alone counts
+  int64_t max_retained_wal = 0;  // bytes; 0: only the server's limit applies
   OnRetainedLimit on_retained_limit = OnRetainedLimit::kAlert;
   OnGap on_gap = OnGap::kHold;
   int64_t decoding_memory = 0;  // bytes: logical_decoding_work_mem; 0: the server's setting
-  bool wait_visible = false;    // publish a transaction only when other sessions can see it
+  bool wait_visible = false;    // publish a transaction only after other sessions can see it
   bool binary = false;
   bool allow_insecure = false;
   Micros connect_timeout = std::chrono::seconds(10);
-  Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: what the server has
+  Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: the server's setting
 };
 
 enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 
-// By whose rules rows are judged where Debezium's EventRouter differs from walrelay: what a NULL
-// key means, and which types a part may have.
+// Which rules apply where Debezium's EventRouter and walrelay differ: the meaning of a NULL key,
+// and the types that a part may have.
 enum class Compatibility : uint8_t { kWalrelay, kDebezium };
 
 struct RouteConfig {
@@ -99,7 +100,7 @@ struct RouteConfig {
   bool tombstone_on_empty = false;
 };
 
-// kRaw: the column's bytes as they stand. The others are those of Kafka Connect's converters.
+// kRaw: the column's bytes unchanged. The others match Kafka Connect's converters.
 enum class Format : uint8_t { kRaw, kString, kJson, kJsonSchema, kBytes };
 enum class Delegate : uint8_t { kNone, kString, kJson, kJsonSchema };
 enum class HeaderFormat : uint8_t { kRaw, kSimple };
@@ -108,10 +109,10 @@ enum class EmptyArrays : uint8_t { kIgnore, kOptionalString };
 
 struct PartFormat {
   Format format = Format::kRaw;
-  Delegate delegate = Delegate::kNone;  // of kBytes, for what is no bytea
+  Delegate delegate = Delegate::kNone;  // of kBytes, for columns that are not bytea
 };
 
-// How a row becomes bytes.
+// How a row is converted to bytes.
 struct FormatConfig {
   PartFormat key;
   PartFormat value;
@@ -120,7 +121,7 @@ struct FormatConfig {
   NullMembers json_nulls = NullMembers::kIgnore;
   EmptyArrays json_empty_arrays = EmptyArrays::kIgnore;
   NullMembers message_nulls = NullMembers::kOptionalBytes;
-  std::string schema_prefix;  // topic.prefix: with it begin the names of envelopes' schemas
+  std::string schema_prefix;  // topic.prefix: the prefix of envelopes' schema names
   bool context_headers = false;
 };
 
@@ -154,7 +155,8 @@ struct KafkaConfig {
   int64_t max_record_bytes = 1'000'000;
   int64_t max_batch_bytes = 1'000'000;
   bool allow_insecure = false;
-  std::vector<std::pair<std::string, std::string>> librdkafka;  // anything else, by its own names
+  std::vector<std::pair<std::string, std::string>>
+      librdkafka;  // other properties, by librdkafka's names
 };
 
 struct PipelineConfig {

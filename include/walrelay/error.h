@@ -1,11 +1,11 @@
-// Errors that operators see: an absl::Status that carries a code of ours (WR-2101).
+// Errors that operators see: an absl::Status with a walrelay code (WR-2101).
 //
-// The message of such a status says what happened, to what. The catalogue (error_codes.def) adds,
-// for every code, what it means for the data and what to do; a hint can replace the latter where
-// more is known (the exact GRANT). Reaction says what the relay does about it; there is one table,
-// this one, and no second opinion at the call sites.
+// The message of such a status says what happened, and to which object. The catalogue
+// (error_codes.def) adds, for every code, the meaning for the data and the remedy; a hint replaces
+// the remedy if more is known (the exact GRANT). Reaction defines what the relay does about the
+// error: only this table decides it, not the call sites.
 //
-// A status without a code of ours comes from a library and reads as Internal.
+// A status without a walrelay code comes from a library and is treated as Internal.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ enum class ErrorCode : uint16_t {
 };
 
 enum class Reaction : uint8_t {
-  kRetry,          // passes by itself: back off and try again, for ever
-  kStandby,        // another instance is at work: wait for its slot
-  kBlocked,        // the line stands until a person or a broker changes something; stay and say so
-  kDefinite,       // at the first start: exit. Afterwards: retry, blocked until it is fixed
-  kGap,            // events may be missing: hold or exit (source.on_gap), an operator must decide
-  kConfiguration,  // as kDefinite
-  kUsage,          // exit; wrong command line
+  kRetry,     // transient: retry with back-off, without limit
+  kStandby,   // another instance is active: wait for its slot
+  kBlocked,   // blocked until an operator or the broker fixes the cause; keep running and report
+  kDefinite,  // at the first start: exit. Afterwards: retry, blocked until it is fixed
+  kGap,       // events may be missing: hold or exit (source.on_gap), an operator must decide
+  kConfiguration,  // like kDefinite
+  kUsage,          // exit; invalid command line
 };
 
 struct ErrorEntry {
@@ -51,28 +51,28 @@ const ErrorEntry& Describe(ErrorCode code);
 // "WR-2101".
 std::string ToString(ErrorCode code);
 
-// A status with `message` (one sentence, no full stop, no secret, no payload) and, where more is
-// known than the catalogue's remedy, `hint`.
+// A status with `message` (one sentence, no full stop, no secret, no payload) and, if a more
+// specific remedy than the catalogue's is known, `hint`.
 absl::Status Error(ErrorCode code, std::string_view message, std::string_view hint = {});
 
-// The code that `status` carries; kInternal for a status of another origin. REQUIRES: !status.ok().
+// The code of `status`; kInternal for a status without one. REQUIRES: !status.ok().
 ErrorCode CodeOf(const absl::Status& status);
 bool HasCode(const absl::Status& status, ErrorCode code);
 inline Reaction ReactionTo(const absl::Status& status) {
   return Describe(CodeOf(status)).reaction;
 }
 
-// The hint, or else the catalogue's remedy.
+// The hint if present, otherwise the catalogue's remedy.
 std::string RemedyFor(const absl::Status& status);
 std::string MessageOf(const absl::Status& status);
 
 // The same error with `context` and a colon in front of its message.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-// For people: message, meaning and remedy on lines of their own.
+// Message, meaning and remedy on separate lines, for display.
 std::string Explain(const absl::Status& status);
 
-// sysexits.h, and two of our own: 3 a check found problems, 4 a gap that a person must judge.
+// sysexits.h, plus 3: a check found problems, and 4: a gap that requires an operator's decision.
 enum class ExitCode : int {
   kOk = 0,
   kProblemsFound = 3,

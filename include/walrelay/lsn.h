@@ -1,9 +1,9 @@
 // Lsn: a position in Postgres' write-ahead log.
 //
 // A value type, freely copied, safe on any thread. 0/0 is Postgres' InvalidXLogRecPtr and means
-// "none". There is no arithmetic on purpose: a position is only ever taken from the server and
-// given back as it came ("never add 1": the successor of a commit record's position is not a
-// position that the server promised anything about).
+// "none". There is no arithmetic on purpose: walrelay only receives positions from the server and
+// returns them unchanged ("never add 1": the server guarantees nothing about the successor of a
+// commit record's position).
 //
 // Source: Postgres, src/include/access/xlogdefs.h; text form as of pg_lsn.
 #pragma once
@@ -21,7 +21,7 @@ class Lsn {
   constexpr Lsn() = default;
   constexpr explicit Lsn(uint64_t value) : value_(value) {}
 
-  // Reads "16/B374D848". Anything else, and more than eight digits on a side, is nullopt.
+  // Parses "16/B374D848". nullopt for anything else, and for more than eight digits on a side.
   static std::optional<Lsn> Parse(std::string_view text);
 
   constexpr uint64_t value() const { return value_; }
@@ -36,7 +36,7 @@ class Lsn {
   uint64_t value_ = 0;
 };
 
-// Bytes of log from `from` up to `to`; 0 when `to` is not ahead.
+// Bytes of WAL from `from` to `to`; 0 if `to` is not ahead of `from`.
 constexpr uint64_t BytesBetween(Lsn from, Lsn to) {
   return to > from ? to.value() - from.value() : 0;
 }

@@ -1,9 +1,9 @@
-// Position: names one row of the stream for good.
+// Position: permanently identifies one row of the stream.
 //
 // The server decodes a transaction into the same sequence of rows each time, as long as the
-// publication is the same. So the commit LSN of its BEGIN and the row's ordinal name a row across
-// sessions and processes, and their order is the order of the stream. Row LSNs do not: rows of
-// concurrent transactions interleave in the WAL.
+// publication is the same. Therefore the commit LSN of its BEGIN and the row's ordinal identify a
+// row across sessions and processes, and their order is the order of the stream. Row LSNs do not:
+// rows of concurrent transactions interleave in the WAL.
 #pragma once
 
 #include <compare>

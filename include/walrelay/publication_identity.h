@@ -1,10 +1,10 @@
-// PublicationIdentity: which publication this is, and which catalog rows make it send the outbox
-// tables.
+// PublicationIdentity: identifies a publication, and the catalog rows by which it publishes the
+// outbox tables.
 //
-// Two looks that find the same identity prove that no row was hidden in between: a table that was
-// removed and added again has another catalog row, and an option that was switched and switched
-// back leaves another xmin on the publication's row. Freezing and VACUUM FULL do not change the
-// xmin that is shown (Postgres 13 to 18).
+// Two equal identities prove that no row was hidden in between: a table that was removed and added
+// again has another catalog row, and an option that was changed and changed back leaves another
+// xmin on the publication's row. Freezing and VACUUM FULL do not change the displayed xmin
+// (Postgres 13 to 18).
 //
 // Plain values.
 #pragma once
@@ -17,9 +17,9 @@
 
 namespace walrelay {
 
-// A catalog row by which a publication has a table: of pg_publication_rel, or (Postgres 15 and
-// later) of pg_publication_namespace. An ALTER PUBLICATION that leaves the table as it is keeps the
-// row; each other change replaces it.
+// A catalog row by which a table is in a publication: of pg_publication_rel, or (Postgres 15 and
+// later) of pg_publication_namespace. An ALTER PUBLICATION that does not change the table's
+// membership keeps the row; every other change replaces it.
 struct Membership {
   uint32_t oid = 0;
   uint32_t xmin = 0;
@@ -46,16 +46,16 @@ struct PublicationIdentity {
   uint32_t xmin = 0;
   uint32_t owner = 0;
   bool all_tables = false;
-  std::vector<TableIdentity> tables;  // as configured, in that order; without those of no name
+  std::vector<TableIdentity> tables;  // in configured order; without tables that have no name
 
   friend bool operator==(const PublicationIdentity&, const PublicationIdentity&) = default;
 };
 
-// One look at it, placed in the WAL.
+// One reading of the identity, with its place in the WAL.
 struct PublicationLook {
   PublicationIdentity identity;
-  Lsn before;  // the look came after everything that was committed before this position
-  Lsn after;   // and before everything that was committed behind this one
+  Lsn before;  // read after everything that was committed before this position
+  Lsn after;   // and before everything that was committed after this one
 };
 
 }  // namespace walrelay

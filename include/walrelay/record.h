@@ -1,8 +1,8 @@
-// Record: what goes to Kafka for one event.
+// Record: the Kafka record of one event.
 //
-// Only views: a record owns nothing. Whoever hands one out says how long its bytes stay (the
-// router: until its next call, and no longer than the replication message they were read from). A
-// producer copies what it keeps before Produce() returns.
+// Only views: a record owns nothing. The function that returns a record specifies how long its
+// bytes stay valid (the router: until its next call, and no longer than the replication message
+// they were read from). A producer copies what it keeps before Produce() returns.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace walrelay {
 
-// A record header. A null value is not an empty value: Kafka keeps the difference, and so do we.
+// A record header. A null value differs from an empty value, as in Kafka.
 struct Header {
   std::string_view name;
   std::optional<std::string_view> value;
@@ -32,10 +32,10 @@ struct Record {
   // Key and value, bytes.
   size_t payload_bytes() const { return (key ? key->size() : 0) + (value ? value->size() : 0); }
 
-  // What the record counts for in the in-flight window, bytes: about what a producer keeps for it.
+  // The record's size in the in-flight window, bytes: about the memory that a producer uses for it.
   size_t window_bytes() const { return WindowBytes(payload_bytes(), headers); }
 
-  // The same, where the record itself is gone.
+  // The same, when the record itself no longer exists.
   static size_t WindowBytes(size_t payload_bytes, std::span<const Header> headers) {
     size_t bytes = kOverheadBytes + payload_bytes;
     for (const Header& header : headers) {

@@ -1,7 +1,7 @@
 // Secret: a password or token.
 //
-// Has no stream operator and no formatter, so that printing one does not compile; memory is wiped
-// when it goes. Reveal() marks the places that hand it to a library.
+// Has no stream operator and no formatter, so that printing one does not compile. The destructor
+// wipes the memory. Reveal() marks the places that pass the secret to a library.
 #pragma once
 
 #include <cstring>
@@ -38,7 +38,7 @@ class Secret {
 
  private:
   void Wipe() {
-    // explicit_bzero is not removed by the optimiser, as memset before a destructor would be.
+    // The optimiser does not remove explicit_bzero; it would remove memset before a destructor.
     explicit_bzero(value_.data(), value_.size());
     value_.clear();
   }

@@ -1,11 +1,11 @@
-// What this is, for `walrelay version`, logs and metrics.
+// Version and compiler, for `walrelay version`, logs and metrics.
 #pragma once
 
 #include <string_view>
 
 namespace walrelay {
 
-// "0.1.0", of the project() in CMakeLists.txt.
+// "0.1.0", from project() in CMakeLists.txt.
 std::string_view Version();
 // The compiler and its version.
 std::string_view Compiler();

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# What the scripts share. Sourced; expects `set -euo pipefail`.
+# Common functions of the scripts. Sourced; expects `set -euo pipefail`.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 export ROOT
@@ -11,7 +11,7 @@ SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
     python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip binutils openssl procps
     chromium fonts-dejavu-core systemd)
-# Behind install_postgres: one of them needs the server.
+# Installed after install_postgres, because one of them needs the server.
 BENCH_PACKAGES=(kcat iproute2 postgresql-15-wal2json python3-matplotlib)
 
 say() { printf '\n== %s\n' "$*"; }
@@ -20,24 +20,24 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"
     elif command -v sudo >/dev/null; then sudo "$@"
-    else die "run as root or install sudo: packages are missing and have to be installed ($*)"
+    else die "run as root or install sudo to install missing packages ($*)"
     fi
 }
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 
-# install PACKAGE…: those that are missing, from Debian's packages.
+# install PACKAGE…: installs the missing Debian packages.
 install() {
     local missing=()
     for package in "$@"; do installed "$package" || missing+=("$package"); done
     [ ${#missing[@]} -eq 0 ] && return
-    command -v apt-get >/dev/null || die "this script installs Debian packages; please install: ${missing[*]}"
+    command -v apt-get >/dev/null || die "apt-get is not available; install these packages: ${missing[*]}"
     say "installing ${missing[*]}"
     as_root apt-get update -qq
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Debian starts a server on port 5432 when its package is installed. Only the programs are wanted here.
+# Installing the Debian package starts a server on port 5432. The scripts need only the programs.
 install_postgres() {
     installed postgresql-15 && return
     install postgresql-common
@@ -45,7 +45,7 @@ install_postgres() {
     install "${SERVER_PACKAGES[@]}"
 }
 
-# The package starts a Prometheus as well. Only promtool is wanted here.
+# The package also starts a Prometheus server. The scripts need only promtool.
 install_promtool() {
     installed prometheus && return
     [ -d /run/systemd/system ] && as_root systemctl mask --quiet prometheus
@@ -55,7 +55,7 @@ install_promtool() {
     as_root systemctl disable --quiet prometheus
 }
 
-# build PRESET [TARGET…]: configures where needed, and builds.
+# build PRESET [TARGET…]: configures if needed, and builds.
 build() {
     local preset=$1; shift
     say "building ${preset}${*:+ ($*)}"

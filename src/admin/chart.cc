@@ -9,9 +9,9 @@ namespace {
 
 constexpr double kWidth = 600;
 constexpr double kHeight = 120;
-constexpr double kRoomAbove = 6;  // for half of the line's width
+constexpr double kRoomAbove = 6;  // space for half of the line width
 
-// One stretch without a gap: the area under it, and the line on top.
+// Draws one section without a gap: the area and the line above it.
 void AppendStretch(const std::vector<std::pair<double, double>>& stretch, std::string& out) {
   if (stretch.empty()) {
     return;

@@ -1,6 +1,6 @@
 // Chart: one small area chart as inline SVG, without script.
 //
-// Pure. Numbers only go in, so nothing needs escaping.
+// Pure. The points are numbers, so nothing needs escaping.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct ChartPoint {
   std::optional<double> y;  // absent: a gap
 };
 
-// `points` by x. The scale begins at 0 and ends at the greatest y, `least_top` at least. `label` is
-// what the picture is called for those who do not see it.
+// `points` must be ordered by x. The y axis starts at 0 and ends at the greatest y, but at least at
+// `least_top`. `label`: the aria-label.
 std::string ChartSvg(const std::vector<ChartPoint>& points, double least_top,
                      std::string_view label);
 

@@ -12,7 +12,7 @@ void ConnectionTable::End(Connection& connection) {
   connection.ended = true;
 }
 
-// Ends the oldest of those that `counts` is true of, until `limit` of them are left.
+// Closes the oldest connections for which `counts` is true, until `limit` of them are left.
 template <typename Predicate>
 void ConnectionTable::EndOldestBeyond(size_t limit, const Predicate& counts) {
   const auto open = [&](const Connection& each) { return !each.ended && counts(each); };

@@ -1,13 +1,14 @@
-// ConnectionTable: who is connected to the HTTP listener, and since when.
+// ConnectionTable: the open connections of the HTTP listener and their ages.
 //
-// libmicrohttpd's own timeout counts silence only, so a peer that sends a byte now and then keeps
-// its connection, and a few dozen of them would keep probes out. Here every connection has a
-// deadline from its beginning, and when a peer has too many, or all together are too many, the
-// oldest makes room for the new one: a new request is never refused, also where a probe and its
-// attacker come from the same address (a proxy, a sidecar). A request takes a millisecond.
+// libmicrohttpd's timeout only limits idle time, so a peer that sends a byte from time to time
+// keeps its connection, and a few dozen such connections would lock out probes. ConnectionTable
+// gives every connection a deadline from its start. If one peer, or all peers together, have too
+// many connections, the oldest is closed in favour of the new one. A new request is therefore never
+// refused, even if a probe and an attacker have the same address (a proxy, a sidecar). A request
+// takes a millisecond.
 //
-// A connection is ended by shutdown(2), which its owner then sees as the end of its input. For one
-// thread.
+// A connection is closed by shutdown(2), which its owner sees as the end of the input. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +30,14 @@ class ConnectionTable {
 
   explicit ConnectionTable(const Limits& limits) : limits_(limits) {}
 
-  // A connection has begun. `peer`: its address, without the port. Ends others where they are too
-  // many.
+  // Adds a new connection. `peer`: its address without the port. Closes other connections if there
+  // are too many.
   void Add(int socket, std::string peer, MonoTime now);
-  // It is about to be closed by its owner. Unknown sockets are ignored.
+  // Called before the owner closes the socket. Unknown sockets are ignored.
   void Remove(int socket);
-  // Ends those that are past their deadline.
+  // Closes the connections that are past their deadline.
   void EndOverdue(MonoTime now);
-  // When the next one is; nullopt: none is open.
+  // The next deadline; nullopt if no connection is open.
   std::optional<MonoTime> NextDeadline() const;
 
  private:
@@ -44,7 +45,7 @@ class ConnectionTable {
     int socket = -1;
     std::string peer;
     MonoTime since;
-    bool ended = false;  // shut down; its owner has yet to close it
+    bool ended = false;  // shut down, but not yet closed by its owner
   };
 
   static void End(Connection& connection);

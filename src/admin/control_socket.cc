@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMostBytes = 16 * 1024;  // of a request or an answer
 constexpr timeval kPatience{.tv_sec = 2, .tv_usec = 0};
 
-// FNV-1a: the name need not be secret, only the same for the same database.
+// FNV-1a. The name need not be secret; it only has to be the same for the same database.
 uint32_t Hash(std::string_view text) {
   uint32_t hash = 2166136261u;
   for (const char c : text) {
@@ -38,11 +38,11 @@ struct Address {
   socklen_t length = 0;
 };
 
-// REQUIRES: the name fits; slots have at most 63 characters.
+// REQUIRES: the name fits into sun_path; slot names have at most 63 characters.
 Address AddressOf(std::string_view name) {
   Address address;
   address.value.sun_family = AF_UNIX;
-  // The first byte stays zero: that makes it abstract.
+  // The first byte stays zero: the name is in the abstract namespace.
   std::memcpy(address.value.sun_path + 1, name.data(),
               std::min(name.size(), sizeof(address.value.sun_path) - 1));
   address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -140,7 +140,7 @@ void ControlServer::Run() {
 void ControlServer::Serve(const UniqueFd& client) const {
   const auto peer = CredentialsOf(client);
   if (!peer || (peer->uid != 0 && peer->uid != ::geteuid())) {
-    LogWarning("control_refused", "another user asked for control",
+    LogWarning("control_refused", "rejected a control request of another user",
                {{"uid", peer ? static_cast<int64_t>(peer->uid) : -1}});
     return;
   }
@@ -152,7 +152,7 @@ void ControlServer::Serve(const UniqueFd& client) const {
   }
 }
 
-// The kernel lists the sockets of this network namespace; an abstract name begins with an @ there.
+// /proc/self/net/unix lists the sockets of this network namespace; abstract names start with @.
 std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
   std::vector<ControlPeer> peers;
   std::ifstream sockets("/proc/self/net/unix");

@@ -1,16 +1,16 @@
-// The control channel of a running relay: for what an operator on this machine tells it to do.
+// The control channel of a running relay, for commands of an operator on the same host.
 //
-// A Unix socket in the abstract namespace: nothing is written to a disk, so it works in a container
-// with a read-only root and under systemd's DynamicUser; and it does not leave the network
-// namespace, so `kubectl exec` reaches it and a neighbour does not. The HTTP listener stays
+// A Unix socket in the abstract namespace. It needs no file, so it works in a container with a
+// read-only root file system and with systemd's DynamicUser. It is limited to the network
+// namespace, so that `kubectl exec` reaches it, but other pods do not. The HTTP listener stays
 // read-only.
 //
-// Anyone may bind or connect to an abstract name. So both ends check with SO_PEERCRED who is at the
-// other: the relay takes requests of its own user and of root alone; a client asks a process of its
-// own user or of root, and root asks any. Names carry a random part, so that nobody can take one
-// before the relay does.
+// Every process can bind or connect to an abstract name. Both ends therefore check the peer with
+// SO_PEERCRED: the relay accepts requests only of its own user and of root; a client connects only
+// to processes of its own user or of root, and root to any process. Names have a random part, so
+// that no other process can bind a name before the relay does.
 //
-// One request and one answer a connection, each a single message of text.
+// Each connection carries one request and one answer, each a single text message.
 #pragma once
 
 #include <sys/types.h>
@@ -27,8 +27,8 @@
 
 namespace walrelay {
 
-// What a relay's socket is called, up to the random part: by slot and database. `source`: of the
-// database, as DescribeDsn() says it; "": of any.
+// The name of a relay's socket without the random part, determined by slot and database. `source`:
+// the database as formatted by DescribeDsn(); "": any database.
 std::string ControlPrefix(std::string_view slot, std::string_view source);
 
 class ControlServer {
@@ -36,7 +36,7 @@ class ControlServer {
   // Answers a request. Called on the server's thread.
   using Handler = std::function<std::string(std::string_view request)>;
 
-  // Errors: WR-5008 where the kernel has no such socket to give.
+  // Errors: WR-5008 if the socket cannot be created.
   static absl::StatusOr<std::unique_ptr<ControlServer>> Start(const std::string& prefix,
                                                               Handler handler);
   ~ControlServer();
@@ -53,20 +53,20 @@ class ControlServer {
   const UniqueFd listener_;
   const Handler handler_;
   const UniqueFd stop_;
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts after all other members are initialized
 };
 
-// A relay that listens on this machine.
+// A relay that listens on this host.
 struct ControlPeer {
   std::string name;  // of its socket
-  pid_t pid = 0;     // as seen from here; 0: in another namespace of processes
+  pid_t pid = 0;     // in the PID namespace of this process; 0: not visible in it
   uid_t user = 0;
 };
 
-// Those that the caller may ask, of names that begin with `prefix`.
+// The relays that the caller may send requests to and whose names begin with `prefix`.
 std::vector<ControlPeer> FindControlPeers(std::string_view prefix);
 
-// Errors: WR-5007 when it does not answer.
+// Errors: WR-5007 if the relay does not answer.
 absl::StatusOr<std::string> AskControlPeer(const ControlPeer& peer, std::string_view request);
 
 }  // namespace walrelay

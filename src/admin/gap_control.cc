@@ -37,7 +37,7 @@ std::string AnswerControl(std::string_view request, const StatusBoard& board,
     return Show(status);
   }
   if (!request.starts_with(kAccept)) {
-    return "unknown\nThis version of walrelay does not know that request.\n";
+    return "unknown\nThis version of walrelay does not support this request.\n";
   }
   if (!status.gap) {
     return NoGap(status);

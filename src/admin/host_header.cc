@@ -10,7 +10,7 @@
 namespace walrelay {
 namespace {
 
-// Without a port and the root's dot, in lower case.
+// Removes the port and the trailing dot, and converts to lower case.
 std::string NameOf(std::string_view host_header) {
   std::string name(host_header);
   absl::AsciiStrToLower(&name);

@@ -30,7 +30,7 @@ std::string UrlOf(const ListenAddress& address, std::string_view path) {
   return fmt::format("http://{}:{}{}", host.data(), ntohs(v4->sin_port), path);
 }
 
-// libcurl ends the transfer when less is taken than it offers.
+// libcurl aborts the transfer when the callback returns less than it was given.
 size_t Take(const char* data, size_t /*one*/, size_t size, void* to) {
   auto& body = *static_cast<std::string*>(to);
   if (body.size() + size > kMostBytes) {
@@ -43,13 +43,13 @@ size_t Take(const char* data, size_t /*one*/, size_t size, void* to) {
 std::string_view WhyNot(CURLcode result) {
   switch (result) {
     case CURLE_OPERATION_TIMEDOUT:
-      return "no answer in time";
+      return "timed out";
     case CURLE_WRITE_ERROR:
-      return "the answer does not end";
+      return "response too large";
     case CURLE_COULDNT_CONNECT:
-      return "nobody listens there";
+      return "cannot connect";
     default:
-      return "what answers does not speak HTTP";
+      return "not an HTTP response";
   }
 }
 
@@ -67,7 +67,7 @@ absl::StatusOr<HttpAnswer> HttpGet(std::string_view listen, std::string_view pat
   };
   HttpAnswer answer;
   set(CURLOPT_URL, UrlOf(address->ForClients(), path).c_str());  // copied
-  set(CURLOPT_NOPROXY, "*");  // this machine's own relay is behind none
+  set(CURLOPT_NOPROXY, "*");  // a relay on this host is not behind a proxy
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count() / 1000));
   set(CURLOPT_WRITEFUNCTION, &Take);

@@ -1,7 +1,7 @@
-// HttpGet: asks the relay of this machine for one of its pages.
+// HttpGet: sends a GET request to the relay on this host.
 //
-// Not a client for the web: one GET, no TLS, no redirect, no name looked up, an answer of a few
-// megabytes at most, and all of it within a deadline. Blocks.
+// Not a general HTTP client: no TLS, no redirects, no name resolution, a response of at most a few
+// megabytes, and a deadline for the whole request. Blocks.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct HttpAnswer {
   std::string body;
 };
 
-// `listen` as http.listen has it. Errors: WR-5007 when no relay answers there in time.
+// `listen`: in the format of http.listen. Errors: WR-5007 if no relay answers within `timeout`.
 absl::StatusOr<HttpAnswer> HttpGet(std::string_view listen, std::string_view path, Micros timeout);
 
 }  // namespace walrelay

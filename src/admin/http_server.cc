@@ -21,7 +21,7 @@
 namespace walrelay {
 namespace {
 
-// Never reached: ConnectionTable ends the oldest before.
+// Never reached: ConnectionTable closes the oldest connection first.
 constexpr unsigned kMostConnections = 64;
 constexpr unsigned kIdleSeconds = 5;
 constexpr size_t kRequestBytes = 8 * 1024;
@@ -47,7 +47,7 @@ MonoTime Now() {
   return SystemClock().Now();
 }
 
-// Without the port.
+// The address without the port.
 std::string AddressOf(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   const bool v6 = address->sa_family == AF_INET6;
@@ -73,7 +73,8 @@ struct HttpServer::Callbacks {
                            MHD_ConnectionNotificationCode code);
 };
 
-// libmicrohttpd calls once when the headers are read, and again for a body, of which there is none.
+// libmicrohttpd calls this when the headers have been read, and again for a body, which is not
+// expected.
 MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connection, const char* url,
                                             const char* method, const char* /*version*/,
                                             const char* /*upload*/, size_t* upload_size,
@@ -88,7 +89,7 @@ MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connectio
   if (page == server.pages_.end()) {
     return Answer(connection, {.status = MHD_HTTP_NOT_FOUND, .body = "no such page\n"});
   }
-  // The call with a length finds "?verbose" too, which has no value.
+  // The variant with a length also finds "?verbose", which has no value.
   const bool verbose =
       MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, "verbose",
                                     sizeof("verbose") - 1, nullptr, nullptr) == MHD_YES;
@@ -128,8 +129,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   std::unique_ptr<HttpServer> server(new HttpServer(std::move(pages)));
   const unsigned flags = MHD_USE_EPOLL | (address->is_v6() ? MHD_USE_IPv6 : 0);
   errno = 0;
-  // Not with MHD_OPTION_LISTENING_ADDRESS_REUSE: that is SO_REUSEPORT, with which a second process
-  // would share the port in silence, and take every other probe.
+  // Without MHD_OPTION_LISTENING_ADDRESS_REUSE: that sets SO_REUSEPORT, with which a second process
+  // would silently share the port and receive every other probe.
   server->daemon_ = MHD_start_daemon(
       flags, 0, nullptr, nullptr, &Callbacks::OnRequest, server.get(), MHD_OPTION_SOCK_ADDR,
       address->get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,

@@ -1,10 +1,10 @@
-// HttpServer: a few pages for probes, scrapers and people; nothing that changes anything.
+// HttpServer: read-only pages for probes, scrapers and people.
 //
-// GET and HEAD on fixed paths. A connection has one request of 8 KiB at most, five seconds of
-// silence and ten seconds in all; a 17th connection of one peer, and a 49th of all, ends the
-// oldest (ConnectionTable). Answers carry nothing of the request. Runs on a thread of its own, on
-// which the handlers are called: they read what other threads published, and must not wait for
-// them.
+// Serves GET and HEAD on fixed paths. A connection is limited to one request of 8 KiB, five seconds
+// of idle time and ten seconds in total; the 17th connection of one peer and the 49th connection
+// overall close the oldest (ConnectionTable). Responses contain no part of the request. The server
+// calls the handlers on its own thread: they read what other threads have published and must not
+// wait for those threads.
 #pragma once
 
 #include <functional>
@@ -30,38 +30,38 @@ struct HttpResponse {
 
 struct PageRequest {
   bool verbose = false;  // the query asks for detail
-  // The Host is a name of the Internet: the page of a foreign site may be asking. Nothing of rows
-  // is for it.
+  // The Host is an Internet name: the request may come from a page of a foreign site, which must
+  // not receive row data.
   bool foreign_host = false;
 };
 
 using HttpHandler = std::function<HttpResponse(const PageRequest&)>;
 
-// "127.0.0.1:port" with a port that nobody listens on at this moment. Errors: WR-5002.
+// "127.0.0.1:port" with a port that is currently free. Errors: WR-5002.
 absl::StatusOr<std::string> FreeLoopbackAddress();
 
 class HttpServer {
  public:
-  // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 takes a free one.
-  // Errors: WR-5002 (HttpListen).
+  // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 selects a free
+  // port. Errors: WR-5002 (HttpListen).
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       std::string_view listen, std::map<std::string, HttpHandler> pages);
-  // Waits for handlers under way.
+  // Waits for running handlers.
   ~HttpServer();
 
-  // The port that is listened on.
+  // The port of the listening socket.
   int port() const;
 
   const std::map<std::string, HttpHandler>& pages() const { return pages_; }
 
  private:
-  struct Callbacks;  // libmicrohttpd's
+  struct Callbacks;  // for libmicrohttpd
 
   explicit HttpServer(std::map<std::string, HttpHandler> pages);
   void Run();
 
   const std::map<std::string, HttpHandler> pages_;
-  const std::string own_name_;  // the machine's
+  const std::string own_name_;  // this host's name
   ConnectionTable connections_;
   UniqueFd stop_;
   MHD_Daemon* daemon_ = nullptr;

@@ -1,4 +1,4 @@
-// ListenAddress: "address:port" as http.listen has it, as the sockets want it.
+// ListenAddress: the "address:port" of http.listen as a socket address.
 //
 // A value type; pure.
 #pragma once
@@ -14,10 +14,10 @@ namespace walrelay {
 class ListenAddress {
  public:
   // "address:port", "[v6]:port", "localhost:port", or ":port" for every address; nullopt for
-  // anything else. No name is looked up.
+  // anything else. No names are resolved.
   static std::optional<ListenAddress> Parse(std::string_view listen);
 
-  // Where a client of this machine reaches it: loopback when it stands for every address.
+  // The address for clients on this host: loopback if it is the wildcard address.
   ListenAddress ForClients() const;
 
   bool is_v6() const { return storage_.ss_family == AF_INET6; }

@@ -13,29 +13,29 @@ constexpr unsigned kOk = 200;
 constexpr unsigned kMisdirected = 421;
 constexpr unsigned kUnavailable = 503;
 
-// A turn takes milliseconds; only connecting blocks, for some seconds.
+// An iteration of the main loop takes milliseconds; only connecting blocks, for some seconds.
 constexpr std::chrono::seconds kLongestTurn{90};
 
 constexpr char kJson[] = "application/json; charset=utf-8";
 
-// Says nothing of Postgres or Kafka: to end this process mends neither.
+// Does not depend on Postgres or Kafka: a restart of this process would fix neither.
 HttpResponse Live(const StatusBoard& board, const Clock& clock) {
   const Micros silent = clock.Now() - board.last_beat();
   if (silent < kLongestTurn) {
     return {.status = kOk, .body = "alive\n"};
   }
   return {.status = kUnavailable,
-          .body = fmt::format("the relay's loop has not run for {}\n", HumanDuration(silent))};
+          .body = fmt::format("the main loop has not run for {}\n", HumanDuration(silent))};
 }
 
 HttpResponse Started(const StatusBoard& board) {
   if (board.Read().state == RelayState::kStarting) {
-    return {.status = kUnavailable, .body = "the first attempt to connect is under way\n"};
+    return {.status = kUnavailable, .body = "the first connection attempt is in progress\n"};
   }
   return {.status = kOk, .body = "started\n"};
 }
 
-// What a look has shown, with its age when that matters: what is not known to be well is not "+".
+// The result of the last check and its age. Only a current, successful check is marked "+".
 std::string Check(std::string_view subject, bool good, std::string_view finding,
                   const std::optional<WallTime>& look, const SamplerLooks& looks, WallTime now) {
   const bool current = looks.IsCurrent(look, now);
@@ -49,7 +49,7 @@ std::string Check(std::string_view subject, bool good, std::string_view finding,
   return fmt::format("[{}] {}\n", look && !good ? "-" : current ? "+" : "?", Printable(text));
 }
 
-// One line for each thing that readiness depends on.
+// One line for each condition of readiness.
 std::string Checks(const StatusSnapshot& snapshot, WallTime now) {
   std::string out = fmt::format("[{}] relay: {}\n", IsReady(snapshot.relay.state) ? "+" : "-",
                                 NameOf(snapshot.relay.state));
@@ -61,7 +61,7 @@ std::string Checks(const StatusSnapshot& snapshot, WallTime now) {
                      slot && slot->exists
                          ? fmt::format("{} of WAL retained, risk {}",
                                        HumanBytes(slot->retained_bytes()), NameOf(slot->risk))
-                         : "there is none",
+                         : "does not exist",
                      snapshot.looks.slot, snapshot.looks, now);
 }
 
@@ -91,7 +91,7 @@ HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTim
   return {.status = ready ? kOk : kUnavailable, .body = std::move(body)};
 }
 
-// A page with data of rows: not for the page of a foreign site.
+// Serves a page with row data; rejects requests under the Host of a foreign site.
 HttpHandler ForThisHost(std::function<HttpResponse()> page) {
   return [page = std::move(page)](const PageRequest& request) {
     if (!request.foreign_host) {
@@ -100,12 +100,12 @@ HttpHandler ForThisHost(std::function<HttpResponse()> page) {
     return HttpResponse{
         .status = kMisdirected,
         .body =
-            "this page is served under an address or a local name, not under this Host; a "
-            "proxy can set it: Host: localhost\n"};
+            "rejected: this page is served only under an IP address or a local name in the Host "
+            "header; a proxy can set Host: localhost\n"};
   };
 }
 
-// The form of MicroProfile Health, which Debezium Server's probes and dashboards know.
+// The MicroProfile Health format, as probes and dashboards of Debezium Server expect it.
 HttpResponse Health(const HttpResponse& answer) {
   const std::string_view status = answer.status == kOk ? "UP" : "DOWN";
   return {

@@ -1,15 +1,15 @@
-// The pages of a running relay.
+// The HTTP endpoints of a running relay.
 //
-//   /livez            200 while the relay's loop turns; says nothing of Postgres or Kafka
-//   /readyz           200 while events flow or a standby is well; ?verbose lists what was looked at
-//   /startupz         200 once the first attempt to connect has been made
-//   /metrics          Prometheus' text format
+//   /livez            200 while the main loop runs; independent of Postgres and Kafka
+//   /readyz           200 while events flow or a standby is healthy; ?verbose lists the checks
+//   /startupz         200 after the first connection attempt
+//   /metrics          in the Prometheus text format
 //   /status           for people; /status.json for programs, /status.txt for a terminal
-//   /healthz          as /livez
-//   /q/health, …/live, …/ready    Debezium Server's, as its probes expect them
+//   /healthz          same as /livez
+//   /q/health, …/live, …/ready    as in Debezium Server, for its probes
 //
-// The status pages and the reasons on /readyz show data of rows (ids, keys); a request under a
-// foreign Host gets neither.
+// The status pages and the reasons on /readyz show row data (ids, keys); requests with a foreign
+// Host do not get them.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@
 
 namespace walrelay {
 
-// All but the identity must outlive the server that shows the pages.
+// All arguments except `identity` must outlive the server.
 std::map<std::string, HttpHandler> Pages(const StatusIdentity& identity, const StatusBoard& board,
                                          const Metrics& metrics, const Clock& clock);
 

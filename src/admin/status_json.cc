@@ -1,8 +1,7 @@
-// The report as proto/walrelay/admin/v1/status.proto in JSON.
+// The status report as JSON, as specified by proto/walrelay/admin/v1/status.proto.
 //
-// Written by hand to the schema: protobuf's own JSON needs its full runtime, three megabytes that
-// the daemon does without, and writes 64-bit numbers as strings. Tests read it with the generated
-// type.
+// Generated without protobuf: its JSON support needs the full runtime, which is three megabytes,
+// and writes 64-bit numbers as strings. Tests parse the output with the generated type.
 
 #include <fmt/format.h>
 
@@ -18,7 +17,7 @@ double SecondsOf(Micros time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// An object under construction. What is absent is left out.
+// Builds a JSON object. Absent values are omitted.
 class JsonObject {
  public:
   void Add(std::string_view name, std::string_view text) {
@@ -47,7 +46,7 @@ class JsonObject {
       Add(name, text);
     }
   }
-  // `json` is JSON already.
+  // `json` must be valid JSON.
   void Raw(std::string_view name, std::string_view json) {
     Name(name);
     out_ += json;

@@ -1,4 +1,4 @@
-// The report as a page: whole as it comes from the server, also without script.
+// The status report as an HTML page. It is complete without JavaScript.
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace walrelay {
 namespace {
 
 constexpr Micros kHour = std::chrono::hours(1);
-// A stretch without a point is a gap when it is longer than this many of them.
+// An interval without a point is a gap if it is longer than this many points.
 constexpr int kGapPoints = 3;
 
-// Text for HTML, also inside an attribute; control characters are made visible.
+// Escapes text for HTML content and attributes. Control characters are made visible.
 std::string Html(std::string_view text) {
   std::string out;
   for (const char c : Printable(text, 4096)) {
@@ -57,7 +57,7 @@ std::string Capitalised(std::string_view text) {
   return out;
 }
 
-// "2026-11-20 08:14:02 UTC"; without the day when it is that of `near`.
+// "2026-11-20 08:14:02 UTC"; without the date if `near` is on the same day.
 std::string TimeTag(WallTime time, WallTime near = WallTime()) {
   const std::string text = Rfc3339(time);
   const bool same_day =
@@ -154,13 +154,12 @@ std::string Tiles(const StatusReport& report) {
       Tile("Events per second", pace ? RateText(pace->events_per_second) : "–",
            fmt::format("{} since the start", Grouped(figures.acknowledged))),
       Tile("Commit to Kafka", timed ? LatencyWords(*pace->median) : "–",
-           timed ? fmt::format("99 of 100 within {}", LatencyWords(*pace->slowest))
-                 : std::string("no event in the last minute")),
-      Tile("On the way to Kafka", Grouped(figures.records_in_flight),
+           timed ? fmt::format("p99 {}", LatencyWords(*pace->slowest))
+                 : std::string("no events in the last minute")),
+      Tile("In flight to Kafka", Grouped(figures.records_in_flight),
            fmt::format("{} in {} transactions", HumanBytes(figures.bytes_in_flight),
                        Grouped(figures.transactions_in_flight))),
-      stages.empty() ? ""
-                     : fmt::format("<p class=\"stages\">Of the time to Kafka: {}.</p>\n", stages));
+      stages.empty() ? "" : fmt::format("<p class=\"stages\">Latency by stage: {}.</p>\n", stages));
 }
 
 std::string Meter(const SlotSample& slot) {
@@ -173,7 +172,7 @@ std::string Meter(const SlotSample& slot) {
   return fmt::format(
       "<div class=\"meter {}\" role=\"img\" aria-label=\"{:.0f} percent used\">"
       "<i style=\"width:{:.1f}%\"></i></div>"
-      "<div class=\"ends\"><span>{} kept</span><span>limit {}</span></div>",
+      "<div class=\"ends\"><span>{} retained</span><span>limit {}</span></div>",
       NameOf(tone), percent, std::min(percent, 100.0), HumanBytes(slot.retained_bytes()),
       HumanBytes(static_cast<uint64_t>(limit)));
 }
@@ -185,12 +184,12 @@ std::string SlotFacts(const SlotSample& slot) {
   std::string out =
       fact("lag", fmt::format("{}, {}", HumanBytes(slot.lag_bytes()), SpanWords(slot.lag_age)));
   out += fact("confirmed", slot.confirmed.ToString());
-  out += fact("log ends", slot.wal_end.ToString());
+  out += fact("WAL end", slot.wal_end.ToString());
   if (!slot.wal_status.empty()) {
     out += fact("wal_status", slot.wal_status);
   }
-  out += slot.active ? fact("read by process", fmt::format("{}", slot.active_pid))
-                     : fact("read by", "nobody");
+  out += slot.active ? fact("active, process", fmt::format("{}", slot.active_pid))
+                     : fact("active", "no");
   if (slot.inactive_since) {
     out += fact("inactive since", Rfc3339(*slot.inactive_since));
   }
@@ -198,7 +197,7 @@ std::string SlotFacts(const SlotSample& slot) {
 }
 
 std::string SlotSection(const SlotSample& slot) {
-  std::string out = "<h2>What the slot costs</h2>\n<section class=\"card\">";
+  std::string out = "<h2>WAL retained by the slot</h2>\n<section class=\"card\">";
   if (slot.exists && slot.reserve_bytes()) {
     out += Meter(slot);
   }
@@ -208,7 +207,7 @@ std::string SlotSection(const SlotSample& slot) {
   return out + (slot.exists ? SlotFacts(slot) : "") + "</section>\n";
 }
 
-// The points of one figure over the last hour; a silence between two points is a gap.
+// The points of one series over the last hour. Missing points appear as a gap.
 template <typename Figure>
 std::vector<ChartPoint> Series(const StatusReport& report, Figure&& figure) {
   std::vector<ChartPoint> points;
@@ -232,7 +231,7 @@ std::string ChartFigure(std::string_view name, std::string_view value, const std
       name, value, svg);
 }
 
-// The greatest of a series in words, after "up to".
+// The maximum of a series as "up to X".
 template <typename Words>
 std::string Peak(const std::vector<ChartPoint>& points, Words&& words) {
   std::optional<double> top;
@@ -261,7 +260,7 @@ std::string Charts(const StatusReport& report) {
       ChartFigure("Slot lag", Peak(lag, bytes), ChartSvg(lag, 1 << 20, "slot lag")),
       ChartFigure("Events per second", Peak(rate, RateText),
                   ChartSvg(rate, 1, "events per second")),
-      ChartFigure("Latency, 99 of 100", Peak(latency, duration),
+      ChartFigure("Latency (p99)", Peak(latency, duration),
                   ChartSvg(latency, 1000, "latency from commit to acknowledgement")));
 }
 
@@ -269,7 +268,7 @@ std::string PastSection(const StatusReport& report) {
   if (report.snapshot.errors.empty()) {
     return "";
   }
-  std::string out = "<h2>What went wrong lately</h2>\n<section class=\"card\"><ul class=\"past\">";
+  std::string out = "<h2>Recent errors</h2>\n<section class=\"card\"><ul class=\"past\">";
   for (const PastError& past : report.snapshot.errors) {
     const ErrorEntry& entry = Describe(CodeOf(past.error));
     out += fmt::format(
@@ -291,8 +290,8 @@ constexpr std::string_view kFooter =
 std::string StatusPage(const StatusReport& report) {
   std::string out = Head(report);
   out +=
-      "<body>\n<div id=\"stale\" role=\"alert\">walrelay does not answer; this is what it said "
-      "last</div>\n<main>\n";
+      "<body>\n<div id=\"stale\" role=\"alert\">walrelay does not answer; this is its last known "
+      "status</div>\n<main>\n";
   out += Masthead(report);
   out += StateCard(report);
   for (const Problem& problem : ProblemsOf(report)) {
@@ -302,7 +301,7 @@ std::string StatusPage(const StatusReport& report) {
   for (const std::string& words : UnknownsOf(report)) {
     out += fmt::format("<p class=\"stages\">{}</p>\n", Html(words));
   }
-  // A standby has none of its own: what the other instance does is on the other's page.
+  // A standby has no figures. The page of the active instance shows them.
   if (report.snapshot.relay.state != RelayState::kStandby) {
     out += Tiles(report);
   }

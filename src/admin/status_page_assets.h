@@ -1,17 +1,17 @@
-// What the status page wears and does; the page itself is whole without either.
+// The style sheet and the script of the status page. The page is complete without them.
 #pragma once
 
 #include <string_view>
 
 namespace walrelay {
 
-// The page's style sheet.
+// The style sheet.
 extern const std::string_view kStatusStyle;
 
-// Fetches the page anew every few seconds and puts its content in the place of the old one.
+// Fetches the page every few seconds and replaces the content.
 extern const std::string_view kStatusScript;
 
-// Base64 of the script's SHA-256: the only script that the page's policy lets run.
+// Base64 of the script's SHA-256, for the Content-Security-Policy, which allows no other script.
 extern const std::string_view kStatusScriptHash;
 
 }  // namespace walrelay

@@ -1,7 +1,7 @@
-// StatusReport: what is to be shown of a relay or of its slot, and the words for it.
+// StatusReport: the status of a relay or of its slot, and its texts.
 //
-// One report, three forms: StatusJson() for programs, StatusPage() for a browser, StatusText() for
-// a terminal. All are pure; what rows, servers and brokers said is escaped in each.
+// A report has three formats: StatusJson() for programs, StatusPage() for a browser, StatusText()
+// for a terminal. All functions are pure. Each format escapes text from rows, servers and brokers.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace walrelay {
 
-// What is shown, and who is speaking.
+// The relay that the report is about.
 struct StatusIdentity {
   std::string version;
   std::string slot;
@@ -26,41 +26,41 @@ struct StatusReport {
   StatusIdentity identity;
   WallTime now;
   StatusSnapshot snapshot;
-  // False: no relay answered, and Postgres alone was asked; snapshot.relay says nothing.
+  // False: no relay answered, and the data comes from Postgres only; snapshot.relay is unset.
   bool relay_answered = true;
 };
 
-// How a state feels: what needs nobody, what is under way, what to keep an eye on, what to act on.
+// The severity of a state: no action needed, in progress, needs attention, needs action.
 enum class Tone { kGood, kBusy, kWarning, kBad };
 std::string_view NameOf(Tone tone);
 
-// "Events flow", "Catching up", …: the state in two words.
+// The state in a few words: "Events flow", "Catching up", …
 std::string_view HeadlineOf(const StatusReport& report);
 // The state in a sentence or two.
 std::string SummaryOf(const StatusReport& report);
 Tone ToneOf(const StatusReport& report);
 
-// What is wrong now, the worst first.
+// The current problems, the worst first.
 struct Problem {
   absl::Status error;
-  std::string detail;  // which row; "" mostly
+  std::string detail;  // the row, if any; mostly ""
 };
 std::vector<Problem> ProblemsOf(const StatusReport& report);
 
-// What is not known now, a sentence each: what the sampler has not seen yet, or not for a while.
+// One sentence for each unknown: what the sampler has not checked yet, or not recently.
 std::vector<std::string> UnknownsOf(const StatusReport& report);
 
-// How old the oldest event is that is not acknowledged, or that this is not known.
+// The age of the oldest unacknowledged event, or "unknown".
 struct OldestWords {
   std::string value;  // "12 s", "none", "unknown"
-  std::string note;   // "" where there is nothing to add
+  std::string note;   // may be ""
 };
 OldestWords OldestOf(const StatusReport& report);
 
-// What the slot costs, what it may cost and when that is used up: a sentence each.
+// Sentences about the WAL that the slot retains, the limit, and when the limit is reached.
 std::vector<std::string> SlotWords(const SlotSample& slot);
 
-// The last minute of the history, taken together; nullopt when there is none.
+// Aggregates the last minute of the history; nullopt if the history is empty.
 struct Pace {
   double events_per_second = 0;
   std::optional<Micros> median;
@@ -68,15 +68,15 @@ struct Pace {
   std::optional<StageMedians> stages;
 };
 std::optional<Pace> PaceOf(const std::vector<HistoryPoint>& history);
-// Where the time goes, and whose it is when most of it is the writers'; "" when nothing was
-// measured.
+// The latency by stage, with the cause if most of it arises before Postgres sends a commit; "" if
+// nothing was measured.
 std::string StageWords(const Pace& pace);
 
 // "1,234,567".
 std::string Grouped(uint64_t number);
-// A time span as people say it: "12 s", "3 min", "2 h 5 min", "4 days".
+// A rounded time span: "12 s", "3 min", "2 h 5 min", "4 days".
 std::string SpanWords(Micros span);
-// A latency, to be read at a glance: "875 µs", "4.5 ms", "40 min".
+// A rounded latency: "875 µs", "4.5 ms", "40 min".
 std::string LatencyWords(Micros latency);
 
 std::string StatusJson(const StatusReport& report);

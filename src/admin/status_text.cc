@@ -1,4 +1,4 @@
-// The report for a terminal.
+// The status report as text for a terminal.
 
 #include <fmt/format.h>
 
@@ -26,8 +26,8 @@ std::string OldestText(const StatusReport& report) {
 std::string PaceWords(const Pace& pace) {
   std::string text = fmt::format("{:.1f} events/s in the last minute", pace.events_per_second);
   if (pace.median && pace.slowest) {
-    text += fmt::format("; commit to acknowledgement {}, the slowest in a hundred {}",
-                        LatencyWords(*pace.median), LatencyWords(*pace.slowest));
+    text += fmt::format("; commit to acknowledgement p50 {}, p99 {}", LatencyWords(*pace.median),
+                        LatencyWords(*pace.slowest));
   }
   return text;
 }
@@ -36,18 +36,18 @@ void RelayLines(const StatusReport& report, std::string& out) {
   const RelayStatus& relay = report.snapshot.relay;
   Line(out, "since", SpanWords(report.now - relay.since));
   if (!relay.waits_for.empty()) {
-    Line(out, "waits for", relay.waits_for);
+    Line(out, "waiting for", relay.waits_for);
   }
   if (relay.state != RelayState::kStandby) {
-    Line(out, "oldest open", OldestText(report));
+    Line(out, "oldest event", OldestText(report));
   }
   Line(out, "in flight",
        fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
                    HumanBytes(relay.figures.bytes_in_flight)));
   if (const auto pace = PaceOf(report.snapshot.history)) {
-    Line(out, "pace", PaceWords(*pace));
+    Line(out, "throughput", PaceWords(*pace));
     if (pace->stages) {
-      Line(out, "of which", StageWords(*pace));
+      Line(out, "latency", StageWords(*pace));
     }
   }
 }
@@ -55,7 +55,7 @@ void RelayLines(const StatusReport& report, std::string& out) {
 void SlotLines(const SlotSample& slot, std::string& out) {
   if (slot.exists) {
     Line(out, "lag",
-         fmt::format("{}, {} of log", SpanWords(slot.lag_age), HumanBytes(slot.lag_bytes())));
+         fmt::format("{}, {} of WAL", SpanWords(slot.lag_age), HumanBytes(slot.lag_bytes())));
   }
   std::string_view label = "slot";
   for (const std::string& words : SlotWords(slot)) {
@@ -75,7 +75,7 @@ std::string StatusText(const StatusReport& report) {
     SlotLines(*report.snapshot.slot, out);
   }
   for (const std::string& words : UnknownsOf(report)) {
-    Line(out, "not known", words);
+    Line(out, "unknown", words);
   }
   for (const Problem& problem : ProblemsOf(report)) {
     const ErrorEntry& entry = Describe(CodeOf(problem.error));

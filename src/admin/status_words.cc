@@ -12,7 +12,7 @@ namespace walrelay {
 namespace {
 
 constexpr Micros kPaceWindow = std::chrono::minutes(1);
-// A commit that is flushed at once is sent within this time.
+// Postgres sends a commit within this time if the commit is flushed immediately.
 constexpr Micros kLateAtPostgres = std::chrono::milliseconds(50);
 
 std::string BytesPerSecond(double rate) {
@@ -27,22 +27,26 @@ const SlotSample* SlotOf(const StatusReport& report) {
 std::string WithoutRelay(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot == nullptr) {
-    return "No relay answers here, and Postgres has no slot of this name: nothing is relayed.";
+    return "No relay answers on this host, and Postgres has no slot of this name: nothing is "
+           "published.";
   }
   if (slot->active) {
     return fmt::format(
-        "No relay answers here, but server process {} reads the slot: a relay runs elsewhere.",
+        "No relay answers on this host, but server process {} reads the slot: a relay runs on "
+        "another host.",
         slot->active_pid);
   }
-  return "No relay answers here and nobody reads the slot: events wait in Postgres.";
+  return "No relay answers on this host, and no client reads the slot: Postgres retains the "
+         "events.";
 }
 
 std::string CatchingUp(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot == nullptr) {
-    return "Events flow, but later than they were committed.";
+    return "Events are published with a delay.";
   }
-  std::string text = fmt::format("Events flow, {} behind.", HumanBytes(slot->lag_bytes()));
+  std::string text =
+      fmt::format("Publishing a backlog of {} of WAL.", HumanBytes(slot->lag_bytes()));
   if (slot->time_until_caught_up) {
     text += fmt::format(" Caught up in about {}.", SpanWords(*slot->time_until_caught_up));
   }
@@ -52,52 +56,54 @@ std::string CatchingUp(const StatusReport& report) {
 std::string Streaming(const StatusReport& report) {
   const uint64_t in_flight = report.snapshot.relay.figures.records_in_flight;
   if (in_flight == 0) {
-    return "Everything that was read is acknowledged by Kafka and confirmed to Postgres.";
+    return "Every event read is acknowledged by Kafka and confirmed to Postgres.";
   }
-  return fmt::format("{} {} on the way to Kafka.", Grouped(in_flight),
+  return fmt::format("{} {} in flight to Kafka.", Grouped(in_flight),
                      in_flight == 1 ? "event is" : "events are");
 }
 
 std::string SlotEnd(const SlotSample& slot) {
   if (!slot.invalidation_reason.empty()) {
     return fmt::format(
-        "Postgres has invalidated the slot ({}): what it had not sent is no longer in the log.",
+        "Postgres has invalidated the slot ({}): changes it had not sent are no longer in the WAL.",
         slot.invalidation_reason);
   }
-  return "Postgres has invalidated the slot: what it had not sent is no longer in the log.";
+  return "Postgres has invalidated the slot: changes it had not sent are no longer in the WAL.";
 }
 
-// The operator's limit is reached, or will be before the server's.
+// REQUIRES: the operator's limit is reached, or will be reached before the server's limit.
 std::string BudgetWords(const SlotSample& slot) {
   const std::string limit = fmt::format("source.max_retained_wal ({})",
                                         HumanBytes(static_cast<uint64_t>(slot.budget->bytes)));
   return slot.past_budget()
-             ? fmt::format("That is as much as {} allows, or more: {}", limit,
-                           slot.budget->drop_slot ? "the relay that reads the slot drops it."
-                                                  : "nothing is dropped, but it costs the server's "
-                                                    "disk what you did not want to give.")
-             : fmt::format("{} more may be written before {} is reached, where {}",
-                           HumanBytes(static_cast<uint64_t>(*slot.budget_left())), limit,
-                           slot.budget->drop_slot ? "the slot is dropped" : "nothing is dropped");
+             ? fmt::format("{} is reached: {}", limit,
+                           slot.budget->drop_slot
+                               ? "the relay that reads the slot drops it."
+                               : "nothing is dropped, but the slot uses more of the server's disk "
+                                 "than you allowed.")
+             : fmt::format(
+                   "{} more WAL can be written before {} is reached {}",
+                   HumanBytes(static_cast<uint64_t>(*slot.budget_left())), limit,
+                   slot.budget->drop_slot ? "and the slot is dropped" : "(nothing is dropped)");
 }
 
 std::string LimitWords(const SlotSample& slot) {
   const auto left = slot.reserve_bytes();
   if (!left) {
-    return "There is no limit (max_slot_wal_keep_size is -1): while nothing is confirmed, this can "
-           "fill the server's disk.";
+    return "There is no limit (max_slot_wal_keep_size is -1): while nothing is confirmed, the "
+           "retained WAL can fill the server's disk.";
   }
   const auto reserve = static_cast<uint64_t>(std::max<int64_t>(*left, 0));
   if (slot.budget_binds() && slot.past_budget()) {
     return BudgetWords(slot);
   }
   if (reserve == 0) {
-    return "The reserve is used up: the next checkpoint may remove what the slot needs.";
+    return "The limit is reached: the next checkpoint may remove WAL that the slot needs.";
   }
   const std::string text =
-      slot.budget_binds()
-          ? BudgetWords(slot)
-          : fmt::format("{} more may be written before it is lost", HumanBytes(reserve));
+      slot.budget_binds() ? BudgetWords(slot)
+                          : fmt::format("{} more WAL can be written before the slot is invalidated",
+                                        HumanBytes(reserve));
   if (slot.time_to_loss) {
     return fmt::format("{}: at {}, in about {}.", text,
                        BytesPerSecond(slot.wal_bytes_per_second.value_or(0)),
@@ -107,7 +113,7 @@ std::string LimitWords(const SlotSample& slot) {
     const double seconds = static_cast<double>(reserve) / *slot.wal_bytes_per_second;
     const auto span =
         std::chrono::duration_cast<Micros>(std::chrono::duration<double>(std::min(seconds, 1e9)));
-    return fmt::format("{}. If nothing more were confirmed, that would last {} at {}.", text,
+    return fmt::format("{}. If no further progress is confirmed, that lasts {} at {}.", text,
                        SpanWords(span), BytesPerSecond(*slot.wal_bytes_per_second));
   }
   return text + ".";
@@ -126,15 +132,15 @@ std::string HolderWords(const SlotSample& slot) {
     }
   }
   return fmt::format(
-      "{} of it is confirmed and kept all the same, because a transaction is open{}: {}.",
+      "{} of it is confirmed but still retained, because a transaction {}: {}.",
       HumanBytes(slot.held_bytes()),
-      holder.age ? fmt::format(" since {}", SpanWords(*holder.age)) : "", who);
+      holder.age ? fmt::format("has been open for {}", SpanWords(*holder.age)) : "is open", who);
 }
 
 std::string SpillWords(const SpillCounters& spill) {
   return fmt::format(
-      "To decode, Postgres has written {} {} ({}) to its disk; a larger logical_decoding_work_mem "
-      "spares it that.",
+      "Postgres has spilled {} {} ({}) to disk while decoding; a larger "
+      "logical_decoding_work_mem avoids that.",
       Grouped(spill.spilled_transactions),
       spill.spilled_transactions == 1 ? "transaction" : "transactions",
       HumanBytes(spill.spilled_bytes));
@@ -159,11 +165,11 @@ std::string_view NameOf(Tone tone) {
 std::string_view HeadlineOf(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot != nullptr && slot->risk >= SlotRisk::kCritical) {
-    // At a limit at which nothing is dropped nothing is lost.
+    // A limit that does not drop the slot loses no events.
     const bool costs_only = slot->budget_binds() && !slot->budget->drop_slot;
-    return slot->risk == SlotRisk::kLost ? "Slot lost"
-           : costs_only                  ? "Slot keeps too much"
-                                         : "Slot almost lost";
+    return slot->risk == SlotRisk::kLost ? "Slot invalidated"
+           : costs_only                  ? "Slot retains too much"
+                                         : "Slot at risk";
   }
   if (!report.relay_answered) {
     return "No relay answers";
@@ -199,26 +205,27 @@ std::string StateWords(const StatusReport& report) {
     case RelayState::kStarting:
       return "Connecting to Postgres and Kafka for the first time.";
     case RelayState::kStandby:
-      return "Another instance relays the events; this one takes over when it goes.";
+      return "Another instance publishes the events; this one takes over when that one stops.";
     case RelayState::kCatchingUp:
       return CatchingUp(report);
     case RelayState::kStreaming:
       return Streaming(report);
     case RelayState::kDegraded:
       return SlotOf(report) != nullptr || report.snapshot.relay.figures.received.valid()
-                 ? "Events wait in Postgres and none is lost; walrelay retries by itself."
-                 : "walrelay retries by itself. It has not seen the slot since it started, so it "
-                   "cannot say what waits in Postgres.";
+                 ? "Postgres retains the events, none is lost; walrelay retries automatically."
+                 : "walrelay retries automatically. It has not seen the slot since it started, so "
+                   "it does not know what Postgres retains.";
     case RelayState::kBlocked:
       return report.snapshot.relay.gap
-                 ? "Nothing is published until an operator accepts the gap that is named below: "
+                 ? "Nothing is published until an operator accepts the gap described below: "
                    "walrelay resume --accept-gap."
-                 : "Publishing is blocked until somebody acts. No event is lost, and none "
-                   "overtakes.";
+                 : "Publishing is blocked until an operator or a broker fixes the cause. No event "
+                   "is lost or reordered.";
     case RelayState::kDraining:
-      return "What is in flight is awaited and confirmed; then the process ends.";
+      return "Waiting until the records in flight are acknowledged and confirmed; then the process "
+             "exits.";
     case RelayState::kStopped:
-      return "The process is ending.";
+      return "The process is exiting.";
   }
   return "";
 }
@@ -233,10 +240,10 @@ std::string SummaryOf(const StatusReport& report) {
   if (slot->risk == SlotRisk::kLost) {
     return SlotEnd(*slot);
   }
-  return fmt::format("What {} for unpublished events is nearly used up{}. {}",
-                     slot->budget_binds() ? "the slot may keep" : "Postgres may keep",
+  return fmt::format("The WAL retained by the slot is close to {}{}. {}",
+                     slot->budget_binds() ? "source.max_retained_wal" : "the server's limit",
                      slot->time_to_loss
-                         ? fmt::format(": it lasts for about {}", SpanWords(*slot->time_to_loss))
+                         ? fmt::format(", reached in about {}", SpanWords(*slot->time_to_loss))
                          : "",
                      StateWords(report));
 }
@@ -285,7 +292,7 @@ std::vector<Problem> ProblemsOf(const StatusReport& report) {
 std::vector<std::string> UnknownsOf(const StatusReport& report) {
   std::vector<std::string> words;
   if (!report.relay_answered) {
-    return words;  // the slot was looked at for this report
+    return words;  // the slot was read for this report
   }
   const SamplerLooks& looks = report.snapshot.looks;
   const std::string cause =
@@ -322,7 +329,7 @@ std::vector<std::string> SlotWords(const SlotSample& slot) {
     return {SlotEnd(slot)};
   }
   std::vector<std::string> words = {
-      fmt::format("Postgres keeps {} of log for the slot.", HumanBytes(slot.retained_bytes())),
+      fmt::format("Postgres retains {} of WAL for the slot.", HumanBytes(slot.retained_bytes())),
       LimitWords(slot)};
   if (slot.held_by) {
     words.push_back(HolderWords(slot));
@@ -367,8 +374,8 @@ std::string StageWords(const Pace& pace) {
                                        LatencyWords(stages.kafka));
   const bool late = stages.postgres > kLateAtPostgres && stages.postgres > stages.kafka;
   return late ? text +
-                    ". Most of it passes before Postgres sends a commit: the writers commit with "
-                    "synchronous_commit = off, or a backlog is worked off"
+                    ". Most of the latency arises before Postgres sends a commit: writers use "
+                    "synchronous_commit = off, or walrelay is processing a backlog"
               : text;
 }
 

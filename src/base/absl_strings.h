@@ -1,7 +1,7 @@
-// Between std::string_view and absl::string_view.
+// Conversions between std::string_view and absl::string_view.
 //
-// Debian's Abseil is built with a string_view of its own; upstream's is an alias of std's. These
-// two compile either way and cost nothing. Our interfaces speak std only.
+// Debian's Abseil is built with a separate string_view type; upstream's is an alias of std's. These
+// two functions compile either way and cost nothing. walrelay's interfaces use only std's type.
 #pragma once
 
 #include <string_view>

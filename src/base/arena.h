@@ -1,8 +1,8 @@
-// Arena: short-lived bytes, given back all at once.
+// Arena: short-lived bytes, freed all at once.
 //
-// Memory that Allocate() returned stays where it is until Clear(); afterwards it is used again, so
-// that in steady state nothing is allocated. Blocks of more than a mebibyte are not kept: one huge
-// row must not cost memory for ever.
+// Memory that Allocate() returned does not move until Clear(). Clear() keeps the blocks for reuse,
+// so that in steady state nothing is allocated, except blocks of more than a mebibyte: one huge row
+// must not occupy memory permanently.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Backoff: how long to wait before the next attempt.
+// Backoff: computes the wait before the next attempt.
 //
 // Doubles from `first` to `most`, each wait drawn from the upper half of the step ("equal jitter"),
-// so that instances that failed together do not come back together. Reset() after progress, not
-// after a mere connection: a link that flaps must not be hammered. The draw is seeded by the owner,
-// so that a simulated run repeats itself.
+// so that instances that failed together do not retry together. Call Reset() after progress, not
+// after a mere connection: a flapping link must not cause rapid reconnections. The owner provides
+// the seed, so that a simulated run is reproducible.
 #pragma once
 
 #include <algorithm>

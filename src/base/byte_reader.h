@@ -1,7 +1,7 @@
-// ByteReader: the only way in which bytes from the network are read.
+// ByteReader: the only parser of bytes from the network.
 //
-// Every read is checked against the end and says whether it succeeded; a failed read moves nothing
-// and leaves its output untouched. Strings are views into the input and live as long as it does.
+// Every read is bounds-checked and returns whether it succeeded; a failed read consumes nothing and
+// does not change its output. Strings are views into the input and share its lifetime.
 #pragma once
 
 #include <concepts>

@@ -9,8 +9,8 @@ void CheckFailed(const char* file, int line, const char* condition, const char* 
   std::fprintf(
       stderr,
       "walrelay: WR-5001 internal error at %s:%d: %s does not hold (%s)\n"
-      "walrelay: stopping at once, nothing more is confirmed; after a restart the slot sends "
-      "again what was not acknowledged. Please report this line.\n",
+      "walrelay: aborting, nothing more is confirmed; after a restart Postgres sends every "
+      "unacknowledged event again. Please report this line.\n",
       file, line, condition, why);
   std::abort();
 }

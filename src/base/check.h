@@ -1,8 +1,8 @@
 // WR_CHECK(condition, "why it must hold"): an invariant of the program.
 //
-// Stays on in release builds. A violation is a bug here, never bad input (that is a Status): the
-// process aborts at once, confirms nothing more, and after a restart the slot sends everything
-// again that was not acknowledged. Going on with a broken invariant is how events get lost.
+// Enabled in release builds. A violation is a bug in walrelay, never bad input (which is a Status):
+// the process aborts immediately, confirms nothing more, and after a restart Postgres sends every
+// unacknowledged event again. Continuing with a broken invariant could lose events.
 #pragma once
 
 namespace walrelay {

@@ -1,5 +1,5 @@
-// What std::unique_ptr needs to own an object of a C library: the library's own function for its
-// end.
+// A deleter for std::unique_ptr that owns an object of a C library: calls the library's own destroy
+// function.
 #pragma once
 
 namespace walrelay {

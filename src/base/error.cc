@@ -117,7 +117,8 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     case Reaction::kRetry:
     case Reaction::kStandby:
     case Reaction::kBlocked:
-      // A refused login may pass, so the relay retries it; a command that ends has no right to it.
+      // The relay retries a refused login, which may be transient; a command that exits reports it
+      // as missing permission.
       return Describe(CodeOf(status)).status == absl::StatusCode::kUnauthenticated
                  ? ExitCode::kPermission
                  : ExitCode::kUnavailable;

@@ -1,4 +1,4 @@
-// The catalogue of errors for people: docs/errors.md, and `walrelay explain`.
+// The error catalogue as text: docs/errors.md, and `walrelay explain`.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace walrelay {
 
-// All of it in Markdown. A test holds docs/errors.md against it.
+// The whole catalogue in Markdown. A test compares docs/errors.md with it.
 std::string ErrorReference();
 
-// "WR-2101", "wr-2101" or "2101". nullopt for a code that does not exist.
+// Accepts "WR-2101", "wr-2101" or "2101". nullopt for an unknown code.
 std::optional<ErrorCode> FindErrorCode(std::string_view text);
 
-// What the relay does about it, in a sentence.
+// The relay's reaction to an error, in one sentence.
 std::string_view DescribeReaction(Reaction reaction);
 
 }  // namespace walrelay

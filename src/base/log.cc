@@ -24,15 +24,15 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kMostOfAValue = 1024;
-constexpr size_t kMostOfALine = 79;  // a line that breaks in two could not be taken back
-constexpr std::string_view kLineAbove = "\033[A\033[2K";  // goes there, and empties it
+constexpr size_t kMostOfALine = 79;                       // a wrapped line could not be replaced
+constexpr std::string_view kLineAbove = "\033[A\033[2K";  // moves up one line, and clears it
 constexpr int kLinesPerWindow = 10;
 constexpr std::chrono::seconds kWindow{10};
 
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kLevelColours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[31m"};
 
-// Counts the lines of each kind, and remembers how many were held back until that is told.
+// Counts the lines of each kind, and the suppressed lines that are not reported yet.
 class RepeatLimit {
  public:
   struct HeldBack {
@@ -41,7 +41,7 @@ class RepeatLimit {
     uint64_t lines = 0;
   };
 
-  // Whether this line may be written. The kinds are few: names of events, and codes.
+  // Whether this line may be written. The number of kinds (event name and code) is small.
   bool Admit(std::string_view event, std::string_view code, MonoTime now) {
     Window& window = windows_.try_emplace(fmt::format("{} {}", event, code)).first->second;
     if (window.lines == 0 || now - window.start >= kWindow) {
@@ -61,7 +61,7 @@ class RepeatLimit {
     return false;
   }
 
-  // Those whose window is over by `now`, for the last time.
+  // Returns and clears the counts of windows that have ended by `now`.
   std::vector<HeldBack> Take(MonoTime now) {
     std::vector<HeldBack> taken;
     if (waiting_ == 0) {
@@ -83,11 +83,11 @@ class RepeatLimit {
     HeldBack held_back;
   };
   StringMap<Window> windows_;
-  size_t waiting_ = 0;  // windows with something to tell
+  size_t waiting_ = 0;  // windows with suppressed lines
 };
 
-// The end of spdlog's way: a line is complete when it gets here. (spdlog's own asynchronous logger
-// either drops lines without saying how many, or waits for standard error.)
+// The spdlog sink for complete lines. (spdlog's own asynchronous logger either drops lines without
+// reporting how many, or blocks on standard error.)
 class QueueSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   QueueSink(LogQueue& queue, bool kept) : queue_(queue), kept_(kept) {}
@@ -105,7 +105,7 @@ class QueueSink final : public spdlog::sinks::base_sink<spdlog::details::null_mu
 
 spdlog::logger MakeLogger(LogQueue& queue, bool kept) {
   spdlog::logger logger("walrelay", std::make_shared<QueueSink>(queue, kept));
-  logger.set_level(spdlog::level::trace);  // the level is decided before a line is made
+  logger.set_level(spdlog::level::trace);  // the level is checked before a line is formatted
   return logger;
 }
 
@@ -117,9 +117,9 @@ struct Writer {
   spdlog::logger lines = MakeLogger(queue, /*kept=*/false);
   spdlog::logger kept_lines = MakeLogger(queue, /*kept=*/true);
   bool json = false;
-  bool terminal = false;  // one that can be steered
+  bool terminal = false;  // with support for cursor movement
   bool colour = false;
-  std::string progress;  // the event of the last line, when that may be replaced
+  std::string progress;  // event of the last line, if it may be replaced
   RepeatLimit repeats;
 };
 
@@ -135,7 +135,7 @@ std::string ToText(const LogField::Value& value) {
           if (!v.empty() && v.find_first_of(" =\"") == std::string::npos) {
             return Printable(v);
           }
-          // Escaped, so that none can look like the end of itself and a field after it.
+          // Escaped, so that a value cannot imitate its own end and a further field.
           std::string quoted;
           AppendJsonString(std::string_view(v).substr(0, kMostOfAValue), quoted);
           return quoted;
@@ -150,7 +150,7 @@ void AppendJson(const LogField::Value& value, std::string& out) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     AppendJsonString(std::string_view(*text).substr(0, kMostOfAValue), out);
   } else if (const auto* number = std::get_if<double>(&value); number && !std::isfinite(*number)) {
-    out += "null";  // JSON has no word for it
+    out += "null";  // JSON has no such number
   } else {
     out += ToText(value);
   }
@@ -229,7 +229,7 @@ void Write(LogLevel level, std::string_view event, std::string_view code, std::s
   }
 }
 
-// What a line says of an error.
+// The content of a line about an error.
 struct ErrorLine {
   ErrorLine(const absl::Status& status, std::initializer_list<LogField> more) {
     const ErrorEntry& entry = Describe(CodeOf(status));
@@ -260,8 +260,7 @@ void StartLogging(LogLevel level, LogFormat format) {
   const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
   writer = std::make_unique<Writer>([json, colour](uint64_t dropped) {
     return LineOf(json, colour, LogLevel::kWarning, "lines_dropped",
-                  "standard error did not take lines as fast as they came",
-                  {{"suppressed", dropped}});
+                  "standard error did not accept lines fast enough", {{"suppressed", dropped}});
   });
   writer->json = json;
   writer->terminal = terminal;
@@ -272,7 +271,7 @@ void StartLogging(LogLevel level, LogFormat format) {
 
 void StopLogging() {
   started.store(false, std::memory_order_release);
-  std::unique_ptr<Writer> ending;  // waits for standard error without the lock
+  std::unique_ptr<Writer> ending;  // destroyed last: waits for standard error without the lock
   const std::lock_guard lock(writer_mutex);
   if (writer != nullptr) {
     TellHeldBack(MonoTime::max());

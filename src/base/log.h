@@ -1,15 +1,15 @@
-// Logging: one line an event, to standard error.
+// Logging: one line per event, to standard error.
 //
-// A line has a level, a stable snake_case event name to search and alert on, a sentence for people,
-// and fields. Text on a terminal, JSON elsewhere. Values are escaped and cut; payloads, keys of
-// rows that were not asked for, and secrets are never passed in. An event that repeats (with the
-// same code, where it has one) is suppressed after ten lines in ten seconds; "repeats_suppressed"
-// says how many were when the ten seconds are over.
+// A line has a level, a stable snake_case event name to search and alert on, a message, and fields.
+// Text on a terminal, JSON elsewhere. Values are escaped and truncated; callers never pass
+// payloads, keys of unrequested rows, or secrets. An event that repeats (with the same code, if it
+// has one) is suppressed after ten lines in ten seconds; "repeats_suppressed" reports the number of
+// suppressed lines after the ten seconds.
 //
-// Threads: every function from any thread, and none blocks. A thread writes the lines (LogQueue).
-// When standard error takes none (a full pipe) the oldest ordinary lines are dropped, and
-// "lines_dropped" says how many once it takes lines again. Audit lines are never suppressed or
-// dropped: their writer asks LogHasRoom() first, and waits.
+// Threads: every function from any thread, and none blocks. A separate thread writes the lines
+// (LogQueue). While standard error accepts no lines (a full pipe), the oldest ordinary lines are
+// dropped, and "lines_dropped" reports their number afterwards. Audit lines are never suppressed or
+// dropped: the caller checks LogHasRoom() first, and waits.
 #pragma once
 
 #include <cstdint>
@@ -45,18 +45,18 @@ struct LogField {
   Value value;
 };
 
-// Before the first of these nothing is written anywhere: libraries and tests are silent.
+// Before this call nothing is written: libraries and tests are silent.
 void StartLogging(LogLevel level, LogFormat format);
-// Writes what is queued and stops. Waits for at most three seconds: what standard error has not
-// taken by then is not written.
+// Writes the queued lines and stops. Waits for at most three seconds: lines that standard error has
+// not accepted by then are discarded.
 void StopLogging();
 
-// From now on. What was started with is the level to come back to.
+// Changes the level from now on. The caller remembers the level of StartLogging() to restore it.
 void SetLogLevel(LogLevel level);
 LogLevel CurrentLogLevel();
 
-// Tells how many lines were held back, of each event whose ten seconds are over. To be called now
-// and then; it is cheap while there is nothing to tell.
+// Reports the number of suppressed lines for each event whose ten seconds are over. Call it
+// periodically; it is cheap if no line was suppressed.
 void TellSuppressed();
 
 void Log(LogLevel level, std::string_view event, std::string_view message,
@@ -74,11 +74,11 @@ inline void LogDebug(std::string_view event, std::string_view message,
   Log(LogLevel::kDebug, event, message, fields);
 }
 
-// How something that takes its time goes on, in a sentence. On a terminal it stands on one line,
-// which the next one takes the place of; elsewhere it is a line like others.
+// Logs the progress of a long operation. On a terminal the next progress line of the same event
+// replaces it; elsewhere it is an ordinary line.
 void LogProgress(std::string_view event, std::string_view message,
                  std::initializer_list<LogField> fields = {});
-// Whether lines go to a terminal, where somebody may be watching.
+// Whether lines go to an interactive terminal.
 bool LogsToTerminal();
 
 // An error with its code, its meaning for the data and its remedy.
@@ -86,10 +86,11 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
                std::initializer_list<LogField> fields = {});
 
 // Whether an audit line may be written now. False while standard error is blocked and megabytes of
-// audit lines wait. True where nothing is logged.
+// audit lines are queued. True if logging is not started.
 bool LogHasRoom();
-// An audit line: what became of one row, and why. Written as a warning whatever the level, the rate
-// and the number of lines that wait. REQUIRES: LogHasRoom() since the last call.
+// An audit line: what happened to one row, and why. Written as a warning regardless of the level,
+// the rate and the number of queued lines. REQUIRES: LogHasRoom() returned true since the last
+// call.
 void LogAudit(std::string_view event, const absl::Status& status,
               std::initializer_list<LogField> fields);
 

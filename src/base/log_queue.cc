@@ -20,9 +20,9 @@ constexpr size_t kMostLines = 8192;
 constexpr size_t kMostBytes = size_t{4} << 20;
 constexpr size_t kMostKeptBytes = size_t{8} << 20;
 constexpr std::chrono::seconds kStopPatience{3};
-// Between two attempts at a descriptor that takes nothing.
+// Pause between attempts to write to a blocked descriptor.
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
-// A pipe that poll() calls writable takes so much without blocking (PIPE_BUF).
+// A pipe that poll() reports as writable accepts this much without blocking (PIPE_BUF).
 constexpr size_t kChunk = 4096;
 
 }  // namespace
@@ -40,15 +40,15 @@ struct LogQueue::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  // All below are guarded by mutex.
+  // The following members are guarded by mutex.
   std::deque<Line> ordinary;
   std::deque<Line> kept;
   size_t ordinary_bytes = 0;
   size_t kept_bytes = 0;
   uint64_t last_number = 0;
   uint64_t dropped = 0;
-  bool stopping = false;  // write what waits, and end
-  bool given_up = false;  // end
+  bool stopping = false;  // write queued lines, then end
+  bool given_up = false;  // end now
   bool ended = false;
 
   void Run();
@@ -72,7 +72,7 @@ bool LogQueue::State::Next(std::string& out) {
   const uint64_t first_ordinary = ordinary.empty() ? kNone : ordinary.front().number;
   const uint64_t first_kept = kept.empty() ? kNone : kept.front().number;
   if (first_ordinary == first_kept) {
-    return false;  // both are empty, and it is stopping
+    return false;  // both are empty, and stopping is set
   }
   const bool is_kept = first_kept < first_ordinary;
   auto& lines = is_kept ? kept : ordinary;
@@ -82,13 +82,13 @@ bool LogQueue::State::Next(std::string& out) {
   return true;
 }
 
-// Until another attempt is worthwhile. False: end.
+// Waits before the next attempt. False: end.
 bool LogQueue::State::Pause() {
   std::unique_lock lock(mutex);
   return !changed.wait_for(lock, kBetweenAttempts, [&] { return given_up; });
 }
 
-// False: given up on.
+// False: abandoned by Stop().
 bool LogQueue::State::Write(std::string_view text) {
   while (!text.empty()) {
     pollfd ready{fd, POLLOUT, 0};
@@ -108,7 +108,7 @@ bool LogQueue::State::Write(std::string_view text) {
         return false;
       }
     } else if (errno != EINTR) {
-      return true;  // nobody will read it
+      return true;  // the descriptor has no reader
     }
   }
   return true;
@@ -170,7 +170,7 @@ void LogQueue::Stop(Micros patience) {
   if (!state_->changed.wait_for(lock, patience, ended)) {
     state_->given_up = true;
     state_->changed.notify_all();
-    // It ends with its next look, unless the write itself hangs.
+    // The thread ends when it next checks given_up, unless the write itself hangs.
     if (!state_->changed.wait_for(lock, 10 * kBetweenAttempts, ended)) {
       lock.unlock();
       thread_.detach();

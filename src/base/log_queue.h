@@ -1,11 +1,12 @@
-// LogQueue: lines on their way to a file descriptor, written by a thread of its own.
+// LogQueue: a queue of lines for a file descriptor, written by a separate thread.
 //
-// Ordinary lines may be dropped: when too many wait, the oldest of them are, and their number is
-// told once there is room. Kept lines never are; their number is bounded because the caller asks
-// HasRoom() before each of them. Lines are written in the order in which they came.
+// If too many ordinary lines are queued, the queue drops the oldest and reports their number once
+// there is room. Kept lines are never dropped; their number is bounded because the caller checks
+// HasRoom() before each of them. Lines are written in the order of arrival.
 //
-// Memory: 8192 ordinary lines of 4 MiB together, and kept lines of 8 MiB and one more. Threads: all
-// but the constructor and Stop() from any thread; none of them waits for the descriptor.
+// Memory: at most 8192 ordinary lines with a total of 4 MiB, and 8 MiB of kept lines plus one.
+// Threads: everything except the constructor and Stop() from any thread; no call except Stop()
+// waits for the descriptor.
 #pragma once
 
 #include <cstddef>
@@ -21,31 +22,31 @@ namespace walrelay {
 
 class LogQueue {
  public:
-  // The line that says how many were dropped. Called on the writer's thread.
+  // Formats the line that reports the number of dropped lines. Called on the writer's thread.
   using DroppedLine = std::function<std::string(uint64_t dropped)>;
 
-  // `fd` is not owned, and is written to until Stop(). Write errors other than a full disk mean
-  // that nobody will ever read it: lines are then discarded.
+  // `fd` is not owned, and is written to until Stop(). After a write error other than a full disk
+  // the descriptor has no reader: the line is discarded.
   LogQueue(int fd, DroppedLine dropped_line);
-  // Stops with a patience of three seconds.
+  // Stop() with a timeout of three seconds.
   ~LogQueue();
 
   LogQueue(const LogQueue&) = delete;
   LogQueue& operator=(const LogQueue&) = delete;
 
-  // The line is without its line end.
+  // `line` without a line end.
   void Put(std::string line);
   void PutKept(std::string line);
   bool HasRoom() const;
 
-  // Writes what waits, for at most `patience`, and gives up the rest: a descriptor that takes
-  // nothing holds nobody up.
+  // Writes queued lines for at most `patience`, and discards the rest: a blocked descriptor must
+  // not block the caller.
   void Stop(Micros patience);
 
  private:
   struct State;
 
-  // Shared with the thread: where a write hangs, the thread outlives this object.
+  // Shared with the thread, which outlives this object if a write hangs.
   std::shared_ptr<State> state_;
   std::thread thread_;
 };

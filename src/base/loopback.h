@@ -1,11 +1,11 @@
-// Which addresses are this machine's own: what does not leave it needs no TLS.
+// Loopback addresses: connections within this machine need no TLS.
 #pragma once
 
 #include <string_view>
 
 namespace walrelay {
 
-// "localhost", 127.0.0.0/8 and ::1. No other name is, whatever it begins with: none is looked up.
+// True for "localhost", 127.0.0.0/8 and ::1. Names are not resolved: every other name is false.
 bool IsLoopback(std::string_view host);
 
 }  // namespace walrelay

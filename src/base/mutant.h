@@ -1,7 +1,7 @@
-// Mutants: wrong relays on purpose, for the simulator to find (tests/sim).
+// Mutants: deliberate defects in the relay, which the simulator must detect (tests/sim).
 //
-// A switch is `if (Mutant(MutantId::kX))` around the smallest wrong thing. Outside of the
-// simulator's own build of the core Mutant() is a constant and the wrong branch is not compiled.
+// `if (Mutant(MutantId::kX))` encloses the smallest code that is wrong. Outside the simulator's
+// build of the core, Mutant() is a constant and the defect is not compiled.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class MutantId : uint8_t {
 };
 
 #ifdef WALRELAY_MUTANTS
-// Set before any relay runs, and not changed while one does.
+// Set before any relay runs; constant while one runs.
 inline MutantId selected_mutant = MutantId::kNone;
 inline bool Mutant(MutantId id) {
   return selected_mutant == id;

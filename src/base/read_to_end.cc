@@ -7,7 +7,8 @@
 namespace walrelay {
 
 std::optional<std::string> ReadToEnd(int fd, size_t limit) {
-  std::string content(limit, '\0');  // at once: growing would leave copies of secrets behind
+  std::string content(limit,
+                      '\0');  // full size now: growing would leave copies of secrets in memory
   size_t size = 0;
   while (size < limit) {
     const ssize_t got = ::read(fd, content.data() + size, limit - size);

@@ -1,4 +1,4 @@
-// Reads a file that may as well be a pipe.
+// Reads a file or a pipe.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace walrelay {
 
-// What `fd` gives until its end, `limit` bytes of it at most. One read() is not enough: a pipe
-// gives what is in it at the moment. nullopt, with errno, when it cannot be read.
+// Reads `fd` to its end, at most `limit` bytes. One read() is not enough: a pipe returns only the
+// data that it currently holds. nullopt, with errno, on a read error.
 std::optional<std::string> ReadToEnd(int fd, size_t limit);
 
 }  // namespace walrelay

@@ -1,8 +1,8 @@
 // RingQueue<T>: a FIFO in one growing array.
 //
-// std::deque allocates and frees a block every few entries as it moves; this one allocates only
-// when it is fuller than ever before. Elements are addressed by position from the front. References
-// are invalidated by push_back.
+// std::deque allocates and frees a block every few entries as it advances; RingQueue allocates only
+// when its size exceeds the previous maximum. Elements are addressed by position from the front.
+// push_back invalidates references.
 #pragma once
 
 #include <cstddef>

@@ -29,14 +29,14 @@ absl::StatusOr<Secret> ReadSecretFile(const std::string& path) {
     return Unusable(path, std::strerror(errno));
   }
   if ((facts.st_mode & (S_IROTH | S_IWOTH)) != 0) {
-    return Unusable(path, "everybody may read or write it");
+    return Unusable(path, "the file is readable or writable by other users");
   }
   std::optional<std::string> content = ReadToEnd(file.get(), kMostBytes + 1);
   if (!content) {
     return Unusable(path, std::strerror(errno));
   }
   if (content->size() > kMostBytes) {
-    return Unusable(path, "it is larger than 64 KiB");
+    return Unusable(path, "the file is larger than 64 KiB");
   }
   if (content->ends_with('\n')) {
     content->pop_back();

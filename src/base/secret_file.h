@@ -1,5 +1,5 @@
-// Secrets that stand in files: passwords that a supervisor provides (systemd credentials, projected
-// Kubernetes secrets) and may rotate at any time.
+// Secrets in files: passwords that a supervisor provides (systemd credentials, projected Kubernetes
+// secrets) and may rotate at any time.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace walrelay {
 
-// The file's content without one trailing newline; 64 KiB at most. Errors: WR-1005 when it cannot
-// be read, or when everybody may read or write it.
+// The file's content without one trailing newline; at most 64 KiB. Errors: WR-1005 if the file
+// cannot be read, or is readable or writable by other users (mode o+r or o+w).
 absl::StatusOr<Secret> ReadSecretFile(const std::string& path);
 
 }  // namespace walrelay

@@ -57,7 +57,7 @@ void ServiceManager::Tell(std::string_view assignments) const {
     to.sun_path[0] = '\0';
   }
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
-  // Best effort: a service manager that does not read must not hold up events.
+  // Best effort: a service manager that does not read must not delay events.
   (void)::sendto(socket_.get(), assignments.data(), assignments.size(), MSG_NOSIGNAL,
                  reinterpret_cast<const sockaddr*>(&to), size);
 }

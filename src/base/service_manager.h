@@ -1,6 +1,6 @@
-// ServiceManager: what systemd is told of this process, by datagrams to $NOTIFY_SOCKET.
+// ServiceManager: reports the state of this process to systemd, by datagrams to $NOTIFY_SOCKET.
 //
-// The protocol is one sendto(); libsystemd would be a dependency for nothing else. Without the
+// The protocol is one sendto(), which does not justify a dependency on libsystemd. Without the
 // variable every call does nothing. Never blocks. Not thread-safe.
 //
 // Source: sd_notify(3), sd_watchdog_enabled(3).
@@ -20,10 +20,10 @@ class ServiceManager {
   static ServiceManager FromEnvironment();
 
   bool listens() const { return socket_.valid(); }
-  // How long it waits for a WATCHDOG=1 before it ends the process; nullopt: it does not.
+  // How long systemd waits for WATCHDOG=1 before it terminates the process; nullopt: no watchdog.
   std::optional<Micros> watchdog() const { return watchdog_; }
 
-  // Assignments, one a line: "READY=1\nSTATUS=…".
+  // Sends assignments, one per line: "READY=1\nSTATUS=…".
   void Tell(std::string_view assignments) const;
 
  private:

@@ -1,5 +1,5 @@
-// A transparent hash, so that a map keyed by std::string is looked up with a std::string_view and
-// nothing is allocated.
+// A transparent hash, so that a lookup by std::string_view in a map keyed by std::string allocates
+// nothing.
 #pragma once
 
 #include <functional>

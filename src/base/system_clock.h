@@ -1,5 +1,5 @@
-// SystemClock: the machine's clocks. Monotonic time is CLOCK_BOOTTIME, so that a suspended virtual
-// machine wakes up knowing how long it was gone.
+// SystemClock: the machine's clocks. Monotonic time is CLOCK_BOOTTIME, which includes the time
+// during which a virtual machine is suspended.
 #pragma once
 
 #include "walrelay/clock.h"

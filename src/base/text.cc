@@ -16,7 +16,7 @@ bool IsControl(unsigned char byte) {
 }
 
 // Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none. Overlong
-// forms, surrogates and what lies beyond U+10FFFF are not well-formed (Unicode, table 3-7).
+// forms, surrogates and values above U+10FFFF are not well-formed (Unicode, table 3-7).
 size_t Utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
@@ -44,8 +44,8 @@ bool IsC1Control(std::string_view text) {
   return text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
 }
 
-// The code point that `text` begins with, if it is one that ends a line for some viewers or changes
-// the direction of text; else 0. All of them have three bytes of UTF-8, but for U+061C.
+// The first code point of `text` if it ends a line for some viewers or changes the direction of
+// text; otherwise 0. All of them have three bytes in UTF-8, except U+061C.
 uint32_t SteeringCharacter(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
   if (text.starts_with("\xD8\x9C")) {

@@ -1,4 +1,4 @@
-// Small text helpers for what people read: logs, messages, suggestions.
+// Text helpers for logs, messages and suggestions.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 namespace walrelay {
 
 // `text` with control characters (C0, DEL, and C1 as UTF-8) written as \xNN, and characters that
-// end a line for some viewers (U+2028, U+2029) or change the direction of text as \uNNNN, cut at
-// `limit` bytes: what a row, a server or a broker said can neither forge a log line nor steer a
-// terminal.
+// end a line for some viewers (U+2028, U+2029) or change the direction of text as \uNNNN, truncated
+// to `limit` bytes: text from a row, a server or a broker can neither forge a log line nor control
+// a terminal.
 std::string Printable(std::string_view text, size_t limit = 1024);
 
 bool IsUtf8(std::string_view text);
 
-// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD; what
-// Printable() escapes is escaped too.
+// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD;
+// characters that Printable() escapes are escaped too.
 void AppendJsonString(std::string_view text, std::string& out);
 
 // The candidate nearest to `name` (edit distance at most a third of its length, at least 2), or "".

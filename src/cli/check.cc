@@ -1,6 +1,5 @@
-// `walrelay check`: would it run? `walrelay doctor`: is it well, and if not, why? The same
-// diagnosis, as deep as was asked; one line for each finding, with a remedy where something is
-// wrong.
+// `walrelay check`: whether the relay can start. `walrelay doctor`: a full diagnosis. Both run the
+// same checks at different depths and print one line per finding, with a remedy for each problem.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@
 namespace walrelay {
 namespace {
 
-// Prints each finding when it is there.
+// Prints each finding as soon as it is reported.
 class Printer {
  public:
   void operator()(const Finding& finding) {

@@ -17,9 +17,9 @@ namespace walrelay {
 namespace {
 
 constexpr char kFooter[] =
-    "Exit codes: 0 done, 3 problems found, 4 events may be missing: a person must decide,\n"
-    "64 usage, 65 input refused, 69 unavailable, 70 internal, 75 stopped early, 77 permission,\n"
-    "78 configuration.";
+    "Exit codes: 0 success, 3 problems found, 4 possible gap: operator action required,\n"
+    "64 usage error, 65 invalid input, 69 unavailable, 70 internal error, 75 stopped early,\n"
+    "77 permission denied, 78 invalid configuration.";
 
 class CommandLine {
  public:
@@ -52,7 +52,7 @@ class CommandLine {
   }
 
  private:
-  // CLI11 has exit codes of its own; the documented one for a wrong command line is 64.
+  // Replaces the exit codes of CLI11: the documented code for an invalid command line is 64.
   int OnParseError(const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app_.exit(error);  // --help, --version
@@ -62,7 +62,7 @@ class CommandLine {
     return static_cast<int>(ExitCode::kUsage);
   }
 
-  // A command; `function` is what it does once all flags have been read.
+  // Adds a command. `function` runs it after all flags have been parsed.
   CLI::App* Add(CLI::App& parent, const char* name, const char* description,
                 std::function<ExitCode()> function) {
     CLI::App* command = parent.add_subcommand(name, description);
@@ -72,8 +72,9 @@ class CommandLine {
 
   static void AddConfigFlags(CLI::App* command, ConfigFlags& flags) {
     command
-        ->add_option("-c,--config", flags.file,
-                     "The configuration: a walrelay.toml, or a Debezium connector's file")
+        ->add_option(
+            "-c,--config", flags.file,
+            "Configuration file: walrelay.toml, or the configuration of a Debezium connector")
         ->type_name("FILE");
     AddSettingFlags(command, flags);
   }
@@ -82,71 +83,80 @@ class CommandLine {
     const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
       command->add_option(name, value, text)->type_name(type);
     };
-    command->add_option("--set", flags.set, "Set one option; may be given again")
+    command->add_option("--set", flags.set, "Set one option (repeatable)")
         ->type_name("SECTION.KEY=VALUE");
-    add("--dsn", flags.dsn, "Where Postgres is (source.dsn)", "URI");
-    add("--kafka", flags.kafka, "Where Kafka is (kafka.bootstrap_servers)", "HOSTS");
-    add("--slot", flags.slot, "The replication slot (source.slot)", "NAME");
-    add("--publication", flags.publication, "The publication (source.publication)", "NAME");
-    add("--table", flags.table, "The outbox table (source.table)", "SCHEMA.TABLE");
+    add("--dsn", flags.dsn, "Postgres connection string (source.dsn)", "URI");
+    add("--kafka", flags.kafka, "Kafka bootstrap servers (kafka.bootstrap_servers)", "HOSTS");
+    add("--slot", flags.slot, "Replication slot (source.slot)", "NAME");
+    add("--publication", flags.publication, "Publication (source.publication)", "NAME");
+    add("--table", flags.table, "Outbox table (source.table)", "SCHEMA.TABLE");
   }
 
   void AddRun() {
-    CLI::App* command =
-        Add(app_, "run", "Relay until stopped (SIGTERM drains; a second one ends at once)",
-            [this] { return RunCommand(run_); });
+    CLI::App* command = Add(
+        app_, "run",
+        "Run the relay until it is stopped (SIGTERM drains; a second SIGTERM exits immediately)",
+        [this] { return RunCommand(run_); });
     AddConfigFlags(command, run_.config);
     command
         ->add_option("--events", run_.events,
-                     "Print each acknowledged event on standard output, without payload")
+                     "Print each acknowledged event to standard output, without its payload")
         ->type_name("FORMAT")
         ->check(CLI::IsMember({"text", "json"}));
   }
 
   void AddCheck() {
     CLI::App* command =
-        Add(app_, "check", "Would it run? Configuration, Postgres, slot, tables, Kafka",
+        Add(app_, "check",
+            "Check that the relay can start: configuration, Postgres, slot, tables, Kafka",
             [this] { return CheckCommand(check_); });
     AddConfigFlags(command, check_.config);
-    command->add_flag("--offline", check_.offline, "The configuration only; connect to nothing");
+    command->add_flag("--offline", check_.offline,
+                      "Check only the configuration; do not connect to Postgres or Kafka");
   }
 
   void AddDoctor() {
     CLI::App* command = Add(app_, "doctor",
-                            "Is it well, and if not, why? All that check does, and more: settings, "
-                            "latency, the slot's cost, brokers, topics; each with its remedy",
+                            "Diagnose a deployment: everything `check` does, plus settings, "
+                            "latency, WAL retained by the slot, brokers and topics, with a fix "
+                            "for each finding",
                             [this] { return DoctorCommand(doctor_); });
     AddConfigFlags(command, doctor_.config);
-    command->add_flag("--json", doctor_.json, "As JSON (proto/walrelay/admin/v1/diagnosis.proto)");
-    command->add_option("--fail-on", doctor_.fail_on, "What makes the exit code 3")
+    command->add_flag("--json", doctor_.json,
+                      "Print JSON (proto/walrelay/admin/v1/diagnosis.proto)");
+    command
+        ->add_option("--fail-on", doctor_.fail_on,
+                     "Minimum severity for exit code 3 (default: problem)")
         ->type_name("SEVERITY")
         ->check(CLI::IsMember({"warning", "problem"}));
     command
         ->add_option("--write-probe", doctor_.write_probe,
-                     "Also write one record to this topic, where it stays: key walrelay-doctor, no "
-                     "value, a header walrelay.write_probe")
+                     "Also write one record to this topic: key walrelay-doctor, no value, a header "
+                     "walrelay.write_probe. The record is not removed")
         ->type_name("TOPIC");
   }
 
   void AddStatus() {
     CLI::App* command = Add(app_, "status",
-                            "How the relay of this machine is, and what its slot costs; from "
-                            "Postgres alone when none runs",
+                            "Show the status of the relay on this host and of its slot; without a "
+                            "running relay, only of the slot, from Postgres",
                             [this] { return StatusCommand(status_); });
     AddConfigFlags(command, status_.config);
-    command->add_flag("--json", status_.json, "As JSON (proto/walrelay/admin/v1/status.proto)");
-    command->add_flag("--watch", status_.watch, "Again every two seconds, until interrupted");
+    command->add_flag("--json", status_.json, "Print JSON (proto/walrelay/admin/v1/status.proto)");
+    command->add_flag("--watch", status_.watch, "Repeat every two seconds until interrupted");
     command
-        ->add_option("--probe", status_.probe,
-                     "For a container's health check: exit code 0 when it is, 3 when it is not")
+        ->add_option(
+            "--probe", status_.probe,
+            "For a container health check: exit 0 if the relay is live or ready, 3 if it is "
+            "not, 69 if it does not answer")
         ->type_name("WHAT")
         ->check(CLI::IsMember({"live", "ready"}));
   }
 
   void AddResume() {
     CLI::App* command = Add(app_, "resume",
-                            "Show the gap at which the relay of this machine holds; --accept-gap "
-                            "lets it continue. Exit code 0: none is held (any more), 3: one is",
+                            "Show the gap at which the relay on this host is on hold; --accept-gap "
+                            "lets it continue. Exit code 0: no gap is held, 3: a gap is held",
                             [this] {
                               resume_.accept = accept_gap_->count() > 0;
                               return ResumeCommand(resume_);
@@ -154,8 +164,8 @@ class CommandLine {
     AddConfigFlags(command, resume_.config);
     accept_gap_ = command
                       ->add_option("--accept-gap", resume_.gap,
-                                   "Continue without the events that may be missing: of the gap "
-                                   "that is shown, or only if it is this one")
+                                   "Continue without the events that may be missing in the gap "
+                                   "shown; with ID, only if it is that gap")
                       ->type_name("[ID]")
                       ->expected(0, 1);
   }
@@ -163,130 +173,147 @@ class CommandLine {
   void AddPrint() {
     CLI::App* command =
         Add(app_, "print",
-            "What would be published: from the slot's position to the log's end, from now on, or "
-            "of given rows. Moves no slot, confirms nothing, asks no Kafka",
+            "Print what would be published: from the slot's position to the end of the WAL, from "
+            "now on, or for given rows. Does not advance the slot, and does not connect to Kafka",
             [this] { return PrintCommand(print_); });
     AddConfigFlags(command, print_.config);
-    command->add_flag("--json", print_.json, "One JSON object a line, values whole");
+    command->add_flag("--json", print_.json,
+                      "Print one JSON object per line, with untruncated values");
     CLI::Option* now = command->add_flag("--follow", print_.scope.follow,
-                                         "What is committed from now on, until interrupted");
+                                         "Print events committed from now on, until interrupted");
     command
         ->add_option("--id", print_.scope.ids,
-                     "The row of this id, as it stands in the table; may be "
-                     "given again")
+                     "Print the row with this id, as it is in the table now (repeatable)")
         ->type_name("ID")
         ->excludes(now);
-    command->add_option("--limit", print_.scope.limit, "End after so many records")->type_name("N");
+    command->add_option("--limit", print_.scope.limit, "Stop after this many records")
+        ->type_name("N");
   }
 
   void AddVerify() {
     CLI::App* command =
         Add(app_, "verify",
-            "Is what stands in the topics what walrelay would have published? Record by record, of "
-            "what is committed from now on, or of given rows",
+            "Compare the records in the topics with the records walrelay would have published, for "
+            "events committed from now on or for given rows",
             [this] { return VerifyCommand(verify_); });
     AddConfigFlags(command, verify_.config);
     command
         ->add_option("--id", verify_.scope.ids,
-                     "The row of this id, as it stands in the table; may be given again")
+                     "Compare the row with this id, as it is in the table now (repeatable)")
         ->type_name("ID");
-    command->add_option("--limit", verify_.scope.limit, "End after so many events")
+    command->add_option("--limit", verify_.scope.limit, "Stop after this many events")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
-    command->add_option("--seconds", verify_.seconds, "How long events are taken")
+    command
+        ->add_option("--seconds", verify_.seconds,
+                     "How long to collect events, in seconds (default: 60)")
         ->check(CLI::Range(1, 86'400));
-    command->add_option("--timeout", verify_.timeout, "Seconds, for the last one to be there")
+    command
+        ->add_option("--timeout", verify_.timeout,
+                     "Seconds to wait until all records are in the topics (default: 30)")
         ->check(CLI::Range(0, 3600));
   }
 
   void AddSetup() {
-    CLI::App* command = Add(app_, "setup", "Print what the database needs, as SQL; --apply does it",
-                            [this] { return SetupCommand(setup_); });
+    CLI::App* command =
+        Add(app_, "setup", "Print the SQL that prepares the database; --apply executes it",
+            [this] { return SetupCommand(setup_); });
     AddConfigFlags(command, setup_.config);
     command->add_flag("--apply", setup_.apply,
-                      "Run what is still missing, publication first, slot second");
+                      "Execute the missing steps: first the publication, then the slot");
     command->add_flag("--create-table", setup_.create_table,
-                      "With --apply: make the outbox table where there is none");
-    command->add_option("--role", setup_.role, "With --apply: make this role for walrelay")
+                      "With --apply: create the outbox table if it does not exist");
+    command->add_option("--role", setup_.role, "With --apply: create this role for walrelay")
         ->type_name("NAME");
     command->add_flag("--failover", setup_.failover,
-                      "A slot that standbys keep in step (Postgres 17 and later)");
+                      "Create a failover slot, synchronized to standbys (Postgres 17 and later)");
   }
 
   void AddDemo() {
     CLI::App* command =
-        Add(app_, "demo", "See it work: throw-away Postgres, brokers in this process, a SIGKILL",
+        Add(app_, "demo",
+            "Run a demonstration: temporary Postgres, in-process brokers, a relay that is killed",
             [this] { return DemoCommand(demo_); });
     command
         ->add_option("--postgres", demo_.postgres,
-                     "A Postgres of yours (wal_level = logical) instead")
+                     "Use this Postgres server instead (wal_level = logical)")
         ->type_name("DSN");
-    command->add_option("--kafka", demo_.kafka, "A Kafka of yours instead")->type_name("HOSTS");
-    command->add_option("--http", demo_.http, "Where the relay serves its pages")
+    command->add_option("--kafka", demo_.kafka, "Use these Kafka brokers instead")
+        ->type_name("HOSTS");
+    command->add_option("--http", demo_.http, "Listen address of the relay's HTTP server")
         ->type_name("ADDRESS:PORT");
-    command->add_option("--seconds", demo_.seconds, "How long orders are taken")
+    command
+        ->add_option("--seconds", demo_.seconds,
+                     "How long orders are written, in seconds (default: 8)")
         ->check(CLI::Range(2, 3600));
-    command->add_option("--rate", demo_.rate, "Transactions a second")
+    command->add_option("--rate", demo_.rate, "Transactions per second (default: 10)")
         ->check(CLI::Range(0.1, 1000.0));
     command->add_flag("--keep-running", demo_.keep_running,
-                      "Go on until Ctrl-C, to look at it with kcat and curl");
+                      "Keep running until Ctrl-C, to inspect it with kcat and curl");
   }
 
   void AddConfig() {
-    CLI::App* config =
-        app_.add_subcommand("config", "The configuration: what is in force, what there is");
+    CLI::App* config = app_.add_subcommand(
+        "config", "Show the configuration in effect, or the reference of all options");
     config->require_subcommand(1);
-    CLI::App* show = Add(*config, "show", "Print the values in force and where each came from",
+    CLI::App* show = Add(*config, "show", "Print the values in effect and the origin of each",
                          [this] { return ConfigShowCommand(config_); });
     AddConfigFlags(show, config_.config);
-    Add(*config, "docs", "Print the reference of all options, as Markdown", ConfigDocsCommand);
+    Add(*config, "docs", "Print the reference of all options as Markdown", ConfigDocsCommand);
   }
 
   void AddImport() {
-    CLI::App* import = app_.add_subcommand("import", "Make a walrelay.toml of what ran before");
+    CLI::App* import =
+        app_.add_subcommand("import", "Convert another tool's configuration to walrelay.toml");
     import->require_subcommand(1);
-    CLI::App* command = Add(
-        *import, "debezium",
-        "Of a connector with the outbox EventRouter: Connect's JSON, a KafkaConnector resource, "
-        "or Debezium Server's application.properties. What becomes of each property is told on "
-        "standard error",
-        [this] { return ImportDebeziumCommand(import_); });
-    command->add_option("file", import_.file, "The connector's file; - for standard input")
+    CLI::App* command =
+        Add(*import, "debezium",
+            "Convert a Debezium connector with the outbox EventRouter (Connect's JSON, a "
+            "KafkaConnector resource, or Debezium Server's application.properties). A report per "
+            "property goes to standard error",
+            [this] { return ImportDebeziumCommand(import_); });
+    command
+        ->add_option("file", import_.file,
+                     "The connector's configuration file; - for standard input")
         ->type_name("FILE")
         ->required();
     command
-        ->add_option("--worker", import_.worker,
-                     "The Connect worker's .properties: its converters, brokers and producer")
+        ->add_option(
+            "--worker", import_.worker,
+            "The Connect worker's .properties file, for its converters, brokers and producer")
         ->type_name("FILE");
     command
         ->add_option("-o,--output", import_.output,
-                     "Write to a new file, readable by you alone, passwords included; else to "
-                     "standard output, without them")
+                     "Write to a new file (mode 0600), passwords included; the default is standard "
+                     "output, without passwords")
         ->type_name("FILE");
     command->add_flag("--allow-lossy", import_.allow_lossy,
-                      "Leave out what is refused, and write the rest");
+                      "Write a configuration even if some properties are refused, without them");
     AddSettingFlags(command, import_.config);
   }
 
   void AddExplain() {
     CLI::App* command =
-        Add(app_, "explain", "What an error code, or a check of doctor, means, and what to do",
+        Add(app_, "explain", "Explain an error code or a doctor check, and what to do about it",
             [this] { return ExplainCommand(explain_); });
-    command->add_option("code", explain_.code, "WR-2101, or slot.retained")->type_name("CODE");
-    command->add_flag("--markdown", explain_.markdown, "All codes, as Markdown");
-    command->add_flag("--checks", explain_.checks, "All checks of doctor, as Markdown");
-    command->add_flag("--metrics", explain_.metrics, "The metrics instead, as Markdown");
+    command
+        ->add_option("code", explain_.code,
+                     "Error code or check, for example WR-2101 or slot.retained")
+        ->type_name("CODE");
+    command->add_flag("--markdown", explain_.markdown, "Print all error codes as Markdown");
+    command->add_flag("--checks", explain_.checks, "Print all doctor checks as Markdown");
+    command->add_flag("--metrics", explain_.metrics, "Print all metrics as Markdown");
   }
 
   void AddVersion() {
-    CLI::App* command = Add(app_, "version", "Print the version, and those of the libraries",
+    CLI::App* command = Add(app_, "version", "Print the versions of walrelay and its libraries",
                             [this] { return VersionCommand(version_json_); });
-    command->add_flag("--json", version_json_, "As JSON");
+    command->add_flag("--json", version_json_, "Print JSON");
   }
 
   CLI::App app_{
-      "walrelay: publishes the outbox table of a Postgres database to Kafka, from its write-ahead "
-      "log."};
+      "walrelay publishes the outbox table of a Postgres database to Kafka, from the write-ahead "
+      "log (WAL)."};
   std::function<ExitCode()> chosen_;
   RunFlags run_;
   CheckFlags check_;

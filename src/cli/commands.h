@@ -1,5 +1,5 @@
-// The commands, one function each, in a file of its own. Each returns how the process is to exit,
-// and has told the user why by then: results on standard output, everything else on standard error.
+// The commands: one function and one source file each. Each returns the exit code of the process
+// and has printed the reason: results to standard output, everything else to standard error.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace walrelay {
 
 struct RunFlags {
   ConfigFlags config;
-  // Print each acknowledged event on standard output: "", "text" or "json". Keys and headers, never
-  // payloads.
+  // The format in which each acknowledged event is printed to standard output: "" (not printed),
+  // "text" or "json". Keys and headers, never payloads.
   std::string events;
 };
 ExitCode RunCommand(const RunFlags& flags);
@@ -29,23 +29,23 @@ ExitCode CheckCommand(const CheckFlags& flags);
 struct DoctorFlags {
   ConfigFlags config;
   bool json = false;
-  std::string fail_on = "problem";  // or "warning": what makes the exit code 3
-  std::string write_probe;          // the topic that gets a record; "": none does
+  std::string fail_on = "problem";  // or "warning": the minimum severity for exit code 3
+  std::string write_probe;          // the topic to write a record to; "": none
 };
 ExitCode DoctorCommand(const DoctorFlags& flags);
 
 struct StatusFlags {
   ConfigFlags config;
   bool json = false;
-  bool watch = false;  // again and again, until interrupted
-  std::string probe;   // "live" or "ready": only the exit code matters; "": show all
+  bool watch = false;  // repeat until interrupted
+  std::string probe;   // "live" or "ready": report by exit code; "": show the status
 };
 ExitCode StatusCommand(const StatusFlags& flags);
 
 struct ResumeFlags {
   ConfigFlags config;
   bool accept = false;
-  std::string gap;  // the one that is accepted; "": the one that is shown
+  std::string gap;  // the gap to accept; "": the gap that is shown
 };
 ExitCode ResumeCommand(const ResumeFlags& flags);
 
@@ -58,9 +58,9 @@ ExitCode PrintCommand(const PrintFlags& flags);
 
 struct VerifyFlags {
   ConfigFlags config;
-  Scope scope{.limit = 1000};  // rows, or from now on; never from the slot's position
-  int seconds = 60;            // how long rows are taken
-  int timeout = 30;            // seconds, for the last record to be there
+  Scope scope{.limit = 1000};  // given rows, or from now on; never from the slot's position
+  int seconds = 60;            // how long to collect events
+  int timeout = 30;            // how long to wait for the last record, seconds
 };
 ExitCode VerifyCommand(const VerifyFlags& flags);
 
@@ -74,9 +74,9 @@ struct SetupFlags {
 ExitCode SetupCommand(const SetupFlags& flags);
 
 struct DemoFlags {
-  std::string postgres;  // --postgres; "": a throw-away cluster
-  std::string kafka;     // --kafka; "": brokers in this process
-  std::string http;      // --http; "": a free port of this machine
+  std::string postgres;  // --postgres; "": a temporary cluster
+  std::string kafka;     // --kafka; "": in-process brokers
+  std::string http;      // --http; "": a free loopback port
   int seconds = 8;
   double rate = 10;  // transactions a second
   bool keep_running = false;
@@ -90,7 +90,7 @@ ExitCode ConfigShowCommand(const ConfigCommandFlags& flags);
 ExitCode ConfigDocsCommand();
 
 struct ImportFlags {
-  ConfigFlags config;  // what is said beside the file; no file of its own
+  ConfigFlags config;  // settings that override the file; `file` is unused
   std::string file;    // "-": standard input
   std::string worker;  // the Connect worker's .properties; "": none
   std::string output;  // "": standard output, without secrets
@@ -99,16 +99,16 @@ struct ImportFlags {
 ExitCode ImportDebeziumCommand(const ImportFlags& flags);
 
 struct ExplainFlags {
-  std::string code;       // or a check of doctor
-  bool markdown = false;  // the whole catalogue instead
-  bool metrics = false;   // the reference of metrics instead
-  bool checks = false;    // the reference of doctor's checks instead
+  std::string code;       // an error code, or a check of doctor
+  bool markdown = false;  // print all error codes instead
+  bool metrics = false;   // print the reference of the metrics instead
+  bool checks = false;    // print the reference of doctor's checks instead
 };
 ExitCode ExplainCommand(const ExplainFlags& flags);
 
 ExitCode VersionCommand(bool json);
 
-// Prints an error as people read it; returns its exit code.
+// Prints an error to standard error; returns its exit code.
 ExitCode Report(const absl::Status& error);
 
 }  // namespace walrelay

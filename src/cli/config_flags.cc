@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
 
-// The file to read, or "" when none is named and none stands where one is looked for.
+// The configuration file to read; "" if none is given and no default file exists.
 std::string FindFile(const ConfigFlags& flags) {
   if (!flags.file.empty()) {
     return flags.file;
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
     const size_t equals = assignment.find('=');
     if (equals == std::string::npos) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--set {}: section.key=value is wanted", Printable(assignment, 80)));
+                   fmt::format("--set {}: expected section.key=value", Printable(assignment, 80)));
     }
     out.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
   }

@@ -1,4 +1,4 @@
-// What every command takes to find its configuration.
+// The flags by which a command finds its configuration.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ struct ConfigFlags {
   ConfigNeeds needs;
 };
 
-// What the flags set, by name: shortcuts first. Errors: WR-5005.
+// The options set by the flags, by name: shortcuts first. Errors: WR-5005.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
     const ConfigFlags& flags);
 
-// The text of a configuration file, of 1 MiB at most. Errors: WR-1004.
+// Reads a configuration file of at most 1 MiB. Errors: WR-1004.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,

@@ -1,7 +1,7 @@
-// `walrelay demo`: see it work, before there is anything of one's own to connect it to.
+// `walrelay demo`: a demonstration that needs no existing Postgres or Kafka.
 //
-// Real transactions in a real Postgres, relayed by a real `walrelay run` into a broker; the relay
-// is killed half-way; at the end Kafka is read back and held against what was committed.
+// It commits transactions in a Postgres server, relays them with `walrelay run` to Kafka brokers,
+// kills the relay half-way, and finally compares the topics with the committed events.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -55,12 +55,12 @@ class Demo {
     source_.allow_insecure = true;
     if (!flags_.postgres.empty()) {
       source_.dsn = flags_.postgres;
-      screen_.Fact("Postgres", fmt::format("yours: {}", DescribeDsn(source_)));
+      screen_.Fact("Postgres", DescribeDsn(source_));
       return absl::OkStatus();
     }
     WR_ASSIGN_OR_RETURN(postgres_, ThrowawayPostgres::Start());
     source_.dsn = postgres_->dsn();
-    screen_.Fact("Postgres", fmt::format("{}, a throw-away cluster in {}", postgres_->version(),
+    screen_.Fact("Postgres", fmt::format("{}, a temporary cluster in {}", postgres_->version(),
                                          postgres_->directory()));
     return absl::OkStatus();
   }
@@ -69,7 +69,7 @@ class Demo {
     kafka_.allow_insecure = true;
     if (!flags_.kafka.empty()) {
       kafka_.bootstrap_servers = flags_.kafka;
-      screen_.Fact("Kafka", fmt::format("yours: {}", flags_.kafka));
+      screen_.Fact("Kafka", flags_.kafka);
       return absl::OkStatus();
     }
     WR_ASSIGN_OR_RETURN(mock_, MockCluster::Start(/*brokers=*/3));
@@ -77,8 +77,7 @@ class Demo {
       mock_->CreateTopic(topic, /*partitions=*/3);
     }
     kafka_.bootstrap_servers = mock_->bootstrap_servers();
-    screen_.Fact("Kafka",
-                 fmt::format("three brokers in this process: {}", kafka_.bootstrap_servers));
+    screen_.Fact("Kafka", fmt::format("three in-process brokers: {}", kafka_.bootstrap_servers));
     return absl::OkStatus();
   }
 
@@ -89,7 +88,7 @@ class Demo {
     return std::move(session.connection);
   }
 
-  // In a schema of its own, so that it can be removed whole from a database that is not ours.
+  // Uses a separate schema, so that it can be removed completely from the user's database.
   absl::Status SetUp() {
     source_.slot = name_;
     source_.publication = name_;
@@ -122,7 +121,7 @@ class Demo {
   }
 
   absl::Status Play() {
-    // The DSN may hold a password, which would stand in the process list as an argument.
+    // The DSN may hold a password, which an argument would show in the process list.
     RelayChild relay(RelayArguments(), {"WALRELAY_SOURCE__DSN=" + source_.dsn}, LogFile());
     WR_RETURN_IF_ERROR(StartRelay(relay, "relay"));
     WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
@@ -132,9 +131,9 @@ class Demo {
     const auto half = std::chrono::milliseconds(flags_.seconds * 500);
     WR_RETURN_IF_ERROR(Watch(relay, half));
     relay.Kill();
-    screen_.Note(fmt::format("the relay was killed with SIGKILL; orders go on, nobody relays"));
+    screen_.Note("the relay was killed with SIGKILL; orders are still written, none are relayed");
     WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(500)));
-    WR_RETURN_IF_ERROR(StartRelay(relay, "started again"));
+    WR_RETURN_IF_ERROR(StartRelay(relay, "restarted"));
     WR_RETURN_IF_ERROR(Watch(relay, half));
     while (flags_.keep_running && !stopped_) {
       if (!std::exchange(invited_, true)) {
@@ -154,7 +153,7 @@ class Demo {
   }
 
   void Invite() const {
-    screen_.Note("staying until Ctrl-C; meanwhile, in another terminal:");
+    screen_.Note("running until Ctrl-C; in another terminal, try:");
     screen_.Fact("", fmt::format("kcat -C -b {} -t {}order -f '%k %h %s\\n'",
                                  kafka_.bootstrap_servers, prefix_));
     screen_.Fact("", fmt::format("psql '{}' -c 'TABLE {}.outbox'",
@@ -162,8 +161,8 @@ class Demo {
     screen_.Fact("", fmt::format("curl http://{}/metrics", http_));
   }
 
-  // Shows events as they are published. Ends early at Ctrl-C, and when a relay that should run does
-  // not.
+  // Shows events as they are published. Returns early on Ctrl-C, and with an error if the relay has
+  // exited although it was not killed.
   absl::Status Watch(RelayChild& relay, Micros duration) {
     const auto until = SteadyClock::now() + duration;
     while (!stopped_ && SteadyClock::now() < until) {
@@ -174,7 +173,7 @@ class Demo {
         (void)::poll(&interrupt, 1, 20);
       } else if (!relay.running()) {
         return Error(ErrorCode::kDemoFailed,
-                     fmt::format("the relay ended by itself; see {}", LogFile()));
+                     fmt::format("the relay exited unexpectedly; see {}", LogFile()));
       } else {
         ReadEvents(relay);
       }
@@ -187,13 +186,13 @@ class Demo {
                      [&](const PublishedEvent& event) { screen_.Event(event); });
   }
 
-  // Lets the relay publish the rest, stops it, and reads back what stands in Kafka.
+  // Waits until the relay has published all events, stops it, and verifies the topics.
   absl::Status Conclude(RelayChild& relay) {
     const auto deadline = SteadyClock::now() + kCatchUp;
     size_t in_kafka = 0;
     while (in_kafka < ledger_.committed() && SteadyClock::now() < deadline && relay.running()) {
       ReadEvents(relay);
-      // Events that were acknowledged just before the SIGKILL were not printed any more: ask Kafka.
+      // Events acknowledged just before the SIGKILL were not printed, so the topics are read.
       WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
       in_kafka = ledger_.committed() - ledger_.Verify(records).lost;
     }
@@ -202,14 +201,14 @@ class Demo {
     const Verdict verdict = ledger_.Verify(records);
     screen_.Summary(verdict, ledger_.transactions(), ledger_.transactions_rolled_back());
     if (!verdict.good()) {
-      return Error(ErrorCode::kDemoFailed, "what stands in Kafka is not what was committed");
+      return Error(ErrorCode::kDemoFailed, "the records in Kafka differ from the committed events");
     }
-    return exit_code == 0
-               ? absl::OkStatus()
-               : Error(ErrorCode::kDemoFailed, fmt::format("the relay ended with {}", exit_code));
+    return exit_code == 0 ? absl::OkStatus()
+                          : Error(ErrorCode::kDemoFailed,
+                                  fmt::format("the relay exited with code {}", exit_code));
   }
 
-  // Whatever happened, nothing stays behind: not in a database of yours, not in a cluster of yours.
+  // Removes everything that the demonstration created in the user's database and Kafka cluster.
   absl::Status CleanUp(absl::Status status) {
     if (postgres_ == nullptr && set_up_) {
       auto connection = Connect();

@@ -1,7 +1,7 @@
 // EventPrinter: one line on standard output for each event that Kafka has acknowledged.
 //
-// Topic, partition, offset, key, headers, and the time from commit to acknowledgement; never the
-// payload. Lines are flushed one by one, so that a pipe sees them as they happen.
+// A line has topic, partition, offset, key, headers, and the time from commit to acknowledgement,
+// but never the payload. Each line is flushed, so that a pipe receives it immediately.
 #pragma once
 
 #include "walrelay/clock.h"

@@ -1,5 +1,4 @@
-// `walrelay explain`: what an error code or a check of doctor means and what to do, without a
-// connection or the web.
+// `walrelay explain`: explains an error code or a check of doctor, offline.
 
 #include <fmt/format.h>
 
@@ -25,7 +24,7 @@ ExitCode ExplainCommand(const ExplainFlags& flags) {
     return ExitCode::kOk;
   }
   if (const CheckEntry* check = FindCheck(flags.code)) {
-    fmt::print("{}\n  what it looks at: {}\n  why it matters:   {}\n  what to do:       {}\n",
+    fmt::print("{}\n  what it checks: {}\n  why it matters: {}\n  what to do:     {}\n",
                check->name, check->looks_at, check->why, check->remedy);
     return ExitCode::kOk;
   }
@@ -33,12 +32,13 @@ ExitCode ExplainCommand(const ExplainFlags& flags) {
   if (!code) {
     return Report(
         Error(ErrorCode::kUsage,
-              fmt::format("\"{}\" is neither a code nor a check", Printable(flags.code, 40)),
-              "walrelay explain WR-2101, or slot.retained; --markdown lists all codes, "
-              "--checks all checks of doctor."));
+              fmt::format("\"{}\" is neither an error code nor a doctor check",
+                          Printable(flags.code, 40)),
+              "For example: walrelay explain WR-2101, walrelay explain slot.retained. --markdown "
+              "lists all error codes, --checks lists all doctor checks."));
   }
   const ErrorEntry& entry = Describe(*code);
-  fmt::print("{} {}\n  what it means: {}\n  what to do:    {}\n  the relay:     {}\n",
+  fmt::print("{} {}\n  what it means: {}\n  what to do:    {}\n  reaction:      {}\n",
              ToString(entry.code), entry.title, entry.meaning, entry.remedy,
              DescribeReaction(entry.reaction));
   return ExitCode::kOk;

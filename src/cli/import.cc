@@ -1,5 +1,5 @@
-// `walrelay import debezium`: a connector's configuration as walrelay.toml on standard output, and
-// what became of each of its properties on standard error.
+// `walrelay import debezium`: converts a connector's configuration to walrelay.toml on standard
+// output, and reports the result for each property on standard error.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -38,8 +38,8 @@ absl::StatusOr<DebeziumImport> Import(const ImportFlags& flags) {
   return import;
 }
 
-// Whether walrelay would take what came out. Not whether it is complete: addresses may come from
-// elsewhere.
+// Checks that walrelay accepts the result. It need not be complete: addresses may come from flags
+// or the environment.
 absl::Status Check(const DebeziumTranslation& translation) {
   Config config;
   WR_RETURN_IF_ERROR(ApplyTranslation(translation, config));
@@ -47,7 +47,7 @@ absl::Status Check(const DebeziumTranslation& translation) {
   return TopicRouter::Create(config.route).status();
 }
 
-// Nobody else may read it: it holds what the connector's file held.
+// Readable only by its owner, because it may hold the connector's passwords.
 absl::Status WriteNewFile(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   while (file.valid() && !text.empty()) {
@@ -60,7 +60,7 @@ absl::Status WriteNewFile(const std::string& path, std::string_view text) {
   return file.valid() && text.empty()
              ? absl::OkStatus()
              : Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)),
-                     "Name a file that does not exist yet, in a directory that can be written.");
+                     "Specify a file that does not exist yet, in a writable directory.");
 }
 
 ExitCode Refuse(const absl::Status& error) {
@@ -81,7 +81,7 @@ ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
   fmt::print(stderr, "{}", ImportReport(*import));
   if (const absl::Status refusal = RefusalOf(*import); !refusal.ok() && !flags.allow_lossy) {
     return Refuse(Error(ErrorCode::kConnectorRefused,
-                        fmt::format("{} properties are refused, as listed; nothing was written",
+                        fmt::format("properties refused: {} (listed above); nothing was written",
                                     import->Count(Bin::kRefused)),
                         RemedyFor(refusal)));
   }

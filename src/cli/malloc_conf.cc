@@ -1,6 +1,6 @@
 #include <jemalloc/jemalloc.h>
 
-// What jemalloc looks for, once, before main(); MALLOC_CONF in the environment goes before it.
-// One arena: it is the relay's thread that allocates and frees, in bursts of hundreds of records,
-// and each further arena would keep free pages of its own.
+// jemalloc reads this once, before main(); MALLOC_CONF in the environment overrides it. One arena
+// is enough: the relay's thread does the allocating and freeing, in bursts of hundreds of records,
+// and each additional arena would keep its own free pages.
 const char* malloc_conf = "narenas:1";

@@ -1,4 +1,4 @@
-// `walrelay print`: what would be published, written to standard output. Kafka is not asked for.
+// `walrelay print`: prints the records that would be published. Needs no Kafka.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ ExitCode PrintCommand(const PrintFlags& flags) {
     return Report(loaded.status());
   }
   if (flags.scope.follow) {
-    fmt::print(stderr, "what is committed from now on; Ctrl-C ends it\n");
+    fmt::print(stderr, "waiting for events committed from now on; stop with Ctrl-C\n");
   }
   RecordPrinter printer(flags.json);
   const auto records = Rehearse(loaded->config, flags.scope, printer);

@@ -20,7 +20,7 @@ Bytes Own(const std::optional<std::string_view>& view) {
   return view ? Bytes(*view) : std::nullopt;
 }
 
-// Of two long texts only what follows their common beginning tells anything.
+// Omits the common prefix of two long texts.
 std::string Shown(const Bytes& bytes, size_t from) {
   if (!bytes) {
     return "NULL";
@@ -68,7 +68,7 @@ std::string HeaderDifference(const ExpectedRecord& expected, const StoredRecord&
   return "";
 }
 
-// Lengths in front, so that no two make the same text.
+// Length prefixes make the text unambiguous.
 std::string ById(const std::string& topic, const std::string& id) {
   return fmt::format("id {} {}{}", topic.size(), topic, id);
 }

@@ -1,6 +1,4 @@
-// What tells a record that stands in a topic from the one that should.
-//
-// Pure.
+// Compares a record in a topic with the record that walrelay would have published. Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +11,7 @@
 
 namespace walrelay {
 
-// A record with bytes of its own.
+// A record that owns its bytes.
 struct ExpectedRecord {
   explicit ExpectedRecord(const Record& record);
 
@@ -21,21 +19,22 @@ struct ExpectedRecord {
   std::optional<std::string> key;
   std::optional<std::string> value;
   std::vector<std::pair<std::string, std::optional<std::string>>> headers;
-  std::optional<int32_t> partition;   // where the row names it
-  std::optional<WallTime> timestamp;  // where a column gives it
+  std::optional<int32_t> partition;   // if the row determines it
+  std::optional<WallTime> timestamp;  // if a column determines it
 
-  // The header "id", by which an event is known; nullptr: there is none.
+  // The header "id", which identifies an event; nullptr if absent.
   const std::string* id() const;
 };
 
-// By what an event is known in its topic: the header "id", or key and value where it has none.
+// Identifies an event in its topic: by the header "id", or by key and value without that header.
 std::string IdentityOf(const ExpectedRecord& expected);
-// Those by which this record may be known.
+// All identities by which this record can be found.
 std::vector<std::string> IdentitiesOf(const StoredRecord& stored);
 
-// The first difference, in words: partition, key, headers, value, timestamp, in this order; ""
-// where there is none. Headers of Debezium's context are compared by name: their values name the
-// process. `partitions`: of the topic; a key's own partition is compared where it is not 0.
+// Describes the first difference, in the order partition, key, headers, value, timestamp; "" if
+// there is none. Headers of Debezium's context are compared by name only: their values depend on
+// the process. `partitions`: of the topic; unless it is 0, the partition of the key is compared
+// too.
 std::string DifferenceOf(const ExpectedRecord& expected, const StoredRecord& stored,
                          int partitions);
 

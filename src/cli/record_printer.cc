@@ -10,7 +10,7 @@
 namespace walrelay {
 namespace {
 
-// Enough of a value to recognise it; all of it is in the JSON.
+// Truncates a value in the text format. The JSON format has the complete value.
 constexpr size_t kShown = 200;
 
 std::string Shown(const std::optional<std::string_view>& bytes) {

@@ -1,8 +1,8 @@
 // RecordPrinter: a producer that writes records to standard output instead of to Kafka.
 //
-// One line each, as text or as JSON: topic, partition where the row says it, timestamp, key,
-// headers and value. In JSON, bytes that are not UTF-8 are base64 in a member of another name
-// ("value_base64"). Accepts everything, and reports it as delivered at the next Poll().
+// One line per record, as text or JSON: topic, partition if the row determines it, timestamp, key,
+// headers and value. In JSON, bytes that are not UTF-8 are base64 in a member with another name
+// ("value_base64"). Accepts every record and reports it as delivered at the next Poll().
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace walrelay {
 
-// A line without its end.
+// One line, without the newline.
 std::string RecordText(const Record& record);
 std::string RecordJson(const Record& record);
 

@@ -23,7 +23,7 @@ constexpr size_t kMessagesAtOnce = 1000;
 constexpr std::chrono::seconds kSelectPatience{15};
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 
-// The relay's own pipeline, with another producer at its end.
+// The relay's pipeline with a different producer.
 class Rehearsal : public DeliverySink {
  public:
   Rehearsal(const Config& config, Router router, Producer& producer)
@@ -37,7 +37,7 @@ class Rehearsal : public DeliverySink {
   absl::Status Handle(std::string_view message) {
     const auto outcome = pipeline_.Handle({.sent = {}, .payload = message}, producer_);
     if (const auto& row = pipeline_.blocked_row(); !outcome.ok() && row) {
-      return Annotate(outcome.status(), fmt::format("the relay would stop before the row {} of {}",
+      return Annotate(outcome.status(), fmt::format("the relay would be blocked by row {} of {}",
                                                     row->row, row->table));
     }
     WR_RETURN_IF_ERROR(outcome.status());
@@ -59,8 +59,8 @@ class Rehearsal : public DeliverySink {
   uint64_t records_ = 0;
 };
 
-// What the relay would refuse at its start: where the publication hides rows nothing would be
-// printed, and nothing would say why.
+// Reports the publication problems that would keep the relay from starting. If the publication hid
+// rows, nothing would be printed, without a reason.
 absl::Status CheckPublished(PgConnection& connection, const Config& config,
                             std::span<const TableFacts> tables) {
   const SourceConfig& source = config.source;
@@ -73,7 +73,7 @@ absl::Status CheckPublished(PgConnection& connection, const Config& config,
   return problems.empty() ? absl::OkStatus() : problems.front();
 }
 
-// The rows are read from their tables: those must be there, published or not.
+// Rows are read from their tables, which must exist, published or not.
 absl::Status CheckTables(std::span<const TableFacts> tables) {
   for (const TableFacts& table : tables) {
     if (table.oid == 0 && !table.name.empty()) {
@@ -91,7 +91,7 @@ std::string ListOf(const std::vector<std::string>& texts, std::string (*quote)(s
   return list;
 }
 
-// Results come as the stream has them: by each type's output function.
+// Values have the same text format as in the stream: that of the type's output function.
 absl::StatusOr<PgResult> SelectRows(PgConnection& connection, const OutboxTable& table,
                                     const pgoutput::CachedRelation& relation, const Scope& scope) {
   std::vector<std::string> columns;
@@ -109,8 +109,8 @@ absl::StatusOr<PgResult> SelectRows(PgConnection& connection, const OutboxTable&
   if (!rows.ok() && connection.last_sqlstate() == "42501") {
     return Error(
         ErrorCode::kPostgresError, MessageOf(rows.status()),
-        fmt::format("Use a role that may read the whole table: GRANT SELECT ON {}.{} TO {}; "
-                    "with row-level security it needs BYPASSRLS, too.",
+        fmt::format("Use a role that can read the whole table: GRANT SELECT ON {}.{} TO {}; "
+                    "with row-level security the role also needs BYPASSRLS.",
                     QuoteIdentifier(relation.schema), QuoteIdentifier(relation.name),
                     QuoteIdentifier(connection.user())));
   }
@@ -127,7 +127,7 @@ std::vector<pgoutput::TupleValue> TupleOf(const PgResult& rows, int row, size_t 
   return tuple;
 }
 
-// Rows as they stand in their tables. When they were committed is not known there: it is now.
+// Reads rows from their tables. Their commit time is unknown; the current time is used.
 absl::StatusOr<uint64_t> RehearseRows(PgConnection& connection, const Config& config,
                                       std::span<const TableFacts> tables, Router router,
                                       const Scope& scope, Producer& producer) {

@@ -1,7 +1,7 @@
-// Rehearse: what the relay would publish, handed to another producer than Kafka's.
+// Rehearse: hands the records that the relay would publish to a producer other than Kafka's.
 //
-// The relay's own way from a message to a record. Postgres is only read: the slot stays where it is
-// and may be in use (postgres/slot_copy.h), nothing is confirmed.
+// Uses the relay's pipeline from message to record. Postgres is only read: the slot is not advanced
+// and may be in use (postgres/slot_copy.h), and nothing is confirmed.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 namespace walrelay {
 
 struct Scope {
-  bool follow = false;           // what is committed from now on; else from the slot's position
+  bool follow = false;           // events committed from now on; else from the slot's position
   std::vector<std::string> ids;  // these rows of the tables instead
-  uint64_t limit = 0;            // 0: all there is; from now on: without end
-  // Asked now and then while nothing comes from now on. May be empty.
+  uint64_t limit = 0;            // 0: no limit; with `follow`, endless
+  // Ends the run when it returns true. Called after each batch of messages. May be empty.
   std::function<bool()> enough;
 };
 
-// `producer` accepts every record, and reports it as delivered at its next Poll(). Blocks; returns
-// how many records there were. What the relay would refuse is an error in the same words.
+// `producer` must accept every record and report it as delivered at its next Poll(). Blocks;
+// returns the number of records. Errors are those that the relay would report.
 absl::StatusOr<uint64_t> Rehearse(const Config& config, const Scope& scope, Producer& producer);
 
 }  // namespace walrelay

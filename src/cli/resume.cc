@@ -1,4 +1,4 @@
-// `walrelay resume`: shows the gap at which the relay of this machine holds, and accepts it.
+// `walrelay resume`: shows the gap at which the relay on this host is on hold, and accepts it.
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 namespace walrelay {
 namespace {
 
-// The relay looks at the source again before it continues, which may take two connections.
+// The relay checks the source again before it continues, which may take two connections.
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 
-// What a relay says of its gap: admin/gap_control.h.
+// A relay's answer about its gap: admin/gap_control.h.
 struct Told {
   std::string what;
   std::string id;
@@ -35,7 +35,7 @@ absl::StatusOr<Told> Ask(const ControlPeer& peer, std::string_view request) {
   return told;
 }
 
-// Line by line: another user's process may have written it.
+// Escapes each line, because another user's process may have written the text.
 void Print(const ControlPeer& peer, std::string_view text) {
   fmt::print("process {} of user {}:\n", peer.pid, peer.user);
   while (!text.empty()) {
@@ -45,7 +45,7 @@ void Print(const ControlPeer& peer, std::string_view text) {
   }
 }
 
-// Until the relay has looked again, and continues or holds at something else.
+// Waits until the relay has checked the source again, and continues or is on hold at another gap.
 ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t looks) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -60,16 +60,17 @@ ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t lo
     }
     const bool other = told->id != id;
     if (other || (told->what == "obstructed" && told->looks > looks)) {
-      fmt::print("Gap {} was not accepted{}.\n", id,
-                 other ? ": the relay has found another one" : ", something must be fixed first");
+      fmt::print(
+          "Gap {} was not accepted{}.\n", id,
+          other ? ": the relay has found another one" : ": another problem must be fixed first");
       Print(peer, told->text);
       return ExitCode::kProblemsFound;
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
   fmt::print(
-      "Gap {} is accepted; the relay has not been able to look at Postgres yet, and "
-      "continues when it has.\n",
+      "Gap {} is accepted; the relay continues as soon as it can check Postgres, which it has not "
+      "been able to do yet.\n",
       id);
   return ExitCode::kOk;
 }
@@ -90,7 +91,7 @@ ExitCode Worse(ExitCode a, ExitCode b) {
   return static_cast<int>(a) > static_cast<int>(b) ? a : b;
 }
 
-// Shows each relay's gap. The one name that all gaps have; "": they differ, or there is none.
+// Shows each relay's gap. Returns the id that all gaps share; "" if they differ or none is held.
 absl::StatusOr<std::string> ShowAll(const std::vector<ControlPeer>& peers, bool& held) {
   std::string id;
   bool same = true;
@@ -117,7 +118,7 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
   }
   const std::string id = flags.gap.empty() ? *shown : flags.gap;
   if (!flags.accept || id.empty()) {
-    fmt::print("{}\n", flags.accept ? "These relays hold at different gaps: name one, "
+    fmt::print("{}\n", flags.accept ? "The relays are on hold at different gaps; name one: "
                                       "walrelay resume --accept-gap ID"
                                     : "To continue without these events: walrelay resume "
                                       "--accept-gap");
@@ -145,7 +146,7 @@ ExitCode ResumeCommand(const ResumeFlags& flags) {
   if (peers.empty()) {
     return Report(
         Error(ErrorCode::kRelaySilent,
-              fmt::format("no relay of slot {} runs on this machine as this user", source.slot),
+              fmt::format("no relay of slot {} runs on this host as this user", source.slot),
               "Run it where walrelay run runs (kubectl exec, docker exec), with the same "
               "configuration, as the same user or as root."));
   }

@@ -1,4 +1,4 @@
-// `walrelay run`: the daemon. Puts the parts together and waits for the end.
+// `walrelay run`: the daemon. Creates the components and runs the event loop.
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -33,7 +33,7 @@
 namespace walrelay {
 namespace {
 
-// For Kafka clients to end, when the process does.
+// How long the process waits at its end for Kafka clients to close.
 constexpr std::chrono::seconds kReaperPatience{3};
 
 LogLevel LevelOf(const LogConfig& log) {
@@ -95,7 +95,7 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
           .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
 }
 
-// Without it only `walrelay resume` is missing.
+// Returns nullptr on failure: then only `walrelay resume` is unavailable.
 std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBoard& board,
                                             EventLoop& loop) {
   auto server = ControlServer::Start(
@@ -111,15 +111,15 @@ std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBo
   return *std::move(server);
 }
 
-// Passwords and payloads are in memory; a core file would take them to disk. The limit does not
-// bind a kernel that pipes core files to a program, the other setting does.
+// Memory holds passwords and payloads, which a core file would write to disk. RLIMIT_CORE does not
+// apply if the kernel pipes core files to a program; PR_SET_DUMPABLE does.
 void ForbidCoreDumps() {
   constexpr rlimit kNone{};
   (void)::setrlimit(RLIMIT_CORE, &kNone);
   (void)::prctl(PR_SET_DUMPABLE, 0);
 }
 
-// A random UUID, as Debezium gives to each start of its task.
+// A random UUID, as Debezium generates at each start of its task.
 std::string NewRunId() {
   std::random_device random;
   return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", random(), random() & 0xFFFF,
@@ -131,8 +131,8 @@ struct Signals {
   OperatorSignals operators;
 };
 
-// SIGUSR1: say how it is. SIGUSR2: log everything, and the next time as configured again. A signal
-// can be sent by the same user and by root alone; no port is open for it.
+// SIGUSR1 logs the status. SIGUSR2 switches to log level debug, and back to the configured level
+// the next time. Only the same user and root can send a signal; no port is needed.
 void Obey(int signal, const Announcer& announcer, LogLevel configured) {
   if (signal == SIGUSR1) {
     announcer.LogStatus();
@@ -140,7 +140,7 @@ void Obey(int signal, const Announcer& announcer, LogLevel configured) {
   }
   const bool debugging = CurrentLogLevel() == LogLevel::kDebug && configured != LogLevel::kDebug;
   SetLogLevel(debugging ? configured : LogLevel::kDebug);
-  LogWarning("log_level", debugging ? "logging as configured again" : "logging everything",
+  LogWarning("log_level", debugging ? "log level restored" : "log level set to debug",
              {{"now", debugging ? NameOf(configured) : NameOf(LogLevel::kDebug)}});
 }
 
@@ -166,7 +166,7 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
   }
   Announcer announcer(ServiceManager::FromEnvironment(), clock, board,
                       config.pipeline.drain_timeout);
-  // A slow Postgres keeps the thread in Open(); it is alive all the same.
+  // With a slow Postgres the thread stays in Open() and is still alive.
   const auto on_step = [&] {
     board.Beat(clock.Now());
     announcer.OnTurn();

@@ -1,4 +1,4 @@
-// `walrelay setup`: what the database needs, printed or done.
+// `walrelay setup`: prints or executes the SQL that prepares the database.
 
 #include "postgres/setup.h"
 
@@ -23,7 +23,7 @@ absl::Status Apply(const SourceConfig& source, const SetupOptions& options) {
   fmt::print("{}\n", steps.empty() ? "-- Nothing to do: the database is ready."
                                    : "-- Done: the database is ready.");
   if (!options.role.empty()) {
-    fmt::print("-- The role's password is yours to set: \\password {}\n", options.role);
+    fmt::print("-- Set the role's password: \\password {}\n", options.role);
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// `walrelay status`: how the relay of this machine is, from its own pages; or, when none answers,
-// how the slot is, from Postgres.
+// `walrelay status`: the status of the relay on this host, from its HTTP server; or, if no relay
+// answers, the status of the slot, from Postgres.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kBetweenLooks{2};
 
 absl::StatusOr<HttpAnswer> Ask(const Config& config, std::string_view path) {
   if (config.http.listen.empty()) {
-    return Error(ErrorCode::kRelaySilent, "http.listen is empty, so the relay serves no pages");
+    return Error(ErrorCode::kRelaySilent, "http.listen is empty: the relay has no HTTP server");
   }
   return HttpGet(config.http.listen, path, kPatience);
 }
@@ -44,7 +44,7 @@ absl::StatusOr<StatusReport> AskPostgres(const Config& config) {
   return report;
 }
 
-// The text to show; or why there is none.
+// Returns the text to show.
 absl::StatusOr<std::string> Look(const Config& config, bool json) {
   const auto answer = Ask(config, json ? "/status.json" : "/status.txt");
   if (answer.ok() && answer->status == 200) {
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> Look(const Config& config, bool json) {
   }
   if (config.source.dsn.empty()) {
     return answer.ok() ? Error(ErrorCode::kRelaySilent,
-                               fmt::format("{} answers, but not as walrelay does: HTTP {}",
+                               fmt::format("{} answers, but is not walrelay: HTTP {}",
                                            config.http.listen, answer->status))
                        : answer.status();
   }

@@ -1,5 +1,5 @@
-// `walrelay verify`: what walrelay would have published, beside what stands in the topics. Whoever
-// published it: Debezium before a take-over, or this relay.
+// `walrelay verify`: compares the records in the topics with the records that walrelay would have
+// published. The publisher may be Debezium before a migration, or this relay.
 
 #include <fmt/format.h>
 
@@ -22,11 +22,11 @@ using std::chrono::seconds;
 
 constexpr seconds kKafkaPatience{30};
 constexpr seconds kBetweenLooks{1};
-// Clocks differ, and a record may carry an earlier time than its commit.
+// Clocks differ, and the timestamp of a record may be earlier than its commit.
 constexpr std::chrono::minutes kBefore{10};
 constexpr size_t kMostShown = 20;
 
-// Keeps what it is offered.
+// Stores the records it is given.
 class RecordCollector : public Producer {
  public:
   absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
@@ -51,7 +51,7 @@ class RecordCollector : public Producer {
   std::vector<Delivery> deliveries_;
 };
 
-// What stands in the topics, and what it is compared with.
+// Compares the records in the topics with the expected records.
 class Comparison {
  public:
   Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
@@ -64,7 +64,7 @@ class Comparison {
     topics_.erase(std::unique(topics_.begin(), topics_.end()), topics_.end());
   }
 
-  // Looks until every event is there, or `timeout` has passed.
+  // Reads the topics until every event is found or `timeout` has passed.
   absl::Status Find(Micros timeout) {
     const SystemClock clock;
     const MonoTime deadline = clock.Now() + timeout;
@@ -87,7 +87,7 @@ class Comparison {
     for (const ExpectedRecord& record : expected_) {
       const StoredRecord* const stored = Stored(record);
       const std::string difference =
-          stored == nullptr ? "it is not there" : Differs(record, *stored);
+          stored == nullptr ? "missing in the topic" : Differs(record, *stored);
       if (!difference.empty() && ++different <= kMostShown) {
         fmt::print("{}  {}\n    {}\n", Name(record), stored != nullptr ? Place(*stored) : "",
                    difference);
@@ -97,7 +97,7 @@ class Comparison {
   }
 
  private:
-  // The first appearance of each: an event may be repeated.
+  // Indexes the first record of each event: an event may be repeated.
   void Index() {
     index_.clear();
     for (const StoredRecord& record : stored_) {
@@ -159,7 +159,7 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   WR_ASSIGN_OR_RETURN(const uint64_t count, Rehearse(config, scope, collector));
   if (!scope.follow && config.route.timestamp != TimestampSource::kColumn) {
     for (ExpectedRecord& record : collector.records()) {
-      record.timestamp.reset();  // a row does not say when it was committed
+      record.timestamp.reset();  // the commit time of a row is unknown
     }
   }
   Comparison comparison(config.kafka, std::move(collector.records()),

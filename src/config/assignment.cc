@@ -38,7 +38,9 @@ absl::Status ApplyOption(const Option& option, const RawValue& value, Config& co
   if (option.type == OptionType::kChoice) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || !IsChoice(option.choices, *text)) {
-      return Error(ErrorCode::kConfigValue, fmt::format("one of {} is wanted", option.choices));
+      return Error(ErrorCode::kConfigValue,
+                   fmt::format("expected one of {}{}", option.choices,
+                               text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
     }
   }
   return option.set(config, value);
@@ -66,7 +68,7 @@ absl::Status SetFromText(std::string_view name, std::string_view text, Config& c
   }
   if (option == nullptr) {
     return Error(ErrorCode::kConfigUnknownKey,
-                 fmt::format("there is no option \"{}\"{}", name, Suggestion(name)));
+                 fmt::format("unknown option \"{}\"{}", name, Suggestion(name)));
   }
   const auto value = FromText(option->type, text);
   return Annotate(value.ok() ? ApplyOption(*option, *value, config) : value.status(),

@@ -1,4 +1,4 @@
-// Sets options of a configuration, each by its name.
+// Sets options of a configuration by name.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ absl::Status ApplyOption(const Option& option, const RawValue& value, Config& co
 // Adds or replaces a property for librdkafka.
 void SetPassThrough(std::string_view name, std::string value, Config& config);
 
-// Sets "section.key", or "kafka.librdkafka.PROPERTY", from text. Errors: WR-1002 for a name that
-// does not exist, with the nearest that does; WR-1003.
+// Sets "section.key", or "kafka.librdkafka.PROPERTY", from text. Errors: WR-1002 for an unknown
+// name, with the nearest known one; WR-1003.
 absl::Status SetFromText(std::string_view name, std::string_view text, Config& config);
 
 }  // namespace walrelay

@@ -1,5 +1,5 @@
-// The words that stand for the values of enumerations in a configuration: each enumeration's list
-// is what is read, what is shown, and what the reference prints.
+// The names of enumeration values in a configuration. The loader, `walrelay config show` and the
+// reference use the same list.
 #pragma once
 
 #include <array>
@@ -87,7 +87,7 @@ constexpr std::string_view NameOfChoice(Enum value) {
   return "?";
 }
 
-// "a, b, c", made by the compiler.
+// "a, b, c", built at compile time.
 template <typename Enum>
 struct ChoiceNames {
   static constexpr std::string_view kSeparator = ", ";

@@ -19,7 +19,7 @@ absl::Status NotAConnector(std::string_view what) {
                "resource, or Debezium Server's application.properties.");
 }
 
-// Calls `visit` with each line without its indent, until that returns true. Whether it did.
+// Calls `visit` with each line, without its indent, until it returns true. Returns whether it did.
 template <typename Visit>
 bool AnyLine(std::string_view text, Visit visit) {
   while (!text.empty()) {
@@ -49,7 +49,7 @@ bool IsProperties(std::string_view text) {
   });
 }
 
-// "${NAME}": Debezium Server takes it from its environment; "$${NAME}" is text.
+// "${NAME}": Debezium Server reads the value from its environment; "$${NAME}" is text.
 bool AsksEnvironment(std::string_view value) {
   const size_t open = value.find("${");
   return open != std::string_view::npos && (open == 0 || value[open - 1] != '$');
@@ -57,10 +57,10 @@ bool AsksEnvironment(std::string_view value) {
 
 absl::Status AddProperty(const std::string& name, const PropertyNode& value, DebeziumFile& out) {
   if (value.kind == PropertyNode::Kind::kNull) {
-    return absl::OkStatus();  // as if it were not there
+    return absl::OkStatus();  // like an absent property
   }
   if (value.kind != PropertyNode::Kind::kScalar) {
-    return NotAConnector(fmt::format("\"{}\" is no text", Printable(name, 120)));
+    return NotAConnector(fmt::format("\"{}\": expected a scalar value", Printable(name, 120)));
   }
   out.properties.push_back(
       {.name = name, .value = value.text, .shown = name, .external = AsksProvider(value.text)});
@@ -83,7 +83,7 @@ bool IsConnectorResource(const PropertyNode& node) {
   return kind != nullptr && kind->text == "KafkaConnector" && IsMap(node.Find("spec"));
 }
 
-// spec: class, tasksMax, config and what Strimzi does with the connector.
+// spec: class, tasksMax, config and Strimzi's own settings.
 absl::StatusOr<DebeziumFile> FromResource(const PropertyNode& resource) {
   DebeziumFile out{.form = "a KafkaConnector resource"};
   const PropertyNode& spec = *resource.Find("spec");
@@ -111,7 +111,7 @@ absl::StatusOr<DebeziumFile> FromJson(const PropertyNode& root) {
                                          : "a connector's properties in JSON"};
   const PropertyNode& properties = IsMap(config) ? *config : root;
   if (IsMap(config)) {
-    // Beside the configuration Connect tells the connector's name, type and tasks.
+    // Connect returns name, type and tasks beside the configuration.
     const PropertyNode* name = root.Find("name");
     if (name != nullptr && properties.Find("name") == nullptr) {
       WR_RETURN_IF_ERROR(AddProperty("name", *name, out));
@@ -121,18 +121,18 @@ absl::StatusOr<DebeziumFile> FromJson(const PropertyNode& root) {
   return out;
 }
 
-// Of several documents the one that is a connector.
+// The only document that is a connector.
 absl::StatusOr<DebeziumFile> FromYaml(const PropertyNode& documents) {
   const PropertyNode* found = nullptr;
   for (const PropertyNode& document : documents.items) {
     if (IsConnectorResource(document)) {
       if (found != nullptr) {
-        return NotAConnector("the file holds several KafkaConnector resources");
+        return NotAConnector("the file contains several KafkaConnector resources");
       }
       found = &document;
     }
   }
-  return found == nullptr ? NotAConnector("the file holds no KafkaConnector resource")
+  return found == nullptr ? NotAConnector("the file contains no KafkaConnector resource")
                           : FromResource(*found);
 }
 
@@ -141,7 +141,7 @@ struct Rename {
   std::string_view to;
 };
 
-// Of Debezium Server; the first that fits.
+// Prefixes of Debezium Server's properties; the first match applies.
 constexpr Rename kServerNames[] = {
     {"debezium.source.", ""},
     {"debezium.transforms", "transforms"},
@@ -154,7 +154,7 @@ constexpr Rename kServerNames[] = {
     {"debezium.sink.", "sink."},
 };
 
-// The converters behind the names of Debezium Server's formats; others keep their name.
+// The converters for Debezium Server's format names; other names are kept.
 constexpr Rename kServerFormats[] = {
     {"json", "org.apache.kafka.connect.json.JsonConverter"},
     {"jsonbytearray", "org.apache.kafka.connect.json.JsonConverter"},
@@ -171,7 +171,7 @@ std::string ServerFormat(const std::string& format) {
   return format;
 }
 
-// There "$$" stands for "$", for "${…}" is replaced.
+// Debezium Server uses "$$" for "$", because it expands "${…}".
 std::string WithoutDoubledDollars(std::string text) {
   for (size_t at = text.find("$$"); at != std::string::npos; at = text.find("$$", at + 1)) {
     text.erase(at, 1);
@@ -193,13 +193,13 @@ DebeziumProperty FromServer(const std::string& shown, const std::string& value) 
   if (out.name.ends_with(".converter") && shown.starts_with("debezium.format.")) {
     out.value = ServerFormat(out.value);
   } else if (out.name.ends_with(".converter.class")) {
-    // The class by name, in the place of what the format stands for.
+    // The explicit class replaces the class of the format.
     out.name.resize(out.name.size() - std::string_view(".class").size());
   }
   return out;
 }
 
-// A format and its class are one property of Connect: the class wins.
+// A format and its class map to one property of Connect: the class overrides the format.
 void Put(DebeziumProperty property, std::vector<DebeziumProperty>& out) {
   for (DebeziumProperty& known : out) {
     if (known.name == property.name) {
@@ -254,7 +254,7 @@ absl::StatusOr<DebeziumFile> ReadDebeziumFile(std::string_view text) {
   if (IsProperties(text)) {
     return FromProperties(text);
   }
-  return NotAConnector("this is not the configuration of a Debezium connector");
+  return NotAConnector("not the configuration of a Debezium connector");
 }
 
 }  // namespace walrelay

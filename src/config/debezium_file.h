@@ -1,5 +1,5 @@
-// The files that hold the configuration of a Debezium connector, read into properties of one
-// spelling: that of Kafka Connect.
+// Reads the file formats of a Debezium connector's configuration into properties with Kafka
+// Connect's names.
 #pragma once
 
 #include <string>
@@ -10,29 +10,29 @@
 
 namespace walrelay {
 
-// As Connect spells it: "slot.name", "transforms.outbox.route.by.field", "value.converter",
-// "producer.override.linger.ms". What Debezium Server alone has keeps its name.
+// Name as in Connect: "slot.name", "transforms.outbox.route.by.field", "value.converter",
+// "producer.override.linger.ms". Properties that only Debezium Server has keep their names.
 struct DebeziumProperty {
   std::string name;
   std::string value;
-  std::string shown;      // as the file spells it
+  std::string shown;      // name as in the file
   bool external = false;  // fetched when the connector starts: "${file:/secrets:password}"
 };
 
 struct DebeziumFile {
-  std::string form;        // "a connector's JSON", …: for people
-  bool is_server = false;  // Debezium Server's, whose formats have defaults
+  std::string form;        // "a connector's properties in JSON", …: for reports
+  bool is_server = false;  // Debezium Server, whose formats have defaults
   std::vector<DebeziumProperty> properties;
 };
 
-// Whether Connect would ask a config provider for a value: "${provider:path:key}".
+// Whether Connect would fetch the value from a config provider: "${provider:path:key}".
 bool AsksProvider(std::string_view value);
 
 // Whether `text` is such a file, and not a walrelay.toml.
 bool IsDebeziumFile(std::string_view text);
 
-// Takes a connector as Connect's REST interface has it (its properties, or {"name", "config"}), a
-// KafkaConnector resource of Strimzi (YAML or JSON), .properties of a standalone connector, and
+// Accepts a connector as returned by Connect's REST API (its properties, or {"name", "config"}), a
+// Strimzi KafkaConnector resource (YAML or JSON), .properties of a standalone connector, and
 // application.properties of Debezium Server. Errors: WR-1001; WR-1007 for anything else.
 absl::StatusOr<DebeziumFile> ReadDebeziumFile(std::string_view text);
 

@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::string_view kTransforms = "transforms.";
 constexpr std::string_view kProducer = "producer.override.";
-constexpr std::string_view kWorkersOwn = "about the Connect worker itself";
+constexpr std::string_view kWorkersOwn = "only concerns the Connect worker itself";
 
 bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view> beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-// These are left out where the file does not hold them; everything else is needed.
+// Secrets that the file does not contain are omitted; every other value is required.
 bool HoldsSecret(std::string_view name) {
   constexpr std::string_view kSecrets[] = {"password", "jaas.config", "ssl.keystore.key",
                                            ".certificates", ".certificate.chain"};
@@ -64,7 +64,7 @@ class Importer {
                        [&](const DebeziumProperty& property) { return property.name == name; });
   }
 
-  // What the worker gives to a connector that says nothing else.
+  // Adds the worker's settings, which the connector's own properties override.
   absl::Status AddWorker() {
     WR_ASSIGN_OR_RETURN(const JavaProperties worker, ParseJavaProperties(input_.worker));
     const std::vector<std::string_view> own = OwnConverters();
@@ -90,7 +90,7 @@ class Importer {
                                 return name.starts_with(own_name);
                               }));
       if (overruled) {
-        out_.properties.push_back({property.shown, Meaningless("the connector has its own")});
+        out_.properties.push_back({property.shown, Meaningless("overridden by the connector")});
       } else {
         file_.properties.push_back(std::move(property));
       }
@@ -108,7 +108,7 @@ class Importer {
     return own;
   }
 
-  // The transform by its class, whatever its alias.
+  // Finds the router's transform by its class; its alias is arbitrary.
   absl::Status FindRouter() {
     for (const std::string& entry : JavaSplit(ValueOr(all_, "transforms", ""), ',')) {
       const std::string alias = JavaTrim(entry);
@@ -126,12 +126,11 @@ class Importer {
                ? Error(
                      ErrorCode::kConnectorRefused,
                      "no transform of this connector is io.debezium.transforms.outbox.EventRouter",
-                     "walrelay takes the place of an outbox connector; other connectors stay "
-                     "where they are.")
+                     "walrelay replaces an outbox connector; keep other connectors in Connect.")
                : absl::OkStatus();
   }
 
-  // The router's options first: others can overrule them.
+  // The router's options first: others can override them.
   void TranslateAll() {
     std::vector<std::optional<Fate>> fates(file_.properties.size());
     for (const bool of_router : {true, false}) {
@@ -154,8 +153,9 @@ class Importer {
     Fate fate = TranslateKnown(property, unused);
     if (fate.bin != Bin::kMeaningless) {
       all_.erase(property.name);
-      fate = Refused("Connect fetches its value from elsewhere, which walrelay does not",
-                     fate.setting);
+      fate = Refused(
+          "Connect fetches the value from a config provider, which walrelay does not support",
+          fate.setting);
     }
     return fate;
   }
@@ -163,8 +163,8 @@ class Importer {
   Fate TranslateKnown(const DebeziumProperty& property, DebeziumTranslation& out) {
     const std::string_view name = property.name;
     if (name == "transforms") {
-      return others_.empty() ? Equivalent("the router alone")
-                             : Refused(fmt::format("other transforms than the router: {}",
+      return others_.empty() ? Equivalent("the router is the only transform")
+                             : Refused(fmt::format("transforms other than the router: {}",
                                                    fmt::join(others_, ", ")));
     }
     std::optional<Fate> fate;
@@ -175,7 +175,7 @@ class Importer {
     } else if (!decoder_.empty() && name == "message.prefix.include.list") {
       fate = TranslateMessagePrefixes(property.value, out);
     } else if (name.starts_with(kTransforms)) {
-      fate = Refused("belongs to another transform than the router");
+      fate = Refused("belongs to a transform other than the router");
     } else if (name.starts_with(kProducer)) {
       fate = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
     } else {
@@ -185,20 +185,19 @@ class Importer {
       }
     }
     return fate ? *std::move(fate)
-                : Refused(
-                      "not a property that walrelay knows; leave it out if nothing depends on it");
+                : Refused("unknown to walrelay; remove it if nothing depends on it");
   }
 
   void Miss(const std::string& name, const std::string& setting, std::string_view what) {
-    out_.properties.push_back({name, Refused(fmt::format("not given: {}", what), setting)});
+    out_.properties.push_back({name, Refused(fmt::format("not set: {}", what), setting)});
   }
 
-  // Messages without a table are Debezium's too: its publication has none then.
+  // Debezium supports messages without a table too: its publication then has no tables.
   void CheckMessagesAndTables() {
     auto& translation = out_.translation;
     if (!decoder_.empty() && !Has("message.prefix.include.list")) {
       Miss("message.prefix.include.list", "source.message_prefixes",
-           "the connector takes every message then; name the prefix");
+           "without it the connector reads every message; name the prefix");
     }
     const bool names_tables = std::any_of(out_.properties.begin(), out_.properties.end(),
                                           [](const ImportedProperty& property) {
@@ -211,11 +210,11 @@ class Importer {
       translation.settings["source.table"] = "";
     } else if (!names_tables) {
       Miss("table.include.list", "source.table",
-           "the connector reads every table then; name the outbox");
+           "without it the connector reads every table; name the outbox");
     }
   }
 
-  // What decides what is published must be said by somebody.
+  // Settings that decide what is published must be explicit.
   void CheckMissing() {
     auto& translation = out_.translation;
     for (const std::string_view part : {"key", "value"}) {
@@ -226,7 +225,7 @@ class Importer {
             JavaLower(schemas) == "false" ? "json" : "json_schema";
       } else if (!Has(name)) {
         Miss(name, fmt::format("format.{}", part),
-             "the Connect worker's decides; give --worker FILE");
+             "the Connect worker's setting applies; use --worker FILE");
       }
     }
     if (!Has("header.converter") && file_.is_server) {
@@ -235,7 +234,7 @@ class Importer {
     }
     if (!Has("plugin.name")) {
       Miss("plugin.name", "source.slot",
-           "the slot speaks decoderbufs then; walrelay needs one of pgoutput");
+           "without it the slot uses decoderbufs; walrelay requires a pgoutput slot");
     }
     CheckMessagesAndTables();
     if (!translation.settings.contains("kafka.bootstrap_servers")) {
@@ -243,7 +242,7 @@ class Importer {
     }
   }
 
-  // The operator's word stands in for what the file lacks, or asks for in vain.
+  // The operator's settings replace missing and refused properties.
   void Decide() {
     const auto decided = [&](const std::string& setting) {
       return input_.decided.contains(setting) || input_.decided.contains(setting + "_file");
@@ -251,7 +250,7 @@ class Importer {
     for (ImportedProperty& property : out_.properties) {
       if (property.fate.bin == Bin::kRefused && !property.fate.setting.empty() &&
           decided(property.fate.setting)) {
-        property.fate = Translated(property.fate.setting, "as you say");
+        property.fate = Translated(property.fate.setting, "set by the operator");
       }
     }
     std::erase_if(out_.translation.wanted, decided);
@@ -263,9 +262,9 @@ class Importer {
   DebeziumFile file_;
   const ImportInput& input_;
   DebeziumOptions all_;
-  DebeziumOptions producer_;  // without their prefix
+  DebeziumOptions producer_;  // names without the prefix
   std::string router_;        // "transforms.outbox."
-  std::string decoder_;       // the same of what takes messages apart; "": there is none
+  std::string decoder_;       // prefix of the message decoder's options; "": no decoder
   std::vector<std::string> others_;
   DebeziumImport out_;
 };
@@ -302,7 +301,7 @@ absl::Status RefusalOf(const DebeziumImport& import) {
   const std::string hint = settings.empty()
                                ? ""
                                : fmt::format(
-                                     "Decide yourself: --set {}=…. For the rest change the "
+                                     "Choose values: --set {}=…. For the rest change the "
                                      "connector's file, or see walrelay import debezium "
                                      "--allow-lossy.",
                                      fmt::join(settings, "=… --set "));

@@ -1,7 +1,8 @@
-// A connector's configuration as a configuration of walrelay, with an account of every property.
+// Converts a connector's configuration to a configuration of walrelay, with a report of every
+// property.
 //
-// Pure: texts in, settings and words out. Used by `walrelay import debezium`, and by the loader
-// when it is given such a file instead of walrelay.toml.
+// Pure: text in, settings and report out. Used by `walrelay import debezium`, and by the loader if
+// the configuration file is a connector's instead of a walrelay.toml.
 #pragma once
 
 #include <set>
@@ -17,39 +18,39 @@ namespace walrelay {
 struct ImportInput {
   std::string_view connector;  // the file's text
   std::string_view worker;     // the Connect worker's .properties, or ""
-  // Settings that the operator gives himself, as "format.value": what would be refused for lack of
-  // them is his decision then.
+  // Names of settings that the operator sets, such as "format.value": they override properties that
+  // would otherwise be refused.
   std::set<std::string> decided;
 };
 
 struct ImportedProperty {
-  std::string name;  // as the file spells it
+  std::string name;  // name as in the file
   Fate fate;
 };
 
 struct DebeziumImport {
-  std::string form;  // what the file is, for people
+  std::string form;  // the kind of file, for reports
   DebeziumTranslation translation;
   std::vector<ImportedProperty> properties;  // in the order of the file
 
   size_t Count(Bin bin) const;
 };
 
-// Errors: WR-1001; WR-1007 for a file without an outbox EventRouter. What is refused is no error
-// here.
+// Errors: WR-1001; WR-1007 for a file without an outbox EventRouter. Refused properties are not an
+// error here.
 absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input);
 
-// WR-1007 that names each property that is refused, or OK.
+// WR-1007 with each refused property, or OK.
 absl::Status RefusalOf(const DebeziumImport& import);
 
-// The settings as walrelay.toml. Secrets are written only when `with_secrets`; their places are
-// marked otherwise.
+// The settings as walrelay.toml. Secrets are written only if `with_secrets`; otherwise a comment
+// marks their places.
 std::string ImportedToml(const DebeziumImport& import, bool with_secrets);
 
-// Every property, by bin; never a secret. Ends with what is still to be given.
+// Every property, by bin; never a secret. Ends with the settings that the operator must supply.
 std::string ImportReport(const DebeziumImport& import);
 
-// In a sentence: "a connector's properties in JSON: 12 translated, …".
+// One line: "a connector's properties in JSON: 12 translated, …".
 std::string ImportSummary(const DebeziumImport& import);
 
 }  // namespace walrelay

@@ -11,7 +11,7 @@
 namespace walrelay {
 namespace {
 
-// What becomes of an option of the router. `meanings` are "theirs=ours, …"; "": taken as it is.
+// Translation of an option of the router. `meanings`: "debezium=walrelay, …"; "": value unchanged.
 struct RouterOption {
   std::string_view name;
   std::string_view setting;
@@ -39,11 +39,12 @@ constexpr RouterOption kRouterOptions[] = {
 };
 
 constexpr std::string_view kTracing =
-    "has an effect only where OpenTelemetry is on Connect's class path; trace_id is a column here";
+    "has an effect only with OpenTelemetry on Connect's class path; in walrelay trace_id is a "
+    "column";
 
 constexpr PropertyRule kIgnoredRouterOptions[] = {
     {"type", "walrelay is the router"},
-    {"table.field.event.type", "Debezium never reads it; place the column as a header"},
+    {"table.field.event.type", "Debezium never reads it; publish the column as a header instead"},
     {"table.field.event.payload.id", "removed in Debezium 2.0"},
     {"table.fields.additional.error.on.missing", "ignored since Debezium 3.6"},
     {"debezium.op.invalid.behavior", "removed in Debezium 2.0"},
@@ -53,38 +54,38 @@ constexpr PropertyRule kIgnoredRouterOptions[] = {
     {"negate", "belongs to the predicate"},
 };
 
-// Options of which walrelay has one value: another would change bytes without a word.
+// Options of which walrelay supports one value: another would silently change bytes.
 struct FixedOption {
   std::string_view name;
   std::string_view value;
   std::string_view reason;
-  std::string_view setting = "";  // by which an operator decides instead
+  std::string_view setting = "";  // the setting with which an operator can override
 };
 
 constexpr FixedOption kFixedRouterOptions[] = {
     {"field.name.adjustment.mode", "none", "Debezium loses the value of each member it renames"},
-    {"predicate", "", "walrelay reads outbox tables and nothing else; name them as its tables",
-     "source.table"},
+    {"predicate", "", "walrelay reads only outbox tables; name them as its tables", "source.table"},
 };
 
 constexpr FixedOption kFixedConnectorOptions[] = {
-    {"time.precision.mode", "adaptive", "columns are shown as in mode \"adaptive\""},
-    {"decimal.handling.mode", "precise", "columns are shown as in mode \"precise\""},
-    {"binary.handling.mode", "bytes", "columns are shown as in mode \"bytes\""},
-    {"include.unknown.datatypes", "false", "columns of unknown types are not shown as bytes"},
-    {"schema.name.adjustment.mode", "none", "names of schemas are not adjusted"},
-    {"field.name.adjustment.mode", "none", "names of columns are not adjusted"},
-    {"topic.delimiter", ".", "names of schemas are made with \".\""},
+    {"time.precision.mode", "adaptive", "walrelay represents columns as in mode \"adaptive\""},
+    {"decimal.handling.mode", "precise", "walrelay represents columns as in mode \"precise\""},
+    {"binary.handling.mode", "bytes", "walrelay represents columns as in mode \"bytes\""},
+    {"include.unknown.datatypes", "false",
+     "walrelay does not represent columns of unknown types as bytes"},
+    {"schema.name.adjustment.mode", "none", "walrelay does not adjust schema names"},
+    {"field.name.adjustment.mode", "none", "walrelay does not adjust column names"},
+    {"topic.delimiter", ".", "walrelay joins schema names with \".\""},
     {"errors.tolerance", "none",
      "with \"all\" a row that cannot be published is lost silently; "
      "choose [on_error] skip or dead_letter instead"},
 };
 
-// The options that a converter may have, behind its name. "schemas.enable" is read with it.
+// Options of a converter, without its name. "schemas.enable" is handled with the converter itself.
 constexpr FixedOption kFixedConverterOptions[] = {
-    {"decimal.format", "base64", "decimals are written as base64"},
-    {"replace.null.with.default", "true", "a NULL is shown as the column's default"},
-    {"converter.encoding", "utf-8", "text is written as UTF-8"},
+    {"decimal.format", "base64", "walrelay writes decimals as base64"},
+    {"replace.null.with.default", "true", "walrelay represents NULL as the column's default"},
+    {"converter.encoding", "utf-8", "walrelay writes text as UTF-8"},
 };
 
 Fate Meant(const RouterOption& option, const std::string& value, DebeziumTranslation& out) {
@@ -98,12 +99,12 @@ Fate Meant(const RouterOption& option, const std::string& value, DebeziumTransla
       return out.Set(setting, parts[1]);
     }
   }
-  return Refused(fmt::format("\"{}\": Debezium knows no such value", Printable(value, 80)));
+  return Refused(fmt::format("\"{}\": unknown value in Debezium", Printable(value, 80)));
 }
 
 Fate Checked(const FixedOption& fixed, const std::string& value) {
-  return JavaLower(value) == fixed.value ? Equivalent("the same here")
-                                         : Refused(fmt::format("\"{}\" is not carried over: {}",
+  return JavaLower(value) == fixed.value ? Equivalent("same behaviour")
+                                         : Refused(fmt::format("\"{}\" is not supported: {}",
                                                                Printable(value, 80), fixed.reason),
                                                    std::string(fixed.setting));
 }
@@ -123,8 +124,9 @@ std::optional<Fate> CheckedAmong(const FixedOption (&options)[N], std::string_vi
 absl::StatusOr<Placement> ParsePlacement(const std::string& entry) {
   const auto parts = JavaSplit(JavaTrim(entry), ':');
   if (parts.size() < 2 || parts.size() > 3) {
-    return Error(ErrorCode::kConfigValue,
-                 fmt::format("\"{}\" is not column:placement[:alias]", Printable(entry, 80)));
+    return Error(
+        ErrorCode::kConfigValue,
+        fmt::format("expected column:placement[:alias], got \"{}\"", Printable(entry, 80)));
   }
   Placement out{.column = JavaTrim(parts[0])};
   out.name = JavaTrim(parts[parts.size() == 3 ? 2 : 0]);
@@ -136,7 +138,7 @@ absl::StatusOr<Placement> ParsePlacement(const std::string& entry) {
   } else if (where != "header") {
     return Error(
         ErrorCode::kConfigValue,
-        fmt::format("\"{}\" is neither header, envelope nor partition", Printable(parts[1], 80)));
+        fmt::format("expected header, envelope or partition, got \"{}\"", Printable(parts[1], 80)));
   }
   return out;
 }
@@ -152,7 +154,7 @@ Fate TranslatePlacements(const std::string& value, DebeziumTranslation& out) {
   return Translated("[[source.placement]]");
 }
 
-// "org.apache.kafka.connect.json.JsonConverter" and its schemas.enable, "": an unknown class.
+// The format of a converter class and its schemas.enable; "" for an unknown class.
 std::string_view FormatOf(std::string_view converter, const DebeziumOptions& options,
                           const std::string& prefix) {
   if (converter.ends_with("StringConverter")) {
@@ -170,7 +172,7 @@ std::string_view FormatOf(std::string_view converter, const DebeziumOptions& opt
 
 constexpr std::string_view kDelegate = ".delegate.converter.type";
 
-// "value.converter" and all that begins with it.
+// "value.converter" and all properties with this prefix.
 std::optional<Fate> TranslateConverter(std::string_view part, std::string_view name,
                                        const std::string& value, const DebeziumOptions& connector,
                                        DebeziumTranslation& out) {
@@ -180,10 +182,10 @@ std::optional<Fate> TranslateConverter(std::string_view part, std::string_view n
     const std::string setting =
         fmt::format("format.{}{}", part, name == delegate ? "_delegate" : "");
     const std::string_view format = FormatOf(JavaTrim(value), connector, std::string(name));
-    return format.empty() ? Refused(fmt::format("\"{}\" is not one that walrelay reproduces",
-                                                Printable(value, 120)),
-                                    setting)
-                          : out.Set(setting, std::string(format));
+    return format.empty()
+               ? Refused(fmt::format("walrelay does not support \"{}\"", Printable(value, 120)),
+                         setting)
+               : out.Set(setting, std::string(format));
   }
   std::string_view option = name.substr(std::min(converter.size() + 1, name.size()));
   if (name.starts_with(delegate + ".")) {
@@ -193,48 +195,48 @@ std::optional<Fate> TranslateConverter(std::string_view part, std::string_view n
     return Translated(fmt::format("format.{}", part), "decides between json and json_schema");
   }
   if (option == "schemas.cache.size" || option == "converter.type") {
-    return Meaningless("about the inside of Connect's converter");
+    return Meaningless("only concerns the internals of Connect's converter");
   }
   if (const auto fixed = CheckedAmong(kFixedConverterOptions, option, value)) {
     return fixed;
   }
-  return Refused("an option of a converter that walrelay does not know");
+  return Refused("unknown option of a converter");
 }
 
 Fate TranslateHeaderConverter(std::string_view name, const std::string& value,
                               DebeziumTranslation& out) {
   const std::string converter = JavaTrim(value);
   if (name != "header.converter") {
-    return Meaningless("an option of the headers' converter");
+    return Meaningless("an option of the header converter");
   }
   if (converter.ends_with("SimpleHeaderConverter")) {
     return out.Set("format.headers", "simple");
   }
   if (converter.ends_with("StringConverter")) {
     return out.Set("format.headers", "simple",
-                   "the same for text, numbers and booleans; arrays and bytea differ");
+                   "same bytes for text, numbers and booleans; arrays and bytea differ");
   }
   return Refused(
-      fmt::format("\"{}\": headers are written as SimpleHeaderConverter does, or as they stand",
+      fmt::format("\"{}\": walrelay writes headers as SimpleHeaderConverter does, or unchanged",
                   Printable(value, 120)),
       "format.headers");
 }
 
-// Updates and deletes are no events anyhow; inserts must not be skipped, truncates must.
+// Updates and deletes are never events; inserts must not be skipped, truncates must be.
 Fate TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
   bool truncates = false;
   for (const std::string& entry : JavaSplit(value, ',')) {
     const std::string operation = JavaLower(entry);
     truncates = truncates || operation == "t";
     if (operation == "c") {
-      return Refused("with \"c\" no event is published at all");
+      return Refused("with \"c\" no event is published");
     }
     if (operation == "u") {
       out.settings["source.on_update"] = "ignore";
     }
   }
   return truncates ? Equivalent("only inserts are events")
-                   : Refused(fmt::format("\"{}\" is not carried over: the router fails at each "
+                   : Refused(fmt::format("\"{}\" is not supported: the router fails at each "
                                          "TRUNCATE that is not skipped",
                                          Printable(value, 80)));
 }
@@ -309,7 +311,7 @@ std::optional<Fate> TranslateFormatOption(std::string_view name, const std::stri
 std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const std::string& value,
                                                   DebeziumTranslation& out) {
   if (name == "type") {
-    return Translated("source.message_prefixes", "their members are mapped as columns are");
+    return Translated("source.message_prefixes", "members are mapped like columns");
   }
   if (name == "fields.null.include") {
     return out.Set("format.message_nulls",
@@ -323,8 +325,9 @@ Fate TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out
   for (const std::string& entry : JavaSplit(value, ',')) {
     const std::string prefix = LiteralOf(JavaTrim(entry));
     if (prefix.empty() || prefix.find_first_of("*?") != std::string::npos) {
-      return Refused(fmt::format("\"{}\" is not one prefix", Printable(JavaTrim(entry), 120)),
-                     "source.message_prefixes");
+      return Refused(
+          fmt::format("\"{}\" matches more than one prefix", Printable(JavaTrim(entry), 120)),
+          "source.message_prefixes");
     }
     prefixes += (prefixes.empty() ? "" : ",") + prefix;
   }

@@ -32,10 +32,10 @@ constexpr Renamed kRenamed[] = {
 };
 
 constexpr std::string_view kGuaranteed =
-    "part of the guarantees: acks=all, idempotent, in order, without a time-out";
+    "fixed by the guarantees: acks=all, idempotent, in order, without a timeout";
 constexpr std::string_view kPaced =
-    "walrelay sends at once while it is up to date, in large batches while it is behind";
-constexpr std::string_view kInside = "about the inside of the Java client";
+    "walrelay sends immediately while it is up to date, in large batches while it lags";
+constexpr std::string_view kInside = "only concerns the internals of the Java client";
 
 constexpr PropertyRule kMeaninglessHere[] = {
     {"acks", kGuaranteed},
@@ -70,13 +70,13 @@ constexpr PropertyRule kMeaninglessHere[] = {
     {"sasl.kerberos.ticket.renew.jitter", kInside},
     {"sasl.kerberos.ticket.renew.window.factor", kInside},
     {"sasl.kerberos.min.time.before.relogin", kInside},
-    {"ssl.protocol", "OpenSSL agrees on the newest that both sides have"},
-    {"ssl.enabled.protocols", "OpenSSL agrees on the newest that both sides have"},
+    {"ssl.protocol", "OpenSSL negotiates the newest version that both sides support"},
+    {"ssl.enabled.protocols", "OpenSSL negotiates the newest version that both sides support"},
     {"ssl.provider", kInside},
     {"ssl.keymanager.algorithm", kInside},
     {"ssl.trustmanager.algorithm", kInside},
     {"ssl.secure.random.implementation", kInside},
-    {"ssl.truststore.password", "certificates need none"},
+    {"ssl.truststore.password", "PEM certificates have no password"},
 };
 
 constexpr PropertyRule kRefusedHere[] = {
@@ -85,7 +85,7 @@ constexpr PropertyRule kRefusedHere[] = {
     {"sasl.login.callback.handler.class", "callback handlers are Java code"},
     {"sasl.login.class", "login classes are Java code"},
     {"ssl.engine.factory.class", "factories are Java code"},
-    {"ssl.cipher.suites", "OpenSSL has other names: ssl.cipher.suites in [kafka.librdkafka]"},
+    {"ssl.cipher.suites", "OpenSSL uses other names: set ssl.cipher.suites in [kafka.librdkafka]"},
     {"security.providers", "providers are Java code"},
 };
 
@@ -108,7 +108,7 @@ Fate TranslateJaas(const DebeziumProperty& property, DebeziumTranslation& out) {
     }
     out.settings["kafka.sasl_password"] = password;
     return Translated("kafka.sasl_username, kafka.sasl_password",
-                      "better in a file: kafka.sasl_password_file");
+                      "prefer a file: kafka.sasl_password_file");
   }
   if (login->module.ends_with("Krb5LoginModule")) {
     for (const auto& [name, setting] :
@@ -121,7 +121,7 @@ Fate TranslateJaas(const DebeziumProperty& property, DebeziumTranslation& out) {
     }
     return Translated("kafka.librdkafka.sasl.kerberos.*");
   }
-  return Refused(fmt::format("\"{}\" is not a login that librdkafka has; see sasl.oauthbearer.* "
+  return Refused(fmt::format("librdkafka does not support the login \"{}\"; see sasl.oauthbearer.* "
                              "in [kafka.librdkafka]",
                              Printable(login->module, 120)),
                  "kafka.sasl_password");
@@ -136,8 +136,9 @@ Fate TranslateTruststore(const std::string& value, const DebeziumOptions& produc
   if (TypeOfStore("truststore", producer) == "pem") {
     return out.Set("kafka.ssl_ca_file", value);
   }
-  return Refused("a Java key store: keytool -list -rfc -keystore FILE > ca.pem, and name that",
-                 "kafka.ssl_ca_file");
+  return Refused(
+      "a Java key store: run keytool -list -rfc -keystore FILE > ca.pem, and name ca.pem",
+      "kafka.ssl_ca_file");
 }
 
 Fate TranslateKeystore(const std::string& value, const DebeziumOptions& producer,
@@ -152,11 +153,11 @@ Fate TranslateKeystore(const std::string& value, const DebeziumOptions& producer
     return out.Set("kafka.librdkafka.ssl.keystore.location", value);
   }
   return Refused(
-      "a Java key store: keytool -importkeystore -deststoretype PKCS12, then openssl pkcs12",
+      "a Java key store: run keytool -importkeystore -deststoretype PKCS12, then openssl pkcs12",
       "kafka.ssl_key_file");
 }
 
-// A secret of librdkafka's, or what is told in its place.
+// A secret, or a request to supply it if the file does not contain it.
 Fate TranslateSecret(const std::string& setting, const DebeziumProperty& property,
                      DebeziumTranslation& out) {
   return property.external ? out.Want(setting) : out.Set(setting, property.value);
@@ -167,7 +168,7 @@ std::optional<Fate> TranslateTls(std::string_view name, const DebeziumProperty& 
   const std::string& value = property.value;
   if (name == "ssl.truststore.type" || name == "ssl.keystore.type") {
     return Translated(name == "ssl.truststore.type" ? "kafka.ssl_ca_file" : "kafka.ssl_key_file",
-                      "decides how the store is read");
+                      "decides how the store is parsed");
   }
   if (name == "ssl.truststore.location") {
     return TranslateTruststore(value, producer, out);
@@ -190,7 +191,7 @@ std::optional<Fate> TranslateTls(std::string_view name, const DebeziumProperty& 
   if (name == "ssl.keystore.password") {
     return TypeOfStore("keystore", producer) == "pkcs12"
                ? TranslateSecret("kafka.librdkafka.ssl.keystore.password", property, out)
-               : Meaningless("only a key store has one");
+               : Meaningless("only a key store has a password");
   }
   if (name == "ssl.endpoint.identification.algorithm") {
     return out.Set("kafka.librdkafka.ssl.endpoint.identification.algorithm",
@@ -199,20 +200,20 @@ std::optional<Fate> TranslateTls(std::string_view name, const DebeziumProperty& 
   return std::nullopt;
 }
 
-// Connect hands bytes over; under Debezium Server text is made bytes as UTF-8.
+// Connect passes bytes to the producer; Debezium Server encodes text as UTF-8.
 Fate TranslateSerializer(const std::string& value) {
   return value.ends_with("ByteArraySerializer") || value.ends_with("StringSerializer")
-             ? Equivalent("the formats make the bytes")
-             : Refused(fmt::format("\"{}\" is not one that walrelay reproduces",
-                                   Printable(value, 120)));
+             ? Equivalent("[format] decides the bytes")
+             : Refused(fmt::format("walrelay does not support \"{}\"", Printable(value, 120)));
 }
 
 Fate TranslatePartitioner(std::string_view name, const std::string& value) {
   const bool usual = name == "partitioner.class"
                          ? value.empty() || value.ends_with("DefaultPartitioner")
                          : JavaLower(value) == "false";
-  return usual ? Equivalent("the partition follows from the key, as in Java")
-               : Refused("the partition follows from the key, as in Java's default");
+  return usual ? Equivalent("the key decides the partition, as in Java")
+               : Refused(
+                     "in walrelay the key decides the partition, as in Java's default partitioner");
 }
 
 }  // namespace
@@ -251,7 +252,7 @@ void FinishProducer(DebeziumTranslation& out) {
   const auto protocol = settings.find("kafka.security_protocol");
   const bool tls = protocol != settings.end() && protocol->second.ends_with("SSL");
   const auto checked = settings.find("kafka.librdkafka.ssl.endpoint.identification.algorithm");
-  // As the producer did; walrelay alone would not do it without being told.
+  // The producer connected without verified TLS; walrelay requires an explicit setting for that.
   if (settings.contains("kafka.bootstrap_servers") &&
       (!tls || (checked != settings.end() && checked->second != "https"))) {
     settings.try_emplace("kafka.allow_insecure", "true");

@@ -1,4 +1,4 @@
-// From the properties of a Kafka producer in Java to walrelay's [kafka], and librdkafka's.
+// Translates properties of a Java Kafka producer to [kafka] and [kafka.librdkafka].
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace walrelay {
 
-// `name` without "producer.override."; `producer` holds them all under such names, for some depend
-// on others. nullopt: not a producer's property that is known.
+// `name` without "producer.override."; `producer` holds all properties under such names, because
+// some depend on others. nullopt: not a known producer property.
 std::optional<Fate> TranslateProducerOption(std::string_view name, const DebeziumProperty& property,
                                             const DebeziumOptions& producer,
                                             DebeziumTranslation& out);
 
-// What follows from all of them together.
+// Adds the settings that follow from all properties together.
 void FinishProducer(DebeziumTranslation& out);
 
 }  // namespace walrelay

@@ -1,4 +1,4 @@
-// What people read of an import: the file it makes and the account of it.
+// The output of an import: walrelay.toml and the report.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,8 +19,8 @@ struct BinTitle {
 
 constexpr BinTitle kBins[] = {
     {Bin::kTranslated, "translated"},
-    {Bin::kEquivalent, "looked at, and the same here"},
-    {Bin::kMeaningless, "without meaning here"},
+    {Bin::kEquivalent, "checked, same behaviour"},
+    {Bin::kMeaningless, "not applicable"},
     {Bin::kRefused, "REFUSED"},
 };
 
@@ -78,18 +78,18 @@ class TomlWriter {
       Line(option.section, Assigned(std::string(option.key), TomlValue(option, found->second),
                                     option.type == OptionType::kSecret));
     } else if (wanted) {
-      Line(option.section, fmt::format("# {} = \"\"  # yours to give", option.key));
+      Line(option.section, fmt::format("# {} = \"\"  # you must supply this", option.key));
     }
   }
 
-  // Several tables stand at the end.
+  // Several tables are written at the end.
   bool Lists(const Option& option) const {
     return !translation_.tables.empty() && option.Name() == "source.table";
   }
 
   std::string Assigned(const std::string& key, const std::string& value, bool secret) const {
     return secret && !with_secrets_
-               ? fmt::format("# {} = \"\"  # left out here: give it, or a file; -o FILE writes it",
+               ? fmt::format("# {} = \"\"  # secret omitted: set it, or a file; -o FILE writes it",
                              key)
                : fmt::format("{} = {}", key, value);
   }
@@ -160,13 +160,13 @@ std::string ImportReport(const DebeziumImport& import) {
     }
   }
   if (!import.translation.wanted.empty()) {
-    out += fmt::format("\nstill yours to give: {}\n", fmt::join(import.translation.wanted, ", "));
+    out += fmt::format("\nyou must supply: {}\n", fmt::join(import.translation.wanted, ", "));
   }
   return out;
 }
 
 std::string ImportSummary(const DebeziumImport& import) {
-  return fmt::format("{}: {} translated, {} the same here, {} without meaning here, {} refused",
+  return fmt::format("{}: {} translated, {} same behaviour, {} not applicable, {} refused",
                      import.form, import.Count(Bin::kTranslated), import.Count(Bin::kEquivalent),
                      import.Count(Bin::kMeaningless), import.Count(Bin::kRefused));
 }

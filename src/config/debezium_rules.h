@@ -1,4 +1,4 @@
-// Rows of the tables that say what becomes of a connector's properties.
+// Rows of the tables that translate a connector's properties.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 
 namespace walrelay {
 
-// A name that ends in "*" stands for all that begin like it.
+// A name that ends in "*" matches every name with that prefix.
 struct PropertyRule {
   std::string_view name;
   std::string_view reason;
@@ -16,7 +16,7 @@ inline bool Fits(std::string_view rule, std::string_view name) {
   return rule.ends_with('*') ? name.starts_with(rule.substr(0, rule.size() - 1)) : rule == name;
 }
 
-// The first that fits, or nullptr.
+// The first matching rule, or nullptr.
 inline const PropertyRule* FindRule(std::span<const PropertyRule> rules, std::string_view name) {
   for (const PropertyRule& rule : rules) {
     if (Fits(rule.name, name)) {

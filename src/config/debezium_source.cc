@@ -12,15 +12,15 @@ namespace walrelay {
 namespace {
 
 constexpr std::string_view kNoSnapshots =
-    "walrelay takes no snapshots; it publishes what is committed from the slot's position on";
+    "walrelay takes no snapshots; it publishes commits from the slot's position on";
 constexpr std::string_view kNoQueue =
     "there is no queue between reading and producing; [pipeline] bounds what is in flight";
-constexpr std::string_view kNoOffsets = "the slot is the only position there is";
-constexpr std::string_view kOwnRetries = "walrelay tries again by itself, for ever, in order";
+constexpr std::string_view kNoOffsets = "walrelay stores no offsets; the slot holds the position";
+constexpr std::string_view kOwnRetries = "walrelay retries automatically, without limit, in order";
 constexpr std::string_view kNoTopics =
-    "walrelay makes no topics: create them, or let the brokers do so";
+    "walrelay creates no topics: create them, or let the brokers create them";
 constexpr std::string_view kOnlyInserts = "only inserts are events";
-constexpr std::string_view kStrimzi = "about how Strimzi runs the connector";
+constexpr std::string_view kStrimzi = "only concerns how Strimzi runs the connector";
 
 constexpr PropertyRule kMeaninglessHere[] = {
     {"name", "walrelay has no connectors; kafka.client_id names it to the brokers"},
@@ -29,83 +29,86 @@ constexpr PropertyRule kMeaninglessHere[] = {
     {"incremental.snapshot.*", kNoSnapshots},
     {"streaming.delay.ms", kNoSnapshots},
     {"read.only", kNoSnapshots},
-    {"signal.*", "walrelay takes no signals; their table's rows are not published"},
+    {"signal.*", "walrelay does not process signals; rows of the signal table are not published"},
     {"notification.*", "walrelay writes no notifications; see its log and metrics"},
     {"schema.history.*", "a Postgres connector has none"},
-    {"include.schema.changes", "a Postgres connector makes none"},
-    {"include.schema.comments", "they do not reach a routed event"},
+    {"include.schema.changes", "a Postgres connector creates none"},
+    {"include.schema.comments", "routed events do not contain them"},
     {"max.queue.size*", kNoQueue},
     {"max.batch.size", kNoQueue},
     {"poll.interval.ms", kNoQueue},
     {"record.processing.*", kNoQueue},
-    {"tombstones.on.delete", "deletes are no events; route.tombstone_on_empty is another matter"},
+    {"tombstones.on.delete", "deletes are not events; route.tombstone_on_empty is unrelated"},
     {"replica.identity.autoset.values", "walrelay changes no tables"},
     {"unavailable.value.placeholder", kOnlyInserts},
-    {"message.key.columns", "the router makes the key"},
-    {"message.prefix.*", "no transform takes logical messages apart; they are not read"},
-    {"heartbeat.*", "a slot is confirmed without heartbeats, also while the outbox is idle"},
+    {"message.key.columns", "the router sets the key"},
+    {"message.prefix.*", "no transform decodes logical messages; walrelay does not read them"},
+    {"heartbeat.*", "walrelay confirms the slot without heartbeats, also while the outbox is idle"},
     {"topic.heartbeat.*", "there are no heartbeats"},
     {"topic.transaction", "there are no records about transactions"},
     {"topic.naming.strategy", "the router names the topics"},
-    {"topic.cache.size", "about the inside of the connector"},
+    {"topic.cache.size", "only concerns the internals of the connector"},
     {"topic.creation.*", kNoTopics},
-    {"slot.drop.on.stop", "walrelay drops no slot when it stops"},
+    {"slot.drop.on.stop", "walrelay does not drop the slot when it stops"},
     {"slot.max.retries", kOwnRetries},
     {"slot.retry.delay.ms", kOwnRetries},
-    {"slot.failover", "the slot is there; walrelay setup --failover makes one that standbys keep"},
-    {"publication.autocreate.mode",
-     "walrelay makes no publication unless asked: walrelay setup --apply"},
-    {"publish.via.partition.root", "the publication is there; walrelay check looks at it"},
-    {"create.slot.command.timeout", "the slot is there"},
+    {"slot.failover", "the slot exists; walrelay setup --failover creates one that standbys keep"},
+    {"publication.autocreate.mode", "only walrelay setup --apply creates a publication"},
+    {"publish.via.partition.root", "the publication exists; walrelay check validates it"},
+    {"create.slot.command.timeout", "the slot exists"},
     {"status.update.interval.ms", "progress is confirmed within pipeline.confirm_interval"},
-    {"lsn.flush.*", "what is acknowledged is confirmed, at once"},
-    {"flush.lsn.source", "what is acknowledged is confirmed, at once"},
+    {"lsn.flush.*", "walrelay confirms acknowledged events immediately"},
+    {"flush.lsn.source", "walrelay confirms acknowledged events immediately"},
     {"offset.*", kNoOffsets},
     {"offsets.*", kNoOffsets},
-    {"internal.*", "about the inside of the connector"},
-    {"xmin.fetch.interval.ms", "the status page shows what the slot holds back"},
+    {"internal.*", "only concerns the internals of the connector"},
+    {"xmin.fetch.interval.ms", "the status page shows transactions that hold the slot back"},
     {"retriable.restart.connector.wait.ms", kOwnRetries},
     {"errors.max.retries", kOwnRetries},
     {"errors.retry.*", kOwnRetries},
-    {"errors.log.*", "what fails is logged, and stops the line"},
-    {"event.converting.failure.handling.mode", "a value that cannot be shown stops the line"},
+    {"errors.log.*", "errors are logged, and block publishing"},
+    {"event.converting.failure.handling.mode",
+     "a value that cannot be converted blocks publishing"},
     {"custom.metric.tags", "metrics are labelled by Prometheus"},
-    {"schema.refresh.mode", "tables are known from the stream itself"},
+    {"schema.refresh.mode", "the stream itself describes the tables"},
     {"database.tcpKeepAlive", "on, as in libpq"},
-    {"database.initial.statements", "run on a connection that walrelay does not have"},
+    {"database.initial.statements", "they run on a connection that walrelay does not open"},
     {"database.query.timeout.ms", "source.connect_timeout bounds every query"},
     {"connection.validation.timeout.ms", "source.connect_timeout bounds it"},
     {"database.server.id", "a Postgres connector has none"},
-    {"hstore.handling.mode", "a column of that type is not shown; the line stops"},
-    {"interval.handling.mode", "a column of that type is not shown; the line stops"},
-    {"money.fraction.digits", "a column of that type is not shown; the line stops"},
+    {"hstore.handling.mode",
+     "walrelay does not convert columns of this type; publishing is blocked"},
+    {"interval.handling.mode",
+     "walrelay does not convert columns of this type; publishing is blocked"},
+    {"money.fraction.digits",
+     "walrelay does not convert columns of this type; publishing is blocked"},
     {"min.row.count.to.stream.results", kNoSnapshots},
     {"transaction.boundary*", "delivery is at least once; records are sent as they come"},
     {"config.action.reload", "walrelay reads its configuration when it starts"},
     {"config.providers*", "walrelay has *_file settings for secrets"},
-    {"sink.kafka.*", "about how Debezium Server waits for Kafka"},
-    {"quarkus.*", "about Debezium Server's own process; see [http] and [log]"},
-    {"overruled.*", "the class beside it says which converter"},
+    {"sink.kafka.*", "only concerns how Debezium Server waits for Kafka"},
+    {"quarkus.*", "only concerns Debezium Server's own process; see [http] and [log]"},
+    {"overruled.*", "overridden by the converter's class"},
     {"spec.*", kStrimzi},
 };
 
 constexpr PropertyRule kRefusedHere[] = {
-    {"column.mask.*", "columns are published as they stand"},
-    {"column.truncate.*", "columns are published as they stand"},
-    {"column.propagate.source.type", "schemas hold no source types"},
-    {"datatype.propagate.source.type", "schemas hold no source types"},
+    {"column.mask.*", "walrelay publishes columns unchanged"},
+    {"column.truncate.*", "walrelay publishes columns unchanged"},
+    {"column.propagate.source.type", "walrelay's schemas contain no source types"},
+    {"datatype.propagate.source.type", "walrelay's schemas contain no source types"},
     {"converters*", "custom converters are Java code"},
     {"post.processors*", "post processors are Java code"},
-    {"slot.stream.params", "the stream is asked for with walrelay's own options"},
+    {"slot.stream.params", "walrelay uses its own stream options"},
     {"openlineage.*", "walrelay reports no lineage"},
 };
 
 constexpr std::string_view kSayTables =
-    "say which tables are outboxes: table.include.list, or source.table";
+    "name the outbox tables: table.include.list, or source.table";
 constexpr std::string_view kNoPredicates =
-    "walrelay reads outbox tables and nothing else; name them with source.table";
+    "walrelay reads only outbox tables; name them with source.table";
 
-// What else decides which tables are read.
+// Other properties that decide which tables are read.
 constexpr PropertyRule kNamesTables[] = {
     {"predicates*", kNoPredicates},      {"table.exclude.list", kSayTables},
     {"schema.include.list", kSayTables}, {"schema.exclude.list", kSayTables},
@@ -113,17 +116,17 @@ constexpr PropertyRule kNamesTables[] = {
     {"schema.whitelist", kSayTables},    {"schema.blacklist", kSayTables},
 };
 
-// A property whose value must be this one; `reason` otherwise.
+// A property that must have one of these values; otherwise it is refused with `reason`.
 struct Demand {
   std::string_view name;
   std::string_view values;  // "a, b"
   std::string_view reason;
-  std::string_view setting;  // that decides instead
+  std::string_view setting;  // the setting with which an operator can override
 };
 
 constexpr Demand kDemands[] = {
-    {"plugin.name", "pgoutput", "the slot speaks another plugin; name a new slot", "source.slot"},
-    {"provide.transaction.metadata", "false", "no records about transactions are made", ""},
+    {"plugin.name", "pgoutput", "the slot uses another plugin; name a new slot", "source.slot"},
+    {"provide.transaction.metadata", "false", "walrelay publishes no transaction metadata", ""},
     {"event.processing.failure.handling.mode", "fail", "events would be lost silently", ""},
     {"exactly.once.support", "requested", "delivery is at least once", ""},
     {"sink.type", "kafka", "walrelay writes to Kafka", ""},
@@ -132,7 +135,7 @@ constexpr Demand kDemands[] = {
 Fate Demanded(const Demand& demand, const std::string& value) {
   for (const std::string& allowed : JavaSplit(demand.values, ',')) {
     if (JavaTrim(allowed) == JavaLower(value)) {
-      return Equivalent("the same here");
+      return Equivalent("same behaviour");
     }
   }
   return Refused(fmt::format("\"{}\": {}", Printable(value, 80), demand.reason),
@@ -145,13 +148,13 @@ Fate TranslateTables(const std::string& value, DebeziumTranslation& out) {
     tables.push_back(LiteralOf(JavaTrim(entry)));
     if (tables.back().find('.') == std::string::npos) {
       return Refused(
-          fmt::format("\"{}\" is not the name of one table", Printable(JavaTrim(entry), 120)),
+          fmt::format("\"{}\" is not the name of a single table", Printable(JavaTrim(entry), 120)),
           "source.table");
     }
   }
   if (tables.size() > 1) {
     out.tables = std::move(tables);
-    return Translated("[[source.tables]]", "one router's options hold for all of them");
+    return Translated("[[source.tables]]", "the router's options apply to all of them");
   }
   return out.Set("source.table", tables.front());
 }
@@ -159,14 +162,14 @@ Fate TranslateTables(const std::string& value, DebeziumTranslation& out) {
 Fate TranslatePassword(const DebeziumProperty& property, DebeziumTranslation& out) {
   return property.external
              ? out.Want("source.password_file")
-             : out.Set("source.password", property.value, "better in a file: source.password_file");
+             : out.Set("source.password", property.value, "prefer a file: source.password_file");
 }
 
 Fate TranslateConnectorClass(const std::string& value) {
   return JavaTrim(value) == "io.debezium.connector.postgresql.PostgresConnector" ||
                  JavaTrim(value) == "PostgresConnector" || JavaTrim(value) == "PostgresSource"
-             ? Meaningless("walrelay is the connector")
-             : Refused(fmt::format("\"{}\": walrelay reads Postgres as Debezium's connector does",
+             ? Meaningless("walrelay replaces the connector")
+             : Refused(fmt::format("\"{}\": only Debezium's Postgres connector is supported",
                                    Printable(value, 120)));
 }
 
@@ -181,7 +184,7 @@ Fate TranslateSnapshotMode(const std::string& value) {
           : fmt::format("{}: rows older than the slot are not published", kNoSnapshots));
 }
 
-// What the connection string is made of, in libpq's order of telling.
+// The parts of the connection string, in the order in which they are written.
 struct DsnPart {
   std::string_view name;  // of libpq
   std::string_view property;
@@ -230,7 +233,7 @@ std::optional<Fate> TranslateSourceOption(const DebeziumProperty& property,
     return TranslatePassword(property, out);
   }
   if (name == "database.sslpassword" || name == "database.sslfactory") {
-    return Refused("libpq takes the key without a password, in source.dsn", "source.dsn");
+    return Refused("use a key without a password, in source.dsn", "source.dsn");
   }
   if (name == "slot.name") {
     return out.Set("source.slot", value);
@@ -275,7 +278,7 @@ void FinishSource(const DebeziumOptions& connector, DebeziumTranslation& out) {
   if (!dsn.empty()) {
     out.settings.try_emplace("source.dsn", dsn);
   }
-  // As the connector did; walrelay alone would not do it without being told.
+  // The connector connected without verified TLS; walrelay requires an explicit setting for that.
   const bool remote = !IsLoopback(ValueOr(connector, "database.hostname", ""));
   if (remote && JavaLower(ValueOr(connector, "database.sslmode", "prefer")) != "verify-full") {
     out.settings.try_emplace("source.allow_insecure", "true");

@@ -1,8 +1,8 @@
-// From a Debezium Postgres connector's own properties to where walrelay reads: the connection, slot
-// and publication, the tables; and what has no counterpart.
+// Translates a Debezium Postgres connector's own properties to [source]: the connection, slot,
+// publication and tables; and reports properties without a counterpart.
 //
-// Source: io.debezium.connector.postgresql.PostgresConnectorConfig, Debezium 3.6, and the older
-// names that people still have.
+// Source: io.debezium.connector.postgresql.PostgresConnectorConfig, Debezium 3.6, and older names
+// that are still in use.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace walrelay {
 std::optional<Fate> TranslateSourceOption(const DebeziumProperty& property,
                                           DebeziumTranslation& out);
 
-// What follows from all of them together: the connection string, Debezium's names for slot and
-// publication where the file has none.
+// Adds the settings that follow from all properties together: the connection string, and Debezium's
+// default names of slot and publication.
 void FinishSource(const DebeziumOptions& connector, DebeziumTranslation& out);
 
 }  // namespace walrelay

@@ -37,7 +37,7 @@ Fate DebeziumTranslation::Set(const std::string& setting, std::string value, std
 
 Fate DebeziumTranslation::Want(const std::string& setting) {
   wanted.push_back(setting);
-  return Translated(setting, "yours to give: the file asks for it elsewhere");
+  return Translated(setting, "you must supply this: the file refers to a config provider");
 }
 
 absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config) {

@@ -1,5 +1,5 @@
-// What a connector's properties become: settings of walrelay, and of each property which of four
-// bins it fell into. The bins are all there are; nothing is dropped without a word.
+// The translation of a connector's properties: settings of walrelay, and one of four bins for each
+// property. Every property is in a bin; nothing is dropped silently.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace walrelay {
 
-// Names as Kafka Connect spells them.
+// Names as in Kafka Connect.
 using DebeziumOptions = std::map<std::string, std::string, std::less<>>;
 
 // The value of an option, or `otherwise`.
@@ -21,18 +21,18 @@ std::string ValueOr(const DebeziumOptions& options, std::string_view name,
                     std::string_view otherwise);
 
 enum class Bin : uint8_t {
-  kTranslated,   // is a setting of walrelay
-  kEquivalent,   // looked at: walrelay does the same
-  kMeaningless,  // about something that walrelay does not have; the note says why
-  kRefused,      // asks for what walrelay does not do the same way
+  kTranslated,   // translated to a setting of walrelay
+  kEquivalent,   // checked: walrelay behaves the same
+  kMeaningless,  // not applicable to walrelay; the note gives the reason
+  kRefused,      // requires behaviour that walrelay does not reproduce
 };
 
 struct Fate {
   Bin bin;
-  // kTranslated: the settings it became, for people. kRefused: the setting by which an operator
-  // decides instead; "" when there is none.
+  // kTranslated: the resulting settings, for reports. kRefused: the setting with which an operator
+  // can override; "" if there is none.
   std::string setting;
-  std::string note;  // never holds a secret
+  std::string note;  // never contains a secret
 };
 
 Fate Translated(std::string setting, std::string note = "");
@@ -45,23 +45,24 @@ struct DebeziumTranslation {
   std::map<std::string, std::string> settings;
   std::vector<std::string> tables;  // "schema.table", when there are several
   std::vector<Placement> placements;
-  std::vector<std::string> wanted;  // settings that are needed, and that no property gives
+  std::vector<std::string> wanted;  // required settings that no property provides
 
-  // Sets one and says so.
+  // Sets `setting`; returns the fate of the property.
   Fate Set(const std::string& setting, std::string value, std::string note = "");
-  // For a value that the file does not hold, but names where Connect would fetch it.
+  // For a value that Connect would fetch from a config provider: the operator must supply
+  // `setting`.
   Fate Want(const std::string& setting);
 };
 
-// Puts it into a configuration. Errors: WR-1003.
+// Applies the translation to `config`. Errors: WR-1003.
 absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config);
 
-// Text as Java's trim() and toLowerCase() leave it, and parts as its split() makes them.
+// Java's trim(), toLowerCase() and split().
 std::string JavaTrim(std::string_view text);
 std::string JavaLower(std::string_view text);  // trimmed too
 std::vector<std::string> JavaSplit(std::string_view text, char separator);
 
-// The one text that a regular expression matches. "": it may match several.
+// The only text that a regular expression matches. "": it may match several.
 std::string LiteralOf(std::string_view regex);
 
 }  // namespace walrelay

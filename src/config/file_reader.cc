@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-// toml++ asserts what a file can break ("[=]"), and with NDEBUG lets clang assume it. It needs
-// neither: behind the assertion it reports the error.
+// toml++ asserts conditions that an invalid file can violate ("[=]"), and with NDEBUG lets clang
+// assume them. It needs neither: after the assertion it reports the error.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
-// Its tables of white space take some characters (U+FEFD) for impossible, where they are merely
-// none.
+// Its white space tables treat some characters (U+FEFD) as unreachable, although they are only not
+// white space.
 #if __has_include(<toml++/impl/preprocessor.hpp>)  // from 3.4 on
 #include <toml++/impl/preprocessor.hpp>
 #undef TOML_UNREACHABLE
@@ -43,6 +43,19 @@ constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
 constexpr std::string_view kPassThrough = "kafka.librdkafka";
 
+std::string ExpectedValue(const Option& option) {
+  switch (option.type) {
+    case OptionType::kBoolean:
+      return "true or false";
+    case OptionType::kInteger:
+      return "a whole number";
+    case OptionType::kChoice:
+      return fmt::format("one of {}", option.choices);
+    default:
+      return fmt::format("a {}", TypeName(option.type));
+  }
+}
+
 std::optional<RawValue> ToRaw(const toml::node& node) {
   if (const auto* text = node.as_string()) {
     return RawValue(text->get());
@@ -73,7 +86,7 @@ class FileReader {
   absl::Status Read(const toml::table& root) {
     WR_RETURN_IF_ERROR(CheckTable(root));
     WR_RETURN_IF_ERROR(ReadSections(root));
-    // After the sections: tables inherit what [source.columns] and [[source.placement]] say.
+    // After the sections: tables inherit from [source.columns] and [[source.placement]].
     if (const toml::node* tables = root.at_path(std::string(kTables)).node()) {
       return ReadTables(*tables);
     }
@@ -81,11 +94,11 @@ class FileReader {
   }
 
  private:
-  // A zero byte ends a string where C libraries read it: what they use is not what was written.
+  // C libraries end a string at a zero byte: they would use another value than the file contains.
   absl::Status CheckText(std::string_view text, const toml::source_region& region) const {
     return text.find('\0') == std::string_view::npos
                ? absl::OkStatus()
-               : Wrong(region, "a string must not hold a zero byte");
+               : Wrong(region, "a string must not contain a zero byte");
   }
 
   absl::Status CheckNode(const toml::node& node) const {
@@ -119,10 +132,10 @@ class FileReader {
 
   absl::Status CheckIsTable(const toml::node& node, std::string_view name) const {
     return node.is_table() ? absl::OkStatus()
-                           : Wrong(node.source(), fmt::format("{}: a table is wanted", name));
+                           : Wrong(node.source(), fmt::format("{}: expected a table", name));
   }
 
-  // `known` are the names allowed where `key` stands.
+  // `known`: the names that are valid at this position.
   absl::Status Unknown(const toml::key& key, std::string_view where,
                        const std::vector<std::string_view>& known) const {
     const std::string_view nearest = NearestName(key.str(), known);
@@ -136,7 +149,7 @@ class FileReader {
     for (auto&& [key, node] : root) {
       if (key.str() == "config_version") {
         if (node.value<int64_t>() != 1) {
-          return Wrong(node.source(), "config_version 1 is the only one so far");
+          return Wrong(node.source(), "unknown config_version; expected 1");
         }
       } else if (IsSection(key.str())) {
         WR_RETURN_IF_ERROR(CheckIsTable(node, key.str()));
@@ -185,7 +198,7 @@ class FileReader {
     const auto value = ToRaw(node);
     if (!value) {
       return Wrong(node.source(),
-                   fmt::format("{}: a {} is wanted", option->Name(), TypeName(option->type)));
+                   fmt::format("{}: expected {}", option->Name(), ExpectedValue(*option)));
     }
     out_.origins[option->Name()] = Place(node.source());
     return Annotate(ApplyOption(*option, *value, out_.config),
@@ -196,7 +209,7 @@ class FileReader {
     for (auto&& [key, node] : table) {
       const auto value = ToRaw(node);
       if (!value || std::holds_alternative<std::vector<std::string>>(*value)) {
-        return Wrong(node.source(), fmt::format("\"{}\": a string, a number or a boolean is wanted",
+        return Wrong(node.source(), fmt::format("\"{}\": expected a string, a number or a boolean",
                                                 Printable(key.str(), 80)));
       }
       SetPassThrough(key.str(), TextOf(*value), out_.config);
@@ -218,7 +231,7 @@ class FileReader {
   absl::Status ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
     const auto* array = node.as_array();
     if (array == nullptr || !array->is_array_of_tables()) {
-      return Wrong(node.source(), "placements are an array of tables: [[source.placement]]");
+      return Wrong(node.source(), "expected an array of tables: [[source.placement]]");
     }
     for (const toml::node& element : *array) {
       Placement placement;
@@ -232,7 +245,7 @@ class FileReader {
     for (auto&& [key, node] : table) {
       const auto* text = node.as_string();
       if (text == nullptr || text->get().empty()) {
-        return Wrong(node.source(), "a name is wanted");
+        return Wrong(node.source(), "expected a name");
       }
       if (key.str() == "column") {
         out.column = text->get();
@@ -241,7 +254,7 @@ class FileReader {
       } else if (key.str() == "to") {
         const auto where = ChoiceNamed<Placement::Where>(text->get());
         if (!where) {
-          return Wrong(node.source(), "to: \"header\", \"envelope\" or \"partition\" is wanted");
+          return Wrong(node.source(), "to: expected \"header\", \"envelope\" or \"partition\"");
         }
         out.where = *where;
       } else {
@@ -249,7 +262,7 @@ class FileReader {
       }
     }
     if (out.column.empty()) {
-      return Wrong(table.source(), "a placement needs a column");
+      return Wrong(table.source(), "a placement requires a column");
     }
     if (out.name.empty()) {
       out.name = out.column;
@@ -257,15 +270,15 @@ class FileReader {
     return absl::OkStatus();
   }
 
-  // [[source.tables]]: name, columns, placement. Each starts from the common columns and
+  // [[source.tables]]: name, columns, placement. Each starts with the common columns and
   // placements.
   absl::Status ReadTables(const toml::node& node) {
     const auto* array = node.as_array();
     if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
-      return Wrong(node.source(), "tables are an array of tables: [[source.tables]]");
+      return Wrong(node.source(), "expected an array of tables: [[source.tables]]");
     }
     if (out_.origins.contains("source.table")) {
-      return Wrong(node.source(), "give either source.table or [[source.tables]]");
+      return Wrong(node.source(), "set either source.table or [[source.tables]], not both");
     }
     const OutboxTable common = out_.config.source.tables.front();
     std::vector<OutboxTable> tables;
@@ -285,7 +298,7 @@ class FileReader {
       if (key.str() == "name") {
         const auto* name = node.as_string();
         if (name == nullptr || name->get().empty()) {
-          return Wrong(node.source(), "the name of a table is wanted, as in \"public.outbox\"");
+          return Wrong(node.source(), "expected the name of a table, such as \"public.outbox\"");
         }
         named = true;
         WR_RETURN_IF_ERROR(Annotate(
@@ -299,7 +312,7 @@ class FileReader {
         return Unknown(key, "key of a table", {"name", "columns", "placement"});
       }
     }
-    return named ? absl::OkStatus() : Wrong(table.source(), "a table needs a name");
+    return named ? absl::OkStatus() : Wrong(table.source(), "a table requires a name");
   }
 
   static std::vector<std::string_view> SectionNames() {
@@ -339,8 +352,8 @@ class FileReader {
 
 constexpr size_t kMostKeyParts = 250;
 
-// Each dot of a key is a table in a table, which the parser builds without a limit and takes down
-// by recursion. A string with so many dots would be refused too; no value here needs them.
+// Each dot of a key is a nested table, which the parser builds without a limit and destroys by
+// recursion. A string value with that many dots is rejected too; no value needs them.
 bool HasEndlessKey(std::string_view text) {
   size_t dots = 0;
   for (const char c : text) {
@@ -361,7 +374,7 @@ bool HasEndlessKey(std::string_view text) {
 absl::Status ReadConfigFile(const ConfigInput& input, LoadedConfig& out) {
   if (HasEndlessKey(input.file_text)) {
     return Error(ErrorCode::kConfigSyntax,
-                 fmt::format("{}: a key of more than {} parts", input.file_name, kMostKeyParts));
+                 fmt::format("{}: a key has more than {} parts", input.file_name, kMostKeyParts));
   }
   const toml::parse_result parsed = toml::parse(input.file_text, input.file_name);
   if (!parsed) {

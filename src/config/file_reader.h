@@ -6,7 +6,7 @@
 
 namespace walrelay {
 
-// Errors carry "file:line:column". Without a file does nothing.
+// Errors start with "file:line:column". Does nothing without a file.
 absl::Status ReadConfigFile(const ConfigInput& input, LoadedConfig& out);
 
 }  // namespace walrelay

@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Takes tokens off the front, as Java's StreamTokenizer cuts them.
+// Splits a text into tokens, as Java's StreamTokenizer does.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : rest_(text) {}
 
-  // nullopt at the end, and where a quote does not end.
+  // nullopt at the end, and for an unterminated quote.
   std::optional<std::string> Next() {
     const size_t begin = rest_.find_first_not_of(kBlanks);
     if (begin == std::string_view::npos) {
@@ -51,7 +51,7 @@ class Tokens {
 };
 
 absl::Status Malformed() {
-  return Error(ErrorCode::kConfigValue, "not of the form MODULE required name=\"value\" …;");
+  return Error(ErrorCode::kConfigValue, "expected the form MODULE required name=\"value\" …;");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The login that a JAAS configuration describes (sasl.jaas.config).
+// The login of a JAAS configuration (sasl.jaas.config).
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ struct JaasLogin {
   std::map<std::string, std::string> options;
 };
 
-// "MODULE required name="value" …;". Errors: WR-1003, without a word of the text, which holds a
-// password.
+// Parses "MODULE required name="value" …;". Errors: WR-1003; the message contains no part of the
+// text, which holds a password.
 absl::StatusOr<JaasLogin> ParseJaasConfig(std::string_view text);
 
 }  // namespace walrelay

@@ -22,7 +22,7 @@ std::string_view WithoutIndent(std::string_view text) {
   return text;
 }
 
-// A line that ends in an odd number of backslashes goes on in the next one.
+// A line that ends in an odd number of backslashes continues on the next line.
 bool IsContinued(std::string_view line) {
   const size_t last = line.find_last_not_of('\\');
   const size_t backslashes = line.size() - (last == std::string_view::npos ? 0 : last + 1);
@@ -55,7 +55,7 @@ std::optional<unsigned> HexCode(std::string_view digits) {
   return digits.size() < 4 ? std::nullopt : std::optional(code);
 }
 
-// Takes one character, or what an escape stands for, from the front of `text`. False: malformed.
+// Moves one character, or an escape sequence, from the front of `text` to `out`. False: malformed.
 bool TakeCharacter(std::string_view& text, std::string& out) {
   const char c = text.front();
   text.remove_prefix(1);
@@ -99,7 +99,7 @@ std::optional<std::pair<std::string, std::string>> ParseLine(std::string_view li
   return out;
 }
 
-// Takes the lines, numbered from 1, off a text.
+// Splits a text into lines, numbered from 1.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -140,7 +140,7 @@ absl::StatusOr<JavaProperties> ParseJavaProperties(std::string_view text) {
     auto property = ParseLine(line);
     if (!property) {
       return Error(ErrorCode::kConfigSyntax,
-                   fmt::format("line {}: four hexadecimal digits are wanted after \\u", number));
+                   fmt::format("line {}: expected four hexadecimal digits after \\u", number));
     }
     if (!names.insert(property->first).second) {
       return Error(ErrorCode::kConfigSyntax, fmt::format("line {}: \"{}\" is given twice", number,

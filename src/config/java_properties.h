@@ -1,5 +1,5 @@
-// The text of a Java .properties file: what a standalone worker, its connectors and Debezium Server
-// are configured with.
+// The text of a Java .properties file: the configuration of a standalone worker, its connectors and
+// Debezium Server.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace walrelay {
 
 using JavaProperties = std::vector<std::pair<std::string, std::string>>;
 
-// As java.util.Properties reads it: comments, continued lines, escapes; in the order of the file.
-// Strict where that is not: a name given twice is an error. Errors: WR-1001, with the line.
+// Parses like java.util.Properties (comments, continued lines, escapes), in the order of the file,
+// but strict: a name given twice is an error. Errors: WR-1001, with the line.
 absl::StatusOr<JavaProperties> ParseJavaProperties(std::string_view text);
 
 }  // namespace walrelay

@@ -34,14 +34,14 @@ std::string OptionNameOf(std::string_view variable) {
   return name;
 }
 
-// Sets one option from text. `place` says where the text stands: "variable X", "--set X".
+// Sets one option from text. `place` is the text's origin: "variable X", "--set X".
 absl::Status SetFrom(const std::string& place, std::string_view name, std::string_view text,
                      LoadedConfig& out) {
   out.origins[std::string(name)] = place;
   return Annotate(SetFromText(name, text, out.config), place);
 }
 
-// What variables and flags set, by name. Variables first: flags win.
+// The settings from variables and flags, by name. Variables come first: flags override them.
 struct Assignment {
   std::string name;
   std::string_view text;
@@ -63,7 +63,7 @@ std::vector<Assignment> Assignments(const ConfigInput& input) {
   return out;
 }
 
-// A connector's file in the place of walrelay.toml.
+// Reads a connector's file instead of a walrelay.toml.
 absl::Status ReadConnector(const ConfigInput& input, const std::vector<Assignment>& assignments,
                            LoadedConfig& out) {
   ImportInput import{.connector = input.file_text};
@@ -88,7 +88,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input) {
   const std::vector<Assignment> assignments = Assignments(input);
   WR_RETURN_IF_ERROR(IsDebeziumFile(input.file_text) ? ReadConnector(input, assignments, out)
                                                      : ReadConfigFile(input, out));
-  // Variables and flags name the first table's columns; what the file said of several tables stays.
+  // Variables and flags set the first table's columns; the other tables keep the file's settings.
   for (const Assignment& assignment : assignments) {
     WR_RETURN_IF_ERROR(SetFrom(assignment.place, assignment.name, assignment.text, out));
   }

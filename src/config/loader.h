@@ -1,14 +1,14 @@
-// Loads the configuration: file, then environment, then flags; the later wins.
+// Loads the configuration: file, then environment, then flags; the later source overrides.
 //
-// The file is a walrelay.toml, or the configuration of a Debezium connector, which is known by its
-// content and translated.
+// The file is a walrelay.toml, or the configuration of a Debezium connector, which is detected by
+// its content and translated.
 //
 // Strict: an unknown key is an error that names the nearest known one, with line and column.
-// Nothing is read or looked up here: the file's text and the variables come in, so that the same
-// call is a test, a fuzz target and `walrelay check --offline`.
+// Does no I/O: the caller passes the file's text and the variables, so that tests, fuzz targets and
+// `walrelay check --offline` use the same call.
 //
 // Environment: WALRELAY_SECTION__KEY, for example WALRELAY_KAFKA__BOOTSTRAP_SERVERS; a dot in a
-// section is written as "__" too. Variables that start with WALRELAY_ and hold no "__" are not
+// section is also written as "__". Variables that start with WALRELAY_ and contain no "__" are not
 // configuration.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace walrelay {
 
-// What a command is going to talk to: it asks for the address of no more than that.
+// The servers that a command connects to: only their addresses are required.
 struct ConfigNeeds {
   bool postgres = true;
   bool kafka = true;
@@ -41,14 +41,15 @@ struct LoadedConfig {
   Config config;
   std::string file_name;  // "" when there was no file
   std::map<std::string, std::string>
-      origins;                 // "section.key" → where its value came from; else default
-  std::string import_summary;  // when the file was a connector's: what became of its properties
+      origins;                 // "section.key" → origin of its value; absent: default
+  std::string import_summary;  // if the file was a connector's: the result of the import
 };
 
 // Errors: WR-1001 to WR-1003, WR-1007.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input);
 
-// What must hold between values, whatever they came from. Part of LoadConfig(). Errors: WR-1003.
+// Checks constraints on and between values, whatever their origin. Part of LoadConfig().
+// Errors: WR-1003.
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs = {});
 
 }  // namespace walrelay

@@ -6,9 +6,9 @@ namespace walrelay {
 namespace {
 
 constexpr std::string_view kMask = "***";
-constexpr std::string_view kBlanks = " \t\n\v\f\r";  // what libpq takes between pairs
+constexpr std::string_view kBlanks = " \t\n\v\f\r";  // separators that libpq accepts between pairs
 
-// Also "sslpassword", and a name that hides behind %-escapes or capitals.
+// Also true for "sslpassword", and for a name written with %-escapes or capitals.
 bool IsPassword(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -42,7 +42,7 @@ std::string MaskedQuery(std::string_view query) {
   return out;
 }
 
-// As libpq reads it: a user is what stands before an "@" that no "/" precedes.
+// As libpq parses it: the user is the text before an "@" that no "/" precedes.
 std::string MaskedUri(std::string_view uri) {
   const size_t start = uri.find("//") + 2;
   const size_t slash = std::min(uri.find('/', start), uri.size());
@@ -56,7 +56,7 @@ std::string MaskedUri(std::string_view uri) {
          MaskedQuery(uri.substr(query));
 }
 
-// The length of a value: '…' or up to a blank, where a backslash takes the next character along.
+// The length of a value: '…' or up to a blank; a backslash escapes the next character.
 size_t ValueLength(std::string_view text) {
   const bool quoted = text.starts_with('\'');
   for (size_t i = quoted ? 1 : 0; i < text.size(); ++i) {

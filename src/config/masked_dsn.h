@@ -1,4 +1,4 @@
-// A libpq connection string fit to be shown.
+// A libpq connection string without its secrets.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace walrelay {
 
-// `dsn`, a URI or key-value pairs, with every password in it written as "***". One that libpq would
-// not take is masked as far as its form can be made out.
+// `dsn`, a URI or key-value pairs, with every password replaced by "***". A string that libpq would
+// reject is masked as far as its form is recognizable.
 std::string MaskedDsn(std::string_view dsn);
 
 }  // namespace walrelay

@@ -21,9 +21,9 @@ absl::Status SetTable(Config& config, const RawValue& value) {
   table.name = dot == std::string::npos ? name : name.substr(dot + 1);
   if (name.empty()) {
     table.schema.clear();
-    return absl::OkStatus();  // none: messages alone
+    return absl::OkStatus();  // no table: logical messages only
   }
-  return table.schema.empty() || table.name.empty() ? Wrong("a table is written \"schema.table\"")
+  return table.schema.empty() || table.name.empty() ? Wrong("expected a table as \"schema.table\"")
                                                     : absl::OkStatus();
 }
 
@@ -44,7 +44,7 @@ absl::Status SetTimestamp(Config& config, const RawValue& value) {
     config.route.timestamp = TimestampSource::kColumn;
     config.route.timestamp_column = text.substr(kColumn.size());
   } else {
-    return Wrong("\"commit\", \"now\" or \"column:NAME\" is wanted");
+    return Wrong("expected \"commit\", \"now\" or \"column:NAME\"");
   }
   return absl::OkStatus();
 }
@@ -74,97 +74,95 @@ constexpr Option kOptions[] = {
      "dsn",
      kString,
      {},
-     "Where Postgres is: a libpq connection URI or string. Of several hosts the first one that is "
-     "a "
-     "primary is used, unless `target_session_attrs` says otherwise. `PG*` variables and "
-     "`~/.pgpass` work as with psql. Connect to the server itself, not to a pooler.",
+     "The Postgres server: a libpq connection URI or string. With several hosts walrelay "
+     "uses the one that is a primary, unless `target_session_attrs` says otherwise. `PG*` "
+     "variables and `~/.pgpass` work as in psql. Connect to the server itself, not to a "
+     "pooler.",
      [](Config& config, const RawValue& value) { return Take(value, config.source.dsn); },
      [](const Config& config) { return TomlString(MaskedDsn(config.source.dsn)); }},
     Row<kSource, &SourceConfig::password>(
         "source", "password", kSecret,
-        "The password. Better in a file (`password_file`), in `PGPASSWORD` or in `~/.pgpass`."),
-    Row<kSource, &SourceConfig::password_file>("source", "password_file", kString,
-                                               "A file that holds the password. Read again at each "
-                                               "connection, so that a rotated password needs no "
-                                               "restart. Must not be readable by others."),
-    Row<kSource, &SourceConfig::slot>("source", "slot", kString,
-                                      "The replication slot: lower-case letters, digits and "
-                                      "underscores. It is also the lock: a second "
-                                      "instance on the same slot waits as a standby."),
+        "The password. Prefer a file (`password_file`), `PGPASSWORD` or `~/.pgpass`."),
+    Row<kSource, &SourceConfig::password_file>(
+        "source", "password_file", kString,
+        "A file that contains the password. Read again for each connection, so that a "
+        "rotated password needs no restart. Must not be readable by other users."),
+    Row<kSource, &SourceConfig::slot>(
+        "source", "slot", kString,
+        "The replication slot: lower-case letters, digits and underscores. The slot is also "
+        "the lock: a second instance on the same slot waits as a standby."),
     Row<kSource, &SourceConfig::publication>(
         "source", "publication", kString,
-        "The publication that holds the outbox tables. It must be older than the slot."),
+        "The publication of the outbox tables. It must be older than the slot."),
     {"source",
      "table",
      kString,
      {},
-     "The outbox table, `schema.table`. Several: `[[source.tables]]`, see below. `\"\"`: none, "
-     "where events are messages alone.",
+     "The outbox table, `schema.table`. For several tables use `[[source.tables]]`, see "
+     "below. `\"\"`: no table, if all events are logical messages.",
      SetTable,
      ShowTable},
     Row<kSource, &SourceConfig::message_prefixes>(
         "source", "message_prefixes", kList,
-        "Prefixes of logical messages that are events (`pg_logical_emit_message(true, prefix, "
-        "json)`), as globs. Their members are mapped as the first table's columns are. Needs "
-        "Postgres 14. Empty: messages are not read."),
+        "Prefixes of logical messages that are events (`pg_logical_emit_message(true, "
+        "prefix, json)`), as globs. walrelay maps the members of a message like the columns "
+        "of the first table. Requires Postgres 14. Empty: messages are not read."),
     ChoiceRow<kSource, &SourceConfig::on_update>(
         "source", "on_update",
-        "What an UPDATE of an outbox row does: it is never an "
-        "event. `ignore` counts it, `fail` stops the "
-        "line."),
+        "What to do with an UPDATE of an outbox row, which is never an event. `ignore` "
+        "counts it, `fail` blocks publishing."),
     ChoiceRow<kSource, &SourceConfig::missing_columns>(
         "source", "missing_columns",
-        "What a `[[source.placement]]` does whose column the table does not have: `fail` stops the "
-        "line at the table's next row, `ignore` leaves it out."),
+        "What to do when a `[[source.placement]]` names a missing column: `fail` blocks "
+        "publishing at the table's next row, `ignore` omits the placement."),
     Row<kSource, &SourceConfig::create_slot>(
         "source", "create_slot", kBoolean,
-        "Let `walrelay run` create the slot at its first connection when there is none. Off by "
-        "default: a "
-        "slot that is missing where there has been one means missing events. For a slot that "
+        "Let `walrelay run` create a missing slot at its first connection. Off by default: "
+        "if the slot existed before, a missing slot means missing events. For a slot that "
         "survives a failover (Postgres 17 and later) use `walrelay setup --apply --failover`."),
     SizeRow<kSource, &SourceConfig::max_retained_wal, /*zero_is_none=*/true>(
         "source", "max_retained_wal",
-        "How much log the slot may keep on the primary's disk, as far as you are concerned: alarms "
-        "and forecasts go by this or by the server's `max_slot_wal_keep_size`, whichever is "
-        "reached first. `\"0\"`: by the server's alone."),
+        "Your own limit for the WAL that the slot retains on the primary's disk. Alerts and "
+        "forecasts use this limit or the server's `max_slot_wal_keep_size`, whichever is "
+        "reached first. `\"0\"`: only the server's limit."),
     ChoiceRow<kSource, &SourceConfig::on_retained_limit>(
         "source", "on_retained_limit",
-        "What happens when the slot keeps `max_retained_wal`. `alert` says so and drops nothing. "
-        "`drop_slot` drops the slot, so that the primary's disk lives, and ends with exit code 4: "
-        "events that were not published by then have to be sent again from the table. It does so "
-        "whatever the reason: Kafka that is away, a relay that was stopped, a backlog that is "
-        "being worked off, a transaction that is left open."),
+        "What to do when the slot retains `max_retained_wal`. `alert` reports it and does "
+        "not drop the slot. `drop_slot` drops the slot to protect the primary's disk, and "
+        "walrelay exits with code 4: events that were not published by then have to be sent "
+        "again from the table. The cause makes no difference: an unavailable Kafka, a "
+        "stopped relay, a backlog that walrelay is catching up with, a transaction left open."),
     ChoiceRow<kSource, &SourceConfig::on_gap>(
         "source", "on_gap",
-        "What happens when events may be missing (the slot was advanced, recreated or lost, the "
-        "server was restored, the publication changed). `hold` keeps the process running, "
-        "publishes nothing, is not ready, and reports the range until `walrelay resume "
-        "--accept-gap`. `exit` ends with code 4."),
+        "What to do when events may be missing (the slot was advanced, recreated or "
+        "invalidated, the server was restored, the publication changed). `hold` keeps the "
+        "process running and reports the range: walrelay is not ready and publishes nothing "
+        "until `walrelay resume --accept-gap`. `exit` exits with code 4."),
     SizeRow<kSource, &SourceConfig::decoding_memory, /*zero_is_none=*/true>(
         "source", "decoding_memory",
-        "`logical_decoding_work_mem` of the replication session: how much memory the server may "
-        "use to decode transactions before it spills them to its disk. `\"0\"`: the server's "
-        "setting. Raise it where `walrelay doctor` reports spilled transactions; each reader of a "
-        "slot "
-        "may use that much."),
+        "`logical_decoding_work_mem` of the replication session: how much memory the server "
+        "may use to decode transactions before it spills them to disk. `\"0\"`: the server's "
+        "setting. Raise it if `walrelay doctor` reports spilled transactions; each reader of "
+        "a slot may use that much."),
     Row<kSource, &SourceConfig::wait_visible>(
         "source", "wait_visible", kBoolean,
-        "Publish a transaction only when other sessions on the primary can see it. Postgres sends "
-        "a commit after its WAL flush, which is before it becomes visible and before synchronous "
-        "standbys confirm it. Costs one query per burst on a connection of its own."),
-    Row<kSource, &SourceConfig::binary>("source", "binary", kBoolean,
-                                        "Ask Postgres (14 and later) for values in binary form. "
-                                        "Needed for bytea payloads of hundreds of "
-                                        "megabytes, which Postgres cannot send as text."),
-    Row<kSource, &SourceConfig::connect_timeout>("source", "connect_timeout", kDuration,
-                                                 "How long one attempt to connect to a host may "
-                                                 "take. All hosts and the checks before the stream "
-                                                 "together take 25 seconds at most."),
+        "Publish a transaction only after other sessions on the primary can see it. Postgres "
+        "sends a commit after its WAL flush, which is before the commit becomes visible and "
+        "before synchronous standbys confirm it. Costs one query per burst on a separate "
+        "connection."),
+    Row<kSource, &SourceConfig::binary>(
+        "source", "binary", kBoolean,
+        "Request values from Postgres (14 and later) in binary form. Required for bytea "
+        "payloads of hundreds of megabytes, which Postgres cannot send as text."),
+    Row<kSource, &SourceConfig::connect_timeout>(
+        "source", "connect_timeout", kDuration,
+        "Timeout of one connection attempt to a host. All hosts and the checks before the "
+        "stream together take at most 25 seconds."),
     Row<kSource, &SourceConfig::wal_sender_timeout>(
         "source", "wal_sender_timeout", kDuration,
-        "Set for the replication session: how long the server waits for a relay that is gone "
-        "before it frees "
-        "the slot for a standby. `\"0\"` keeps what the server has."),
+        "`wal_sender_timeout` of the replication session: how long the server waits for a "
+        "silent relay before it releases the slot for a standby. `\"0\"`: the server's "
+        "setting."),
     Row<kSource, &SourceConfig::allow_insecure>(
         "source", "allow_insecure", kBoolean,
         "Allow a connection to another host without verified TLS (`sslmode` below `verify-full`)."),
@@ -172,7 +170,8 @@ constexpr Option kOptions[] = {
     ColumnRow<&ColumnNames::id>("id", "Header `id`. Default: `id`. `\"\"`: none."),
     ColumnRow<&ColumnNames::aggregate_type>(
         "aggregate_type",
-        "What the topic is made of. Default: `aggregate_type`, else Debezium's `aggregatetype`."),
+        "The value that selects the topic. Default: `aggregate_type`, else Debezium's "
+        "`aggregatetype`."),
     ColumnRow<&ColumnNames::aggregate_id>(
         "aggregate_id",
         "The record's key. Default: `aggregate_id`, else Debezium's `aggregateid`."),
@@ -185,189 +184,191 @@ constexpr Option kOptions[] = {
         "trace_id", "Header `trace_id`. Default: `trace_id` where the column exists."),
     ColumnRow<&ColumnNames::traceparent>(
         "traceparent",
-        "W3C trace context, header `traceparent`; none where it is NULL. Default: `traceparent` "
+        "W3C trace context, header `traceparent`; no header for NULL. Default: `traceparent` "
         "where the column exists."),
     ColumnRow<&ColumnNames::tracestate>("tracestate", "Likewise, header `tracestate`."),
     ColumnRow<&ColumnNames::span_context>(
         "span_context",
-        "Debezium's: the text of java.util.Properties, of which `traceparent` and `tracestate` "
-        "become headers. Default: `tracingspancontext` where the column exists."),
+        "Debezium's span context: the text of java.util.Properties, whose `traceparent` and "
+        "`tracestate` become headers. Default: `tracingspancontext` where the column exists."),
     ColumnRow<&ColumnNames::version>(
-        "version", "An int4 column that is the version of the envelope's schema. Default: none."),
+        "version", "An int4 column with the version of the envelope's schema. Default: none."),
 
-    Row<kRoute, &RouteConfig::topic>("route", "topic", kString,
-                                     "The topic, made from what `regex` found: `${name}` and `$1` "
-                                     "stand for its groups, `\\` escapes."),
-    Row<kRoute, &RouteConfig::regex>("route", "regex", kString,
-                                     "Must match the whole aggregate type; one that does not match "
-                                     "is itself the topic. Java's syntax as "
-                                     "far as RE2 has it: no look-around, no back references."),
+    Row<kRoute, &RouteConfig::topic>(
+        "route", "topic", kString,
+        "The topic, built from the match of `regex`: `${name}` and `$1` stand for its "
+        "groups, `\\` escapes."),
+    Row<kRoute, &RouteConfig::regex>(
+        "route", "regex", kString,
+        "Must match the whole aggregate type; a value that does not match is used as the "
+        "topic. Java's syntax as far as RE2 supports it: no look-around, no back references."),
     Row<kRoute, &RouteConfig::allow>(
         "route", "allow", kList,
-        "Topics that rows may reach, as globs (`outbox.event.*`). Empty: all. Set it where the "
-        "writers of "
-        "rows are not trusted with every topic that walrelay may write."),
-    Row<kRoute, &RouteConfig::max_topics>("route", "max_topics", kInteger,
-                                          "How many topics rows may name in the life of the "
-                                          "process; the next one is a row that cannot be "
-                                          "routed."),
+        "Topics that rows may be published to, as globs (`outbox.event.*`). Empty: all. Set "
+        "it if you do not trust the writers of rows with every topic that walrelay may write."),
+    Row<kRoute, &RouteConfig::max_topics>(
+        "route", "max_topics", kInteger,
+        "How many topics rows may name during the life of the process; a row with a further "
+        "topic cannot be routed."),
     {"route",
      "timestamp",
      kString,
      {},
-     "The record's timestamp: `\"commit\"` (of the transaction), `\"now\"`, or `\"column:NAME\"` "
-     "(timestamptz, timestamp as UTC, or bigint milliseconds; NULL falls back to the commit).",
+     "The record's timestamp: `\"commit\"` (commit time of the transaction), `\"now\"`, "
+     "or `\"column:NAME\"` (timestamptz, timestamp as UTC, or bigint milliseconds; NULL "
+     "falls back to the commit time).",
      SetTimestamp,
      ShowTimestamp},
     Row<kRoute, &RouteConfig::tombstone_on_empty>(
         "route", "tombstone_on_empty", kBoolean,
-        "A payload that is empty or blank makes a tombstone, as NULL does; not an empty bytea."),
+        "An empty or blank payload becomes a tombstone, as NULL does; an empty bytea does "
+        "not."),
     ChoiceRow<kRoute, &RouteConfig::compatibility>(
         "route", "compatibility",
-        "Whose rules hold where Debezium's EventRouter differs. "
-        "`debezium`: a NULL key is published; "
-        "the aggregate type must be text, the partition int4, the "
-        "timestamp a `timestamp` (infinity "
-        "has its number, NULL leaves it to the producer)."),
+        "Which rules apply where walrelay and Debezium's EventRouter differ. `debezium`: a "
+        "row with a NULL key is published; the aggregate type must be text, the partition "
+        "int4, the timestamp a `timestamp` (infinity is published as its number, for NULL "
+        "the producer sets the timestamp)."),
 
     FormatRow<&FormatConfig::key, &PartFormat::format>(
         "key",
-        "How the key's column becomes bytes. `raw`: as it stands. The others are byte for byte "
-        "those "
-        "of Connect's converters: `string` (StringConverter), `json` and `json_schema` "
-        "(JsonConverter without and with schemas), `bytes` (ByteArrayConverter). They show types, "
-        "and a default in place of NULL, as Debezium does."),
+        "How the key column is converted to bytes. `raw`: unchanged. The others produce the "
+        "same bytes as Connect's converters: `string` (StringConverter), `json` and "
+        "`json_schema` (JsonConverter without and with schemas), `bytes` "
+        "(ByteArrayConverter). They represent types, and a default in place of NULL, as "
+        "Debezium does."),
     FormatRow<&FormatConfig::key, &PartFormat::delegate>(
         "key_delegate",
-        "With `key = \"bytes\"`, the format of what is no bytea (BinaryDataConverter's delegate)."),
+        "With `key = \"bytes\"`, the format of columns that are not bytea "
+        "(BinaryDataConverter's delegate)."),
     FormatRow<&FormatConfig::value, &PartFormat::format>(
-        "value", "The same for the value. An envelope needs `json` or `json_schema`."),
+        "value", "The same for the value. An envelope requires `json` or `json_schema`."),
     FormatRow<&FormatConfig::value, &PartFormat::delegate>(
-        "value_delegate", "With `value = \"bytes\"`, the format of what is no bytea."),
+        "value_delegate", "With `value = \"bytes\"`, the format of columns that are not bytea."),
     ChoiceRow<kFormat, &FormatConfig::headers>(
         "format", "headers",
-        "`raw`: columns as they stand. `simple`: as Connect's SimpleHeaderConverter writes them."),
+        "`raw`: columns unchanged. `simple`: columns as Connect's SimpleHeaderConverter "
+        "writes them."),
     Row<kFormat, &FormatConfig::expand_json>(
         "format", "expand_json", kBoolean,
         "A text payload that is a JSON object becomes a value with members instead of a string "
         "(Debezium's `table.expand.json.payload`)."),
-    ChoiceRow<kFormat, &FormatConfig::json_nulls>("format", "json_nulls",
-                                                  "Members that are null, when expanding."),
-    ChoiceRow<kFormat, &FormatConfig::json_empty_arrays>("format", "json_empty_arrays",
-                                                         "Members that are `[]`, when expanding."),
+    ChoiceRow<kFormat, &FormatConfig::json_nulls>(
+        "format", "json_nulls", "How null members are represented by `expand_json`."),
+    ChoiceRow<kFormat, &FormatConfig::json_empty_arrays>(
+        "format", "json_empty_arrays", "How `[]` members are represented by `expand_json`."),
     ChoiceRow<kFormat, &FormatConfig::message_nulls>(
         "format", "message_nulls",
-        "Members of a logical message that are null: `ignore` takes them for absent (Debezium's "
-        "`fields.null.include = false`), `optional_bytes` for NULL."),
+        "Null members of a logical message: `ignore` treats them as absent (Debezium's "
+        "`fields.null.include = false`), `optional_bytes` as NULL."),
     Row<kFormat, &FormatConfig::schema_prefix>(
         "format", "schema_prefix", kString,
-        "What the names of envelopes' schemas begin with (Debezium's `topic.prefix`), as in "
+        "Prefix of the schema names of envelopes (Debezium's `topic.prefix`), as in "
         "`PREFIX.public.outbox.order.Value`."),
     Row<kFormat, &FormatConfig::context_headers>(
         "format", "context_headers", kBoolean,
-        "Puts Debezium's `__debezium.context.*` headers before the others: connectorLogicalName "
-        "(`schema_prefix`), taskId, connectorName, runId."),
+        "Add Debezium's `__debezium.context.*` headers before the others: "
+        "connectorLogicalName (`schema_prefix`), taskId, connectorName, runId."),
 
     ChoiceRow<kOnError, &ErrorPolicy::null_route>("on_error", "null_route",
                                                   "A row without an aggregate type."),
     ChoiceRow<kOnError, &ErrorPolicy::null_key>("on_error", "null_key",
                                                 "A row without an aggregate id."),
     ChoiceRow<kOnError, &ErrorPolicy::topic>(
-        "on_error", "topic", "A row whose topic is illegal, not allowed, or one too many."),
+        "on_error", "topic",
+        "A row whose topic is invalid, not allowed by `route.allow`, or beyond "
+        "`route.max_topics`."),
     ChoiceRow<kOnError, &ErrorPolicy::too_large>(
         "on_error", "too_large",
-        "A row whose record is larger than `kafka.max_record_bytes`, or than its topic takes."),
+        "A row whose record is larger than `kafka.max_record_bytes`, or larger than its "
+        "topic accepts."),
     ChoiceRow<kOnError, &ErrorPolicy::value>(
-        "on_error", "value", "A row with a partition, a timestamp or bytes that cannot be used."),
+        "on_error", "value", "A row with an invalid partition, timestamp or bytes."),
     ChoiceRow<kOnError, &ErrorPolicy::refused>(
         "on_error", "refused",
-        "A row whose record the brokers refuse: an invalid record or timestamp, a policy "
-        "violation. (A record that is too large for its topic: `too_large`.)"),
+        "A row whose record the brokers reject: an invalid record or timestamp, a policy "
+        "violation. (For a record that is too large for its topic: `too_large`.)"),
     Row<kOnError, &ErrorPolicy::dead_letter_topic>(
         "on_error", "dead_letter_topic", kString,
-        "Where rows go under `dead_letter`: whole (the beginning of each value where the row is "
-        "too "
-        "large), with the reason, as "
-        "`proto/walrelay/events/v1/dead_letter.proto`. Their acknowledgement counts like any "
+        "Topic for rows under `dead_letter`. A record holds the whole row (only the "
+        "beginning of each value if the row is too large) and the reason, as "
+        "`proto/walrelay/events/v1/dead_letter.proto`. Its acknowledgement counts like any "
         "other."),
 
     Row<kKafka, &KafkaConfig::bootstrap_servers>("kafka", "bootstrap_servers", kString,
-                                                 "Brokers to ask first: `host:port,host:port`."),
-    Row<kKafka, &KafkaConfig::client_id>("kafka", "client_id", kString,
-                                         "How walrelay calls itself to the brokers."),
-    Row<kKafka, &KafkaConfig::compression>("kafka", "compression", kChoice, "Of record batches.",
+                                                 "Bootstrap brokers: `host:port,host:port`."),
+    Row<kKafka, &KafkaConfig::client_id>("kafka", "client_id", kString, "The Kafka `client.id`."),
+    Row<kKafka, &KafkaConfig::compression>("kafka", "compression", kChoice,
+                                           "Compression of record batches.",
                                            "none, lz4, zstd, gzip, snappy"),
     SizeRow<kKafka, &KafkaConfig::max_record_bytes>(
         "kafka", "max_record_bytes",
-        "The largest record that is sent; not above the topics' `max.message.bytes`."),
+        "The largest record to send; at most the topics' `max.message.bytes`."),
     SizeRow<kKafka, &KafkaConfig::max_batch_bytes>(
         "kafka", "max_batch_bytes",
-        "The largest batch of records. Brokers measure a topic's `max.message.bytes` against the "
-        "batch; "
-        "where one refuses, walrelay goes on with smaller ones by itself."),
-    Row<kKafka, &KafkaConfig::security_protocol>("kafka", "security_protocol", kChoice,
-                                                 "How to talk to the brokers.",
-                                                 "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        "The largest batch of records. Brokers compare a topic's `max.message.bytes` with "
+        "the batch; if a broker rejects a batch, walrelay automatically continues with "
+        "smaller ones."),
+    Row<kKafka, &KafkaConfig::security_protocol>(
+        "kafka", "security_protocol", kChoice, "Security protocol for connections to the brokers.",
+        "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
     Row<kKafka, &KafkaConfig::sasl_mechanism>(
         "kafka", "sasl_mechanism", kString,
         "`SCRAM-SHA-512`, `SCRAM-SHA-256`, `PLAIN`, `GSSAPI` …"),
     Row<kKafka, &KafkaConfig::sasl_username>("kafka", "sasl_username", kString, "The user."),
     Row<kKafka, &KafkaConfig::sasl_password>("kafka", "sasl_password", kSecret,
-                                             "The password. Better in a file."),
+                                             "The password. Prefer a file."),
     Row<kKafka, &KafkaConfig::sasl_password_file>(
         "kafka", "sasl_password_file", kString,
-        "A file that holds the password. Read again every "
-        "two seconds: a rotated password needs no restart. "
-        "Must not be readable by others."),
+        "A file that contains the password. Read again every two seconds: a rotated password "
+        "needs no restart. Must not be readable by other users."),
     Row<kKafka, &KafkaConfig::ssl_ca_file>(
         "kafka", "ssl_ca_file", kString,
-        "Certificates of the authorities to trust (PEM). Default: the system's. When this or one "
-        "of "
-        "the files below changes, walrelay goes on with a new producer, without a restart."),
+        "Certificates of the authorities to trust (PEM). Default: the system's. When this "
+        "file or one of the files below changes, walrelay continues with a new producer, "
+        "without a restart."),
     Row<kKafka, &KafkaConfig::ssl_certificate_file>(
         "kafka", "ssl_certificate_file", kString,
         "The client's certificate chain (PEM), for mutual TLS."),
     Row<kKafka, &KafkaConfig::ssl_key_file>("kafka", "ssl_key_file", kString,
                                             "The client's private key (PEM)."),
     Row<kKafka, &KafkaConfig::ssl_key_password>("kafka", "ssl_key_password", kSecret,
-                                                "Of the private key. Better in a file."),
+                                                "The password of the private key. Prefer a file."),
     Row<kKafka, &KafkaConfig::ssl_key_password_file>(
         "kafka", "ssl_key_password_file", kString,
-        "A file that holds it. Must not be readable by others."),
+        "A file that contains the password of the private key. Must not be readable by other "
+        "users."),
     Row<kKafka, &KafkaConfig::allow_insecure>("kafka", "allow_insecure", kBoolean,
                                               "Allow brokers on another host without TLS."),
 
     Row<kPipeline, &PipelineConfig::max_in_flight_records>(
         "pipeline", "max_in_flight_records", kInteger,
-        "Records handed to Kafka and not yet acknowledged. When there are so many, walrelay stops "
-        "reading "
-        "from Postgres and goes on reporting to it."),
+        "Limit for records handed to Kafka and not yet acknowledged. At the limit, walrelay "
+        "stops reading from Postgres and continues to send status updates."),
     SizeRow<kPipeline, &PipelineConfig::max_in_flight_bytes>(
         "pipeline", "max_in_flight_bytes",
-        "Their keys, values and headers, and 512 bytes for each; one record may always be in "
-        "flight. "
-        "Determines the memory of the process."),
+        "Limit for the keys, values and headers of records in flight, plus 512 bytes per "
+        "record; one record may always be in flight. Determines the memory of the process."),
     Row<kPipeline, &PipelineConfig::confirm_interval>(
         "pipeline", "confirm_interval", kDuration,
-        "How soon after a progress it is confirmed to Postgres: what a crash at most repeats."),
+        "How often progress is confirmed to Postgres; a crash repeats at most this much."),
     Row<kPipeline, &PipelineConfig::drain_timeout>(
         "pipeline", "drain_timeout", kDuration,
-        "How long a stop (SIGTERM) waits for acknowledgements. Keep it below the supervisor's own "
-        "patience "
-        "(Kubernetes: 30 s)."),
+        "How long a shutdown (SIGTERM) waits for acknowledgements. Keep it below the "
+        "supervisor's timeout (Kubernetes: 30 s)."),
 
-    Row<&Config::http, &HttpConfig::listen>("http", "listen", kString,
-                                            "`address:port` of `/status`, `/livez`, `/readyz` and "
-                                            "`/metrics`; "
-                                            "`\"\"`: none. GET only, no secrets, no TLS: "
-                                            "keep it on loopback or inside the pod."),
+    Row<&Config::http, &HttpConfig::listen>(
+        "http", "listen", kString,
+        "`address:port` for `/status`, `/livez`, `/readyz` and `/metrics`; `\"\"`: no HTTP "
+        "server. GET only, no secrets, no TLS: keep it on loopback or inside the pod."),
     Row<&Config::metrics, &MetricsConfig::slot_poll_interval>(
         "metrics", "slot_poll_interval", kDuration,
-        "How often the slot is looked at, over a connection of its own."),
+        "How often walrelay polls the slot, over a separate connection."),
     Row<&Config::metrics, &MetricsConfig::max_topics>(
         "metrics", "max_topics", kInteger,
-        "Topics with a series of their own; the others are counted as `__other__`."),
-    Row<&Config::log, &LogConfig::level>("log", "level", kChoice, "Least level that is written.",
+        "Maximum number of topics with a separate series; further topics are counted as "
+        "`__other__`."),
+    Row<&Config::log, &LogConfig::level>("log", "level", kChoice, "Minimum log level.",
                                          "debug, info, warning, error"),
     Row<&Config::log, &LogConfig::format>("log", "format", kChoice,
                                           "`auto`: text on a terminal, JSON lines otherwise.",

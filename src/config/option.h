@@ -1,5 +1,5 @@
-// The table of options: one row a key, from which the loader reads, the reference is printed and
-// `walrelay config show` answers. To add an option add a member to Config and a row to option.cc.
+// The table of options, one row per key. The loader, the reference and `walrelay config show` use
+// it. To add an option, add a member to Config and a row to option.cc.
 #pragma once
 
 #include <span>
@@ -19,27 +19,27 @@ struct Option {
   std::string_view choices;  // of kChoice: "a, b, c"
   std::string_view doc;
 
-  // Errors are sentences without a place; the loader adds it.
+  // Error messages contain no position; the loader adds it.
   absl::Status (*set)(Config& config, const RawValue& value);
-  // As it would be written in TOML; secrets as "***".
+  // The value as TOML; secrets as "***".
   std::string (*show)(const Config& config);
 
   std::string Name() const;
 };
 
-// Every option, in the order of the reference: sections stay together.
+// Every option, in the order of the reference, grouped by section.
 std::span<const Option> Options();
 const Option* FindOption(std::string_view section, std::string_view key);
 const Option* FindOption(std::string_view name);  // "section.key"
 
-// The present name of an option that had another one: "route.rules" is now "route.compatibility".
-// "": no option ever had this name.
+// The present name of a renamed option: "route.rules" is now "route.compatibility".
+// "" if no option ever had this name.
 std::string_view RenamedTo(std::string_view old_name);
 
-// What follows is a property of librdkafka, by its own name.
+// Prefix of librdkafka properties, which keep their own names.
 inline constexpr std::string_view kPassThroughPrefix = "kafka.librdkafka.";
 
-// Whether a property of librdkafka holds a secret, or may.
+// Whether a property of librdkafka contains a secret, or may contain one.
 bool IsSecretProperty(std::string_view property);
 
 }  // namespace walrelay

@@ -1,11 +1,14 @@
-// How the rows of the table of options are made (option.cc): each from the members that it sets, so
-// that setting and showing cannot part.
+// Builders for the rows of the table of options (option.cc). Each row is built from the member that
+// it sets, so that setting and showing cannot diverge.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
+#include "base/text.h"
 #include "config/choices.h"
 #include "config/option.h"
 #include "config/option_value.h"
@@ -34,7 +37,7 @@ constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::
   return Row<Section, Member>(section, key, OptionType::kChoice, doc, ChoiceNames<Enum>::kJoined);
 }
 
-// A size in bytes, written "64MiB" or as a number; 0 only where it stands for none.
+// A size in bytes, written "64MiB" or as a number; 0 is valid only with `zero_is_none`.
 template <auto Section, auto Member, bool zero_is_none = false>
 constexpr Option SizeRow(std::string_view section, std::string_view key, std::string_view doc) {
   return {section,
@@ -53,15 +56,16 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
               return absl::OkStatus();
             }
             if (text != nullptr && (!bytes || *bytes <= 0)) {
-              return Wrong("a size such as \"64MiB\" is wanted (B, KiB, MiB, GiB)");
+              return Wrong(
+                  fmt::format("expected a size such as \"64MiB\" (B, KiB, MiB, GiB), got \"{}\"",
+                              Printable(*text, 80)));
             }
             return Take(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
           },
           [](const Config& config) { return TomlString(FormatSize(config.*Section.*Member)); }};
 }
 
-// A column of the first table; the loader hands the names on to the tables that do not say
-// otherwise.
+// A column of the first table; the loader copies the names to the tables that do not override them.
 template <auto Member>
 constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
   return {"source.columns",
@@ -75,7 +79,7 @@ constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
           [](const Config& config) { return Show(config.source.tables.front().columns.*Member); }};
 }
 
-// Of a key or a value: the format itself, or that of what it cannot take.
+// The format of a key or a value, or its delegate format.
 template <auto Part, auto Member>
 constexpr Option FormatRow(std::string_view key, std::string_view doc) {
   using Enum = std::remove_cvref_t<decltype(FormatConfig().*Part.*Member)>;

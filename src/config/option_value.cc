@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "config/value_text.h"
 
 namespace walrelay {
@@ -15,7 +16,7 @@ absl::StatusOr<RawValue> IntegerFromText(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return Wrong("a whole number is wanted");
+    return Wrong(fmt::format("expected a whole number, got \"{}\"", Printable(text, 80)));
   }
   return RawValue(number);
 }
@@ -35,10 +36,10 @@ RawValue ListFromText(std::string_view text) {
 absl::Status Take(const RawValue& value, std::string& out) {
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) {
-    return Wrong("a string is wanted");
+    return Wrong("expected a string");
   }
   if (text->find('\0') != std::string::npos) {
-    return Wrong("a string must not hold a zero byte");
+    return Wrong("a string must not contain a zero byte");
   }
   out = *text;
   return absl::OkStatus();
@@ -60,13 +61,13 @@ absl::Status Take(const RawValue& value, bool& out) {
     out = *flag;
     return absl::OkStatus();
   }
-  return Wrong("true or false is wanted");
+  return Wrong("expected true or false");
 }
 
 absl::Status Take(const RawValue& value, int64_t& out) {
   const int64_t* number = std::get_if<int64_t>(&value);
   if (number == nullptr || *number < 1) {
-    return Wrong("a whole number from 1 up is wanted");
+    return Wrong("expected a whole number from 1 up");
   }
   out = *number;
   return absl::OkStatus();
@@ -76,7 +77,8 @@ absl::Status Take(const RawValue& value, Micros& out) {
   const auto* text = std::get_if<std::string>(&value);
   const auto duration = text != nullptr ? ParseDuration(*text) : std::nullopt;
   if (!duration) {
-    return Wrong("a duration such as \"30s\" is wanted (us, ms, s, m, h)");
+    return Wrong(fmt::format("expected a duration such as \"30s\" (us, ms, s, m, h){}",
+                             text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
   }
   out = *duration;
   return absl::OkStatus();
@@ -87,7 +89,7 @@ absl::Status Take(const RawValue& value, std::vector<std::string>& out) {
     out = *list;
     return absl::OkStatus();
   }
-  return Wrong("a list of strings is wanted");
+  return Wrong("expected a list of strings");
 }
 
 std::string Show(const std::string& value) {
@@ -144,7 +146,7 @@ absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
       if (text == "true" || text == "false") {
         return RawValue(text == "true");
       }
-      return Wrong("true or false is wanted");
+      return Wrong("expected true or false");
     case kInteger:
       return IntegerFromText(text);
     case kList:
@@ -156,7 +158,7 @@ absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
     case kChoice:
       return RawValue(std::string(text));
   }
-  return Wrong("a value of no known type");
+  return Wrong("the option has an unknown type");
 }
 
 }  // namespace walrelay

@@ -1,7 +1,7 @@
-// The value of an option: from what TOML, a variable or a flag holds to a member of Config, and
-// back to how it would be written.
+// The value of an option: converts a value from TOML, a variable or a flag to a member of Config,
+// and back to TOML.
 //
-// Pure. Errors are WR-1003 (ConfigValue): sentences without a place, which the loader adds.
+// Pure. Errors are WR-1003 (ConfigValue), without a position; the loader adds it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace walrelay {
 
-// A value as TOML has it, or as made from the text of a variable or flag.
+// A value from TOML, or from the text of a variable or flag.
 using RawValue = std::variant<std::string, int64_t, bool, std::vector<std::string>>;
 
 enum class OptionType : uint8_t {
@@ -36,8 +36,8 @@ enum class OptionType : uint8_t {
 
 std::string_view TypeName(OptionType type);
 
-// The value that a text (of an environment variable or a flag) means for a type: lists are
-// separated by commas.
+// Converts the text of an environment variable or a flag to a value of `type`. The items of a list
+// are separated by commas.
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text);
 
 inline absl::Status Wrong(std::string_view what) {
@@ -57,7 +57,7 @@ requires std::is_enum_v<Enum> absl::Status Take(const RawValue& value, Enum& out
   const auto* text = std::get_if<std::string>(&value);
   const auto choice = text != nullptr ? ChoiceNamed<Enum>(*text) : std::nullopt;
   if (!choice) {
-    return Wrong("not one of the values that it takes");
+    return Wrong("unknown value");
   }
   out = *choice;
   return absl::OkStatus();

@@ -13,13 +13,13 @@ namespace walrelay {
 namespace {
 
 constexpr int kMostLevels = 32;
-constexpr int kMostNodes = 20'000;  // an alias of YAML can stand for all that is before it
+constexpr int kMostNodes = 20'000;  // a YAML alias can repeat everything before it
 
 absl::Status Malformed(std::string_view what) {
   return Error(ErrorCode::kConfigSyntax, what);
 }
 
-// Counts what is built, and refuses what no configuration is.
+// Counts nodes and levels, and rejects a tree that is too large to be a configuration.
 class Bounds {
  public:
   absl::Status Enter(int level) {
@@ -118,7 +118,7 @@ class YamlBuilder {
     for (const yaml_node_pair_t* pair = pairs.start; pair != pairs.top; ++pair) {
       const yaml_node_t& key = *yaml_document_get_node(&document_, pair->key);
       if (key.type != YAML_SCALAR_NODE) {
-        return Malformed(fmt::format("line {}: a name is wanted", key.start_mark.line + 1));
+        return Malformed(fmt::format("line {}: expected a name", key.start_mark.line + 1));
       }
       WR_ASSIGN_OR_RETURN(PropertyNode value, Build(pair->value, level + 1));
       WR_RETURN_IF_ERROR(Annotate(Add(TextOf(key), std::move(value), out),

@@ -1,7 +1,7 @@
-// A JSON or YAML text as a tree of names and values: what a connector's configuration comes in.
+// A JSON or YAML text as a tree of names and values: the formats of a connector's configuration.
 //
-// Strict, for it decides what is published: a name given twice is an error, and so is text behind
-// the value. Bounded in depth and in nodes.
+// Strict, because the text decides what is published: a name given twice is an error, and so is
+// text after the value. Depth and number of nodes are bounded.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PropertyNode {
   std::vector<std::string> names;  // of kMap, one for each of items
   std::vector<PropertyNode> items;
 
-  // nullptr when there is no such member.
+  // nullptr if there is no such member.
   const PropertyNode* Find(std::string_view name) const;
 };
 

@@ -1,4 +1,4 @@
-// The configuration for people: docs/configuration.md, and `walrelay config show`.
+// The configuration as text: docs/configuration.md, and `walrelay config show`.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace walrelay {
 
-// The reference of all options in Markdown. A test holds docs/configuration.md against it.
+// The reference of all options in Markdown. A test compares docs/configuration.md with it.
 std::string ConfigReference();
 
-// The values in force as TOML that loads as the same, each option with where it came from; secrets
-// masked.
+// The values in force as TOML that loads to the same configuration, each option with its origin;
+// secrets are masked.
 std::string ShowConfig(const LoadedConfig& loaded);
 
 }  // namespace walrelay

@@ -14,37 +14,38 @@ absl::Status Wrong(std::string_view what) {
   return Error(ErrorCode::kConfigValue, what);
 }
 
-// Slot names are pasted into replication commands, whose grammar has no parameters. Postgres allows
-// exactly these.
+// Slot names are inserted into replication commands, whose grammar has no parameters. Postgres
+// allows exactly these names.
 bool IsSlotName(std::string_view name) {
   return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
 
-// A publication's name goes, quoted, into the same grammar.
+// A publication's name is inserted, quoted, into the same commands.
 bool IsPublicationName(std::string_view name) {
   return !name.empty() && name.size() <= 63 &&
          std::none_of(name.begin(), name.end(),
                       [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\'; });
 }
 
-// A slot is dropped by name and at a figure that somebody has written down.
+// Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
 absl::Status ValidateRetention(const SourceConfig& source) {
   if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {
     return absl::OkStatus();
   }
   if (source.max_retained_wal <= 0) {
-    return Error(ErrorCode::kConfigValue,
-                 "source.on_retained_limit \"drop_slot\" needs source.max_retained_wal",
-                 "Say how much log the slot may keep: max_retained_wal = \"50GiB\" in [source]; or "
-                 "leave on_retained_limit at \"alert\".");
+    return Error(
+        ErrorCode::kConfigValue,
+        "source.on_retained_limit \"drop_slot\" requires source.max_retained_wal",
+        "Set how much WAL the slot may retain: max_retained_wal = \"50GiB\" in [source]; or "
+        "leave on_retained_limit at \"alert\".");
   }
   if (source.create_slot) {
     return Error(ErrorCode::kConfigValue,
                  "source.on_retained_limit \"drop_slot\" excludes source.create_slot: the next "
-                 "start would make the dropped slot anew, and pass over what was not published",
-                 "Leave create_slot out, and make the slot with walrelay setup --apply.");
+                 "start would recreate the dropped slot, and skip the events not published",
+                 "Remove create_slot, and create the slot with walrelay setup --apply.");
   }
   return absl::OkStatus();
 }
@@ -52,32 +53,33 @@ absl::Status ValidateRetention(const SourceConfig& source) {
 absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
   if (needs.postgres && source.dsn.empty()) {
     return Error(ErrorCode::kConfigValue, "source.dsn is missing",
-                 "Say where Postgres is: dsn = "
+                 "Set the Postgres server: dsn = "
                  "\"postgresql://walrelay@host/database?sslmode=verify-full\" in "
                  "[source], --dsn, or WALRELAY_SOURCE__DSN.");
   }
   if (!IsSlotName(source.slot)) {
-    return Wrong(
-        fmt::format("source.slot \"{}\": lower-case letters, digits and underscores, 63 at most",
-                    Printable(source.slot, 80)));
+    return Wrong(fmt::format(
+        "source.slot: expected at most 63 lower-case letters, digits and underscores, got \"{}\"",
+        Printable(source.slot, 80)));
   }
   if (!IsPublicationName(source.publication)) {
     return Wrong(fmt::format(
-        "source.publication \"{}\": no backslash or control character, 63 bytes at most",
+        "source.publication: expected at most 63 bytes without backslash or control character, "
+        "got \"{}\"",
         Printable(source.publication, 80)));
   }
   if (source.connect_timeout < std::chrono::seconds(1)) {
-    return Wrong("source.connect_timeout: one second at least");
+    return Wrong("source.connect_timeout: expected at least one second");
   }
   if (source.wal_sender_timeout.count() != 0 &&
       source.wal_sender_timeout < std::chrono::seconds(1)) {
-    return Wrong("source.wal_sender_timeout: \"0\", or one second at least");
+    return Wrong("source.wal_sender_timeout: expected \"0\", or at least one second");
   }
   constexpr int64_t kLeastDecodingMemory = 64 * 1024;  // logical_decoding_work_mem, in kB
   constexpr int64_t kMostDecodingMemory = int64_t{2147483647} * 1024;
   if (source.decoding_memory != 0 && (source.decoding_memory < kLeastDecodingMemory ||
                                       source.decoding_memory > kMostDecodingMemory)) {
-    return Wrong("source.decoding_memory: \"0\", or between \"64KiB\" and \"2047GiB\"");
+    return Wrong("source.decoding_memory: expected \"0\", or between \"64KiB\" and \"2047GiB\"");
   }
   return ValidateRetention(source);
 }
@@ -86,7 +88,7 @@ absl::Status ValidateColumns(const OutboxTable& table) {
   const auto empty = [](const std::optional<std::string>& name) { return name && name->empty(); };
   if (empty(table.columns.aggregate_type) || empty(table.columns.aggregate_id) ||
       empty(table.columns.payload)) {
-    return Wrong(fmt::format("{}.{}: aggregate_type, aggregate_id and payload cannot be left out",
+    return Wrong(fmt::format("{}.{}: aggregate_type, aggregate_id and payload are required",
                              table.schema, table.name));
   }
   const auto partitions = std::count_if(
@@ -99,7 +101,7 @@ absl::Status ValidateColumns(const OutboxTable& table) {
   return absl::OkStatus();
 }
 
-// An envelope is an object: only JSON has a text for it. Its members have names of their own.
+// An envelope is an object, which only JSON can represent. Its members have distinct names.
 absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value) {
   std::vector<std::string_view> names = {"payload"};
   for (const Placement& placement : table.placements) {
@@ -107,8 +109,9 @@ absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value)
       continue;
     }
     if (value.format == Format::kRaw) {
-      return Wrong(fmt::format("{}.{}: an envelope needs format.value \"json\" or \"json_schema\"",
-                               table.schema, table.name));
+      return Wrong(
+          fmt::format("{}.{}: an envelope requires format.value \"json\" or \"json_schema\"",
+                      table.schema, table.name));
     }
     if (std::find(names.begin(), names.end(), placement.name) != names.end()) {
       return Wrong(fmt::format("{}.{}: the envelope has two members \"{}\"", table.schema,
@@ -122,11 +125,11 @@ absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value)
 absl::Status ValidateFormat(const FormatConfig& format, const std::vector<OutboxTable>& tables) {
   for (const PartFormat* part : {&format.key, &format.value}) {
     if (part->delegate != Delegate::kNone && part->format != Format::kBytes) {
-      return Wrong("format: a delegate is for \"bytes\" alone");
+      return Wrong("format: only \"bytes\" has a delegate");
     }
   }
   if (format.expand_json && format.value.format == Format::kRaw) {
-    return Wrong("format.expand_json needs format.value \"json\" or \"json_schema\"");
+    return Wrong("format.expand_json requires format.value \"json\" or \"json_schema\"");
   }
   for (const OutboxTable& table : tables) {
     WR_RETURN_IF_ERROR(ValidateEnvelope(table, format.value));
@@ -153,7 +156,9 @@ absl::Status ValidateMessages(const SourceConfig& source) {
     }
   }
   return source.tables.front().name.empty() && source.message_prefixes.empty()
-             ? Wrong("source.table is empty: name a table, or messages in source.message_prefixes")
+             ? Wrong(
+                   "source.table is empty: name a table, or message prefixes in "
+                   "source.message_prefixes")
              : absl::OkStatus();
 }
 
@@ -163,22 +168,22 @@ absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
   const bool wants_topic = std::any_of(std::begin(all), std::end(all),
                                        [](OnError on) { return on == OnError::kDeadLetter; });
   if (wants_topic && policy.dead_letter_topic.empty()) {
-    return Wrong("on_error: \"dead_letter\" needs on_error.dead_letter_topic");
+    return Wrong("on_error: \"dead_letter\" requires on_error.dead_letter_topic");
   }
   return absl::OkStatus();
 }
 
-// librdkafka would refuse these as well, under names of its own.
+// librdkafka would reject these too, under its own property names.
 absl::Status ValidateKafka(const KafkaConfig& kafka) {
   constexpr int64_t kLeast = 1'000;
   constexpr int64_t kMostRecord = 1'000'000'000;
   constexpr int64_t kMostBatch = std::numeric_limits<int32_t>::max();
   if (kafka.max_record_bytes < kLeast || kafka.max_record_bytes > kMostRecord) {
-    return Wrong(fmt::format("kafka.max_record_bytes: {} to {}, got {}", kLeast, kMostRecord,
-                             kafka.max_record_bytes));
+    return Wrong(fmt::format("kafka.max_record_bytes: expected {} to {}, got {}", kLeast,
+                             kMostRecord, kafka.max_record_bytes));
   }
   if (kafka.max_batch_bytes < kLeast || kafka.max_batch_bytes > kMostBatch) {
-    return Wrong(fmt::format("kafka.max_batch_bytes: {} to {}, got {}", kLeast, kMostBatch,
+    return Wrong(fmt::format("kafka.max_batch_bytes: expected {} to {}, got {}", kLeast, kMostBatch,
                              kafka.max_batch_bytes));
   }
   return absl::OkStatus();
@@ -195,14 +200,16 @@ absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
   WR_RETURN_IF_ERROR(ValidateKafka(config.kafka));
   if (needs.kafka && config.kafka.bootstrap_servers.empty()) {
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is missing",
-                 "Say where Kafka is: bootstrap_servers = \"host:9092\" in [kafka], --kafka, or "
+                 "Set the Kafka brokers: bootstrap_servers = \"host:9092\" in [kafka], --kafka, or "
                  "WALRELAY_KAFKA__BOOTSTRAP_SERVERS.");
   }
   if (config.pipeline.confirm_interval > std::chrono::seconds(10)) {
-    return Wrong("pipeline.confirm_interval: ten seconds at most; it is what a crash repeats");
+    return Wrong(
+        "pipeline.confirm_interval: expected at most ten seconds, because a crash repeats this "
+        "much");
   }
   if (config.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
-    return Wrong("metrics.slot_poll_interval: 100 ms at least");
+    return Wrong("metrics.slot_poll_interval: expected at least 100 ms");
   }
   return absl::OkStatus();
 }

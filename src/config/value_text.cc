@@ -70,7 +70,7 @@ std::string FormatSize(int64_t bytes) {
 
 std::string TomlString(std::string_view text) {
   std::string out;
-  AppendJsonString(text, out);  // it has JSON's escapes
+  AppendJsonString(text, out);  // TOML has JSON's escapes
   return out;
 }
 

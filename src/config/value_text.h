@@ -1,4 +1,4 @@
-// Values as people write them: durations "30s", sizes "64MiB", strings in quotes.
+// The text form of values: durations "30s", sizes "64MiB", quoted strings.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace walrelay {
 
-// A whole number and one of us, ms, s, m, h; a bare "0" too. nullopt for anything else and for what
-// does not fit.
+// A whole number and one of us, ms, s, m, h; or "0". nullopt for anything else and on overflow.
 std::optional<Micros> ParseDuration(std::string_view text);
 std::string FormatDuration(Micros duration);
 
@@ -19,7 +18,7 @@ std::string FormatDuration(Micros duration);
 std::optional<int64_t> ParseSize(std::string_view text);
 std::string FormatSize(int64_t bytes);
 
-// A basic string of TOML, quotes included.
+// A TOML basic string, quotes included.
 std::string TomlString(std::string_view text);
 
 }  // namespace walrelay

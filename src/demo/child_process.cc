@@ -30,7 +30,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
-// Each name once: of two of a name some programs take the first, others the last.
+// Returns each variable once: if a name occurs twice, some programs use the first value, others the
+// last.
 std::vector<std::string> EnvironmentOf(const ChildProcess::Options& options) {
   std::vector<std::string> environment = options.environment;
   const auto replaced = [&](std::string_view name) {
@@ -51,11 +52,12 @@ int ExitCodeOf(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Between fork and exec only what is safe there: no allocation, no locks.
+// Runs between fork and exec, where only async-signal-safe calls are allowed: no allocation, no
+// locks.
 [[noreturn]] void BecomeChild(const ChildProcess::Options& options, char* const* arguments,
                               char* const* environment, int output, int error) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setsid();  // Ctrl-C is for the demonstration, which ends its children in order
+  ::setsid();  // Ctrl-C must reach only the demonstration, which stops its children in order
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

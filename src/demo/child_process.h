@@ -1,7 +1,7 @@
-// ChildProcess: a program that the demonstration starts, and that never outlives it.
+// ChildProcess: a program that the demonstration starts and that never outlives it.
 //
-// The kernel kills the child when the thread that started it ends (PR_SET_PDEATHSIG), so that
-// nothing is left behind however the demonstration ends.
+// The kernel kills the child when the thread that started it ends (PR_SET_PDEATHSIG), so that no
+// process remains, however the demonstration ends.
 #pragma once
 
 #include <sys/types.h>
@@ -17,23 +17,24 @@ namespace walrelay {
 class ChildProcess {
  public:
   struct Options {
-    std::vector<std::string> arguments;    // [0]: the program, with its path
-    std::vector<std::string> environment;  // NAME=value, before ours
-    std::string withheld;                  // variables of ours that begin so are left out; "": none
-    std::string error_file;                // standard error goes there; "": ours
+    std::vector<std::string> arguments;    // [0]: the path of the program
+    std::vector<std::string> environment;  // NAME=value; overrides inherited variables
+    std::string withheld;                  // prefix of variables that are not inherited; "": none
+    std::string error_file;                // for standard error; "": inherited
     bool capture_output = false;           // output() reads standard output
-    uid_t user = 0;                        // run as this user and group, where we are root
+    uid_t user = 0;                        // run as this user and group, if this process is root
     gid_t group = 0;
   };
 
   static absl::StatusOr<ChildProcess> Start(const Options& options);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
-  // SIGKILL, if it still runs.
+  // Kills the child if it still runs.
   ~ChildProcess();
 
   void Signal(int signal) const;
-  // Waits for its end; the exit code, or 128 and the number of the signal that ended it.
+  // Waits until the child exits. Returns the exit code, or 128 + the number of the signal that
+  // killed it.
   int Wait();
   bool running();
 

@@ -16,7 +16,7 @@ std::string HeaderOf(const StoredRecord& record, std::string_view name) {
   return "";
 }
 
-// Postgres prints jsonb with its own spacing, so that form is what is written, too.
+// PayloadOf() uses the spacing with which Postgres prints jsonb, so the values can be compared.
 bool Matches(const StoredRecord& record, const LedgerEvent& event) {
   return record.key == event.aggregate_id && HeaderOf(record, "event_type") == event.event_type &&
          record.value == PayloadOf(event);

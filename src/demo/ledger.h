@@ -1,9 +1,10 @@
-// Ledger: what the demonstration wrote, and whether Kafka says the same.
+// Ledger: the events that the demonstration has committed, to verify the topics.
 //
-// Kept by the writer, apart from the relay: each event with its place in the order of its key,
-// whether its transaction committed, and when. Verify() holds the topics against it.
+// The writer maintains it, independently of the relay: it records each committed event with its
+// position in the order of its key, and the number of rolled-back events. Verify() compares the
+// topics with it.
 //
-// Threads: one writes while others read; every method may be called from any.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct LedgerEvent {
   std::string aggregate_type;
   std::string aggregate_id;
   std::string event_type;
-  uint64_t number = 0;  // of the key's events, from 1, rolled back ones not counted
+  uint64_t number = 0;  // position among the key's committed events, from 1
 };
 
 struct Verdict {
@@ -31,9 +32,9 @@ struct Verdict {
   size_t records = 0;
   size_t keys = 0;
   size_t lost = 0;
-  size_t phantoms = 0;    // of transactions that rolled back, or never were
-  size_t disordered = 0;  // first appearances that come before an earlier event of their key
-  size_t damaged = 0;     // with another key, header or payload than was written
+  size_t phantoms = 0;    // events that were rolled back or never written
+  size_t disordered = 0;  // first appearances before an earlier event of the same key
+  size_t damaged = 0;     // key, header or payload differs from the written event
   size_t duplicates = 0;
 
   bool good() const { return lost + phantoms + disordered + damaged == 0 && committed > 0; }
@@ -61,7 +62,7 @@ class Ledger {
   size_t rolled_back_events_ = 0;                 // guarded by mutex_
 };
 
-// The payload that is written for an event, and looked for in its record.
+// The payload of an event, in the table and in its record.
 std::string PayloadOf(const LedgerEvent& event);
 
 }  // namespace walrelay

@@ -54,7 +54,7 @@ void OrderWriter::Run() {
   while (!stopping_ && status_.ok()) {
     status_ = OneTransaction();
     next += between;
-    std::this_thread::sleep_until(next);  // this is the pace of the shop, nothing is waited for
+    std::this_thread::sleep_until(next);  // sets the transaction rate
   }
 }
 
@@ -69,7 +69,7 @@ absl::Status OrderWriter::OneTransaction() {
     WR_RETURN_IF_ERROR(Insert(event));
   }
   if (random_() % kOneInUsesASavepoint == 0) {
-    // A discount that is tried and taken back: its event must never be seen.
+    // A discount that is rolled back: its event must not be published.
     WR_RETURN_IF_ERROR(Execute("SAVEPOINT discount"));
     WR_RETURN_IF_ERROR(Insert(NewEvent(customer, "order", "DiscountGranted", events)));
     WR_RETURN_IF_ERROR(Execute("ROLLBACK TO SAVEPOINT discount"));

@@ -1,7 +1,7 @@
-// OrderWriter: the shop of the demonstration.
+// OrderWriter: the application of the demonstration.
 //
-// On a thread of its own it takes orders: each a real transaction that writes one to three events
-// into the outbox, some of which roll back, wholly or to a savepoint. What it did goes into the
+// Its thread commits orders: each is a transaction that writes one to three events into the outbox.
+// Some transactions are rolled back, completely or to a savepoint. It records the result in the
 // ledger.
 #pragma once
 
@@ -20,13 +20,13 @@ namespace walrelay {
 
 class OrderWriter {
  public:
-  // `transactions_per_second` until Stop(). `table`: its qualified, quoted name. `ledger` must
-  // outlive the writer.
+  // Writes `transactions_per_second` until Stop(). `table`: the qualified, quoted name. `ledger`
+  // must outlive the writer.
   OrderWriter(PgConnection connection, std::string table, double transactions_per_second,
               Ledger& ledger);
   ~OrderWriter();
 
-  // Waits for the transaction under way. The error that ended the writing early, if one did.
+  // Waits for the current transaction. Returns the error that stopped the writer early, if any.
   absl::Status Stop();
 
  private:
@@ -44,7 +44,7 @@ class OrderWriter {
   std::mt19937_64 random_;
   std::atomic<bool> stopping_{false};
   absl::Status status_;
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts after all other members are initialized
 };
 
 }  // namespace walrelay

@@ -46,7 +46,7 @@ void ReadHeaders(element line, PublishedEvent& event) {
 }  // namespace
 
 std::optional<PublishedEvent> ParsePublishedEvent(const std::string& line) {
-  // Not simdjson::ondemand: what it hands out must not be touched again after a damaged line.
+  // Not simdjson::ondemand: its values must not be used after a malformed line.
   simdjson::dom::parser parser;
   element fields;
   if (parser.parse(line).get(fields) != simdjson::SUCCESS || !fields.is_object()) {

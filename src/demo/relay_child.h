@@ -1,6 +1,5 @@
-// RelayChild: the relay of the demonstration, a process of its own: `walrelay run --events json`.
-//
-// It can be killed as hard as a process can be, and started again.
+// RelayChild: the relay process of the demonstration, `walrelay run --events json`. It can be
+// killed with SIGKILL and restarted.
 #pragma once
 
 #include <functional>
@@ -28,19 +27,19 @@ struct PublishedEvent {
 
 class RelayChild {
  public:
-  // `arguments` of `walrelay run`, and variables for it; logs go to `log_file`. Nothing else
-  // configures it: no file where it is run, and no variable for another relay.
+  // `arguments` of `walrelay run`, and its environment variables; logs go to `log_file`. The relay
+  // ignores other configuration: files in the working directory and inherited WALRELAY_ variables.
   RelayChild(std::vector<std::string> arguments, std::vector<std::string> environment,
              std::string log_file);
 
   absl::Status Start();
   void Kill();
-  // SIGTERM, and wait: drained and confirmed.
+  // Sends SIGTERM and waits until the relay has drained and confirmed. Returns the exit code.
   int Stop();
   bool running();
   pid_t pid() const { return child_ ? child_->pid() : -1; }
 
-  // Reads what it has printed, for `wait` at most if there is nothing yet.
+  // Reads the printed events; waits at most `wait` if there are none yet.
   void ReadEvents(Micros wait, const std::function<void(const PublishedEvent&)>& handle);
 
  private:
@@ -51,7 +50,7 @@ class RelayChild {
   std::string buffer_;
 };
 
-// nullopt for a line that is none.
+// nullopt for an invalid line.
 std::optional<PublishedEvent> ParsePublishedEvent(const std::string& line);
 
 }  // namespace walrelay

@@ -68,22 +68,21 @@ void Screen::Check(bool good, std::string_view text) const {
 void Screen::Summary(const Verdict& verdict, size_t transactions,
                      size_t rolled_back_transactions) const {
   Title("\nsummary, read back from Postgres and Kafka");
-  fmt::print("  {} transactions committed {} events; {} rollbacks took back {} more\n",
+  fmt::print("  {} transactions committed {} events; {} rollbacks discarded {} more\n",
              transactions, verdict.committed, rolled_back_transactions, verdict.rolled_back);
   Check(verdict.lost == 0,
         fmt::format("every committed event is in Kafka: {} of {}, {} lost",
                     verdict.committed - verdict.lost, verdict.committed, verdict.lost));
   Check(verdict.phantoms == 0,
-        fmt::format("no event that was rolled back is: {}", verdict.phantoms));
+        fmt::format("no rolled-back event is in Kafka: {} found", verdict.phantoms));
   Check(verdict.disordered == 0,
-        fmt::format("the events of each of {} keys appear in commit order: {} do not", verdict.keys,
-                    verdict.disordered));
+        fmt::format("the events of each of the {} keys are in commit order: {} are not",
+                    verdict.keys, verdict.disordered));
   Check(verdict.damaged == 0,
         fmt::format("keys, headers and payloads are as written: {} are not", verdict.damaged));
   fmt::print(
-      "  {} of the {} records are duplicates, from the SIGKILL: delivery is at least once, and the "
-      "header "
-      "id tells them apart\n",
+      "  {} of the {} records are duplicates because of the SIGKILL: delivery is at least once; "
+      "consumers deduplicate by the header id\n",
       verdict.duplicates, verdict.records);
   if (!latencies_.empty()) {
     fmt::print("  commit → acknowledged: p50 {}, p99 {}\n",

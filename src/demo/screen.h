@@ -1,4 +1,4 @@
-// Screen: what the demonstration shows.
+// Screen: the terminal output of the demonstration.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ class Screen {
   void Fact(std::string_view name, std::string_view text) const;
   void Note(std::string_view text) const;
   void Header() const;
-  // One line: committed, acknowledged after, where, key, headers.
+  // Prints one line: commit time, latency, topic and position, key, headers.
   void Event(const PublishedEvent& event);
   void Summary(const Verdict& verdict, size_t transactions, size_t rolled_back_transactions) const;
 

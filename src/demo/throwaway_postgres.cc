@@ -32,7 +32,7 @@ bool IsServer(const fs::path& directory) {
          ::access((directory / "postgres").c_str(), X_OK) == 0;
 }
 
-// Debian keeps each major apart and off the PATH.
+// Debian installs each major version in its own directory, which is not in the PATH.
 std::vector<fs::path> Candidates() {
   std::vector<fs::path> out;
   std::error_code ignored;
@@ -55,11 +55,12 @@ absl::StatusOr<std::string> FindBinaries() {
       return directory.string();
     }
   }
-  return Error(ErrorCode::kDemoFailed, "no Postgres server was found on this machine",
-               "apt-get install postgresql-15, or name one of yours: walrelay demo --postgres DSN");
+  return Error(
+      ErrorCode::kDemoFailed, "found no Postgres server on this host",
+      "apt-get install postgresql-15, or use an existing server: walrelay demo --postgres DSN");
 }
 
-// A socket's path must stay below 108 bytes, so the directory is made near the root.
+// The path of a socket is limited to 107 bytes, so the directory has a short path.
 absl::StatusOr<std::string> MakeDirectory(uid_t user, gid_t group) {
   std::string path = "/tmp/walrelay-demo-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr || (user != 0 && ::chown(path.c_str(), user, group) != 0)) {
@@ -88,7 +89,7 @@ absl::StatusOr<std::unique_ptr<ThrowawayPostgres>> ThrowawayPostgres::Start() {
     account = account != nullptr ? account : ::getpwnam("nobody");
     if (account == nullptr) {
       return Error(ErrorCode::kDemoFailed,
-                   "root may not run Postgres, and there is no user postgres or nobody");
+                   "Postgres cannot run as root, and user postgres does not exist");
     }
     postgres->user_ = account->pw_uid;
     postgres->group_ = account->pw_gid;
@@ -102,7 +103,7 @@ absl::StatusOr<std::unique_ptr<ThrowawayPostgres>> ThrowawayPostgres::Start() {
 
 ThrowawayPostgres::~ThrowawayPostgres() {
   if (server_ != nullptr) {
-    server_->Signal(SIGQUIT);  // immediate: nobody will start it again
+    server_->Signal(SIGQUIT);  // immediate shutdown: the cluster is removed anyway
     server_->Wait();
   }
   std::error_code ignored;
@@ -125,8 +126,8 @@ ChildProcess::Options ThrowawayPostgres::AsServer(std::vector<std::string> argum
 }
 
 absl::Status ThrowawayPostgres::Initialise(const std::string& binaries) {
-  // --no-sync: what is thrown away need not survive a power cut. Its own durability is not changed
-  // by it.
+  // --no-sync: a temporary cluster need not survive a power failure. It affects only initdb, not
+  // the durability settings of the server.
   WR_ASSIGN_OR_RETURN(
       ChildProcess initdb,
       ChildProcess::Start(AsServer({binaries + "/initdb", "-D", directory_ + "/data", "-A", "trust",

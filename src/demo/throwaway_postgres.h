@@ -1,9 +1,9 @@
-// ThrowawayPostgres: a database cluster for a few minutes.
+// ThrowawayPostgres: a temporary Postgres cluster.
 //
-// In a directory of its own, on a Unix socket only, with wal_level = logical. Found are the
-// binaries on the PATH and those of Debian's packages, the newest first. As root it runs as the
-// user `postgres`, or `nobody`: Postgres refuses to run as root. Nothing of it is left when it
-// goes.
+// It runs in a temporary directory, listens only on a Unix socket, and has wal_level = logical.
+// Uses the binaries of Debian's packages, the newest first, or those in the PATH. If this process
+// is root, the server runs as an unprivileged user, because Postgres refuses to run as root.
+// The destructor removes the cluster.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ class ThrowawayPostgres {
   static absl::StatusOr<std::unique_ptr<ThrowawayPostgres>> Start();
   ~ThrowawayPostgres();
 
-  // Of the superuser.
+  // Connects as superuser.
   std::string dsn() const;
   const std::string& version() const { return version_; }
-  // Where the demonstration may put its own files.
+  // The demonstration may store its files here, too.
   const std::string& directory() const { return directory_; }
 
  private:

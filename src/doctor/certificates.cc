@@ -49,7 +49,7 @@ std::vector<Certificate> FactsOf(const STACK_OF(X509) * chain) {
   return out;
 }
 
-// In place of a verification: at this moment the chain is known, whatever becomes of the handshake.
+// Replaces verification: the chain is known at this point, whether or not the handshake succeeds.
 int TakeChain(X509_STORE_CTX* context, void* out) {
   *static_cast<std::vector<Certificate>*>(out) = FactsOf(X509_STORE_CTX_get0_untrusted(context));
   return 1;
@@ -57,7 +57,7 @@ int TakeChain(X509_STORE_CTX* context, void* out) {
 
 std::string Reason() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
-  return reason != nullptr ? reason : "the peer hung up";
+  return reason != nullptr ? reason : "the peer closed the connection";
 }
 
 bool IsName(const std::string& host) {
@@ -65,7 +65,7 @@ bool IsName(const std::string& host) {
          host.find(':') == std::string::npos;
 }
 
-// OpenSSL writes to sockets as to files: a peer that hangs up would end the process.
+// OpenSSL uses write() on sockets: without this, a peer that disconnects would end the process.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -77,7 +77,7 @@ class WithoutSigpipe {
   void (*before_)(int);
 };
 
-// False when there is nothing to wait for, or not in time.
+// False if the handshake cannot continue, or at `deadline`.
 bool WaitFor(SSL* session, int outcome, std::chrono::steady_clock::time_point deadline) {
   const int wanted = SSL_get_error(session, outcome);
   if (wanted != SSL_ERROR_WANT_READ && wanted != SSL_ERROR_WANT_WRITE) {
@@ -99,7 +99,7 @@ std::vector<Certificate> ParseCertificates(std::string_view pem) {
       const X509Certificate certificate{PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr)}) {
     out.push_back(FactsOf(certificate.get()));
   }
-  ERR_clear_error();  // of the end
+  ERR_clear_error();  // set at the end of the text
   return out;
 }
 
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const st
   const TlsSession session(SSL_new(context.get()));
   SSL_set_fd(session.get(), socket);
   if (IsName(host)) {
-    // SSL_set_tlsext_host_name(), a macro whose cast is not of C++.
+    // SSL_set_tlsext_host_name() is a macro with a C-style cast.
     SSL_ctrl(session.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
              const_cast<char*>(host.c_str()));
   }
@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const st
   }
   if (chain.empty()) {
     const std::string reason =
-        std::chrono::steady_clock::now() >= deadline ? "no answer in time" : Reason();
+        std::chrono::steady_clock::now() >= deadline ? "timed out" : Reason();
     ERR_clear_error();
     return absl::UnavailableError(reason);
   }

@@ -1,8 +1,8 @@
-// X.509 certificates, as far as doctor looks at them: whose they are, and until when.
+// X.509 certificates: subject and validity, for doctor.
 //
-// The only place that calls OpenSSL. Nothing is verified here: that is for libpq and librdkafka,
-// which refuse what they do not trust. But what they say of a certificate that has expired is that
-// it "failed", and of one that is about to they say nothing.
+// The only place that calls OpenSSL. Nothing is verified here: libpq and librdkafka reject
+// certificates that they do not trust. But for an expired certificate they report only that the
+// verification failed, and they do not report one that expires soon.
 #pragma once
 
 #include <string>
@@ -20,15 +20,16 @@ struct Certificate {
   WallTime not_after;
 };
 
-// All that a PEM text holds, in their order; keys and comments in between are passed over.
+// All certificates of a PEM text, in order; keys and comments in between are ignored.
 std::vector<Certificate> ParseCertificates(std::string_view pem);
 
-// What the peer of a connection has shown, its own first. `tls`: PgConnection::tls(), not null.
+// The chain that the peer presented, its own certificate first. `tls`: PgConnection::tls(), not
+// null.
 std::vector<Certificate> PeerCertificates(void* tls);
 
-// What the peer shows in a handshake on a connected socket, its own certificate first. `host` is
-// who is asked for. Also of a peer that then hangs up, for want of a certificate of ours.
-// kUnavailable, with the reason, when there was none in time.
+// The chain that the peer presents in a handshake on a connected socket, its own certificate first.
+// `host` is the server name to request. Also works if the peer then closes the connection because
+// it requires a client certificate. kUnavailable, with the reason, on failure or after `timeout`.
 absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const std::string& host,
                                                             Micros timeout);
 

@@ -1,5 +1,5 @@
-// The checks of `walrelay doctor` by name: what each looks at, why, and what to do. One table
-// (checks.def): what is found, explained and documented are the same names.
+// The checks of `walrelay doctor` by name: what each checks, why, and what to do. Findings,
+// `walrelay explain` and the documentation use the same names, from one table (checks.def).
 #pragma once
 
 #include <span>
@@ -21,10 +21,10 @@ inline constexpr CheckEntry kChecks[] = {
 #undef WALRELAY_CHECK
 };
 
-// A literal that is in the table; anything else does not compile.
+// The name of a check, from a literal. A literal that is not in the table does not compile.
 class CheckName {
  public:
-  consteval CheckName(const char* name) : name_(name) {  // NOLINT: a literal stands for its check
+  consteval CheckName(const char* name) : name_(name) {  // NOLINT: implicit on purpose
     bool known = false;
     for (const CheckEntry& entry : kChecks) {
       known = known || entry.name == name_;
@@ -36,15 +36,15 @@ class CheckName {
   constexpr std::string_view text() const { return name_; }
 
  private:
-  static void ThereIsNoSuchCheckInChecksDef();  // without a body: no constant expression
+  static void ThereIsNoSuchCheckInChecksDef();  // no body: not a constant expression
 
   std::string_view name_;
 };
 
-// "postgres.wal_level", also as "doctor.postgres.wal_level". nullptr for what is no check.
+// Accepts "postgres.wal_level" and "doctor.postgres.wal_level". nullptr for an unknown name.
 const CheckEntry* FindCheck(std::string_view name);
 
-// All of them in Markdown. A test holds docs/reference/doctor.md against it.
+// All checks in Markdown. A test compares docs/reference/doctor.md with it.
 std::string CheckReference();
 
 }  // namespace walrelay

@@ -14,7 +14,7 @@ bool IsReadByAll(const std::string& path) {
   return !path.empty() && ::stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IROTH) != 0;
 }
 
-// Those that stand in the file itself: variables and flags win over it.
+// Secrets whose value comes from the file itself: variables and flags override it.
 std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
   const SourceConfig& source = loaded.config.source;
   const KafkaConfig& kafka = loaded.config.kafka;
@@ -43,18 +43,18 @@ std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
 void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out) {
   if (IsReadByAll(loaded.file_name)) {
     for (const std::string& name : SecretsInFile(loaded)) {
-      out.Warn("config.secrets",
-               fmt::format("{} holds {}, and everybody on this machine may read it",
-                           loaded.file_name, name),
-               fmt::format("chmod o= {}; or keep the secret in a file of its own (password_file, "
-                           "sasl_password_file)",
-                           loaded.file_name));
+      out.Warn(
+          "config.secrets",
+          fmt::format("{} contains {} and is readable by every local user", loaded.file_name, name),
+          fmt::format("chmod o= {}; or keep the secret in a separate file (password_file, "
+                      "sasl_password_file)",
+                      loaded.file_name));
     }
   }
   const std::string& key = loaded.config.kafka.ssl_key_file;
   if (IsReadByAll(key)) {
     out.Warn("config.secrets",
-             fmt::format("kafka.ssl_key_file ({}): everybody on this machine may read it", key),
+             fmt::format("kafka.ssl_key_file ({}) is readable by every local user", key),
              fmt::format("chmod o= {}", key));
   }
 }

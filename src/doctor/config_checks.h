@@ -1,4 +1,4 @@
-// The configuration itself, as far as more can be said of it than that it is right.
+// Checks of a configuration that is already known to be valid.
 #pragma once
 
 #include "config/loader.h"
@@ -6,8 +6,8 @@
 
 namespace walrelay {
 
-// Secrets that everybody on this machine may read: in the configuration's file, or a key's.
-// (A password's own file is refused when it is read.)
+// Warns about secrets that every local user may read: in the configuration file, or in a key file.
+// (A password file with such permissions is rejected when it is read.)
 void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out);
 
 }  // namespace walrelay

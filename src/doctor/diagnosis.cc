@@ -27,7 +27,7 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
   }
   auto sql = ConnectTo(config.source);
   if (!sql.ok()) {
-    // When neither works, it was said above.
+    // If neither connection works, postgres.connect already reported the cause.
     if (walsender.ok()) {
       out.Problem("postgres.sql", WithExactRemedy(sql.status(), config.source));
     }

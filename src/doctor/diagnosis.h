@@ -1,8 +1,9 @@
-// Diagnosis: everything that can be looked at from outside, and judged.
+// Diagnosis: every check of configuration, Postgres, Kafka and process that works from outside the
+// relay.
 //
-// One mechanism for `walrelay check` (would it run?) and `walrelay doctor` (is it well, and why
-// not?). It reads only: a slot is not touched, no topic is made, no row written, and a record only
-// to a topic that was named for it.
+// One mechanism for `walrelay check` (would the relay start?) and `walrelay doctor` (diagnose a
+// deployment). Read-only: it does not touch a slot, create a topic or write a row. It writes a
+// record only to a topic given for that purpose.
 #pragma once
 
 #include <string>
@@ -14,10 +15,10 @@ namespace walrelay {
 
 struct DiagnosisOptions {
   Depth depth = Depth::kStart;
-  std::string write_probe;  // the topic that gets a record; "": none does
+  std::string write_probe;  // the topic to write a record to; "": none
 };
 
-// Blocks for some seconds at most for each end that does not answer.
+// Blocks for at most a few seconds for each server that does not respond.
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out);
 
 }  // namespace walrelay

@@ -72,7 +72,7 @@ std::string FindingText(const Finding& finding, bool colour) {
                            : fmt::format("{:<8}", NameOf(finding.severity));
   out += finding.code ? ToString(*finding.code) + " " : "";
   out += Printable(finding.text);
-  // For `walrelay explain`; there is nothing to explain of what is well.
+  // The name is an argument for `walrelay explain`, which has nothing to add to an "ok".
   out += finding.severity == Severity::kOk ? "\n" : fmt::format(" [{}]\n", finding.check);
   if (!finding.remedy.empty()) {
     out += fmt::format("          {}\n", Printable(finding.remedy));

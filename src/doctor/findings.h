@@ -1,4 +1,4 @@
-// Findings: what a diagnosis has found, one line each, and what to type where something is wrong.
+// Findings: the results of a diagnosis, one line each, with what to type to fix a problem.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace walrelay {
 enum class Severity : uint8_t { kOk, kWarning, kProblem };
 std::string_view NameOf(Severity severity);  // "ok", "warning", "problem"
 
-// How much is looked at.
+// How many checks run.
 enum class Depth : uint8_t {
-  kStart,  // what `run` needs
+  kStart,  // the checks that decide whether `run` would start
   kAll,
 };
 
@@ -27,15 +27,15 @@ struct Finding {
   std::string_view check;  // of doctor/checks.def; its first word is the group
   Severity severity = Severity::kOk;
   std::string text;
-  std::string remedy;             // text to paste where there is any; "" when all is well
-  std::optional<ErrorCode> code;  // of a problem that the relay knows too
+  std::string remedy;             // text to paste if available; "" for kOk
+  std::optional<ErrorCode> code;  // of a problem that the relay reports too
 
   std::string_view group() const { return check.substr(0, check.find('.')); }
 };
 
 class Findings {
  public:
-  // `on_finding` is called with each as it is found: looking takes a while. May be empty.
+  // Calls `on_finding` for each finding as it arises: a diagnosis takes seconds. May be empty.
   explicit Findings(std::function<void(const Finding&)> on_finding)
       : on_finding_(std::move(on_finding)) {}
 
@@ -43,7 +43,7 @@ class Findings {
   void Warn(CheckName check, std::string text, std::string remedy);
   // REQUIRES: !error.ok().
   void Problem(CheckName check, const absl::Status& error);
-  // What no error of the relay's stands for.
+  // A problem without an error code of the relay.
   void Problem(CheckName check, std::string text, std::string remedy);
 
   const std::vector<Finding>& all() const { return all_; }
@@ -57,7 +57,7 @@ class Findings {
   Severity worst_ = Severity::kOk;
 };
 
-// As a terminal shows it, with a line end; in colour or in words.
+// The finding as terminal text, with a line end. The severity is a coloured mark or a word.
 std::string FindingText(const Finding& finding, bool colour);
 // proto/walrelay/admin/v1/diagnosis.proto, with a line end.
 std::string FindingsJson(const Findings& findings);

@@ -21,12 +21,13 @@ constexpr std::chrono::seconds kTimeout{5};
 constexpr std::chrono::seconds kBrokerTimeout{2};
 constexpr size_t kMostTopics = 50;
 
-// What the topics' names begin with: the template up to its first group.
+// The common prefix of the topics' names: the template up to its first group.
 std::string TopicPrefix(const RouteConfig& route) {
   return route.topic.substr(0, route.topic.find_first_of("$\\"));
 }
 
-// Topics whose names are known before there is an event: whether they are there, and may be seen.
+// Topics whose names are known before the first event: doctor checks that they exist and are
+// visible to this user.
 std::vector<std::string> NamedTopics(const Config& config) {
   std::vector<std::string> named;
   if (TopicPrefix(config.route).size() == config.route.topic.size()) {
@@ -44,7 +45,7 @@ std::string Alter(const std::string& topic, std::string_view setting) {
       setting);
 }
 
-// "host:port" of each, with Kafka's port where there is none.
+// "host:port" of each bootstrap server, with Kafka's default port if none is given.
 std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
   std::vector<std::string> addresses;
   std::string_view rest = kafka.bootstrap_servers;
@@ -64,23 +65,23 @@ std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
   return addresses;
 }
 
-// A bootstrap address that answers is not enough: records go to where the brokers say they are.
+// A bootstrap address that responds is not enough: records go to the brokers' advertised addresses.
 void CheckBrokers(const ClusterFacts& facts, Findings& out) {
   for (const std::string& broker : facts.brokers) {
     const auto start = std::chrono::steady_clock::now();
     const auto reached = Reach(broker, kBrokerTimeout);
     const auto took = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - start);
     if (reached.ok()) {
-      out.Good("kafka.brokers", fmt::format("broker {} can be reached, in {}",
+      out.Good("kafka.brokers", fmt::format("broker {} is reachable, connected in {}",
                                             Printable(broker, 200), HumanDuration(took)));
     } else {
       out.Problem(
           "kafka.brokers",
           Error(ErrorCode::kKafkaUnreachable,
-                fmt::format("broker {}, as the cluster names it: {}", Printable(broker, 200),
+                fmt::format("broker {} (advertised address): {}", Printable(broker, 200),
                             std::string(reached.status().message())),
-                "Open the network to it, or mend the broker's advertised.listeners: clients "
-                "connect to what stands there, not to kafka.bootstrap_servers."));
+                "Open the network to it, or fix the broker's advertised.listeners: clients connect "
+                "to that address, not to kafka.bootstrap_servers."));
     }
   }
 }
@@ -93,20 +94,18 @@ void CheckReplicas(const TopicFacts& topic, size_t brokers, Findings& out) {
               topic.leaderless > 0
                   ? fmt::format("{} of {} partitions of topic {} have no leader", topic.leaderless,
                                 topic.partitions, topic.name)
-                  : fmt::format("topic {} has {} replicas in sync and wants {}: it takes "
-                                "nothing",
+                  : fmt::format("topic {} has {} replicas in sync, min.insync.replicas is {}: it "
+                                "accepts no records",
                                 topic.name, topic.in_sync, *topic.min_in_sync),
-              "Bring the brokers back: kafka-topics.sh --bootstrap-server BROKER --describe "
+              "Restore the brokers: kafka-topics.sh --bootstrap-server BROKER --describe "
               "--under-min-isr-partitions"));
     return;
   }
   if (topic.replicas == 1 && brokers > 1) {
-    out.Warn(
-        "kafka.topics",
-        fmt::format("topic {} has one replica: a broker that is lost takes acknowledged events "
-                    "with it",
-                    topic.name),
-        "Raise its replication factor: kafka-reassign-partitions.sh");
+    out.Warn("kafka.topics",
+             fmt::format("topic {} has one replica: acknowledged events are lost with its broker",
+                         topic.name),
+             "Raise its replication factor: kafka-reassign-partitions.sh");
   } else if (topic.min_in_sync && topic.replicas > 1 && *topic.min_in_sync == 1) {
     out.Warn(
         "kafka.topics",
@@ -115,11 +114,12 @@ void CheckReplicas(const TopicFacts& topic, size_t brokers, Findings& out) {
                     topic.name),
         Alter(topic.name, "min.insync.replicas=2"));
   } else if (topic.min_in_sync && topic.replicas > 1 && *topic.min_in_sync >= topic.replicas) {
-    out.Warn("kafka.topics",
-             fmt::format("topic {} has {} replicas and min.insync.replicas = {}: it stops with the "
-                         "first broker that is away",
-                         topic.name, topic.replicas, *topic.min_in_sync),
-             Alter(topic.name, fmt::format("min.insync.replicas={}", topic.replicas - 1)));
+    out.Warn(
+        "kafka.topics",
+        fmt::format("topic {} has {} replicas and min.insync.replicas = {}: it rejects records "
+                    "when one broker is unavailable",
+                    topic.name, topic.replicas, *topic.min_in_sync),
+        Alter(topic.name, fmt::format("min.insync.replicas={}", topic.replicas - 1)));
   }
 }
 
@@ -144,7 +144,7 @@ void CheckProducerId(const Config& config, Findings& out) {
   out.Good("kafka.producer_id", "the brokers let this user produce idempotently");
 }
 
-// Asked for a topic as events would need it: that one need not be possible which has another name.
+// Asks for a name that events would use: whether a topic may be created can depend on its name.
 void CheckCreation(const Config& config, const BrokerSettings& settings, size_t brokers,
                    Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
@@ -157,42 +157,41 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
   }
   if (settings.creates_topics == false) {
     out.Good("kafka.topic_creation",
-             "the brokers make no topics on demand: each has to exist before its first event");
+             "the brokers do not create topics on demand: create each before its first event");
     return;
   }
   if (asked->refusal && !asked->refusal->empty()) {
     out.Warn("kafka.topic_creation",
-             fmt::format("a topic that does not exist yet could not be made{}: {}",
+             fmt::format("a missing topic could not be created{}: {}",
                          settings.creates_topics ? " on demand" : "", *asked->refusal),
              asked->denied
                  ? "Create topics before their first event, or kafka-acls.sh --bootstrap-server "
                    "BROKER --add --allow-principal User:NAME --operation Create --topic PREFIX "
                    "--resource-pattern-type prefixed"
-                 : "Create topics before their first event, or mend the brokers' defaults.");
+                 : "Create topics before their first event, or fix the brokers' defaults.");
     return;
   }
   if (settings.creates_topics && settings.default_replicas == 1 && brokers > 1) {
     out.Warn("kafka.topic_creation",
-             "topics that are made on demand have one replica (default.replication.factor): a "
-             "broker that is lost takes acknowledged events with it",
+             "topics that are created on demand have one replica (default.replication.factor): "
+             "acknowledged events are lost with its broker",
              "default.replication.factor=3 and min.insync.replicas=2 in the brokers' settings, or "
              "create topics before their first event.");
   } else if (asked->refusal) {
     out.Good("kafka.topic_creation", settings.creates_topics
-                                         ? "topics are made on demand, and this user may have them "
-                                           "made"
+                                         ? "the brokers create topics on demand, also for this user"
                                          : "this user may create topics");
   }
 }
 
-// Of a producer that a leader has forgotten it takes a batch whose predecessor it refused. The gate
-// is what the relay has against that, and it goes by time.
+// From a producer that it has forgotten, a leader accepts a batch whose predecessor it rejected.
+// The relay prevents that with the partition gate, which works by time.
 void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
   constexpr Micros kLeast = 2 * PartitionGate::kSilence;
   if (!settings.producer_id_lifetime) {
     out.Warn("kafka.producer_id_lifetime",
              "this user may not read the brokers' settings: producer.id.expiration.ms is unknown",
-             "See that it is two hours at least (the default is a day), or kafka-acls.sh "
+             "Make sure that it is at least two hours (the default is a day), or kafka-acls.sh "
              "--bootstrap-server BROKER --add --allow-principal User:NAME --operation "
              "DescribeConfigs --cluster");
     return;
@@ -201,7 +200,7 @@ void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
   if (*settings.producer_id_lifetime < kLeast) {
     out.Warn("kafka.producer_id_lifetime",
              fmt::format("brokers forget a producer that was silent for {} "
-                         "(producer.id.expiration.ms); the relay expects two hours at least",
+                         "(producer.id.expiration.ms); expected at least two hours",
                          lifetime),
              "kafka-configs.sh --bootstrap-server BROKER --alter --entity-type brokers "
              "--entity-default --add-config producer.id.expiration.ms=86400000");
@@ -235,18 +234,19 @@ void CheckTopics(const Config& config, const ClusterFacts& cluster, Findings& ou
   for (const TopicFacts& topic : *topics) {
     CheckReplicas(topic, cluster.brokers.size(), out);
     if (topic.max_message_bytes && *topic.max_message_bytes < config.kafka.max_record_bytes) {
-      out.Warn("kafka.max_message_bytes",
-               fmt::format("topic {} takes records up to {} bytes, kafka.max_record_bytes is {}: a "
-                           "larger one blocks the line",
-                           topic.name, *topic.max_message_bytes, config.kafka.max_record_bytes),
-               Alter(topic.name,
-                     fmt::format("max.message.bytes={}", config.kafka.max_record_bytes + 1000)));
+      out.Warn(
+          "kafka.max_message_bytes",
+          fmt::format("topic {} accepts records up to {} bytes, kafka.max_record_bytes is {}: a "
+                      "larger record blocks publishing",
+                      topic.name, *topic.max_message_bytes, config.kafka.max_record_bytes),
+          Alter(topic.name,
+                fmt::format("max.message.bytes={}", config.kafka.max_record_bytes + 1000)));
     }
   }
   out.Good("kafka.topics",
-           fmt::format("{} topic{} of the events exist{}{}", topics->size(),
-                       topics->size() == 1 ? "" : "s", topics->size() == 1 ? "s" : "",
-                       topics->size() == kMostTopics ? " at least; these were looked at" : ""));
+           fmt::format("{} event topic{} exist{}{}", topics->size(), topics->size() == 1 ? "" : "s",
+                       topics->size() == 1 ? "s" : "",
+                       topics->size() == kMostTopics ? " (the most that doctor checks)" : ""));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Kafka's half: the cluster, each of its brokers, and the topics that events go to.
+// Checks of Kafka: the cluster, each of its brokers, and the topics that events go to.
 #pragma once
 
 #include "doctor/findings.h"

@@ -9,7 +9,8 @@
 namespace walrelay {
 namespace {
 
-// The function's forms differ between majors: 17 added an argument. Superusers may do anything.
+// The function's signatures differ between major versions: 17 added an argument. Superusers may
+// always execute it.
 constexpr std::string_view kQuery = R"(
 WITH emit AS (
   SELECT p.oid, pg_catalog.format('pg_catalog.pg_logical_emit_message(%s)',

@@ -1,4 +1,4 @@
-// Who can publish events as logical messages.
+// Which roles can publish events as logical messages.
 #pragma once
 
 #include "doctor/findings.h"
@@ -7,8 +7,8 @@
 
 namespace walrelay {
 
-// On an ordinary connection, with no privilege beyond LOGIN. Finds nothing where messages are no
-// events, or the server has none. An error is one of asking.
+// On an ordinary connection, with no privilege beyond LOGIN. Adds no finding if messages are not
+// events. An error is a failed query.
 absl::Status CheckMessageWriters(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

@@ -1,5 +1,5 @@
-// What can be known to be wrong without a connection: what `run` refuses to start with, and all
-// that `check --offline` looks at beyond the file itself.
+// Checks that need no connection: `run` refuses to start if one fails, and `check --offline` runs
+// them after it reads the file.
 #pragma once
 
 #include "absl/status/status.h"

@@ -18,11 +18,13 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{2};
 constexpr rlim_t kFewFiles = 1024;
-// What a relay needs beside what is in flight, which librdkafka holds once and sends once.
+// The memory of a relay beside the records in flight, which count twice: librdkafka holds each
+// record and its copy in a send buffer.
 constexpr int64_t kOwnMemory = int64_t{48} << 20;
-// The costliest document that is taken apart, by kafka.max_record_bytes (docs/delivery.md, Memory).
+// Memory per byte of kafka.max_record_bytes for the costliest document that is parsed
+// (docs/delivery.md, Memory).
 constexpr int64_t kJsonFactor = 320;
-// A commit that is flushed at once is sent within a few milliseconds.
+// A commit that is flushed immediately is sent within a few milliseconds.
 constexpr double kLateAtPostgres = 0.05;
 constexpr double kTransactionsToJudgeBy = 20;
 
@@ -41,10 +43,10 @@ void CheckLibraries(const KafkaConfig& kafka, Findings& out) {
 void CheckLimits(const Config& config, Findings& out) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kFewFiles) {
-    out.Warn(
-        "process.files",
-        fmt::format("{} files may be open; librdkafka needs one for each broker", files.rlim_cur),
-        "LimitNOFILE=65536 in the unit, or ulimit -n 65536.");
+    out.Warn("process.files",
+             fmt::format("this process may open {} files; librdkafka needs one for each broker",
+                         files.rlim_cur),
+             "LimitNOFILE=65536 in the unit, or ulimit -n 65536.");
   }
   std::ifstream cgroup("/sys/fs/cgroup/memory.max");
   int64_t limit = 0;
@@ -67,7 +69,7 @@ void CheckLimits(const Config& config, Findings& out) {
   }
 }
 
-// The sum of a stage's series on a page of metrics; 0 when it is not there.
+// The value of a stage's series on a page of metrics; 0 if the series is missing.
 double SeriesOf(std::string_view page, std::string_view name, std::string_view stage) {
   const std::string label = fmt::format("stage=\"{}\"", stage);
   for (size_t at = page.find(name); at != std::string_view::npos; at = page.find(name, at + 1)) {
@@ -83,7 +85,7 @@ double SeriesOf(std::string_view page, std::string_view name, std::string_view s
 
 constexpr std::string_view kStageCount = "walrelay_stage_latency_seconds_count";
 
-// The mean since the relay started, or nullopt when nothing was measured.
+// The mean since the relay started; nullopt if there is no measurement.
 std::optional<double> MeanOf(std::string_view page, std::string_view stage) {
   const double count = SeriesOf(page, kStageCount, stage);
   if (count <= 0) {
@@ -96,7 +98,7 @@ std::string Shown(double seconds) {
   return HumanDuration(std::chrono::duration_cast<Micros>(std::chrono::duration<double>(seconds)));
 }
 
-// Whose the latency is that the running relay has measured.
+// Latency by stage, as measured by the running relay.
 void CheckStages(const Config& config, Findings& out) {
   const auto page = HttpGet(config.http.listen, "/metrics", kPatience);
   if (!page.ok() || page->status != 200) {
@@ -116,9 +118,9 @@ void CheckStages(const Config& config, Findings& out) {
   if (measured >= kTransactionsToJudgeBy && *postgres > kLateAtPostgres && *postgres > *kafka) {
     out.Warn(
         "latency.stages", text,
-        "The writers' share is the largest: sessions that commit with synchronous_commit = off "
+        "The largest share is Postgres: sessions that commit with synchronous_commit = off "
         "(their commits wait for the WAL writer), or large transactions, which are decoded when "
-        "they commit. A backlog that was worked off counts here too.");
+        "they commit. Catching up with a backlog counts here too.");
   } else {
     out.Good("latency.stages", text);
   }
@@ -131,18 +133,18 @@ void CheckRelay(const Config& config, Findings& out) {
   const auto ready = HttpGet(config.http.listen, "/readyz", kPatience);
   if (!ready.ok()) {
     out.Warn("process.relay",
-             fmt::format("no relay answers at {}: its state is not known", config.http.listen),
-             "walrelay run, where none is running; or --set http.listen=ADDRESS:PORT of the one "
-             "that is.");
+             fmt::format("no relay responds at {}: its state is unknown", config.http.listen),
+             "Start walrelay run if none is running; or give the relay's address with --set "
+             "http.listen=ADDRESS:PORT.");
     return;
   }
   const std::string says(ready->body.substr(0, ready->body.find('\n')));
   if (ready->status == 200) {
     out.Good("process.relay",
-             fmt::format("the relay at {} says: {}", config.http.listen, Printable(says, 200)));
+             fmt::format("the relay at {} reports: {}", config.http.listen, Printable(says, 200)));
   } else {
     out.Warn("process.relay",
-             fmt::format("the relay at {} says: {}", config.http.listen, Printable(says, 200)),
+             fmt::format("the relay at {} reports: {}", config.http.listen, Printable(says, 200)),
              "walrelay status");
   }
   CheckStages(config, out);

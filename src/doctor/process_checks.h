@@ -1,4 +1,4 @@
-// This machine, the libraries, and the relay that runs here, if one does.
+// Checks of this machine, the libraries, and the relay that runs here, if any.
 #pragma once
 
 #include "doctor/findings.h"

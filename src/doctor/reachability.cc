@@ -25,7 +25,7 @@ absl::Status Because(int error) {
 absl::StatusOr<Addresses> Resolve(const std::string& address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) {
-    return absl::UnavailableError("no port in it");
+    return absl::UnavailableError("the address has no port");
   }
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) {
@@ -36,7 +36,8 @@ absl::StatusOr<Addresses> Resolve(const std::string& address) {
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
   if (error != 0) {
-    return absl::UnavailableError(fmt::format("cannot look it up: {}", ::gai_strerror(error)));
+    return absl::UnavailableError(
+        fmt::format("cannot resolve the name: {}", ::gai_strerror(error)));
   }
   return Addresses(found);
 }
@@ -71,7 +72,7 @@ absl::StatusOr<UniqueFd> Reach(const std::string& address, Micros timeout) {
   if (!found.ok()) {
     return found.status();
   }
-  absl::StatusOr<UniqueFd> last = absl::UnavailableError("no address");
+  absl::StatusOr<UniqueFd> last = absl::UnavailableError("the name has no address");
   for (const addrinfo* to = found->get(); to != nullptr; to = to->ai_next) {
     last = Connect(*to, timeout);
     if (last.ok()) {

@@ -1,4 +1,4 @@
-// Connections to addresses, for those who only want to know who answers there.
+// TCP connections that only test whether an address is reachable.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace walrelay {
 
-// Connects to "host:port" ("[::1]:9092" too); the socket does not block. kUnavailable, with the
-// reason, when that does not succeed in time. (Looking up a name blocks for as long as the resolver
-// does.)
+// Connects to "host:port" or "[::1]:9092"; the socket is non-blocking. kUnavailable, with the
+// reason, on failure or after `timeout`. (Name resolution blocks for as long as the resolver does.)
 absl::StatusOr<UniqueFd> Reach(const std::string& address, Micros timeout);
 
 }  // namespace walrelay

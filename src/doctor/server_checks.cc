@@ -20,7 +20,7 @@ constexpr int kOldestVersion = 130000;
 constexpr int kNewestTested = 190000;  // below
 constexpr Micros kFarAway = std::chrono::milliseconds(10);
 constexpr Micros kClocksApart = std::chrono::milliseconds(100);
-// The stream, the sampler, and one more while it reconnects.
+// The stream, the sampler, and one more for a reconnection.
 constexpr int64_t kConnections = 3;
 constexpr int64_t kConnectionsToWaitVisible = 4;
 
@@ -28,18 +28,20 @@ void CheckVersion(PgConnection& connection, Findings& out) {
   const int version = connection.server_version_num();
   if (version < kOldestVersion) {
     out.Warn("postgres.version",
-             fmt::format("Postgres {} is older than those that walrelay is tested with (13 to 18)",
-                         connection.server_version()),
-             "Upgrade the server; its own support has ended.");
+             fmt::format(
+                 "Postgres {} is older than the versions that walrelay is tested with (13 to 18)",
+                 connection.server_version()),
+             "Upgrade the server; its version is end-of-life.");
   } else if (version >= kNewestTested) {
     out.Warn("postgres.version",
-             fmt::format("Postgres {} is newer than those that walrelay is tested with (13 to 18)",
-                         connection.server_version()),
-             "Look for a newer walrelay.");
+             fmt::format(
+                 "Postgres {} is newer than the versions that walrelay is tested with (13 to 18)",
+                 connection.server_version()),
+             "Check for a newer walrelay.");
   }
 }
 
-// The best of three, against the noise of the moment.
+// The best of three measurements, to reduce noise.
 absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& out) {
   const SystemClock clock;
   Micros round_trip = Micros::max();
@@ -59,17 +61,18 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
   }
   const std::string text = fmt::format("a round trip takes {}", HumanDuration(round_trip));
   if (round_trip > kFarAway) {
-    out.Warn("network.postgres", text + ": every event is at least half of that late",
-             "Run walrelay beside Postgres.");
+    out.Warn("network.postgres", text + ": every event is delayed by at least half of that",
+             "Run walrelay close to Postgres.");
   } else {
     out.Good("network.postgres", text);
   }
   if (offset > kClocksApart || offset < -kClocksApart) {
     out.Warn("network.clocks",
-             fmt::format("the server's clock is {} {} ours: latencies are measured wrong by it",
+             fmt::format("the server's clock is {} {} this host's: measured latencies are wrong by "
+                         "as much",
                          HumanDuration(std::max(offset, -offset)),
                          offset > Micros(0) ? "ahead of" : "behind"),
-             "Let both hosts follow NTP (chronyc tracking, timedatectl).");
+             "Synchronize both hosts with NTP (chronyc tracking, timedatectl).");
   } else {
     out.Good("network.clocks",
              fmt::format("the clocks agree to {}", HumanDuration(std::max(offset, -offset))));
@@ -112,9 +115,9 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
   if (senders_used >= senders) {
     out.Warn(
         "postgres.wal_senders",
-        fmt::format("all {} walsenders are in use: a connection that breaks may not come back",
+        fmt::format("all {} walsenders are in use: a broken connection may fail to reconnect",
                     senders),
-        fmt::format("ALTER SYSTEM SET max_wal_senders = {};  -- needs a restart; who has them: "
+        fmt::format("ALTER SYSTEM SET max_wal_senders = {};  -- needs a restart; to list them: "
                     "SELECT pid, application_name FROM pg_stat_replication;",
                     senders + 5));
   } else {
@@ -127,7 +130,7 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
         fmt::format("all {} replication slots are in use; idle: {}", row.Int(0, "slots"),
                     Printable(row.Text(0, "idle"), 200)),
         fmt::format("ALTER SYSTEM SET max_replication_slots = {};  -- needs a restart; or drop "
-                    "a slot that nobody needs: SELECT pg_drop_replication_slot('NAME');",
+                    "an unused slot: SELECT pg_drop_replication_slot('NAME');",
                     row.Int(0, "slots") + 5));
   }
   const int64_t limit = row.Int(0, "role_limit");
@@ -174,7 +177,7 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
   if (keep == "-1") {
     out.Warn(
         "postgres.max_slot_wal_keep_size",
-        "max_slot_wal_keep_size is -1: a relay that is stopped for long can fill the server's disk",
+        "max_slot_wal_keep_size is -1: while a relay is stopped, WAL can fill the server's disk",
         "ALTER SYSTEM SET max_slot_wal_keep_size = '50GB'; SELECT pg_reload_conf();  -- as the "
         "disk allows");
   }
@@ -183,8 +186,8 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
   if (!idle.empty() && idle != "0") {
     out.Warn(
         "postgres.idle_replication_slot_timeout",
-        fmt::format("idle_replication_slot_timeout is {}: a slot that nobody reads for as long "
-                    "is given up, with all that was not published",
+        fmt::format("idle_replication_slot_timeout is {}: Postgres invalidates a slot that is idle "
+                    "for that long, and unpublished events are lost",
                     idle),
         "ALTER SYSTEM SET idle_replication_slot_timeout = 0; SELECT pg_reload_conf();");
   }
@@ -192,9 +195,9 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
                       ReadSetting(connection, "wal_sender_timeout", timeout));
   if (silence == "0" && config.source.wal_sender_timeout == Micros(0)) {
     out.Warn("postgres.wal_sender_timeout",
-             "wal_sender_timeout is 0, here and on the server: after a relay's host has died the "
-             "slot stays in use until TCP notices, which may take hours",
-             "Leave source.wal_sender_timeout at its default, which counts for this connection "
+             "wal_sender_timeout is 0, here and on the server: after a relay's host dies, the "
+             "slot stays in use until TCP detects it, which may take hours",
+             "Leave source.wal_sender_timeout at its default, which applies to this connection "
              "only.");
   }
   return absl::OkStatus();
@@ -218,8 +221,8 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
                                        timeout));
   const auto late = [&](std::string_view whose) {
     return fmt::format(
-        "synchronous_commit is off {}: such commits are in the log up to {} late, and "
-        "so are their events; that is not walrelay's or Kafka's latency",
+        "synchronous_commit is off {}: such commits reach the WAL up to {} late, and their events "
+        "are equally late; neither walrelay nor Kafka causes this delay",
         whose, delay);
   };
   bool found = false;
@@ -246,17 +249,16 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
                          of_role && of_database ? " in" : "",
                          of_database ? " database " + Printable(rows.Text(i, "datname"), 80) : "",
                          rows.Int(i, "sessions"), rows.Int(i, "sessions") == 1 ? "" : "s")),
-        of_role ? fmt::format("ALTER ROLE {}{} RESET synchronous_commit;  -- counts for new "
+        of_role ? fmt::format("ALTER ROLE {}{} RESET synchronous_commit;  -- applies to new "
                               "sessions",
                               role, of_database ? " IN DATABASE " + database : "")
-                : fmt::format("ALTER DATABASE {} RESET synchronous_commit;  -- counts for new "
+                : fmt::format("ALTER DATABASE {} RESET synchronous_commit;  -- applies to new "
                               "sessions",
                               database));
   }
   if (!found) {
-    out.Good(
-        "latency.synchronous_commit",
-        "commits are flushed at once, unless a session itself says SET synchronous_commit = off");
+    out.Good("latency.synchronous_commit",
+             "commits are flushed immediately, unless a session sets synchronous_commit = off");
   }
   return absl::OkStatus();
 }

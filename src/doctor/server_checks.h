@@ -1,4 +1,4 @@
-// The Postgres server's settings and capacity, and where latency comes from.
+// Checks of the Postgres server's settings and capacity, and of sources of latency.
 #pragma once
 
 #include "absl/status/status.h"
@@ -8,16 +8,16 @@
 
 namespace walrelay {
 
-// All on an ordinary connection, with no privilege beyond LOGIN REPLICATION. An error is one of
-// asking; what was found is in `out`.
+// All on an ordinary connection, with no privilege beyond LOGIN REPLICATION. An error is a failed
+// query; the findings are in `out`.
 
-// Settings without which nothing works, or which endanger the server.
+// Settings that walrelay requires, or that endanger the server.
 absl::Status CheckServerSettings(PgConnection& connection, const Config& config, Findings& out);
 
-// Room for another walsender and connection, TLS, version, time, network.
+// Free walsenders and connections, TLS, version, clock, network.
 absl::Status CheckServerAndNetwork(PgConnection& connection, const Config& config, Findings& out);
 
-// Whose commits reach the log late: synchronous_commit = off.
+// Where commits reach the WAL late: synchronous_commit = off.
 absl::Status CheckLatency(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

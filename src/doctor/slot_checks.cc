@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::seconds kBetweenLooks{1};
 constexpr int kFailoverSlots = 170000;
 
-// What two looks tell: how long the reserve lasts if nothing more is confirmed.
+// From two samples: how long the reserve lasts if the confirmed position does not advance.
 void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
   const double seconds = std::chrono::duration<double>(sample.taken - before.taken).count();
   const double rate =
@@ -28,14 +28,15 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
     return;
   }
   std::string text =
-      fmt::format("Postgres keeps {} of log for the slot", HumanBytes(sample.retained_bytes()));
+      fmt::format("Postgres retains {} of WAL for the slot", HumanBytes(sample.retained_bytes()));
   if (const auto reserve = sample.reserve_bytes()) {
     text += fmt::format("; {} more may be written before {}",
                         HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*reserve, 0))),
-                        sample.budget_binds() ? "it keeps source.max_retained_wal" : "it is lost");
+                        sample.budget_binds() ? "the slot retains source.max_retained_wal"
+                                              : "the slot is invalidated");
     if (rate >= 1) {
       const auto left = static_cast<double>(*reserve) / rate;
-      text += fmt::format(", {} at {}/s if nothing more were confirmed",
+      text += fmt::format(", in {} at {}/s if the confirmed position does not advance",
                           HumanDuration(std::chrono::duration_cast<Micros>(
                               std::chrono::duration<double>(std::min(left, 1e9)))),
                           HumanBytes(static_cast<uint64_t>(std::llround(rate))));
@@ -46,7 +47,7 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
 
 void CheckHolder(const LogHolder& holder, uint64_t bytes, Findings& out) {
   const std::string text = fmt::format(
-      "{} of confirmed log is kept because a transaction is open{}: ", HumanBytes(bytes),
+      "{} of confirmed WAL is retained because a transaction is open{}: ", HumanBytes(bytes),
       holder.age ? " for " + HumanDuration(*holder.age) : "");
   if (holder.pid == 0) {
     out.Warn(
@@ -59,7 +60,7 @@ void CheckHolder(const LogHolder& holder, uint64_t bytes, Findings& out) {
   out.Warn("slot.held_back",
            text + fmt::format("server process {}, user {}, application {}, database {}", holder.pid,
                               holder.user, QuoteLiteral(holder.application), holder.database),
-           fmt::format("Let it end; or SELECT pg_terminate_backend({});", holder.pid));
+           fmt::format("Wait until it ends; or SELECT pg_terminate_backend({});", holder.pid));
 }
 
 absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Findings& out) {
@@ -86,7 +87,7 @@ absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Find
     out.Good("slot.reader", who);
   } else {
     out.Warn("slot.reader", who,
-             fmt::format("If it is not yours: SELECT pg_terminate_backend({}); and find out who "
+             fmt::format("If it is not yours: SELECT pg_terminate_backend({}); and find out what "
                          "started it.",
                          pid));
   }
@@ -99,7 +100,7 @@ void CheckSpill(const SlotSample& sample, const SourceConfig& source, Findings& 
   }
   const SpillCounters& spill = *sample.spill;
   if (spill.spilled_transactions == 0) {
-    out.Good("slot.spilled", fmt::format("Postgres has decoded {} in memory, and spilled nothing",
+    out.Good("slot.spilled", fmt::format("Postgres decoded {} in memory, and spilled nothing",
                                          HumanBytes(spill.decoded_bytes)));
     return;
   }
@@ -108,7 +109,7 @@ void CheckSpill(const SlotSample& sample, const SourceConfig& source, Findings& 
                                  : std::string("the server's logical_decoding_work_mem");
   out.Warn(
       "slot.spilled",
-      fmt::format("to decode, Postgres has spilled {} transaction{} ({}) to its disk, of {} "
+      fmt::format("Postgres spilled {} transaction{} ({}) to disk while decoding, of {} "
                   "decoded; source.decoding_memory: {}",
                   spill.spilled_transactions, spill.spilled_transactions == 1 ? "" : "s",
                   HumanBytes(spill.spilled_bytes), HumanBytes(spill.decoded_bytes), memory),
@@ -116,8 +117,8 @@ void CheckSpill(const SlotSample& sample, const SourceConfig& source, Findings& 
       "\"256MiB\", and restart walrelay; the server may use that much memory for each reader.");
 }
 
-// The publication is looked up as of the log that is decoded. Rows of the catalog that are younger
-// than what the slot keeps were perhaps not there then.
+// Postgres looks up the publication as of the WAL position that it decodes. A catalog row that is
+// younger than the slot's catalog_xmin may not have existed there.
 absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
@@ -132,10 +133,10 @@ absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Fin
   if (row.rows() == 1 && row.Bool(0, "younger")) {
     out.Warn(
         "publication.older_than_slot",
-        fmt::format("publication {} was made or changed after the position of slot {}: where "
-                    "the log is older, decoding it fails (WR-2306), on Postgres 18 it skips rows",
+        fmt::format("publication {} was created or changed after the position of slot {}: before "
+                    "that, decoding fails (WR-2306), or skips rows on Postgres 18",
                     source.publication, source.slot),
-        fmt::format("Nothing, if only its settings were changed. If the slot is new and has "
+        fmt::format("Nothing if only its settings were changed. If the slot is new and has "
                     "relayed nothing: SELECT pg_drop_replication_slot({}); and walrelay setup "
                     "--apply",
                     QuoteLiteral(source.slot)));
@@ -143,7 +144,7 @@ absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Fin
   return absl::OkStatus();
 }
 
-// Physical standbys are connected to no database.
+// Physical standbys are not connected to a database.
 absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source, Findings& out) {
   const bool has_column = connection.server_version_num() >= kFailoverSlots;
   WR_ASSIGN_OR_RETURN(
@@ -160,8 +161,8 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
     return absl::OkStatus();
   }
   const std::string text = fmt::format(
-      "{} standby server{}: the slot would not survive a failover, and what was not "
-      "published then would be missing",
+      "{} standby server{}: the slot would not survive a failover, and events not published by "
+      "then would be missing",
       row.Int(0, "standbys"), row.Int(0, "standbys") == 1 ? "" : "s");
   out.Warn("slot.failover", text,
            has_column
@@ -173,8 +174,8 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
   return absl::OkStatus();
 }
 
-// What is prepared on such a slot arrives in messages that walrelay does not ask for, whatever its
-// client asks for. A copy of a slot is without.
+// On such a slot Postgres sends prepared transactions in messages that walrelay does not request,
+// whatever options the client sends. A copy of the slot has two_phase off.
 // Source: src/backend/replication/logical/logical.c, CreateDecodingContext; slotfuncs.c,
 // copy_replication_slot.
 absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source, Findings& out) {
@@ -190,17 +191,17 @@ absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source,
     return absl::OkStatus();
   }
   const std::string text = fmt::format(
-      "slot {} was made with two_phase: the first transaction that is prepared (PREPARE "
-      "TRANSACTION) stops the relay (WR-2402)",
+      "slot {} was created with two_phase: the first prepared transaction (PREPARE TRANSACTION) "
+      "stops the relay (WR-2402)",
       source.slot);
   const std::string remedy = fmt::format(
-      "With walrelay stopped: SELECT pg_copy_logical_replication_slot({}, {});  -- the copy is "
-      "without; set source.slot to it, and drop the old one when it works",
+      "With walrelay stopped: SELECT pg_copy_logical_replication_slot({}, {});  -- the copy has "
+      "two_phase off; set source.slot to it, and drop the old slot when the copy works",
       QuoteLiteral(source.slot), QuoteLiteral(source.slot + "_copy"));
   if (row.Text(0, "prepared") != "0") {
     out.Problem("slot.two_phase", text, remedy);
   } else {
-    out.Warn("slot.two_phase", text + "; max_prepared_transactions is 0, so there is none now",
+    out.Warn("slot.two_phase", text + "; max_prepared_transactions is 0, so there are none now",
              remedy);
   }
   return absl::OkStatus();
@@ -213,7 +214,7 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
   const Micros timeout = source.connect_timeout;
   WR_ASSIGN_OR_RETURN(const SlotSample before, ReadSlotSample(connection, source, timeout));
   if (!before.exists) {
-    return absl::OkStatus();  // has been said
+    return absl::OkStatus();  // slot.usable already reported it
   }
   std::this_thread::sleep_for(kBetweenLooks);
   WR_ASSIGN_OR_RETURN(const SlotSample sample, ReadSlotSample(connection, source, timeout));
@@ -228,9 +229,10 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
     WR_RETURN_IF_ERROR(CheckReader(connection, sample.active_pid, timeout, out));
   } else {
     out.Warn("slot.reader",
-             sample.inactive_since ? fmt::format("nobody reads the slot since {}: its log grows",
-                                                 Rfc3339(*sample.inactive_since))
-                                   : "nobody reads the slot: its log grows",
+             sample.inactive_since
+                 ? fmt::format("no process has read the slot since {}: retained WAL grows",
+                               Rfc3339(*sample.inactive_since))
+                 : "no process reads the slot: retained WAL grows",
              "Start walrelay run.");
   }
   CheckSpill(sample, source, out);

@@ -1,4 +1,4 @@
-// What the slot costs, who holds it, who holds its log back, and whether a failover would lose it.
+// Checks of the slot: the WAL it retains, its reader, transactions that hold it back, failover.
 #pragma once
 
 #include "absl/status/status.h"
@@ -8,8 +8,8 @@
 
 namespace walrelay {
 
-// On an ordinary connection; takes a second, in which it sees how fast the log grows. An error is
-// one of asking; what was found is in `out`.
+// On an ordinary connection; takes a second to measure how fast the WAL grows. An error is a failed
+// query; the findings are in `out`.
 absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

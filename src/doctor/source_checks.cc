@@ -45,7 +45,7 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableFac
     out.Warn(
         "publication.column_list",
         fmt::format("table {}.{} is published with a column list", table.schema, table.name),
-        "Columns outside of the list do not reach walrelay; make sure that those above are in it.");
+        "Columns outside the list do not reach walrelay; make sure that it contains those above.");
   }
 }
 
@@ -63,16 +63,17 @@ void CheckPublication(const SourceFacts& facts, const std::string& publication, 
            fmt::format("publication {} publishes the inserts of {} outbox table{}", publication,
                        named, named == 1 ? "" : "s"));
   if (facts.publication.publishes_more) {
-    out.Warn("publication.inserts_only",
-             fmt::format("publication {} sends more than inserts; walrelay reads and ignores it",
-                         publication),
-             fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');",
-                         QuoteIdentifier(publication)));
+    out.Warn(
+        "publication.inserts_only",
+        fmt::format("publication {} sends more than inserts; walrelay reads and ignores the rest",
+                    publication),
+        fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');",
+                    QuoteIdentifier(publication)));
   }
 }
 
-// Postgres refuses updates and deletes of a table that publishes them and has nothing to tell its
-// rows by: those of the application, or of the job that empties the outbox.
+// Postgres rejects updates and deletes of a table that publishes them and has no replica identity:
+// those of the application, or of the job that empties the outbox.
 absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& source,
                                   const TableFacts& table, Findings& out) {
   WR_ASSIGN_OR_RETURN(
@@ -90,7 +91,7 @@ absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& 
   if (table.published && row.rows() == 1 && row.Bool(0, "missing")) {
     out.Warn("publication.replica_identity",
              fmt::format("publication {} sends updates or deletes, and table {}.{} has no replica "
-                         "identity: Postgres refuses to update and delete its rows",
+                         "identity: Postgres rejects updates and deletes of its rows",
                          source.publication, table.schema, table.name),
              fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');  -- or give the table a "
                          "primary key",
@@ -108,14 +109,15 @@ void CheckLogicalMessages(const SourceConfig& source, int server_version, Findin
   }
 }
 
-// Who reads the slot, if somebody does, is told in full by CheckSlot().
+// CheckSlot() reports the slot's reader in full.
 void CheckStart(const SourceFacts& facts, const Config& config, Depth depth, Findings& out) {
   if (depth == Depth::kStart && facts.slot && facts.slot->active) {
     out.Warn(
         "slot.in_use",
-        fmt::format("slot {} is in use by server process {}: an instance started now stands by",
-                    config.source.slot, facts.slot->active_pid),
-        "Nothing, if that is a walrelay of yours.");
+        fmt::format(
+            "slot {} is in use by server process {}: an instance started now becomes a standby",
+            config.source.slot, facts.slot->active_pid),
+        "Nothing if that process is one of your walrelay instances.");
   }
   const auto decision = DecideStart(std::nullopt, facts);
   if (!decision.ok()) {
@@ -123,12 +125,12 @@ void CheckStart(const SourceFacts& facts, const Config& config, Depth depth, Fin
     return;
   }
   out.Good("slot.usable",
-           fmt::format("slot {}: confirmed up to {}, {} behind the log's end", config.source.slot,
-                       decision->position.ToString(),
+           fmt::format("slot {}: confirmed up to {}, {} behind the end of the WAL",
+                       config.source.slot, decision->position.ToString(),
                        HumanBytes(BytesBetween(decision->position, facts.server.wal_end))));
 }
 
-// The parts of the DSN that a remedy names.
+// A connection parameter that a remedy names; "" if absent.
 std::string Parameter(const SourceConfig& source, std::string_view name) {
   const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
   for (const auto& [key, value] : parameters.value_or(ConnectionParameters())) {
@@ -184,7 +186,7 @@ absl::Status WithExactRemedy(const absl::Status& error, const SourceConfig& sour
     return Error(
         ErrorCode::kPostgresLogin, MessageOf(error),
         fmt::format("In pg_hba.conf, then SELECT pg_reload_conf(): hostssl {} {} ADDRESS "
-                    "scram-sha-256  (a line for `replication` does not count)",
+                    "scram-sha-256  (a line for `replication` does not apply)",
                     QuoteIdentifier(database.empty() ? user : database), QuoteIdentifier(user)));
   }
   return error;

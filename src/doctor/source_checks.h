@@ -1,4 +1,4 @@
-// What the start of a stream is decided by: server, publication, tables, slot.
+// Checks of everything that decides whether a stream can start: server, publication, tables, slot.
 #pragma once
 
 #include "absl/status/status.h"
@@ -8,12 +8,12 @@
 
 namespace walrelay {
 
-// REQUIRES: a replication connection. An error is one of asking; what was found is in `out`.
+// REQUIRES: a replication connection. An error is a failed query; the findings are in `out`.
 absl::Status CheckSource(PgConnection& connection, const Config& config, Depth depth,
                          Findings& out);
 
-// A refused connection, with the role, database and line of pg_hba.conf by name where that is what
-// is missing.
+// The error of a refused connection. If the role's privilege or the line in pg_hba.conf is missing,
+// its remedy names role and database.
 absl::Status WithExactRemedy(const absl::Status& error, const SourceConfig& source);
 
 }  // namespace walrelay

@@ -27,16 +27,16 @@ constexpr std::chrono::seconds kTimeout{3};
 constexpr size_t kMostBytes = size_t{4} << 20;
 
 constexpr char kRenewServer[] =
-    "Renew it on the server, and have the server load it anew; walrelay needs no restart for that.";
+    "Renew it on the server, and reload the server; walrelay needs no restart.";
 constexpr char kRenewFile[] =
-    "Put the renewed certificate there. It is read with each new connection to Postgres; for Kafka "
-    "restart walrelay.";
+    "Put the renewed certificate there. walrelay reads it for each new connection to "
+    "Postgres; for Kafka, restart walrelay.";
 
 std::string DateOf(WallTime time) {
   return Rfc3339(time).substr(0, sizeof("2026-01-01T00:00:00") - 1) + "Z";
 }
 
-// In days where it is more than two of them.
+// In days if at least two are left.
 std::string Shown(Micros left) {
   const auto days = std::chrono::floor<std::chrono::days>(left);
   return days.count() >= 2 ? fmt::format("{} days", days.count()) : HumanDuration(left);
@@ -53,7 +53,7 @@ void Judge(CheckName check, const std::string& whose, const Certificate& certifi
   } else if (now < certificate.not_before) {
     out.Problem(check,
                 fmt::format("{} is not valid before {}", name, DateOf(certificate.not_before)),
-                "Wait, or set this host's clock right (timedatectl).");
+                "Wait, or correct this host's clock (timedatectl).");
   } else if (left < soon) {
     out.Warn(check, fmt::format("{} expires in {}, at {}", name, Shown(left), until), remedy);
   } else {
@@ -68,7 +68,7 @@ bool ExpiresFirst(const Certificate& a, const Certificate& b) {
 enum class Kind { kChain, kBundle };
 
 struct File {
-  std::string option;  // as the operator has written it
+  std::string option;  // as in the configuration
   std::string path;
   Kind kind;
 };
@@ -101,17 +101,17 @@ void CheckFile(const File& file, WallTime now, Findings& out) {
   const UniqueFd opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts {};
   if (opened.valid() && ::fstat(opened.get(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
-    return;  // authorities by their hash, one a file
+    return;  // one file per authority, named by its hash
   }
   const auto text = opened.valid() ? ReadToEnd(opened.get(), kMostBytes) : std::nullopt;
   if (!text) {
     out.Problem("tls.files", fmt::format("{}: {}", whose, std::generic_category().message(errno)),
-                "Name a file that is there and may be read by walrelay's user.");
+                "Name an existing file that walrelay's user may read.");
     return;
   }
   const std::vector<Certificate> found = ParseCertificates(*text);
   if (found.empty()) {
-    out.Problem("tls.files", whose + ": no certificate in it",
+    out.Problem("tls.files", whose + ": the file contains no certificate",
                 "Name a file in PEM format: -----BEGIN CERTIFICATE-----");
   } else if (file.kind == Kind::kBundle) {
     JudgeBundle("tls.files", whose, found, now, kRenewFile, out);
@@ -120,7 +120,7 @@ void CheckFile(const File& file, WallTime now, Findings& out) {
   }
 }
 
-// The server says whether it has TLS before it begins with it.
+// The server reports whether it supports TLS before the handshake starts.
 // Source: Postgres documentation, "Message Formats", SSLRequest.
 absl::Status AskPostgresForTls(int socket) {
   constexpr std::array<unsigned char, 8> kRequest = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
@@ -130,7 +130,7 @@ absl::Status AskPostgresForTls(int socket) {
           static_cast<ssize_t>(kRequest.size()) ||
       ::poll(&answer, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count())) <= 0 ||
       ::recv(socket, &says, 1, 0) != 1 || says != 'S') {
-    return absl::UnavailableError("it offers no TLS");
+    return absl::UnavailableError("the server offers no TLS");
   }
   return absl::OkStatus();
 }
@@ -188,7 +188,7 @@ void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out) 
       port = value;
     }
   }
-  // Of several hosts each would have to be asked; one tells enough.
+  // With several hosts, the first is enough to explain the failure.
   host = host.substr(0, host.find(','));
   port = port.substr(0, port.find(','));
   if (host.empty() || host.starts_with('/')) {
@@ -212,9 +212,9 @@ void CheckBrokerCertificates(const KafkaConfig& kafka, const std::vector<std::st
       JudgeChain("tls.kafka", whose, *chain, SystemClock().WallNow(), kRenewServer, out);
     } else {
       out.Warn("tls.kafka",
-               fmt::format("{}: its certificate cannot be seen: {}", whose,
+               fmt::format("{}: cannot read its certificate: {}", whose,
                            std::string(chain.status().message())),
-               "Make sure that a listener with TLS answers there.");
+               "Make sure that a TLS listener is reachable at this address.");
     }
   }
 }

@@ -1,4 +1,4 @@
-// Until when the certificates are valid that connections rest on: the servers' and our own.
+// Expiry of the certificates that connections depend on: the servers' and the client's.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace walrelay {
 
-// A chain is as good as the first of it that expires. Warns when less than 30 days are left, or
-// less than a third of the certificate's life where that is shorter.
+// A chain expires with the first of its certificates. Warns when less than 30 days are left, or
+// less than a third of the certificate's lifetime if that is shorter.
 void JudgeChain(CheckName check, const std::string& whose, const std::vector<Certificate>& chain,
                 WallTime now, const std::string& remedy, Findings& out);
 
-// A bundle of authorities is as good as the last of it: others may stand there for the past.
+// A bundle of authorities expires with the last of its certificates: it may contain old ones.
 void JudgeBundle(CheckName check, const std::string& whose, const std::vector<Certificate>& bundle,
                  WallTime now, const std::string& remedy, Findings& out);
 
-// The files that the configuration names.
+// The certificate files that the configuration names.
 void CheckCertificateFiles(const Config& config, Findings& out);
 
-// Of a connection that stands.
+// The certificate of an open connection.
 void CheckPostgresCertificate(const PgConnection& connection, Findings& out);
 
-// By a handshake of our own: for a server whose certificate libpq has refused.
+// In a separate handshake, for a server whose certificate libpq rejected.
 void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out);
 
-// By handshakes of our own; nothing without TLS. `brokers`: "host:port".
+// In separate handshakes; adds no finding without TLS. `brokers`: "host:port".
 void CheckBrokerCertificates(const KafkaConfig& kafka, const std::vector<std::string>& brokers,
                              Findings& out);
 

@@ -27,26 +27,27 @@ void CheckStandbyNames(PgConnection& connection, const std::string& standbys, bo
   const std::string setting =
       fmt::format("synchronous_standby_names = '{}'", Printable(standbys, 80));
   const bool names_us = NamesStandby(standbys, connection.application_name());
-  const std::string remedy = "Name the real standbys there, and not walrelay or '*'.";
+  const std::string remedy = "Name the real standbys there, not walrelay or '*'.";
   if (names_us && wait_visible) {
     out.Problem("postgres.synchronous_standby_names",
                 setting +
-                    " takes walrelay for a synchronous standby: a commit may wait for walrelay, "
-                    "which with source.wait_visible waits for the commit",
+                    " matches walrelay as a synchronous standby: a commit may wait for walrelay, "
+                    "and with source.wait_visible walrelay waits for the commit",
                 remedy);
   } else if (names_us) {
-    out.Warn("postgres.synchronous_standby_names",
-             setting +
-                 " takes walrelay for a synchronous standby: with Kafka away, commits would wait "
-                 "for it",
-             remedy);
+    out.Warn(
+        "postgres.synchronous_standby_names",
+        setting +
+            " matches walrelay as a synchronous standby: while Kafka is unavailable, commits would "
+            "wait for it",
+        remedy);
   }
   if (!wait_visible) {
     out.Warn("postgres.visibility",
              setting +
-                 ": events are published before the standbys have confirmed their commits. Until "
-                 "then a consumer that reads the primary misses the row, and a failover can take "
-                 "back a commit whose event is in Kafka",
+                 ": events are published before the standbys confirm their commits. Until then a "
+                 "consumer that reads the primary does not see the row, and a failover can remove "
+                 "a commit whose event is in Kafka",
              "Set source.wait_visible = true.");
   }
 }
@@ -64,17 +65,17 @@ absl::Status CheckVisibility(PgConnection& connection, const Config& config, Fin
   }
   WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(kConnectionsQuery, timeout));
   const int64_t most = row.Int(0, "most") - row.Int(0, "reserved");
-  const int64_t left = most - row.Int(0, "used") + 1;  // this one goes
+  const int64_t left = most - row.Int(0, "used") + 1;  // this connection closes
   if (left < 1) {
     out.Warn("postgres.visibility",
-             fmt::format("all {} connections are in use: without one of its own for "
+             fmt::format("all {} connections are in use: without a separate connection for "
                          "source.wait_visible, the relay publishes nothing",
                          most),
-             "Raise max_connections (needs a restart), or end connections that nobody needs.");
+             "Raise max_connections (needs a restart), or close unused connections.");
   } else {
     out.Good("postgres.visibility",
              fmt::format("events wait until their commits are visible; {} of {} connections are "
-                         "left",
+                         "free",
                          left, most));
   }
   return absl::OkStatus();

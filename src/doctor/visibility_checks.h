@@ -8,8 +8,8 @@
 
 namespace walrelay {
 
-// On an ordinary connection, made as the relay makes its own. An error is one of asking; what was
-// found is in `out`.
+// On an ordinary connection with the relay's parameters. An error is a failed query; the findings
+// are in `out`.
 absl::Status CheckVisibility(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{10};
 
-// Brokers that lack replicas in sync answer so for ever, and the producer goes on asking.
+// Brokers with too few in-sync replicas keep rejecting the record, and the producer keeps retrying.
+// Adds that cause to the error.
 absl::Status WithCause(const absl::Status& error, const Config& config, const std::string& topic) {
   if (!HasCode(error, ErrorCode::kKafkaStalled)) {
     return error;
@@ -26,7 +27,7 @@ absl::Status WithCause(const absl::Status& error, const Config& config, const st
   return Error(ErrorCode::kKafkaStalled,
                fmt::format("{}: {} replicas are in sync, min.insync.replicas is {}",
                            MessageOf(error), facts->front().in_sync, *facts->front().min_in_sync),
-               "Bring the brokers back: kafka-topics.sh --bootstrap-server BROKER --describe "
+               "Restore the brokers: kafka-topics.sh --bootstrap-server BROKER --describe "
                "--under-min-isr-partitions");
 }
 

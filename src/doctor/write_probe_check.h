@@ -1,4 +1,4 @@
-// `walrelay doctor --write-probe TOPIC`: the only part of doctor that leaves something behind.
+// `walrelay doctor --write-probe TOPIC`: the only part of doctor that writes.
 #pragma once
 
 #include <string>

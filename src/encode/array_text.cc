@@ -5,7 +5,7 @@ namespace {
 
 using Element = std::optional<std::string_view>;
 
-// From behind the opening quote to behind the closing one.
+// Consumes from after the opening quote to after the closing one.
 std::optional<std::string_view> TakeQuoted(std::string_view& text, Arena& arena) {
   char* const begin = arena.Allocate(text.size());
   char* to = begin;
@@ -26,7 +26,7 @@ std::optional<std::string_view> TakeQuoted(std::string_view& text, Arena& arena)
   return std::string_view(begin, static_cast<size_t>(to - begin));
 }
 
-// False: no element begins here.
+// False: there is no element at the front of `text`.
 bool TakeElement(std::string_view& text, Arena& arena, Element& out) {
   if (text.starts_with('"')) {
     text.remove_prefix(1);
@@ -42,7 +42,7 @@ bool TakeElement(std::string_view& text, Arena& arena, Element& out) {
 }  // namespace
 
 std::optional<std::vector<Element>> ParseArray(std::string_view text, Arena& arena) {
-  // Bounds that are not the usual ones: [2:3]={a,b}.
+  // Explicit bounds: [2:3]={a,b}.
   if (text.starts_with('[')) {
     text.remove_prefix(std::min(text.find('='), text.size() - 1) + 1);
   }

@@ -9,7 +9,7 @@
 
 namespace walrelay {
 
-// The elements' texts, nullopt for a NULL among them. nullopt in all: no such array, or one of
+// The elements' texts, nullopt for a NULL element. A nullopt result: not an array, or an array of
 // several dimensions. Results point into the text and into the arena.
 std::optional<std::vector<std::optional<std::string_view>>> ParseArray(std::string_view text,
                                                                        Arena& arena);

@@ -20,14 +20,14 @@ namespace {
 
 using pgoutput::TupleValue;
 
-// What Debezium takes an infinite timestamp for.
+// The values that Debezium uses for infinite timestamps.
 constexpr int64_t kInfinityMicros = 9'223'372'036'825'200'000;
 constexpr int64_t kMinusInfinityMicros = -9'223'372'036'832'400'000;
 
 absl::Status NotShown(std::string_view text, std::string_view what) {
-  return Error(ErrorCode::kValueInvalid,
-               fmt::format("\"{}\" is no {} that Connect's formats have a value for",
-                           Printable(text, 40), what));
+  return Error(
+      ErrorCode::kValueInvalid,
+      fmt::format("\"{}\" is not a valid {} for a Connect format", Printable(text, 40), what));
 }
 
 std::string_view Keep(std::string_view text, Arena& arena) {
@@ -62,7 +62,7 @@ absl::StatusOr<Datum> FloatingPoint(std::string_view text) {
   return Datum{number};
 }
 
-// NaN and the infinities are NULL to Debezium, and the end of it in a column that is NOT NULL.
+// For NaN and the infinities Debezium produces NULL, and fails if the column is NOT NULL.
 absl::StatusOr<Datum> NoDecimal(std::string_view text, const ColumnShape& shape) {
   const bool special = text == "NaN" || text == "Infinity" || text == "-Infinity";
   if (special && shape.schema->optional && !shape.is_array) {
@@ -76,7 +76,7 @@ absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ColumnShape& 
   if (!IsDecimal(text)) {
     return NoDecimal(text, shape);
   }
-  // Postgres prints all the digits of the scale; a default may have been written with fewer.
+  // Postgres prints all digits of the scale; a default may have been written with fewer.
   const size_t point = text.find('.');
   const size_t has = point == std::string_view::npos ? 0 : text.size() - point - 1;
   const std::string& declared = shape.schema->parameters.empty()
@@ -96,7 +96,7 @@ absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ColumnShape& 
   return Datum{Decimal{Keep(padded, arena)}};
 }
 
-// A struct of scale and value, without the zeros at the end of the fraction.
+// A struct of scale and value, without trailing zeros in the fraction.
 absl::StatusOr<Datum> VariableDecimal(std::string_view text, const ColumnShape& shape,
                                       Arena& arena) {
   if (!IsDecimal(text)) {
@@ -136,7 +136,7 @@ absl::StatusOr<Datum> TimestampText(std::string_view text, int digits, Arena& ar
   return Datum{Keep(IsoTimestamp(*instant, digits), arena)};
 }
 
-// ISO 8601 in UTC, with no more digits than it takes.
+// ISO 8601 in UTC, with as few digits as possible.
 absl::StatusOr<Datum> TimeText(std::string_view text, Arena& arena) {
   constexpr Micros kDay = std::chrono::hours(24);
   const auto time = ParseTimeOfDay(text);
@@ -252,7 +252,7 @@ absl::StatusOr<Datum> ColumnDatum(const TupleValue& value, const ColumnShape& sh
   if (value.kind == TupleValue::Kind::kText) {
     return DatumOfText(value.bytes, shape, arena);
   }
-  // In binary form: by way of the text that it stands for.
+  // Binary form: convert it to its text first.
   WR_ASSIGN_OR_RETURN(const OptionalBytes text,
                       ColumnBytes(value, shape.is_array ? 0 : shape.type_oid, arena));
   return DatumOfText(*text, shape, arena);

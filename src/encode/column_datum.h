@@ -1,4 +1,4 @@
-// From a column's value as Postgres sent it to the value that Debezium makes of it.
+// Converts a column's value, as sent by Postgres, to the value that Debezium produces for it.
 //
 // The session runs with DateStyle = ISO, TimeZone = UTC and bytea_output = hex, as for
 // column_value.h. Results point into the value and into the arena. Pure functions.
@@ -13,13 +13,13 @@
 
 namespace walrelay {
 
-// A NULL is Null, whatever the column's default: the default is the schema's, see OrDefault().
-// Errors: WR-3007 for what Debezium cannot show either (an infinite date, an array of several
-// dimensions), WR-3002 for a type that cannot be taken in binary form.
+// NULL yields Null, whatever the column's default: the default belongs to the schema, see
+// OrDefault(). Errors: WR-3007 for a value that Debezium cannot represent either (an infinite date,
+// an array of several dimensions), WR-3002 for a type that is not supported in binary form.
 absl::StatusOr<Datum> ColumnDatum(const pgoutput::TupleValue& value, const ColumnShape& shape,
                                   Arena& arena);
 
-// The same of a text as Postgres prints it.
+// The same for a text as printed by Postgres.
 absl::StatusOr<Datum> DatumOfText(std::string_view text, const ColumnShape& shape, Arena& arena);
 
 }  // namespace walrelay

@@ -13,7 +13,7 @@
 namespace walrelay {
 namespace {
 
-// What is stored of a declared precision is larger by this: VARHDRSZ.
+// The stored modifier exceeds the declared precision by this: VARHDRSZ.
 constexpr int32_t kModifierOffset = 4;
 
 struct Scale {
@@ -21,7 +21,7 @@ struct Scale {
   int scale = 0;
 };
 
-// numeric(p,s) as its modifier; a scale of less than zero has all eleven bits.
+// Decodes the modifier of numeric(p,s); a negative scale uses all eleven bits.
 Scale ScaleOf(int32_t modifier) {
   const int32_t packed = modifier - kModifierOffset;
   return {packed >> 16 & 0xFFFF, packed & 0x7FF};
@@ -50,7 +50,7 @@ Schema NumericSchema(int32_t modifier) {
   return decimal;
 }
 
-// Up to three digits behind the second Debezium counts milliseconds, else microseconds.
+// For up to three fraction digits Debezium counts milliseconds, otherwise microseconds.
 bool IsMillis(int32_t modifier) {
   return modifier >= 0 && modifier <= 3;
 }
@@ -158,7 +158,7 @@ bool IsTemporal(uint32_t type_oid) {
          type_oid == pgoutput::kTimestamptzOid;
 }
 
-// The shape of one value, and its schema so far. False: not a type that is known here.
+// Sets the shape of one value, and the basic schema. False: the type is not supported here.
 bool SetScalar(const ColumnTraits& column, uint32_t type_oid, ColumnShape& out, Schema& schema) {
   out.type_oid = type_oid;
   if (!column.enum_labels.empty()) {
@@ -178,8 +178,8 @@ bool SetScalar(const ColumnTraits& column, uint32_t type_oid, ColumnShape& out, 
   return SetText(type_oid, schema) || SetNumber(type_oid, column.type_modifier, out, schema);
 }
 
-// A default whose text is not one of the type's is none. It lives with its schema: the text, and
-// what was made of it, are kept behind the same pointer.
+// A default that is not a valid text of its type is ignored. The text and the value made of it are
+// owned through the schema's pointer.
 void SetDefault(const ColumnTraits& column, ColumnShape& shape, Schema& schema) {
   struct Kept {
     std::string text;
@@ -208,15 +208,15 @@ absl::StatusOr<ColumnShape> ShapeOf(const ColumnTraits& column) {
   out.is_array = element != 0;
   if (!SetScalar(column, out.is_array ? element : column.type_oid, out, schema)) {
     return Error(ErrorCode::kColumnType,
-                 fmt::format("type {} has no form in Connect's formats here", column.type_oid),
-                 "Use format \"raw\" for it, or leave the column out.");
+                 fmt::format("type {} is not supported by the Connect formats", column.type_oid),
+                 "Use format \"raw\" for it, or omit the column.");
   }
   if (out.is_array) {
     schema.optional = true;
     schema = {.type = SchemaType::kArray, .items = Shared(std::move(schema))};
   }
   schema.optional = column.nullable;
-  // The forms ask the schema for nothing but whether it is optional.
+  // Conversion by form reads only `optional` from the schema.
   out.schema = Shared(schema);
   SetDefault(column, out, schema);
   out.schema = Shared(std::move(schema));

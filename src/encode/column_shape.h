@@ -1,8 +1,8 @@
-// ColumnShape: how Debezium shows a column, by its type in Postgres.
+// ColumnShape: how Debezium represents a column, by its Postgres type.
 //
-// With its defaults: time.precision.mode=adaptive, decimal.handling.mode=precise,
-// binary.handling.mode=bytes. The schema is what a consumer with schemas sees; the form says how
-// the column's text is read (column_datum.h).
+// With Debezium's defaults: time.precision.mode=adaptive, decimal.handling.mode=precise,
+// binary.handling.mode=bytes. The schema is what a consumer with schemas receives; the form
+// determines how the column's text is parsed (column_datum.h).
 //
 // Source: io.debezium.connector.postgresql.PostgresValueConverter.
 #pragma once
@@ -23,10 +23,10 @@ enum class ColumnForm : uint8_t {
   kFloat32,
   kFloat64,
   kDecimal,          // of a declared scale
-  kVariableDecimal,  // NUMERIC as it comes: a struct of scale and value
+  kVariableDecimal,  // NUMERIC without a declared scale: a struct of scale and value
   kBytes,
   kDate,        // days since 1970
-  kTimeMillis,  // of the day
+  kTimeMillis,  // since midnight
   kTimeMicros,
   kTimeWithZone,     // text, in UTC
   kTimestampMillis,  // since 1970
@@ -36,22 +36,23 @@ enum class ColumnForm : uint8_t {
 
 struct ColumnShape {
   ColumnForm form = ColumnForm::kText;
-  uint32_t type_oid = 0;  // of an array: its elements'
+  uint32_t type_oid = 0;  // of an array: the type of its elements
   bool is_array = false;
   int fraction_digits = 6;  // of kTimestampWithZone
-  SchemaPtr schema;         // of an array: the array's
+  SchemaPtr schema;         // of an array: the schema of the array
 };
 
-// What is known of a column: from the stream, and from the catalog what the stream does not say.
+// The known properties of a column: from the stream, and from the catalog those that the stream
+// does not contain.
 struct ColumnTraits {
   uint32_t type_oid = 0;
   int32_t type_modifier = -1;
   bool nullable = true;
-  std::string default_expression;        // as pg_get_expr() prints it; "": none
-  std::vector<std::string> enum_labels;  // in their order; empty: no enum
+  std::string default_expression;        // as printed by pg_get_expr(); "": none
+  std::vector<std::string> enum_labels;  // in declaration order; empty: not an enum
 };
 
-// Errors: WR-3002 for a type that Debezium has a form for which is not reproduced here.
+// Errors: WR-3002 for a type whose Debezium form is not implemented here.
 absl::StatusOr<ColumnShape> ShapeOf(const ColumnTraits& column);
 
 }  // namespace walrelay

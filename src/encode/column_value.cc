@@ -21,11 +21,13 @@ using pgoutput::TupleValue;
 constexpr char kHexDigits[] = "0123456789abcdef";
 
 absl::Status Malformed(std::string_view type, std::string_view bytes) {
-  return Error(ErrorCode::kValueInvalid, fmt::format("{} bytes are no {}", bytes.size(), type));
+  return Error(ErrorCode::kValueInvalid,
+               fmt::format("{} bytes are not a valid {}", bytes.size(), type));
 }
 
 absl::Status WrongType(std::string_view purpose, uint32_t type_oid) {
-  return Error(ErrorCode::kColumnType, fmt::format("type {} cannot be a {}", type_oid, purpose));
+  return Error(ErrorCode::kColumnType,
+               fmt::format("type {} cannot be used as a {}", type_oid, purpose));
 }
 
 int HexValue(char digit) {
@@ -36,7 +38,7 @@ int HexValue(char digit) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// "\x48656c6c6f", as bytea_output = hex writes it.
+// "\x48656c6c6f", as printed with bytea_output = hex.
 absl::StatusOr<OptionalBytes> FromHex(std::string_view text, Arena& arena) {
   if (!text.starts_with("\\x") || text.size() % 2 != 0) {
     return Malformed("bytea in hex form", text);
@@ -112,7 +114,7 @@ absl::StatusOr<OptionalBytes> FromBinary(std::string_view bytes, uint32_t type_o
     case pgoutput::kJsonOid:
       return bytes;
     case pgoutput::kJsonbOid:
-      // One byte of version, then the text.
+      // One version byte, then the text.
       if (bytes.empty() || bytes[0] != 1) {
         return Malformed("jsonb of version 1", bytes);
       }
@@ -130,8 +132,8 @@ absl::StatusOr<OptionalBytes> FromBinary(std::string_view bytes, uint32_t type_o
       return bytes[0] != 0 ? std::string_view("t") : std::string_view("f");
     default:
       return Error(ErrorCode::kColumnType,
-                   fmt::format("type {} has a binary form that is not understood", type_oid),
-                   "Set source.binary = false: then Postgres sends every type as text.");
+                   fmt::format("type {} is not supported in binary form", type_oid),
+                   "Set source.binary = false: Postgres then sends every type as text.");
   }
 }
 
@@ -149,7 +151,7 @@ std::optional<int64_t> IntegerOf(const TupleValue& value, uint32_t type_oid) {
                                                  : ParseInt(value.bytes);
 }
 
-// Infinity is the largest and the smallest int64 in binary form.
+// In binary form, infinity is the largest and -infinity the smallest int64.
 std::optional<WallTime> TimeOf(const TupleValue& value, uint32_t type_oid) {
   if (type_oid == pgoutput::kInt8Oid) {
     const auto millis = IntegerOf(value, type_oid);
@@ -182,7 +184,7 @@ absl::StatusOr<OptionalBytes> ColumnBytes(const TupleValue& value, uint32_t type
     case TupleValue::Kind::kUnchangedToast:
       break;
   }
-  return Error(ErrorCode::kProtocolViolation, "a value that the server did not send");
+  return Error(ErrorCode::kProtocolViolation, "the server did not send a value of the row");
 }
 
 bool IsPartitionType(uint32_t type_oid) {
@@ -204,7 +206,8 @@ absl::StatusOr<std::optional<int32_t>> ColumnPartition(const TupleValue& value, 
   }
   const auto number = IntegerOf(value, type_oid);
   if (!number || *number < 0 || *number > std::numeric_limits<int32_t>::max()) {
-    return Error(ErrorCode::kValueInvalid, "a partition is a number from 0 to 2147483647");
+    return Error(ErrorCode::kValueInvalid,
+                 "invalid partition; expected a number from 0 to 2147483647");
   }
   return static_cast<int32_t>(*number);
 }
@@ -218,7 +221,7 @@ absl::StatusOr<std::optional<WallTime>> ColumnTimestamp(const TupleValue& value,
     return std::nullopt;
   }
   const auto time = TimeOf(value, type_oid);
-  // Kafka knows no time before 1970 (-1 means "none").
+  // Kafka has no timestamps before 1970 (-1 means "none").
   if (!time || time->time_since_epoch().count() < 0) {
     return Error(ErrorCode::kValueInvalid,
                  fmt::format("\"{}\" cannot be a record's timestamp", Printable(value.bytes, 40)));

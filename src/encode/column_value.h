@@ -1,8 +1,8 @@
-// From a column's value as Postgres sent it to the bytes that a record carries.
+// Converts a column's value, as sent by Postgres, to the bytes of a record.
 //
-// What stands in the row goes out as it is: text, json and jsonb in Postgres' own text form,
-// untouched; bytea as the raw bytes. A tuple in binary form (source.binary) gives the very same
-// bytes for the types that are understood there, and an error for the others.
+// Values are passed on unchanged: text, json and jsonb in Postgres' text form; bytea as the raw
+// bytes. A tuple in binary form (source.binary) yields the same bytes for the supported types, and
+// an error for the others.
 //
 // The session must run with bytea_output = hex, DateStyle = ISO and TimeZone = UTC; the source sets
 // them. Results point into the value or into the arena. Pure functions.
@@ -21,18 +21,18 @@ namespace walrelay {
 
 using OptionalBytes = std::optional<std::string_view>;
 
-// nullopt: NULL. Errors: WR-3007 for a value that is not what its type says, WR-3002 for a type
-// that cannot be taken in binary form.
+// nullopt: NULL. Errors: WR-3007 for a value that is invalid for its type, WR-3002 for a type that
+// is not supported in binary form.
 absl::StatusOr<OptionalBytes> ColumnBytes(const pgoutput::TupleValue& value, uint32_t type_oid,
                                           Arena& arena);
 
-// A partition: int2, int4 or int8, from 0 up. Errors: WR-3002 for another type, WR-3007 for a value
-// out of range.
+// A partition: int2, int4 or int8, not negative. Errors: WR-3002 for another type, WR-3007 for a
+// value out of range.
 absl::StatusOr<std::optional<int32_t>> ColumnPartition(const pgoutput::TupleValue& value,
                                                        uint32_t type_oid);
 
-// A record timestamp: timestamptz, timestamp (taken as UTC) or int8 (milliseconds since 1970).
-// Errors: WR-3002 for another type, WR-3007 for infinity and for what lies before 1970 or beyond
+// A record timestamp: timestamptz, timestamp (interpreted as UTC) or int8 (milliseconds since
+// 1970). Errors: WR-3002 for another type, WR-3007 for infinity and for times before 1970 or beyond
 // int64.
 absl::StatusOr<std::optional<WallTime>> ColumnTimestamp(const pgoutput::TupleValue& value,
                                                         uint32_t type_oid);

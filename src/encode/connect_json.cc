@@ -43,7 +43,7 @@ void AppendBase64(std::string_view bytes, std::string& out) {
   out += '"';
 }
 
-// NaN and the infinities are no JSON numbers: Jackson quotes them.
+// NaN and the infinities are not JSON numbers: Jackson quotes them.
 template <typename Float>
 void AppendNumber(Float number, std::string& out) {
   const std::string_view quote = std::isfinite(number) ? "" : "\"";
@@ -60,7 +60,8 @@ void AppendEscape(unsigned unit, std::string& out) {
   fmt::format_to(std::back_inserter(out), "\\u{:04X}", unit);
 }
 
-// A character of three or four bytes, as far as it has to be escaped. How many bytes were taken.
+// Escapes a character of three or four bytes if that is required. Returns the number of bytes
+// consumed.
 size_t AppendEscapedSequence(std::string_view text, std::string& out) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const bool surrogate = byte(0) == 0xED && text.size() >= 3 && byte(1) >= 0xA0;
@@ -101,8 +102,7 @@ void AppendControl(unsigned char c, std::string& out) {
   }
 }
 
-// What a schema says of itself besides its type and what it is made of, in the order of
-// JsonConverter.
+// The attributes of a schema other than its type and its members, in JsonConverter's order.
 void AppendAttributes(const Schema& schema, std::string& out) {
   fmt::format_to(std::back_inserter(out), ",\"optional\":{}", schema.optional);
   if (!schema.name.empty()) {
@@ -133,7 +133,7 @@ void AppendAttributes(const Schema& schema, std::string& out) {
   }
 }
 
-// `field` is the name under which a struct has it; nullptr: it stands alone.
+// `field` is the name of the schema's field in a struct; nullptr: it is not in a struct.
 void AppendSchemaOf(const Schema& schema, const std::string* field, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{{\"type\":\"{}\"", TypeName(schema.type));
   if (schema.type == SchemaType::kArray) {
@@ -209,7 +209,7 @@ void AppendJacksonString(std::string_view text, std::string& out) {
     } else if (c >= 0xED) {
       taken = AppendEscapedSequence(text, out);
     } else {
-      // A run that needs no care, at once.
+      // Copy a run without special characters in one step.
       while (taken < text.size() && static_cast<unsigned char>(text[taken]) >= 0x20 &&
              static_cast<unsigned char>(text[taken]) < 0xED && text[taken] != '"' &&
              text[taken] != '\\') {

@@ -1,7 +1,8 @@
-// JSON as Kafka Connect's JsonConverter writes it.
+// JSON as written by Kafka Connect's JsonConverter.
 //
-// Members in the order of the schema's fields, an absent one as null, a default in place of null;
-// bytes and decimals in base64; characters beyond the BMP as escaped surrogates. Appends only.
+// Members are in the order of the schema's fields, absent ones are null, and a default replaces
+// null; bytes and decimals are in base64; characters beyond the BMP are escaped surrogates. Appends
+// only.
 //
 // Source: org.apache.kafka.connect.json.JsonConverter (decimal.format=BASE64,
 // replace.null.with.default=true); Jackson's UTF8JsonGenerator.
@@ -14,13 +15,13 @@
 
 namespace walrelay {
 
-// {"type":…,"optional":…}, and what else the schema has.
+// {"type":…,"optional":…}, and the schema's other attributes.
 void AppendConnectSchema(const Schema& schema, std::string& out);
 
 void AppendConnectJson(const Schema& schema, const Datum& datum, std::string& out);
 
-// A JSON string, quotes included. A lone surrogate, in the three bytes that UTF-8 would have for
-// it, becomes an escape.
+// A JSON string, including the quotes. A lone surrogate, encoded in the three bytes that UTF-8
+// would use for it, becomes an escape.
 void AppendJacksonString(std::string_view text, std::string& out);
 
 }  // namespace walrelay

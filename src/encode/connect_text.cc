@@ -11,7 +11,7 @@
 namespace walrelay {
 namespace {
 
-// What the two have in common. Returns false for what only one of them can say.
+// The common part of both converters. Returns false for a value that only one of them supports.
 class ScalarWriter {
  public:
   explicit ScalarWriter(std::string& out) : out_(out) {}
@@ -76,7 +76,7 @@ void AppendList(const Schema& schema, const DatumList& list, std::string& out) {
   out += is_struct ? '}' : ']';
 }
 
-// Inside of an array or a struct.
+// Inside an array or a struct.
 void AppendEmbedded(const Schema& schema, const Datum& datum, std::string& out) {
   const Datum& seen = OrDefault(schema, datum);
   if (const auto* text = std::get_if<std::string_view>(&seen.value)) {
@@ -88,7 +88,7 @@ void AppendEmbedded(const Schema& schema, const Datum& datum, std::string& out) 
   }
 }
 
-// Java has no three bytes for half a character: it writes "?".
+// Java cannot encode a lone surrogate: it writes "?".
 void AppendWithoutSurrogates(std::string_view text, std::string& out) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\xED' && i + 2 < text.size() &&
@@ -114,8 +114,8 @@ absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::strin
   const auto* list = std::get_if<DatumList>(&datum.value);
   if (list == nullptr || schema.type != SchemaType::kArray) {
     return Error(ErrorCode::kValueInvalid,
-                 "format \"string\" has no text for bytes and for members: StringConverter would "
-                 "write Java's name of an object",
+                 "format \"string\" does not support bytes and members: StringConverter would "
+                 "write a Java object reference",
                  "Use format \"json\", or \"bytes\" for a bytea column.");
   }
   out += '[';

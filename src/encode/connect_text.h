@@ -1,4 +1,4 @@
-// Text as two of Connect's converters write it.
+// Text as written by two of Connect's converters.
 //
 // Source: org.apache.kafka.connect.storage.StringConverter and SimpleHeaderConverter;
 // org.apache.kafka.connect.data.Values.convertToString.
@@ -12,10 +12,11 @@
 namespace walrelay {
 
 // StringConverter: Java's toString, "[a, b]" for an array. Errors: WR-3007 for bytes and structs,
-// of which that is the text of a Java object and not of the value. REQUIRES: the datum is not null.
+// because their toString is a Java object reference and not the value. REQUIRES: the datum is not
+// null.
 absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::string& out);
 
-// SimpleHeaderConverter: raw text; bytes in base64; arrays and structs with their texts quoted.
+// SimpleHeaderConverter: plain text; bytes in base64; arrays and structs with quoted texts.
 // REQUIRES: the datum is not null.
 void AppendHeaderText(const Schema& schema, const Datum& datum, std::string& out);
 

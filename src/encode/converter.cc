@@ -54,8 +54,8 @@ absl::StatusOr<OptionalBytes> ConvertAs(Format format, const Schema* schema, con
     case Format::kBytes:
       break;
   }
-  return Error(ErrorCode::kValueInvalid, "format \"bytes\" takes a bytea column and nothing else",
-               "Give it a delegate for other columns ([format] key_delegate, value_delegate), or "
+  return Error(ErrorCode::kValueInvalid, "format \"bytes\" supports only bytea columns",
+               "Set a delegate for other columns ([format] key_delegate, value_delegate), or "
                "choose another format.");
 }
 
@@ -79,7 +79,7 @@ absl::StatusOr<OptionalBytes> Convert(const PartFormat& format, const Schema* sc
                                       const Datum& datum, std::string& out) {
   out.clear();
   const Datum& seen = schema == nullptr ? datum : OrDefault(*schema, datum);
-  // A decimal is of type bytes too, but its value is none.
+  // A decimal is of type bytes too, but its value is not.
   const bool is_bytes = schema != nullptr && schema->type == SchemaType::kBytes &&
                         !std::holds_alternative<Decimal>(seen.value);
   if (format.format != Format::kBytes) {

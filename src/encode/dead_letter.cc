@@ -7,7 +7,7 @@
 namespace walrelay {
 namespace {
 
-// How much of each value goes into the letter.
+// The maximum size of each value in the dead letter.
 size_t LongestValue(pgoutput::Tuple row, size_t max_row_bytes) {
   size_t bytes = 0;
   for (const pgoutput::TupleValue& value : row) {
@@ -23,8 +23,8 @@ std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedR
                              size_t max_row_bytes) {
   events::v1::DeadLetter letter;
   letter.set_code(ToString(CodeOf(reason)));
-  // Printable: what is not UTF-8, as names in a SQL_ASCII database, would make the letter
-  // unreadable.
+  // Printable(), because text that is not UTF-8, such as names in a SQL_ASCII database, would make
+  // the message unreadable.
   letter.set_reason(Printable(MessageOf(reason)));
   letter.set_schema(Printable(relation.schema));
   letter.set_table(Printable(relation.name));

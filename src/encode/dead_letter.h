@@ -1,5 +1,5 @@
 // The value of a record in the dead-letter topic: the whole row, why it could not be published, and
-// where it stands in the log. Contract: proto/walrelay/events/v1/dead_letter.proto.
+// its position in the WAL. Contract: proto/walrelay/events/v1/dead_letter.proto.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct DeadLetterPosition {
   WallTime commit_time;
 };
 
-// A row of more than `max_row_bytes` is cut: each value to an equal share of them.
+// A row of more than `max_row_bytes` is truncated: each value to an equal share of them.
 std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedRelation& relation,
                              pgoutput::Tuple row, const DeadLetterPosition& position,
                              size_t max_row_bytes);

@@ -7,7 +7,7 @@ namespace {
 
 using pgoutput::TypeOid;
 
-// Types whose defaults Debezium does not read at all.
+// Types whose defaults Debezium ignores.
 bool HasNoDefaults(const ColumnShape& shape) {
   return shape.is_array || shape.form == ColumnForm::kBytes ||
          shape.form == ColumnForm::kVariableDecimal || shape.type_oid == pgoutput::kInetOid;
@@ -62,7 +62,7 @@ std::optional<std::string> DefaultText(std::string_view expression, const Column
     return std::nullopt;
   }
   if (expression.starts_with('\'')) {
-    // As far as the first quote, even where two of them stand for one.
+    // Up to the first quote, even where two quotes represent one.
     const std::string_view literal = expression.substr(1);
     return std::string(literal.substr(0, literal.find('\'')));
   }
@@ -73,7 +73,7 @@ std::optional<std::string> DefaultText(std::string_view expression, const Column
       expression.starts_with("LOCALTIME")) {
     return std::string(Placeholder(shape));
   }
-  // A negative number is printed with its cast: '-1'::integer; a positive one as it is.
+  // A negative number is printed with its cast: '-1'::integer; a positive one without.
   return IsNumber(expression) ? std::optional(std::string(expression)) : std::nullopt;
 }
 

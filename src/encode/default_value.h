@@ -1,7 +1,7 @@
-// The default of a column as Debezium understands it.
+// The default of a column as Debezium interprets it.
 //
-// A literal is itself; a call of a function becomes a placeholder of the type's (a nil UUID, 1970,
-// an empty text); arithmetic gives none.
+// A literal is used as it is; a function call becomes a placeholder of the column's type (a nil
+// UUID, 1970, an empty text); other expressions have no default.
 //
 // Source: io.debezium.connector.postgresql.connection.PostgresDefaultValueConverter.
 #pragma once

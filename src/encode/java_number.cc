@@ -26,15 +26,15 @@ Digits ParseScientific(std::string_view text) {
       out.digits += c;
     }
   }
-  // from_chars takes no plus sign.
+  // from_chars does not accept a plus sign.
   std::string_view exponent = text.substr(e + 1);
   exponent.remove_prefix(exponent.starts_with('+') ? 1 : 0);
   std::from_chars(exponent.data(), exponent.data() + exponent.size(), out.exponent);
   return out;
 }
 
-// Java writes two digits at least, and of those with two the nearest: 4.9E-324, where 5E-324 would
-// do.
+// Java writes at least two digits, and of the candidates with two digits the nearest: 4.9E-324,
+// where 5E-324 would suffice.
 template <typename Float>
 Digits ShortestDigits(Float number) {
   std::array<char, 64> text;
@@ -47,7 +47,7 @@ Digits ShortestDigits(Float number) {
   return out;
 }
 
-// "x.y", without zeros at the end, but one behind the point.
+// "x.y", without trailing zeros except one directly after the point.
 void AppendPoint(std::string_view whole, std::string_view fraction, std::string& out) {
   out += whole.empty() ? "0" : whole;
   out += '.';
@@ -92,7 +92,7 @@ void AppendFloat(Float number, std::string& out) {
 
 struct DecimalParts {
   bool negative = false;
-  std::string digits;  // of the unscaled value, without zeros in front; "0"
+  std::string digits;  // of the unscaled value, without leading zeros; "0"
   size_t scale = 0;
 };
 
@@ -185,7 +185,7 @@ void AppendBigDecimal(std::string_view text, std::string& out) {
 
 std::string UnscaledBytes(std::string_view text) {
   const DecimalParts parts = SplitDecimal(text);
-  std::string bytes;  // little endian until the end
+  std::string bytes;  // little endian until reversed
   for (const uint32_t word : ToWords(parts.digits)) {
     for (int shift = 0; shift < 32; shift += 8) {
       bytes += static_cast<char>(word >> shift);
@@ -200,7 +200,7 @@ std::string UnscaledBytes(std::string_view text) {
       carry = value >> 8;
     }
   }
-  // A byte in front that only repeats the sign of the next is left out.
+  // Omit a leading byte that only repeats the sign of the next one.
   const char sign = parts.negative ? '\xFF' : '\0';
   while (bytes.size() > 1 && bytes.back() == sign &&
          ((bytes[bytes.size() - 2] & 0x80) != 0) == parts.negative) {

@@ -1,8 +1,8 @@
-// Numbers as Java prints them, and as it stores decimals.
+// Numbers as Java prints them, and decimals as it stores them.
 //
-// Double.toString and Float.toString are those of Java 19 and later: the shortest decimal that is
-// read back as the same number. (Before, JDK-4511638 gave one number in some thousands a digit too
-// many.)
+// Double.toString and Float.toString are those of Java 19 and later: the shortest decimal that
+// parses to the same number. (In earlier versions JDK-4511638 adds an unnecessary digit to one
+// number in some thousands.)
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace walrelay {
 void AppendJavaDouble(double number, std::string& out);
 void AppendJavaFloat(float number, std::string& out);
 
-// BigDecimal.toString of a decimal as Postgres prints it. REQUIRES: IsDecimal(text).
+// BigDecimal.toString of a decimal as printed by Postgres. REQUIRES: IsDecimal(text).
 void AppendBigDecimal(std::string_view text, std::string& out);
 
-// BigDecimal.unscaledValue().toByteArray(): two's complement, big endian, as short as can be.
+// BigDecimal.unscaledValue().toByteArray(): two's complement, big endian, as short as possible.
 // REQUIRES: IsDecimal(text).
 std::string UnscaledBytes(std::string_view text);
 
-// Digits, at most one point, at most one sign in front.
+// Digits, at most one point, at most one leading sign.
 bool IsDecimal(std::string_view text);
 
 }  // namespace walrelay

@@ -19,10 +19,10 @@ namespace ondemand = simdjson::ondemand;
 // Jackson's limits.
 constexpr int kMostLevels = 1000;
 constexpr size_t kLongestNumber = 1000;
-// What a larger text needed is given back with the next one.
+// The memory for a larger text is released before the next one.
 constexpr size_t kMostKept = size_t{256} << 10;
 
-// As far as the bracket that closes the first one; simdjson takes no text behind it.
+// The text up to the bracket that closes the first one; simdjson does not accept text after it.
 std::optional<std::string_view> FirstValue(std::string_view text) {
   int level = 0;
   bool in_string = false;
@@ -78,7 +78,7 @@ bool IsNumber(std::string_view text) {
   return text.empty();
 }
 
-// From simdjson's cursor to a tree. A member function returns false for malformed text.
+// Builds a tree from simdjson's cursor. A member function returns false for malformed text.
 class TreeBuilder {
  public:
   TreeBuilder(std::string_view text, Arena& arena, size_t most_values)

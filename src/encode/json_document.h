@@ -1,11 +1,11 @@
-// JsonDocument: a JSON text as a tree that keeps what Jackson's would.
+// JsonDocument: parses a JSON text into a tree equivalent to Jackson's.
 //
-// simdjson finds the structure; numbers stay text, so that none is refused for its size, and
-// strings keep lone surrogates. Of members of the same name the last counts, in the place of the
-// first. Text behind the first value is ignored.
+// simdjson finds the structure. Numbers stay text, so that none is rejected for its size, and
+// strings keep lone surrogates. Of members with the same name the last value is used, at the
+// position of the first. Text after the first value is ignored.
 //
-// A tree has a bounded number of values, whatever the text: one takes 32 bytes, and one with others
-// in it about 100 more. Not thread-safe. A tree lives until the next Parse().
+// The number of values in a tree is bounded, whatever the text: a value takes 32 bytes, and one
+// with children about 100 more. Not thread-safe. A tree is valid until the next Parse().
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ struct JsonValue {
 
   Kind kind = Kind::kNull;
   bool boolean = false;
-  // Of kNumber as it stands, of kString without escapes; of kArray and kObject as they stand, if
-  // they are members of the document itself.
+  // Of kNumber unchanged, of kString without escapes; of kArray and kObject unchanged, if they are
+  // members of the document itself.
   std::string_view text;
 
   struct Members {
-    std::vector<std::string_view> names;  // of kObject, one for each of items
+    std::vector<std::string_view> names;  // of kObject, one per item
     std::vector<JsonValue> items;
   };
   std::unique_ptr<Members> members;  // nullptr: none
@@ -47,13 +47,13 @@ struct JsonValue {
 
 class JsonDocument {
  public:
-  // `most_values`: of a document, at all levels together.
+  // `most_values`: limit per document, over all levels.
   explicit JsonDocument(size_t most_values);
   JsonDocument(JsonDocument&&) noexcept;
   JsonDocument& operator=(JsonDocument&&) noexcept;
   ~JsonDocument();
 
-  // The tree of an object or an array that `text` begins with; nullptr for anything else: another
+  // The tree of the object or array at the start of `text`; nullptr for anything else: another
   // value, malformed text, more than 1000 levels. Errors: WR-3006 for too many values.
   absl::StatusOr<const JsonValue*> Parse(std::string_view text);
 

@@ -18,16 +18,16 @@ bool IsInteger(std::string_view text) {
   return text.find_first_of(".eE") == std::string_view::npos;
 }
 
-// Fills the schema with the document. False: a value that its schema does not hold.
+// Fills the schema with the document's values. False: a value that does not fit its schema.
 class Filling {
  public:
   Filling(const JsonInference& inference, size_t most_values)
       : inference_(inference), values_left_(most_values) {}
 
-  // It ended because there are too many values.
+  // It stopped because there are too many values.
   bool too_large() const { return too_large_; }
 
-  // The names of members that no schema has, the first of them. "": none.
+  // The first name of a member that no schema contains. "": none.
   const std::string& lost() const { return lost_; }
 
   bool Value(const JsonValue& value, const Schema& schema, Datum& out) {
@@ -59,14 +59,14 @@ class Filling {
       out.value = *IntegerOf(value.text);
       return true;
     }
-    // Overflow is infinity and underflow zero, as for Java.
+    // As in Java, overflow yields infinity and underflow zero.
     double number = 0;
     const bool read = absl::SimpleAtod({value.text.data(), value.text.size()}, &number);
     out.value = number;
     return read && !IsInteger(value.text);
   }
 
-  // Whether so many more may be made.
+  // Whether `values` more are within the limit.
   bool Take(size_t values) {
     too_large_ = too_large_ || values > values_left_;
     values_left_ -= too_large_ ? 0 : values;
@@ -156,8 +156,8 @@ absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
   if (!filling.lost().empty()) {
     return Error(ErrorCode::kValueInvalid,
                  "the payload's member \"" + filling.lost() +
-                     "\" stands in an array inside of an array of objects and would be left out",
-                 "Publish the payload as it is: format.expand_json = false.");
+                     "\" is in an array inside an array of objects and would be omitted",
+                 "Publish the payload unchanged: format.expand_json = false.");
   }
   out.kind = Expansion::Kind::kExpanded;
   return out;

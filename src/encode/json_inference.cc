@@ -14,14 +14,14 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-// Of most_bytes: what may be written to tell shapes apart, in all.
+// Multiple of most_bytes: total size of the texts that may be written to distinguish shapes.
 constexpr size_t kMostWork = 8;
 
 SchemaPtr Optional(SchemaType type) {
   return std::make_shared<const Schema>(Schema{.type = type, .optional = true});
 }
 
-// The first to name a member decides its type, unless it only knew it as null.
+// The first occurrence of a member decides its type, unless it is null.
 void Merge(const Schema& shape, Schema& merged, absl::flat_hash_map<std::string, size_t>& places) {
   for (const SchemaField& field : shape.fields) {
     const auto [place, is_new] = places.try_emplace(field.name, merged.fields.size());
@@ -93,7 +93,7 @@ SchemaPtr JsonInference::Fail() {
   return nullptr;
 }
 
-// Whether there is room for these bytes; they then count.
+// Whether there is room for these bytes; if so, they are charged.
 bool JsonInference::Charge(size_t bytes) {
   charged_ += bytes;
   if (charged_ > most_bytes_) {
@@ -154,7 +154,7 @@ SchemaPtr JsonInference::OfArray(const std::string* path, const JsonValue& value
       Schema{.type = SchemaType::kArray, .optional = true, .items = std::move(items)});
 }
 
-// The first element that is not null, if all are of its type; else a failure.
+// The first element that is not null, if all elements are of its type; otherwise failed().
 const JsonValue* JsonInference::Sample(const JsonValue& array) {
   static const JsonValue kNothing;
   const JsonValue* sample = &kNothing;
@@ -212,7 +212,7 @@ SchemaPtr JsonInference::OfObjects(const std::string* path, const JsonValue& arr
       first = first == nullptr ? shape : first;
       Merge(*shape, merged, places);
     } else {
-      charged_ = before;  // it goes
+      charged_ = before;  // it is discarded
     }
   }
   charged_ -= texts;

@@ -1,8 +1,8 @@
-// JsonInference: the schema of a JSON document, as Debezium's EventRouter infers it.
+// JsonInference: the schema of a JSON document, as inferred by Debezium's EventRouter.
 //
-// Every value has a type of its own, all are optional, a struct is named by its path: nested
-// structs repeat the names of those around them, so that a schema may be far larger than its
-// document. Its names are therefore limited, and so is the work. Not thread-safe.
+// Every value has its own type, all are optional, and a struct is named by its path: nested structs
+// repeat the names of the enclosing ones, so a schema may be far larger than its document. The size
+// of its names is therefore limited, and so is the work. Not thread-safe.
 //
 // Source: io.debezium.transforms.outbox.JsonSchemaData.
 #pragma once
@@ -20,18 +20,18 @@ namespace walrelay {
 
 class JsonInference {
  public:
-  // `format` must outlive it. `most_bytes`: of the names in the schema.
+  // `format` must outlive this object. `most_bytes`: limit for the names in the schema.
   JsonInference(const FormatConfig& format, size_t most_bytes);
 
-  // nullptr: a value that has no schema and is left out; or, with failed(), a document that has
-  // none. `path` names structs; nullptr where they have no name.
+  // nullptr: a value that has no schema and is omitted; or, with failed(), a document without a
+  // schema. `path` names structs; nullptr if they are unnamed.
   SchemaPtr Of(const std::string* path, const JsonValue& value);
 
   bool failed() const { return failed_; }
-  // Why it failed: the schema would be too large.
+  // It failed because the schema would be too large.
   bool too_large() const { return too_large_; }
 
-  // Whether Of() of it would be a schema.
+  // Whether Of() would return a schema for the value.
   bool IsShown(const JsonValue& value) const;
 
  private:
@@ -47,8 +47,8 @@ class JsonInference {
 
   const FormatConfig& format_;
   const size_t most_bytes_;
-  size_t charged_ = 0;  // bytes of the names, and of the texts that shapes are told apart by
-  size_t written_ = 0;  // bytes of all such texts, also of those that are gone
+  size_t charged_ = 0;  // bytes of the names, and of the texts that distinguish shapes
+  size_t written_ = 0;  // bytes of all such texts, including discarded ones
   bool failed_ = false;
   bool too_large_ = false;
   const SchemaPtr text_;
@@ -59,10 +59,10 @@ class JsonInference {
   const SchemaPtr bytes_;
 };
 
-// int32, int64 or float64, by how the number is written and how large it is.
+// int32, int64 or float64, depending on the number's notation and size.
 SchemaType NumberType(std::string_view text);
 
-// nullopt: not written as an integer, or beyond 64 bits.
+// nullopt: not written as an integer, or more than 64 bits.
 std::optional<int64_t> IntegerOf(std::string_view text);
 
 }  // namespace walrelay

@@ -5,7 +5,7 @@
 namespace walrelay {
 namespace {
 
-// The four digits of "\u12AB" at the front of `text`.
+// Consumes the four digits of "\u12AB" from the front of `text`.
 std::optional<unsigned> TakeUnit(std::string_view& text) {
   unsigned unit = 0;
   const auto [end, error] =
@@ -37,7 +37,8 @@ char* PutUtf8(unsigned point, char* to) {
   return to;
 }
 
-// Behind "\u". Six characters become three bytes at most, twelve become four. nullptr: malformed.
+// Starts after "\u". Six characters become at most three bytes, twelve become four. nullptr:
+// malformed.
 char* PutUnicode(std::string_view& text, char* to) {
   const auto unit = TakeUnit(text);
   if (!unit) {
@@ -54,7 +55,7 @@ char* PutUnicode(std::string_view& text, char* to) {
   return PutUtf8(*unit, to);
 }
 
-// Behind the backslash. nullptr: no such escape.
+// Starts after the backslash. nullptr: an invalid escape.
 char* PutEscape(std::string_view& text, char* to) {
   constexpr std::string_view kEscapes = "\"\\/bfnrt";
   constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
@@ -74,7 +75,7 @@ char* PutEscape(std::string_view& text, char* to) {
   return to;
 }
 
-// As far as the closing quote, escapes included.
+// The text up to the closing quote, including escapes.
 std::optional<std::string_view> QuotedPart(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') {

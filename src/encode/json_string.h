@@ -1,4 +1,4 @@
-// A string of a JSON text, without its escapes.
+// Unescapes a string of a JSON text.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,9 @@
 
 namespace walrelay {
 
-// `text` begins behind the opening quote and may go on behind the closing one. A lone surrogate
-// takes the three bytes that UTF-8 would have for it. nullopt: no closing quote, a control
-// character, or an escape that JSON does not have. The result points into the text or into the
-// arena.
+// `text` begins after the opening quote and may continue after the closing one. A lone surrogate
+// becomes the three bytes that UTF-8 would use for it. nullopt: no closing quote, a control
+// character, or an invalid escape. The result points into the text or into the arena.
 std::optional<std::string_view> Unescape(std::string_view text, Arena& arena);
 
 }  // namespace walrelay

@@ -13,8 +13,8 @@ std::string_view WithoutLeading(std::string_view text, std::string_view characte
   return text;
 }
 
-// Appends a code unit of UTF-16 as UTF-8. (Nothing in a span's context is outside of ASCII; halves
-// of a pair come out as themselves.)
+// Appends a UTF-16 code unit as UTF-8. (A span's context contains only ASCII; the halves of a
+// surrogate pair are encoded separately.)
 size_t PutUnit(unsigned unit, char* out) {
   if (unit < 0x80) {
     out[0] = static_cast<char>(unit);
@@ -47,12 +47,12 @@ std::optional<unsigned> HexUnit(std::string_view digits) {
   return unit;
 }
 
-// Walks a text: logical lines, of them the key, then the value.
+// Iterates over a text: logical lines, and for each the key, then the value.
 class Reader {
  public:
   Reader(std::string_view text, Arena& arena) : rest_(text), arena_(arena) {}
 
-  // At the beginning of the next line that says something; false at the end.
+  // Moves to the next line with content; false at the end.
   bool NextLine() {
     while (!rest_.empty()) {
       rest_ = WithoutLeading(rest_, " \t\f\r\n");
@@ -75,8 +75,8 @@ class Reader {
   std::string_view Value() { return Until("\r\n"); }
 
  private:
-  // Up to one of `ends` that is not escaped, without the escapes. No result is longer than its
-  // source.
+  // Consumes the text up to an unescaped character of `ends`, and removes escapes. The result is
+  // never longer than its source.
   std::string_view Until(std::string_view ends) {
     const size_t plain = std::min(rest_.find_first_of(ends), rest_.find('\\'));
     if (plain == std::string_view::npos || rest_[plain] != '\\') {
@@ -98,7 +98,7 @@ class Reader {
     return {out, size};
   }
 
-  // Behind a backslash.
+  // Starts after a backslash.
   size_t Escaped(char* out) {
     if (rest_.empty()) {
       return 0;
@@ -107,7 +107,7 @@ class Reader {
     rest_.remove_prefix(1);
     switch (c) {
       case '\r':
-      case '\n':  // the line goes on in the next one
+      case '\n':  // the line continues in the next one
         if (c == '\r' && rest_.starts_with('\n')) {
           rest_.remove_prefix(1);
         }

@@ -1,6 +1,6 @@
-// The text format of java.util.Properties, read: where Debezium expects a span's context
-// (`tracingspancontext`). For row data, so it refuses nothing and allocates nothing;
-// config/java_properties.h is for what an operator wrote, and strict.
+// Parser for the text format of java.util.Properties, in which Debezium expects a span's context
+// (`tracingspancontext`). It is for row data: it rejects nothing and allocates nothing.
+// config/java_properties.h is strict and is for files written by operators.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,9 @@
 
 namespace walrelay {
 
-// The value of `key`, the last one where there are several; nullopt when it is not there. Lives as
-// long as `text` and `arena`. Any text has an answer: what is not understood is somebody's value.
+// The value of `key`, the last one if there are several; nullopt if it is absent. Valid as long as
+// `text` and `arena`. Every text is accepted; content that is not recognised is ignored or part of
+// a value.
 //
 // Source: java.util.Properties.load(Reader).
 std::optional<std::string_view> PropertyIn(std::string_view text, std::string_view key,

@@ -1,9 +1,8 @@
-// RowLimits: how much of a row is taken in to make a record of it.
+// RowLimits: how much of a row is processed to build its record.
 //
-// Memory for one row must not depend on what writers put into it. Each limit is above what fits
-// into a record of kafka.max_record_bytes, so that nothing is refused here that could have been
-// published (but for JSON of which more than three quarters would be left out: spaces, escapes,
-// members that are null).
+// The memory for one row must not depend on its content. Each limit is above what fits into a
+// record of kafka.max_record_bytes, so no row that could be published is rejected here (except JSON
+// of which more than three quarters would be dropped: spaces, escapes, members that are null).
 #pragma once
 
 #include <cstddef>
@@ -12,14 +11,14 @@
 namespace walrelay {
 
 struct RowLimits {
-  // Of all columns that a record is made of, as they are in the stream. Hex takes two bytes for
-  // one, JSON's escapes up to three for one of text.
+  // Of all columns that the record is built from, as received. Hex takes two bytes per byte, JSON's
+  // escapes up to three per byte of text.
   size_t raw_bytes = 0;
-  // Values of one JSON document, at all levels together; also of what it is expanded to. Each takes
-  // two bytes of a record at least.
+  // Values of one JSON document, over all levels, and of its expansion. Each takes at least two
+  // bytes of a record.
   size_t json_values = 0;
-  // Names in a schema that is inferred from a document. Nested structs repeat the names of those
-  // around them.
+  // Names in a schema that is inferred from a document. Nested structs repeat the names of the
+  // enclosing ones.
   size_t schema_bytes = 0;
 
   static constexpr RowLimits For(int64_t max_record_bytes) {

@@ -1,11 +1,11 @@
-// Schema and Datum: a value and its type as Kafka Connect has them.
+// Schema and Datum: a type and a value in Kafka Connect's data model.
 //
-// Debezium turns a column into one of these before a Connect converter turns it into bytes. The
-// formats that stand in for those converters (converter.h) take the same step, so that names,
-// versions, defaults and the order of members come out alike.
+// Debezium converts a column to this model before a Connect converter encodes it. The formats that
+// replace those converters (converter.h) use the same intermediate step, so that names, versions,
+// defaults and the order of members are identical.
 //
 // A Schema is immutable and shared. A Datum holds views: into the row, into an arena, or into the
-// schema whose default it is; it lives no longer than these.
+// schema whose default it is; it must not outlive them.
 //
 // Source: org.apache.kafka.connect.data.Schema; io.debezium.connector.postgresql's value converter.
 #pragma once
@@ -29,7 +29,7 @@ struct Null {};
 struct Bytes {
   std::string_view bytes;
 };
-// A decimal number as Postgres prints it: "-12.30". Its scale is that of the text.
+// A decimal number as printed by Postgres: "-12.30". Its scale is the scale of the text.
 struct Decimal {
   std::string_view text;
 };
@@ -68,12 +68,13 @@ struct Schema {
   std::optional<int32_t> version;
   std::string doc;
   std::vector<std::pair<std::string, std::string>> parameters;
-  std::shared_ptr<const Datum> default_value;  // of a column with a default; never null inside
-  SchemaPtr items;                             // of kArray
-  std::vector<SchemaField> fields;             // of kStruct
+  // Of a column with a default; the pointed-to value is not null
+  std::shared_ptr<const Datum> default_value;
+  SchemaPtr items;                  // of kArray
+  std::vector<SchemaField> fields;  // of kStruct
 };
 
-// The value that a reader of the schema sees: the default in place of null.
+// The value that a reader of the schema sees: null is replaced by the default.
 inline const Datum& OrDefault(const Schema& schema, const Datum& datum) {
   return datum.is_null() && schema.default_value != nullptr ? *schema.default_value : datum;
 }

@@ -8,7 +8,7 @@
 namespace walrelay {
 namespace {
 
-// Reads fixed pieces from the front of a text; after a failure every further read fails too.
+// Consumes fixed parts from the front of a text; after a failure every further read fails too.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -28,7 +28,7 @@ class Scanner {
     return value;
   }
 
-  // Two digits that stand for less than `limit`.
+  // Two digits with a value below `limit`.
   int TwoDigits(int limit) {
     const int value = Number(2, 2);
     ok_ = ok_ && value < limit;
@@ -45,7 +45,7 @@ class Scanner {
     return true;
   }
 
-  // Up to six digits behind the point, as microseconds.
+  // Up to six digits after the point, as microseconds.
   int Fraction() {
     if (!Accept('.')) {
       return 0;
@@ -65,7 +65,7 @@ class Scanner {
   bool ok_ = true;
 };
 
-// `hours` is one more than the last that there is.
+// `hours` is an exclusive upper bound.
 std::chrono::seconds TimeOfDay(Scanner& in, int hours = 24) {
   std::chrono::seconds time = std::chrono::hours(in.TwoDigits(hours));
   in.Expect(':');
@@ -89,7 +89,7 @@ std::chrono::seconds ZoneOffset(Scanner& in) {
   return west ? -offset : offset;
 }
 
-// std::chrono's years end at 32767, Postgres' go on to 294276; the calendar repeats every 400
+// std::chrono's years end at 32767, those of Postgres at 294276; the calendar repeats every 400
 // years.
 constexpr std::chrono::days kFourCenturies{146'097};
 
@@ -184,7 +184,7 @@ std::optional<Micros> ParseTimeOfDay(std::string_view text) {
 std::string IsoTimestamp(Instant instant, int fraction_digits) {
   const std::chrono::sys_seconds time{std::chrono::seconds(instant.seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(time);
-  // Into the four centuries from 2000 on, and back.
+  // Map into the four centuries from 2000 on, and back.
   const int64_t cycles =
       std::chrono::floor<std::chrono::duration<int64_t, std::ratio<146'097 * 86'400LL>>>(
           day - std::chrono::sys_days(std::chrono::year(2000) / 1 / 1))

@@ -11,7 +11,7 @@
 namespace walrelay {
 namespace {
 
-// Why there was no answer: what the client complained of last explains more than "timed out".
+// The reason for a missing answer: the client's last error explains more than "timed out".
 absl::Status WhyNot(rd_kafka_t* client, rd_kafka_resp_err_t asked) {
   absl::Status last = ClientError(asked, {});
   const KafkaQueue queue(rd_kafka_queue_get_main(client));
@@ -43,7 +43,7 @@ absl::Status LookUp(rd_kafka_t* client, const std::string& topic, int millis) {
 absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka,
                                               const std::vector<std::string>& topics,
                                               Micros timeout) {
-  // A consumer's question does not make the broker create the topic.
+  // A metadata request from a consumer does not create the topic.
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));

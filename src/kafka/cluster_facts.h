@@ -1,4 +1,4 @@
-// What a Kafka cluster says of itself when asked once: for `walrelay check`.
+// Basic information about a Kafka cluster from a single query: for `walrelay check`.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace walrelay {
 struct ClusterFacts {
   std::string cluster_id;
   std::vector<std::string> brokers;  // "host:port"
-  std::vector<absl::Status> topics;  // of those that were asked for: WR-3005, WR-4004, WR-4005
+  std::vector<absl::Status> topics;  // of the requested topics: WR-3005, WR-4004, WR-4005
 };
 
-// Connects with the producer's settings and waits for each answer, for `timeout` at most. `topics`:
-// some to look for; asking creates none. Errors: WR-4001, WR-4007, WR-4006.
+// Connects with the producer's settings and waits at most `timeout` for each answer. `topics`:
+// topics to check; the query does not create them. Errors: WR-4001, WR-4007, WR-4006.
 absl::StatusOr<ClusterFacts> ReadClusterFacts(const KafkaConfig& kafka,
                                               const std::vector<std::string>& topics,
                                               Micros timeout);

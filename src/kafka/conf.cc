@@ -21,14 +21,14 @@ struct Property {
   std::string_view value;
 };
 
-// Order, no loss, and Java's partitioner: what walrelay promises stands or falls with these.
+// Ordering, no loss, and Java's partitioner: walrelay's guarantees depend on these properties.
 constexpr Property kGuarantees[] = {
     {"enable.idempotence", "true"},       {"acks", "all"},
     {"enable.gapless.guarantee", "true"}, {"message.timeout.ms", "0"},
     {"partitioner", "murmur2_random"},
 };
 
-// Ours to set, under whatever alias.
+// Properties reserved for walrelay, including their aliases.
 constexpr std::string_view kDenied[] = {
     "enable.idempotence",
     "acks",
@@ -53,14 +53,13 @@ constexpr std::string_view kDenied[] = {
     "sasl.password",
     "ssl.key.password",
     "plugin.library.paths",
-    "security.protocol",      // or it would go around CheckKafkaTransport()
-    "test.mock.num.brokers",  // would acknowledge what no broker has
+    "security.protocol",      // otherwise it would bypass CheckKafkaTransport()
+    "test.mock.num.brokers",  // would acknowledge records that no broker stores
 };
 
 constexpr Property kDefaults[] = {
-    // The relay hands records over in bursts while it is behind, and one by one when it is not: it
-    // knows
-    // which, librdkafka does not.
+    // The relay produces in bursts while it lags, and record by record otherwise: it knows which
+    // applies, librdkafka does not.
     {"linger.ms", "0"},
     {"socket.nagle.disable", "true"},
     {"socket.keepalive.enable", "true"},
@@ -68,8 +67,8 @@ constexpr Property kDefaults[] = {
     {"socket.connection.setup.timeout.ms", "10000"},
     {"reconnect.backoff.ms", "50"},
     {"reconnect.backoff.max.ms", "2000"},
-    // A topic is looked up before its first record; after that its absence is for the relay to
-    // judge.
+    // A topic is looked up before its first record; after that, the relay decides how to handle a
+    // missing topic.
     {"topic.metadata.propagation.max.ms", "3600000"},
     {"topic.metadata.refresh.fast.interval.ms", "50"},
     {"log.connection.close", "false"},
@@ -82,7 +81,7 @@ absl::Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::stri
     return absl::OkStatus();
   }
   std::string_view text = reason;
-  while (text.ends_with('\n')) {  // librdkafka ends some of them so
+  while (text.ends_with('\n')) {  // librdkafka ends some messages with a newline
     text.remove_suffix(1);
   }
   return Error(ErrorCode::kKafkaConfiguration, Printable(text));
@@ -102,7 +101,7 @@ absl::Status SetSecret(rd_kafka_conf_t* conf, const std::string& name, const Sec
 }
 
 bool IsDenied(std::string_view name) {
-  // librdkafka takes a topic's property under this prefix too.
+  // librdkafka also accepts a topic property with this prefix.
   if (constexpr std::string_view kPrefix = "topic."; name.starts_with(kPrefix)) {
     name.remove_prefix(kPrefix.size());
   }
@@ -115,9 +114,9 @@ absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
       return Error(
           ErrorCode::kKafkaConfiguration,
           fmt::format("[kafka.librdkafka] \"{}\" is set by walrelay itself", Printable(name, 80)),
-          "Remove it: the guarantees rest on it, or it has a key of its own in [kafka].");
+          "Remove it: walrelay's guarantees depend on it, or [kafka] has a separate key for it.");
     }
-    // These print passwords and tokens.
+    // These debug contexts print passwords and tokens.
     if (name == "debug" &&
         (value.find("all") != std::string::npos || value.find("security") != std::string::npos ||
          value.find("conf") != std::string::npos)) {
@@ -131,11 +130,11 @@ absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
   return absl::OkStatus();
 }
 
-// From any thread of librdkafka.
+// Called from any librdkafka thread.
 void ForwardLog(const rd_kafka_t* /*client*/, int level, const char* facility,
                 const char* message) {
-  // About the gapless guarantee, which is used on purpose, and what the relay tells itself when it
-  // gives a producer up.
+  // CONFWARN: the gapless guarantee, which is enabled on purpose. FATAL and TERMINATE: the relay
+  // itself reports the failure and the end of a producer.
   const std::string_view kind = facility;
   const bool known = kind == "CONFWARN" || kind == "FATAL" || kind == "TERMINATE";
   constexpr int kSyslogWarning = 4;
@@ -179,7 +178,7 @@ std::string_view HostOf(std::string_view server) {
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
-// The first server that is not this machine, or "".
+// The first server that is not on this host, or "".
 std::string_view FirstRemote(std::string_view servers) {
   while (!servers.empty()) {
     const size_t comma = std::min(servers.find(','), servers.size());
@@ -192,7 +191,7 @@ std::string_view FirstRemote(std::string_view servers) {
   return {};
 }
 
-// The setting by which others could read along or answer in a broker's place, or "".
+// The setting that allows others to read the traffic or to impersonate a broker, or "".
 std::string WeaknessOf(const KafkaConfig& kafka) {
   if (kafka.security_protocol != "SSL" && kafka.security_protocol != "SASL_SSL") {
     return fmt::format("security_protocol = \"{}\"", kafka.security_protocol);
@@ -222,7 +221,7 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
   WR_RETURN_IF_ERROR(Set(conf.get(), "compression.codec", kafka.compression));
   WR_RETURN_IF_ERROR(Set(conf.get(), "message.max.bytes", std::to_string(kafka.max_record_bytes)));
   WR_RETURN_IF_ERROR(Set(conf.get(), "batch.size", std::to_string(max_batch_bytes)));
-  // The relay's own window is the limit that holds; librdkafka's queue only must not be smaller.
+  // The relay's own window is the effective limit; librdkafka's queue must not be smaller.
   WR_RETURN_IF_ERROR(
       Set(conf.get(), "queue.buffering.max.messages",
           std::to_string(std::max<int64_t>(pipeline.max_in_flight_records * 2, 1000))));
@@ -238,7 +237,7 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
 absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
   WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
-  // Never joined: partitions are assigned by hand. librdkafka wants a name all the same.
+  // The group is never joined: partitions are assigned manually. librdkafka requires a name.
   WR_RETURN_IF_ERROR(Set(conf.get(), "group.id", "walrelay-reader"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "enable.auto.commit", "false"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "auto.offset.reset", "earliest"));
@@ -262,7 +261,7 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
   if (client == nullptr) {
     return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
   }
-  conf.release();  // rd_kafka_new() owns it once it has succeeded
+  conf.release();  // rd_kafka_new() owns it after success
   return client;
 }
 

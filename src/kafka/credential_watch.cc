@@ -67,7 +67,7 @@ void CredentialWatch::Look() {
   if (!unreadable_.ok() && before.ok()) {
     LogStatus(LogLevel::kWarning, "credentials_unreadable", unreadable_);
   } else if (unreadable_.ok() && !before.ok()) {
-    LogInfo("credentials_readable", "the files with Kafka's credentials can be read again");
+    LogInfo("credentials_readable", "the files with Kafka's credentials are readable again");
   }
 }
 
@@ -92,8 +92,8 @@ void CredentialWatch::LookAtPassword() {
           {{"file", files_.password}});
 }
 
-// A renewal replaces several files one after the other, so a change counts when it has lasted for
-// two looks.
+// A renewal replaces several files one after the other, so a change counts only when two
+// consecutive checks see it.
 void CredentialWatch::LookAtCertificates() {
   std::optional<Secret> key_password = present_.key_password;
   if (!files_.key_password.empty()) {
@@ -105,7 +105,7 @@ void CredentialWatch::LookAtCertificates() {
     if (!found[i]) {
       complete = false;
       NoteUnreadable(
-          Error(ErrorCode::kSecretFile, files_.certificates[i] + ": it is missing or unreadable"));
+          Error(ErrorCode::kSecretFile, files_.certificates[i] + ": missing or unreadable"));
     }
   }
   const bool settled = complete && found == last_seen_ && last_key_password_ &&
@@ -114,7 +114,7 @@ void CredentialWatch::LookAtCertificates() {
       complete && (found != original_ || key_password->Reveal() != present_.key_password.Reveal());
   if (settled && changed && !outdated()) {
     outdated_.store(true, std::memory_order_relaxed);
-    LogInfo("credentials_changed", "certificates or keys for Kafka have changed");
+    LogInfo("credentials_changed", "Kafka certificates or keys have changed");
   }
   last_seen_ = std::move(found);
   last_key_password_ = std::move(key_password);
@@ -126,8 +126,8 @@ std::optional<Secret> CredentialWatch::Read(const std::string& path) {
     NoteUnreadable(secret.status());
     return std::nullopt;
   }
-  if (secret->empty()) {  // somebody is writing it
-    NoteUnreadable(Error(ErrorCode::kSecretFile, path + ": it is empty"));
+  if (secret->empty()) {  // another process is writing it
+    NoteUnreadable(Error(ErrorCode::kSecretFile, path + ": empty"));
     return std::nullopt;
   }
   return *std::move(secret);

@@ -1,12 +1,12 @@
-// CredentialWatch: keeps a client's password and certificates as they are on disk.
+// CredentialWatch: keeps a client's password and certificates up to date with the files.
 //
-// Supervisors rotate them while the relay runs: Kubernetes and Vault replace the files by rename or
-// symbolic link. A changed password is given to the client, which uses it for its next login. A
-// changed certificate or key cannot be: then the client is outdated. A file that is missing or
-// unreadable for the moment changes nothing; it is looked at again.
+// Credentials are rotated while the relay runs: Kubernetes and Vault replace the files by rename or
+// symbolic link. A changed password is passed to the client, which uses it for its next login. A
+// changed certificate or key cannot be passed to the client: the client is then outdated. A file
+// that is temporarily missing or unreadable changes nothing; it is checked again.
 //
-// Threads: it has one of its own, because files may be on a file system that hangs. All methods
-// from one thread, that of the client's owner.
+// Threads: the watch has its own thread, because files may be on a file system that hangs. All
+// methods must be called from one thread, that of the client's owner.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -37,30 +37,31 @@ struct CredentialFiles {
 
 class CredentialWatch {
  public:
-  // What a client was, or will be, created with.
+  // The credentials with which a client was, or will be, created.
   struct Credentials {
     std::string username;
     Secret password;
     Secret key_password;
   };
 
-  // Remembers the certificates as they are now: to be called before the client reads them. The
-  // files are looked at each `interval`. Takes no thread where there are no files.
+  // Records the current state of the certificates: call it before the client reads them. The files
+  // are checked every `interval`. Starts no thread if there are no files.
   CredentialWatch(CredentialFiles files, Credentials present, Micros interval);
-  // Waits for the look under way: for as long as the file system hangs.
+  // Waits for the current check: as long as the file system hangs.
   ~CredentialWatch();
 
   CredentialWatch(const CredentialWatch&) = delete;
   CredentialWatch& operator=(const CredentialWatch&) = delete;
 
-  // `client` must outlive the watch. Once.
+  // `client` must outlive the watch. Call it once.
   void Start(rd_kafka_t* client);
-  // Begins no further look; does not wait.
+  // Starts no further check; does not wait.
   void Stop();
-  // Looks now: a login was refused.
+  // Checks the files now, after a refused login.
   void LookNow();
 
-  // A certificate, a key or a key's password has changed, and has been the same for two looks.
+  // A certificate, a key or a key's password has changed, and was the same in two consecutive
+  // checks.
   bool outdated() const { return outdated_.load(std::memory_order_relaxed); }
   // Whether the client was given another password since the last call.
   bool TakePasswordChange() { return password_changed_.exchange(false, std::memory_order_relaxed); }
@@ -79,7 +80,7 @@ class CredentialWatch {
   void Look();
   void LookAtPassword();
   void LookAtCertificates();
-  // nullopt: it cannot be read for the moment, which is logged once.
+  // nullopt: temporarily unreadable, which is logged once.
   std::optional<Secret> Read(const std::string& path);
   std::vector<std::optional<Identity>> Identities();
   void NoteUnreadable(const absl::Status& error);
@@ -88,12 +89,13 @@ class CredentialWatch {
   const Micros interval_;
   rd_kafka_t* client_ = nullptr;
 
-  // Of the watch's thread, once it runs.
+  // Used by the watch's thread only, once it runs.
   Credentials present_;
-  std::vector<std::optional<Identity>> original_;   // the certificates, as the client read them
-  std::vector<std::optional<Identity>> last_seen_;  // when last looked at
+  // State of the certificate files when the client read them
+  std::vector<std::optional<Identity>> original_;
+  std::vector<std::optional<Identity>> last_seen_;  // state at the last check
   std::optional<Secret> last_key_password_;
-  absl::Status unreadable_;  // logged already
+  absl::Status unreadable_;  // already logged
 
   std::atomic<bool> outdated_{false};
   std::atomic<bool> password_changed_{false};
@@ -101,7 +103,7 @@ class CredentialWatch {
   std::condition_variable changed_;
   bool stopping_ = false;  // guarded by mutex_
   bool look_now_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: starts when all else is there
+  std::thread thread_;     // last: starts when all other members are initialised
 };
 
 }  // namespace walrelay

@@ -1,7 +1,7 @@
-// From librdkafka's errors to codes of ours.
+// Maps librdkafka's errors to walrelay's error codes.
 //
-// Source: rdkafka.h, rd_kafka_resp_err_t; which of them an idempotent producer takes as permanent
-// was measured on 2.0.2 and 2.15.0.
+// Source: rdkafka.h, rd_kafka_resp_err_t; the errors that an idempotent producer treats as
+// permanent were measured on 2.0.2 and 2.15.0.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -12,17 +12,17 @@
 
 namespace walrelay {
 
-// Of a record that was handed over and will never be delivered.
+// The error of a produced record that will never be delivered.
 absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
                            std::string_view detail);
 
-// Whether a record was given up unsent, because its producer failed or was purged.
+// Whether a record was dropped unsent, because its producer failed or was purged.
 bool IsPurged(rd_kafka_resp_err_t error);
 
-// Of a topic whose metadata was asked for.
+// The error of a topic whose metadata was requested.
 absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic);
 
-// Of the client as a whole: brokers that cannot be reached, logins refused. Passing conditions.
+// The error of the client as a whole: unreachable brokers, refused logins. These are transient.
 absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail);
 
 }  // namespace walrelay

@@ -1,4 +1,4 @@
-// librdkafka's objects with owners: each type destroys what it holds.
+// Owning handles for librdkafka objects: each type destroys its object.
 #pragma once
 
 #include <librdkafka/rdkafka.h>

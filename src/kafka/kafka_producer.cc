@@ -22,13 +22,13 @@ namespace {
 
 static_assert(sizeof(void*) == sizeof(DeliveryToken), "a token travels as a message's opaque");
 
-// librdkafka tells NULL from empty by the pointer.
+// librdkafka distinguishes NULL from empty by the pointer.
 const char* NotNull(std::string_view bytes) {
   return bytes.data() != nullptr ? bytes.data() : "";
 }
 
-// Owned by us until a produce call has succeeded. (Headers given inline are freed twice by
-// librdkafka before 2.12 when the partition does not exist.)
+// We own the headers until a produce call has succeeded. (librdkafka before 2.12 frees headers
+// passed inline twice if the partition does not exist.)
 KafkaHeaders CopyHeaders(std::span<const Header> headers) {
   KafkaHeaders out(rd_kafka_headers_new(headers.size()));
   for (const Header& header : headers) {
@@ -69,14 +69,14 @@ class Arguments {
   size_t count_ = 0;
 };
 
-// `opaque` comes with each report. To be called before anything else names the topic.
+// `opaque` is returned with each report. Call it before any other function names the topic.
 KafkaTopic OpenTopic(rd_kafka_t* client, const char* name, void* opaque) {
   rd_kafka_topic_conf_t* conf = rd_kafka_default_topic_conf_dup(client);
   rd_kafka_topic_conf_set_opaque(conf, opaque);
   return KafkaTopic(rd_kafka_topic_new(client, name, conf));
 }
 
-// Records without a key have no order to keep; those of a transaction stay together.
+// Records without a key need no order; those of one transaction stay together.
 int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partitions) {
   if (record.partition) {
     return *record.partition;
@@ -87,16 +87,16 @@ int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partition
   return static_cast<int32_t>(token.transaction % static_cast<uint32_t>(std::max(partitions, 1)));
 }
 
-// librdkafka takes 0 for the present time: the first millisecond of 1970 becomes the second.
+// librdkafka interprets 0 as the current time: the first millisecond of 1970 becomes the second.
 int64_t ToKafkaTime(WallTime time) {
   const int64_t ms = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
   return ms == 0 ? 1 : ms;
 }
 
-// Leaders and counts are asked for again at most so often when something went wrong.
+// Minimum interval between refreshes of leaders and counts after an error.
 constexpr Micros kRefreshPause = std::chrono::seconds(1);
 
-// The files with certificates that a client with this configuration reads when it is created.
+// The certificate files that a client with this configuration reads when it is created.
 std::vector<std::string> CertificateFiles(const rd_kafka_conf_t& conf) {
   std::vector<std::string> files;
   for (const char* name : {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
@@ -108,13 +108,13 @@ std::vector<std::string> CertificateFiles(const rd_kafka_conf_t& conf) {
   return files;
 }
 
-// How often the user wants topics to be looked at; librdkafka's default is five minutes.
+// The configured refresh interval; librdkafka's default is five minutes.
 Micros RefreshIntervalOf(const rd_kafka_conf_t& conf) {
   const int64_t millis = std::atoll(ConfValue(conf, "topic.metadata.refresh.interval.ms").c_str());
   return millis > 0 ? std::chrono::milliseconds(millis) : Micros::max();
 }
 
-// As Record::window_bytes(). Walks the headers without copying them.
+// Equals Record::window_bytes(). Reads the headers without copying them.
 size_t WindowBytesOf(const rd_kafka_message_t& message) {
   rd_kafka_headers_t* headers = nullptr;
   size_t bytes = Record::kOverheadBytes + message.len + message.key_len;
@@ -149,7 +149,7 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
   if (!client->wakeup.valid()) {
     return Error(ErrorCode::kInternal, fmt::format("eventfd: {}", std::strerror(errno)));
   }
-  // Before the client reads the certificates: a change in between is seen.
+  // Before the client reads the certificates, so that a change in between is detected.
   client->credentials = std::make_unique<CredentialWatch>(
       CredentialFiles{.password = options.password_file,
                       .key_password = options.key_password_file,
@@ -167,7 +167,7 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
 
 KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& options)
     : options_(options), client_(std::move(client)) {
-  // librdkafka writes these eight bytes: what eventfd counts by.
+  // librdkafka writes these eight bytes: an eventfd increment of one.
   static constexpr uint64_t kOne = 1;
   rd_kafka_queue_io_event_enable(client_->queue.get(), client_->wakeup.get(), &kOne, sizeof(kOne));
 }
@@ -206,7 +206,7 @@ void KafkaProducer::AskAbout(Topic& topic) {
 
 absl::StatusOr<Produced> KafkaProducer::Produce(const Record& record, DeliveryToken token) {
   if (!fatal_.ok()) {
-    return Produced::kQueueFull;  // until Health() tells
+    return Produced::kQueueFull;  // until Health() reports it
   }
   Topic& topic = FindTopic(record.topic);
   switch (topic.state) {
@@ -217,7 +217,7 @@ absl::StatusOr<Produced> KafkaProducer::Produce(const Record& record, DeliveryTo
     case Topic::State::kFailed:
       break;
   }
-  // Returned once; the next offer asks again.
+  // The error is returned once; the next call requests the metadata again.
   AskAbout(topic);
   return topic.error;
 }
@@ -241,7 +241,8 @@ absl::StatusOr<Produced> KafkaProducer::Enqueue(const Record& record, DeliveryTo
   return Produced::kAccepted;
 }
 
-// The topic may have grown since it was described: only an answer of this moment refuses a record.
+// The topic may have grown since its metadata was fetched: only a fresh answer justifies refusing a
+// record.
 absl::StatusOr<Produced> KafkaProducer::NoSuchPartition(const Record& record, int32_t partition,
                                                         Topic& topic) {
   if (!topic.just_answered || !record.partition) {
@@ -289,10 +290,11 @@ absl::StatusOr<Produced> KafkaProducer::ProduceError(rd_kafka_resp_err_t error,
       return Produced::kQueueFull;
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
       return Error(ErrorCode::kRecordTooLarge,
-                   fmt::format("{} bytes for topic {}; kafka.max_record_bytes is the limit",
+                   fmt::format("{} bytes for topic {}; the limit is kafka.max_record_bytes",
                                record.payload_bytes(), Printable(record.topic, 80)));
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      return NoSuchPartition(record, partition, topic);  // librdkafka knows of fewer than we do
+      // Librdkafka knows of fewer partitions than we do
+      return NoSuchPartition(record, partition, topic);
     case RD_KAFKA_RESP_ERR__FATAL:
       NoticeFatal();
       return Produced::kQueueFull;
@@ -342,7 +344,7 @@ void KafkaProducer::TakeAnswer(const TopicPrimer::Answer& answer, Topic& topic) 
       topic.state = Topic::State::kFailed;
       topic.error = answer.status;
     } else if (topic.state == Topic::State::kReady) {
-      AskAbout(topic);  // a broker may not know yet what the others know
+      AskAbout(topic);  // one broker may not know the topic yet
     }
     return;
   }
@@ -351,14 +353,14 @@ void KafkaProducer::TakeAnswer(const TopicPrimer::Answer& answer, Topic& topic) 
     topic.just_answered = true;
   }
   if (const int changed = topic.partitions.Learn(answer.leaders); changed > 0) {
-    LogDebug("leader_changed", "the next record of each partition travels alone",
+    LogDebug("leader_changed", "the next record of each partition is sent alone",
              {{"topic", topic.name}, {"partitions", changed}});
   }
   if (topic.partitions.stranded() && fatal_.ok()) {
     fatal_ = Error(
         ErrorCode::kPartitionsChanged,
-        fmt::format("topic {} has {} partitions, expected {}; records in flight to the "
-                    "others are sent again",
+        fmt::format("topic {} has {} partitions, expected {}; records in flight to the missing "
+                    "partitions are sent again",
                     Printable(topic.name, 80), answer.leaders.size(), topic.partitions.count()));
   }
   TakeCountChange(topic);
@@ -371,7 +373,7 @@ void KafkaProducer::TakeCountChange(Topic& topic) {
   }
   LogStatus(LogLevel::kWarning, "partitions_changed",
             Error(ErrorCode::kPartitionsChanged,
-                  fmt::format("topic {} has {} partitions now, it had {}",
+                  fmt::format("topic {} now has {} partitions, previously {}",
                               Printable(topic.name, 80), change->now, change->before)),
             {{"topic", topic.name}, {"before", change->before}, {"now", change->now}});
   if (options_.on_partitions_changed) {
@@ -379,8 +381,8 @@ void KafkaProducer::TakeCountChange(Topic& topic) {
   }
 }
 
-// While nothing is produced and nothing fails, nothing is asked: brokers that create topics on
-// demand would create a topic again that somebody has deleted.
+// While nothing is produced and nothing fails, no metadata is requested: brokers that create topics
+// on demand would recreate a topic that was deleted.
 void KafkaProducer::RefreshTopics() {
   const Micros pause = refresh_wanted_ ? kRefreshPause : options_.refresh_interval;
   if ((produced_ || refresh_wanted_) && now_ - refreshed_ >= pause && !client_->topics.empty()) {
@@ -483,13 +485,13 @@ void KafkaProducer::NoticeFatal() {
   }
 }
 
-// librdkafka keeps what it would retry, also when it has failed for good.
+// librdkafka keeps records that it would retry, even after a permanent failure.
 void KafkaProducer::GiveUp() {
   rd_kafka_purge(client_->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
                                             RD_KAFKA_PURGE_F_NON_BLOCKING);
 }
 
-// A login that was refused for so long may need what only a new client reads.
+// A login that was refused for this long may need credentials that only a new client reads.
 bool KafkaProducer::Outdated() const {
   return client_->credentials->outdated() ||
          (login_refused_since_ && now_ - *login_refused_since_ > options_.login_patience);

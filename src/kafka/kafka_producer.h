@@ -1,13 +1,13 @@
-// KafkaProducer: the real Producer, over librdkafka's C API.
+// KafkaProducer: the Producer implementation over librdkafka's C API.
 //
-// Delivery reports come as events through the main queue, which signals an eventfd, and are taken
-// by the owner's thread; librdkafka's own threads run no code of the relay but its log callback.
+// Delivery reports arrive as events in the main queue, which signals an eventfd; the owner's thread
+// processes them. librdkafka's own threads run no code of the relay except its log callback.
 //
-// The partition of each record is chosen here (TopicPartitions): librdkafka would take a changed
-// count into use by itself, between two records of a key.
+// The partition of each record is chosen here (TopicPartitions): librdkafka would apply a changed
+// partition count on its own, between two records of a key.
 //
-// Destroying it takes no time where it has a Reaper: what was not delivered is forgotten at once,
-// the client's threads end later.
+// With a Reaper, destruction does not block: undelivered records are discarded at once, and the
+// client's threads end later.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -35,22 +35,22 @@ class KafkaProducer final : public Producer {
  public:
   struct Options {
     bool delivery_details = false;  // fill the headers of a Delivery
-    // Looked at while the producer lives; "" where the password is no file. Certificates are looked
-    // at whatever is here.
+    // Checked while the producer lives; "" if the password is not in a file. Certificates are
+    // checked in any case.
     std::string password_file;
     std::string key_password_file;
     Micros look_interval = std::chrono::seconds(2);
-    // Of topics that are produced to; topic.metadata.refresh.interval.ms where that is less.
+    // Of topics in use; topic.metadata.refresh.interval.ms if that is less.
     Micros refresh_interval = std::chrono::minutes(1);
     Micros login_patience = std::chrono::seconds(30);  // after a refused login: Outdated()
     Reaper* reaper = nullptr;                          // must outlive the producer
-    std::function<void()> on_partitions_changed;       // to count them; may be empty
+    std::function<void()> on_partitions_changed;       // to count the changes; may be empty
   };
-  // The files that `kafka` names.
+  // The files named by `kafka`.
   static Options OptionsFor(const KafkaConfig& kafka);
 
   static absl::StatusOr<std::unique_ptr<Producer>> Create(KafkaConf conf, const Options& options);
-  // Forgets what is undelivered. Without a reaper it returns when librdkafka's threads have ended.
+  // Discards undelivered records. Without a reaper it returns when librdkafka's threads have ended.
   ~KafkaProducer() override;
 
   absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override;
@@ -70,12 +70,13 @@ class KafkaProducer final : public Producer {
     KafkaTopic handle;
     State state = State::kAsked;
     absl::Status error;
-    bool just_answered = false;  // no record was accepted since the brokers described it
+    bool just_answered = false;  // no record was accepted since the last metadata answer
     TopicPartitions partitions;
   };
 
-  // What ends with the client, and is handed to the reaper. Destroyed from the bottom up: topics
-  // and queue before the client, and first of all what uses it on threads of its own.
+  // Everything that ends with the client, and is passed to the reaper. Destroyed in reverse order:
+  // topics and queue before the client, and first of all the objects that use the client on their
+  // own threads.
   struct Client {
     UniqueFd wakeup;
     KafkaClient handle;
@@ -108,13 +109,13 @@ class KafkaProducer final : public Producer {
 
   const Options options_;
   std::unique_ptr<Client> client_;
-  Topic* last_topic_ = nullptr;  // most records go where the one before went
-  absl::Status fatal_;           // why the client will never deliver again
+  Topic* last_topic_ = nullptr;  // most records have the topic of their predecessor
+  absl::Status fatal_;           // why the client has failed permanently
   absl::Status trouble_;
   bool reachable_ = true;
   std::optional<MonoTime> login_refused_since_;
   bool produced_ = false;        // since the last refresh
-  bool refresh_wanted_ = false;  // something was heard that may come of another leader
+  bool refresh_wanted_ = false;  // an error was reported that may mean a change of leader
   std::vector<Header> headers_;
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()

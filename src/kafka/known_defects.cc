@@ -9,28 +9,28 @@ constexpr int Version(int major, int minor, int revision) {
 
 }  // namespace
 
-// Source: librdkafka's CHANGELOG.md, by the numbers of its issues.
+// Source: librdkafka's CHANGELOG.md; the numbers are those of its issues.
 std::vector<KnownDefect> KnownDefectsOf(int version, const KafkaConfig& kafka) {
   std::vector<KnownDefect> defects;
   if (version < Version(2, 3, 0)) {  // 4438
     defects.push_back(
-        {"after a request whose answer was lost it may take the producer for failed; events in "
+        {"after a request whose response was lost it may consider the producer failed; events in "
          "flight are then sent again",
          "2.3.0"});
   }
   if (version >= Version(2, 2, 0) && version < Version(2, 5, 0)) {  // 4736, 4750
     defects.push_back(
-        {"it may fail to repeat a large batch; the producer is replaced, and events in flight are "
+        {"it may fail to retry a large batch; the producer is replaced, and events in flight are "
          "sent again",
          "2.5.0"});
   }
   if (version < Version(2, 6, 1) && kafka.sasl_mechanism.starts_with("SCRAM-")) {  // 4895
     defects.push_back(
-        {"brokers from 3.7.2, 3.8.1 and 3.9 on refuse its SCRAM logins as invalid credentials",
+        {"brokers since 3.7.2, 3.8.1 and 3.9 reject its SCRAM logins as invalid credentials",
          "2.6.1"});
   }
   if (version >= Version(2, 10, 0) && version < Version(2, 10, 1)) {  // 5088
-    defects.push_back({"after all brokers were down it may not connect to them again", "2.10.1"});
+    defects.push_back({"after all brokers were down it may not reconnect", "2.10.1"});
   }
   return defects;
 }

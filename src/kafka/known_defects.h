@@ -1,4 +1,4 @@
-// What is known to be wrong with a version of librdkafka: for `walrelay doctor`. Pure.
+// Known defects of librdkafka versions: for `walrelay doctor`. Pure.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,12 @@
 namespace walrelay {
 
 struct KnownDefect {
-  std::string_view effect;    // a sentence without its end
+  std::string_view effect;    // a sentence without the final period
   std::string_view fixed_in;  // "2.3.0"
 };
 
-// `version` as rd_kafka_version() has it. Only what can be met with this configuration.
+// `version` as returned by rd_kafka_version(). Returns only the defects that this configuration can
+// encounter.
 std::vector<KnownDefect> KnownDefectsOf(int version, const KafkaConfig& kafka);
 
 }  // namespace walrelay

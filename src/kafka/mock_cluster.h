@@ -1,9 +1,9 @@
-// MockCluster: librdkafka's own broker, in this process.
+// MockCluster: librdkafka's mock broker, in this process.
 //
-// Speaks the real protocol on 127.0.0.1 to any client, this process' and others' (kcat). For the
-// demonstration and for tests of errors; it keeps the last few megabytes of a partition and neither
-// checks producer sequences nor removes duplicates, so order and duplicates are never claimed by
-// it. Its interface is outside of librdkafka's promise of stability: this file is all that uses it.
+// Speaks the real protocol on 127.0.0.1 to any client, in this process or another (kcat). For the
+// demonstration and for tests of errors. It keeps the last few megabytes of a partition, and
+// neither checks producer sequences nor removes duplicates; no claim about order or duplicates
+// relies on it. Its API is not covered by librdkafka's stability promise: only this file uses it.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -22,10 +22,10 @@ class MockCluster {
   ~MockCluster();
 
   std::string bootstrap_servers() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
-  // Topics are otherwise made on demand, with four partitions.
+  // Other topics are created on demand, with four partitions.
   void CreateTopic(const std::string& topic, int partitions);
 
-  // For tests, which script errors.
+  // For tests, which inject errors.
   rd_kafka_mock_cluster_t* get() const { return cluster_; }
 
  private:

@@ -27,7 +27,7 @@ void PartitionGate::OnDelivered(int32_t partition, MonoTime now) {
 }
 
 void PartitionGate::OnFailed(int32_t partition) {
-  WR_CHECK(partition >= 0 && Knows(partition), "reports are of accepted records");
+  WR_CHECK(partition >= 0 && Knows(partition), "each report concerns an accepted record");
   Partition& used = partitions_[static_cast<size_t>(partition)];
   WR_CHECK(used.in_flight > 0, "each record is reported once");
   --used.in_flight;

@@ -6,7 +6,8 @@
 
 namespace walrelay {
 
-// The partition of a record with this key in a topic of so many partitions; -1 when it has none.
+// The partition of a record with this key in a topic with this number of partitions; -1 when it has
+// none.
 int32_t JavaPartition(std::string_view key, int32_t partitions);
 
 }  // namespace walrelay

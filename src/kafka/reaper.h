@@ -1,10 +1,10 @@
-// Reaper: destroys what takes its time to be destroyed, each object on a thread of its own.
+// Reaper: destroys objects whose destruction takes long, each on its own thread.
 //
 // A Kafka client ends when its threads have ended, and those may be in a name lookup, a TLS
-// handshake or a login. The thread that gives a client up must not wait for that.
+// handshake or a login. The thread that drops a client must not wait for that.
 //
-// Threads: Destroy() and Wait() from one thread; the objects are destroyed on others, and must not
-// refer to anything that may be gone by then.
+// Threads: call Destroy() and Wait() from one thread. The objects are destroyed on other threads,
+// and must not refer to anything that may no longer exist by then.
 #pragma once
 
 #include <condition_variable>
@@ -19,17 +19,18 @@ namespace walrelay {
 
 class Reaper {
  public:
-  // So many objects are destroyed at a time; each may hold as much memory as a producer does.
+  // Maximum number of objects being destroyed at a time; each may hold as much memory as a
+  // producer.
   static constexpr int kMost = 3;
 
   Reaper() : state_(std::make_shared<State>()) {}
-  // Does not wait: what is not destroyed yet is destroyed later, or ends with the process.
+  // Does not wait: remaining objects are destroyed later, or end with the process.
   ~Reaper() = default;
 
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Returns at once, unless kMost objects are being destroyed: then when one of them is gone.
+  // Returns at once, unless kMost objects are being destroyed: then it waits for one of them.
   template <typename Object>
   void Destroy(std::unique_ptr<Object> object) {
     Begin();
@@ -39,7 +40,7 @@ class Reaper {
     }).detach();
   }
 
-  // Waits until all are destroyed, for `patience` at most. False: some are not.
+  // Waits until all objects are destroyed, at most `patience`. False: some are not.
   bool Wait(Micros patience);
 
  private:

@@ -20,7 +20,7 @@ void TryToCreate(rd_kafka_t* client, const std::string& topic, int millis, Topic
   const NewTopic owned(
       rd_kafka_NewTopic_new(topic.c_str(), 1, kBrokersDefault, reason, sizeof(reason)));
   const AdminOptions options(rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_CREATETOPICS));
-  // Without this the topic would be made.
+  // Without validate_only the topic would be created.
   if (owned == nullptr ||
       rd_kafka_AdminOptions_set_validate_only(options.get(), 1, reason, sizeof(reason)) !=
           RD_KAFKA_RESP_ERR_NO_ERROR) {

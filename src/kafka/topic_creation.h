@@ -10,13 +10,13 @@
 namespace walrelay {
 
 struct TopicCreation {
-  // What creating the topic would end with, "" when it would be created; absent without an answer.
+  // The error of creating the topic, "" when it would succeed; absent without an answer.
   std::optional<std::string> refusal;
-  bool denied = false;  // the refusal is one of rights
+  bool denied = false;  // refused for lack of a privilege
 };
 
-// Asks by a request that only validates: nothing is created. Blocks, for `timeout` at most.
-// Errors: WR-4006.
+// Sends a request that is only validated: nothing is created. Blocks for at most `timeout`. Errors:
+// WR-4006.
 absl::StatusOr<TopicCreation> AskAboutCreation(const KafkaConfig& kafka, const std::string& topic,
                                                Micros timeout);
 

@@ -31,7 +31,7 @@ absl::StatusOr<KafkaClient> StartConsumer(const KafkaConfig& kafka) {
   return client;
 }
 
-// How many partitions each topic has: 0 for one that does not exist.
+// Number of partitions of a topic: 0 if it does not exist.
 absl::StatusOr<int> PartitionCount(rd_kafka_t* client, const std::string& topic, Micros timeout) {
   const KafkaTopic handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
@@ -76,7 +76,7 @@ StoredRecord Copy(const rd_kafka_message_t& message) {
   return record;
 }
 
-// The offset of the first record of `since` or later; `high` where there is none.
+// The offset of the first record at `since` or later; `high` if there is none.
 absl::StatusOr<int64_t> OffsetSince(rd_kafka_t* client, const std::string& topic, int32_t partition,
                                     WallTime since, int64_t high, Micros timeout) {
   const KafkaPartitionList asked(rd_kafka_topic_partition_list_new(1));
@@ -91,7 +91,7 @@ absl::StatusOr<int64_t> OffsetSince(rd_kafka_t* client, const std::string& topic
   return one->offset < 0 ? high : one->offset;
 }
 
-// Assigns every partition that holds anything; returns how many records there are to be read.
+// Assigns every non-empty partition; returns the number of records to read.
 absl::StatusOr<int64_t> AssignAll(rd_kafka_t* client, const std::vector<std::string>& topics,
                                   std::optional<WallTime> since, Micros timeout) {
   const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(16));
@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
   while (static_cast<int64_t>(records.size()) < total) {
     if (std::chrono::steady_clock::now() > deadline) {
       return Error(ErrorCode::kKafkaUnreachable,
-                   fmt::format("read {} of {} records in time", records.size(), total));
+                   fmt::format("timed out after reading {} of {} records", records.size(), total));
     }
     const KafkaMessage message(rd_kafka_consumer_poll(client.get(), 100));
     if (message != nullptr && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {

@@ -1,5 +1,5 @@
-// Reads what stands in topics, to their present ends, and removes topics: for `walrelay verify`,
-// and for the demonstration, which checks what it did and cleans up.
+// Reads topics up to their current ends, and deletes topics: for `walrelay verify`, and for the
+// demonstration, which verifies its result and cleans up.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct StoredRecord {
   std::optional<WallTime> timestamp;
 };
 
-// By topic, partition, offset. A topic that does not exist has no records. With `since` only what
-// stands behind the first record of that time or later.
+// Sorted by topic, partition, offset. A topic that does not exist has no records. With `since`,
+// only the first record at that time or later and all records after it.
 absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
                                                      Micros timeout,

@@ -50,7 +50,7 @@ void TakeSettings(const rd_kafka_ConfigResource_t* resource, TopicFacts& facts) 
   }
 }
 
-// Best effort: without the right to read settings they stay unknown.
+// Best effort: without the privilege to read settings they stay unknown.
 void ReadSettings(rd_kafka_t* client, Micros timeout, std::vector<TopicFacts>& topics) {
   if (topics.empty()) {
     return;

@@ -1,4 +1,4 @@
-// What a Kafka cluster says of topics that exist: for `walrelay doctor`.
+// Information about a Kafka cluster's existing topics: for `walrelay doctor`.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace walrelay {
 struct TopicFacts {
   std::string name;
   int partitions = 0;
-  int leaderless = 0;  // of them
-  int replicas = 0;    // of the partition that has fewest
+  int leaderless = 0;  // partitions without a leader
+  int replicas = 0;    // minimum over the partitions
   int in_sync = 0;     // likewise
-  // Absent where the user may not read settings (DESCRIBE_CONFIGS).
+  // Absent if the user may not read settings (DESCRIBE_CONFIGS).
   std::optional<int64_t> min_in_sync;
   std::optional<int64_t> max_message_bytes;
 };
 
-// The topics whose names are `wanted`, `most` of them at most, by name. Makes none. Blocks, for
-// twice `timeout` at most. Errors: WR-4001, WR-4007, WR-4006.
+// The topics whose names are `wanted`, at most `most`, sorted by name. Creates none. Blocks for at
+// most twice `timeout`. Errors: WR-4001, WR-4007, WR-4006.
 absl::StatusOr<std::vector<TopicFacts>> ReadTopicFacts(
     const KafkaConfig& kafka, const std::function<bool(std::string_view)>& wanted, size_t most,
     Micros timeout);

@@ -56,7 +56,7 @@ std::optional<TopicPartitions::CountChange> TopicPartitions::TakeCountChange() {
   const int32_t now = *std::exchange(waiting_count_, std::nullopt);
   const CountChange change{.before = std::exchange(count_, now), .now = now};
   if (change.now < change.before) {
-    gate_ = PartitionGate();  // another topic of the same name
+    gate_ = PartitionGate();  // a different topic of the same name
   }
   return change;
 }

@@ -1,15 +1,15 @@
-// TopicPartitions: how many partitions a topic has, who leads them, and what may be sent now.
+// TopicPartitions: a topic's partition count and leaders, and whether a record may be sent now.
 //
-// The producer chooses each record's partition from the count that is kept here, never from the one
-// that librdkafka has learned by itself. So a changed count takes effect at a moment that we
-// decide: when nothing of the topic is in flight. Until then no record enters. A key's records
-// before the change are then acknowledged before its first record after it is sent.
+// The producer chooses each record's partition from the count kept here, never from the count that
+// librdkafka has learned on its own. A changed count therefore takes effect at a time that we
+// choose: when nothing of the topic is in flight. Until then no record enters. A key's records from
+// before the change are thus acknowledged before its first record after the change is sent.
 //
-// A topic with fewer partitions than before was deleted and created again: what is in flight to a
-// partition that is gone will never be acknowledged. `stranded()` says so; the producer must be
-// given up.
+// A topic with fewer partitions than before was deleted and recreated: records in flight to a
+// missing partition will never be acknowledged. `stranded()` reports this; the producer must be
+// abandoned.
 //
-// Pure; one thread.
+// Pure; single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,15 @@ class TopicPartitions {
   int32_t count() const { return count_; }
   size_t in_flight() const { return in_flight_; }
 
-  // What the brokers say: the leader of each partition, -1 for none at the moment. A partition
-  // whose leader changed gets one record alone; returns how many those are. No partition at all
-  // says nothing: the topic is being created.
+  // Processes the brokers' answer: the leader of each partition, -1 for none at the moment. The
+  // next record of a partition whose leader changed is sent alone; returns the number of such
+  // partitions. An answer without partitions is ignored: the topic is being created.
   int Learn(std::span<const int32_t> leaders);
-  // The brokers say that the topic does not exist. If it appears again it is another one, whose
-  // partitions do not know the producer.
+  // The brokers report that the topic does not exist. If it appears again, it is a different topic,
+  // whose partitions do not know the producer.
   void OnMissing() { gate_.RecloseAll(); }
 
-  // Whether a record may enter the partition now. If not, it may when reports have come.
+  // Whether a record may enter the partition now. If not, ask again after reports have arrived.
   bool MayEnter(int32_t partition) const { return !changing() && gate_.IsOpen(partition); }
 
   // REQUIRES: as PartitionGate.
@@ -50,13 +50,14 @@ class TopicPartitions {
 
   // A changed count waits until nothing is in flight.
   bool changing() const { return waiting_count_.has_value(); }
-  // Once nothing is in flight: the change of the count that has now taken effect. Once for each.
+  // Once nothing is in flight: the change of the count that now takes effect. Returned once per
+  // change.
   std::optional<CountChange> TakeCountChange();
   // Records are in flight to a partition that no longer exists.
   bool stranded() const { return changing() && *waiting_count_ < count_ && in_flight_ > 0; }
 
  private:
-  int32_t count_ = 0;                     // 0: not known yet
+  int32_t count_ = 0;                     // 0: unknown
   std::optional<int32_t> waiting_count_;  // takes effect when nothing is in flight
   size_t in_flight_ = 0;
   std::vector<int32_t> leaders_;  // last known of each partition, -1: none yet

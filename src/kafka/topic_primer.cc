@@ -13,8 +13,8 @@
 namespace walrelay {
 namespace {
 
-// An answer that comes later than we wait for it is lost, so a slow network needs a long patience.
-// But the destructor waits as well: long only when short was not enough.
+// An answer that arrives after the timeout is lost, so a slow network needs a long timeout. But the
+// destructor waits as well: the timeout grows only when the short one was not enough.
 constexpr int kFirstPatienceMillis = 500;
 constexpr int kLongestPatienceMillis = 4'000;
 constexpr std::chrono::milliseconds kBetweenLooks{10};
@@ -100,7 +100,7 @@ void TopicPrimer::Run() {
       answered_ = probes;
     } else {
       patience_millis = std::min(patience_millis * 2, kLongestPatienceMillis);
-      // A topic that is asked for meanwhile need not wait.
+      // A topic requested meanwhile need not wait.
       changed_.wait_for(lock, topic_waits ? kBetweenLooks : kBetweenProbes,
                         [&] { return stopping_ || (!topic_waits && !questions_.empty()); });
     }
@@ -163,8 +163,8 @@ std::optional<TopicPrimer::Answer> TopicPrimer::LookUp(const Question& question,
   return Answer{question.topic, TopicError(error, question.topic), {}};
 }
 
-// One request for all topics that the client knows. (Before it knows any: for all of the cluster,
-// which librdkafka 2.0 cannot avoid.)
+// One request for all topics that the client knows. (Before it knows any, the request covers all
+// topics of the cluster, which librdkafka 2.0 cannot avoid.)
 std::optional<std::vector<TopicPrimer::Answer>> TopicPrimer::LookUpAll(int patience_millis) const {
   const struct rd_kafka_metadata* found = nullptr;
   if (rd_kafka_metadata(client_, /*all_topics=*/0, nullptr, &found, patience_millis) !=

@@ -1,18 +1,18 @@
-// TopicPrimer: asks brokers for topics' metadata.
+// TopicPrimer: fetches topics' metadata from the brokers.
 //
-// Before the first record goes to a topic: librdkafka before 2.10.1 lets the first record of a new
-// topic wait for a timer of one second; one that asks first loses a round trip. It also tells what
-// a producer only finds out too late: that the topic does not exist, or is denied.
-// Then now and then, of all topics in use at once: how many partitions they have, and who leads
-// them. And while no broker can be reached: whether one answers again.
+// Before the first record of a topic: in librdkafka before 2.10.1 the first record of a new topic
+// waits for a one-second timer; fetching the metadata first costs only a round trip. It also
+// reveals problems that a producer would find too late: the topic does not exist, or access is
+// denied. Later, periodically, for all topics in use at once: their partition counts and leaders.
+// And while no broker is reachable: whether one answers again.
 //
-// Each question blocks, so they are asked on a thread of the primer's own, one at a time, topics
+// Each request blocks, so the primer sends them from its own thread, one at a time, single topics
 // first.
 //
-// Where the brokers create topics on demand (auto.create.topics.enable), asking for a topic creates
-// it, as it does for every producer.
+// If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
+// creates it, as with every producer.
 //
-// Threads: all methods from one thread; the answers come from the primer's.
+// Threads: call all methods from one thread; the answers come from the primer's thread.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -35,29 +35,30 @@ class TopicPrimer {
  public:
   struct Answer {
     std::string topic;
-    absl::Status status;           // OK: the topic is there. WR-3005, WR-4004, WR-4005
+    absl::Status status;           // OK: the topic exists. WR-3005, WR-4004, WR-4005
     std::vector<int32_t> leaders;  // of each partition, -1 for none at the moment
-    // To Ask(), as opposed to Refresh(): brokers that do not know the topic were asked for a while.
+    // Answers Ask(), not Refresh(): brokers that did not know the topic were asked repeatedly for a
+    // while.
     bool asked = true;
   };
 
-  // `client` must outlive the primer. `wakeup_fd`, an eventfd, is written to when an answer has
-  // come.
+  // `client` must outlive the primer. `wakeup_fd`, an eventfd, is signalled when an answer has
+  // arrived.
   TopicPrimer(rd_kafka_t* client, int wakeup_fd);
-  // Waits for the question under way: half a second at most, four if brokers are slow to answer.
+  // Waits for the current request: at most half a second, or four seconds if brokers answer slowly.
   ~TopicPrimer();
 
   TopicPrimer(const TopicPrimer&) = delete;
   TopicPrimer& operator=(const TopicPrimer&) = delete;
 
-  // Asks no further question; does not wait for the one under way.
+  // Sends no further request; does not wait for the current one.
   void Stop();
 
-  // A broker that does not answer is asked again until it does.
+  // Requests a topic's metadata, repeatedly until a broker answers.
   void Ask(const std::string& topic);
-  // Asks once more about all topics that were asked for.
+  // Requests the metadata of all topics in use again.
   void Refresh();
-  // Asks until a broker answers a question that was put after this call.
+  // Sends requests until a broker answers one that was sent after this call.
   void Probe();
 
   std::vector<Answer> TakeAnswers();
@@ -67,17 +68,17 @@ class TopicPrimer {
  private:
   struct Question {
     std::string topic;
-    // A topic that does not exist may be one that the broker is creating at this moment.
+    // A topic that does not exist may be in the process of being created.
     std::chrono::steady_clock::time_point give_up;
   };
 
   void Run();
   bool HasWork() const { return !questions_.empty() || refresh_ || answered_ < probes_; }
-  // The next question. False: no broker has answered. REQUIRES: `lock` is held; it is released
-  // while asking.
+  // Sends the next request. False: no broker has answered. REQUIRES: `lock` is held; it is released
+  // during the request.
   bool AskNext(std::unique_lock<std::mutex>& lock, int patience_millis);
 
-  // nullopt: nothing is known yet, `answered` tells whether a broker has said so.
+  // nullopt: nothing is known yet; `answered` is set if a broker reported that.
   std::optional<Answer> LookUp(const Question& question, int patience_millis, bool& answered) const;
   // nullopt: no broker has answered.
   std::optional<std::vector<Answer>> LookUpAll(int patience_millis) const;
@@ -86,14 +87,14 @@ class TopicPrimer {
   const int wakeup_fd_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // All guarded by mutex_.
+  // The following members are guarded by mutex_.
   bool stopping_ = false;
   std::deque<Question> questions_;
   bool refresh_ = false;
   uint64_t probes_ = 0;    // calls of Probe()
-  uint64_t answered_ = 0;  // those of them that a broker's answer came after
+  uint64_t answered_ = 0;  // number of those that a broker's answer followed
   std::vector<Answer> answers_;
-  std::thread thread_;  // last: starts when all else is there
+  std::thread thread_;  // last: starts when all other members are initialised
 };
 
 }  // namespace walrelay

@@ -19,17 +19,17 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// A topic that was asked for is there a moment later, where the brokers make topics on demand.
+// Where brokers create topics on demand, a requested topic exists shortly afterwards.
 constexpr std::chrono::seconds kUntilMade{3};
 
-// 0 when the deadline has passed. Not longer than a moment, for not all that is waited for wakes.
+// 0 after the deadline. Limited to 50 ms, because not every awaited condition wakes the poll.
 int MillisUntil(SteadyTime deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 50));
 }
 
-// The state of the idempotent producer is told nowhere but in the statistics.
+// librdkafka exposes the state of the idempotent producer only in its statistics.
 bool HasProducerId(rd_kafka_event_t* event) {
   const std::string_view statistics = rd_kafka_event_stats(event);
   const size_t at = statistics.find("\"idemp_state\":");
@@ -41,11 +41,13 @@ absl::Status FatalError(rd_kafka_t* client) {
   const rd_kafka_resp_err_t error = rd_kafka_fatal_error(client, reason, sizeof(reason));
   const std::string message = fmt::format("{}: {}", rd_kafka_err2name(error), Printable(reason));
   if (error == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
-    return Error(ErrorCode::kTopicDenied,
-                 "this user gets no producer id, so it may write to no topic: " + message,
-                 "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME "
-                 "--operation Write --operation Describe --topic PREFIX --resource-pattern-type "
-                 "prefixed  (brokers before 2.8: --operation IdempotentWrite --cluster as well)");
+    return Error(
+        ErrorCode::kTopicDenied,
+        "the user is not allowed to obtain a producer id, so it may not write to any topic: " +
+            message,
+        "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME "
+        "--operation Write --operation Describe --topic PREFIX --resource-pattern-type "
+        "prefixed  (brokers before 2.8: --operation IdempotentWrite --cluster as well)");
   }
   return Error(ErrorCode::kProducerFailed, message);
 }
@@ -65,7 +67,7 @@ class OneReport final : public DeliverySink {
   bool purged = false;
 };
 
-// What stands in the way of an acknowledgement that has not come.
+// The reason why no acknowledgement has arrived.
 absl::Status NotInTime(const Producer& producer, const std::string& topic, Micros timeout) {
   return !producer.Trouble().ok()
              ? producer.Trouble()
@@ -91,11 +93,10 @@ absl::Status AskForProducerId(const Config& config, Micros timeout) {
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR);
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
   const KafkaQueue queue(rd_kafka_queue_get_main(client.get()));
-  absl::Status trouble = Error(
-      ErrorCode::kKafkaUnreachable,
-      fmt::format("no producer id within {}: brokers answer, their controller or coordinator of "
-                  "transactions does not",
-                  HumanDuration(timeout)));
+  absl::Status trouble = Error(ErrorCode::kKafkaUnreachable,
+                               fmt::format("no producer id within {}: brokers answer, but the "
+                                           "controller or transaction coordinator does not",
+                                           HumanDuration(timeout)));
   const SteadyTime deadline = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < deadline) {
     const KafkaEvent event(rd_kafka_queue_poll(queue.get(), MillisUntil(deadline)));
@@ -119,7 +120,7 @@ absl::Status AskForProducerId(const Config& config, Micros timeout) {
 
 absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string& topic,
                                         Micros timeout) {
-  // What it ends with is clearer than what the record's delivery would end with.
+  // Its error is clearer than the error of the record's delivery would be.
   WR_RETURN_IF_ERROR(AskForProducerId(config, timeout));
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
                                                        config.kafka.max_batch_bytes));
@@ -136,7 +137,7 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
       if (!accepted) {
         return producer->Health();
       }
-      // A refused record makes the producer fail a moment before its report tells the cause.
+      // A refused record makes the producer fail shortly before its report carries the cause.
       if (!std::exchange(given_up, true)) {
         producer->GiveUp();
       }

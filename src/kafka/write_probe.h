@@ -1,7 +1,7 @@
-// Whether this user may write, found out by doing it: for `walrelay doctor`.
+// Tests write access by writing: for `walrelay doctor`.
 //
-// librdkafka 2.0.2 cannot ask the brokers for the operations that a user is authorised to, and the
-// listing of ACLs takes a right over the cluster that a producer does not have.
+// librdkafka 2.0.2 cannot query the operations that a user is authorised for, and listing ACLs
+// needs a cluster-level privilege that a producer does not have.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace walrelay {
 
-// Waits until the brokers have given a producer like the relay's its id, without which it sends
-// nothing. Takes the right IDEMPOTENT_WRITE, or since Kafka 2.8 WRITE on any topic. Writes nothing.
-// Errors: WR-4005 when that is denied, WR-4001, WR-4006, WR-4007, WR-4002.
+// Waits until the brokers have assigned a producer id to a producer like the relay's, without which
+// it sends nothing. Requires IDEMPOTENT_WRITE, or since Kafka 2.8 WRITE on any topic. Writes
+// nothing. Errors: WR-4005 when that is denied, WR-4001, WR-4006, WR-4007, WR-4002.
 absl::Status AskForProducerId(const Config& config, Micros timeout);
 
 struct WrittenProbe {
@@ -25,9 +25,9 @@ struct WrittenProbe {
   Micros took{0};  // from Produce() to the acknowledgement
 };
 
-// Sends one record, with the relay's own producer and settings, and waits until it is acknowledged:
-// key "walrelay-doctor", header "walrelay.write_probe" with walrelay's version, no value, which
-// consumers know as a tombstone. A topic that does not exist is made where the brokers do so.
+// Sends one record with the relay's own producer and settings, and waits for its acknowledgement:
+// key "walrelay-doctor", header "walrelay.write_probe" with walrelay's version, and no value, which
+// consumers see as a tombstone. A topic that does not exist is created if the brokers do so.
 // Errors: as above; of the topic WR-3005, WR-4003, WR-4004, WR-4005, WR-4009, and WR-4008 when
 // there was no acknowledgement in time.
 absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string& topic,

@@ -9,7 +9,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// Finer at the lower end: a relay that is well acknowledges within a millisecond.
+// Finer at the lower end: the normal latency is about a millisecond.
 constexpr std::array<Micros, 19> kBounds = [] {
   using std::chrono::milliseconds;
   using std::chrono::seconds;

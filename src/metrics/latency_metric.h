@@ -1,9 +1,10 @@
 // LatencyMetric: a histogram of latencies, from half a millisecond to an hour.
 //
-// Prometheus' own histogram takes a lock for each observation; here a turn's are gathered without
-// one, and handed over by Flush(). The series appears with the first of them.
+// Prometheus' own histogram acquires a lock for each observation. This class collects the
+// observations of one loop iteration without a lock, and Flush() adds them to the histogram. The
+// series exists from the first Flush() with an observation.
 //
-// Threads: one owner. What is scraped is what was flushed.
+// Threads: one owner. A scrape returns the flushed observations.
 #pragma once
 
 #include <prometheus/family.h>
@@ -25,7 +26,7 @@ class LatencyMetric {
   explicit LatencyMetric(prometheus::Family<prometheus::Histogram>& family,
                          prometheus::Labels labels = {});
 
-  // A negative one, which two clocks can make of a short one, counts as zero.
+  // A negative latency (possible because it is measured with two clocks) counts as zero.
   void Observe(Micros latency);
   void Flush();
 
@@ -33,12 +34,13 @@ class LatencyMetric {
   prometheus::Family<prometheus::Histogram>* family_;
   prometheus::Labels labels_;
   prometheus::Histogram* series_ = nullptr;
-  std::vector<double> counts_;  // by bucket, since the last Flush(); the last is what exceeds all
+  std::vector<double>
+      counts_;  // by bucket, since the last Flush(); the last is the overflow bucket
   Micros sum_{0};
   bool flushed_ = true;
 };
 
-// One for each value of a label. References stay valid.
+// One LatencyMetric per value of a label. References stay valid.
 class LabelledLatencyMetric {
  public:
   LabelledLatencyMetric(prometheus::Family<prometheus::Histogram>& family, std::string label)

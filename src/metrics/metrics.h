@@ -1,8 +1,8 @@
 // Metrics: the process' counters, gauges and histograms, as catalogued in catalogue.def.
 //
-// Threads: values may be changed and Text() called from any thread, but for latencies, which have
-// one owner. Families with a label hand out their series by the label's value; the references stay
-// valid. A series exists from its first use: what a standby does not do, it does not show.
+// Threads: any thread may change values and call Text(), except for latencies, which have one
+// owner. Families with a label return a series per label value; the references stay valid. A series
+// exists from its first use: a standby has no series for the work that it does not do.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -20,8 +20,8 @@
 
 namespace walrelay {
 
-// A metric with one label of its own: a series for each of its values. Looking one up costs a hash;
-// the owner's thread only.
+// A metric with one label beside `slot`: one series per value. A lookup costs one hash; only on the
+// owner's thread.
 template <typename Series>
 class LabelledMetric {
  public:
@@ -40,7 +40,7 @@ class LabelledMetric {
   size_t size() const { return series_.size(); }
   bool contains(std::string_view value) const { return series_.contains(value); }
 
-  // Sets the series of `value` to 1 and those of the other values to 0: a state.
+  // Sets the series of `value` to 1 and all others to 0, for a metric that represents a state.
   void SetOnly(std::string_view value) requires std::is_same_v<Series, prometheus::Gauge> {
     (*this)[value];
     for (auto& [name, series] : series_) {
@@ -54,8 +54,7 @@ class LabelledMetric {
   StringMap<Series*> series_;
 };
 
-// A metric without a label of its own. The series appears with its first value and goes with
-// Clear().
+// A metric without a label beside `slot`. The series exists from its first value until Clear().
 template <typename Series>
 class PlainMetric {
  public:
@@ -81,7 +80,7 @@ class PlainMetric {
   Series* series_ = nullptr;
 };
 
-// What a row of the catalogue says, for the documentation.
+// A row of the catalogue, for the documentation.
 struct MetricEntry {
   std::string_view section;  // its title
   std::string_view type;     // counter, gauge, histogram
@@ -94,11 +93,11 @@ class Metrics {
  public:
   explicit Metrics(const std::string& slot);
 
-  // In Prometheus' text format, 0.0.4.
+  // All metrics in Prometheus' text format, version 0.0.4.
   std::string Text() const;
   static std::vector<MetricEntry> Catalogue();
 
-  // At the end of each of the owner's turns.
+  // Call it at the end of each iteration of the owner's loop.
   void FlushLatencies();
 
  private:

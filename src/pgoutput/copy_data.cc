@@ -37,7 +37,7 @@ absl::StatusOr<CopyData> DecodeCopyData(std::string_view bytes) {
                                       (type == 'k' && Decode(in, data.emplace<Keepalive>())));
   if (!read) {
     return Error(ErrorCode::kProtocolViolation,
-                 fmt::format("CopyData of type '{}' and {} bytes cannot be read",
+                 fmt::format("invalid CopyData message of type '{}' with {} bytes",
                              Printable({&type, 1}), bytes.size()));
   }
   return data;

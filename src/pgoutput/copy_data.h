@@ -1,5 +1,5 @@
-// What travels inside CopyData while a slot streams: XLogData and keepalives towards the client,
-// standby status updates towards the server.
+// The contents of CopyData while a slot streams: XLogData and keepalives from the server, standby
+// status updates from the client.
 //
 // Source: Postgres documentation, "Streaming Replication Protocol", START_REPLICATION.
 #pragma once
@@ -15,10 +15,10 @@
 
 namespace walrelay::pgoutput {
 
-// The two positions in its header are left out on purpose: they go backwards and tie, are 0/0 for
-// some messages, and say nothing that may be confirmed.
+// The two positions of its header are omitted on purpose: they can go backwards or be equal, are
+// 0/0 for some messages, and are never safe to confirm.
 struct XLogData {
-  WallTime sent;  // the server's clock when it was sent
+  WallTime sent;  // send time by the server's clock
   std::string_view payload;
 };
 

@@ -14,9 +14,9 @@ constexpr uint8_t kTruncateCascade = 1;
 constexpr uint8_t kTruncateRestartIdentity = 2;
 constexpr uint8_t kMessageTransactional = 1;
 
-// Types that only streaming or two-phase decoding produces. We request neither: such a message
-// means that rows of transactions that may still roll back are in the stream. Not Stream Abort: see
-// message.h.
+// Types that only streaming or two-phase decoding produces. walrelay requests neither: such a
+// message means that the stream contains rows of transactions that may still roll back. Stream
+// Abort is excluded: see message.h.
 bool IsStreamedType(char type) {
   return std::string_view("SEcbPKrp").find(type) != std::string_view::npos;
 }
@@ -39,7 +39,7 @@ bool Decode(ByteReader& in, Origin& out) {
   return ReadLsn(in, out.lsn) && in.ReadCString(out.name);
 }
 
-// The protocol writes pg_catalog as nothing.
+// The protocol encodes pg_catalog as an empty string.
 bool ReadSchema(ByteReader& in, std::string_view& out) {
   if (!in.ReadCString(out)) {
     return false;
@@ -89,7 +89,7 @@ bool DecodeValue(ByteReader& in, TupleValue& out) {
 
 bool DecodeTuple(ByteReader& in, std::vector<TupleValue>& storage, Tuple& out) {
   uint16_t count = 0;
-  // A value takes a byte at least, so a count that lies cannot make us allocate.
+  // A value takes at least one byte, so a false count cannot cause an allocation.
   if (!in.Read(count) || count > in.remaining()) {
     return false;
   }
@@ -128,24 +128,22 @@ absl::StatusOr<Message> Decoder::Decode(std::string_view bytes) {
   ByteReader in(bytes);
   char type = 0;
   if (!in.Read(type)) {
-    return Violation("an empty message");
+    return Violation("empty message");
   }
   if (IsStreamedType(type)) {
-    return Violation(
-        fmt::format("message type '{}' belongs to streamed or prepared transactions, which "
-                    "were not asked for; a slot that was made with two_phase sends the latter: "
-                    "walrelay doctor",
-                    type));
+    return Violation(fmt::format(
+        "message type '{}' belongs to streamed or prepared transactions, which were not requested; "
+        "a slot created with two_phase sends the latter (see walrelay doctor)",
+        type));
   }
   Message message;
   if (!DecodeBody(static_cast<MessageType>(type), in, message)) {
-    return Violation(fmt::format("message of type '{}' and {} bytes cannot be read at byte {}",
+    return Violation(fmt::format("invalid message of type '{}' with {} bytes: error at byte {}",
                                  Printable({&type, 1}), bytes.size(),
                                  bytes.size() - in.remaining()));
   }
   if (!in.at_end()) {
-    return Violation(
-        fmt::format("message of type '{}' has {} bytes too many", type, in.remaining()));
+    return Violation(fmt::format("message of type '{}' has {} excess bytes", type, in.remaining()));
   }
   return message;
 }

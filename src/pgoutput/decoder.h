@@ -1,10 +1,10 @@
-// Decoder: bytes of one pgoutput message to a struct.
+// Decoder: decodes the bytes of one pgoutput message into a struct.
 //
-// Trusts nothing: lengths are checked before they are used, every byte must be accounted for, and
-// what protocol version 1 cannot send (parts of streamed and prepared transactions) is an error.
-// An error is final for the session: what cannot be read must not be skipped.
+// The input is not trusted: lengths are checked before use, every byte must be accounted for, and
+// messages that protocol version 1 cannot send (parts of streamed and prepared transactions) are
+// errors. An error is final for the session: an undecodable message must not be skipped.
 //
-// Not thread-safe. Allocates only when a message has more columns than any before it.
+// Not thread-safe. Allocates only when a message has more columns than any previous one.
 #pragma once
 
 #include <string_view>
@@ -18,8 +18,8 @@ namespace walrelay::pgoutput {
 
 class Decoder {
  public:
-  // The result points into `bytes` and into this decoder; it lives until the next call.
-  // Errors: WR-2401 (ProtocolViolation).
+  // The result points into `bytes` and into this decoder; it is valid until the next call. Errors:
+  // WR-2401 (ProtocolViolation).
   absl::StatusOr<Message> Decode(std::string_view bytes);
 
  private:

@@ -1,7 +1,7 @@
 // The messages of pgoutput, protocol version 1.
 //
-// Structs of views: strings and tuples point into the bytes that were decoded and into the
-// decoder's scratch space, and live until its next Decode().
+// Structs of views: strings and tuples point into the decoded bytes and into the decoder's scratch
+// space, and are valid until its next Decode().
 //
 // Source: Postgres documentation, "Logical Replication Message Formats"; the writing side is
 // src/backend/replication/logical/proto.c.
@@ -41,7 +41,7 @@ struct Begin {
 
 struct Commit {
   Lsn commit_lsn;  // start of the commit record: never confirmed
-  Lsn end_lsn;     // first byte behind it: the one position that this transaction may confirm
+  Lsn end_lsn;     // first byte after it: the only position that this transaction may confirm
   WallTime commit_time;
 };
 
@@ -81,7 +81,7 @@ struct TupleValue {
   bool is_null() const { return kind == Kind::kNull; }
 };
 
-// One value a column, in the order of the relation's columns.
+// One value per column, in the order of the relation's columns.
 using Tuple = std::span<const TupleValue>;
 
 struct Insert {
@@ -91,8 +91,8 @@ struct Insert {
 
 struct Update {
   uint32_t relation_oid = 0;
-  std::optional<Tuple> old_row;  // the key or the whole row, by replica identity
-  Tuple row;                     // the only tuple that may hold kUnchangedToast
+  std::optional<Tuple> old_row;  // the key or the whole row, depending on the replica identity
+  Tuple row;                     // the only tuple that may contain kUnchangedToast
 };
 
 struct Delete {
@@ -106,8 +106,8 @@ struct Truncate {
   bool restart_identity = false;
 };
 
-// pg_logical_emit_message(). One that is not transactional arrives outside of transactions, also
-// when the transaction around the call rolls back.
+// pg_logical_emit_message(). A non-transactional message arrives outside of transactions, even when
+// the transaction around the call rolls back.
 struct LogicalMessage {
   bool transactional = false;
   Lsn lsn;  // end of the record
@@ -116,16 +116,16 @@ struct LogicalMessage {
 };
 
 // A transaction rolled back. Nothing of it was sent, so there is nothing to undo: Postgres 18 sends
-// this although streaming was not requested, for each subtransaction of a rolled-back transaction
-// that outgrew logical_decoding_work_mem, whatever tables it wrote to. It comes between
-// transactions: decoding reads the abort record, not a commit.
+// this message although streaming was not requested, for each subtransaction of a rolled-back
+// transaction that exceeded logical_decoding_work_mem, whatever tables it wrote to. It arrives
+// between transactions: it is triggered by the abort record, not by a commit.
 //
 // Source: src/backend/replication/logical/reorderbuffer.c, ReorderBufferCheckAndTruncateAbortedTXN
 // and ReorderBufferAbort. Postgres 13 to 17 truncate a transaction only when they stream it, or
 // when the slot has two_phase.
 struct StreamAbort {
   uint32_t xid = 0;     // of the top-level transaction
-  uint32_t subxid = 0;  // what rolled back; equals xid for the whole transaction
+  uint32_t subxid = 0;  // the transaction that rolled back; equals xid for the whole transaction
 };
 
 using Message = std::variant<Begin, Commit, Origin, Relation, Type, Insert, Update, Delete,

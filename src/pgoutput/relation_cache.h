@@ -1,13 +1,13 @@
-// RelationCache: what the server said of each table, by OID.
+// RelationCache: the server's descriptions of tables, by OID.
 //
 // The server describes a table before its first row in a session, and again after a change; the
-// last word counts. OIDs and columns mean nothing in another session: Clear() at each connection.
-// With FOR ALL TABLES that is every table of the database: of those that are no outbox only the OID
-// is kept (Forget()).
+// last description applies. OIDs and columns are not valid in another session: call Clear() at each
+// connection. With FOR ALL TABLES the server describes every table of the database: for tables that
+// are not outbox tables only the OID is kept (Forget()).
 //
-// Types that are not built in are described as well, each before the table that has it. A domain
-// comes under the name of the type beneath it, and its values are sent as that type's: so a column
-// shows that type's OID, as if there were no domain.
+// Types that are not built in are described as well, each before the first table that uses it. A
+// domain is described with the name of its base type, and its values are sent as that type's: a
+// column of a domain therefore shows the base type's OID.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +38,18 @@ class RelationCache {
  public:
   void OnType(const Type& type);
 
-  // Takes in a Relation message. The result lives until the next one of the same OID, or Clear().
+  // Stores a Relation message. The result is valid until the next one of the same OID, or Clear().
   const CachedRelation& Replace(const Relation& relation);
 
-  // Drops the columns of a table whose rows are never read; IsDescribed() still knows it.
+  // Drops the columns of a table whose rows are never read; IsDescribed() remains true for it.
   void Forget(uint32_t oid);
 
-  // nullptr: the server never described this table, or it was forgotten.
+  // nullptr: the server has not described this table, or it was forgotten.
   const CachedRelation* Find(uint32_t oid) const;
-  // Whether the server described this table; a row of another one is a protocol violation.
+  // Whether the server has described this table; a row of any other table is a protocol violation.
   bool IsDescribed(uint32_t oid) const { return relations_.contains(oid) || others_.contains(oid); }
-  // Entries for what is no outbox: OIDs of tables and domains. A server on which tables are made
-  // and dropped for months makes this grow.
+  // Number of entries for other objects: OIDs of tables and domains. On a server where tables are
+  // created and dropped for months it grows.
   size_t others() const { return others_.size() + domains_.size(); }
 
   void Clear() {
@@ -61,7 +61,8 @@ class RelationCache {
  private:
   absl::flat_hash_map<uint32_t, std::unique_ptr<CachedRelation>> relations_;
   absl::flat_hash_set<uint32_t> others_;
-  absl::flat_hash_map<uint32_t, uint32_t> domains_;  // over a type of type_oids.h: its OID
+  // OID of the base type, if it is in type_oids.h
+  absl::flat_hash_map<uint32_t, uint32_t> domains_;
 };
 
 }  // namespace walrelay::pgoutput

@@ -1,4 +1,4 @@
-// OIDs of Postgres' built-in types, as far as they are treated by name. They never change.
+// OIDs of the built-in Postgres types that are handled by name. They never change.
 //
 // Source: src/include/catalog/pg_type.dat.
 #pragma once
@@ -12,7 +12,7 @@ namespace walrelay::pgoutput {
 enum TypeOid : uint32_t {
   kBoolOid = 16,
   kByteaOid = 17,
-  kCharOid = 18,  // "char", of one byte
+  kCharOid = 18,  // "char", one byte
   kNameOid = 19,
   kInt8Oid = 20,
   kInt2Oid = 21,
@@ -46,7 +46,7 @@ enum TypeOid : uint32_t {
   kInt8RangeOid = 3926,
 };
 
-// 0: none of these.
+// 0: not one of these.
 constexpr uint32_t OidOfType(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
       {"bool", kBoolOid},
@@ -82,7 +82,7 @@ constexpr uint32_t OidOfType(std::string_view name) {
   return 0;
 }
 
-// The type of the elements, of an array of a type treated by name. 0: no such array.
+// The element type of an array of a type handled by name. 0: not such an array.
 constexpr uint32_t ElementOid(uint32_t array_oid) {
   constexpr std::pair<uint32_t, uint32_t> kArrays[] = {
       {1000, kBoolOid},      {1001, kByteaOid},  {1005, kInt2Oid},    {1007, kInt4Oid},
@@ -100,7 +100,7 @@ constexpr uint32_t ElementOid(uint32_t array_oid) {
   return 0;
 }
 
-// From here on OIDs belong to what users made: enums, domains, composite types.
+// OIDs from here on are user-defined types: enums, domains, composite types.
 inline constexpr uint32_t kFirstUserOid = 16384;
 
 }  // namespace walrelay::pgoutput

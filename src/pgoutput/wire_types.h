@@ -26,7 +26,7 @@ constexpr int64_t ToPostgresTime(WallTime time) {
   return true;
 }
 
-// A time that WallTime cannot hold (beyond the year 294,000) is no time.
+// A time that WallTime cannot represent (beyond the year 294,000) is invalid.
 [[nodiscard]] inline bool ReadTimestamp(ByteReader& in, WallTime& out) {
   constexpr int64_t kLatest = (WallTime::max() - kPostgresEpoch).count();
   int64_t micros = 0;

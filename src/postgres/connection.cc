@@ -47,7 +47,7 @@ PGconn* StartConnecting(const ConnectionParameters& parameters) {
   }
   keys.push_back(nullptr);
   values.push_back(nullptr);
-  // expand_dbname = 0: the database's name is a name, never a connection string.
+  // expand_dbname = 0: dbname is never parsed as a connection string.
   return PQconnectStartParams(keys.data(), values.data(), 0);
 }
 
@@ -79,7 +79,7 @@ absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& p
                                                    Micros timeout, int interrupt_fd) {
   PgConnection connection(StartConnecting(parameters), interrupt_fd);
   if (connection.get() == nullptr) {
-    return absl::ResourceExhaustedError("libpq has no memory for a connection");
+    return absl::ResourceExhaustedError("libpq: out of memory");
   }
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   connection.notice_ = std::make_unique<NoticeCallback>();
@@ -99,7 +99,7 @@ absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
   return state == PGRES_POLLING_OK ? absl::OkStatus() : ConnectError(get());
 }
 
-// Until the socket is ready. Errors: kCancelled, WR-2001.
+// Waits until the socket is ready. Errors: kCancelled, WR-2001.
 absl::Status PgConnection::Wait(bool for_write, SteadyTime deadline) const {
   pollfd wanted[] = {{socket(), static_cast<short>(for_write ? POLLOUT : POLLIN), 0},
                      {interrupt_fd_, POLLIN, 0}};
@@ -109,13 +109,13 @@ absl::Status PgConnection::Wait(bool for_write, SteadyTime deadline) const {
       continue;
     }
     if (wanted[1].revents != 0) {
-      return absl::CancelledError("the process was asked to stop");
+      return absl::CancelledError("the process is stopping");
     }
     if (ready > 0) {
       return absl::OkStatus();
     }
     if (std::chrono::steady_clock::now() >= deadline) {
-      return Error(ErrorCode::kPostgresUnreachable, "no answer in time");
+      return Error(ErrorCode::kPostgresUnreachable, "timed out");
     }
   }
 }
@@ -147,7 +147,7 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros 
       break;
     }
     PgResult result(next);
-    // The first error stands; what follows it is of no interest but must be read.
+    // The first error is returned. Later results are ignored but must be read.
     if (!failed) {
       failed = Failed(next);
       last = std::move(result);

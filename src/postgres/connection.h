@@ -1,8 +1,8 @@
 // PgConnection: one libpq connection whose waits can be interrupted.
 //
-// Connecting and querying block, but only in poll(): on the socket, on a deadline, and on an
-// interrupt descriptor, so that a process that is asked to stop does not sit out a dead network.
-// (Looking up a host name is libpq's, and blocks for as long as the resolver does.)
+// Connecting and querying block only in poll(), which waits for the socket, a deadline and an
+// interrupt descriptor. A process that receives a stop request therefore does not wait for a dead
+// network. (libpq resolves host names, which blocks for as long as the resolver does.)
 //
 // Not thread-safe: a connection belongs to one thread.
 #pragma once
@@ -22,19 +22,19 @@
 
 namespace walrelay {
 
-// Of the library in use, as PQlibVersion(): 150018.
+// The version of the libpq in use, as returned by PQlibVersion(): 150018.
 int LibpqVersion();
 
-// Begins to connect, without blocking: PQconnectStartParams(). nullptr when there is no memory. The
-// caller ends it with PQfinish().
+// Starts to connect without blocking: PQconnectStartParams(). nullptr when out of memory. The
+// caller closes the connection with PQfinish().
 PGconn* StartConnecting(const ConnectionParameters& parameters);
 
 struct PgResultDeleter {
   void operator()(PGresult* result) const { PQclear(result); }
 };
 
-// A result set whose columns are found by name, so that a query may ask for whatever the server's
-// version has.
+// A result set with access to columns by name, so that a query may use SELECT * for columns that
+// depend on the server's version.
 class PgResult {
  public:
   explicit PgResult(PGresult* result) : result_(result) {}
@@ -42,11 +42,11 @@ class PgResult {
   int rows() const { return PQntuples(result_.get()); }
   // nullopt: NULL, or no such column.
   std::optional<std::string_view> Get(int row, const char* column) const;
-  // By position, for columns that others have named.
+  // By position, for columns whose names are not known.
   std::optional<std::string_view> At(int row, int column) const;
   std::string_view Text(int row, const char* column) const { return Get(row, column).value_or(""); }
   bool Bool(int row, const char* column) const { return Text(row, column) == "t"; }
-  // 0 where it is no number.
+  // 0 if the value is not a number.
   int64_t Int(int row, const char* column) const;
   const PGresult* get() const { return result_.get(); }
 
@@ -56,22 +56,22 @@ class PgResult {
 
 class PgConnection {
  public:
-  // To one host (EachHost() of connection_parameters.h). `interrupt_fd`: when it becomes readable,
-  // waits end with kCancelled; -1 for none. It is not read.
+  // Connects to one host (EachHost() of connection_parameters.h). `interrupt_fd`: when it becomes
+  // readable, waits end with kCancelled; -1 for none. It is not read.
   static absl::StatusOr<PgConnection> Connect(const ConnectionParameters& parameters,
                                               Micros timeout, int interrupt_fd);
 
-  // Runs one SQL or replication command; rows, if any. An error of the server is mapped to a code
-  // of ours and keeps the connection.
+  // Runs one SQL or replication command and returns its rows, if any. An error of the server is
+  // mapped to an ErrorCode and leaves the connection open.
   absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
 
-  // The SQLSTATE of the last Query() that the server refused; "" after any other.
+  // The SQLSTATE of the last Query() if the server returned an error for it, else "".
   const std::string& last_sqlstate() const { return last_sqlstate_; }
 
-  // From now on no Query() lasts beyond `limit`, whatever its own timeout says.
+  // Sets a deadline for all further queries, in addition to their own timeouts.
   void LimitTo(std::chrono::steady_clock::time_point limit) { limit_ = limit; }
 
-  // Called for each NOTICE or WARNING, while the connection reads.
+  // `callback` is called for each NOTICE or WARNING while the connection reads.
   void OnNotice(std::function<void(const PGresult*)> callback);
 
   std::string server_version() const;                                            // "15.18"
@@ -79,7 +79,7 @@ class PgConnection {
   std::string application_name() const;
   std::string user() const { return PQuser(connection_.get()); }
   PGconn* get() const { return connection_.get(); }
-  // OpenSSL's SSL object of the connection, which keeps it; nullptr without TLS.
+  // OpenSSL's SSL object, owned by the connection; nullptr without TLS.
   void* tls() const { return PQsslStruct(connection_.get(), "OpenSSL"); }
   int socket() const { return PQsocket(connection_.get()); }
 
@@ -97,7 +97,7 @@ class PgConnection {
   absl::StatusOr<PGresult*> NextResult(std::chrono::steady_clock::time_point deadline);
 
   std::unique_ptr<PGconn, Deleter> connection_;
-  std::unique_ptr<NoticeCallback> notice_;  // on the heap: libpq keeps its address
+  std::unique_ptr<NoticeCallback> notice_;  // on the heap: libpq keeps a pointer to it
   int interrupt_fd_ = -1;
   std::string last_sqlstate_;
   std::chrono::steady_clock::time_point limit_ = std::chrono::steady_clock::time_point::max();

@@ -43,13 +43,12 @@ absl::StatusOr<ConnectionParameters> ParseDsn(const std::string& dsn) {
   if (options == nullptr) {
     // The message may quote the string, and with it a password.
     PQfreemem(message);
-    return Error(ErrorCode::kConfigValue,
-                 "source.dsn is not a connection string that libpq understands",
-                 "Write it as postgresql://user@host:port/database or as host=… dbname=… user=…");
+    return Error(ErrorCode::kConfigValue, "source.dsn is not a valid libpq connection string",
+                 "Use the form postgresql://user@host:port/database or host=… dbname=… user=…");
   }
   ConnectionParameters parameters;
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
-    // An empty value is none: libpq takes the environment's or its own default.
+    // An empty value counts as absent: libpq uses the environment or its default.
     if (option->val != nullptr && *option->val != '\0') {
       parameters.emplace_back(option->keyword, option->val);
     }
@@ -70,7 +69,7 @@ bool IsLocalHost(std::string_view host) {
   return host.empty() || host.starts_with('/') || host.starts_with('@') || IsLoopback(host);
 }
 
-// The entry of a list with commas, or "".
+// The entry at `index` of a comma-separated list, or "".
 std::string_view EntryOf(std::string_view list, size_t index) {
   for (; index > 0; --index) {
     const size_t comma = list.find(',');
@@ -79,9 +78,9 @@ std::string_view EntryOf(std::string_view list, size_t index) {
   return list.substr(0, list.find(','));
 }
 
-// Every host of the list is this machine.
+// Whether every host of the list is local.
 bool IsLocal(const ConnectionParameters& parameters) {
-  // The file of services may name any host.
+  // The service file may name any host.
   if (!ParameterOr(parameters, "service", "PGSERVICE").empty()) {
     return false;
   }
@@ -98,7 +97,7 @@ bool IsLocal(const ConnectionParameters& parameters) {
   return true;
 }
 
-// The settings come last, so that they win over what the DSN and the role say.
+// The settings come last, so that they override the DSN and the role.
 std::string SessionOptions(const ConnectionParameters& parameters, const SourceConfig& source,
                            ConnectionPurpose purpose) {
   const std::string* own = Find(parameters, "options");
@@ -171,7 +170,7 @@ absl::Status CheckPostgresTransport(const SourceConfig& source) {
   }
   return Error(
       ErrorCode::kInsecureTransport,
-      fmt::format("[source] sslmode={} to another host does not make sure who answers", mode));
+      fmt::format("[source] sslmode={} to a remote host does not verify the server", mode));
 }
 
 std::string DescribeDsn(const SourceConfig& source) {

@@ -17,15 +17,15 @@ absl::Status CopyStream::Lost() const {
   return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_.get())));
 }
 
-// One call of PQconsumeInput() reads no more than libpq's buffer has room for, a few dozen rows: it
-// goes on until the socket, and OpenSSL, have nothing more. Of a large row it may read many pieces
-// before there is a message, and libpq does not say so: the socket is asked whether there is
-// anything.
+// One call of PQconsumeInput() reads only as much as fits into libpq's buffer, a few dozen rows, so
+// it is called until the socket and OpenSSL have no more data. A large row may need many calls
+// before there is a message, which libpq does not report; FIONREAD tells whether any bytes have
+// arrived.
 absl::StatusOr<bool> CopyStream::Receive(size_t max_bytes) {
   int waiting = 0;
   const bool any =
       TlsHasMore() || (::ioctl(connection_.socket(), FIONREAD, &waiting) == 0 && waiting > 0);
-  Taken taken = TakeBuffered(max_bytes);  // what an earlier call left behind
+  Taken taken = TakeBuffered(max_bytes);  // messages left by an earlier call
   for (bool progress = true; progress && taken == Taken::kNothing;) {
     const size_t before = pending_.size();
     if (PQconsumeInput(connection_.get()) == 0) {
@@ -35,7 +35,7 @@ absl::StatusOr<bool> CopyStream::Receive(size_t max_bytes) {
     taken = TakeBuffered(max_bytes);
     progress = pending_.size() != before || TlsHasMore();
   }
-  // Stopped by the limit: what libpq or OpenSSL hold is shown by no poll of the socket.
+  // Stopped by the limit: poll() does not report data that libpq or OpenSSL have buffered.
   more_has_arrived_ = taken == Taken::kMessage;
   if (taken == Taken::kEnd && pending_.size() == 0) {
     return EndOfStream();
@@ -65,7 +65,7 @@ CopyStream::Taken CopyStream::TakeMessage() {
   return Taken::kMessage;
 }
 
-// OpenSSL reads whole records, of which libpq may have taken a part.
+// OpenSSL reads whole TLS records, of which libpq may have consumed only a part.
 bool CopyStream::TlsHasMore() const {
   const auto* tls = static_cast<const SSL*>(connection_.tls());
   return tls != nullptr && SSL_pending(tls) > 0;
@@ -80,8 +80,8 @@ absl::Status CopyStream::EndOfStream() {
   return StreamError(connection_.get(), result.get());
 }
 
-// OK when the stream that has ended was ended by CopyDone: then the server has read all that we
-// sent. What follows it may still be on its way, and is not waited for.
+// OK if the server ended the stream with CopyDone: then it has read everything that was sent. Later
+// messages may still be in transit; they are not awaited.
 absl::Status CopyStream::OrderOfEnd() {
   PGconn* const connection = connection_.get();
   if (PQstatus(connection) != CONNECTION_OK) {

@@ -1,6 +1,6 @@
 // CopyStream: the CopyBoth stream of a replication connection, over libpq.
 //
-// Nothing blocks but Finish(). Not thread-safe. `connection` must outlive the stream.
+// Only Finish() blocks. Not thread-safe. `connection` must outlive the stream.
 //
 // Source: Postgres documentation, "Asynchronous Command Processing" and "Functions Associated with
 // the COPY Command".
@@ -23,7 +23,7 @@ class CopyStream {
   // REQUIRES: the connection is in CopyBoth mode.
   explicit CopyStream(PgConnection& connection) : connection_(connection) {}
 
-  // Makes the connection ready for calls that do not block. Errors: WR-2005.
+  // Sets the connection to non-blocking mode. Errors: WR-2005.
   absl::Status Start();
 
   // See ReplicationSource.
@@ -37,7 +37,7 @@ class CopyStream {
   absl::Status Finish(Micros patience);
 
  private:
-  // What one call of PQgetCopyData() found.
+  // The result of one call of PQgetCopyData().
   enum class Taken { kMessage, kNothing, kEnd };
 
   Taken TakeMessage();
@@ -50,7 +50,7 @@ class CopyStream {
   PgConnection& connection_;
   PendingMessages pending_;
   bool wants_write_ = false;
-  bool more_has_arrived_ = true;  // perhaps with the answer to START_REPLICATION
+  bool more_has_arrived_ = true;  // possibly together with the response to START_REPLICATION
 };
 
 }  // namespace walrelay

@@ -30,9 +30,9 @@ SlotFacts SlotOf(const PgResult& row) {
           .synced = row.Bool(0, "synced")};
 }
 
-// Row filters (PG 15+) are in pg_publication_tables, one row a table or leaf; on older servers the
-// columns do not exist and read as NULL. A published table is one that the publication names
-// itself, holds by its schema (PG 15+), or by FOR ALL TABLES.
+// pg_publication_tables has row filters (PG 15+), one row per table or leaf partition; on older
+// servers the columns do not exist and read as NULL. A table is published if the publication lists
+// the table or its schema (PG 15+), or is FOR ALL TABLES.
 constexpr std::string_view kTableQuery = R"(
 SELECT c.oid, c.relpersistence, c.relkind,
        p.puballtables
@@ -60,7 +60,7 @@ FROM pg_catalog.pg_publication_tables t
 WHERE t.pubname OPERATOR(pg_catalog.=) {0} AND t.schemaname OPERATOR(pg_catalog.=) {1}
   AND t.tablename OPERATOR(pg_catalog.=) {2})";
 
-// "{a,b}" of n names; 0 for NULL.
+// The number of elements of an array such as "{a,b}"; 0 for NULL.
 int64_t ArrayLength(std::optional<std::string_view> array) {
   if (!array || *array == "{}") {
     return 0;
@@ -79,7 +79,7 @@ int64_t ArrayLength(std::optional<std::string_view> array) {
   return elements;
 }
 
-// A row for each column, for one of an enum a row for each label.
+// One row per column, or one row per label for a column of an enum type.
 constexpr std::string_view kColumnQuery = R"(
 SELECT a.attname, a.attnotnull AS not_null, e.enumlabel,
        CASE WHEN a.attgenerated OPERATOR(pg_catalog.=) ''
@@ -149,7 +149,7 @@ WHERE a.attrelid OPERATOR(pg_catalog.=) {} AND a.attnum OPERATOR(pg_catalog.>) 0
   AND NOT a.attisdropped AND a.attgenerated OPERATOR(pg_catalog.=) ''
 ORDER BY a.attnum)";
 
-constexpr uint32_t kFirstTimeline = 1;  // has no history
+constexpr uint32_t kFirstTimeline = 1;  // has no history file
 
 absl::StatusOr<std::vector<TimelineEnd>> ReadAncestors(PgConnection& connection, uint32_t timeline,
                                                        Micros timeout) {
@@ -158,7 +158,7 @@ absl::StatusOr<std::vector<TimelineEnd>> ReadAncestors(PgConnection& connection,
   }
   const auto history = connection.Query(fmt::format("TIMELINE_HISTORY {}", timeline), timeout);
   if (!history.ok() && HasCode(history.status(), ErrorCode::kPostgresError)) {
-    // No such file; whoever needs it will say so.
+    // The file does not exist. Callers that need it report an error.
     return std::vector<TimelineEnd>();
   }
   WR_RETURN_IF_ERROR(history.status());
@@ -191,14 +191,14 @@ std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text) {
 absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerFacts& facts) {
   WR_ASSIGN_OR_RETURN(const PgResult system, connection.Query("IDENTIFY_SYSTEM", timeout));
   if (system.rows() != 1) {
-    return Error(ErrorCode::kNotReplication, "IDENTIFY_SYSTEM gave no row");
+    return Error(ErrorCode::kNotReplication, "IDENTIFY_SYSTEM returned no row");
   }
   facts.system_id = std::string(system.Text(0, "systemid"));
   facts.timeline = static_cast<uint32_t>(system.Int(0, "timeline"));
   facts.wal_end = LsnOf(system, 0, "xlogpos");
   facts.database = std::string(system.Text(0, "dbname"));
   facts.backend_pid = PQbackendPID(connection.get());
-  const char* host = PQhost(connection.get());  // of a Unix socket: its folder, or an abstract name
+  const char* host = PQhost(connection.get());  // Unix socket: its directory or abstract name
   facts.by_network = host != nullptr && host[0] != '/' && host[0] != '@';
   return absl::OkStatus();
 }
@@ -215,7 +215,7 @@ absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros tim
                        " AS wal_sender_timeout",
                        timeout));
   if (settings.rows() != 1) {
-    return Error(ErrorCode::kNotReplication, "the query for settings gave no row");
+    return Error(ErrorCode::kNotReplication, "the query for settings returned no row");
   }
   WR_ASSIGN_OR_RETURN(facts.ancestors, ReadAncestors(connection, facts.timeline, timeout));
   facts.version = static_cast<int>(settings.Int(0, "version"));
@@ -289,9 +289,10 @@ absl::Status CheckMessages(const SourceConfig& source, int server_version) {
   return source.message_prefixes.empty() || server_version >= kFirstWithMessages
              ? absl::OkStatus()
              : Error(ErrorCode::kConfigValue,
-                     fmt::format("source.message_prefixes: Postgres sends messages from version 14 "
-                                 "on; this server is version {}",
-                                 server_version / 10000));
+                     fmt::format(
+                         "source.message_prefixes requires Postgres version 14 or later; this "
+                         "server is version {}",
+                         server_version / 10000));
 }
 
 absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,

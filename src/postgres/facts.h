@@ -1,8 +1,9 @@
-// Asks a server what the start of a stream is decided by: itself, the slot, publication and tables.
+// Reads the facts needed to start a stream: about the server, the slot, the publication and the
+// tables.
 //
 // Every query runs on a walsender (simple protocol, no parameters) as well as on an ordinary
-// connection, needs no privilege beyond LOGIN REPLICATION, and takes the columns that the server's
-// version has (Postgres 13 to 18).
+// connection, needs no privilege beyond LOGIN REPLICATION, and handles the columns of each
+// supported server version (Postgres 13 to 18).
 #pragma once
 
 #include <optional>
@@ -21,11 +22,11 @@ namespace walrelay {
 // REQUIRES: a replication connection (IDENTIFY_SYSTEM, TIMELINE_HISTORY).
 absl::StatusOr<ServerFacts> ReadServerFacts(PgConnection& connection, Micros timeout);
 
-// The part of them that IDENTIFY_SYSTEM and the connection itself tell, which leaves the server
-// process' catalog caches as they are. REQUIRES: a replication connection.
+// Sets the fields of ServerFacts that IDENTIFY_SYSTEM and the connection provide. This does not
+// fill the catalog caches of the server process. REQUIRES: a replication connection.
 absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerFacts& facts);
 
-// The contents of a timeline's history file; lines that are none are left out.
+// Parses a timeline history file; other lines are ignored.
 // Source: src/backend/access/transam/timeline.c, readTimeLineHistory.
 std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text);
 
@@ -35,20 +36,20 @@ absl::StatusOr<std::optional<SlotFacts>> ReadSlotFacts(PgConnection& connection,
 absl::StatusOr<PublicationFacts> ReadPublicationFacts(PgConnection& connection,
                                                       std::string_view publication, Micros timeout);
 
-// One for each of `tables`, in their order; oid 0 for a table that does not exist.
+// One entry per table, in the same order; oid 0 for a table that does not exist.
 absl::StatusOr<std::vector<TableFacts>> ReadTableFacts(PgConnection& connection,
                                                        std::string_view publication,
                                                        const std::vector<OutboxTable>& tables,
                                                        Micros timeout);
 
-// A table as the stream will describe it: name and type of each column that is sent.
+// A table as the stream describes it: name and type of each column that is sent.
 absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                                                       const TableFacts& table, Micros timeout);
 
-// Whether the server can send the messages that are configured. Errors: WR-1003.
+// Checks that the server supports the configured logical messages. Errors: WR-1003.
 absl::Status CheckMessages(const SourceConfig& source, int server_version);
 
-// Settings of the server by name; "" for one that it does not have.
+// A setting of the server; "" if the server does not have it.
 absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,
                                         Micros timeout);
 

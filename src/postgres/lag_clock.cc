@@ -6,7 +6,7 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kMostLooks = 1024;
-// Between two looks that are less than this fraction of their age apart none is needed.
+// Samples that are closer together than this fraction of their age are dropped.
 constexpr int kFraction = 32;
 
 }  // namespace
@@ -40,7 +40,7 @@ Micros LagClock::Age(MonoTime now, Lsn position) const {
   if (looks_.empty() || position >= looks_.back().wal_end) {
     return Micros(0);
   }
-  // The first look that saw the log beyond the position; the one before it did not.
+  // The first sample with the end of the WAL beyond the position.
   const auto beyond = std::upper_bound(looks_.begin(), looks_.end(), position,
                                        [](Lsn p, const Entry& look) { return p < look.wal_end; });
   return now - (beyond == looks_.begin() ? beyond->first : (beyond - 1)->last);

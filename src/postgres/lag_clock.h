@@ -1,9 +1,9 @@
-// LagClock: how old a position of the log is, in time.
+// LagClock: the age of a WAL position.
 //
-// Postgres knows no time for a position. But whoever looks at the end of the log now and then can
-// say later when it was there. Kept are about a thousand looks; when there are more, old ones are
-// forgotten in proportion to their age, so that an age is right to a thirtieth of itself however
-// long the process runs.
+// Postgres does not record when the WAL reached a position. LagClock estimates it from periodic
+// samples of the end of the WAL. It keeps about a thousand samples. Beyond that it drops samples in
+// proportion to their age, so that an age is accurate to about a thirtieth, however long the
+// process runs.
 //
 // Pure; not thread-safe.
 #pragma once
@@ -19,12 +19,12 @@ class LagClock {
  public:
   void Look(MonoTime now, Lsn wal_end);
 
-  // How long ago the log ended at `position`; 0 if it still does. When that was before the first
-  // look: the time since then, which is the least that it can be.
+  // How long ago the WAL ended at `position`; 0 if it still does. If that was before the first
+  // sample: the time since the first sample, which is a lower bound.
   Micros Age(MonoTime now, Lsn position) const;
 
  private:
-  // The looks, one after the other, that found the log's end at the same place.
+  // Consecutive samples with the same end of the WAL.
   struct Entry {
     MonoTime first;
     MonoTime last;

@@ -1,10 +1,10 @@
-// PendingMessages: what libpq has handed out and nobody has consumed yet, oldest first.
+// PendingMessages: messages received from libpq and not yet consumed, oldest first.
 //
-// Each message stays in the buffer that libpq made for it, so that it can wait without being
-// copied. Memory is bounded by what is pending at once, also when it is never empty: consumed
-// entries are erased when they are more than half, which costs one move a message at most.
+// Each message stays in the buffer that libpq allocated for it, so that it is not copied. Memory is
+// bounded by the messages pending at once, even if the queue is never empty: consumed entries are
+// erased when they are more than half, which costs at most one move per message.
 //
-// Not thread-safe. Allocates only when more is pending than ever before.
+// Not thread-safe. Allocates only when more messages are pending than ever before.
 #pragma once
 
 #include <libpq-fe.h>
@@ -32,15 +32,15 @@ class PendingMessages {
     bytes_ += length;
   }
 
-  // The views live until Consume() or Clear().
+  // The views are valid until Consume() or Clear().
   std::span<const std::string_view> all() const { return std::span(messages_).subspan(consumed_); }
   size_t size() const { return messages_.size() - consumed_; }
   size_t bytes() const { return bytes_; }
-  // Entries that memory is kept for, consumed ones included.
+  // The number of entries in memory, including consumed ones.
   size_t entries() const { return messages_.size(); }
 
   void Consume(size_t count) {
-    WR_CHECK(count <= size(), "only what is pending is consumed");
+    WR_CHECK(count <= size(), "count is at most the number of pending messages");
     for (const size_t end = consumed_ + count; consumed_ < end; ++consumed_) {
       bytes_ -= messages_[consumed_].size();
       buffers_[consumed_].reset();

@@ -27,7 +27,7 @@ constexpr Meaning kMeanings[] = {
     {"57P01", ErrorCode::kPostgresShuttingDown},  // admin_shutdown
     {"57P02", ErrorCode::kPostgresShuttingDown},  // crash_shutdown
     {"57P03", ErrorCode::kPostgresShuttingDown},  // cannot_connect_now
-    {"08P01", ErrorCode::kNotReplication},        // protocol_violation: what poolers answer
+    {"08P01", ErrorCode::kNotReplication},        // protocol_violation: the error of poolers
 };
 
 ErrorCode CodeFor(std::string_view sqlstate, ErrorCode otherwise) {
@@ -44,7 +44,7 @@ std::string_view Field(const PGresult* result, int field) {
   return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
-// What the server says of it, as `code`; a lost connection where it says nothing.
+// The server's error message with `code`; a lost connection if there is no message.
 absl::Status ErrorOf(const PGconn* connection, const PGresult* result, ErrorCode code) {
   const std::string_view sqlstate = Field(result, PG_DIAG_SQLSTATE);
   if (sqlstate.empty()) {

@@ -1,8 +1,8 @@
-// From what Postgres and libpq say to a code of ours.
+// Maps errors of Postgres and libpq to error codes.
 //
-// Decided by SQLSTATE, not by text: texts are translated and reworded. While it connects libpq
-// gives only a text; there the connection asks for the verbose form, which holds the SQLSTATE. What
-// a SQLSTATE alone does not decide about a slot: slot_error.h.
+// The SQLSTATE decides, not the text, because texts are translated and reworded. While connecting,
+// libpq provides only a text; the connection then requests the verbose form, which contains the
+// SQLSTATE. Errors about a slot that the SQLSTATE alone does not determine: slot_error.h.
 #pragma once
 
 #include <libpq-fe.h>
@@ -15,20 +15,20 @@
 
 namespace walrelay {
 
-// Of a connection that could not be made.
+// The error of a connection attempt that failed.
 absl::Status ConnectError(const PGconn* connection);
 
-// Of a command that failed.
+// The error of a command that failed.
 absl::Status ResultError(const PGconn* connection, const PGresult* result);
 
-// Of a stream that the server ended with an error. What decoding does not find (42704) is the
-// publication: the slot was found before.
+// The error with which the server ended a stream. If decoding reports an undefined object (42704),
+// it is the publication, because the slot was found before.
 absl::Status StreamError(const PGconn* connection, const PGresult* result);
 
 // The five characters of a SQLSTATE in a verbose message ("FATAL:  28P01: …"), or "".
 std::string_view SqlstateIn(std::string_view verbose_message);
 
-// One line for people: no SQLSTATE, no LOCATION, escaped.
+// Formats a message as one line, without SQLSTATE and LOCATION, escaped.
 std::string Readable(std::string_view message);
 
 }  // namespace walrelay

@@ -17,8 +17,8 @@
 namespace walrelay {
 namespace {
 
-// Within the replication grammar's string, within the list of names that pgoutput splits. The
-// loader has refused backslashes and control characters.
+// Quotes a name in the list of names that pgoutput parses, which is itself a string of the
+// replication grammar. The configuration loader rejects backslashes and control characters.
 std::string QuotePublication(std::string_view name) {
   std::string out = "'\"";
   for (const char c : name) {
@@ -30,8 +30,8 @@ std::string QuotePublication(std::string_view name) {
   return out + "\"'";
 }
 
-// "WARNING: skipped loading publication" (Postgres 18): rows were left out of the stream. By
-// SQLSTATE, object_not_in_prerequisite_state, where the text may be translated.
+// "WARNING: skipped loading publication" (Postgres 18): the stream lacks rows. Also detected by its
+// SQLSTATE, object_not_in_prerequisite_state, because the text may be translated.
 bool IsPublicationSkipped(const PGresult* notice) {
   const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
   const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
@@ -66,10 +66,10 @@ absl::StatusOr<SourceFacts> PgReplicationSource::Open() {
   connection_->LimitTo(deadline);
   WR_ASSIGN_OR_RETURN(SourceFacts facts, ReadFacts());
   if (facts.slot && !facts.slot->active) {
-    // The stream gets a server process that has answered no query. What one has looked up stays in
-    // its catalog caches, and decoding would find it there where it needs the catalog as of the
-    // log's position: rows from before the publication would be passed over without a word, rows
-    // from before an ALTER TABLE be read by its result.
+    // The stream needs a server process that has executed no query. Lookups stay in the catalog
+    // caches of the process, and decoding would use them where it needs the catalog as of the WAL
+    // position: it would silently skip rows from before the publication was created, and decode
+    // rows from before an ALTER TABLE with the new columns.
     WR_RETURN_IF_ERROR(Connect(deadline));
     connection_->LimitTo(deadline);
     WR_RETURN_IF_ERROR(ReadIdentity(*connection_, timeout(), facts.server));
@@ -127,7 +127,7 @@ absl::Status PgReplicationSource::Connect(Deadline deadline) {
   return absl::OkStatus();
 }
 
-// Of one query. All calls before the stream starts must fit into what /livez waits for.
+// The timeout of one query. All calls before the stream starts must fit into the limit of /livez.
 Micros PgReplicationSource::timeout() const {
   return std::min<Micros>(config_.connect_timeout, std::chrono::seconds(10));
 }
@@ -159,10 +159,10 @@ absl::Status PgReplicationSource::TerminateBackend(int pid) {
       .status();
 }
 
-// Without FAILOVER, as walrelay setup makes it unless it is told otherwise.
+// Without FAILOVER, like walrelay setup by default.
 absl::Status PgReplicationSource::CreateSlot() {
   WR_CHECK(connection_.has_value(), "the source is open");
-  // No snapshot is needed. lock_timeout of the session bounds the wait for old transactions.
+  // No snapshot is needed. The session's lock_timeout bounds the wait for old transactions.
   const absl::Status status =
       connection_
           ->Query(fmt::format("CREATE_REPLICATION_SLOT {} LOGICAL pgoutput NOEXPORT_SNAPSHOT",
@@ -174,7 +174,8 @@ absl::Status PgReplicationSource::CreateSlot() {
 
 absl::Status PgReplicationSource::DropSlot() {
   WR_CHECK(connection_.has_value(), "the source is open");
-  // Not WAIT, which would drop it under a relay that has taken over as soon as that one stumbles.
+  // Without WAIT, which would drop the slot of a relay that has taken over as soon as it
+  // disconnects.
   const absl::Status status =
       connection_->Query(fmt::format("DROP_REPLICATION_SLOT {}", config_.slot), timeout()).status();
   return status.ok() ? status : WithCauseAtSlot(*connection_, config_.slot, status, timeout());
@@ -203,9 +204,10 @@ absl::StatusOr<bool> PgReplicationSource::Receive(size_t max_bytes) {
   WR_CHECK(stream_.has_value(), "the source streams");
   auto any = stream_->Receive(max_bytes);
   if (publication_skipped_) {
-    return Error(ErrorCode::kPublicationSkipped,
-                 fmt::format("publication \"{}\" did not exist yet where the log is being read",
-                             config_.publication));
+    return Error(
+        ErrorCode::kPublicationSkipped,
+        fmt::format("publication \"{}\" did not exist yet at the WAL position being decoded",
+                    config_.publication));
   }
   return any;
 }

@@ -1,4 +1,4 @@
-// PgReplicationSource: the real ReplicationSource, over libpq.
+// PgReplicationSource: the implementation of ReplicationSource with libpq.
 #pragma once
 
 #include <libpq-fe.h>
@@ -17,8 +17,8 @@ namespace walrelay {
 
 class PgReplicationSource final : public ReplicationSource {
  public:
-  // `config` must outlive the source. `interrupt_fd`: see PgConnection. `on_step`, which may be
-  // empty, is called between the steps of Open(): each takes its time, but the thread is alive.
+  // `config` must outlive the source. `interrupt_fd`: see PgConnection. `on_step` is called between
+  // the steps of Open(), to show that the thread is alive although Open() takes long. May be empty.
   PgReplicationSource(const SourceConfig& config, int interrupt_fd,
                       std::function<void()> on_step = {});
   ~PgReplicationSource() override;
@@ -41,7 +41,7 @@ class PgReplicationSource final : public ReplicationSource {
   int poll_fd() const override;
   bool wants_write() const override;
 
-  // Where the connection leads, for another one to the same server: host, hostaddr and port. Empty
+  // The host, hostaddr and port of the connection, for another connection to the same server. Empty
   // without a connection.
   ConnectionParameters Peer() const;
 
@@ -59,8 +59,9 @@ class PgReplicationSource final : public ReplicationSource {
   Micros sender_timeout_{0};  // 0: as configured
   std::optional<PgConnection> connection_;
   std::optional<CopyStream> stream_;  // over connection_, since Start()
-  std::optional<size_t> host_;  // of the DSN's list: the stream goes where the answers came from
-  bool publication_skipped_ = false;  // Postgres 18 said so in a warning
+  // Index in the DSN's list: the stream must use the host that answered the queries.
+  std::optional<size_t> host_;
+  bool publication_skipped_ = false;  // set by a warning of Postgres 18
 };
 
 }  // namespace walrelay

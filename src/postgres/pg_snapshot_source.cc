@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kQuestion = "SELECT pg_catalog.pg_current_snapshot()";
 
-// The columns that only the first question on a connection has.
+// The columns of the result. Only the first query on a connection has more than the first column.
 enum Column { kSnapshot, kSlotReader, kStandbyNames };
 
 std::string FirstQuestion(std::string_view slot, int version) {
@@ -49,7 +49,7 @@ PgSnapshotSource::PgSnapshotSource(const SourceConfig& config, const PgReplicati
 PgSnapshotSource::~PgSnapshotSource() = default;
 
 void PgSnapshotSource::Ask(int walsender_pid) {
-  WR_CHECK(state_ == State::kClosed || state_ == State::kIdle, "no question is under way");
+  WR_CHECK(state_ == State::kClosed || state_ == State::kIdle, "no query is in progress");
   if (walsender_pid_ != walsender_pid) {
     Close();
     walsender_pid_ = walsender_pid;
@@ -72,7 +72,7 @@ absl::Status PgSnapshotSource::Connect() {
   parameters.insert(parameters.end(), peer.begin(), peer.end());
   connection_.reset(StartConnecting(parameters));
   if (connection_ == nullptr) {
-    return absl::ResourceExhaustedError("libpq has no memory for a connection");
+    return absl::ResourceExhaustedError("libpq: out of memory");
   }
   PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(
@@ -83,7 +83,7 @@ absl::Status PgSnapshotSource::Connect() {
 }
 
 absl::Status PgSnapshotSource::ContinueConnecting() {
-  // PQconnectPoll() takes a socket that is not ready for one that is.
+  // PQconnectPoll() assumes that the socket is ready.
   while (IsReady(PQsocket(connection_.get()), wants_write_ ? POLLOUT : POLLIN)) {
     switch (PQconnectPoll(connection_.get())) {
       case PGRES_POLLING_OK:
@@ -123,7 +123,7 @@ absl::Status PgSnapshotSource::Flush() {
 }
 
 absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Poll() {
-  WR_CHECK(state_ == State::kConnecting || state_ == State::kAsked, "a question is under way");
+  WR_CHECK(state_ == State::kConnecting || state_ == State::kAsked, "a query is in progress");
   absl::Status status = ask_error_;
   if (status.ok() && state_ == State::kConnecting) {
     status = ContinueConnecting();
@@ -165,17 +165,18 @@ absl::StatusOr<XidSnapshot> PgSnapshotSource::Read(const PGresult* result) {
     const std::string_view reader = ValueOf(result, kSlotReader);
     if (reader != std::to_string(walsender_pid_)) {
       stream_ended_ = true;
-      return Error(ErrorCode::kConnectionLost,
-                   fmt::format("process {} streamed to walrelay, but slot {} is read by {}: the "
-                               "stream has ended, or another server or a pooler answered",
-                               walsender_pid_, config_.slot,
-                               reader.empty() ? "nobody" : "process " + std::string(reader)));
+      return Error(
+          ErrorCode::kConnectionLost,
+          fmt::format("server process {} streamed to walrelay, but slot {} is {}: the "
+                      "stream has ended, or another server or a pooler answered",
+                      walsender_pid_, config_.slot,
+                      reader.empty() ? "not active" : "read by process " + std::string(reader)));
     }
     const char* own_name = PQparameterStatus(connection_.get(), "application_name");
     if (NamesStandby(ValueOf(result, kStandbyNames), own_name != nullptr ? own_name : "")) {
       LogWarning("waits_for_itself",
-                 "synchronous_standby_names names walrelay: commits may wait for it while it waits "
-                 "for them to become visible",
+                 "synchronous_standby_names includes walrelay: commits may wait for walrelay while "
+                 "it waits for them to become visible",
                  {{"synchronous_standby_names", Printable(ValueOf(result, kStandbyNames), 200)}});
     }
     verified_ = true;
@@ -189,7 +190,7 @@ absl::StatusOr<XidSnapshot> PgSnapshotSource::Read(const PGresult* result) {
   return *std::move(snapshot);
 }
 
-// Closes the connection. All but the end of the stream becomes an error of visibility.
+// Closes the connection. Maps every error except the end of the stream to kVisibilityUnknown.
 absl::Status PgSnapshotSource::Fail(const absl::Status& cause) {
   const bool stream_ended = stream_ended_;
   Close();

@@ -1,11 +1,11 @@
-// PgSnapshotSource: the real SnapshotSource, over libpq without blocking.
+// PgSnapshotSource: the implementation of SnapshotSource with libpq, non-blocking.
 //
-// An ordinary connection of the relay's role, to the address that the stream comes from: no name is
-// looked up, and a list of hosts leads nowhere else. The first question on a connection also asks
-// who holds the slot. Any other process than the stream's means another server, whose xids are not
-// those of the stream.
+// Uses an ordinary connection of the relay's role to the address of the stream's server, so that no
+// name is resolved and a list of hosts cannot lead to another server. The first query on a
+// connection also reads which process has acquired the slot. If it is not the stream's process, the
+// connection leads to another server, whose xids are unrelated to the stream.
 //
-// Needs no privilege beyond LOGIN: pg_current_snapshot() is everybody's.
+// Needs no privilege beyond LOGIN: every role may execute pg_current_snapshot().
 #pragma once
 
 #include <libpq-fe.h>
@@ -23,7 +23,7 @@ namespace walrelay {
 
 class PgSnapshotSource final : public SnapshotSource {
  public:
-  // Both must outlive the source.
+  // Both arguments must outlive the source.
   PgSnapshotSource(const SourceConfig& config, const PgReplicationSource& stream);
   ~PgSnapshotSource() override;
 
@@ -55,9 +55,9 @@ class PgSnapshotSource final : public SnapshotSource {
   int walsender_pid_ = 0;
   bool verified_ = false;  // this connection leads to the stream's server
   bool wants_write_ = false;
-  bool stream_ended_ = false;            // the slot has another reader than the stream
-  absl::Status ask_error_;               // found while asking; Poll() reports it
-  std::optional<XidSnapshot> snapshot_;  // read; the end of the answer has not come yet
+  bool stream_ended_ = false;            // the slot's active process is not the stream's
+  absl::Status ask_error_;               // error of Ask(); Poll() returns it
+  std::optional<XidSnapshot> snapshot_;  // read before the end of the result
 };
 
 }  // namespace walrelay

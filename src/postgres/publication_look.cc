@@ -10,14 +10,14 @@ namespace {
 
 constexpr int kSchemasVersion = 150000;  // FOR TABLES IN SCHEMA
 
-// The position is computed behind the snapshot that the rows are read with.
+// The position is computed after the snapshot for the rows is taken.
 constexpr std::string_view kPublicationQuery = R"(
 SELECT w.lsn, p.oid, p.xmin AS row_xmin, p.pubowner, p.puballtables
 FROM (SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
                   ELSE pg_catalog.pg_current_wal_insert_lsn() END AS lsn) w
 LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0})";
 
-// The table, and a row for each membership.
+// The table, with one row per membership in the publication.
 constexpr std::string_view kTableQuery = R"(
 SELECT c.oid, c.relowner, c.relpersistence OPERATOR(pg_catalog.=) 'u' AS unlogged,
        t.xmin AS type_xmin, m.oid AS member, m.xmin AS member_xmin
@@ -29,7 +29,7 @@ WHERE n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) 
   AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog."char"[])
 ORDER BY m.oid)";
 
-// For the table {1}.{2} itself and for those that it is a partition of.
+// The memberships of table {1}.{2} and of the tables that it is a partition of.
 constexpr std::string_view kRelationMembers = R"(
   SELECT r.oid, r.xmin, a.relation
   FROM (SELECT o.oid AS relation, o.oid AS ancestor FROM pg_catalog.pg_class o
@@ -91,17 +91,17 @@ absl::StatusOr<PublicationLook> LookAtPublication(PgConnection& connection,
   const std::string publication = QuoteLiteral(source.publication);
   for (const OutboxTable& table : source.tables) {
     if (table.name.empty()) {
-      continue;  // messages alone
+      continue;  // no table, only logical messages
     }
     WR_ASSIGN_OR_RETURN(TableIdentity identity,
                         LookAtTable(connection, publication, table, timeout));
     look.identity.tables.push_back(std::move(identity));
   }
-  // Last, so that nothing that was read is from behind its position.
+  // Last, so that all rows read are from before this position.
   WR_ASSIGN_OR_RETURN(const PgResult found,
                       connection.Query(fmt::format(kPublicationQuery, publication), timeout));
   if (found.rows() != 1) {
-    return Error(ErrorCode::kPostgresError, "the query for the publication gave no row");
+    return Error(ErrorCode::kPostgresError, "the query for the publication returned no row");
   }
   look.after = Lsn::Parse(found.Text(0, "lsn")).value_or(wal_before);
   if (found.Get(0, "oid")) {

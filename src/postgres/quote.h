@@ -1,5 +1,5 @@
-// Quoting for SQL that is printed or run. (The replication commands have a grammar of their own, in
-// which names are validated instead: see config/validate.cc.)
+// Quoting for SQL that is printed or executed. (Replication commands have a different grammar;
+// their names are validated instead: see config/validate.cc.)
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace walrelay {
 
-// "name", with quotes inside doubled; always quoted, so that case and keywords stay what they are.
+// "name" with inner quotes doubled. Always quoted, which preserves case and allows keywords.
 std::string QuoteIdentifier(std::string_view name);
 
-// 'text'; with backslashes in it E'text', which means the same whatever standard_conforming_strings
-// is.
+// 'text', or E'text' if it contains backslashes, which does not depend on
+// standard_conforming_strings.
 std::string QuoteLiteral(std::string_view text);
 
 }  // namespace walrelay

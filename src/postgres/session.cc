@@ -20,8 +20,8 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
-// In a SQL_ASCII database the server can convert nothing, and fails on the first byte that is not
-// ASCII when asked for UTF-8. There the bytes go out as they are.
+// In a SQL_ASCII database the server cannot convert text; with client_encoding UTF8 it fails on the
+// first non-ASCII byte. Bytes of such a database are therefore passed through unchanged.
 absl::StatusOr<std::string> MatchEncoding(PgConnection& connection, Micros timeout) {
   const char* encoding = PQparameterStatus(connection.get(), "server_encoding");
   if (encoding == nullptr || std::string_view(encoding) != "SQL_ASCII") {
@@ -31,7 +31,7 @@ absl::StatusOr<std::string> MatchEncoding(PgConnection& connection, Micros timeo
   return "SQL_ASCII";
 }
 
-// SHOW ALL is one round trip, and reads no catalog of tables (decision 0007).
+// SHOW ALL needs one round trip and reads no table catalogs (decision 0007).
 absl::Status Verify(PgConnection& connection, ConnectionPurpose purpose,
                     const std::string& encoding, Micros timeout) {
   WR_ASSIGN_OR_RETURN(const PgResult rows, connection.Query("SHOW ALL", timeout));
@@ -102,7 +102,7 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
     if (absl::IsCancelled(connection.status())) {
       return connection.status();
     }
-    // A host that answers tells more than one that does not.
+    // The error of a host that answered is more useful than that of an unreachable host.
     if (status.ok() || HasCode(status, ErrorCode::kPostgresUnreachable)) {
       status = connection.status();
     }

@@ -1,7 +1,7 @@
-// Sessions: connections to Postgres that have the settings of the session contract
-// (session_settings.def). Every command connects by these functions alone.
+// Sessions: connections to Postgres with the settings of the session contract
+// (session_settings.def). Every command connects only with these functions.
 //
-// Blocks as PgConnection does, for `patience` at most, however many hosts the DSN names.
+// Blocks like PgConnection, for at most `patience`, however many hosts the DSN names.
 #pragma once
 
 #include <optional>
@@ -13,32 +13,32 @@
 
 namespace walrelay {
 
-// What the relay waits at most for all steps of one call to Postgres: well below the 90 s after
-// which /livez calls the process dead.
+// The maximum time for all steps of one call to Postgres: well below the 90 s after which /livez
+// reports a failure.
 inline constexpr Micros kOpenPatience = std::chrono::seconds(25);
 
 struct SessionOptions {
   ConnectionPurpose purpose = ConnectionPurpose::kSql;
   Micros patience = kOpenPatience;
   int interrupt_fd = -1;       // see PgConnection
-  std::optional<size_t> host;  // of the DSN's list, from 0: this one and no other, primary or not
+  std::optional<size_t> host;  // index in the DSN's list: only this host, primary or not
 };
 
 struct OpenedSession {
   PgConnection connection;
-  size_t host = 0;  // of the DSN's list
+  size_t host = 0;  // index in the DSN's list
 };
 
-// Connects to the first host of the DSN that accepts the connection and, where there are several
-// and target_session_attrs does not say otherwise, is a primary. Each host gets its share of the
-// patience, and source.connect_timeout at most.
+// Connects to the first host of the DSN that accepts the connection and, if there are several and
+// target_session_attrs is not set, is a primary. Each host gets an equal share of the patience, but
+// at most source.connect_timeout.
 //
-// Errors: WR-1003 and WR-1005 of the parameters, those of connecting, WR-2010 (InRecovery) when
-// only standbys answer, WR-2013 (SessionSetting) when a setting is not the one that was requested.
+// Errors: WR-1003 and WR-1005 of the parameters, errors of connecting, WR-2010 (InRecovery) if only
+// standbys answer, WR-2013 (SessionSetting) if a setting does not have the requested value.
 absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
                                           const SessionOptions& options);
 
-// The same, for commands: which host it is does not matter, and nothing interrupts it.
+// The same for commands, which do not need the host and cannot be interrupted.
 absl::StatusOr<PgConnection> ConnectTo(const SourceConfig& source,
                                        ConnectionPurpose purpose = ConnectionPurpose::kSql);
 

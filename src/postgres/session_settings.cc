@@ -19,7 +19,7 @@ constexpr SessionSetting kSettings[] = {
 #undef WALRELAY_SESSION_SETTING
 };
 
-// Startup options are split at spaces, unless a backslash protects them.
+// Startup options are split at spaces unless escaped by a backslash.
 std::string Escaped(std::string_view value) {
   std::string out;
   for (const char c : value) {

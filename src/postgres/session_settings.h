@@ -1,5 +1,5 @@
-// The session contract: the settings that every connection of walrelay has, whatever the role, the
-// database, the server's configuration or a pooler say. The table is session_settings.def.
+// The session contract: the settings of every connection of walrelay, independent of the role, the
+// database, the server's configuration and poolers. The table is session_settings.def.
 //
 // Pure: text in, text out. session.h applies it.
 #pragma once
@@ -17,13 +17,13 @@
 namespace walrelay {
 
 struct SessionSetting {
-  // Which sessions a setting is for.
+  // The sessions that have the setting.
   enum class Scope : uint8_t { kAll, kReplication, kSql, kReader, kWriter };
 
   std::string_view name;
-  std::string_view value;  // as it is requested
-  std::string_view shown;  // as SHOW writes it
-  int since = 13;          // first major that has it
+  std::string_view value;  // as requested
+  std::string_view shown;  // as printed by SHOW
+  int since = 13;          // first major version with the setting
   Scope scope = Scope::kAll;
   std::string_view reason;
 
@@ -32,21 +32,21 @@ struct SessionSetting {
 
 std::span<const SessionSetting> SessionSettings();
 
-// "-c name=value ..." of the settings that every supported major has: a name that a server does not
-// know would end the connection.
+// "-c name=value ..." for the settings that every supported major version has. A server rejects a
+// connection with an unknown setting.
 std::string StartupSettings(ConnectionPurpose purpose);
 
-// "SET name = 'value'" for each of the others that a server of `version` (150018) has. SET takes
-// effect on a walsender as well, and reads no catalog of tables (decision 0007).
+// "SET name = 'value'" for each other setting that a server of `version` (150018) has. SET also
+// works on a walsender and reads no table catalogs (decision 0007).
 std::vector<std::string> LaterSettings(ConnectionPurpose purpose, int version);
 
-// The same as select expressions, each with a comma in front, for a connection whose first question
-// is all that it may wait for.
+// The same as select expressions, each preceded by a comma, for a connection that must apply them
+// in its first query.
 std::string LaterSettingColumns(ConnectionPurpose purpose, int version);
 
-// Whether the session has the settings. `shown`: what SHOW answers for a name, nullopt where the
-// server has no such setting. Errors: WR-2013 (SessionSetting), with name, expected and actual
-// value.
+// Checks that the session has the settings. `shown`: returns the output of SHOW for a name, nullopt
+// if the server has no such setting. Errors: WR-2013 (SessionSetting), with name, expected and
+// actual value.
 absl::Status CheckSessionSettings(
     ConnectionPurpose purpose,
     const std::function<std::optional<std::string_view>(std::string_view)>& shown);

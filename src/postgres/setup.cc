@@ -19,7 +19,7 @@ std::string QualifiedName(const OutboxTable& table) {
   return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
 }
 
-// A column of the table to be made. Two parts may be mapped to the same one.
+// A column of the table to create. Two parts of an event may be mapped to the same column.
 struct NewColumn {
   std::string name;
   std::string_view definition;
@@ -54,7 +54,7 @@ std::string CreateTable(const OutboxTable& table) {
   columns.Add(names.id.value_or("id"),
               "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()");
   columns.Add(names.aggregate_type.value_or("aggregate_type"), "text        NOT NULL",
-              "the topic is made of it");
+              "the topic is derived from it");
   columns.Add(names.aggregate_id.value_or("aggregate_id"), "text        NOT NULL",
               "the record's key: events of one aggregate keep their order");
   columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
@@ -81,12 +81,13 @@ std::string TableList(const SourceConfig& source) {
   return out;
 }
 
-// Messages alone are events; the stream wants a publication all the same.
+// Only logical messages are events; the stream needs a publication nevertheless.
 bool HasNoTable(const SourceConfig& source) {
   return source.tables.front().name.empty();
 }
 
-// By the root: rows of a partitioned table arrive under its own name. Of others it says nothing.
+// publish_via_partition_root: rows of a partitioned table arrive under its name. It has no effect
+// on other tables.
 std::string CreatePublication(const SourceConfig& source) {
   return fmt::format(
       "CREATE PUBLICATION {}{} WITH (publish = 'insert', "
@@ -102,7 +103,7 @@ std::string CreateSlot(const SourceConfig& source, const SetupOptions& options) 
       options.failover ? ", temporary => false, twophase => false, failover => true" : "");
 }
 
-// Of the tables, each once.
+// The distinct schemas of the tables.
 std::set<std::string> Schemas(const SourceConfig& source) {
   std::set<std::string> schemas;
   for (const OutboxTable& table : source.tables) {
@@ -180,7 +181,7 @@ absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
     const std::string name = fmt::format("{}.{}", tables[i].schema, tables[i].name);
     if (!options.create_table) {
       return Error(ErrorCode::kTableMissing, name,
-                   "Check the name, or let it be made: walrelay setup --apply --create-table");
+                   "Check the name, or create the table: walrelay setup --apply --create-table");
     }
     steps.push_back({fmt::format("table {}", name), CreateTable(source.tables[i])});
   }
@@ -197,20 +198,20 @@ void PlanPublication(const SourceConfig& source, const PublicationFacts& publica
   for (size_t i = 0; i < tables.size(); ++i) {
     if (!tables[i].published && !tables[i].name.empty()) {
       steps.push_back(
-          {fmt::format("table {}.{} into publication {}", tables[i].schema, tables[i].name, name),
+          {fmt::format("add table {}.{} to publication {}", tables[i].schema, tables[i].name, name),
            fmt::format("ALTER PUBLICATION {} ADD TABLE {};", name,
                        QualifiedName(source.tables[i]))});
     }
   }
   if (!publication.publishes_insert) {
-    steps.push_back({fmt::format("publication {} to publish inserts", name),
+    steps.push_back({fmt::format("set publication {} to publish inserts", name),
                      fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", name)});
   }
   const bool partitioned = std::any_of(tables.begin(), tables.end(),
                                        [](const TableFacts& table) { return table.partitioned; });
   if (partitioned && !publication.via_partition_root) {
     steps.push_back(
-        {fmt::format("publication {} to publish partitioned tables by their root", name),
+        {fmt::format("set publication {} to publish partitioned tables via their root", name),
          fmt::format("ALTER PUBLICATION {} SET (publish_via_partition_root = true);", name)});
   }
 }
@@ -223,27 +224,28 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
       "-- walrelay setup: run once, in this order, as the owner of the database.\n"
       "-- The server needs wal_level = logical (ALTER SYSTEM SET wal_level = 'logical'; then a "
       "restart).\n"
-      "-- Set max_slot_wal_keep_size too: it bounds the disk that a stopped relay can cost.\n\n"
-      "-- 1. The outbox table. Yours may look different: see [source.columns] in "
+      "-- Also set max_slot_wal_keep_size: it limits the WAL retained while the relay is "
+      "stopped.\n\n"
+      "-- 1. The outbox table. Other column names are possible: see [source.columns] in "
       "docs/configuration.md.\n";
   for (const std::string& schema : Schemas(source)) {
     out += schema == "public" ? "" : CreateSchema(schema) + "\n";
   }
   for (const OutboxTable& table : source.tables) {
-    out += table.name.empty() ? "-- None: logical messages are the events.\n"
+    out += table.name.empty() ? "-- No table: events are logical messages.\n"
                               : CreateTable(table) + "\n";
   }
   out += fmt::format(
-      "\n-- 2. The publication, before the slot. Inserts only: cleaning up stays cheap.\n{}\n",
+      "\n-- 2. The publication, before the slot. Inserts only, so that deleting old rows stays "
+      "cheap.\n{}\n",
       CreatePublication(source));
-  out +=
-      fmt::format("\n-- 3. The slot. From here on Postgres keeps what has not been relayed.\n{}\n",
-                  CreateSlot(source, options));
   out += fmt::format(
-      "\n-- 4. A role for walrelay. It can read all that is written in the database, as every role "
-      "with\n"
-      "--    REPLICATION can, and needs no privilege on any table. Set its password: \\password "
-      "{}\n"
+      "\n-- 3. The slot. From now on Postgres retains the WAL of events not yet published.\n{}\n",
+      CreateSlot(source, options));
+  out += fmt::format(
+      "\n-- 4. A role for walrelay. Like every role with REPLICATION, it can read all changes in "
+      "the\n"
+      "--    database; it needs no privilege on any table. Set its password: \\password {}\n"
       "CREATE ROLE {};\n",
       Printable(role), QuoteIdentifier(role));
   for (const std::string& sql : GrantRole(source, role)) {
@@ -272,10 +274,10 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
   if (slot && !publication.exists) {
     return Error(
         ErrorCode::kPublicationTooNew,
-        fmt::format("slot {} is there, publication \"{}\" is not", source.slot, source.publication),
+        fmt::format("slot {} exists, publication \"{}\" does not", source.slot, source.publication),
         fmt::format(
-            "If nothing relays from the slot yet: SELECT pg_drop_replication_slot('{}'); and run "
-            "this again.",
+            "If the slot is not in use yet: SELECT pg_drop_replication_slot('{}'); then run this "
+            "command again.",
             source.slot));
   }
   if (!slot) {

@@ -1,9 +1,8 @@
-// What a database needs before walrelay can run: publication, then slot, and a role to connect as.
+// Prepares a database for walrelay: publication, then slot, and a role.
 //
-// The order matters. Postgres looks the publication up as of the log that it decodes; a slot that
-// is older than its publication fails at the first change, or on Postgres 18 skips rows. So the
-// publication is made first, and a slot that is already there when the publication is not is
-// refused.
+// The order matters. Postgres looks up the publication as of the WAL position that it decodes; with
+// a slot older than its publication, decoding fails at the first change, or on Postgres 18 skips
+// rows. The publication is therefore created first, and a slot without a publication is an error.
 #pragma once
 
 #include <string>
@@ -18,9 +17,9 @@
 namespace walrelay {
 
 struct SetupOptions {
-  bool create_table = false;  // make the outbox tables where they do not exist
-  std::string role;           // make this role, or give it what it needs; "": none
-  bool failover = false;      // Postgres 17+: a slot that is kept in step on standbys
+  bool create_table = false;  // create the outbox tables that do not exist
+  std::string role;           // create this role, with its privileges; "": none
+  bool failover = false;      // Postgres 17+: a slot that is synchronized to standbys
 };
 
 struct SetupStep {
@@ -28,17 +27,17 @@ struct SetupStep {
   std::string sql;
 };
 
-// Every statement for a database that has nothing yet, in order, as a script with comments.
+// All statements for an empty database, in order, as a script with comments.
 std::string SetupScript(const SourceConfig& source, const SetupOptions& options);
 
-// What is still missing in the database, in order; empty when it is ready. Errors: WR-2303 for a
-// table that does not exist and is not to be made, WR-2306 for a slot older than its publication,
-// and those of reading.
+// The missing steps, in order; empty if the database is ready. Errors: WR-2303 for a table that
+// does not exist and is not to be created, WR-2306 for a slot older than its publication, and
+// errors of the queries.
 absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
                                                  const SourceConfig& source,
                                                  const SetupOptions& options);
 
-// Drops slot and publication; not the table.
+// Drops the slot and the publication, but not the table.
 absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source);
 
 }  // namespace walrelay

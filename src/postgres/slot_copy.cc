@@ -19,7 +19,7 @@ constexpr std::string_view kName =
 
 absl::StatusOr<SlotCopy> SlotCopy::Create(PgConnection connection, const SourceConfig& source,
                                           const std::string& function) {
-  // A long log takes its time to decode.
+  // Decoding a large backlog takes long.
   WR_RETURN_IF_ERROR(
       connection.Query("SET statement_timeout = 0", source.connect_timeout).status());
   const absl::Status created =
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<std::string>> SlotCopy::Next(size_t max_messages) {
                   messages_ ? ", 'messages', 'true'" : ""),
       kPatience);
   if (!rows.ok()) {
-    // The slot is there: what decoding does not find is the publication.
+    // The slot exists, so the undefined object is the publication.
     return connection_.last_sqlstate() == "42704"
                ? Error(ErrorCode::kPublicationTooNew, MessageOf(rows.status()))
                : rows.status();
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<std::string>> SlotCopy::Next(size_t max_messages) {
   messages.reserve(static_cast<size_t>(rows->rows()));
   for (int row = 0; row < rows->rows(); ++row) {
     const std::string_view hex = rows->Text(row, "data");
-// Debian 13's Abseil deprecates the one form that Debian 12's has.
+// Abseil in Debian 13 deprecates the only form that Abseil in Debian 12 has.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     messages.push_back(absl::HexStringToBytes({hex.data(), hex.size()}));

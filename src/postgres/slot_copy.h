@@ -1,9 +1,10 @@
-// SlotCopy: reads what a slot would send, and leaves the slot where it is.
+// SlotCopy: reads the messages that a slot would send, without advancing the slot.
 //
-// Read and moved is a temporary slot of its own: a copy that begins where the slot stands, or a new
-// one that begins now. It ends with the connection. The slot itself is only looked at, and may be
-// in use meanwhile. Needs what reading the slot needs (REPLICATION), and a free replication slot on
-// the server; while it lasts it holds back log as the slot does, and the log is decoded once more.
+// It reads and advances a temporary slot: a copy that begins at the slot's position, or a new slot
+// that begins now. The temporary slot is dropped with the connection. The slot itself is only read,
+// and may be in use. Needs the privileges for reading the slot (REPLICATION) and a free replication
+// slot on the server. While it exists it retains WAL like the slot, and the server decodes the WAL
+// once more.
 //
 // Why not pg_logical_slot_peek_binary_changes: docs/decisions/0010. Not thread-safe.
 #pragma once
@@ -19,17 +20,17 @@ namespace walrelay {
 
 class SlotCopy {
  public:
-  // From where the slot stands. `connection` is an ordinary one. Errors: those of the server, by
-  // code (WR-2101: there is no such slot).
+  // From the slot's position. `connection` is an ordinary connection. Errors: those of the server,
+  // by code (WR-2101: the slot does not exist).
   static absl::StatusOr<SlotCopy> OfSlot(PgConnection connection, const SourceConfig& source);
-  // Of what is committed from now on; waits for transactions that are open.
+  // Events committed from now on; waits for open transactions to end.
   static absl::StatusOr<SlotCopy> FromNow(PgConnection connection, const SourceConfig& source);
 
-  // The next messages of pgoutput, as they stand in XLogData: whole transactions, about
-  // `max_messages` of them. None: there is nothing for the publication up to the log's present end.
+  // The next messages of pgoutput, as in XLogData: whole transactions, about `max_messages`
+  // messages. Empty: there are no more messages up to the current end of the WAL.
   absl::StatusOr<std::vector<std::string>> Next(size_t max_messages);
 
-  // For queries between the calls.
+  // For queries between calls of Next().
   PgConnection& connection() { return connection_; }
 
  private:

@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kStatisticsVersion = 140000;
 constexpr int kInactiveSinceVersion = 170000;
-// A segment of the log: restart_lsn always stands a little behind.
+// A WAL segment: restart_lsn is always a little behind.
 constexpr uint64_t kWorthAsking = uint64_t{16} << 20;
 
-// wal_keep_mb: -1 for no limit. Columns that a version does not have read as NULL; one that has to
-// be computed with is named where the version has it.
+// wal_keep_mb: -1 for no limit. Columns that a version does not have read as NULL; a column that is
+// used in an expression is named only if the version has it.
 constexpr std::string_view kSlotQuery = R"(
 SELECT s.*,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
@@ -35,7 +35,7 @@ constexpr std::string_view kSpillJoin =
 constexpr std::string_view kInactiveColumn =
     ", extract(epoch FROM s.inactive_since) AS inactive_epoch";
 
-// backend_xid, user and application are shown to every role; since when, only to some.
+// Every role may read backend_xid, user and application; only some roles may read xact_start.
 constexpr std::string_view kHolderQuery = R"(
 SELECT * FROM (
   SELECT a.pid, NULL AS gid, a.usename::pg_catalog.text AS owner,
@@ -53,7 +53,7 @@ Lsn LsnOf(const PgResult& row, const char* column) {
   return Lsn::Parse(row.Text(0, column)).value_or(Lsn());
 }
 
-// A number of seconds with a fraction; nullopt for NULL.
+// A number of seconds with fraction; nullopt for NULL.
 std::optional<Micros> SecondsOf(const PgResult& row, const char* column) {
   const auto text = row.Get(0, column);
   if (!text) {

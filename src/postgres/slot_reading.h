@@ -1,8 +1,8 @@
-// Asks a server how a slot stands: one cheap query, and a second one only when the slot holds much
-// more log than it lags.
+// Reads the state of a slot: one cheap query, and a second one only if the slot retains much more
+// WAL than its lag.
 //
-// On any connection, with no privilege beyond LOGIN REPLICATION; takes the columns that the
-// server's version has (Postgres 13 to 18).
+// Works on any connection, needs no privilege beyond LOGIN REPLICATION, and handles the columns of
+// each supported server version (Postgres 13 to 18).
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -12,8 +12,8 @@
 
 namespace walrelay {
 
-// What one look can tell, and the limit that is configured; the rest keeps its default. `exists` is
-// false when there is no such slot.
+// Sets the fields that one query provides, and the configured limit; the other fields keep their
+// defaults. `exists` is false if there is no such slot.
 absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
                                           Micros timeout);
 

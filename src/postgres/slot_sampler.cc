@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds kQueryTimeout{10};
 
-// A server that is too busy for a look is left in peace, also when nobody waits any more.
+// An overloaded server cancels the queries, also after the sampler has stopped waiting for them.
 constexpr std::string_view kLimits = "SET statement_timeout = '10s'; SET lock_timeout = '1s'";
 
 bool IsShutdown(const PGresult* notice) {
@@ -124,7 +124,7 @@ void SlotSampler::Judge(SlotSample& sample) {
     LogStatus(sample.risk >= SlotRisk::kCritical ? LogLevel::kError : LogLevel::kWarning,
               "slot_risk", risk, {{"risk", NameOf(sample.risk)}});
   } else {
-    LogInfo("slot_risk", "what the slot retains, against what it may",
+    LogInfo("slot_risk", "slot risk changed",
             {{"risk", NameOf(sample.risk)}, {"retained_bytes", sample.retained_bytes()}});
   }
   told_ = sample.risk;
@@ -171,7 +171,7 @@ void SlotSampler::CountSpill(const SpillCounters& now) {
   spill_ = now;
 }
 
-// No slot: no lag, rather than one of zero.
+// Without a slot the lag is absent, not zero.
 void SlotSampler::ClearSlotGauges() {
   for (auto* gauge :
        {&metrics_.slot_lag_bytes, &metrics_.slot_lag_seconds, &metrics_.slot_retained_wal_bytes,
@@ -193,7 +193,7 @@ absl::Status SlotSampler::CheckPublication() {
   return absl::OkStatus();
 }
 
-// Without a slot there is nothing to compare for: the relay has other troubles.
+// Without a slot there is nothing to compare.
 absl::Status SlotSampler::IdentifyPublication() {
   if (!wal_end_.valid() || !callbacks_.publication_seen) {
     return absl::OkStatus();
@@ -237,8 +237,7 @@ bool SlotSampler::Rest(Micros duration) {
       return false;
     }
     if (wanted[1].revents != 0 && ConnectionEnded()) {
-      // A look at once: what the server says to a new connection tells a shutdown from anything
-      // else.
+      // Samples at once: the server's answer to a new connection shows whether it is shutting down.
       return true;
     }
   }

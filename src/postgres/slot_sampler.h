@@ -1,14 +1,14 @@
-// SlotSampler: looks at the slot from outside.
+// SlotSampler: polls the state of the slot on a separate connection.
 //
-// On a thread and a plain SQL connection of its own, so that it tells the truth also while nothing
-// streams, and costs the event path nothing. Needs no privilege beyond LOGIN REPLICATION. Each look
-// updates the slot's metrics, forecasts when the slot is lost, raises the alarm step by step, and
-// checks that the outbox tables are still published: a table that left the publication falls silent
-// without any error. It also tells which catalog rows make them so, from which the relay sees that
-// a table was out of the publication between two looks.
+// It has its own thread and its own SQL connection, so that it works while nothing streams and does
+// not slow down the event path. Needs no privilege beyond LOGIN REPLICATION. Each sample updates
+// the slot's metrics, forecasts when the slot is invalidated, updates its risk, and checks that the
+// outbox tables are still published, because a table that was removed from the publication causes
+// no error. It also reports the catalog rows that publish the tables, from which the relay detects
+// that a table was removed from the publication between two samples.
 //
-// It also notices first when the server shuts down: ordinary connections are ended at once, while
-// walsenders are waited for.
+// It is also the first to detect a shutdown of the server: the server closes ordinary connections
+// immediately, but waits for walsenders.
 #pragma once
 
 #include <functional>
@@ -33,18 +33,18 @@ class SlotSampler {
   // Called on the sampler's thread.
   struct Callbacks {
     std::function<void()> server_shutting_down;
-    // Each look at the slot; the server may be without it.
+    // Each sample of the slot, which may not exist.
     std::function<void(const SlotSample&)> slot_sampled;
-    // What is wrong with the publication or a table (WR-23nn); OK when nothing is (any more).
+    // The problem of the publication or a table (WR-23nn); OK if there is none (any more).
     std::function<void(const absl::Status&)> publication_checked;
-    // Each look at the publication's identity, and when it began. Not on a standby, whose catalog
-    // may lag.
+    // The publication's identity, and when reading it began. Not called for a standby, whose
+    // catalog may lag.
     std::function<void(const PublicationLook&, MonoTime)> publication_seen;
-    // A look could not be made, or not to its end. May be empty.
+    // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
   };
 
-  // All must outlive the sampler.
+  // All arguments must outlive the sampler.
   SlotSampler(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
   ~SlotSampler();
 
@@ -63,7 +63,7 @@ class SlotSampler {
   absl::Status CheckPublication();
   absl::Status IdentifyPublication();
   void OnLookFailed(const absl::Status& error);
-  // Until the next look is due. False: stop.
+  // Waits until the next sample is due. False: stop.
   bool Rest(Micros duration);
   bool ConnectionEnded();
 
@@ -73,14 +73,14 @@ class SlotSampler {
   Callbacks callbacks_;
   UniqueFd stop_;
   std::optional<PgConnection> connection_;
-  Lsn wal_end_;              // at the last look at the slot
-  bool terminated_ = false;  // the server said that it ends this connection
+  Lsn wal_end_;              // in the last sample of the slot
+  bool terminated_ = false;  // the server announced that it closes this connection
   LagClock lag_clock_;
   SlotForecast forecast_;
   SlotAlarm alarm_;
   SlotRisk told_ = SlotRisk::kNone;
-  std::optional<SpillCounters> spill_;  // at the last look
-  std::thread thread_;                  // last: starts when all else is there
+  std::optional<SpillCounters> spill_;  // in the last sample
+  std::thread thread_;                  // last: starts after all other members are initialized
 };
 
 }  // namespace walrelay

@@ -17,7 +17,7 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   });
 }
 
-// Takes one name from the front of a list, and the comma or parenthesis behind it.
+// Removes one name and the comma or parenthesis after it from the front of a list.
 std::string TakeName(std::string_view& list) {
   std::string name;
   bool quoted = false;

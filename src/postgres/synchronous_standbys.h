@@ -5,8 +5,8 @@
 
 namespace walrelay {
 
-// Whether the setting's list has a standby of this application name: "*" names every one, upper and
-// lower case are the same. Such a walsender may be one that commits wait for.
+// Whether the setting's list contains this application name, or "*"; case does not matter. Commits
+// may wait for a walsender with such a name.
 //
 // Source: Postgres, src/backend/replication/syncrep.c, SyncRepGetStandbyPriority;
 // syncrep_scanner.l.

@@ -64,8 +64,8 @@ void Announcer::OnEnd() {
   }
 }
 
-// Ready is when the first attempt to connect has been made, as /startupz has it: a database that is
-// away at boot is waited for, and is no failure of this service.
+// Ready once the first connection attempt has completed, as for /startupz: an unavailable database
+// at boot is not a failure of this service; the relay retries.
 void Announcer::TellState(const RelayStatus& status) {
   if (!manager_.listens()) {
     return;
@@ -91,7 +91,7 @@ void Announcer::TellState(const RelayStatus& status) {
 }
 
 void Announcer::TellProgress(MonoTime now) {
-  // A terminal has one line for it, which is kept up to date.
+  // On a terminal, progress is one line that is updated in place.
   if (progress_told_ && now - *progress_told_ < kBetweenProgress && !LogsToTerminal()) {
     return;
   }

@@ -1,9 +1,10 @@
-// Announcer: tells the service manager and the log how the relay goes on.
+// Announcer: reports the relay's state to the service manager and to the log.
 //
-// Called by the loop after each turn, so that what it says comes from the pipeline's own thread:
-// when that hangs, the watchdog is not fed. (What it does not say is that events flow. To end the
-// process would mend neither Postgres nor Kafka.) While the relay catches up, the log has a line
-// each ten seconds, and a terminal one line that is kept up to date. Single-threaded.
+// The event loop calls it after each turn, so notifications come from the pipeline's own thread:
+// when that thread hangs, the watchdog receives no heartbeat. The heartbeat does not mean that
+// events flow: a restart of the process would fix neither Postgres nor Kafka. While the relay
+// catches up, the log gets a line every ten seconds; a terminal gets one line that is updated in
+// place. Single-threaded.
 #pragma once
 
 #include <optional>
@@ -17,14 +18,14 @@ namespace walrelay {
 
 class Announcer {
  public:
-  // `clock` and `board` must outlive it. `drain_timeout`: how long stopping may take.
+  // `clock` and `board` must outlive the announcer. `drain_timeout`: maximum duration of a drain.
   Announcer(ServiceManager manager, const Clock& clock, const StatusBoard& board,
             Micros drain_timeout);
 
   void OnTurn();
-  // The loop has ended, and the process will.
+  // The loop has ended and the process is about to exit.
   void OnEnd();
-  // The state in full, as a line of the log: what an operator asked for by a signal.
+  // Logs the full state; an operator requests it with a signal.
   void LogStatus() const;
 
  private:
@@ -35,14 +36,14 @@ class Announcer {
   const Clock& clock_;
   const StatusBoard& board_;
   const Micros drain_timeout_;
-  MonoTime due_;  // of the next look at the board
+  MonoTime due_;  // next read of the board
   bool ready_ = false;
   bool stopping_ = false;
-  std::string told_;  // STATUS
+  std::string told_;  // last STATUS sent
   std::optional<MonoTime> progress_told_;
 };
 
-// A relay's state in one line, for `systemctl status`.
+// A relay's state in one line, as shown by `systemctl status`.
 std::string StatusLine(const RelayStatus& status);
 
 }  // namespace walrelay

@@ -11,7 +11,7 @@ constexpr size_t kMost = 8;
 
 }  // namespace
 
-// Messages of the same code differ in positions and numbers; the last one is the one to read.
+// Messages of the same code differ in positions and numbers; the latest one is kept.
 void ErrorHistory::Add(const absl::Status& error, WallTime now) {
   const auto same = std::find_if(errors_.begin(), errors_.end(), [&](const PastError& past) {
     return CodeOf(past.error) == CodeOf(error);

@@ -1,4 +1,4 @@
-// ErrorHistory: the last few things that went wrong, each once, however often it came.
+// ErrorHistory: the most recent errors, one entry per error code.
 //
 // Bounded; not thread-safe.
 #pragma once
@@ -12,7 +12,7 @@
 namespace walrelay {
 
 struct PastError {
-  absl::Status error;  // as it came last
+  absl::Status error;  // latest occurrence
   WallTime first;
   WallTime last;
   uint64_t times = 1;
@@ -23,7 +23,7 @@ class ErrorHistory {
   // REQUIRES: !error.ok().
   void Add(const absl::Status& error, WallTime now);
 
-  // The latest first.
+  // Latest first.
   const std::vector<PastError>& errors() const { return errors_; }
 
  private:

@@ -14,7 +14,7 @@ namespace walrelay {
 
 namespace {
 
-// Blocks them, and makes them readable instead.
+// Blocks the signals and makes them readable from a descriptor.
 UniqueFd Divert(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
@@ -61,8 +61,9 @@ absl::Status EventLoop::Run() {
   while (!relay_.finished()) {
     while (requested_ && signals_.Take()) {
       if (draining) {
-        LogWarning("forced_stop", "a second signal: ending without waiting; nothing is lost");
-        return absl::AbortedError("ended by a second signal");
+        LogWarning("forced_stop",
+                   "second signal received: stopping without waiting; nothing is lost");
+        return absl::AbortedError("stopped by a second signal");
       }
       draining = true;
       relay_.Drain();
@@ -84,8 +85,8 @@ absl::Status EventLoop::Run() {
 void EventLoop::Sleep(const Wakeup& wakeup) {
   const auto source_events = static_cast<short>((wakeup.source_readable ? POLLIN : 0) |
                                                 (wakeup.source_writable ? POLLOUT : 0));
-  // A descriptor of -1 is passed over; so is a socket that nothing is wanted of, or poll() would
-  // return at once for one that has hung up.
+  // poll() ignores a descriptor of -1. A socket without requested events is passed as -1, because
+  // poll() would otherwise return at once for one that has hung up.
   const SnapshotSource* snapshots = relay_.snapshots();
   const auto snapshot_events =
       static_cast<short>(snapshots != nullptr && snapshots->wants_write() ? POLLOUT : POLLIN);
@@ -101,7 +102,7 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
                                                                  std::chrono::nanoseconds(0));
   const timespec timeout{std::chrono::floor<std::chrono::seconds>(left).count(),
                          static_cast<long>((left % std::chrono::seconds(1)).count())};
-  // What the relay asks itself about comes first, then what is asked of it.
+  // The first three descriptors belong to the relay itself, the others carry requests to it.
   const int ready = ::ppoll(wanted, std::size(wanted), &timeout, nullptr);
   requested_ = ready < 0 || std::any_of(std::begin(wanted) + 3, std::end(wanted),
                                         [](const pollfd& each) { return each.revents != 0; });

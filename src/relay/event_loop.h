@@ -1,7 +1,8 @@
-// EventLoop: the one poll() in which the process sleeps.
+// EventLoop: the single poll() in which the process sleeps.
 //
-// Over the replication socket, the producer's eventfd, a signalfd and a descriptor through which
-// other threads ask for attention. SIGTERM and SIGINT drain; a second one ends at once.
+// It waits on the replication socket, the producer's eventfd, a signalfd, and an eventfd through
+// which other threads request attention. SIGTERM and SIGINT start a drain; a second one ends the
+// process at once.
 #pragma once
 
 #include <atomic>
@@ -19,26 +20,26 @@
 
 namespace walrelay {
 
-// Blocks SIGTERM and SIGINT in this thread, and in those that it starts afterwards, and makes them
-// readable: to be called first of all.
+// Blocks SIGTERM and SIGINT in this thread and in all threads started afterwards, and makes them
+// readable. Construct it before any other thread starts.
 class StopSignals {
  public:
   StopSignals();
-  // Readable while a signal waits to be taken: what interrupts a blocking connect.
+  // Readable while a signal is pending; used to interrupt a blocking connect.
   int fd() const { return fd_.get(); }
-  // Takes one, if there is one.
+  // Consumes one pending signal; false if there is none.
   bool Take();
 
  private:
   UniqueFd fd_;
 };
 
-// SIGUSR1 and SIGUSR2 likewise: what an operator on this machine may ask of a process that runs.
+// The same for SIGUSR1 and SIGUSR2: requests of an operator on this host to the running process.
 class OperatorSignals {
  public:
   OperatorSignals();
   int fd() const { return fd_.get(); }
-  // The number of one that waits, which is then taken; 0: none.
+  // Consumes one pending signal and returns its number; 0: none.
   int Take();
 
  private:
@@ -56,20 +57,20 @@ class EventLoop {
   EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopSignals& signals,
             OperatorSignals& operator_signals, Hooks hooks);
 
-  // Until the relay has finished. kAborted: ended by a second signal, without confirming.
+  // Runs until the relay has finished. kAborted: ended by a second signal, without confirming.
   absl::Status Run();
 
-  // What was seen of the server by a connection that is not the relay's.
+  // An observation of the server made on a connection other than the relay's.
   enum class Sighting : uint8_t {
     kServerShutdown = 1,
-    kRetainedLimit = 2,   // the slot keeps as much log as it may, and is to be dropped then
-    kSlotAlmostLost = 4,  // the server is about to give the slot up, and ends its reader for that
+    kRetainedLimit = 2,   // the slot retains as much WAL as it may, and is to be dropped
+    kSlotAlmostLost = 4,  // the server is about to invalidate the slot, and ends its reader for it
   };
   // From any thread.
   void Report(Sighting sighting);
-  // A look at the publication that began at `begun`; a newer one replaces one that was not taken.
+  // A read of the publication that began at `begun`; a newer one replaces one not yet processed.
   void Report(const PublicationLook& look, MonoTime begun);
-  // An operator accepts the gap of this name.
+  // An operator accepts the gap with this id.
   void AcceptGap(std::string id);
 
  private:
@@ -84,10 +85,10 @@ class EventLoop {
   OperatorSignals& operator_signals_;
   const Hooks hooks_;
   UniqueFd attention_;
-  bool requested_ = true;               // a signal or another thread may have asked for something
-  std::atomic<unsigned> sightings_{0};  // a bit each
+  bool requested_ = true;               // a signal or another thread may have requested something
+  std::atomic<unsigned> sightings_{0};  // bit set of Sighting
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::optional<std::pair<PublicationLook, MonoTime>> look_;
   std::optional<std::string> accepted_gap_;
 };

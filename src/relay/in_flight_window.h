@@ -1,9 +1,9 @@
-// InFlightWindow: how much may be with Kafka and not yet acknowledged.
+// InFlightWindow: limits the records in flight.
 //
-// Bounds records, bytes, and transactions (behind one record that is stuck, finished transactions
-// pile up without a record in flight). Closed at any limit, it opens again at three quarters of it,
-// so that reading goes on with a batch and not with a record. One record is always admitted,
-// whatever its size.
+// Bounds records, bytes, and transactions (after one stuck record, finished transactions accumulate
+// without a record in flight). After it closed at a limit, it reopens at three quarters of that
+// limit, so that reading resumes with a batch and not with a single record. One record is always
+// admitted, whatever its size.
 //
 // Pure; not thread-safe.
 #pragma once
@@ -33,8 +33,8 @@ class InFlightWindow {
   static size_t Low(size_t limit) { return limit - limit / 4; }
 
   static bool Below(const AckTracker& tracker, size_t records, size_t bytes) {
-    // The transaction that is open counts among the transactions: it must not close the window on
-    // its own first record.
+    // transactions_in_flight() includes the open transaction, which must not close the window on
+    // its own first record: hence <=.
     return tracker.records_in_flight() < records && tracker.transactions_in_flight() <= records &&
            tracker.bytes_in_flight() < bytes;
   }

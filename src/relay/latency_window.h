@@ -1,8 +1,8 @@
-// LatencyWindow: quantiles of the latencies of a few seconds, in half a kilobyte.
+// LatencyWindow: quantiles of the latencies of the last seconds, in half a kilobyte.
 //
-// Four buckets to an octave, so that a quantile is right to an eighth of itself, or to a
-// microsecond. (Prometheus' histogram is for ever and has no quantile of its own.) Pure; not
-// thread-safe.
+// Four buckets per octave: a quantile is accurate to one eighth, or to one microsecond.
+// (Prometheus' histogram covers the whole life of the process and does not compute quantiles.)
+// Pure; not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class LatencyWindow {
     ++count_;
   }
 
-  // What share `q` of the latencies does not exceed; nullopt when there are none.
+  // The latency that a share `q` of the samples does not exceed; nullopt without samples.
   std::optional<Micros> Quantile(double q) const {
     uint64_t below = 0;
     for (size_t i = 0; i < buckets_.size(); ++i) {

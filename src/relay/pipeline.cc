@@ -20,9 +20,9 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it by itself
+Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it implicitly
 
-// What the operator chose for rows that fail in this way. nullopt: there is no choice but to stop.
+// The configured policy for rows that fail with `code`. nullopt: the only option is to stop.
 std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
   switch (code) {
     case ErrorCode::kRouteMissing:
@@ -42,22 +42,21 @@ std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
   }
 }
 
-// These concern one row; every other error concerns the session or Kafka.
+// Whether the error concerns a single row; every other error concerns the session or Kafka.
 bool IsAboutTheRow(ErrorCode code) {
   return (code >= ErrorCode::kColumnMissing && code <= ErrorCode::kUpdateRefused) ||
          code == ErrorCode::kDeliveryRefused;
 }
 
-// What a refusal of one record, sent alone, says of its row.
+// The row's error when its record was refused while sent alone.
 absl::Status RowErrorOf(const absl::Status& refusal) {
   if (!HasCode(refusal, ErrorCode::kBatchTooLarge)) {
     return refusal;
   }
-  return Error(
-      ErrorCode::kRecordTooLarge,
-      fmt::format("{}; a single record is larger than the topic takes", MessageOf(refusal)),
-      "Raise the topic's max.message.bytes; walrelay offers the event again by itself. To "
-      "leave such rows out: on_error.too_large = \"dead_letter\" or \"skip\".");
+  return Error(ErrorCode::kRecordTooLarge,
+               fmt::format("{}; a single record exceeds the topic's limit", MessageOf(refusal)),
+               "Raise the topic's max.message.bytes; walrelay retries the event automatically. To "
+               "skip such rows, set on_error.too_large to \"dead_letter\" or \"skip\".");
 }
 
 }  // namespace
@@ -102,7 +101,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Handle(const pgoutput::XLogData& dat
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
   const auto outcome = Dispatch(message, producer);
   if (outcome.ok() && *outcome == Outcome::kHandled) {
-    blocked_row_.reset();  // named until then, also while its record is offered again
+    blocked_row_.reset();  // kept until then, also while its record is offered again
   }
   return outcome;
 }
@@ -131,7 +130,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& me
             relations_.OnType(type);
             return Outcome::kHandled;
           },
-          // Rows that came from another node are events like any other.
+          // Rows that originate from another node are events like any other.
           [](const pgoutput::Origin&) -> absl::StatusOr<Outcome> { return Outcome::kHandled; },
           [&](const pgoutput::StreamAbort& abort) { return handled(OnStreamAbort(abort)); },
           [&](const pgoutput::LogicalMessage& logical) { return OnMessage(logical, producer); },
@@ -160,10 +159,10 @@ absl::Status Pipeline::OnRelation(const pgoutput::Relation& relation) {
     return absl::OkStatus();
   }
   relations_.Forget(relation.oid);
-  return relations_.others() <= kMostOthers
-             ? absl::OkStatus()
-             : Error(ErrorCode::kConnectionLost,
-                     "the server has described a million tables; a new session forgets them");
+  return relations_.others() <= kMostOthers ? absl::OkStatus()
+                                            : Error(ErrorCode::kConnectionLost,
+                                                    "the server has described a million tables; "
+                                                    "reconnecting to discard the descriptions");
 }
 
 absl::Status Pipeline::OnStreamAbort(const pgoutput::StreamAbort& abort) {
@@ -179,8 +178,9 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& ins
     return assembler_.OnRow();
   }
   if (!relations_.IsDescribed(insert.relation_oid)) {
-    return Error(ErrorCode::kProtocolViolation,
-                 fmt::format("a row of table {}, which was never described", insert.relation_oid));
+    return Error(
+        ErrorCode::kProtocolViolation,
+        fmt::format("row of table {} without a preceding Relation message", insert.relation_oid));
   }
   if (!router_.IsOutbox(insert.relation_oid)) {
     WR_RETURN_IF_ERROR(assembler_.OnRow());
@@ -208,8 +208,8 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& ins
   return outcome;
 }
 
-// What is written between BEGIN and COMMIT by pg_logical_emit_message(true, …) is a row like any
-// other, but for its columns, which it brings along.
+// A message written inside a transaction by pg_logical_emit_message(true, …) is handled like a row,
+// except that it carries its own columns.
 absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& message,
                                                       Producer& producer) {
   const bool is_event = router_.TakesMessages(message.prefix);
@@ -235,9 +235,9 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMes
   return readable.ok() ? OnInsert(insert, producer) : OnUnroutable(readable, insert, producer);
 }
 
-// It belongs to no transaction: it is sent even if the one around it rolls back, and there is no
-// commit to confirm for it. Any role that may execute pg_logical_emit_message() can write one, so
-// it must not block publishing.
+// A non-transactional message belongs to no transaction: Postgres sends it even if the surrounding
+// transaction rolls back, and there is no commit to confirm for it. Any role that may execute
+// pg_logical_emit_message() can write one, so it must not block publishing.
 void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
   const absl::Status reason = Error(ErrorCode::kMessageNotTransactional,
                                     fmt::format("prefix \"{}\"", Printable(message.prefix, 63)));
@@ -245,7 +245,7 @@ void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
   metrics_.events_skipped[ToString(CodeOf(reason))].Increment();
 }
 
-// A row is counted, in its transaction and in the metrics, once it is done with.
+// Counts a row in its transaction and in the metrics, once it has been handled.
 void Pipeline::CountRow() {
   const absl::Status in_order = assembler_.OnRow();
   WR_CHECK(in_order.ok(), "a transaction is open");
@@ -268,7 +268,7 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Offer(const Record& record, Producer
   return outcome;
 }
 
-// The row is not handled before the brokers have said what becomes of its record.
+// The row is handled only after the brokers have acknowledged or refused its record.
 absl::StatusOr<Pipeline::Outcome> Pipeline::OfferAlone(const Record& record, Producer& producer) {
   switch (step_.attempt()) {
     case SingleStep::Attempt::kNone: {
@@ -299,12 +299,12 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OfferAlone(const Record& record, Pro
     return Outcome::kHandled;
   }
   if (HasCode(refusal, ErrorCode::kProducerFailed)) {
-    return Outcome::kQueueFull;  // for a reason of its own: the next producer is offered it again
+    return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
   }
   return RowErrorOf(refusal);
 }
 
-// Hands a record to the producer. kHandled: it is in flight.
+// Hands a record to the producer. kHandled: the record is in flight.
 absl::StatusOr<Pipeline::Outcome> Pipeline::Hand(const Record& record, Producer& producer) {
   const bool forgotten =
       Mutant(MutantId::kForgetDeadLetter) && record.topic == config_.on_error.dead_letter_topic;
@@ -342,14 +342,14 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnUnroutable(absl::Status reason,
     Block(insert.relation_oid, insert.row);
     return reason;
   }
-  refusal_ = reason;  // brokers are not asked about its record again
+  refusal_ = reason;  // brokers are not offered its record again
   if (!LogHasRoom() && !Mutant(MutantId::kSkipWithoutAudit)) {
     return Outcome::kLogFull;
   }
   const auto outcome =
       policy == OnError::kDeadLetter ? DeadLetter(reason, insert, producer) : Skip(reason, insert);
   if (!outcome.ok() || *outcome == Outcome::kHandled) {
-    refusal_ = absl::OkStatus();  // a blocked row is tried again from the beginning
+    refusal_ = absl::OkStatus();  // a blocked row is retried from the beginning
   }
   return outcome;
 }
@@ -370,8 +370,8 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reaso
   const Position position = NextPosition();
   const std::string code = ToString(CodeOf(reason));
   const std::string message = MessageOf(reason);
-  // The row may be here because it is too large. Half of a record for its values leaves room for
-  // the rest, and for its key if that is not what is too large.
+  // The row may be here because it is too large. Half of the record limit for its values leaves
+  // room for the rest, and for its key unless the key itself is too large.
   const auto max_bytes = static_cast<size_t>(config_.kafka.max_record_bytes / 2);
   const auto key = router_.KeyOf(insert.relation_oid, insert.row);
   const std::string value =
@@ -441,7 +441,7 @@ void Pipeline::OnTruncate(const pgoutput::Truncate& truncate) {
     if (router_.IsOutbox(oid)) {
       metrics_.events_skipped["truncate"].Increment();
       LogWarning("outbox_truncated",
-                 "the outbox table was truncated; rows committed before are published",
+                 "the outbox table was truncated; rows committed before are still published",
                  {{"lsn", assembler_.open() != nullptr ? assembler_.open()->commit_lsn : Lsn()}});
     }
   }

@@ -1,12 +1,12 @@
-// Pipeline: what happens to one message of the stream.
+// Pipeline: processes one message of the stream.
 //
-// Decode, keep the order of transactions, route, produce, account for. It holds what belongs to one
-// session (relations, the open transaction) and is told when a new one begins; the tracker and the
-// producer outlive sessions and belong to the relay.
+// It decodes the message, checks the order of transactions, routes, produces, and accounts for the
+// result. It holds the state of one session (relations, the open transaction) and StartSession()
+// resets it; the tracker and the producer outlive sessions and belong to the relay.
 //
-// A message is either handled whole or not at all: when the producer cannot take a record now,
-// nothing has happened and the same message is offered again later. Single-threaded; no I/O of its
-// own.
+// A message is handled completely or not at all: when the producer cannot accept a record now, the
+// state is unchanged and the same message is offered again later. Single-threaded; does no I/O
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +35,16 @@ namespace walrelay {
 
 class Pipeline {
  public:
-  // What keeps a message from being handled now.
+  // The result for a message: handled, or the reason why it cannot be handled now.
   enum class Outcome {
     kHandled,
-    kTopicPending,    // its topic is being looked up
-    kQueueFull,       // the producer takes no more for the moment
-    kAwaitingReport,  // its record goes alone, and is in flight or waits for what is
-    kLogFull,         // its row is to be left out, and the log takes no line about that
+    kTopicPending,    // the metadata of its topic is being fetched
+    kQueueFull,       // the producer's queue is full for the moment
+    kAwaitingReport,  // its record is sent alone, and is in flight or waits for records in flight
+    kLogFull,         // its row is to be skipped, and the log has no room for the audit line
   };
 
-  // A row that must not be skipped: publishing is blocked before it.
+  // A row that must not be skipped: it blocks publishing.
   struct BlockedRow {
     std::string table;
     std::string row;  // "id=… key=…"
@@ -52,39 +52,38 @@ class Pipeline {
     uint32_t xid = 0;
   };
 
-  // All must outlive the pipeline.
+  // All arguments must outlive the pipeline.
   Pipeline(const Config& config, Router router, AckTracker& tracker, Metrics& metrics);
 
   void StartSession(std::span<const TableFacts> tables);
-  // What the open message waits for counts no more: it will come again, or not.
+  // Discards the state of a pending message: the next session receives it again, or not at all.
   void EndSession();
 
   // --- records that brokers refused (see SingleStep) ---
 
-  // The records from `refused` up to the last one that was offered failed with their producer: when
-  // they come again, each goes alone.
+  // The records from `refused` up to the last one offered failed with their producer: when they are
+  // received again, each is sent alone.
   void StepThrough(Position refused);
-  // Every row before `position` is settled (acknowledged, or left out by on_error): when it comes
-  // again it is not sent again. nullopt: nothing is known of rows beyond the frontier.
+  // Every row before `position` is settled (acknowledged, or skipped by on_error): when received
+  // again, it is not sent again. nullopt: the state of rows after the frontier is unknown.
   void SetSettledBefore(std::optional<Position> position) { settled_before_ = position; }
-  // Positions of before mean something else now: another timeline, or another history.
+  // Earlier positions are no longer valid: another timeline, or another history.
   void ForgetPositions();
   void OnFrontier(Lsn frontier) { step_.OnFrontier(frontier); }
-  // A report came. True when it is about a record that was offered alone, and whose row has not
-  // been handled yet; a refusal then concerns that row and nothing else.
+  // Processes a delivery report. True when it concerns a record that was offered alone and whose
+  // row has not been handled yet; a refusal then concerns only that row.
   bool OnDelivered(DeliveryToken token) { return step_.OnDelivered(token); }
   bool OnRefused(DeliveryToken token, const absl::Status& error);
 
-  // Handles the payload of one XLogData. Errors: WR-2401 ends the session; one whose reaction is
-  // kBlocked leaves the message unhandled, and blocked_row() says which row it was, if it was a
-  // row's.
+  // Handles the payload of one XLogData. Errors: WR-2401 ends the session; an error whose reaction
+  // is kBlocked leaves the message unhandled, and blocked_row() names the row, if it concerns one.
   absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data, Producer& producer);
 
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
   bool in_transaction() const { return assembler_.open() != nullptr; }
-  // Of the transaction that was begun last: how many of its rows were produced.
+  // Number of produced rows of the most recently begun transaction.
   uint64_t events_in_transaction() const { return events_in_transaction_; }
-  // Commit time of the transaction that was begun last in this session.
+  // Commit time of the most recently begun transaction of this session.
   std::optional<WallTime> last_commit_time() const { return last_commit_time_; }
 
  private:
@@ -104,8 +103,8 @@ class Pipeline {
   absl::StatusOr<Outcome> OfferAlone(const Record& record, Producer& producer);
   absl::StatusOr<Outcome> Hand(const Record& record, Producer& producer);
   Position NextPosition() const;
-  // What on_error says of a row that cannot be published. While the outcome is not kHandled the
-  // row comes again.
+  // Applies on_error to a row that cannot be published. Unless the outcome is kHandled, the row is
+  // offered again.
   absl::StatusOr<Outcome> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert,
                                        Producer& producer);
   Outcome Skip(const absl::Status& reason, const pgoutput::Insert& insert);
@@ -125,8 +124,8 @@ class Pipeline {
   MessageRow message_row_;
   TransactionAssembler assembler_;
   SingleStep step_;
-  absl::Status refusal_;   // why the row that is being handled is to be left out, once known
-  Position last_offered_;  // the furthest record that was handed to a producer
+  absl::Status refusal_;   // why the current row is to be skipped, once known
+  Position last_offered_;  // the furthest record handed to a producer
   std::optional<Position> settled_before_;
   uint64_t events_in_transaction_ = 0;
   std::optional<BlockedRow> blocked_row_;

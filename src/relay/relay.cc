@@ -18,18 +18,19 @@ using std::chrono::seconds;
 
 constexpr Micros kFirstReconnect = milliseconds(100);
 constexpr Micros kLongestReconnect = seconds(10);
-// A stream that fails at the same position: each attempt makes the server decode it again.
+// A stream that fails at the same position: each attempt makes the server decode the same WAL
+// again.
 constexpr Micros kFirstStuckRetry = seconds(10);
 constexpr Micros kLongestStuckRetry = seconds(120);
 constexpr Micros kFirstProducerRetry = milliseconds(250);
 constexpr Micros kLongestProducerRetry = seconds(30);
 constexpr Micros kStallRebuild = seconds(300);
 constexpr Micros kRenewPatience = seconds(30);
-// Of a failed producer: what is on its way to other brokers may still be acknowledged.
+// After a producer failed: records in flight to other brokers may still be acknowledged.
 constexpr Micros kLateReports = milliseconds(500);
 constexpr Micros kReportPatience = seconds(5);
 constexpr Micros kFinishPatience = seconds(2);
-// A record or two; librdkafka takes no less for a batch.
+// One or two records; librdkafka's minimum batch size.
 constexpr int64_t kLeastBatchBytes = 1024;
 
 }  // namespace
@@ -61,7 +62,7 @@ Wakeup Relay::Turn() {
       case Phase::kDisconnected:
         if (now >= retry_at_ || KafkaTakesAgain()) {
           Connect(now);
-          awake_at_ = parts_.clock.Now();  // to connect may take its time
+          awake_at_ = parts_.clock.Now();  // a connection attempt may take long
         }
         break;
       case Phase::kWaitingForSlot:
@@ -72,7 +73,8 @@ Wakeup Relay::Turn() {
         break;
       case Phase::kStreaming: {
         const absl::Status status = session_->Turn(ProducerInUse(now), draining_);
-        // It may have been in this turn; and what was lost since would hide it.
+        // The suspension may have happened in this turn; a connection lost because of it would hide
+        // it.
         if (!StopIfSuspended(parts_.clock.Now()) && !status.ok()) {
           OnSessionError(status, now);
         }
@@ -86,14 +88,14 @@ Wakeup Relay::Turn() {
 }
 
 // --- Kafka
-// -----------------------------------------------------------------------------------------
 
 void Relay::TakeReports(MonoTime now) {
   if (producer_ == nullptr) {
     return;
   }
   producer_->Poll(*this);
-  // A report names the cause; what the producer says of itself is mostly that it has failed.
+  // A delivery report names the cause; the producer's own status usually says only that it has
+  // failed.
   const absl::Status error = delivery_error_.ok() ? producer_->Health() : delivery_error_;
   if (!error.ok()) {
     failing_since_ = failing_since_.value_or(now);
@@ -111,14 +113,14 @@ void Relay::TakeReports(MonoTime now) {
   }
 }
 
-// Where nothing was lost with the producer, there is nothing to read again.
+// If no record was lost with the producer, nothing has to be read again.
 void Relay::OnProducerFailed(const absl::Status& error, MonoTime now) {
   const bool lost = tracker_.records_in_flight() > 0 || Mutant(MutantId::kRewindForEachRefusal);
   if (lost) {
-    // Without all reports nobody knows which rows behind the frontier are acknowledged.
+    // Without all reports it is unknown which rows after the frontier are acknowledged.
     const bool known = AllReportsAreIn() && !unnamed_lost_;
     const auto settled = known ? first_lost_ : std::nullopt;
-    // A producer may fail once for a reason of its own.
+    // A producer may fail once for a reason unrelated to any record.
     const bool its_own = HasCode(error, ErrorCode::kProducerFailed) &&
                          std::exchange(failed_at_, tracker_.frontier()) != tracker_.frontier();
     if (first_refused_ && !its_own) {
@@ -130,25 +132,27 @@ void Relay::OnProducerFailed(const absl::Status& error, MonoTime now) {
     return;
   }
   if (HasCode(error, ErrorCode::kBatchTooLarge)) {
-    max_batch_bytes_ = parts_.config.kafka.max_batch_bytes;  // it was one record, sent alone
+    // a single record was refused, sent alone
+    max_batch_bytes_ = parts_.config.kafka.max_batch_bytes;
   }
-  // A row that blocks is told with its name, and offered again with a back-off of its own; one that
-  // does not block is progress.
+  // A blocking row is logged with its name and retried with its own back-off; a row that does not
+  // block is progress.
   const bool of_the_row = !HasCode(error, ErrorCode::kProducerFailed);
   LogStatus(of_the_row ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
             {{"frontier", tracker_.frontier()}});
   RetireProducer(error, now + (of_the_row ? Micros(0) : producer_backoff_.Next()));
 }
 
-// The session goes on without a producer until `retry_at`. REQUIRES: nothing is in flight.
+// The session continues without a producer until `retry_at`. REQUIRES: nothing is in flight.
 void Relay::RetireProducer(const absl::Status& cause, MonoTime retry_at) {
-  WR_CHECK(tracker_.records_in_flight() == 0, "a producer is retired when it holds nothing");
+  WR_CHECK(tracker_.records_in_flight() == 0,
+           "a producer is retired only when nothing is in flight");
   DestroyProducer();
   producer_error_ = cause;
   producer_retry_at_ = retry_at;
 }
 
-// With the producer goes what was known of its end.
+// Also clears everything recorded about the producer's failure.
 void Relay::DestroyProducer() {
   producer_.reset();
   outdated_since_.reset();
@@ -160,8 +164,8 @@ void Relay::DestroyProducer() {
   unnamed_lost_ = false;
 }
 
-// The producer to hand records to. None while there is no producer, and none while the present one
-// is to be replaced: what it holds is waited for.
+// The producer for new records. UnavailableProducer while there is none, and while the current one
+// is being replaced: its records in flight are awaited first.
 Producer& Relay::ProducerInUse(MonoTime now) {
   if (producer_ == nullptr && now >= *producer_retry_at_) {
     const absl::Status made = MakeProducer();
@@ -175,20 +179,21 @@ Producer& Relay::ProducerInUse(MonoTime now) {
   return usable ? *producer_ : no_producer_;
 }
 
-// Certificates have changed, or a login was refused: a new producer reads the files again. It takes
-// over as soon as nothing is in flight; where that does not come, because of the very login, what
-// is in flight is given up.
+// Certificates have changed, or a login was refused: a new producer reads the files again. It is
+// created once nothing is in flight. If that does not happen within kRenewPatience, because of the
+// login itself, the records in flight are abandoned.
 void Relay::RenewProducer(MonoTime now) {
   if (!producer_->Outdated() || Mutant(MutantId::kKeepOutdatedProducer)) {
     outdated_since_.reset();
     return;
   }
   outdated_since_ = outdated_since_.value_or(now);
-  const absl::Status cause = producer_->Trouble().ok()
-                                 ? Error(ErrorCode::kProducerFailed, "its credentials have changed")
-                                 : producer_->Trouble();
+  const absl::Status cause =
+      producer_->Trouble().ok()
+          ? Error(ErrorCode::kProducerFailed, "the producer's credentials have changed")
+          : producer_->Trouble();
   if (tracker_.records_in_flight() == 0) {
-    LogInfo("producer_renewed", "creating a producer with the present credentials",
+    LogInfo("producer_renewed", "creating a producer with the current credentials",
             {{"reason", MessageOf(cause)}});
     RetireProducer(cause, now);
   } else if (now - *outdated_since_ > kRenewPatience) {
@@ -196,9 +201,9 @@ void Relay::RenewProducer(MonoTime now) {
   }
 }
 
-// Something was handed over, or is to be, and no broker answers: brokers may have moved to
-// addresses that this producer cannot know. While brokers do answer, a new producer would change
-// nothing, and repeat what other partitions have acknowledged.
+// Records are in flight, or are pending, and no broker answers: brokers may have moved to addresses
+// that this producer cannot know. While brokers do answer, a new producer would change nothing, and
+// would repeat records that other partitions have acknowledged.
 void Relay::WatchForStall(MonoTime now) {
   if (tracker_.records_in_flight() == 0) {
     last_delivery_ = now;
@@ -208,8 +213,8 @@ void Relay::WatchForStall(MonoTime now) {
   if (!since || now - *since <= kStallRebuild || !unreachable) {
     return;
   }
-  const absl::Status cause =
-      Error(ErrorCode::kKafkaStalled, "no broker has answered for five minutes; starting over");
+  const absl::Status cause = Error(
+      ErrorCode::kKafkaStalled, "no broker has answered for five minutes; creating a new producer");
   if (tracker_.records_in_flight() == 0) {
     LogStatus(LogLevel::kWarning, "producer_failed", cause);
     RetireProducer(cause, now);
@@ -255,7 +260,7 @@ void Relay::OnDelivered(const Delivery& delivery) {
 
 void Relay::OnFailed(const DeliveryFailure& failure) {
   parts_.metrics.produce_errors[ToString(CodeOf(failure.error))].Increment();
-  // One of them is the cause; the others failed with it, and say only that.
+  // One report names the cause; the others failed with it and carry no cause of their own.
   if (delivery_error_.ok() || HasCode(delivery_error_, ErrorCode::kProducerFailed)) {
     delivery_error_ = failure.error;
   }
@@ -277,9 +282,9 @@ void Relay::OnFailed(const DeliveryFailure& failure) {
   }
 }
 
-// The one way out when records were lost with their producer. A record that failed and is produced
-// again would stand behind its successors; so all that is in flight is given up and read again from
-// the frontier.
+// The only recovery when records were lost with their producer. A failed record that is produced
+// again would follow its successors; therefore all records in flight are abandoned and read again
+// from the frontier.
 void Relay::StartOver(const absl::Status& cause, MonoTime now) {
   NoteProgress();
   const absl::Status& error = cause;
@@ -287,7 +292,7 @@ void Relay::StartOver(const absl::Status& cause, MonoTime now) {
   LogStatus(LogLevel::kWarning, "producer_restarted", error,
             {{"in_flight", tracker_.records_in_flight()}, {"frontier", tracker_.frontier()}});
   parts_.board.NoteError(error, parts_.clock.WallNow());
-  // Else the row is named when its record is refused again, alone.
+  // Otherwise the row is named when its record is refused again, alone.
   const bool stepping = std::exchange(single_stepping_, false);
   if (ReactionTo(error) == Reaction::kBlocked && !stepping) {
     standing_ = error;
@@ -307,15 +312,15 @@ void Relay::StartOver(const absl::Status& cause, MonoTime now) {
   }
   parts_.source.Close();
   phase_ = Phase::kDisconnected;
-  // Which row it is about is not known yet.
+  // The row that caused the failure is not known yet.
   last_error_ = stepping ? Error(ErrorCode::kProducerFailed, MessageOf(error)) : error;
   disconnected_since_ = now;
   retry_at_ = now + (stepping ? kFirstProducerRetry : producer_backoff_.Next());
 }
 
-// A broker measures a batch, not a record, against the topic's limit, and librdkafka does not split
-// a batch that was refused. So the next producer makes smaller ones. (To ask for each topic's limit
-// would need a further right.)
+// A broker compares the size of a batch, not of a record, with the topic's limit, and librdkafka
+// does not split a refused batch. Therefore the next producer builds smaller batches. (A query for
+// each topic's limit would need an additional ACL.)
 void Relay::ShrinkBatches(const absl::Status& error) {
   if (HasCode(error, ErrorCode::kBatchTooLarge)) {
     max_batch_bytes_ = std::max(max_batch_bytes_ / 4, kLeastBatchBytes);
@@ -342,8 +347,8 @@ absl::Status Relay::MakeProducer() {
   return absl::OkStatus();
 }
 
-// Progress, not a mere connection, ends a series of failures; and each progress only once, or what
-// was achieved before an outage would end it again and again.
+// Progress, not a mere connection, ends a series of failures. Each progress counts only once;
+// otherwise progress from before an outage would reset the back-off repeatedly.
 void Relay::NoteProgress() {
   if (tracker_.frontier() > noted_frontier_) {
     noted_frontier_ = Mutant(MutantId::kForgetNoProgress) ? noted_frontier_ : tracker_.frontier();
@@ -374,8 +379,8 @@ void Relay::Remember() {
   }
 }
 
-// A process that was stopped for longer than the server waits has lost its slot; another may relay
-// now. What it holds must not be sent behind the other's back.
+// A process that was suspended for longer than the server's timeout has lost its slot, and another
+// instance may be relaying. Records in flight must not be sent concurrently with that instance.
 bool Relay::StopIfSuspended(MonoTime now) {
   const Micros longest = std::max<Micros>(parts_.config.source.wal_sender_timeout, seconds(10));
   const Micros away = now - std::exchange(awake_at_, now);
@@ -388,21 +393,20 @@ bool Relay::StopIfSuspended(MonoTime now) {
   return true;
 }
 
-// --- ending
-// ----------------------------------------------------------------------------------------
+// --- Draining
 
 void Relay::Drain() {
   if (!draining_) {
     draining_ = true;
     drain_deadline_ = parts_.clock.Now() + parts_.config.pipeline.drain_timeout;
-    LogInfo("draining", "finishing what is under way",
+    LogInfo("draining", "draining: waiting for acknowledgements before stopping",
             {{"in_flight", tracker_.records_in_flight()}});
   }
 }
 
 void Relay::ContinueDrain(MonoTime now) {
   if (phase_ != Phase::kStreaming) {
-    // Nothing can be confirmed without a stream; what is in flight will come again.
+    // Nothing can be confirmed without a stream; records in flight are published again.
     Finish(absl::OkStatus());
     return;
   }
@@ -416,12 +420,12 @@ void Relay::ContinueDrain(MonoTime now) {
   if (!complete) {
     LogStatus(LogLevel::kWarning, "drain_timeout",
               Error(ErrorCode::kDrainTimeout,
-                    fmt::format("{} records are in flight", tracker_.records_in_flight())));
+                    fmt::format("{} records are still in flight", tracker_.records_in_flight())));
   }
   const absl::Status finished = session_->Finish(kFinishPatience);
   LogInfo("stopped",
-          finished.ok() ? "everything that was acknowledged is confirmed"
-                        : "stopped; the server did not say that it has read the last status",
+          finished.ok() ? "stopped; all acknowledged events are confirmed"
+                        : "stopped; the server did not acknowledge the last status update",
           {{"confirmed", tracker_.frontier()}, {"in_flight", tracker_.records_in_flight()}});
   EndSession();
   Finish(absl::OkStatus());

@@ -1,15 +1,15 @@
-// Relay: keeps the stream going, whatever happens to either end.
+// Relay: keeps the stream running through failures of Postgres and of Kafka.
 //
-// A state machine that is run in turns by one thread. It connects, decides where to start, lets a
-// session stream, and answers each failure in one of three ways. When only Postgres was lost, it
-// reconnects behind what is in flight. When the producer failed with records in flight, it starts
-// over: producer and session are given up, and both begin again at the frontier. When the producer
-// failed with nothing lost, it is replaced, and the session goes on. Where events may be missing it
-// holds (or ends, with source.on_gap = "exit") until an operator has accepted that. It ends when it
-// was drained, or when it cannot start at all.
+// A state machine that one thread runs in turns. It connects, decides where to start, runs a
+// session, and handles each failure in one of three ways. If only the Postgres connection was lost,
+// it reconnects after the records in flight. If the producer failed with records in flight, it
+// starts over: producer and session are closed, and both restart at the frontier. If the producer
+// failed and no record was lost, the producer is replaced and the session continues. When events
+// may be missing, it holds (or exits, with source.on_gap = "exit") until an operator has accepted
+// the gap. It finishes when it was drained, or when it cannot start at all.
 //
-// It owns the producer and the tracker; the source belongs to the caller. All its methods are for
-// its one thread; other threads see the StatusBoard and the metrics.
+// The relay owns the producer and the tracker; the source belongs to the caller. Its methods must
+// be called on its one thread; other threads read the StatusBoard and the metrics.
 #pragma once
 
 #include <cstdint>
@@ -49,43 +49,44 @@ class Relay final : private DeliverySink {
     Metrics& metrics;
     StatusBoard& board;
     DeliveryObserver observer;            // may be empty
-    uint64_t seed = 0;                    // of the back-off's jitter
+    uint64_t seed = 0;                    // for the jitter of the back-off
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
   };
 
-  // What `parts` refers to must outlive the relay.
+  // The objects that `parts` refers to must outlive the relay.
   Relay(Parts parts, Router router);
   ~Relay() override;
 
-  // One turn; blocks only while connecting. Run again at the Wakeup.
+  // Runs one turn; blocks only while connecting. Call it again at the Wakeup.
   Wakeup Turn();
 
-  // SIGTERM: finish the transaction under way, wait for what is in flight, confirm, end.
+  // SIGTERM: finish the open transaction, wait for the records in flight, confirm, stop.
   void Drain();
 
-  // The server was seen shutting down, by a connection that is not the relay's. It waits for
-  // walsenders to be done; with Kafka away this one would not be.
+  // Another connection observed that the server is shutting down. The server waits for its
+  // walsenders; without Kafka the relay's walsender would not finish.
   void OnServerShuttingDown();
 
-  // With source.on_retained_limit = "drop_slot" the slot was seen keeping as much log as it may.
-  // Not for one that stands by: the slot's reader gives it up.
+  // With source.on_retained_limit = "drop_slot": another connection observed that the slot retains
+  // as much WAL as it may. Ignored on a standby instance: the instance that reads the slot drops
+  // it.
   void OnRetainedLimit();
 
-  // The publication was looked at by a connection that is not the relay's; the look began at
-  // `begun`.
+  // Another connection read the publication; the read began at `begun`.
   void OnPublicationSeen(const PublicationLook& look, MonoTime begun);
 
-  // An operator accepts that events are missing: of the gap that is held, if `id` is still its
-  // name. Publishing continues from where the slot stands at the next look, if that finds no other
+  // An operator accepts that events are missing: applies to the held gap, if `id` still identifies
+  // it. Publishing continues from the slot's position at the next check, if that finds no other
   // gap.
   void AcceptGap(std::string_view id);
 
-  // The slot was seen past what the server keeps for it. The next checkpoint ends its reader, and
-  // waits until that is gone: for ever, where the reader's client does not read.
+  // Another connection observed that the slot exceeds the server's limit. The next checkpoint ends
+  // the slot's walsender, and waits for its exit without a timeout: if the client does not read,
+  // the checkpoint does not complete.
   void OnSlotAlmostLost();
 
   bool finished() const { return finished_; }
-  // Why it ended; OK after a drain.
+  // Why the relay finished; OK after a drain.
   const absl::Status& result() const { return result_; }
 
   // For the loop's poll(): -1 without a producer.
@@ -99,7 +100,7 @@ class Relay final : private DeliverySink {
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& failure) override;
 
-  bool StopIfSuspended(MonoTime now);  // true: it was, and what it held is given up
+  bool StopIfSuspended(MonoTime now);  // true: suspended, and the records in flight were abandoned
   void TakeReports(MonoTime now);
   void OnProducerFailed(const absl::Status& error, MonoTime now);
   bool AllReportsAreIn() const { return lost_records_ == tracker_.records_in_flight(); }
@@ -168,66 +169,70 @@ class Relay final : private DeliverySink {
   Backoff producer_backoff_;
   absl::Status last_error_;  // of the last connection or producer, while there is no session
 
-  // Of the present producer, when it fails.
-  absl::Status delivery_error_;  // the cause that a report named
+  // About the current producer's failure.
+  absl::Status delivery_error_;  // the cause named by a delivery report
   std::optional<MonoTime> failing_since_;
-  size_t lost_records_ = 0;  // failed, and their rows are handled: they must come again
+  size_t lost_records_ = 0;  // failed records of handled rows: they must be read again
   std::optional<Position> first_lost_;
-  std::optional<Position> first_refused_;  // of those that brokers refused; the others were purged
-  bool unnamed_lost_ = false;              // one whose position is not known is among the lost
+  // First record that a broker refused; the others were purged
+  std::optional<Position> first_refused_;
+  bool unnamed_lost_ = false;  // a record whose position is unknown is among the lost ones
 
-  bool single_stepping_ = false;  // what is about to be read again goes one record at a time
+  bool single_stepping_ = false;  // the records to be read again are sent one at a time
   std::optional<Lsn> failed_at_;  // the frontier when a producer last failed for its own reason
   MonoTime producer_made_at_;
   std::optional<MonoTime> producer_retry_at_;  // there is no producer until then
-  absl::Status producer_error_;                // why not
+  absl::Status producer_error_;                // why there is none
   std::optional<MonoTime> outdated_since_;     // since when the producer should be replaced
   UnavailableProducer no_producer_;
-  int64_t max_batch_bytes_;  // smaller after a broker refused a batch
+  int64_t max_batch_bytes_;  // reduced after a broker refused a batch
   absl::Status standing_;    // why publishing is blocked, until there is progress again
   std::optional<StreamMemory> memory_;
-  std::optional<PublicationLook> publication_;  // the last look that found nothing wrong
-  MonoTime publication_seen_at_;                // when that look was over
-  PublicationIdentity disputed_;  // seen elsewhere, and not by the relay's own connection
-  bool slot_seen_ = false;        // there was a slot when this process looked
+  std::optional<PublicationLook> publication_;  // the last read that found no problem
+  MonoTime publication_seen_at_;                // when that read was complete
+  PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
+  bool slot_seen_ = false;        // this process has seen the slot
 
-  std::optional<Gap> gap_;    // held
-  std::optional<Gap> found_;  // by the last look
+  std::optional<Gap> gap_;    // the gap at which the relay holds
+  std::optional<Gap> found_;  // by the last check
   bool gap_accepted_ = false;
-  uint64_t gap_looks_ = 0;     // since it is held
+  uint64_t gap_looks_ = 0;     // checks since the gap was found
   absl::Status gap_obstacle_;  // must be fixed before the gap can be accepted
-  absl::Status dropping_;  // not OK: the slot was to be dropped, and the process to end with this
+  // Not OK: a drop of the slot was attempted, and this is the resulting error
+  absl::Status dropping_;
   int own_backend_pid_ = 0;
-  bool opened_ = false;   // the source could be opened
-  bool started_ = false;  // and then nothing was wrong for good: errors do not end the process now
+  bool opened_ = false;  // the source was opened at least once
+  // Opened without a permanent error: from then on errors do not end the process
+  bool started_ = false;
   bool has_streamed_ = false;
-  Lsn noted_frontier_;  // at the last connection, or the last progress since
+  Lsn noted_frontier_;  // at the last connection, or at the last progress since
 
-  // A stream that fails at the same position again and again.
-  Lsn wal_end_at_start_;  // of the last session: when its stream was asked for
+  // About a stream that fails repeatedly at the same position.
+  Lsn wal_end_at_start_;  // of the last session, at START_REPLICATION
   ErrorCode repeated_code_{};
   Lsn repeated_at_;
   int repeats_ = 0;
   Backoff stuck_backoff_;
-  Micros sender_timeout_{0};   // for the next session, beyond the configured one; 0: that one
+  // For the next session, if greater than the configured one; 0: as configured
+  Micros sender_timeout_{0};
   Micros session_timeout_{0};  // wal_sender_timeout of the last session
 
-  // Stepped aside, since the slot is being lost while nothing is read: what was acknowledged by
-  // then, and whether Kafka could be reached.
+  // The stream was closed because the slot is being invalidated while nothing is read: the number
+  // of acknowledged records at that time, and whether Kafka was reachable.
   struct Aside {
     uint64_t acknowledged = 0;
     bool kafka_reachable = false;
   };
   std::optional<Aside> aside_;
 
-  MonoTime awake_at_;       // when the process was last seen at work
-  MonoTime last_delivery_;  // or the time since which something is in flight
+  MonoTime awake_at_;       // when the process last ran a turn
+  MonoTime last_delivery_;  // or the time since which records are in flight
   std::optional<WallTime> last_published_;
-  std::optional<WallTime> oldest_unpublished_;  // its commit, when the last session ended
-  std::optional<WallTime> oldest_unread_;       // likewise, of what must be read again
-  bool stood_by_ = false;  // another instance held the slot when it was last tried
+  std::optional<WallTime> oldest_unpublished_;  // commit time, when the last session ended
+  std::optional<WallTime> oldest_unread_;       // likewise, of rows that must be read again
+  bool stood_by_ = false;  // another instance held the slot at the last attempt
   uint64_t acknowledged_ = 0;
-  LatencyWindow latencies_;  // since the last point of the history
+  LatencyWindow latencies_;  // since the last history point
   std::optional<MonoTime> last_point_;
   MonoTime disconnected_since_;
   bool draining_ = false;
@@ -239,7 +244,7 @@ class Relay final : private DeliverySink {
   absl::Status published_error_;
   WallTime published_since_;
   MonoTime gauges_due_;
-  std::string last_topic_;  // of the deliveries, and its series
+  std::string last_topic_;  // of the last delivery; last_topic_counter_ is its series
   prometheus::Counter* last_topic_counter_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// The relay's way to a stream and off it: which server and which slot are read, from where, and
-// what becomes of a connection that could not be made, was lost, or is given up.
+// How the relay opens and closes a stream: which server and slot it reads, from which position, and
+// how it handles a connection that failed, was lost, or is closed on purpose.
 
 #include <fmt/format.h>
 
@@ -18,11 +18,12 @@ using std::chrono::seconds;
 constexpr Micros kAfterCancelling = milliseconds(100);
 constexpr Micros kLookAtSlot = milliseconds(500);
 constexpr Micros kGivingUpPatience = seconds(2);
-constexpr Micros kBusyPatience = milliseconds(200);  // with a server that has other things to do
+constexpr Micros kBusyPatience = milliseconds(200);  // with a busy server
 constexpr int kRepeatsUntilStuck = 3;
-// A server that decodes for long says nothing meanwhile; a dead one is noticed later, too.
+// While a server decodes for a long time it sends nothing. The price of a longer timeout: a dead
+// server is noticed later.
 constexpr Micros kLongestSenderTimeout = std::chrono::minutes(10);
-// While the slot is past the server's limit each connection decodes the WAL from its restart
+// While the slot exceeds the server's limit, each connection decodes the WAL from the restart
 // position again.
 constexpr Micros kAsidePatience = std::chrono::minutes(2);
 
@@ -58,14 +59,15 @@ absl::StatusOr<SourceFacts> Relay::OpenSource() {
   WR_ASSIGN_OR_RETURN(SourceFacts facts, OpenServer());
   const bool judge_last = Mutant(MutantId::kLookAtServerLast);
   const absl::Status gap = judge_last ? absl::OkStatus() : JudgeGap(facts);
-  // Before anything that would keep us waiting here while the disk fills.
+  // Before any check that could delay us here while the disk fills.
   while (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot) &&
          !Mutant(MutantId::kForgetLimit)) {
     if (!gap.ok() && !DecideStart(memory_, facts).ok()) {
-      return gap;  // the slot is not ours to drop, and the gap says why
+      return gap;  // we must not drop this slot; the gap explains why
     }
     WR_RETURN_IF_ERROR(GiveUpSlot(facts));
-    // It was kept after all; and this server process has answered a query.
+    // The slot was kept after all. This server process has run a query, so the stream needs a new
+    // one.
     WR_ASSIGN_OR_RETURN(facts, OpenServer());
   }
   WR_RETURN_IF_ERROR(gap);
@@ -78,32 +80,33 @@ absl::StatusOr<SourceFacts> Relay::OpenSource() {
   }
   if (!facts.slot && MayCreateSlot()) {
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
-    LogInfo("slot_created", "created the replication slot; rows committed from now on are relayed",
+    LogInfo("slot_created",
+            "created the replication slot; rows committed from now on are published",
             {{"slot", parts_.config.source.slot}});
     return parts_.source.Open();
   }
   return facts;
 }
 
-// One that was there once is gone for a reason, and rows with it.
+// A slot that existed before was removed for a reason, and rows were lost with it.
 bool Relay::MayCreateSlot() const {
   const bool awaited = Mutant(MutantId::kRecreateReadSlot) && memory_ && memory_->awaits_slot;
   const bool known = (slot_seen_ || memory_) && !Mutant(MutantId::kRemakeSlot) && !awaited;
   return parts_.config.source.create_slot && !known;
 }
 
-// Drops the slot, for it keeps more of the primary's disk than the operator wants to give. OK: it
-// does so no longer.
+// Drops the slot because it retains more WAL on the primary's disk than the operator allows. OK: it
+// no longer exceeds the limit.
 absl::Status Relay::GiveUpSlot(const SourceFacts& facts) {
-  // One that we could not read is not ours to drop.
+  // A slot that we could not read is not ours to drop.
   WR_RETURN_IF_ERROR(DecideStart(memory_, facts).status());
   WR_ASSIGN_OR_RETURN(const auto slot, parts_.source.InspectSlot());
   if (!slot || !MustDropSlot(parts_.config.source, facts.server, *slot)) {
     return absl::OkStatus();
   }
-  // Kept for the case that the answer is lost on its way: then the slot is found missing.
+  // Kept in case the reply is lost: then the next connection finds the slot missing.
   dropping_ = SlotDropped(parts_.config.source, facts.server, *slot, oldest_unpublished_);
-  LogWarning("dropping_slot", "the slot keeps as much log as it may: dropping it",
+  LogWarning("dropping_slot", "dropping the slot: it has reached source.max_retained_wal",
              {{"slot", parts_.config.source.slot},
               {"retained_bytes", BytesBetween(slot->restart, facts.server.wal_end)},
               {"confirmed", slot->confirmed_flush},
@@ -150,7 +153,7 @@ absl::Status Relay::OpenAndStart() {
 }
 
 void Relay::LogStart(const SourceFacts& facts, const StartDecision& decision) const {
-  LogInfo("streaming", "reading the slot",
+  LogInfo("streaming", "started streaming from the slot",
           {{"slot", parts_.config.source.slot},
            {"start", decision.position},
            {"confirmed", facts.slot->confirmed_flush},
@@ -158,34 +161,35 @@ void Relay::LogStart(const SourceFacts& facts, const StartDecision& decision) co
            {"timeline", facts.server.timeline},
            {"in_flight", tracker_.records_in_flight()}});
   if (decision.timeline_switched) {
-    LogWarning(
-        "timeline_switched",
-        "another server was promoted; with asynchronous replication, events may be in Kafka whose "
-        "transactions it does not know",
-        {{"timeline", facts.server.timeline},
-         {"fork", decision.fork},
-         {"confirmed", decision.position}});
+    LogWarning("timeline_switched",
+               "another server was promoted; with asynchronous replication, Kafka may contain "
+               "events of transactions that the new primary does not have",
+               {{"timeline", facts.server.timeline},
+                {"fork", decision.fork},
+                {"confirmed", decision.position}});
   }
   if (decision.taken_over) {
-    LogInfo("taken_over", "another instance relayed in between",
+    LogInfo("taken_over", "resuming after another instance published from this slot",
             {{"confirmed", decision.position}});
   }
 }
 
-// The slot is in use: by another instance, for which this one stands by, or by a connection of ours
-// that broke and that the server has not noticed yet. That one is ended.
+// The slot is in use: by another instance, in which case this one stands by, or by an earlier
+// connection of this relay that broke and that the server has not noticed yet, in which case its
+// backend is terminated.
 absl::Status Relay::TakeSlot(const SlotFacts& slot) {
   if (Mutant(MutantId::kStealSlot)) {
     own_backend_pid_ = slot.active_pid;
   }
   if (slot.active_pid != own_backend_pid_) {
-    return Error(ErrorCode::kSlotBusy, fmt::format("server process {} holds it", slot.active_pid));
+    return Error(ErrorCode::kSlotBusy, fmt::format("held by server process {}", slot.active_pid));
   }
   WR_RETURN_IF_ERROR(parts_.source.TerminateBackend(own_backend_pid_));
-  return Error(ErrorCode::kConnectionLost, "our last connection still held the slot; ended it");
+  return Error(ErrorCode::kConnectionLost,
+               "the previous connection still held the slot; terminated its backend");
 }
 
-// Somebody else reads the slot, and answers for what happens meanwhile.
+// Whether another process reads the slot and is responsible for gaps meanwhile.
 bool Relay::IsOthers(const SlotFacts& slot) const {
   return slot.active && slot.active_pid != own_backend_pid_;
 }
@@ -212,7 +216,7 @@ void Relay::WaitForSlot(MonoTime now) {
 
 void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
   if (absl::IsCancelled(error)) {
-    // Asked to stop while connecting; the loop brings the reason.
+    // Asked to stop while connecting; the loop handles the stop request.
     parts_.source.Close();
     retry_at_ = now + kAfterCancelling;
     return;
@@ -228,7 +232,7 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
       return;
     case Reaction::kStandby:
       if (phase_ != Phase::kWaitingForSlot) {
-        LogInfo("standby", "the slot is in use; waiting for it", {{"reason", MessageOf(error)}});
+        LogInfo("standby", "the slot is in use; standing by", {{"reason", MessageOf(error)}});
       }
       phase_ = Phase::kWaitingForSlot;
       last_error_ = error;
@@ -244,8 +248,9 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
   Disconnect(error, now);
 }
 
-// What is wrong for good is told at once by ending, but at the first start only. A relay that ran,
-// or stood by, meets secrets that are being rewritten, logins that are being rotated.
+// A permanent error ends the process, so that it is reported at once, but only at the first start.
+// A running relay, or a standby, may encounter secrets that are being rewritten or logins that are
+// being rotated.
 bool Relay::EndsProcess(const absl::Status& error) const {
   switch (ReactionTo(error)) {
     case Reaction::kConfiguration:
@@ -283,9 +288,9 @@ void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
   Disconnect(cause, now);
 }
 
-// What fails three times at the same position will fail again: say so, for it needs a person. A
-// connection that breaks counts only where there was something to read: an idle stream stays at its
-// position.
+// An error that occurs three times at the same position will occur again: report WR-2402, because
+// an operator must act. A broken connection counts only if there was WAL to read: an idle stream
+// stays at its position.
 absl::Status Relay::CountRepeats(const absl::Status& error) {
   const bool told =
       HasCode(error, ErrorCode::kProtocolViolation) || HasCode(error, ErrorCode::kPostgresError);
@@ -305,13 +310,14 @@ absl::Status Relay::CountRepeats(const absl::Status& error) {
                                                     repeated_at_.ToString(), MessageOf(error)));
 }
 
-// A server that decodes a huge transaction of other tables sends nothing meanwhile, and would be
-// left at the same position each time.
+// A server that decodes a huge transaction of other tables sends nothing meanwhile; with the same
+// timeout the relay would disconnect at the same position each time.
 void Relay::AllowMoreTime() {
   const Micros present = std::max(
       sender_timeout_, std::max<Micros>(parts_.config.source.wal_sender_timeout, session_timeout_));
   sender_timeout_ = std::min(2 * present, std::max(present, kLongestSenderTimeout));
-  LogWarning("sender_timeout", "the server was silent at the same position before: allowing more",
+  LogWarning("sender_timeout",
+             "the server was silent at the same position as before; increasing wal_sender_timeout",
              {{"wal_sender_timeout_ms", sender_timeout_.count() / 1000}});
 }
 
@@ -337,34 +343,35 @@ void Relay::Disconnect(const absl::Status& error, MonoTime now) {
 
 void Relay::OnServerShuttingDown() {
   if (phase_ != Phase::kDisconnected && !draining_ && !Mutant(MutantId::kHoldUpShutdown)) {
-    StepAside(Error(ErrorCode::kPostgresShuttingDown, "stepping aside"), kBusyPatience);
+    StepAside(Error(ErrorCode::kPostgresShuttingDown, "closing the stream"), kBusyPatience);
   }
 }
 
-// Whether the slot is dropped is decided on the next connection, by what is found there.
+// The next connection decides whether to drop the slot, from the state that it finds.
 void Relay::OnRetainedLimit() {
   if (phase_ == Phase::kStreaming && !draining_) {
     StepAside(Error(ErrorCode::kSlotAtRisk,
-                    "the slot keeps source.max_retained_wal; looking at it once more, to drop it"),
+                    "the slot has reached source.max_retained_wal; reconnecting to drop it"),
               kGivingUpPatience);
   }
 }
 
-// A server process that cannot send does not end either, and the checkpoint that waits for it holds
-// up the whole server. While the stream is read, its farewell gets through.
+// A walsender that cannot send does not exit either, and the checkpoint that waits for it blocks
+// the whole server. While the stream is read, its final message gets through.
 void Relay::OnSlotAlmostLost() {
   if (phase_ == Phase::kStreaming && session_->held_since() && !draining_ &&
       !Mutant(MutantId::kHoldUpCheckpoint)) {
     StepAside(Error(ErrorCode::kSlotAtRisk,
-                    "past max_slot_wal_keep_size the server ends the stream at a checkpoint, and "
-                    "would wait for it while nothing is read; stepping aside"),
+                    "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
+                    "checkpoint would wait for a walsender that cannot send"),
               kBusyPatience);
     aside_ = Aside{acknowledged_, producer_->Reachable()};
     retry_at_ = parts_.clock.Now() + kAsidePatience;
   }
 }
 
-// Whether there is a reason to come back before the time.
+// Whether to reconnect before the pause is over: Kafka has become reachable, or has acknowledged a
+// record.
 bool Relay::KafkaTakesAgain() const {
   if (!aside_ || producer_ == nullptr) {
     return false;
@@ -373,8 +380,8 @@ bool Relay::KafkaTakesAgain() const {
   return answers || acknowledged_ > aside_->acknowledged;
 }
 
-// Ends the stream in good order, so that what is acknowledged is confirmed and counts. Best effort:
-// the server may be too busy to read it.
+// Closes the stream gracefully, so that acknowledged events are confirmed. Best effort: the server
+// may be too busy to read the status update.
 void Relay::StepAside(const absl::Status& reason, Micros patience) {
   if (session_ != nullptr) {
     (void)session_->Finish(patience);

@@ -1,5 +1,5 @@
-// What the relay does where events may be missing: it says so, publishes and confirms nothing,
-// looks at the source now and then, and continues when an operator has accepted the gap.
+// The relay's behaviour when events may be missing: it reports the gap, publishes and confirms
+// nothing, checks the source periodically, and continues when an operator has accepted the gap.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr Micros kBetweenLooks = seconds(10);
 
-// What is remembered is of another WAL.
+// Whether the remembered positions belong to another WAL.
 bool IsOfServer(const Gap& gap) {
   return HasCode(gap.error, ErrorCode::kSystemChanged) ||
          HasCode(gap.error, ErrorCode::kServerBehind) ||
@@ -25,19 +25,19 @@ bool IsOfServer(const Gap& gap) {
 
 }  // namespace
 
-// Each look compares what it found with what is remembered. A gap that was found is held even if a
-// later look finds nothing: the WAL of a restored server grows past what it had sent, and a slot
-// that was recreated stands where it should. An acceptance counts for the gap that it names, so for
-// a look that finds this one or none.
+// Compares each reading of the source with the remembered state. A gap that was found is held even
+// if a later check finds nothing: the WAL of a restored server grows past what it had sent, and a
+// recreated slot may reach the expected position. An acceptance applies only to the gap that it
+// names, therefore to a check that finds this gap or none.
 absl::Status Relay::JudgeGap(const SourceFacts& facts) {
   if (Mutant(MutantId::kRemakeSlot) && !facts.slot) {
     memory_.reset();
   }
   if (facts.server.in_recovery) {
-    return absl::OkStatus();  // it may lag: nothing is judged by it, and it is not streamed from
+    return absl::OkStatus();  // it may lag: it is neither checked nor streamed from
   }
   if (publication_ && memory_) {
-    // On another timeline, or on a server that was restored, positions mean something else.
+    // On another timeline, or on a restored server, the old positions are not comparable.
     publication_->before = std::min({publication_->before, CommonWalEnd(*memory_, facts.server),
                                      facts.publication_look.before});
   }
@@ -49,21 +49,23 @@ absl::Status Relay::JudgeGap(const SourceFacts& facts) {
   found_.reset();
   if (!status.ok()) {
     found_ = MakeGap(status, tracker_.frontier(), publication_, &facts);
-    disputed_ = PublicationIdentity();  // what was seen elsewhere was right, or does not matter now
+    // The other connection's observation was right, or no longer matters.
+    disputed_ = PublicationIdentity();
   }
-  // The server's stays in front: with what is remembered of another WAL nothing else can be judged.
+  // A gap of the server takes precedence: nothing else can be compared with positions of another
+  // WAL.
   const bool hidden = gap_ && IsOfServer(*gap_) && !(found_ && IsOfServer(*found_));
   const bool other =
       found_ && gap_ && found_->id != gap_->id && !hidden && !Mutant(MutantId::kAcceptAnyGap);
   CheckAcceptance(facts);
   if (gap_ && !other && (gap_accepted_ || Mutant(MutantId::kResumeByItself))) {
     ApplyAcceptance(facts);
-    return JudgeGap(facts);  // another one may have stood behind it
+    return JudgeGap(facts);  // another gap may have been hidden by it
   }
   return gap_ && (status.ok() || hidden) ? gap_->error : status;
 }
 
-// While rows are being hidden nobody can say where a gap ends: that must be fixed first.
+// While rows are being hidden, the end of the gap is unknown: the cause must be fixed first.
 void Relay::CheckAcceptance(const SourceFacts& facts) {
   gap_obstacle_ = absl::OkStatus();
   gap_looks_ = gap_ ? gap_looks_ + 1 : 0;
@@ -75,12 +77,12 @@ void Relay::CheckAcceptance(const SourceFacts& facts) {
 }
 
 void Relay::ApplyAcceptance(const SourceFacts& facts) {
-  LogWarning("gap_accepted", "an operator has accepted the gap",
+  LogWarning("gap_accepted", "an operator accepted the gap",
              {{"gap", gap_->id},
               {"code", ToString(CodeOf(gap_->error))},
               {"from", gap_->from},
               {"to", gap_->to}});
-  // What was accepted is forgotten, and the rest is judged again.
+  // Discard the state covered by the acceptance, and check the rest again.
   const bool another_system = memory_ && memory_->system_id != facts.server.system_id;
   if (HasCode(gap_->error, ErrorCode::kPublicationChanged) || another_system) {
     publication_.reset();
@@ -112,7 +114,7 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
             : is(gap_) ? *gap_
                        : MakeGap(error, tracker_.frontier(), publication_, nullptr);
   if (gap_ && gap_->id == gap.id && !gap.from.valid()) {
-    gap.from = gap_->from;  // an earlier look knew it: the slot was still there
+    gap.from = gap_->from;  // an earlier check knew it, when the slot still existed
   }
   if (!gap_ || gap_->id != gap.id) {
     LogStatus(LogLevel::kError, "gap", gap.error,
@@ -149,7 +151,8 @@ void Relay::AcceptGap(std::string_view id) {
   }
 }
 
-// The first look that counts; what is wrong is told elsewhere, and is nothing to compare with.
+// Remembers the first valid reading. Problems are reported elsewhere, and are not a state to
+// compare with.
 void Relay::RememberPublication(const SourceFacts& facts) {
   if (PublicationProblems(facts, parts_.config.source.publication).empty()) {
     publication_ = facts.publication_look;
@@ -157,8 +160,9 @@ void Relay::RememberPublication(const SourceFacts& facts) {
   }
 }
 
-// A look from aside only raises the question. Nothing is confirmed from then on, and the connection
-// that is to stream answers it: the other one may have led to another server.
+// A reading from another connection is not conclusive, because it may have reached another server.
+// From then on nothing is confirmed, until the relay's own next connection has checked the
+// publication.
 void Relay::OnPublicationSeen(const PublicationLook& look, MonoTime begun) {
   if (!publication_ || gap_ || begun < publication_seen_at_) {
     return;
@@ -177,8 +181,7 @@ void Relay::OnPublicationSeen(const PublicationLook& look, MonoTime begun) {
   disputed_ = look.identity;
   const MonoTime now = parts_.clock.Now();
   Disconnect(Error(ErrorCode::kPublicationChanged,
-                   "looking at it once more before anything is "
-                   "confirmed"),
+                   "reconnecting to check it again before confirming anything"),
              now);
   retry_at_ = now;
 }

@@ -1,4 +1,4 @@
-// What the relay tells the world of itself: its state and why, and the gauges.
+// The relay's published status: its state, the cause, and the gauges.
 
 #include <fmt/format.h>
 
@@ -15,15 +15,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Kafka takes its time now and then (a new leader, a long collection); after this it is said aloud.
+// Kafka is slow at times (leader election, a long garbage collection); a stall is reported only
+// after this time.
 constexpr Micros kStallNotice = seconds(5);
 constexpr Micros kGaugeInterval = milliseconds(200);
 constexpr Micros kPointInterval = seconds(10);
-// Apart, so that the state does not flap.
+// Different thresholds, so that the state does not flap.
 constexpr Micros kBehind = seconds(2);
 constexpr Micros kCaughtUp = milliseconds(500);
 
-// Whether somebody must act before events flow again.
+// Whether an operator must act before events flow again.
 bool NeedsSomebody(const absl::Status& error) {
   switch (ReactionTo(error)) {
     case Reaction::kRetry:
@@ -90,7 +91,7 @@ RelayStatus Relay::Describe(MonoTime now) const {
   return {behind ? RelayState::kCatchingUp : RelayState::kStreaming, absl::OkStatus(), ""};
 }
 
-// What Kafka, or the log, has kept us waiting for beyond the ordinary.
+// The cause of a stall longer than kStallNotice, in Kafka, the log or Postgres; OK without one.
 absl::Status Relay::Waiting(MonoTime now) const {
   const bool unacknowledged =
       tracker_.records_in_flight() > 0 && now - last_delivery_ > kStallNotice;
@@ -103,14 +104,14 @@ absl::Status Relay::Waiting(MonoTime now) const {
     return absl::OkStatus();
   }
   if (session_->waits_for_log()) {
-    return Error(ErrorCode::kLogBlocked, "rows that are to be left out wait for it");
+    return Error(ErrorCode::kLogBlocked, "rows to be skipped wait for it");
   }
   const absl::Status trouble = producer_ != nullptr ? producer_->Trouble() : producer_error_;
   if (!trouble.ok()) {
     return trouble;
   }
   return Error(ErrorCode::kKafkaStalled,
-               fmt::format("{} records wait", tracker_.records_in_flight()));
+               fmt::format("{} records in flight", tracker_.records_in_flight()));
 }
 
 void Relay::PublishStatus(MonoTime now) {
@@ -146,34 +147,34 @@ void Relay::PublishStatus(MonoTime now) {
   parts_.metrics.ready->Set(parts_.board.ready() ? 1 : 0);
 }
 
-// In words, for whoever wonders why nothing moves.
+// The condition that publishing waits for, as text for operators.
 std::string Relay::WaitsFor(MonoTime now) const {
   if (finished_) {
     return "";
   }
   if (gap_) {
     if (!gap_obstacle_.ok()) {
-      return fmt::format("this to be fixed before the gap can be accepted: {} {}",
+      return fmt::format("another problem to be fixed before the gap can be accepted: {} {}",
                          ToString(CodeOf(gap_obstacle_)), MessageOf(gap_obstacle_));
     }
-    return gap_accepted_ ? "the next look at the source, before publishing continues"
-                         : "an operator to accept the gap: walrelay resume --accept-gap";
+    return gap_accepted_ ? "the next check of the source, after which publishing continues"
+                         : "an operator to accept the gap (walrelay resume --accept-gap)";
   }
   if (phase_ == Phase::kWaitingForSlot) {
     return "the slot, which another process holds";
   }
   if (phase_ == Phase::kDisconnected) {
-    return fmt::format("the next attempt, in {}",
+    return fmt::format("the next connection attempt, in {}",
                        HumanDuration(std::max(retry_at_ - now, Micros(0))));
   }
   if (draining_) {
-    return "Kafka to acknowledge what is in flight, before it stops";
+    return "Kafka to acknowledge the records in flight before stopping";
   }
   return std::string(session_->waits_for());
 }
 
-// The commit of the oldest event that is known and not acknowledged. That of a row which waits to
-// be handed over counts, too.
+// Commit time of the oldest known event that is not acknowledged, including a row that waits to be
+// produced.
 std::optional<WallTime> Relay::OldestUnpublished() const {
   std::optional<WallTime> oldest = tracker_.oldest_commit_time();
   const auto count = [&](const std::optional<WallTime>& commit) {
@@ -187,8 +188,8 @@ std::optional<WallTime> Relay::OldestUnpublished() const {
   return oldest;
 }
 
-// For how long nothing has been read, as far as is known: for as long as this process tries, or
-// since when its slot has had no reader, or has been behind.
+// How long nothing has been read, as far as is known: since this process lost its connection, or
+// since the slot became inactive or started to lag.
 Micros Relay::TimeCutOff(MonoTime now) const {
   Micros time = now - disconnected_since_;
   const auto slot = parts_.board.slot();
@@ -245,7 +246,7 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   metrics.replication_connected->Set(phase_ == Phase::kStreaming ? 1 : 0);
   metrics.leader->Set(phase_ == Phase::kStreaming ? 1 : 0);
   metrics.gap_held->Set(gap_ ? 1 : 0);
-  // A standby that is cut off knows nothing of what its leader publishes.
+  // A disconnected standby has no knowledge of what its leader publishes.
   if (stood_by_ || (finished_ && !has_streamed_)) {
     ClearLeaderGauges();
     metrics.oldest_unpublished_age_seconds.Clear();
@@ -256,7 +257,8 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   };
   const WallTime wall = parts_.clock.WallNow();
   const auto oldest = OldestUnpublished();
-  // Also in a process that has never streamed: a restart in an outage must not silence the alerts.
+  // Also in a process that has never streamed: a restart during an outage must not silence the
+  // alerts.
   const double cut_off = phase_ == Phase::kDisconnected ? seconds_of(TimeCutOff(now)) : 0;
   metrics.oldest_unpublished_age_seconds->Set(
       std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
@@ -277,7 +279,8 @@ void Relay::UpdateGauges(MonoTime now, RelayState state) {
   }
 }
 
-// What only the holder of the slot can say. Another instance may hold it now, and says it.
+// Clears the gauges that only the holder of the slot can report. Another instance may hold it now,
+// and reports them.
 void Relay::ClearLeaderGauges() {
   Metrics& metrics = parts_.metrics;
   for (auto* gauge :

@@ -9,7 +9,8 @@
 namespace walrelay {
 namespace {
 
-// What may wait to be handled. Enough for a burst; with rows of hundreds of bytes a few thousand.
+// Limits of the received messages not yet handled. Enough for a burst; a few thousand rows of
+// hundreds of bytes.
 constexpr size_t kPendingBytes = 512 * 1024;
 constexpr size_t kBurstMessages = 4'000;
 constexpr Micros kFirstRetry = std::chrono::seconds(1);
@@ -93,7 +94,7 @@ absl::Status Session::Turn(Producer& producer, bool draining) {
   }
   const bool between_transactions = draining && !parts_.pipeline.in_transaction();
   if (hold_ != Hold::kNone || (between_transactions && !Mutant(MutantId::kDrainTakenForSilence))) {
-    feedback_.OnReceived(now);  // whom we do not listen to is not silent
+    feedback_.OnReceived(now);  // while we are not reading, the server cannot be considered silent
   }
   if (MayHandle(now) && now >= read_at_ && !between_transactions) {
     WR_RETURN_IF_ERROR(Read(now));
@@ -120,7 +121,7 @@ absl::Status Session::Read(MonoTime now) {
   return absl::OkStatus();
 }
 
-// Whether what the line waits for may have come.
+// Whether the condition that handling waits for may have been met.
 bool Session::MayHandle(MonoTime now) {
   switch (hold_) {
     case Hold::kNone:
@@ -139,14 +140,14 @@ bool Session::MayHandle(MonoTime now) {
   return true;
 }
 
-// Whether other sessions can see the transaction that a message begins. Other messages pass.
+// Whether other sessions can see the transaction that a message begins. True for any other message.
 bool Session::Admits(std::string_view payload, MonoTime now) {
   if (!gate_ || !payload.starts_with(static_cast<char>(pgoutput::MessageType::kBegin))) {
     return true;
   }
   const auto message = pgoutput::Decoder().Decode(payload);
   const auto* begin = message.ok() ? std::get_if<pgoutput::Begin>(&*message) : nullptr;
-  return begin == nullptr || gate_->Admits(begin->xid, now);  // the pipeline refuses the others
+  return begin == nullptr || gate_->Admits(begin->xid, now);  // the pipeline rejects other messages
 }
 
 absl::Status Session::unseen() const {
@@ -178,7 +179,7 @@ absl::Status Session::HandlePending(MonoTime now, Producer& producer, bool drain
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
   parts_.source.Consume(handled);
-  // What is left behind by a drain is left for good: nothing is to be woken for.
+  // A drain does not handle the remaining messages: do not wake up for them.
   const bool rest_waits =
       (!draining || Mutant(MutantId::kSpinWhileDraining)) && !parts_.source.pending().empty();
   burst_since_ = rest_waits ? std::optional(now) : std::nullopt;
@@ -242,8 +243,8 @@ void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
   }
 }
 
-// What each of them added to the latency of the transaction that was read last. Two clocks meet in
-// the second.
+// Adds the latencies of the most recently read transaction by stage. The second one compares two
+// clocks.
 void Session::MeasureStages(WallTime committed, WallTime sent) {
   parts_.stages.postgres.Add(sent - committed);
   parts_.stages.relay.Add(parts_.clock.WallNow() - sent);
@@ -254,18 +255,18 @@ std::string_view Session::waits_for() const {
     case Hold::kNone:
       return "";
     case Hold::kWindow:
-      return "Kafka to acknowledge: the in-flight window is full";
+      return "Kafka to acknowledge records: the in-flight window is full";
     case Hold::kProducer:
-      return "the producer: the first record of a partition is not acknowledged, or its queue is "
-             "full";
+      return "the producer: its queue is full, or the first record of a partition is not yet "
+             "acknowledged";
     case Hold::kTopic:
-      return "Kafka to describe a topic that is new to walrelay";
+      return "Kafka to return the metadata of a new topic";
     case Hold::kReport:
-      return "Kafka to acknowledge one record at a time, after it refused some";
+      return "Kafka to acknowledge a record: after a refusal records are sent one at a time";
     case Hold::kLog:
-      return "standard error to take the lines about rows that are left out";
+      return "standard error to accept the log lines about skipped rows";
     case Hold::kObstacle:
-      return "the obstacle to be removed; walrelay tries again by itself";
+      return "the cause of the error to be fixed; walrelay retries automatically";
     case Hold::kVisibility:
       return "Postgres to make a committed transaction visible to other sessions";
   }
@@ -285,7 +286,7 @@ prometheus::Counter& Session::MessageCounter(char type) {
   return *counter;
 }
 
-// An obstacle is tried again, later and later: a topic may be created, a right be granted.
+// Retries after an obstacle with growing pauses: a topic may be created, or a privilege granted.
 void Session::SetObstacle(const absl::Status& obstacle, MonoTime now) {
   const bool same = HasCode(obstacle_, CodeOf(obstacle));
   obstacle_ = obstacle;
@@ -308,13 +309,14 @@ void Session::SetHold(Hold hold, bool moved, MonoTime now) {
 
 absl::Status Session::Report(MonoTime now) {
   if (feedback_.ServerLeaving() && !Mutant(MutantId::kHoldUpShutdown)) {
-    // It waits for a position that cannot come now. Stepping aside lets it go.
+    // The server waits for a position that cannot be reached now. Closing the stream lets it shut
+    // down.
     (void)SendStatus(now, FeedbackCause::kRequested);
     return Error(ErrorCode::kPostgresShuttingDown,
-                 "it keeps asking for positions without going on");
+                 "the server repeatedly requests a status update without making progress");
   }
   if (feedback_.ServerSilent(now) && !Mutant(MutantId::kIgnoreSilence)) {
-    return Error(ErrorCode::kServerSilent, "not a byte for the whole of wal_sender_timeout");
+    return Error(ErrorCode::kServerSilent, "no data received for wal_sender_timeout");
   }
   if (const auto cause = feedback_.Due(now, parts_.tracker.frontier())) {
     return SendStatus(now, *cause);
@@ -355,9 +357,9 @@ Wakeup Session::NextWakeup() const {
     case Hold::kProducer:
     case Hold::kTopic:
     case Hold::kReport:
-      return wakeup;  // the producer wakes us
+      return wakeup;  // the producer wakes the loop
     case Hold::kVisibility:
-      return wakeup;  // the answer does
+      return wakeup;  // the answer wakes the loop
     case Hold::kNone:
       break;
   }

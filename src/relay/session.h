@@ -1,9 +1,9 @@
-// Session: one stream, from START_REPLICATION to its end.
+// Session: one replication stream, from START_REPLICATION to its end.
 //
-// Each turn reads what has come, hands it through the pipeline as far as the window allows, and
-// reports to the server; it never waits. When a message cannot be handled now it stays where it is
-// and so does everything behind it: not reading is the back-pressure. Reports to the server go on
-// all the same.
+// Each turn reads the available messages, passes them through the pipeline as far as the in-flight
+// window allows, and reports to the server; it never blocks. A message that cannot be handled now
+// remains pending, and so do all messages after it: not reading is the back-pressure. Reports to
+// the server continue meanwhile.
 //
 // Single-threaded.
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace walrelay {
 
-// When a loop is to be run again: at a time, or earlier when something has come.
+// When the loop must run next: at a time, or earlier when a descriptor is ready.
 struct Wakeup {
   MonoTime at;
   bool source_readable = false;
@@ -45,45 +45,45 @@ class Session {
     AckTracker& tracker;
     Metrics& metrics;
     StageLatencies& stages;
-    SnapshotSource* snapshots;  // nullptr: transactions need not be visible
+    SnapshotSource* snapshots;  // nullptr: publish without waiting for visibility
   };
 
   // `parts` must outlive the session; the source has just started to stream.
   Session(const Parts& parts, const ServerFacts& server);
 
-  // One bounded turn. With `draining` nothing is read beyond the end of the transaction that is
-  // open. An error ends the session.
+  // One bounded turn. With `draining`, nothing is handled after the end of the open transaction. An
+  // error ends the session.
   absl::Status Turn(Producer& producer, bool draining);
 
-  // The last word: sends the frontier and ends the stream in good order.
+  // Sends a final status update with the frontier and closes the stream gracefully.
   absl::Status Finish(Micros patience);
 
   Wakeup NextWakeup() const;
 
-  // Why publishing is blocked: a row or a topic that needs a person (reaction kBlocked); OK while
-  // events flow.
+  // Why publishing is blocked: a row or a topic that needs an operator (reaction kBlocked); OK
+  // while events flow.
   const absl::Status& obstacle() const { return obstacle_; }
-  // Whether a message waits for a topic's metadata: something to be delivered, with nothing in
-  // flight.
+  // Whether a message waits for a topic's metadata: there is something to deliver although nothing
+  // is in flight.
   bool waits_for_topic() const { return hold_ == Hold::kTopic; }
-  // Whether a row that is to be left out waits for the log to take its line.
+  // Whether a row to be skipped waits for room in the log.
   bool waits_for_log() const { return hold_ == Hold::kLog; }
-  // Since when no message could be handled, for whatever reason (window, topic, obstacle).
+  // Since when no message could be handled, for any reason (window, topic, obstacle).
   std::optional<MonoTime> held_since() const { return held_since_; }
-  // The same in words; "" while nothing is in the way.
+  // The same as text for operators; "" while handling is not held up.
   std::string_view waits_for() const;
-  // Why a transaction is held until it is visible (WR-2014); OK while none is.
+  // Why a transaction is held until it is visible (WR-2014); OK while none is held.
   absl::Status unseen() const;
-  // How long ago what is being handled was committed, by the server's clock; 0 when nothing is.
+  // Age of the commit that is being handled, by the server's clock; 0 when idle.
   Micros lag() const;
 
  private:
-  // What the next message waits for.
+  // What handling of the next message waits for.
   enum class Hold { kNone, kWindow, kProducer, kTopic, kReport, kLog, kObstacle, kVisibility };
 
   absl::Status Read(MonoTime now);
   absl::Status HandlePending(MonoTime now, Producer& producer, bool draining);
-  // kNone: the message is done with.
+  // kNone: the message has been handled.
   absl::StatusOr<Hold> HandleOne(std::string_view message, MonoTime now, Producer& producer);
   absl::StatusOr<Hold> HandleData(const pgoutput::XLogData& data, MonoTime now, Producer& producer);
   void OnHandled(const pgoutput::XLogData& data, MonoTime now);
@@ -104,9 +104,9 @@ class Session {
   std::optional<VisibilityGate> gate_;
   MonoTime last_turn_;
   MonoTime last_handled_;
-  Micros last_lag_{0};                   // of the message that was handled then
-  MonoTime read_at_;                     // not before
-  std::optional<MonoTime> burst_since_;  // when the oldest pending message came
+  Micros last_lag_{0};                   // of the message handled at last_handled_
+  MonoTime read_at_;                     // earliest time of the next read
+  std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
   Hold hold_ = Hold::kNone;
   std::optional<MonoTime> held_since_;
   absl::Status obstacle_;

@@ -1,7 +1,7 @@
-// StageLatencies: where the time from a commit to its acknowledgement goes.
+// StageLatencies: how the time from commit to acknowledgement divides over the stages.
 //
-// Postgres' share is from the commit to the sending, by its clock alone; the relay's, with the
-// network, from the sending until the record is handed over; Kafka's from there to the
+// Postgres: from the commit to the send, measured by the server's clock alone. Relay: from the
+// send, including the network, until the record is produced. Kafka: from there to the
 // acknowledgement. Single-threaded.
 #pragma once
 
@@ -18,7 +18,7 @@ class StageLatency {
     total_.Observe(latency);
     recent_.Add(latency);
   }
-  // Of what was added since the last time; nullopt when nothing was.
+  // Median of the latencies added since the last call; nullopt when there were none.
   std::optional<Micros> TakeMedian() {
     const auto median = recent_.Quantile(0.5);
     recent_.Clear();

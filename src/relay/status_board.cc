@@ -3,7 +3,7 @@
 namespace walrelay {
 namespace {
 
-// An hour of points that are ten seconds apart.
+// One hour of points at ten-second intervals.
 constexpr size_t kMostPoints = 360;
 
 }  // namespace

@@ -1,8 +1,8 @@
-// StatusBoard: what the relay's thread tells the others.
+// StatusBoard: the state that the relay's thread shares with other threads.
 //
-// The relay publishes its status, its errors and a point of history now and then, and beats the
-// heart each turn; the sampler adds what it sees; HTTP handlers read. Safe on any thread. Memory is
-// bounded: an hour of history, a handful of errors.
+// The relay publishes its status, its errors and points of history at intervals, and a heartbeat in
+// each turn; the sampler adds its observations; HTTP handlers read. Thread-safe. Memory is bounded:
+// one hour of history, a handful of errors.
 #pragma once
 
 #include <atomic>
@@ -26,25 +26,25 @@ namespace walrelay {
 enum class RelayState : uint8_t {
   kStarting,    // not yet streamed
   kStandby,     // another instance holds the slot
-  kCatchingUp,  // streaming, behind
+  kCatchingUp,  // streaming, lagging
   kStreaming,
-  kDegraded,  // cut off from Postgres or from Kafka; tries again by itself
-  kBlocked,   // nothing is published until a person acts: a row, a setting, a gap
+  kDegraded,  // cut off from Postgres or from Kafka; retries automatically
+  kBlocked,   // nothing is published until an operator acts: a row, a setting, a gap
   kDraining,
   kStopped,
 };
 
 std::string_view NameOf(RelayState state);
-// Whether an orchestrator should take the instance for a good one.
+// Whether an orchestrator should consider the instance ready.
 bool IsReady(RelayState state);
 
 struct RelayFigures {
-  uint64_t acknowledged = 0;  // events, in the life of the process
+  uint64_t acknowledged = 0;  // events, since the process started
   uint64_t records_in_flight = 0;
   uint64_t bytes_in_flight = 0;
   uint64_t transactions_in_flight = 0;
-  std::optional<WallTime> oldest_commit;  // of what was read and is not acknowledged
-  // Since when nothing can be read: what was committed since then is unpublished, and unknown.
+  std::optional<WallTime> oldest_commit;  // of the transactions read and not yet acknowledged
+  // Since when nothing can be read: transactions committed after that are unpublished and unknown.
   // Absent while streaming, and for a standby.
   std::optional<WallTime> cut_off_since;
   std::optional<WallTime> last_acknowledged;
@@ -54,66 +54,66 @@ struct RelayFigures {
 
 struct RelayStatus {
   RelayState state = RelayState::kStarting;
-  absl::Status error;         // why it is not well; OK when it is
-  std::string detail;         // which row, which topic
-  std::optional<Gap> gap;     // held: nothing is published until an operator accepts it
-  bool gap_accepted = false;  // it was, and takes effect at the next look
-  absl::Status gap_obstacle;  // what must be fixed before it can be accepted, as of the last look
-  uint64_t gap_looks = 0;     // at the source, since it is held
-  WallTime since;             // when it came to this state
-  std::string waits_for;      // what has to come before it goes on; "" when nothing has to
+  absl::Status error;         // why the state is not healthy; OK when it is
+  std::string detail;         // the row or topic concerned
+  std::optional<Gap> gap;     // nothing is published until an operator accepts it
+  bool gap_accepted = false;  // takes effect at the next check of the source
+  absl::Status gap_obstacle;  // must be fixed before the gap can be accepted, as of the last check
+  uint64_t gap_looks = 0;     // checks of the source since the gap was found
+  WallTime since;             // when the relay entered this state
+  std::string waits_for;      // what must happen before it continues; "" when nothing must
   RelayFigures figures;
 };
 
-// Where the time from commit to acknowledgement went; medians.
+// How the time from commit to acknowledgement divides over the stages; medians.
 struct StageMedians {
   Micros postgres{0};  // until it was sent
-  Micros relay{0};     // the network too
+  Micros relay{0};     // including the network
   Micros kafka{0};
 };
 
-// What happened between two points of the history.
+// One interval of the history.
 struct HistoryPoint {
-  WallTime at;  // the end of it
+  WallTime at;  // end of the interval
   Micros span{0};
   uint64_t events = 0;            // acknowledged
   std::optional<Micros> median;   // from commit to acknowledgement; absent without an event
-  std::optional<Micros> slowest;  // 99 of 100 were faster
+  std::optional<Micros> slowest;  // 99th percentile
   std::optional<StageMedians> stages;
-  std::optional<uint64_t> lag_bytes;  // at the end of it, as the sampler saw it last
+  std::optional<uint64_t> lag_bytes;  // at the end of the interval, as last sampled
 };
 
-// When the sampler looked, by this host's clock. What it has not seen, or not for a while, is not
-// known to be well.
+// When the sampler last read the server, by this host's clock. A value that was never read, or not
+// recently, is not known to be good.
 struct SamplerLooks {
   Micros interval = std::chrono::seconds(5);  // as configured
-  std::optional<WallTime> slot;               // the last look that succeeded
-  std::optional<WallTime> publication;        // likewise
-  absl::Status failure;                       // why the last look failed; OK when it did not
+  std::optional<WallTime> slot;               // last successful sample
+  std::optional<WallTime> publication;        // last successful check
+  absl::Status failure;                       // why the last sample failed; OK when it succeeded
 
-  // Whether a look at that time still says how things are.
+  // Whether a sample from that time still describes the present.
   bool IsCurrent(const std::optional<WallTime>& look, WallTime now) const {
     constexpr Micros kSlowLook = std::chrono::seconds(30);
     return look && failure.ok() && now - *look <= 3 * interval + kSlowLook;
   }
 };
 
-// All that there is to see, of one moment.
+// The complete state at one moment.
 struct StatusSnapshot {
   RelayStatus relay;
   SamplerLooks looks;
   absl::Status source_problem;
   std::optional<SlotSample> slot;
-  std::vector<PastError> errors;      // the latest first
-  std::vector<HistoryPoint> history;  // the oldest first; an hour at most
+  std::vector<PastError> errors;      // latest first
+  std::vector<HistoryPoint> history;  // oldest first; one hour at most
 };
 
-// Whether state, publication and slot are as they should be.
+// Whether state, publication and slot are healthy.
 bool IsReady(const StatusSnapshot& snapshot);
 
 class StatusBoard {
  public:
-  // `look_interval`: between two looks of the sampler.
+  // `look_interval`: the sampling interval.
   explicit StatusBoard(Micros look_interval = std::chrono::seconds(5)) {
     shown_.looks.interval = look_interval;
   }
@@ -127,7 +127,7 @@ class StatusBoard {
     return shown_.relay;
   }
 
-  // What the sampler found wrong with the publication or a table; OK when nothing is.
+  // The problem that the sampler found in the publication or a table; OK when there is none.
   void SetSourceProblem(const absl::Status& problem, WallTime now) {
     const std::lock_guard lock(mutex_);
     shown_.source_problem = problem;
@@ -139,13 +139,13 @@ class StatusBoard {
     return shown_.source_problem;
   }
 
-  // What the sampler found at its last look at the slot; nullopt before the first.
+  // The sampler's last sample of the slot; nullopt before the first one.
   void SetSlot(const SlotSample& sample, WallTime now) {
     const std::lock_guard lock(mutex_);
     shown_.slot = sample;
     shown_.looks.slot = now;
   }
-  // Its last look failed. REQUIRES: !failure.ok().
+  // The last sample failed. REQUIRES: !failure.ok().
   void SetLookFailure(const absl::Status& failure) {
     const std::lock_guard lock(mutex_);
     shown_.looks.failure = failure;
@@ -179,7 +179,8 @@ class StatusBoard {
 
  private:
   mutable std::mutex mutex_;
-  // All guarded by mutex_. Errors and history of shown_ are put in when it is asked for.
+  // Guards all members below except heartbeat_. The errors and history of shown_ are filled in by
+  // Snapshot().
   StatusSnapshot shown_;
   ErrorHistory errors_;
   std::deque<HistoryPoint> history_;

@@ -1,5 +1,5 @@
-// UnavailableProducer: what a session streams to while there is no producer. It takes nothing, so
-// that the session holds its messages, and goes on reporting to the server.
+// UnavailableProducer: the producer of a session while there is no real one. It accepts no record,
+// so the session holds its messages and continues to report to the server.
 #pragma once
 
 #include "walrelay/producer.h"

@@ -20,11 +20,11 @@ using std::chrono::seconds;
 
 constexpr Micros kFirstRetry = milliseconds(100);
 constexpr Micros kLongestRetry = seconds(5);
-// Between two questions about a transaction that is still running.
+// Between two queries about a transaction that is still running.
 constexpr Micros kShortestPause = microseconds(200);
 constexpr Micros kLongestPause = milliseconds(250);
-constexpr int kPauseDivisor = 4;  // an event is late by a quarter of its wait at most
-// A snapshot is not used for longer: 2^31 transactions later it would be misread.
+constexpr int kPauseDivisor = 4;  // the pause delays an event by at most a quarter of its wait
+// Maximum age of a snapshot: 2^31 transactions later it would be misread.
 constexpr Micros kFresh = seconds(10);
 
 }  // namespace
@@ -48,7 +48,7 @@ bool VisibilityGate::Admits(uint32_t xid, MonoTime now) {
     waiting_for_ = xid;
     waiting_since_ = now;
     if (error_.ok()) {
-      ask_at_ = now;  // else the back-off counts
+      ask_at_ = now;  // otherwise the back-off applies
     }
   }
   AskIfDue(now);
@@ -119,7 +119,7 @@ void VisibilityGate::OnError(const absl::Status& error, MonoTime now) {
 void VisibilityGate::OnSnapshot(XidSnapshot snapshot, MonoTime now) {
   const MonoTime asked_at = *std::exchange(asked_at_, std::nullopt);
   if (!std::exchange(error_, absl::OkStatus()).ok()) {
-    LogInfo("visibility_known", "Postgres answers again which transactions are visible");
+    LogInfo("visibility_known", "Postgres answers visibility queries again");
   }
   backoff_.Reset();
   snapshot_ = std::move(snapshot);
@@ -140,7 +140,7 @@ void VisibilityGate::OnSnapshot(XidSnapshot snapshot, MonoTime now) {
     ask_at_ = MonoTime::max();
     return;
   }
-  // A snapshot from before the BEGIN came may be older than the commit: ask at once.
+  // A snapshot requested before the BEGIN arrived may be older than the commit: ask again at once.
   const Micros pause =
       std::clamp((now - waiting_since_) / kPauseDivisor, kShortestPause, kLongestPause);
   ask_at_ = early ? now : now + pause;

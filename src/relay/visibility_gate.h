@@ -1,12 +1,12 @@
 // VisibilityGate: holds a transaction until other sessions can see it (source.wait_visible).
 //
-// Asked at each BEGIN. One answer serves every transaction that ended before it was taken, so a
-// burst or a backlog costs one question. A transaction that is still running is asked about again,
-// after a fraction of the time that it has waited. Without an answer nothing is let through: a
-// connection that fails or hangs delays events, and reason() says why.
+// Consulted at each BEGIN. One snapshot covers every transaction that ended before it was taken, so
+// a burst or a backlog costs one query. A transaction that is still running is queried again after
+// a fraction of the time it has waited. Without an answer nothing passes: a connection that fails
+// or hangs delays events, and reason() returns the cause.
 //
-// Belongs to one session: snapshots of one server say nothing about the xids of another, nor of its
-// own after a crash. Single-threaded; never blocks.
+// Belongs to one session: the snapshots of one server do not apply to the xids of another server,
+// nor to those of the same server after a crash. Single-threaded; never blocks.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class VisibilityGate {
     Metrics& metrics;
     int walsender_pid = 0;  // of the session's stream
     Micros answer_timeout{0};
-    uint64_t seed = 0;  // of the back-off's jitter
+    uint64_t seed = 0;  // for the jitter of the back-off
   };
 
-  // `parts` must outlive the gate. Asks for a first snapshot at once, for the backlog.
+  // `parts` must outlive the gate. Requests a first snapshot at once, for the backlog.
   VisibilityGate(const Parts& parts, MonoTime now);
   // Closes the connection.
   ~VisibilityGate();
@@ -38,16 +38,16 @@ class VisibilityGate {
   VisibilityGate(const VisibilityGate&) = delete;
   VisibilityGate& operator=(const VisibilityGate&) = delete;
 
-  // Whether the transaction of a BEGIN that was received is visible. False: it is waited for; ask
+  // Whether the transaction of a received BEGIN is visible. False: the gate waits for it; call
   // again once waiting() is false.
   bool Admits(uint32_t xid, MonoTime now);
 
-  // Takes an answer, and asks where that is due. To be called in each turn. Error: the stream has
-  // ended, and only a new session can go on.
+  // Processes an answer, and sends a query when one is due. Call it in each turn. Error: the stream
+  // has ended, and a new session is needed.
   absl::Status Turn(MonoTime now);
 
   bool waiting() const { return waiting_for_.has_value(); }
-  // When Turn() has something to do, unless an answer comes before.
+  // When Turn() has work to do, unless an answer arrives earlier.
   MonoTime NextDue() const;
   // Why a transaction waits (WR-2014); OK while none does.
   absl::Status reason(MonoTime now) const;
@@ -62,15 +62,15 @@ class VisibilityGate {
 
   Parts parts_;
   std::optional<XidSnapshot> snapshot_;
-  MonoTime taken_at_;  // not before: when the snapshot was asked for
+  MonoTime taken_at_;  // when the snapshot was requested, so not later than it was taken
 
   std::optional<uint32_t> waiting_for_;
   MonoTime waiting_since_;
 
-  std::optional<MonoTime> asked_at_;  // a question is under way since then
-  MonoTime ask_at_;                   // not before, while one waits
+  std::optional<MonoTime> asked_at_;  // a query is in progress since then
+  MonoTime ask_at_;                   // earliest time of the next query while a transaction waits
   Backoff backoff_;
-  absl::Status error_;  // of the last question
+  absl::Status error_;  // of the last query
 };
 
 }  // namespace walrelay

@@ -16,16 +16,16 @@
 namespace walrelay {
 namespace {
 
-// Row data decides how many kinds of payload there are, and how large their schemas.
+// Row data determines the number of payload kinds and the size of their schemas.
 constexpr size_t kMostEnvelopeBytes = size_t{4} << 20;
-// What a larger value needed is given back with the next one.
+// The memory for a larger value is released before the next one.
 constexpr size_t kMostKept = size_t{1} << 20;
 
 const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
   return row[static_cast<size_t>(column.index)];
 }
 
-// As Java's trim() sees it.
+// Blank in the sense of Java's trim().
 bool IsBlank(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) <= 0x20; });
@@ -44,7 +44,7 @@ bool IsString(const PartFormat& format) {
 absl::Status Unfit(std::string_view what) {
   return Error(ErrorCode::kValueInvalid,
                fmt::format("the payload's JSON cannot be expanded into {}", what),
-               "Publish the payload as it is: format.expand_json = false.");
+               "Publish the payload unchanged: format.expand_json = false.");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const Tabl
   WR_ASSIGN_OR_RETURN(Shown shown, Show(row, table, arena));
   const bool tombstone = route_->tombstone_on_empty && IsEmpty(shown.datum);
   if (table.enveloped) {
-    // Also for a tombstone: as the first of its kind it names the envelopes behind it.
+    // Also for a tombstone: the first envelope of a kind names all later ones.
     WR_ASSIGN_OR_RETURN(shown, Wrap(row, table, aggregate_type, std::move(shown), arena));
   }
   if (tombstone) {
@@ -119,7 +119,7 @@ absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
   return absl::OkStatus();
 }
 
-// There is no text to fall back on: a message without a schema is none for Debezium either.
+// There is no text to fall back on: Debezium rejects a message without a schema, too.
 absl::Status EventValue::ExpandMember(const TableBinding& table, Shown& shown) {
   WR_ASSIGN_OR_RETURN(const JsonValue* root,
                       document_.Parse(std::get<std::string_view>(shown.datum.value)));
@@ -162,8 +162,8 @@ absl::StatusOr<EventValue::Shown> EventValue::Wrap(pgoutput::Tuple row, const Ta
   return Shown{std::make_shared<const Schema>(std::move(schema)), Datum{std::move(members)}};
 }
 
-// Debezium makes an envelope's schema once for each schema of the payload, or for each version, and
-// the aggregate type that came first names it for all that follow.
+// Debezium creates an envelope's schema once per payload schema, or per version, and the first
+// aggregate type determines its name for all later ones.
 absl::StatusOr<std::string> EventValue::EnvelopeName(const TableBinding& table,
                                                      std::string_view aggregate_type,
                                                      const Schema& payload,
@@ -186,8 +186,8 @@ absl::StatusOr<std::string> EventValue::EnvelopeName(const TableBinding& table,
   } else if (envelope.payload_schema != payload_schema) {
     return Error(
         ErrorCode::kValueInvalid,
-        fmt::format("the payload has another schema than the first one of version {}", *version),
-        "Write another version with each change of the payload's shape.");
+        fmt::format("the payload's schema differs from the first one of version {}", *version),
+        "Write a new version with each change of the payload's schema.");
   }
   return envelope.name;
 }

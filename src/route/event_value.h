@@ -1,8 +1,8 @@
-// EventValue: the value of a record, from the payload and what the configuration puts around it.
+// EventValue: builds the value of a record from the payload and the configured envelope.
 //
-// Raw: the payload's bytes as they stand. In one of Connect's formats: the payload as Debezium
-// shows it, its JSON expanded where that is configured, in an envelope with further columns where
-// there are placements for one. Not thread-safe; no I/O.
+// Raw format: the payload's bytes, unchanged. Connect formats: the payload as Debezium represents
+// it, its JSON expanded if configured, in an envelope with further columns if there are placements
+// for one. Not thread-safe; no I/O.
 //
 // Source: io.debezium.transforms.outbox.EventRouterDelegate.
 #pragma once
@@ -25,7 +25,7 @@ namespace walrelay {
 
 class EventValue {
  public:
-  // Both references must outlive it.
+  // All references must outlive this object.
   EventValue(const RouteConfig& route, const FormatConfig& format, const RowLimits& limits)
       : route_(&route),
         format_(&format),
@@ -35,18 +35,18 @@ class EventValue {
     message_format_.json_nulls = format.message_nulls;
   }
 
-  // nullopt: a tombstone. The result points into the row, the arena or this object, and lives until
-  // the next call. Errors: WR-3006 for JSON beyond the limits, WR-3007 for a payload that the
-  // format has no bytes for.
+  // nullopt: a tombstone. The result points into the row, the arena or this object, and is valid
+  // until the next call. Errors: WR-3006 for JSON beyond the limits, WR-3007 for a payload that the
+  // format does not support.
   absl::StatusOr<OptionalBytes> Encode(pgoutput::Tuple row, const TableBinding& table,
                                        std::string_view aggregate_type, Arena& arena);
 
  private:
-  // The payload as Debezium hands it on.
+  // The payload as Debezium passes it on.
   struct Shown {
     SchemaPtr schema;  // nullptr: a value without one
     Datum datum;
-    bool fits = true;  // false: the text has a schema that is not its own
+    bool fits = true;  // false: the schema does not match the text
   };
 
   absl::StatusOr<Shown> Show(pgoutput::Tuple row, const TableBinding& table, Arena& arena);
@@ -58,7 +58,7 @@ class EventValue {
                                            std::string_view aggregate_type, const Schema& payload,
                                            std::optional<int32_t> version);
 
-  // The name that the first envelope of its kind was given.
+  // The name of the first envelope of its kind.
   struct Envelope {
     std::string name;
     std::string payload_schema;
@@ -66,7 +66,7 @@ class EventValue {
 
   const RouteConfig* route_;
   const FormatConfig* format_;
-  FormatConfig message_format_;  // what holds for members of a message
+  FormatConfig message_format_;  // the settings for members of a message
   RowLimits limits_;
   JsonDocument document_;
   absl::flat_hash_map<std::string, Envelope> envelopes_;

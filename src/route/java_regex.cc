@@ -31,7 +31,7 @@ class Translator {
  private:
   static absl::Status Differs(std::string_view what) {
     return Error(ErrorCode::kConfigValue,
-                 std::string(what) + " has a meaning in Java that RE2 does not give it");
+                 std::string(what) + " has different meanings in Java and RE2");
   }
 
   void Copy(size_t count) {
@@ -39,13 +39,13 @@ class Translator {
     rest_.remove_prefix(std::min(count, rest_.size()));
   }
 
-  // \Q…\E, or to the end.
+  // \Q…\E, or up to the end.
   void CopyQuotation() {
     const size_t end = rest_.find("\\E", 2);
     Copy(end == std::string_view::npos ? rest_.size() : end + 2);
   }
 
-  // A "]" right behind the bracket stands for itself.
+  // A "]" directly after the bracket is a literal.
   void EnterClass() {
     in_class_ = true;
     Copy(rest_.starts_with("[^") ? 2 : 1);
@@ -54,20 +54,20 @@ class Translator {
     }
   }
 
-  // Java has unions, [a[b]], and intersections, [a-z&&[^b]]; to RE2 these are characters.
+  // Java has unions, [a[b]], and intersections, [a-z&&[^b]]; in RE2 these are literal characters.
   absl::Status CopyOfClass() {
     if (rest_[0] == '[') {
-      return Differs("\"[\" inside of a character class");
+      return Differs("\"[\" inside a character class");
     }
     if (rest_.starts_with("&&")) {
-      return Differs("\"&&\" inside of a character class");
+      return Differs("\"&&\" inside a character class");
     }
     in_class_ = rest_[0] != ']';
     Copy(1);
     return absl::OkStatus();
   }
 
-  // RE2 before 2023-09 wants (?P<name>…).
+  // RE2 before 2023-09 requires (?P<name>…).
   absl::Status CopyOutsideClass() {
     const bool look_behind = rest_.starts_with("(?<=") || rest_.starts_with("(?<!");
     if (rest_.starts_with("(?<") && !look_behind) {
@@ -75,7 +75,7 @@ class Translator {
       rest_.remove_prefix(3);
       return absl::OkStatus();
     }
-    // In Java the letters of Unicode, in RE2 reluctant by default.
+    // U means Unicode character classes in Java, and ungreedy in RE2.
     if (FlagsHere().find('U') != std::string_view::npos) {
       return Differs("flag U");
     }

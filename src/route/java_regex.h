@@ -1,4 +1,4 @@
-// From a regular expression as Java reads it to one that RE2 reads as the same.
+// Translates a Java regular expression to an equivalent one for RE2.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace walrelay {
 
-// Named groups change their spelling. What both compile and understand differently is refused here;
-// what RE2 lacks (look-around, back references) is left as it is, for RE2 to refuse. Errors:
-// WR-1003 (ConfigValue), a sentence without the expression.
+// Changes the syntax of named groups. Rejects constructs that both engines accept with different
+// meanings. Constructs that RE2 lacks (look-around, back references) are left unchanged, for RE2 to
+// reject. Errors: WR-1003 (ConfigValue), a sentence without the expression.
 absl::StatusOr<std::string> ToRe2Syntax(std::string_view java);
 
 }  // namespace walrelay

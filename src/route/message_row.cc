@@ -14,16 +14,16 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-constexpr size_t kMostColumns = 1600;  // as a table of Postgres
+constexpr size_t kMostColumns = 1600;  // the limit of a Postgres table
 
 absl::Status Unusable(std::string_view what) {
   return Error(ErrorCode::kValueInvalid, what,
                "Write a JSON object: SELECT pg_logical_emit_message(true, 'PREFIX', "
-               "'{\"id\": …, \"aggregate_type\": …, \"aggregate_id\": …, \"payload\": …}'); or "
-               "on_error.value = \"skip\" or \"dead_letter\".");
+               "'{\"id\": …, \"aggregate_type\": …, \"aggregate_id\": …, \"payload\": …}'); or set "
+               "on_error.value to \"skip\" or \"dead_letter\".");
 }
 
-// Half of a surrogate pair, which UTF-8 has no bytes for.
+// Half of a surrogate pair, which UTF-8 cannot encode.
 bool HasLoneSurrogate(std::string_view text) {
   for (size_t at = text.find('\xED'); at != std::string_view::npos;
        at = text.find('\xED', at + 1)) {
@@ -34,7 +34,7 @@ bool HasLoneSurrogate(std::string_view text) {
   return false;
 }
 
-// 0: beyond 64 bits.
+// 0: more than 64 bits.
 uint32_t TypeOfNumber(std::string_view text) {
   const SchemaType type = NumberType(text);
   if (type == SchemaType::kInt32) {
@@ -66,7 +66,7 @@ absl::Status MessageRow::Read(std::string_view prefix, std::string_view content)
 absl::Status MessageRow::ReadObject(std::string_view content) {
   if (content.size() > most_bytes_) {
     return Error(ErrorCode::kRecordTooLarge,
-                 fmt::format("the message's content has {} bytes; {} are the most, four times "
+                 fmt::format("the message's content has {} bytes; the limit is {}, four times "
                              "kafka.max_record_bytes",
                              content.size(), most_bytes_));
   }
@@ -75,7 +75,8 @@ absl::Status MessageRow::ReadObject(std::string_view content) {
     return Unusable("the message's content is not a JSON object");
   }
   if (root->items().size() > kMostColumns) {
-    return Unusable(fmt::format("the message's content has {} members", root->items().size()));
+    return Unusable(fmt::format("the message's content has {} members; the limit is {}",
+                                root->items().size(), kMostColumns));
   }
   for (size_t i = 0; i < root->items().size(); ++i) {
     WR_RETURN_IF_ERROR(AddMember(root->names()[i], root->items()[i]));
@@ -106,7 +107,7 @@ absl::Status MessageRow::AddMember(std::string_view name, const JsonValue& value
     case Kind::kString:
       if (HasLoneSurrogate(value.text)) {
         return Unusable(
-            fmt::format("member \"{}\" holds half of a character", Printable(name, 63)));
+            fmt::format("member \"{}\" contains a lone surrogate", Printable(name, 63)));
       }
       Add(name, pgoutput::kTextOid, value.text);
       break;

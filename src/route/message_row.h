@@ -1,9 +1,9 @@
-// MessageRow: a logical message (pg_logical_emit_message) as a row of a table that is not there.
+// MessageRow: presents a logical message (pg_logical_emit_message) as a row of a virtual table.
 //
-// The content is a JSON object; its members are columns, each of the type that fits its value:
-// text, boolean, int4 or int8 by size, float8, bytea for null, and for objects and arrays one whose
-// text is their JSON as it stands. What routes, blocks and dead-letters rows then takes it like any
-// other. Not thread-safe; no I/O.
+// The content is a JSON object; its members are the columns, each of the type that fits its value:
+// text, boolean, int4 or int8 by size, float8, bytea for null, and for objects and arrays a type
+// whose text is their JSON, unchanged. Routing, blocking and dead-lettering then treat it like any
+// other row. Not thread-safe; no I/O.
 //
 // Source: io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent.
 #pragma once
@@ -20,16 +20,16 @@
 
 namespace walrelay {
 
-// The relation of messages. No table has this OID.
+// The relation OID of messages. No table has this OID.
 inline constexpr uint32_t kMessageRelation = 0;
 
 class MessageRow {
  public:
-  // Members that are null: kIgnore leaves them out, kOptionalBytes makes them NULL.
+  // Members that are null: kIgnore omits them, kOptionalBytes makes them NULL.
   MessageRow(NullMembers nulls, const RowLimits& limits)
       : nulls_(nulls), most_bytes_(limits.raw_bytes), document_(limits.json_values) {}
 
-  // A new session begins: the next row counts as one with new columns.
+  // A new session begins: the next row is treated as one with new columns.
   void Forget() {
     known_.clear();
     known_prefix_.clear();
@@ -37,12 +37,12 @@ class MessageRow {
   }
 
   // Errors: WR-3006 for content beyond the limits, which is not parsed; WR-3007 for content that is
-  // no such object. The row then has one column, "content".
+  // not such an object. The row then has one column, "content".
   absl::Status Read(std::string_view prefix, std::string_view content);
 
-  // Whether the columns are others than those of the row before. True after the first Read().
+  // Whether the columns differ from those of the previous row. True after the first Read().
   bool has_new_columns() const { return has_new_columns_; }
-  // Both live until the next Read(), and no longer than its content.
+  // Both are valid until the next Read(), and no longer than its content.
   pgoutput::Relation relation() const;
   pgoutput::Tuple row() const { return values_; }
 
@@ -63,7 +63,7 @@ class MessageRow {
     std::string name;
     uint32_t type_oid = 0;
   };
-  std::vector<Known> known_;  // the columns of the row before
+  std::vector<Known> known_;  // the columns of the previous row
   std::string known_prefix_;
   bool knows_any_ = false;
   bool has_new_columns_ = false;

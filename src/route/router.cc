@@ -17,7 +17,7 @@
 namespace walrelay {
 namespace {
 
-// Long enough for a uuid or a composed key, short enough for a log line.
+// Long enough for a UUID or a composite key, short enough for a log line.
 constexpr size_t kShownBytes = 80;
 
 const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
@@ -83,7 +83,7 @@ bool Router::TakesMessages(std::string_view prefix) const {
   return MatchesAnyGlob(prefix, source_->message_prefixes);
 }
 
-// Before anything is made of the row: what cannot fit into a record is not parsed.
+// Checked before any processing: a row that cannot fit into a record is not parsed.
 absl::Status Router::CheckSize(pgoutput::Tuple row, const TableBinding& table) const {
   size_t bytes = 0;
   for (const size_t column : table.used) {
@@ -93,8 +93,8 @@ absl::Status Router::CheckSize(pgoutput::Tuple row, const TableBinding& table) c
     return absl::OkStatus();
   }
   return Error(ErrorCode::kRecordTooLarge,
-               fmt::format("the columns that make the record have {} bytes; {} are the most, four "
-                           "times kafka.max_record_bytes",
+               fmt::format("the columns of the record have {} bytes; the limit is {}, four times "
+                           "kafka.max_record_bytes",
                            bytes, limits_.raw_bytes));
 }
 
@@ -140,7 +140,7 @@ absl::StatusOr<OptionalBytes> Router::HeaderValue(pgoutput::Tuple row, const Bou
   return std::string_view(kept, text.size());
 }
 
-// What Debezium tells of itself, before all other headers.
+// Debezium's own context, before all other headers.
 void Router::AddContextHeaders() {
   headers_.push_back({"__debezium.context.connectorLogicalName", format_->schema_prefix});
   headers_.push_back({"__debezium.context.taskId", "0"});
@@ -155,9 +155,9 @@ absl::Status Router::AddHeader(pgoutput::Tuple row, std::string_view name,
   return absl::OkStatus();
 }
 
-// The context that the writer was in, unchanged. OpenTelemetry asks that a context made for a
-// message be kept, so no span of ours is put between. Columns of its own weigh more than
-// Debezium's.
+// The writer's context, unchanged. OpenTelemetry requires that a context created for a message be
+// preserved, so walrelay adds no span of its own. Dedicated columns take precedence over Debezium's
+// column.
 absl::Status Router::AddTraceContext(pgoutput::Tuple row, const TableBinding& table) {
   OptionalBytes properties;
   if (table.span_context.present()) {
@@ -244,7 +244,7 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
   return absl::OkStatus();
 }
 
-// In whole milliseconds, cut towards 1970; -1 is how Kafka Connect says that there is none.
+// In whole milliseconds, truncated towards 1970; -1 means "none" in Kafka Connect.
 absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tuple row,
                                                                    const BoundColumn& column) {
   WR_ASSIGN_OR_RETURN(const Datum time, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
@@ -270,7 +270,7 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
   WR_CHECK(found != bindings_.end(), "only rows of outbox tables are routed");
   const TableBinding& table = found->second;
   if (table.of_messages && !table.status.ok()) {
-    // Each message has columns of its own: what one lacks says nothing about the next.
+    // Each message has its own columns: one without a column says nothing about the next.
     return Error(ErrorCode::kValueInvalid, MessageOf(table.status), RemedyFor(table.status));
   }
   WR_RETURN_IF_ERROR(table.status);

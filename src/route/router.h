@@ -1,14 +1,14 @@
-// Router: from a row of an outbox table to a Kafka record.
+// Router: builds a Kafka record from a row of an outbox table.
 //
-// Topic from the aggregate type, key from the aggregate id, value the payload, headers `id`,
-// `event_type` and `trace_id` where the columns exist (before them the W3C trace context), then the
-// placements in the order of the configuration; each as bytes as they stand, or in one of Connect's
-// formats. Knows which tables of the session are outbox tables: by OID, as looked up at connect (a
-// rename does not stop events), and by name (a table that was dropped and made again meanwhile has
-// rows under its old OID in the log).
+// The topic comes from the aggregate type, the key from the aggregate id, the value from the
+// payload. Headers: the W3C trace context, then `id`, `event_type` and `trace_id` where the columns
+// exist, then the placements in configuration order. Each part is raw bytes, or in one of Connect's
+// formats. The router identifies the outbox tables of the session by OID, as looked up at connect
+// (a rename does not stop events), and by name (a table that was dropped and recreated meanwhile
+// has rows under its old OID in the WAL).
 //
-// A row that cannot be routed is an error with a reason of block 3; what happens to it is the
-// caller's. Not thread-safe; no I/O. Raw formats allocate nothing per row in steady state.
+// A row that cannot be routed is an error with a code of block 3; the caller decides what happens
+// to it. Not thread-safe; no I/O. Raw formats allocate nothing per row in steady state.
 #pragma once
 
 #include <cstdint>
@@ -36,33 +36,33 @@ namespace walrelay {
 
 class Router {
  public:
-  // All references must outlive the router. `run_id` goes into the context headers. Errors: WR-1003
-  // (ConfigValue).
+  // All references must outlive the router. `run_id` is used in the context headers. Errors:
+  // WR-1003 (ConfigValue).
   static absl::StatusOr<Router> Create(
       const SourceConfig& source, const RouteConfig& route,
       const FormatConfig& format = RawFormats(), std::string run_id = {},
       const RowLimits& limits = RowLimits::For(KafkaConfig().max_record_bytes));
 
-  // A new session begins: forgets all bindings. `tables` are those of the configuration as the
-  // server has them now, in the same order.
+  // A new session begins: discards all bindings. `tables` are the configured tables as the server
+  // currently has them, in the same order.
   void StartSession(std::span<const TableFacts> tables);
 
-  // Takes in a table's description. True if it is an outbox table.
+  // Processes a table's description. True if it is an outbox table.
   bool OnRelation(const pgoutput::CachedRelation& relation);
 
-  // Whether messages with this prefix are events. Their relation is kMessageRelation, which is
-  // mapped as the first table is.
+  // Whether messages with this prefix are events. Their relation is kMessageRelation, with the
+  // mapping of the first table.
   bool TakesMessages(std::string_view prefix) const;
 
   bool IsOutbox(uint32_t relation_oid) const { return bindings_.contains(relation_oid); }
 
   // The record of a row. REQUIRES: IsOutbox(). The result points into the row and into this router;
-  // it lives until the next call. Errors: WR-3001 to WR-3007.
+  // it is valid until the next call. Errors: WR-3001 to WR-3007.
   absl::StatusOr<Record> Route(uint32_t relation_oid, pgoutput::Tuple row, WallTime commit_time);
 
-  // For messages about a row: "id=… key=…", cut and escaped; never the payload.
+  // For messages about a row: "id=… key=…", truncated and escaped; never the payload.
   std::string Identify(uint32_t relation_oid, pgoutput::Tuple row) const;
-  // The aggregate id of a row, where it can be read and is no larger than a row may be.
+  // The aggregate id of a row, if it is readable and within the row limit.
   OptionalBytes KeyOf(uint32_t relation_oid, pgoutput::Tuple row);
 
  private:
@@ -100,13 +100,13 @@ class Router {
   RowLimits limits_;
   EventValue value_;
   std::string run_id_;
-  std::vector<TableFacts> facts_;  // in the order of the configuration
+  std::vector<TableFacts> facts_;  // in configuration order
   absl::flat_hash_map<uint32_t, size_t> tables_by_oid_;
   absl::flat_hash_map<uint32_t, TableBinding> bindings_;
   std::vector<Header> headers_;
   Arena arena_;
   std::string key_;
-  std::string_view aggregate_type_;  // of the row that is being routed
+  std::string_view aggregate_type_;  // of the row being routed
 };
 
 }  // namespace walrelay

@@ -39,7 +39,7 @@ class Binder {
     return column;
   }
 
-  // A part whose column has usual names, ours first, then Debezium's.
+  // A part whose column has default names: walrelay's first, then Debezium's.
   BoundColumn Part(const std::optional<std::string>& configured, std::string_view purpose,
                    std::span<const std::string_view> usual, bool optional) {
     if (configured) {
@@ -53,7 +53,7 @@ class Binder {
     return optional ? BoundColumn() : Named(usual.front(), purpose);
   }
 
-  // The part is shown as Connect shows it.
+  // Sets the part's shape in Connect's model.
   void Shape(BoundColumn& column) {
     if (!column.present()) {
       return;
@@ -106,7 +106,7 @@ class Binder {
     return names;
   }
 
-  // The first problem is the one that is told.
+  // Only the first problem is reported.
   void Fail(std::string_view message) { status_.Update(Error(ErrorCode::kColumnMissing, message)); }
 
   const pgoutput::CachedRelation& relation_;
@@ -118,7 +118,7 @@ using Names = std::string_view[];
 
 void BindPlacement(const Placement& placement, const BindingContext& context, Binder& binder,
                    TableBinding& out) {
-  // A member that is missing leaves an envelope without it.
+  // A missing member does not remove the envelope.
   out.enveloped = out.enveloped || placement.where == Placement::Where::kEnvelope;
   BoundColumn column = context.missing_columns == MissingColumns::kIgnore
                            ? binder.Find(placement.column)
@@ -147,8 +147,7 @@ void BindPlacement(const Placement& placement, const BindingContext& context, Bi
   }
 }
 
-// The W3C trace context. Where a placement already makes a header of a column, that is meant
-// instead.
+// The W3C trace context. A column that a placement already maps to a header is not used here.
 void BindTraceContext(const OutboxTable& table, Binder& binder, TableBinding& out) {
   const auto placed = [&](const std::optional<std::string>& configured, std::string_view name) {
     return !configured && std::any_of(table.placements.begin(), table.placements.end(),
@@ -166,7 +165,7 @@ void BindTraceContext(const OutboxTable& table, Binder& binder, TableBinding& ou
   out.span_context = bind(table.columns.span_context, "tracingspancontext");
 }
 
-// Debezium takes a message apart whole: what is an object in it is a value with members.
+// Debezium splits a message into its members: an object in it is a value with members.
 void ShapeMessagePayload(const BindingContext& context, TableBinding& out) {
   out.payload_is_json = context.format.value.format != Format::kRaw && out.payload.present() &&
                         out.payload.type_oid == pgoutput::kRecordOid;
@@ -175,7 +174,7 @@ void ShapeMessagePayload(const BindingContext& context, TableBinding& out) {
   }
 }
 
-// The parts that formats show, as far as they are not raw.
+// Shapes the parts whose format is not raw.
 void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out) {
   if (context.format.key.format != Format::kRaw) {
     binder.Shape(out.aggregate_id);
@@ -190,7 +189,7 @@ void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out
   }
 }
 
-// Debezium reads the aggregate type as text: what is shown as something else is none.
+// Debezium reads the aggregate type as text: a column of any other type is invalid.
 void BindByDebeziumsRules(Binder& binder, TableBinding& out) {
   binder.Shape(out.aggregate_type);
   const ColumnShape* shape = out.aggregate_type.shape.get();
@@ -212,7 +211,7 @@ void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) 
   }
 }
 
-// The version is asked for only where there is an envelope.
+// The version is required only for an envelope.
 void BindVersion(const ColumnNames& names, Binder& binder, TableBinding& out) {
   if (out.enveloped && names.version && !names.version->empty()) {
     out.version = binder.Named(*names.version, "version");

@@ -1,9 +1,8 @@
-// TableBinding: where in a row of this session each part of an event stands.
+// TableBinding: maps each part of an event to its column, for one table of this session.
 //
 // Columns are found by name at each Relation message, never by position: a column may be added or
-// dropped between two rows. A binding that lacks a column it needs is kept together with the
-// reason, which is told when a row is to be routed with it: rows that are not events do not need
-// columns.
+// dropped between two rows. A binding that lacks a required column is kept with the reason, which
+// is reported when a row is routed with it: rows that are not events do not need the columns.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +19,9 @@
 namespace walrelay {
 
 struct BoundColumn {
-  int index = -1;  // -1: the part is not played
+  int index = -1;  // -1: the part is absent
   uint32_t type_oid = 0;
-  std::shared_ptr<const ColumnShape> shape;  // of a part that a Connect format shows; else nullptr
+  std::shared_ptr<const ColumnShape> shape;  // of a part in a Connect format; otherwise nullptr
 
   bool present() const { return index >= 0; }
 };
@@ -31,7 +30,7 @@ struct TableBinding {
   absl::Status status;  // WR-3001 or WR-3002 when rows cannot be routed
 
   size_t column_count = 0;
-  std::vector<size_t> used;  // the columns that a record is made of, each once
+  std::vector<size_t> used;  // the columns that the record is built from, each once
   BoundColumn id;
   BoundColumn aggregate_type;
   BoundColumn aggregate_id;
@@ -49,21 +48,21 @@ struct TableBinding {
     BoundColumn column;
     std::string name;
   };
-  std::vector<NamedColumn> headers;  // placements, in the order of the configuration
-  std::vector<NamedColumn> members;  // of the envelope, behind the payload
-  bool of_messages = false;          // and no table's
-  bool payload_is_json = false;      // of a message: shown with its members, not as text
-  bool enveloped = false;            // also when the columns of all its members are missing
-  std::string payload_name;          // the payload's column
+  std::vector<NamedColumn> headers;  // placements, in configuration order
+  std::vector<NamedColumn> members;  // of the envelope, after the payload
+  bool of_messages = false;          // of logical messages, not of a table
+  bool payload_is_json = false;      // of a message: represented with its members, not as text
+  bool enveloped = false;            // even when the columns of all its members are missing
+  std::string payload_name;          // name of the payload's column
   std::string schema_name;  // "PREFIX.schema.table", of the envelope's schema; "": of messages
 };
 
-// What a table is bound by, besides its own mapping. All that it refers to must outlive the call.
+// The settings for binding a table, besides its own mapping. All references must outlive the call.
 struct BindingContext {
   const RouteConfig& route;
   const FormatConfig& format;
   MissingColumns missing_columns = MissingColumns::kFail;
-  const TableFacts* facts = nullptr;  // nullptr: nothing is known of the columns
+  const TableFacts* facts = nullptr;  // nullptr: the columns are unknown
 };
 
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,

@@ -28,10 +28,10 @@ absl::Status CheckTopicName(std::string_view topic) {
     return Invalid(topic, "is empty");
   }
   if (topic.size() > kLongestTopic) {
-    return Invalid(topic, fmt::format("has {} characters, 249 are allowed", topic.size()));
+    return Invalid(topic, fmt::format("has {} characters; the limit is 249", topic.size()));
   }
   if (topic == "." || topic == "..") {
-    return Invalid(topic, "is not a name to Kafka");
+    return Invalid(topic, "is not a valid topic name");
   }
   if (topic.starts_with("__")) {
     return Invalid(topic, "is reserved for Kafka's own topics");
@@ -45,7 +45,8 @@ absl::Status CheckTopicName(std::string_view topic) {
 bool MatchesGlob(std::string_view text, std::string_view glob) {
   size_t in_text = 0;
   size_t in_glob = 0;
-  size_t star = std::string_view::npos;  // where to go back to when what follows the star fails
+  // Where to resume when the text after the star does not match
+  size_t star = std::string_view::npos;
   size_t star_text = 0;
   while (in_text < text.size()) {
     if (in_glob < glob.size() && glob[in_glob] == '*') {

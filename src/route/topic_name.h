@@ -1,6 +1,6 @@
-// Which topic names Kafka allows, and which the operator does.
+// Topic names that Kafka and the operator allow.
 //
-// Topic names are made of row data, so they are checked before a record is produced: librdkafka
+// Topic names come from row data, so they are checked before a record is produced: librdkafka
 // accepts any name at produce and fails the whole batch later.
 //
 // Source: org.apache.kafka.common.internals.Topic; names that start with "__" are Kafka's own.
@@ -14,10 +14,10 @@
 
 namespace walrelay {
 
-// Errors: WR-3005 (TopicInvalid), saying what is wrong with the name.
+// Errors: WR-3005 (TopicInvalid), with the reason.
 absl::Status CheckTopicName(std::string_view topic);
 
-// `*` stands for any run of characters, `?` for one; everything else for itself.
+// `*` matches any run of characters, `?` one character; all other characters match themselves.
 bool MatchesGlob(std::string_view text, std::string_view glob);
 bool MatchesAnyGlob(std::string_view text, const std::vector<std::string>& globs);
 

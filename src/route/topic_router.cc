@@ -14,8 +14,8 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kCachedTypes = 4096;
-constexpr size_t kLongestCached =
-    256;  // types may be longer than topics, where the regex shortens them
+// Types may be longer than topics if the regex shortens them.
+constexpr size_t kLongestCached = 256;
 constexpr int kMostGroups = 32;
 
 absl::Status BadConfig(std::string_view what) {
@@ -85,7 +85,7 @@ absl::Status TopicRouter::AppendEscapedOrLiteral(std::string_view& text,
   return absl::OkStatus();
 }
 
-// "${name}", or "$12": as many digits as still name a group, the first in any case.
+// "${name}", or "$12": as many digits as still form a group number, but at least one.
 absl::StatusOr<TopicRouter::Segment> TopicRouter::ParseGroup(std::string_view& text) const {
   text.remove_prefix(1);
   if (text.starts_with('{')) {
@@ -152,12 +152,11 @@ absl::StatusOr<std::string> TopicRouter::Resolve(std::string_view aggregate_type
   }
   if (!topics_.contains(topic)) {
     if (topics_.size() >= max_topics_) {
-      return Error(
-          ErrorCode::kTopicInvalid,
-          fmt::format("\"{}\" would be topic number {}, route.max_topics is {}", topic,
-                      topics_.size() + 1, max_topics_),
-          "If so many topics are meant, raise route.max_topics; if not, look at what writes "
-          "the aggregate types.");
+      return Error(ErrorCode::kTopicInvalid,
+                   fmt::format("\"{}\" would be topic number {}, route.max_topics is {}", topic,
+                               topics_.size() + 1, max_topics_),
+                   "If this many topics are intended, raise route.max_topics; otherwise check "
+                   "which application writes these aggregate types.");
     }
     topics_.insert(topic);
   }

@@ -1,16 +1,16 @@
-// TopicRouter: from an aggregate type to a topic, as Debezium's EventRouter does it.
+// TopicRouter: maps an aggregate type to a topic, as Debezium's EventRouter does.
 //
-// The type must match the regular expression as a whole; then the first find of the expression in
-// it is replaced by the template, with `${name}` and `$1` standing for groups. A type that does not
-// match is itself the topic. The expressions are written as for Java and run by RE2, which is
-// linear in the size of row data and cannot be made to blow up; what RE2 does not have
-// (look-around, back references) is refused at start.
+// The whole type must match the regular expression; then the expression's first match in it is
+// replaced by the template, in which `${name}` and `$1` refer to groups. A type that does not match
+// is used as the topic. The expressions are in Java's syntax and run by RE2, whose time is linear
+// in the size of the row data; features that RE2 lacks (look-around, back references) are rejected
+// at startup.
 //
-// Row data decides how many types there are and how long, so results are cached only up to a bound.
-// Not thread-safe.
+// Row data determines the number and length of types, so the cache of results is bounded. Not
+// thread-safe.
 //
-// Source: io.debezium.transforms.outbox.EventRouterDelegate and org.apache.kafka.connect.transforms
-// .RegexRouter; java.util.regex.Matcher.replaceFirst.
+// Source: io.debezium.transforms.outbox.EventRouterDelegate and
+// org.apache.kafka.connect.transforms.RegexRouter; java.util.regex.Matcher.replaceFirst.
 #pragma once
 
 #include <memory>
@@ -33,14 +33,14 @@ namespace walrelay {
 
 class TopicRouter {
  public:
-  // Errors: WR-1003 (ConfigValue) for an expression or a template that cannot be used.
+  // Errors: WR-1003 (ConfigValue) for an invalid expression or template.
   static absl::StatusOr<TopicRouter> Create(const RouteConfig& config);
 
   TopicRouter(TopicRouter&&) noexcept;
   TopicRouter& operator=(TopicRouter&&) noexcept;
   ~TopicRouter();
 
-  // A topic that Kafka and route.allow allow; lives until the next call. Errors: WR-3005.
+  // A topic that Kafka and route.allow permit; valid until the next call. Errors: WR-3005.
   absl::StatusOr<std::string_view> Topic(std::string_view aggregate_type);
 
  private:

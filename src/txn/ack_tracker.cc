@@ -15,7 +15,7 @@ void AckTracker::Restart(Lsn position) {
 }
 
 void AckTracker::Resume() {
-  WR_CHECK(!open_, "a stream goes on between transactions");
+  WR_CHECK(!open_, "a stream resumes between transactions");
   received_ = resume_;
 }
 
@@ -38,13 +38,14 @@ DeliveryToken AckTracker::token(uint64_t ordinal) const {
 }
 
 AckTracker::Entry* AckTracker::Find(DeliveryToken token) {
-  // The distance from the first one in flight; what is behind it wraps to more than there are.
+  // The distance from the first transaction in flight; for an earlier one it wraps to more than
+  // there are.
   const uint32_t index = token.transaction - static_cast<uint32_t>(first_number_);
   const bool given_up = static_cast<int32_t>(token.transaction - static_cast<uint32_t>(floor_)) < 0;
   if (given_up) {
     return nullptr;
   }
-  WR_CHECK(index < entries_.size(), "a report names a transaction that waits for it");
+  WR_CHECK(index < entries_.size(), "a report names a transaction in flight that waits for it");
   return &entries_[index];
 }
 
@@ -80,7 +81,7 @@ void AckTracker::Commit(Lsn end_lsn) {
     frontier_ = std::max(frontier_, end_lsn);
   }
   if (!open_produced_) {
-    // Its token was never given out, so the next transaction may have it.
+    // Its token was never handed out, so the next transaction may reuse it.
     entries_.pop_back();
     Pass(end_lsn);
   }
@@ -95,7 +96,8 @@ void AckTracker::OnKeepalive(Lsn wal_end) {
     resume_ = std::max(resume_, Lsn(wal_end.value() + 1));
   }
   received_ = std::max(received_, wal_end);
-  // Inside a transaction the server may vouch for the very COMMIT that is still to come.
+  // Inside a transaction, a keepalive's wal_end may already include the COMMIT that is yet to be
+  // sent.
   if (!open_) {
     resume_ = std::max(resume_, wal_end);
     Pass(wal_end);
@@ -168,8 +170,8 @@ std::optional<WallTime> AckTracker::oldest_commit_time() const {
   return entries_.front().commit_time;
 }
 
-// All of the stream up to `position` has been handled: it may be confirmed together with the last
-// transaction that is in flight.
+// The stream up to `position` has been handled: it may be confirmed together with the last
+// transaction in flight.
 void AckTracker::Pass(Lsn position) {
   if (entries_.empty()) {
     frontier_ = std::max(frontier_, position);

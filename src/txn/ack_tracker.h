@@ -1,26 +1,25 @@
-// AckTracker: how far the log may be confirmed.
+// AckTracker: computes the position up to which the WAL may be confirmed.
 //
-// A FIFO with one entry for each transaction that produced records, in stream order, which is
-// commit order. A transaction is done when its COMMIT has been seen and every one of its records
-// has been acknowledged. The frontier is the end of the last transaction before the first one that
-// is not done: never the highest acknowledged position, for across partitions most acknowledgements
-// arrive out of order, and Postgres discards what is confirmed for good.
+// A FIFO with one entry per transaction that produced records, in stream order, which is commit
+// order. A transaction is complete when its COMMIT was received and all of its records were
+// acknowledged. The frontier is the end of the last transaction before the first incomplete one. It
+// is never the highest acknowledged position, because across partitions most acknowledgements
+// arrive out of order, and Postgres discards confirmed WAL permanently.
 //
-// A position without records of its own (a keepalive's wal_end, a transaction of other tables)
-// vouches for the stream before it. It therefore needs no entry: it moves the end of the last
-// transaction in the queue, which cannot pass before those in front of it, or the frontier itself
-// when nothing is in flight. (Postgres' apply worker lets a keepalive count only while its list is
-// empty; then the log of a busy table is held up by a slow record long after it is acknowledged.)
+// A position without records (a keepalive's wal_end, a transaction of other tables) covers the
+// stream before it. It therefore needs no entry: it moves the end of the last transaction in the
+// queue, which cannot be confirmed before the earlier ones, or the frontier itself when nothing is
+// in flight. (Postgres' apply worker honours a keepalive only while its list is empty; on a busy
+// table one slow record then holds back WAL long after it was acknowledged.)
 //
-// Entries are numbered and no number is used twice in the life of a tracker, so that a late report
-// of a producer that was given up names no living entry: Reset() moves the floor, and what is below
-// it is ignored. (Pointers into the queue would outlive their entries.) A token holds the low half
-// of the number, which is enough to find it among those in flight.
+// Entries are numbered, and no number is reused during the life of a tracker, so a late report of
+// an abandoned producer matches no live entry: Reset() raises the floor, and numbers below it are
+// ignored. (Pointers into the queue would outlive their entries.) A token contains the low half of
+// the number, which identifies a transaction among those in flight.
 //
-// Memory: one small entry a transaction, whatever its size and the traffic of other tables. A
-// record that is stuck holds the entries of all that were committed after it, acknowledged or not:
-// the window of the relay therefore bounds transactions as well as records. Not thread-safe; no
-// I/O.
+// Memory: one small entry per transaction, whatever its size and the traffic of other tables. A
+// stuck record keeps the entries of all transactions committed after it, acknowledged or not: the
+// relay's window therefore limits transactions as well as records. Not thread-safe; no I/O.
 #pragma once
 
 #include <cstddef>
@@ -37,62 +36,62 @@ namespace walrelay {
 
 class AckTracker {
  public:
-  // Streaming begins at `position`, and nothing from before counts any more: the first connection,
-  // or another timeline, where old positions mean something else. The frontier may go back here
-  // only.
+  // Streaming begins at `position`, and all earlier state is discarded: the first connection, or
+  // another timeline, where old positions are not comparable. Only here may the frontier move
+  // backwards.
   void Restart(Lsn position);
 
-  // Streaming goes on at resume() on a new connection; what is in flight keeps counting. REQUIRES:
-  // no transaction is open.
+  // Streaming resumes at resume() on a new connection; records in flight still count. REQUIRES: no
+  // transaction is open.
   void Resume();
 
-  // BEGIN: the records that follow belong to this transaction. REQUIRES: none is open.
+  // BEGIN: the following records belong to this transaction. REQUIRES: none is open.
   void Begin(Lsn commit_lsn, WallTime commit_time);
 
-  // The token for the record of the open transaction's row `ordinal`. REQUIRES: one is open.
+  // The token for the record of row `ordinal` of the open transaction. REQUIRES: one is open.
   DeliveryToken token(uint64_t ordinal) const;
 
-  // The row that a token in flight names; nullopt for one from before the last Reset(), and for an
-  // ordinal that a token cannot hold.
+  // The row that a token in flight identifies; nullopt for a token from before the last Reset(),
+  // and for an ordinal that a token cannot represent.
   std::optional<Position> PositionOf(DeliveryToken token) const;
 
-  // A record of the open transaction was accepted by the producer.
+  // The producer accepted a record of the open transaction.
   void OnProduced(size_t bytes);
 
   // COMMIT. REQUIRES: a transaction is open.
   void Commit(Lsn end_lsn);
 
-  // The server has decoded up to `wal_end` and sent all of it that concerns us.
+  // The server has decoded up to `wal_end` and has sent everything relevant up to there.
   void OnKeepalive(Lsn wal_end);
 
-  // The connection broke inside a transaction: it will come again from its BEGIN, under a new
-  // token. Records of it that are in flight still hold back what follows; they confirm nothing.
+  // The connection broke inside a transaction: the server will send it again from its BEGIN, under
+  // a new token. Its records in flight still hold back later transactions; they confirm nothing.
   void AbandonOpen();
 
   // A record was acknowledged. Returns the commit time of its transaction, or nullopt for a report
-  // from before the last Reset(), which counts for nothing.
+  // from before the last Reset(), which is ignored.
   std::optional<WallTime> OnDelivered(DeliveryToken token, size_t bytes);
 
-  // A record was refused for good, alone, and its row will be offered again or settled otherwise:
-  // it is not in flight any more. REQUIRES: its transaction is open.
+  // A record sent alone was refused permanently, and its row will be offered again or settled
+  // otherwise: it is no longer in flight. REQUIRES: its transaction is open.
   void OnRefused(DeliveryToken token, size_t bytes);
 
-  // Forgets all that is in flight: it will be read again from the frontier and sent by a new
+  // Discards all records in flight: they will be read again from the frontier and sent by a new
   // producer.
   void Reset();
 
-  // Everything before this is acknowledged: what Postgres may be told to forget.
+  // Everything before this position is acknowledged and may be confirmed to Postgres.
   Lsn frontier() const { return frontier_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).
   Lsn received() const { return received_; }
-  // Where a new connection goes on without repeating a transaction that is in flight.
+  // Where a new connection resumes without repeating a transaction in flight.
   Lsn resume() const { return resume_; }
 
   bool in_transaction() const { return open_; }
   size_t records_in_flight() const { return records_in_flight_; }
   size_t bytes_in_flight() const { return bytes_in_flight_; }
   size_t transactions_in_flight() const { return entries_.size(); }
-  // Commit time of the oldest transaction that is not done.
+  // Commit time of the oldest incomplete transaction.
   std::optional<WallTime> oldest_commit_time() const;
 
  private:
@@ -111,8 +110,8 @@ class AckTracker {
   void Advance();
 
   RingQueue<Entry> entries_;
-  uint64_t first_number_ = 1;   // of entries_.front(), or of the next one to come
-  uint64_t floor_ = 1;          // transactions below it were given up by Reset()
+  uint64_t first_number_ = 1;   // of entries_.front(), or of the next entry
+  uint64_t floor_ = 1;          // transactions below it were abandoned by Reset()
   bool open_ = false;           // entries_.back() is the open transaction
   bool open_produced_ = false;  // and has records
 

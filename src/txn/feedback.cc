@@ -35,7 +35,7 @@ void Feedback::OnKeepalive(MonoTime now, Lsn wal_end, bool reply_requested) {
 }
 
 void Feedback::OnSent(MonoTime now, Lsn frontier, bool ping) {
-  WR_CHECK(frontier >= sent_frontier_, "a confirmed position is never taken back");
+  WR_CHECK(frontier >= sent_frontier_, "the confirmed position never moves backwards");
   sent_frontier_ = frontier;
   last_sent_ = now;
   reply_wanted_ = false;
@@ -73,8 +73,8 @@ MonoTime Feedback::NextDue(Lsn frontier) const {
   return std::min(next, last_received_ + timeout_);
 }
 
-// One ping for each silence: the next is due half a timeout after the later of the last byte and
-// the last ping.
+// One ping per period of silence: the next is due half a timeout after the last byte or the last
+// ping, whichever is later.
 MonoTime Feedback::PingDue() const {
   return std::max(last_received_, last_ping_.value_or(last_received_)) + timeout_ / 2;
 }

@@ -1,19 +1,18 @@
-// Feedback: when to send a status update, and when the server is to be taken for dead or for
-// leaving.
+// Feedback: decides when to send a status update, and when the server is dead or shutting down.
 //
-// An update is due when the server asks (at most 50 times a second: it waits for us, it loses
-// nothing), when the frontier has moved (soon, so that a crash repeats milliseconds; grouped, so
-// that it costs nothing), and at an interval that keeps the connection alive, on a timer of its
-// own: a relay that does not read because Kafka is slow still reports. A keepalive that asks for
-// nothing is not answered: answering each makes the server send the next, tens of thousands a
-// second.
+// An update is due when the server requests one (at most 50 times a second: the server waits,
+// nothing is lost), when the frontier has moved (soon, so that a crash repeats only milliseconds;
+// batched, so that it is cheap), and at an interval that keeps the connection alive. The interval
+// has its own timer: a relay that does not read because Kafka is slow still reports. A keepalive
+// without a request is not answered: an answer makes the server send the next keepalive, tens of
+// thousands per second.
 //
-// After half of wal_sender_timeout without a byte the server is asked for one; after all of it the
-// connection is dead, whatever TCP says. Many requests for a reply without any progress mean that
-// the server is shutting down and waits for positions that cannot come: then the relay must step
-// aside.
+// After half of wal_sender_timeout without a byte the relay requests a reply from the server; after
+// all of it the connection is dead, whatever TCP reports. Many requests for a reply without
+// progress mean that the server is shutting down and waits for positions that cannot be reached:
+// then the relay must close the stream.
 //
-// Pure: time comes in with each call. Not thread-safe.
+// Pure: the caller passes the time. Not thread-safe.
 //
 // Source: Postgres, src/backend/replication/walsender.c: WalSndKeepaliveIfNecessary,
 // WalSndCheckTimeOut, WalSndWaitForWal, WalSndDone.
@@ -34,34 +33,35 @@ class Feedback {
     Micros progress_delay{100'000};
     Micros longest_interval{10'000'000};
     Micros reply_spacing{20'000};
-    // Of the server; 0: it never gives up on us, and we use the default of one minute for it.
+    // The server's setting; 0: it never disconnects us, and we apply the default of one minute to
+    // it.
     Micros wal_sender_timeout{60'000'000};
   };
 
   Feedback(const Options& options, MonoTime now);
 
-  // Bytes came from the server.
+  // The server sent bytes.
   void OnReceived(MonoTime now) { last_received_ = now; }
 
   void OnKeepalive(MonoTime now, Lsn wal_end, bool reply_requested);
 
-  // An update with this frontier was sent; `ping` if it asked for a reply.
+  // An update with this frontier was sent; `ping`: it requested a reply.
   void OnSent(MonoTime now, Lsn frontier, bool ping);
 
-  // Why an update is due now, or nullopt. kPing: with a request for a reply.
+  // Why an update is due now, or nullopt. kPing: the update must request a reply.
   std::optional<FeedbackCause> Due(MonoTime now, Lsn frontier) const;
 
-  // When to ask Due() again if nothing happens before.
+  // When to call Due() again if nothing happens before.
   MonoTime NextDue(Lsn frontier) const;
 
-  // The server has not sent a byte for all of its timeout.
+  // The server has not sent a byte for its whole timeout.
   bool ServerSilent(MonoTime now) const { return now - last_received_ >= timeout_; }
 
-  // The server asks and asks without moving: it is shutting down.
+  // The server requests replies repeatedly without progress: it is shutting down.
   bool ServerLeaving() const { return stalled_requests_ > kLeavingRequests; }
 
  private:
-  // The server asks about once in half its timeout when all is well.
+  // In normal operation the server requests a reply about once in half its timeout.
   static constexpr int kLeavingRequests = 20;
   static constexpr Micros kLeavingWindow{1'000'000};
 

@@ -8,7 +8,7 @@
 namespace walrelay {
 namespace {
 
-// FNV-1a, 32 bits: enough to tell the gaps of one process apart.
+// FNV-1a, 32 bits: sufficient to distinguish the gaps of one process.
 uint32_t Hash(std::string_view text) {
   uint32_t hash = 2166136261u;
   for (const char c : text) {
@@ -32,7 +32,8 @@ std::string KeyOf(const PublicationIdentity& identity) {
   return key;
 }
 
-// What was found, as far as it tells this gap from another; nothing that grows by itself.
+// The part of the findings that distinguishes this gap from another; no value that changes without
+// a new gap.
 std::string KeyOf(ErrorCode code, const SourceFacts& facts) {
   switch (code) {
     case ErrorCode::kSlotMoved:
@@ -84,7 +85,7 @@ void SetRange(Gap& gap, Lsn frontier, const std::optional<PublicationLook>& publ
 
 Gap MakeGap(const absl::Status& error, Lsn frontier,
             const std::optional<PublicationLook>& publication, const SourceFacts* facts) {
-  WR_CHECK(ReactionTo(error) == Reaction::kGap, "the error stands for a gap");
+  WR_CHECK(ReactionTo(error) == Reaction::kGap, "the error's reaction is kGap");
   const ErrorCode code = CodeOf(error);
   Gap gap{.error = error, .id = "", .from = frontier, .to = Lsn()};
   std::string key = frontier.ToString();

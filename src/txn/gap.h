@@ -1,7 +1,7 @@
-// Gap: events that may be missing, and what is known of them.
+// Gap: events that may be missing, and what is known about them.
 //
-// An operator who accepts a gap names it: the id says which kind it is and what was found, so that
-// the acceptance of one gap never covers another.
+// An operator accepts a gap by its id. The id encodes the kind of gap and the findings, so that the
+// acceptance of one gap never covers another.
 //
 // Pure functions.
 #pragma once
@@ -18,17 +18,17 @@ namespace walrelay {
 
 struct Gap {
   absl::Status error;  // reaction kGap
-  std::string id;      // "2106-5f3a9c01": the same while the same is found
-  // Events between these positions may be missing; 0/0: not known. Positions are those of commits;
-  // after WR-2110 those of the rows, whose transaction may have ended later. After WR-2202 it is
-  // Kafka that may have events of that range which the database does not know.
+  std::string id;      // "2106-5f3a9c01": unchanged while the findings are the same
+  // Events between these positions may be missing; 0/0: unknown. The positions are those of
+  // commits; for WR-2110 those of the rows, whose transactions may have committed later. For
+  // WR-2202, Kafka may have events of that range which the database does not have.
   Lsn from;
   Lsn to;
 };
 
 // `frontier`: everything before it was acknowledged; 0/0 when nothing was read yet. `publication`:
-// the last look that found nothing wrong. `facts`: what the look found; nullptr when the gap was
-// not found by a look. REQUIRES: the reaction to `error` is kGap.
+// the last reading without a problem. `facts`: the reading that revealed the gap; nullptr when no
+// reading did. REQUIRES: the reaction to `error` is kGap.
 Gap MakeGap(const absl::Status& error, Lsn frontier,
             const std::optional<PublicationLook>& publication, const SourceFacts* facts);
 

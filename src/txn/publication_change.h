@@ -1,12 +1,12 @@
-// Whether rows may have been hidden between two looks at the publication.
+// Detects whether rows may have been hidden between two readings of the publication.
 //
-// The catalog cannot tell an option that was switched and switched back from one that was set to
-// the value it had: both leave another xmin. Such a change counts. What cannot hide rows does not:
-// another owner, ALTER PUBLICATION ... SET TABLE that keeps the table, other tables, columns,
-// indexes, grants, VACUUM.
+// The catalog does not distinguish an option that was changed and changed back from one that was
+// set to its current value: both result in another xmin. Such a change counts. Changes that cannot
+// hide rows do not count: another owner, ALTER PUBLICATION ... SET TABLE that keeps the table,
+// other tables, columns, indexes, grants, VACUUM.
 //
-// Not seen: an outbox table of a FOR ALL TABLES publication that is set UNLOGGED and LOGGED again
-// between two looks, and a schema that is renamed and renamed back.
+// Not detected: an outbox table of a FOR ALL TABLES publication that is set UNLOGGED and LOGGED
+// again between two readings, and a schema that is renamed and renamed back.
 //
 // Pure function.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace walrelay {
 
-// What changed since `before` so that rows may have been hidden, in words; "" when nothing did.
-// REQUIRES: both looks are of the same configuration.
+// Describes a change since `before` that may have hidden rows; "" when there is none. REQUIRES:
+// both readings are of the same configuration.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now);
 
 }  // namespace walrelay

@@ -29,7 +29,7 @@ bool MustDropSlot(const SourceConfig& source, const ServerFacts& server, const S
     return false;
   }
   const bool in_use = slot.active || slot.temporary || slot.synced || server.in_recovery;
-  // A slot that the server has invalidated keeps nothing any more, and still tells how far it got.
+  // An invalidated slot retains nothing any more, and still shows its confirmed position.
   const bool retains =
       slot.restart.valid() && slot.wal_status != "lost" && slot.invalidation_reason.empty();
   const auto limit = static_cast<uint64_t>(budget->bytes);
@@ -41,15 +41,15 @@ absl::Status SlotDropped(const SourceConfig& source, const ServerFacts& server,
                          const SlotFacts& slot, std::optional<WallTime> oldest) {
   return Error(
       ErrorCode::kSlotDropped,
-      fmt::format("slot {} kept {} of log, and source.max_retained_wal is {}; everything up to {} "
-                  "was published{}",
-                  source.slot, HumanBytes(RetainedBytes(server, slot)),
-                  HumanBytes(static_cast<uint64_t>(source.max_retained_wal)),
-                  slot.confirmed_flush.ToString(),
-                  oldest ? fmt::format(", and the oldest event that is not known to be was "
-                                       "committed at {}",
-                                       Rfc3339(*oldest))
-                         : ""));
+      fmt::format(
+          "slot {} retained {} of WAL, and source.max_retained_wal is {}; everything up to {} was "
+          "published{}",
+          source.slot, HumanBytes(RetainedBytes(server, slot)),
+          HumanBytes(static_cast<uint64_t>(source.max_retained_wal)),
+          slot.confirmed_flush.ToString(),
+          oldest ? fmt::format("; the oldest event not known to be published was committed at {}",
+                               Rfc3339(*oldest))
+                 : ""));
 }
 
 }  // namespace walrelay

@@ -1,5 +1,5 @@
-// The operator's limit on the log that the slot keeps (source.max_retained_wal), and what is to
-// happen there (source.on_retained_limit).
+// The operator's limit for the WAL that the slot retains (source.max_retained_wal), and the action
+// at that limit (source.on_retained_limit).
 //
 // Pure functions.
 #pragma once
@@ -14,17 +14,17 @@
 
 namespace walrelay {
 
-// The limit that is configured, if one is.
+// The configured limit, if there is one.
 std::optional<RetentionBudget> BudgetOf(const SourceConfig& source);
 
-// Whether the slot is to be dropped now: the operator has asked for that, by name, and the slot
-// keeps at least as much log as it may. Only one that is ours to drop: on a primary, and in
-// nobody's use. `server` and `slot` must have been read just before; the log only grows, so that a
-// slot that is read later than the server is at least as far past the limit as it seems.
+// Whether the slot must be dropped now: the operator configured the drop, and the slot retains at
+// least the limit. Only for a slot on a primary that no process uses. `server` and `slot` must have
+// been read just before, `server` first; WAL only grows, so a slot that was read after the server
+// is at least as far beyond the limit as computed.
 bool MustDropSlot(const SourceConfig& source, const ServerFacts& server, const SlotFacts& slot);
 
-// The error with which the relay ends when it has dropped `slot`. `oldest`: when the oldest event
-// that is known not to be published was committed.
+// The error with which the relay reports that it dropped `slot`. `oldest`: commit time of the
+// oldest event not known to be published.
 absl::Status SlotDropped(const SourceConfig& source, const ServerFacts& server,
                          const SlotFacts& slot, std::optional<WallTime> oldest);
 

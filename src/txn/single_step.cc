@@ -36,7 +36,7 @@ void SingleStep::Clear() {
 }
 
 void SingleStep::OnOffered(DeliveryToken token) {
-  WR_CHECK(attempt_ == Attempt::kNone, "one record is under way at a time");
+  WR_CHECK(attempt_ == Attempt::kNone, "one record is in flight at a time");
   attempt_ = Attempt::kInFlight;
   token_ = token;
 }

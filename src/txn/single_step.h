@@ -1,13 +1,14 @@
-// SingleStep: offers records one at a time, each alone, after brokers refused some of them.
+// SingleStep: offers records one at a time after brokers refused some of them.
 //
-// A broker refuses a batch without saying which record caused it, and the idempotent producer fails
-// as a whole: everything between the frontier and the refusal is read and sent again. If the
-// records were offered in batches again, each attempt would append the others once more, without
-// end. So from the first refused record up to the last one that was offered, each record now waits
-// until nothing is in flight, goes out alone, and is waited for. A refusal then names its record
-// and repeats nothing: only the producer is replaced, and the stream goes on where it is.
+// A broker refuses a batch without naming the record that caused it, and the idempotent producer
+// fails as a whole: everything between the frontier and the refusal is read and sent again. If the
+// records were sent in batches again, each attempt would append the other records once more,
+// without end. Therefore, from the first refused record up to the last one offered, each record
+// waits until nothing is in flight, is sent alone, and is awaited. A refusal then identifies its
+// record and repeats nothing: only the producer is replaced, and the stream continues.
 //
-// It holds the range (which outlives sessions) and the one record under way. Pure; one thread.
+// SingleStep holds the range, which outlives sessions, and the one record in flight. Pure;
+// single-threaded.
 #pragma once
 
 #include <optional>
@@ -31,26 +32,26 @@ class SingleStep {
   void Cover(Position from, Position until);
   bool Covers(Position position) const;
 
-  // Everything before `frontier` is acknowledged: a range that ends there is done with.
+  // Everything before `frontier` is acknowledged: a range that ends before it is discarded.
   void OnFrontier(Lsn frontier);
 
-  // The range means nothing any more: the stream begins on another timeline.
+  // The range is no longer valid: the stream begins on another timeline.
   void Clear();
 
-  // The record of the present row was handed to the producer. REQUIRES: attempt() is kNone.
+  // The record of the current row was handed to the producer. REQUIRES: attempt() is kNone.
   void OnOffered(DeliveryToken token);
 
-  // A report came. True when it is about the record under way.
+  // Processes a delivery report. True when it concerns the record in flight.
   bool OnDelivered(DeliveryToken token);
   bool OnRefused(DeliveryToken token, const absl::Status& error);
 
   Attempt attempt() const { return attempt_; }
 
-  // Takes the error of the refused record, and is ready for the next attempt. REQUIRES: attempt()
-  // is kRefused.
+  // Returns the error of the refused record, and prepares the next attempt. REQUIRES: attempt() is
+  // kRefused.
   absl::Status TakeError();
 
-  // Forgets the record under way: it was delivered, or its session has ended.
+  // Discards the current attempt: its record was delivered, or its session has ended.
   void EndAttempt();
 
  private:
@@ -61,7 +62,7 @@ class SingleStep {
 
   std::optional<Range> range_;
   Attempt attempt_ = Attempt::kNone;
-  DeliveryToken token_;  // of the record under way
+  DeliveryToken token_;  // of the record in flight
   absl::Status error_;   // why it was refused
 };
 

@@ -15,13 +15,13 @@ using std::chrono::minutes;
 
 struct Step {
   SlotRisk risk;
-  double used;  // of what may be retained
+  double used;  // share of the limit
   Micros left;
 };
 constexpr Step kSteps[] = {{SlotRisk::kCritical, 0.95, minutes(10)},
                            {SlotRisk::kWarning, 0.8, hours(1)},
                            {SlotRisk::kNotice, 0.5, Micros(0)}};
-// A step that was reached is kept until this much better.
+// Hysteresis: a level is left only when the value is this much better.
 constexpr double kSlackUsed = 0.05;
 constexpr int kSlackLeft = 2;
 
@@ -85,7 +85,7 @@ absl::Status RiskOf(const SlotSample& sample) {
                      ? fmt::format("wal_status is {}", sample.wal_status)
                      : fmt::format("invalidation_reason is {}", sample.invalidation_reason));
   }
-  std::string text = fmt::format("{} of log retained", HumanBytes(sample.retained_bytes()));
+  std::string text = fmt::format("{} of WAL retained", HumanBytes(sample.retained_bytes()));
   if (const auto reserve = sample.reserve_bytes()) {
     text +=
         fmt::format(", {} left", HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*reserve, 0))));
@@ -99,12 +99,13 @@ absl::Status RiskOf(const SlotSample& sample) {
   if (!sample.budget_binds()) {
     return Error(ErrorCode::kSlotAtRisk, text);
   }
-  text += fmt::format("; source.max_retained_wal is {}, and there {}",
+  text += fmt::format("; source.max_retained_wal is {}, at which {}",
                       HumanBytes(static_cast<uint64_t>(sample.budget->bytes)),
                       sample.budget->drop_slot ? "walrelay drops the slot" : "nothing is dropped");
-  return Error(ErrorCode::kSlotAtRisk, text,
-               "Mend what holds events up (walrelay status names it). To gain time, raise "
-               "source.max_retained_wal as the primary's disk allows, and start walrelay again.");
+  return Error(
+      ErrorCode::kSlotAtRisk, text,
+      "Fix the cause of the delay (walrelay status reports it). To gain time, raise "
+      "source.max_retained_wal as far as the primary's disk allows, and restart walrelay.");
 }
 
 }  // namespace walrelay

@@ -1,7 +1,8 @@
-// SlotAlarm: how near the slot is to being lost, in a few steps that do not flap.
+// SlotAlarm: classifies the risk that the slot is invalidated or dropped, in a few levels with
+// hysteresis.
 //
-// A step is reached at a share of what the slot may retain, or at a time left; it is left again
-// only well below. Pure; not thread-safe.
+// A level is reached at a share of the WAL that the slot may retain, or at a remaining time; it is
+// left only well below. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,15 @@ std::string_view NameOf(SlotRisk risk);
 
 class SlotAlarm {
  public:
-  // Judges `sample`, but for its `risk`.
+  // Classifies `sample`; its own `risk` is ignored.
   SlotRisk Judge(const SlotSample& sample);
 
  private:
   SlotRisk risk_ = SlotRisk::kNone;
 };
 
-// What is to be said aloud of a slot at risk: OK up to kNotice, else WR-2108, with figures.
+// The error to report for a slot at risk: OK up to kNotice, otherwise WR-2108 with figures, or the
+// error of a lost slot.
 absl::Status RiskOf(const SlotSample& sample);
 
 }  // namespace walrelay

@@ -12,12 +12,12 @@ constexpr Micros kSpacing = seconds(5);
 constexpr Micros kShort = minutes(1);
 constexpr Micros kLong = minutes(15);
 constexpr Micros kLeastToMeasure = seconds(5);
-// Four of the steps in which restart_lsn moves while all is well.
+// restart_lsn moves in steps of 15 seconds in normal operation; this is four of them.
 constexpr Micros kStands = minutes(1);
-// A step more or less must not look like a trend.
+// One step more or less must not appear as a trend.
 constexpr Micros kLeastToCompare = minutes(5);
 constexpr double kNoTrend = 0.1;
-// Beyond this a forecast is a guess about next month.
+// Beyond this horizon a forecast is meaningless.
 constexpr Micros kSight = std::chrono::hours(24 * 30);
 
 std::optional<Micros> TimeFor(double bytes, double per_second) {
@@ -41,7 +41,7 @@ void SlotForecast::Look(MonoTime now, const Positions& positions) {
   if (looks_.empty() || looks_.back().positions.restart != positions.restart) {
     restart_moved_ = now;
   }
-  // The last one moves with the present; the ones before it are spaced.
+  // The last entry is replaced by the current one; earlier entries are kSpacing apart.
   if (looks_.size() >= 2 && now - looks_[looks_.size() - 2].at < kSpacing) {
     looks_.pop_back();
   }

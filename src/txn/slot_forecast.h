@@ -1,19 +1,19 @@
-// SlotForecast: where the slot is heading, from looks at it.
+// SlotForecast: predicts from samples when the slot will be lost, or will have caught up.
 //
-// A slot is lost when the server has written more log beyond restart_lsn than it may keep. That
-// reserve shrinks by what is written and grows by what is given free. restart_lsn moves in steps (a
-// server that works logs a snapshot every 15 seconds, and only there can decoding begin again), so
-// a difference between two looks says little:
+// A slot is lost when the server has written more WAL beyond restart_lsn than the slot may retain.
+// That reserve shrinks as WAL is written and grows as restart_lsn advances. restart_lsn moves in
+// steps (an active server logs a snapshot every 15 seconds, and decoding can only restart there),
+// so the difference between two samples is not conclusive:
 //
-// - While restart_lsn stands for longer than such steps take, all that is written is lost to the
-//   reserve. The rate is the greater of the last minute's and the last quarter of an hour's: a
-//   forecast may be early, not late.
-// - While it moves, what counts is whether it keeps up, over minutes.
+// - While restart_lsn has not moved for longer than such steps take, all WAL written reduces the
+//   reserve. The rate is the greater of the last minute's and the last 15 minutes': a forecast may
+//   be early, but not late.
+// - While it moves, the criterion is whether it keeps up, over minutes.
 //
-// (A straight line through the last looks would cry wolf between two steps of a slot that is well,
-// and see too late, being an average, that it has stopped.)
+// (A linear fit through the last samples would raise false alarms between two steps of a healthy
+// slot, and, being an average, would detect too late that restart_lsn has stopped.)
 //
-// Keeps a quarter of an hour of looks, one each five seconds. Pure; not thread-safe.
+// Keeps 15 minutes of samples, one every five seconds. Pure; not thread-safe.
 #pragma once
 
 #include <deque>
@@ -34,17 +34,17 @@ class SlotForecast {
 
   void Look(MonoTime now, const Positions& positions);
 
-  // Log that the server writes; nullopt until there was time to measure.
+  // WAL that the server writes; nullopt until there are enough samples.
   std::optional<double> WalBytesPerSecond() const;
 
   // How fast the confirmed position moves, over the last minute; nullopt as above.
   std::optional<double> ConfirmedBytesPerSecond() const;
 
-  // Until a reserve of `bytes` is used up; nullopt when that is not in sight.
+  // Until a reserve of `bytes` is used up; nullopt if that is not foreseeable.
   std::optional<Micros> TimeToLoss(int64_t bytes) const;
 
-  // Until the confirmed position has reached the end of the log, at the pace of the last minute;
-  // nullopt when it does not come nearer.
+  // Until the confirmed position reaches the end of the WAL, at the rates of the last minute;
+  // nullopt when it does not get closer.
   std::optional<Micros> TimeUntilCaughtUp() const;
 
  private:
@@ -52,14 +52,14 @@ class SlotForecast {
     MonoTime at;
     Positions positions;
   };
-  // What changed per second since the oldest look that is at most `window` old.
+  // Changes per second since the oldest sample that is at most `window` old.
   struct Rates {
     double wal = 0;
     double confirmed = 0;
     double restart = 0;
   };
 
-  // nullopt when there was no look at least `least` ago.
+  // nullopt without a sample that is at least `least` old.
   std::optional<Rates> RatesOver(Micros window, Micros least) const;
   double ShrinkPerSecond() const;
 

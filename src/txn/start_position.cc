@@ -11,7 +11,7 @@
 namespace walrelay {
 namespace {
 
-constexpr Lsn kEndless(UINT64_MAX);  // no end of a timeline
+constexpr Lsn kEndless(UINT64_MAX);  // the end of a timeline that has not ended
 
 absl::Status CheckSlotKind(const SlotFacts& slot, const ServerFacts& server) {
   if (!slot.logical) {
@@ -35,19 +35,19 @@ bool IsLost(const SlotFacts& slot) {
   return slot.wal_status == "lost" || !slot.invalidation_reason.empty();
 }
 
-// The slot is in the state in which its loss was accepted, and cannot be read.
+// Checks the slot after its loss was accepted: it must be a new and readable one.
 absl::Status CheckAwaitedSlot(const SourceFacts& facts) {
   if (!facts.slot) {
     return Error(ErrorCode::kSlotMissing,
-                 "the gap was accepted; publishing continues as soon as there is a slot");
+                 "the gap was accepted; publishing continues as soon as the slot exists");
   }
   WR_RETURN_IF_ERROR(CheckSlotKind(*facts.slot, facts.server));
   const bool usable = !IsLost(*facts.slot) && facts.slot->confirmed_flush <= facts.server.wal_end;
   return usable ? absl::OkStatus()
                 : Error(ErrorCode::kSlotUnusable,
-                        "the gap was accepted, but this slot cannot be read any more",
+                        "the gap was accepted, but this slot is no longer readable",
                         "Drop the slot and create a new one with walrelay setup --apply; "
-                        "publishing continues by itself.");
+                        "publishing continues automatically.");
 }
 
 absl::Status CheckSlot(const SourceFacts& facts, const std::optional<StreamMemory>& memory) {
@@ -55,11 +55,11 @@ absl::Status CheckSlot(const SourceFacts& facts, const std::optional<StreamMemor
     return CheckAwaitedSlot(facts);
   }
   if (!facts.slot) {
-    return memory ? Error(ErrorCode::kSlotGone,
-                          fmt::format("no slot of that name any more; everything before {} was "
-                                      "published",
-                                      memory->frontier.ToString()))
-                  : Error(ErrorCode::kSlotMissing, "no slot of that name");
+    return memory
+               ? Error(ErrorCode::kSlotGone,
+                       fmt::format("the slot no longer exists; everything before {} was published",
+                                   memory->frontier.ToString()))
+               : Error(ErrorCode::kSlotMissing, "the slot does not exist");
   }
   const SlotFacts& slot = *facts.slot;
   WR_RETURN_IF_ERROR(CheckSlotKind(slot, facts.server));
@@ -71,38 +71,38 @@ absl::Status CheckSlot(const SourceFacts& facts, const std::optional<StreamMemor
   }
   if (slot.confirmed_flush > facts.server.wal_end) {
     return Error(ErrorCode::kSlotAheadOfLog,
-                 fmt::format("confirmed {}, the log ends at {}", slot.confirmed_flush.ToString(),
-                             facts.server.wal_end.ToString()));
+                 fmt::format("confirmed {}, but the WAL ends at {}",
+                             slot.confirmed_flush.ToString(), facts.server.wal_end.ToString()));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckIdentity(const StreamMemory& memory, const ServerFacts& server) {
   if (server.system_id != memory.system_id) {
-    return Error(ErrorCode::kSystemChanged, fmt::format("system identifier {}, before it was {}",
+    return Error(ErrorCode::kSystemChanged, fmt::format("system identifier {}, previously {}",
                                                         server.system_id, memory.system_id));
   }
   if (server.timeline < memory.timeline) {
     return Error(ErrorCode::kTimelineChanged,
-                 fmt::format("timeline {}, before it was {}", server.timeline, memory.timeline));
+                 fmt::format("timeline {}, previously {}", server.timeline, memory.timeline));
   }
   if (server.timeline == memory.timeline && memory.resume > server.wal_end) {
     return Error(ErrorCode::kServerBehind,
-                 fmt::format("its log ends at {}, but it has already sent {}",
+                 fmt::format("its WAL ends at {}, but it had already sent {}",
                              server.wal_end.ToString(), memory.resume.ToString()));
   }
   return absl::OkStatus();
 }
 
-// The timelines that a server came through, its own last.
+// The history of a server's timelines, the current one last.
 std::vector<TimelineEnd> Descent(const std::vector<TimelineEnd>& ancestors, uint32_t timeline) {
   std::vector<TimelineEnd> descent = ancestors;
   descent.push_back({timeline, kEndless});
   return descent;
 }
 
-// Up to where the server has the log that was read before: kEndless on the same timeline, else
-// where the two parted.
+// The position up to which the server has the same WAL as was read before: kEndless on the same
+// timeline, otherwise the position of the fork.
 absl::StatusOr<Lsn> CommonLog(const StreamMemory& memory, const ServerFacts& server) {
   const bool unknown = memory.ancestors.empty() || server.ancestors.empty();
   if (server.timeline == memory.timeline && unknown) {
@@ -121,10 +121,9 @@ absl::StatusOr<Lsn> CommonLog(const StreamMemory& memory, const ServerFacts& ser
     }
   }
   if (!common) {
-    return Error(
-        ErrorCode::kTimelineChanged,
-        fmt::format("timeline {} has nothing in common with {}, as far as its history tells",
-                    server.timeline, memory.timeline));
+    return Error(ErrorCode::kTimelineChanged,
+                 fmt::format("timeline {} has no common history with timeline {}", server.timeline,
+                             memory.timeline));
   }
   return *common;
 }
@@ -149,7 +148,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
   if (confirmed > memory->frontier) {
     if (!memory->slot_was_taken && !Mutant(MutantId::kIgnoreMovedSlot)) {
       return Error(ErrorCode::kSlotMoved,
-                   fmt::format("confirmed up to {} when it was left, now {}",
+                   fmt::format("confirmed up to {} when walrelay last used it, now {}",
                                memory->frontier.ToString(), confirmed.ToString()));
     }
     return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
@@ -157,21 +156,21 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
   WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, facts.server));
   if (fork != kEndless && !Mutant(MutantId::kIgnoreTimeline)) {
     if (confirmed > fork && !memory->slot_was_taken && !Mutant(MutantId::kIgnoreFork)) {
-      return Error(
-          ErrorCode::kSlotMoved,
-          fmt::format("timeline {} parted at {} from what was read, and the slot stands at "
-                      "{}: it was made or advanced there",
-                      facts.server.timeline, fork.ToString(), confirmed.ToString()));
+      return Error(ErrorCode::kSlotMoved,
+                   fmt::format("timeline {} forked at {} from the WAL that was read, and the slot "
+                               "is at {}: it was created or advanced there",
+                               facts.server.timeline, fork.ToString(), confirmed.ToString()));
     }
-    // Positions past the fork mean something else now. The slot knows which are good on this side.
+    // Positions after the fork are not comparable. The slot holds the valid position on this
+    // timeline.
     return StartDecision{.position = confirmed,
                          .keep_in_flight = false,
                          .timeline_switched = true,
                          .fork = fork,
                          .taken_over = confirmed > fork};
   }
-  // The server may have forgotten what was confirmed last (after a crash, before PG 17 after a
-  // restart too): our memory is ahead of the slot and saves the repetition.
+  // The server may have lost the last confirmed position (after a crash, and before PG 17 also
+  // after a restart): our memory is ahead of the slot and avoids the repetition.
   return StartDecision{.position = memory->resume, .keep_in_flight = true};
 }
 
@@ -229,7 +228,7 @@ std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
   }
   for (const TableFacts& table : facts.tables) {
     if (table.name.empty()) {
-      continue;  // messages alone
+      continue;  // logical messages only
     }
     const std::string name = fmt::format("{}.{}", table.schema, table.name);
     if (table.oid == 0) {

@@ -1,10 +1,10 @@
-// Where streaming starts on a new connection, and when it must not start at all.
+// Decides where streaming starts on a new connection, and when it must not start.
 //
-// Postgres checks nothing: a position beyond its log, or one of another server, is accepted without
-// an error, and every commit until the log gets there is skipped silently. So the relay compares
-// what the server, the slot and its own memory say before each START_REPLICATION, and refuses
-// rather than guess. What it remembers are plain values, today those of the process; nothing is
-// kept on disk, the slot is the one durable position.
+// Postgres does not check the position: one beyond the end of its WAL, or one of another server, is
+// accepted without an error, and every commit until the WAL gets there is skipped silently.
+// Therefore the relay compares the server, the slot and its own memory before each
+// START_REPLICATION, and refuses to start if they disagree. Its memory consists of plain values of
+// this process; nothing is stored on disk, and the slot is the only durable position.
 //
 // Pure functions.
 #pragma once
@@ -20,58 +20,58 @@
 
 namespace walrelay {
 
-// What is remembered of the last session, or of the gap that was accepted last. A plain value: it
-// may as well be loaded from elsewhere.
+// State remembered from the last session, or from the gap that was accepted last.
 struct StreamMemory {
   std::string system_id;
   uint32_t timeline = 0;
   std::vector<TimelineEnd> ancestors;
-  Lsn frontier;                 // AckTracker::frontier(): the most that was ever confirmed
+  Lsn frontier;                 // AckTracker::frontier(): the highest position ever confirmed
   Lsn resume;                   // AckTracker::resume()
   bool slot_was_taken = false;  // another process was seen holding the slot since
-  // An operator accepted that there is no usable slot: the next one is read from where it stands.
-  // It is waited for, not created.
+  // An operator accepted that there is no usable slot: the relay waits for a new one, does not
+  // create it, and reads it from its confirmed position.
   bool awaits_slot = false;
 };
 
 struct StartDecision {
   Lsn position;                // for START_REPLICATION
-  bool keep_in_flight = true;  // what the producer still holds goes on counting
+  bool keep_in_flight = true;  // records in the producer still count
   bool timeline_switched = false;
-  Lsn fork;                 // where it parted from what was read before, if it was switched
-  bool taken_over = false;  // another instance relayed in between
+  Lsn fork;                 // position of the fork, if the timeline was switched
+  bool taken_over = false;  // another instance published in between
 };
 
-// Whether this is still the server that was read from, and has all that it sent. To be asked at
-// each look, whether or not streaming can start then: the log of a server that was restored grows
-// past what it had sent, and nothing shows any more. A standby is not asked: it may lag. Errors:
-// WR-2201 to 2203.
+// Whether this is the same server as before, and whether it has all the WAL that it had sent. Call
+// it at each check, even when streaming cannot start: the WAL of a restored server grows past what
+// it had sent, and then the loss is no longer visible. A standby server is not checked: it may lag.
+// Errors: WR-2201 to 2203.
 absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server);
 
-// After a failover the two servers' logs are the same up to a fork. A slot that stands beyond it,
-// without us, was made or advanced there: it is not the one that was read before.
+// After a failover the WAL of the two servers is identical up to a fork. A slot that is beyond the
+// fork, without having been read by this relay, was created or advanced there: it is not the slot
+// that was read before.
 //
 // Errors: those of the slot (WR-2101 to 2106), of the system (WR-2201 to 2203), WR-2010.
 absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
                                           const SourceFacts& facts);
 
-// Whether a look at the source shows that events may be missing: errors with the reaction kGap
-// (server, slot, or WR-2110 for the publication), else OK. `publication`: the last look that found
-// nothing wrong. Nothing is said of a standby, nor of a slot that somebody reads: its reader
-// answers for it.
+// Whether a reading of the source shows that events may be missing: errors with the reaction kGap
+// (server, slot, or WR-2110 for the publication), otherwise OK. `publication`: the last reading
+// without a problem. A standby server is not checked, nor a slot that another process reads: that
+// process is responsible for it.
 absl::Status FindGap(const std::optional<StreamMemory>& memory,
                      const std::optional<PublicationLook>& publication, const SourceFacts& facts);
 
-// Up to where the server has the WAL that was read before; the largest position when all of it.
-// 0/0: nothing in common, as far as its history tells.
+// The position up to which the server has the WAL that was read before; the largest position if it
+// has all of it. 0/0: no common history.
 Lsn CommonWalEnd(const StreamMemory& memory, const ServerFacts& server);
 
-// What is remembered once an operator has accepted that events are missing: what the look found,
-// and nothing of before.
+// The memory after an operator accepted that events are missing: the current reading, and no
+// earlier state.
 StreamMemory AcceptedMemory(const SourceFacts& facts);
 
-// Everything else that would make events go missing, as far as the catalog shows it: publication
-// and tables. Empty when all is well; the most basic problem first.
+// Further problems that would make events go missing, as far as the catalog shows them: publication
+// and tables. Empty when there are none; the most basic problem first.
 std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
                                               std::string_view publication);
 

@@ -25,7 +25,7 @@ absl::Status TransactionAssembler::OnBegin(const pgoutput::Begin& begin) {
 
 absl::Status TransactionAssembler::OnRow() {
   if (!open_) {
-    return Violation("a row outside of a transaction");
+    return Violation("row outside of a transaction");
   }
   ++open_->rows;
   return absl::OkStatus();
@@ -51,7 +51,8 @@ absl::Status TransactionAssembler::OnCommit(const pgoutput::Commit& commit) {
 
 absl::Status TransactionAssembler::OnStreamAbort(const pgoutput::StreamAbort& abort) {
   if (open_ && open_->xid == abort.xid) {
-    return Violation(fmt::format("Stream Abort of transaction {} inside it", abort.xid));
+    return Violation(
+        fmt::format("Stream Abort of transaction {} inside that transaction", abort.xid));
   }
   return absl::OkStatus();
 }

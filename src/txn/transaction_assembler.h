@@ -1,7 +1,7 @@
-// TransactionAssembler: the order in which messages may come.
+// TransactionAssembler: checks the order of messages.
 //
-// Begin, rows, Commit; no nesting; a COMMIT that belongs to its BEGIN, behind the one before it. A
-// stream that breaks these rules must not be believed in anything, so every breach is an error that
+// BEGIN, rows, COMMIT; no nesting; each COMMIT matches its BEGIN and is after the previous COMMIT.
+// A stream that violates these rules cannot be trusted at all, so every violation is an error that
 // ends the session. Not thread-safe; no I/O.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace walrelay {
 
-// The transaction between BEGIN and COMMIT. Commit LSN and ordinal together name a row of the log
-// for good: they are the same each time it is sent.
+// The transaction between BEGIN and COMMIT. Commit LSN and ordinal together identify a row of the
+// WAL permanently: they are the same each time the row is sent.
 struct OpenTransaction {
   uint32_t xid = 0;
   Lsn commit_lsn;
   WallTime commit_time;
-  uint64_t rows = 0;  // seen so far, of all tables
+  uint64_t rows = 0;  // received so far, of all tables
 };
 
 class TransactionAssembler {
@@ -29,10 +29,10 @@ class TransactionAssembler {
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnRow();
   absl::Status OnCommit(const pgoutput::Commit& commit);
-  // Ignored, unless it names the open transaction: rows of that one were already handed out.
+  // Ignored, unless it names the open transaction, whose rows were already processed.
   absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);
 
-  // The transaction that is open, or nullptr.
+  // The open transaction, or nullptr.
   const OpenTransaction* open() const { return open_ ? &*open_ : nullptr; }
 
  private:

@@ -17,7 +17,7 @@ uint64_t Widen(uint32_t xid, uint64_t near) {
   return near + static_cast<uint64_t>(int64_t{distance});
 }
 
-// Takes a number, and the `separator` behind it, from the front of `text`.
+// Consumes a number and the `separator` after it from the front of `text`.
 std::optional<uint64_t> TakeNumber(std::string_view& text, char separator) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,7 +43,7 @@ bool HasEnded(const XidSnapshot& snapshot, uint32_t xid) {
 }
 
 std::optional<XidSnapshot> ParseSnapshot(std::string_view text) {
-  // "7:9:" and "7:9:7,8": both colons are there, a comma only between xids.
+  // "7:9:" and "7:9:7,8": both colons are required, a comma only between xids.
   if (std::count(text.begin(), text.end(), ':') != 2 || text.ends_with(',')) {
     return std::nullopt;
   }

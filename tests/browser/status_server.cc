@@ -1,7 +1,7 @@
-// Serves the status page of each sample under its name, for a browser to look at; the port is
-// printed. Ends with its standard input.
+// Serves the status page of each sample under its name, for a browser, and prints its port. Exits
+// at the end of standard input.
 //
-// /moving tells another number each time: it shows whether a page refreshes itself.
+// /moving shows a different number with each request, to test that the page refreshes itself.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Each sample in a frame of a phone's width; the title tells how wide its content is.
+// Shows each sample in a frame with the width of a phone; the title has the width of each content.
 std::string PhonePage(const std::map<std::string, walrelay::StatusReport>& samples) {
   std::string out = "<!doctype html>";
   for (const auto& [name, report] : samples) {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The status page as a browser shows it: each state's words, on a desk and on a phone, with script and without.
+"""The status page in a browser: the text of each state, on a desktop and on a phone, with and without script.
 
-`--screenshots FOLDER` keeps pictures of every sample, to be looked at.
+`--screenshots FOLDER` stores screenshots of every sample.
 """
 
 import argparse
@@ -26,17 +26,17 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DESK, PHONE = (1200, 1500), (390, 2600)
 
 WORDS = {
-    "streaming": ["Events flow", "3 events are on the way to Kafka.", "For 3 h 12 min.", "WR-2005",
-                  "4,182,907 since the start", "Postgres keeps 18.0 MiB of log for the slot."],
-    "catching_up": ["Catching up", "Events flow, 3.0 GiB behind. Caught up in about 1 min 17 s.", "41 min",
-                    "Waiting for Kafka to acknowledge"],
-    "blocked": ["Blocked", "Publishing is blocked until somebody acts.", "WR-3004", "Make the column NOT NULL.",
-                "id=7f3c1e9a-5b1d-4c7e-9a55-0d6b8f6a2c11", "What to do", "19 min"],
-    "degraded": ["Interrupted", "walrelay retries by itself.", "WR-4001", "Connection refused",
+    "streaming": ["Events flow", "3 events are in flight to Kafka.", "For 3 h 12 min.", "WR-2005",
+                  "4,182,907 since the start", "Postgres retains 18.0 MiB of WAL for the slot."],
+    "catching_up": ["Catching up", "Publishing a backlog of 3.0 GiB of WAL. Caught up in about 1 min 17 s.",
+                    "41 min", "Waiting for Kafka to acknowledge"],
+    "blocked": ["Blocked", "Publishing is blocked until an operator or a broker fixes the cause.", "WR-3004",
+                "Make the column NOT NULL.", "id=7f3c1e9a-5b1d-4c7e-9a55-0d6b8f6a2c11", "What to do", "19 min"],
+    "degraded": ["Interrupted", "walrelay retries automatically.", "WR-4001", "Connection refused",
                  "21 times, last 3 s ago"],
-    "standby": ["Standing by", "this one takes over when it goes.",
+    "standby": ["Standing by", "this one takes over when that one stops.",
                 "Waiting for the slot, which another process holds."],
-    "slot_almost_lost": ["Slot almost lost", "it lasts for about 1 min 30 s", "WR-2108",
+    "slot_almost_lost": ["Slot at risk", "reached in about 1 min 30 s", "WR-2108",
                          "ALTER SYSTEM SET max_slot_wal_keep_size", "application nightly export", "97 percent used"],
 }
 
@@ -65,7 +65,7 @@ class StatusPageTest(unittest.TestCase):
         cls.address = f"http://127.0.0.1:{cls.server.stdout.readline().strip()}"
 
     def browse(self, page: str, *options: str, size: tuple[int, int] = DESK, milliseconds: int = 500) -> str:
-        """What Chromium prints, given `options`, after so much of the page's own time."""
+        """The output of Chromium with `options`, after `milliseconds` of virtual time."""
         with tempfile.TemporaryDirectory(prefix="walrelay-browser-", ignore_cleanup_errors=True) as profile:
             done = subprocess.run(
                 [browser(), "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
@@ -83,14 +83,14 @@ class StatusPageTest(unittest.TestCase):
         with urllib.request.urlopen(f"{self.address}/{page}", timeout=PATIENCE) as answer:
             return answer.read().decode()
 
-    def test_each_state_is_told_in_words(self) -> None:
+    def test_text_of_each_state(self) -> None:
         for name, words in WORDS.items():
             with self.subTest(name):
                 shown = text_of(self.dom(name))
                 for expected in words:
                     self.assertIn(expected, shown)
 
-    def test_page_is_whole_without_script(self) -> None:
+    def test_page_is_complete_without_script(self) -> None:
         for name, words in WORDS.items():
             with self.subTest(name):
                 page = self.raw(name)
@@ -102,9 +102,9 @@ class StatusPageTest(unittest.TestCase):
     def test_page_refreshes_itself(self) -> None:
         before, after = (int(re.search(r"1,0(\d\d) since the start", self.dom("moving", milliseconds=time))[1])
                          for time in (500, 21_000))
-        self.assertGreaterEqual(after - before, 3, "a look each five seconds")
+        self.assertGreaterEqual(after - before, 3, "one refresh every five seconds")
 
-    def test_policy_lets_this_script_run_and_no_other(self) -> None:
+    def test_policy_allows_only_this_script(self) -> None:
         page = self.raw("streaming")
         script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -116,7 +116,7 @@ class StatusPageTest(unittest.TestCase):
         self.assertNotIn("<img", shown)
         self.assertIn("document.title='owned'", text_of(shown))
 
-    def test_nothing_is_wider_than_a_phone(self) -> None:
+    def test_page_fits_on_a_phone(self) -> None:
         widths = json.loads(re.search(r"<title>(.*?)</title>", self.dom("phone", milliseconds=5_000))[1])
         self.assertGreaterEqual(widths.keys(), WORDS.keys())
         self.assertEqual(set(widths.values()), {PHONE[0]}, widths)
@@ -130,7 +130,7 @@ class StatusPageTest(unittest.TestCase):
 
 
 def text_of(page: str) -> str:
-    """What a person reads, spaces as one; labels for those who hear it too."""
+    """The visible text with normalized spaces, including the aria-labels."""
     body = re.sub(r"<(script|style)>.*?</\1>", " ", page, flags=re.DOTALL)
     labels = re.sub(r'<[^>]*aria-label="([^"]*)"[^>]*>', r" \1 ", body)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", labels)))

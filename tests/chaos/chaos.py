@@ -1,16 +1,16 @@
 #!/usr/bin/python3
-"""Torments the real relay between real servers, and checks that it kept every promise.
+"""Injects faults into the real relay and real servers, and checks that every invariant holds.
 
-Postgres, Kafka (three nodes) and the relay run here, the relay under supervision and behind a TCP
-proxy on both of its links. Writers write; faults come every 3 to 12 seconds, at most two at once, which
-and when decided by the seed. Every few minutes all is healed, and everything written since is checked:
-loss, phantoms, order, content, confirmations (each one, read off the wire), repetitions, memory,
-progress, shutdowns, secrets. Ends with a report, and with 0 only if every invariant held.
+Postgres, Kafka (three nodes) and the relay run on this host; the relay runs under supervision, with a TCP
+proxy on both of its links. Writers run continuously. A fault starts every 3 to 12 seconds, at most two at
+once; the seed decides which and when. Every few minutes all faults are healed, and everything written since
+is checked: loss, phantoms, order, content, confirmations (each one, read off the wire), duplicates, memory,
+progress, shutdowns, secrets. Prints a report and exits with 0 only if every invariant held.
 
-Left out, as it needs root or what a kernel may not have: packet loss (netem), clock jumps (libfaketime),
-limits of memory and CPU (cgroups), full disks (mounts of their own). Left out, as it needs a relay that was
-built for it: the order within one producer session (I4). Not here, but in the integration tests: requests
-and answers lost one by one (test_sequence_errors), passwords that change (test_secrets).
+Not covered, because it needs root or optional kernel features: packet loss (netem), clock jumps (libfaketime),
+limits of memory and CPU (cgroups), full disks (separate mounts). Not covered, because it needs a special build
+of the relay: the order within one producer session (I4). Covered by the integration tests instead: single lost
+requests and responses (test_sequence_errors), changed passwords (test_secrets).
 """
 
 import argparse
@@ -37,20 +37,20 @@ _KILLS_IN_A_PERIOD = 200
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/dev chaos", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=300, help="for so long (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="decides writers and faults (default: 1)")
-    parser.add_argument("--kills", type=int, help="instead of faults: so many SIGKILLs under load")
-    parser.add_argument("--rate", type=float, default=150, help="transactions a second (default: 150)")
-    parser.add_argument("--nodes", type=int, choices=(1, 3), help="of Kafka (default: 3; with --kills 1)")
-    parser.add_argument("--major", type=int, default=15, help="of Postgres (default: 15)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the report as JSON")
-    parser.add_argument("--commit", help="what the report calls the relay's commit (default: ask git)")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where logs go when something was wrong")
+    parser.add_argument("--seconds", type=float, default=300, help="duration (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of writers and faults (default: 1)")
+    parser.add_argument("--kills", type=int, help="number of SIGKILLs under load, instead of faults")
+    parser.add_argument("--rate", type=float, default=150, help="transactions per second (default: 150)")
+    parser.add_argument("--nodes", type=int, choices=(1, 3), help="number of Kafka nodes (default: 3; with --kills: 1)")
+    parser.add_argument("--major", type=int, default=15, help="major version of Postgres (default: 15)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as JSON")
+    parser.add_argument("--commit", help="commit of the relay for the report (default: from git)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for logs after a failure")
     return parser.parse_args()
 
 
 def run_periods(system: System, arguments: argparse.Namespace, report: Report) -> None:
-    """Until the time is up or the kills are done; the first period with a problem is the last."""
+    """Runs periods until the time is up or all kills are done; stops after the first period with a problem."""
     witness = Witness(system.database)
     left = arguments.kills
     number = 0
@@ -70,7 +70,7 @@ def run_periods(system: System, arguments: argparse.Namespace, report: Report) -
 
 
 def keep_logs(system: System, folder: Path) -> None:
-    """What is needed to look into a failure; the servers' folders do not outlive the run."""
+    """Copies the logs that are needed to analyse a failure; the servers' folders are removed after the run."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "journal.txt").write_text("\n".join(system.journal.lines) + "\n")
     for log in system.logs():
@@ -96,7 +96,7 @@ def main() -> int:
     with System(journal, nodes=nodes, major=arguments.major) as system:
         try:
             run_periods(system, arguments, report)
-        except Exception as error:  # whatever it is, there is a report
+        except Exception as error:  # any error ends up in the report
             report.problems.append(("the run itself", f"{type(error).__name__}: {error}"))
         if report.problems:
             keep_logs(system, arguments.keep or build / "chaos" / f"seed-{arguments.seed}")

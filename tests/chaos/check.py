@@ -1,4 +1,4 @@
-"""The check of a period: everything that was written, confirmed, repeated, logged and served in it."""
+"""The check of a period: everything that was written, confirmed, duplicated, logged and served in it."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ _READ_SECONDS = 300.0
 
 
 class Check:
-    """Of all that was written with aggregate types of `type`; adds what it finds to `outcome`."""
+    """Checks all events with aggregate types of `type`; adds problems to `outcome`."""
 
     def __init__(self, system: System, outcome: Outcome, type: str) -> None:
         self._system = system
@@ -24,7 +24,7 @@ class Check:
         self._type = type
 
     def run(self, witness: Witness, samples: list[Sample]) -> None:
-        """`samples` are those of the slot; those of the link are taken from the system."""
+        """`samples` are samples of the slot; the samples of the link come from the system."""
         transactions = witness.transactions()
         events = witness.events(transactions)
         log = self._system.record.take()
@@ -55,11 +55,11 @@ class Check:
 
     def _check_repetitions(self, events: list[Event], records: list[Record], commits: dict[int, int],
                            log: ReplicationLog) -> None:
-        """No event is in Kafka more often than Postgres has sent its transaction.
+        """Checks that no event is in Kafka more often than Postgres has sent its transaction.
 
-        But for leaders that moved: when one moves twice within moments, a broker may find a batch out
-        of sequence, and librdkafka then begins a new epoch in which it sends again what may have been
-        appended (librdkafka#4953). Such repetitions are counted, and told apart.
+        Exception: when a leader moves twice in a short time, a broker may find a batch out of sequence, and
+        librdkafka then starts a new epoch in which it resends records that may have been appended already
+        (librdkafka#4953). Such duplicates are counted separately.
         """
         appearances = Counter(dict(record.headers).get("id", b"") or b"" for record in records)
         leaders_moved = len(self._system.kafka.node_ids) > 1 and any(
@@ -70,7 +70,7 @@ class Check:
                 self._outcome.own_duplicates += times - sent
             elif times > sent:
                 self._outcome.problem("I7 duplicates",
-                                      f"{event} is there {times} times, and was sent {sent} times")
+                                      f"{event} is in Kafka {times} times, but was sent {sent} times")
 
     def _check_process(self) -> None:
         supervisor = self._system.supervisor
@@ -96,9 +96,9 @@ class Check:
             self._outcome.problem("supervision", f"{name}: an internal error: {lines[0]}")
 
     def _note_recoveries(self, samples: list[Sample]) -> None:
-        """How long after the end of a fault everything that was committed by then was confirmed.
+        """Records how long after the end of a fault everything committed before its end was confirmed.
 
-        Not of those that overlapped with another fault: that would be the other's.
+        A recovery that overlaps with a fault that ends later is excluded: it would measure the other fault.
         """
         for healed in self._outcome.healed:
             done = next((sample.time_ms for sample in samples

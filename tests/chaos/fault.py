@@ -1,4 +1,4 @@
-"""What a fault is, and what it is given to work with."""
+"""A fault, and the context in which it runs."""
 
 import random
 import time
@@ -9,12 +9,12 @@ from supervisor import Supervisor
 from system import System
 from workload import Workload
 
-LONGEST_SECONDS = 120.0  # for whatever must happen at some time on a busy machine
+LONGEST_SECONDS = 120.0  # deadline for any expected condition on a busy machine
 
 
 @dataclass
 class Context:
-    """What a fault needs: its own chance, drawn from the seed, and how long it is to last."""
+    """The inputs of a fault: a random generator derived from the seed, and a duration."""
 
     system: System
     workload: Workload
@@ -35,9 +35,9 @@ class Context:
 
 @dataclass(frozen=True)
 class Fault:
-    """Two faults may overlap unless they touch the same thing.
+    """Two faults may overlap unless they touch the same component.
 
-    It lasts from `shortest` to `longest` seconds, and about `healing` more.
+    It lasts from `shortest` to `longest` seconds, and healing takes about `healing` seconds more.
     """
 
     name: str
@@ -47,4 +47,4 @@ class Fault:
     longest: float
     inflict: Callable[[Context], None]
     healing: float
-    nodes: int  # of Kafka, at least
+    nodes: int  # minimum number of Kafka nodes

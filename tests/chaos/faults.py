@@ -1,4 +1,4 @@
-"""All that can go wrong, and how often in proportion."""
+"""All faults, with their relative frequencies."""
 
 from collections.abc import Callable
 
@@ -17,8 +17,8 @@ def _fault(inflict: Callable[[Context], None], weight: int, touches: str, shorte
                  healing, nodes)
 
 
-# Weights as in the plan of tests; a fast stop waits for a relay that is suspended or cut off, which is
-# nobody's fault, so those touch Postgres too.
+# A fast stop of Postgres legitimately waits for a relay that is suspended or cut off, so the faults that
+# cause this touch Postgres too. Weights as in the test plan.
 FAULTS = [
     _fault(kill_burst, 15, "relay", healing=8),
     _fault(terminate, 5, "relay"),

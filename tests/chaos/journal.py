@@ -1,11 +1,11 @@
-"""What a run did, line by line, with the time: on the terminal, and kept for the report."""
+"""The journal of a run: timestamped lines, printed to the terminal and kept for the report."""
 
 import threading
 import time
 
 
 class Journal:
-    """Of one run. Its verbs may be called from any thread."""
+    """The journal of one run. Its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -14,7 +14,7 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """Since the start of the run."""
+        """Seconds since the start of the run."""
         return time.monotonic() - self._started
 
     def note(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What is done to the brokers. Each fault ends when all replicas are in sync again."""
+"""Faults of the brokers. Each one ends when all replicas are in sync again."""
 
 import time
 
@@ -44,7 +44,7 @@ def change_leaders(on: Context) -> None:
 
 
 def shrink_replicas(on: Context) -> None:
-    """A node dies while every replica is required: brokers refuse to write until it is back."""
+    """Kills a node while all replicas are required: brokers reject writes until it has returned."""
     kafka, topics = on.system.kafka, Workload.topics(on.workload.type)
     for topic in topics:
         kafka.alter_topic_config(topic, {"min.insync.replicas": len(kafka.node_ids)})
@@ -58,7 +58,7 @@ def shrink_replicas(on: Context) -> None:
 
 
 def _wait_back(on: Context) -> None:
-    """A broker that was replaced while it hung takes a while to be let in again."""
+    """Waits for a broker that was fenced while it hung to rejoin, which takes a while."""
     wait_until(lambda: _in_sync(on), LONGEST_SECONDS, "all replicas to be in sync")
 
 

@@ -1,4 +1,4 @@
-"""What is done to the links between the relay and the servers, by their proxies."""
+"""Faults of the links between the relay and the servers, injected by their proxies."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ def disturb_postgres_link(on: Context) -> None:
 
 
 def disturb_broker_links(on: Context) -> None:
-    """All of them, or one."""
+    """Disturbs all of them, or one."""
     links = on.system.broker_links.all
     _disturb(on, links if on.chance.random() < 0.5 else [on.chance.choice(links)])
 
@@ -26,7 +26,7 @@ def _disturb(on: Context, links: list[TcpProxy]) -> None:
 
 
 def _cut_again_and_again(on: Context, links: list[TcpProxy]) -> None:
-    """A flapping link; half of the times in the middle of whatever is under way."""
+    """A flapping link; half of the cuts are in the middle of a transfer."""
     end = time.monotonic() + on.seconds
     while time.monotonic() < end:
         for link in links:
@@ -74,5 +74,5 @@ def _refuse(on: Context, links: list[TcpProxy]) -> None:
 
 
 _HARMS: dict[str, Callable[[Context, list[TcpProxy]], None]] = {
-    "cut again and again": _cut_again_and_again, "half-open": _hold, "500 ms more, give or take 400": _delay,
-    "64 kB/s": _throttle, "a byte at a time": _slice, "refused": _refuse}
+    "repeated cuts": _cut_again_and_again, "half-open": _hold, "500 ms delay, 400 ms jitter": _delay,
+    "64 kB/s": _throttle, "one byte at a time": _slice, "refused": _refuse}

@@ -1,4 +1,4 @@
-"""What a period of a run has shown."""
+"""The outcome of a period of a run."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Healed:
-    """A fault was over at `at_ms`, and the log of Postgres ended at `lsn` then."""
+    """A fault ended at `at_ms`, when the WAL of Postgres ended at `lsn`."""
 
     began_ms: float
     at_ms: float
@@ -15,13 +15,13 @@ class Healed:
 
 @dataclass
 class Outcome:
-    """What a period has shown. `problems` are by invariant."""
+    """The outcome of one period. Each of `problems` names the broken invariant."""
 
     faults: Counter[str] = field(default_factory=Counter)
     transactions: int = 0
     events: int = 0
     duplicates: int = 0
-    own_duplicates: int = 0  # of them, the producer's: see Check
+    own_duplicates: int = 0  # the part of `duplicates` caused by the producer: see Check
     statuses: int = 0
     settled_seconds: float = 0.0
     recoveries: list[float] = field(default_factory=list)

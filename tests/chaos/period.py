@@ -1,4 +1,4 @@
-"""One period of a run: load and faults, then quiet, then the check of everything that was written."""
+"""One period of a run: load and faults, then quiet, then a check of everything that was written."""
 
 import random
 import threading
@@ -19,11 +19,11 @@ from workload import Workload
 
 _MOST_AT_ONCE = 2
 _SETTLE_SECONDS = 120.0
-_MOST_RETAINED = 32 << 20  # two segments
+_MOST_RETAINED = 32 << 20  # two WAL segments
 
 
 class Period:
-    """The `number`-th of a run. Its topics are its own, and its tables empty at the beginning."""
+    """The `number`-th period of a run. It has its own topics and starts with empty tables."""
 
     def __init__(self, system: System, witness: Witness, *, seed: int, number: int, rate: float) -> None:
         self.outcome = Outcome()
@@ -35,14 +35,14 @@ class Period:
         self._running: list[tuple[Planned, threading.Thread]] = []
 
     def run_faults(self, seconds: float) -> Outcome:
-        """Load, with the faults that the seed has for so many seconds."""
+        """Runs load and the faults that the seed determines for `seconds`."""
         with self._watched():
             started = time.monotonic()
             for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids)):
                 self._sleep_until(started + planned.at)
                 self._make_way_for(planned)
                 if self._gave_up() or time.monotonic() > started + seconds:
-                    break  # the others took longer to heal than was planned
+                    break  # earlier faults took longer to heal than planned
                 self._begin(planned)
             self._sleep_until(started + seconds)
             for _, thread in self._running:
@@ -50,7 +50,7 @@ class Period:
         return self.outcome
 
     def run_kills(self, kills: int) -> Outcome:
-        """Load, with so many SIGKILLs at random moments; every fifth while a broker hangs."""
+        """Runs load and `kills` SIGKILLs at random moments; every fifth one while a broker hangs."""
         chance = random.Random(self._seed)
         supervisor, kafka = self._system.supervisor, self._system.kafka
         with self._watched():
@@ -82,7 +82,7 @@ class Period:
         return bool(self._failures or self._system.supervisor.failures)
 
     def _make_way_for(self, planned: Planned) -> None:
-        """Waits until so few faults are under way, and none that touch the same, that it may begin."""
+        """Waits until fewer than two faults are active and none of them touches the same component."""
         def may_begin() -> bool:
             self._running = [each for each in self._running if each[1].is_alive()]
             return len(self._running) < _MOST_AT_ONCE and not any(
@@ -105,7 +105,7 @@ class Period:
         began = time.time_ns() / 1e6
         try:
             planned.fault.inflict(context)
-        except Exception as error:  # whatever it is, it ends the run
+        except Exception as error:  # any error ends the run
             self._failures.append(f"{planned}: {type(error).__name__}: {error}")
             journal.note(f"! {self._failures[-1]}")
             return
@@ -116,14 +116,14 @@ class Period:
         try:
             lsn = self._system.connect().log_end()
         except psycopg2.Error:
-            return  # another fault has Postgres down
+            return  # another fault has stopped Postgres
         self.outcome.healed.append(Healed(began_ms, time.time_ns() / 1e6, lsn))
 
-    # --- around them ---
+    # --- setup and check ---
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Load, and afterwards quiet and the check."""
+        """Runs load during the block; afterwards waits for quiet and checks the period."""
         system = self._system
         system.create_topics(self._workload.type)
         with ConfirmSampler(system.connect().connect, system.slot) as sampler:
@@ -148,13 +148,13 @@ class Period:
         started = time.monotonic()
         self._expect("quiet", lambda: wait_until(
             lambda: database.confirmed(slot) >= end or self._system.supervisor.failures,
-            _SETTLE_SECONDS, "the slot to be confirmed up to the end of the log"))
+            _SETTLE_SECONDS, "the slot to be confirmed up to the end of the WAL"))
         self.outcome.settled_seconds = time.monotonic() - started
         self._expect("quiet", lambda: wait_until(self._retains_little, _SETTLE_SECONDS,
-                                                 "the slot to let go of the log"))
+                                                 "the slot to release WAL"))
 
     def _retains_little(self) -> bool:
-        """The slot's restart position moves with what checkpoints write into the log."""
+        """The slot's restart position advances with the snapshots that checkpoints write into the WAL."""
         database = self._system.database
         database.execute("CHECKPOINT")
         time.sleep(0.2)
@@ -162,7 +162,7 @@ class Period:
                               "WHERE slot_name = %s", self._system.slot) < _MOST_RETAINED
 
     def _clean_up(self) -> None:
-        """Leaves empty tables, and no topic of this period."""
+        """Empties the tables and deletes the topics of this period."""
         if self._gave_up():
             return
         self._workload.empty_tables(self._system.database)

@@ -1,4 +1,4 @@
-"""What is done to Postgres, and to the table that it holds."""
+"""Faults of Postgres, and changes of the outbox table."""
 
 import time
 
@@ -43,7 +43,7 @@ def checkpoints(on: Context) -> None:
 
 
 def change_table(on: Context) -> None:
-    """A column more, another name for it, and away with it again."""
+    """Adds a column, renames it, and drops it."""
     database = on.system.connect()
     name = f"extra{on.chance.randrange(1_000_000)}"
     for sql in (f"ADD {name} text DEFAULT 'x'", f"RENAME {name} TO {name}_too", f"DROP {name}_too"):
@@ -52,10 +52,10 @@ def change_table(on: Context) -> None:
 
 
 def _alter(database: Database, sql: str) -> bool:
-    """Whether it was done; it must not queue up writers behind it for long."""
+    """Returns whether the change succeeded; the lock timeout keeps it from blocking writers for long."""
     try:
         database.execute(f"SET lock_timeout = '300ms'; ALTER TABLE outbox {sql}")
-    except psycopg2.OperationalError:  # a lock not had, or a deadlock with a writer
+    except psycopg2.OperationalError:  # a lock timeout, or a deadlock with a writer
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""What is done to the relay's process, and to its place."""
+"""Faults of the relay's process, and competition for its slot."""
 
 import time
 
@@ -9,7 +9,7 @@ _DRAIN_SECONDS = 60.0
 
 
 def kill_burst(on: Context) -> None:
-    """SIGKILL at random moments, also a few milliseconds after the start."""
+    """Sends SIGKILL at random moments, including a few milliseconds after the start."""
     for _ in range(on.chance.randint(1, 20)):
         on.supervisor.kill()
         on.supervisor.wait_running()
@@ -21,17 +21,17 @@ def terminate(on: Context) -> None:
 
 
 def suspend(on: Context) -> None:
-    """SIGSTOP, up to far beyond what Postgres waits for."""
+    """Sends SIGSTOP, for up to far longer than wal_sender_timeout."""
     on.supervisor.pause()
     on.last()
     on.supervisor.resume()
 
 
 def second_relay(on: Context) -> None:
-    """Another relay stands by; the first is killed, stopped or suspended; later it has its place again.
+    """Starts a standby; kills, stops or suspends the first relay; later the first one takes over again.
 
-    The second only goes once the first has seen it, or holds the slot: a slot that moved while nobody
-    was seen to hold it is a gap, and meant to be one.
+    The second relay stops only once the first one has seen it or holds the slot: a slot that moved while the
+    first relay saw no holder is a gap, as intended.
     """
     first, second = on.supervisor.relay, on.system.new_relay().start()
     try:

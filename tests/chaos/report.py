@@ -1,4 +1,4 @@
-"""What a run has shown, for people and for programs."""
+"""The report of a run, as text and as JSON."""
 
 import json
 import platform
@@ -21,7 +21,7 @@ _SHOWN = 10
 
 
 class Report:
-    """Adds up the periods of a run."""
+    """Aggregates the periods of a run."""
 
     def __init__(self, *, seed: int, what: str, commit: str | None) -> None:
         self.outcomes: list[Outcome] = []

@@ -1,17 +1,17 @@
-"""Which fault comes when: decided by the seed alone."""
+"""The schedule of faults, determined only by the seed."""
 
 import random
 from dataclasses import dataclass
 
 from faults import FAULTS, Fault
 
-_APART = (3.0, 12.0)  # seconds between the beginnings of faults
+_APART = (3.0, 12.0)  # seconds between the starts of faults
 _MOST_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A fault that is to begin `at` seconds after the beginning of its period."""
+    """A fault that starts `at` seconds after the start of its period."""
 
     number: int
     at: float
@@ -28,10 +28,10 @@ class Planned:
 
 
 def plan(seed: str, seconds: float, *, nodes: int) -> list[Planned]:
-    """The faults of a period of `seconds`, in their order; none of them ends much later.
+    """The faults of a period of `seconds`, in order; none of them ends much later than the period.
 
-    At most two overlap, and none that touch the same thing. Some take longer to heal than was planned
-    (a broker starts when it can): then those that may not overlap with them begin later.
+    At most two overlap, and never two that touch the same component. Some take longer to heal than planned
+    (such as a slow broker start): then the faults that may not overlap with them start later.
     """
     chance = random.Random(seed)
     possible = [fault for fault in FAULTS if fault.nodes <= nodes]

@@ -1,4 +1,4 @@
-"""The relay under supervision: whatever ends it, it is started again, but for what needs a person."""
+"""Supervises the relay: restarts it after every exit that does not require an operator."""
 
 import signal
 import threading
@@ -13,15 +13,16 @@ _LOOK_SECONDS = 0.02
 _MEMORY_SECONDS = 0.25
 _STOP_SECONDS = 60.0
 
-# What packaging/systemd does not restart, and what no signal of ours explains.
-_NEEDS_A_PERSON = {4: "a gap", 64: "its command line", 77: "a right that it lacks", 78: "its configuration"}
+# Exit codes after which packaging/systemd does not restart, and crashes that no injected signal explains.
+_NEEDS_A_PERSON = {4: "a gap", 64: "an invalid command line", 77: "a missing permission",
+                   78: "an invalid configuration"}
 _CRASHES = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL}
 
 
 class Supervisor:
-    """Runs `relay` until the end of the block. Its verbs may be called from any thread.
+    """Runs `relay` until the end of the block. Its methods may be called from any thread.
 
-    The relay is the child of this one thread, and dies with it.
+    The relay is a child of the supervisor's thread and is killed with it.
     """
 
     def __init__(self, relay: RelayProcess, journal: Journal) -> None:
@@ -49,7 +50,7 @@ class Supervisor:
         wait_until(lambda: self.relay.running() or self.failures, _STOP_SECONDS, "the relay to be started")
 
     def kill(self) -> None:
-        """SIGKILL; it is started again soon after."""
+        """Sends SIGKILL; the relay is restarted shortly afterwards."""
         with self._lock:
             if self.relay.running():
                 self._measure()
@@ -58,13 +59,13 @@ class Supervisor:
                 self._note_exit()
 
     def terminate(self, seconds: float) -> None:
-        """SIGTERM, which it must follow within `seconds`."""
+        """Sends SIGTERM; the relay must exit within `seconds`."""
         starts = self.relay.starts
         started = time.monotonic()
         self.relay.terminate()
         wait_until(lambda: self.relay.starts > starts or not self.relay.running(), seconds,
-                   f"the relay to follow SIGTERM; its log ends:\n{self.relay.log_text[-3000:]}")
-        self._journal.note(f"  the relay ended {time.monotonic() - started:.2f} s after SIGTERM")
+                   f"the relay to exit after SIGTERM; its log ends:\n{self.relay.log_text[-3000:]}")
+        self._journal.note(f"  the relay exited {time.monotonic() - started:.2f} s after SIGTERM")
 
     def pause(self) -> None:
         with self._lock:
@@ -104,14 +105,14 @@ class Supervisor:
         self.exits[code] += 1
         if code in _NEEDS_A_PERSON or code in _CRASHES:
             what = _NEEDS_A_PERSON.get(code, "a crash")
-            self.failures.append(f"the relay ended with {code}, {what}; its log ends:\n"
+            self.failures.append(f"the relay exited with {code}, {what}; its log ends:\n"
                                  f"{self.relay.log_text[-4000:]}")
-            self._journal.note(f"the relay ended with {code}, {what}")
+            self._journal.note(f"the relay exited with {code}, {what}")
         elif code not in (0, -signal.SIGKILL):
-            self._journal.note(f"the relay ended with {code}")
+            self._journal.note(f"the relay exited with {code}")
 
     def _measure(self) -> None:
         try:
             self.peak_mb = max(self.peak_mb, self.relay.memory_mb())
         except (OSError, TypeError):
-            pass  # it has just ended
+            pass  # it has just exited

@@ -1,4 +1,4 @@
-"""The system that is tormented: Postgres, three brokers, proxies on both links, the supervised relay."""
+"""The system under test: Postgres, three brokers, proxies on both links, the supervised relay."""
 
 import itertools
 from contextlib import ExitStack
@@ -15,10 +15,10 @@ from supervisor import Supervisor
 from tcp_proxy import TcpProxy
 from workload import Workload
 
-CANARY = "canary-of-the-database"  # the password, which nothing may show
+CANARY = "canary-of-the-database"  # the password, which must not appear anywhere
 PARTITIONS = 6
 
-# Failures are noticed soon, so that an hour holds many; none of this is about the relay.
+# Brokers detect failures soon, so that an hour has many of them; the relay does not depend on these values.
 _KAFKA_PROPERTIES = {
     "broker.session.timeout.ms": 2000,
     "broker.heartbeat.interval.ms": 500,
@@ -30,7 +30,7 @@ _KAFKA_PROPERTIES = {
 
 
 class System:
-    """Used with `with`. The relay reaches both servers by proxies only, all else goes directly."""
+    """A context manager. Only the relay connects through the proxies; all other clients connect directly."""
 
     def __init__(self, journal: Journal, *, nodes: int, major: int) -> None:
         self.journal = journal
@@ -77,7 +77,7 @@ class System:
             self.kafka.delete_topic(topic)
 
     def heal(self) -> None:
-        """Whatever is left of faults ends here."""
+        """Ends all remaining effects of faults."""
         self.postgres_link.heal()
         self.broker_links.heal()
         for node in self.kafka.node_ids:
@@ -91,7 +91,7 @@ class System:
         return sorted(test_folder().glob("relay*"))
 
     def remove_old_logs(self) -> None:
-        """Those of relays that have ended, so that a run of hours does not fill the disk."""
+        """Removes the logs of relays that have exited, so that a run of hours does not fill the disk."""
         for folder in self.relay_folders():
             for path in folder.glob("*-*.*"):
                 if path.stem.split("-")[-1] != str(self.supervisor.relay.starts) \
@@ -99,7 +99,7 @@ class System:
                     path.unlink()
 
     def logs(self) -> list[Path]:
-        """The servers' own, for whoever looks into a failure."""
+        """The logs of the servers, for the analysis of a failure."""
         return [self.postgres.log, *(self.kafka.node(node).log for node in self.kafka.node_ids)]
 
     def _prepare(self) -> None:
@@ -114,4 +114,4 @@ class System:
                 "source.wal_sender_timeout": "5s",
                 "kafka.bootstrap_servers": self.broker_links.bootstrap,
                 "http.listen": "127.0.0.1:0", "metrics.slot_poll_interval": "1s",
-                "source.on_gap": "exit"}  # a gap is a failure, and an exit is what the supervisor sees
+                "source.on_gap": "exit"}  # a gap is a failure, and the supervisor detects it by the exit

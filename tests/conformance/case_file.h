@@ -1,4 +1,4 @@
-// The cases of a file as ../cases.json has them.
+// Reads a file of cases, in the format of cases.json.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ struct Case {
   DebeziumOptions router;
   DebeziumOptions connector;
   std::vector<CaseColumn> columns;
-  std::string group;  // of a sequence; "": stands alone
+  std::string group;  // of a sequence; "": not part of one
   bool nondeterministic = false;
   std::vector<std::string> alternatives;  // of the value under JsonConverter without schemas
   std::string message_prefix;             // of a logical message
   std::string message_content;
   bool message_is_transactional = true;
-  std::optional<DebeziumOptions> message_decoder;  // of the transform that takes it apart, if any
+  std::optional<DebeziumOptions> message_decoder;  // of the transform that decodes it, if any
 
   std::string outcome;  // routed, dropped, error, config_error, passed_through_unchanged
   bool worker_fails = false;

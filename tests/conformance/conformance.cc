@@ -1,9 +1,10 @@
-// Is walrelay byte for byte what Debezium's EventRouter and Connect's converters are?
+// Checks that walrelay's records equal those of Debezium's EventRouter and Connect's converters,
+// byte for byte.
 //
 //   conformance --cases FILE [--only ID] [--verbose]
 //
-// Each case's row goes as Postgres would send it through the decoder, the router and the encoder,
-// once under each of Connect's converters. Closes with "N passed, N failed".
+// Passes each case's row, as Postgres would send it, through the decoder, the router and the
+// encoder, once for each of Connect's converters. The last line of output is "N passed, N failed".
 
 #include <fmt/format.h>
 
@@ -72,7 +73,7 @@ int Main(int argc, char** argv) {
       fmt::print("{} {}\n", verdict.deviates ? "deviates" : "passed  ", one.id);
     }
   }
-  fmt::print("{} of them deviate on purpose, as deviations.def says\n", deviating);
+  fmt::print("{} cases deviate on purpose, see deviations.def\n", deviating);
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

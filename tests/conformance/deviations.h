@@ -1,4 +1,4 @@
-// Where walrelay does not do as Debezium does, on purpose.
+// The cases in which walrelay differs from Debezium on purpose.
 #pragma once
 
 #include <string_view>
@@ -15,11 +15,12 @@ struct Deviation {
   std::string_view reason;
 };
 
-// nullptr: none for this case.
+// nullptr: the case has no deviation.
 const Deviation* FindDeviation(const Case& one);
 
-// The text of a Java object ("Struct{…}", "java.nio.HeapByteBuffer[…]") instead of the value:
-// walrelay blocks. One rule for every case, whatever its name.
+// Whether the expected bytes are the text of a Java object ("Struct{…}",
+// "java.nio.HeapByteBuffer[…]") instead of the value: walrelay blocks. The rule applies to every
+// case.
 bool IsJavaObject(std::string_view text);
 
 }  // namespace walrelay::conformance

@@ -23,7 +23,7 @@ std::string Shown(const std::optional<std::string>& bytes) {
 
 std::string Told(const Outcome& outcome) {
   if (!outcome.refused.ok()) {
-    return fmt::format("refused: {}", outcome.refused.ToString());
+    return fmt::format("rejected: {}", outcome.refused.ToString());
   }
   if (!outcome.blocked.ok()) {
     return fmt::format("blocked: {}", outcome.blocked.ToString());
@@ -57,7 +57,7 @@ class CaseJudge {
  public:
   explicit CaseJudge(const std::vector<const Case*>& rows)
       : rows_(rows), case_(*rows.back()), deviation_(FindDeviation(case_)) {
-    // A refusal is what was expected.
+    // The case expects a rejection: no deviation.
     if (ExpectsError() && deviation_ != nullptr && deviation_->instead == Instead::kRefused) {
       deviation_ = nullptr;
     }
@@ -92,13 +92,13 @@ class CaseJudge {
     return conformance::Run(rows_, key, value);
   }
 
-  // With text for the key and schemas for the value, where most can go wrong.
+  // With text for the key and schemas for the value: the strictest combination.
   Outcome TryAnyhow() const { return Try(std::string(kText), std::string(kSchemas)); }
 
   void CheckInstead() {
     const Outcome outcome = TryAnyhow();
     if (!IsAsSaid(outcome)) {
-      Fail(fmt::format("deviates otherwise than its table says: {}", Told(outcome)));
+      Fail(fmt::format("differs from its entry in deviations.def: {}", Told(outcome)));
     }
   }
 
@@ -143,7 +143,7 @@ class CaseJudge {
     }
   }
 
-  // All but key and value.
+  // Checks everything except key and value.
   void CheckRecord(const Outcome& outcome) {
     if (case_.nondeterministic && outcome.stopped()) {
       return;
@@ -154,29 +154,29 @@ class CaseJudge {
     }
     const Published& record = outcome.records.front();
     if (record.topic != case_.topic) {
-      Fail(fmt::format("topic {} instead of {}", record.topic, case_.topic));
+      Fail(fmt::format("expected topic {}, got {}", case_.topic, record.topic));
     }
     if (record.partition != case_.partition) {
-      Fail(fmt::format("partition {} instead of {}", record.partition.value_or(-1),
-                       case_.partition.value_or(-1)));
+      Fail(fmt::format("expected partition {}, got {}", case_.partition.value_or(-1),
+                       record.partition.value_or(-1)));
     }
     if (record.timestamp_ms != case_.timestamp_ms) {
-      Fail(fmt::format("timestamp {} instead of {}", record.timestamp_ms.value_or(-1),
-                       case_.timestamp_ms.value_or(-1)));
+      Fail(fmt::format("expected timestamp {}, got {}", case_.timestamp_ms.value_or(-1),
+                       record.timestamp_ms.value_or(-1)));
     }
     CheckHeaders(record);
   }
 
   void CheckHeaders(const Published& record) {
     if (record.headers.size() != case_.headers.size()) {
-      Fail(fmt::format("{} headers instead of {}", record.headers.size(), case_.headers.size()));
+      Fail(fmt::format("expected {} headers, got {}", case_.headers.size(), record.headers.size()));
       return;
     }
     for (size_t i = 0; i < record.headers.size(); ++i) {
       if (record.headers[i] != case_.headers[i]) {
-        Fail(fmt::format("header {}={} instead of {}={}", record.headers[i].first,
-                         Shown(record.headers[i].second), case_.headers[i].first,
-                         Shown(case_.headers[i].second)));
+        Fail(fmt::format("expected header {}={}, got {}={}", case_.headers[i].first,
+                         Shown(case_.headers[i].second), record.headers[i].first,
+                         Shown(record.headers[i].second)));
       }
     }
   }
@@ -196,8 +196,8 @@ class CaseJudge {
     }
     const auto& bytes = outcome.records.front().*member;
     if (!Equal(bytes, expected.bytes) && !IsAlternative(converter, bytes)) {
-      Fail(fmt::format("{} under {}: {} instead of {}", part, converter, Shown(bytes),
-                       Shown(expected.bytes)));
+      Fail(fmt::format("{} under {}: expected {}, got {}", part, converter, Shown(expected.bytes),
+                       Shown(bytes)));
     }
   }
 

@@ -1,4 +1,4 @@
-// Compares what walrelay does with what a case expects.
+// Compares walrelay's output with the expectation of a case.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace walrelay::conformance {
 
 struct Verdict {
-  std::string problem;  // "": as expected, or as the table of deviations says
+  std::string problem;  // "": as expected, or as deviations.def allows
   bool deviates = false;
 };
 
-// `rows` are the case and, before it, those of its sequence.
+// `rows`: the earlier cases of the sequence, then the case itself.
 Verdict Judge(const std::vector<const Case*>& rows);
 
 }  // namespace walrelay::conformance

@@ -27,7 +27,7 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"time without time zone", "time"},
     {"time with time zone", "timetz"}};
 
-// What "(10,2)" is stored as.
+// The type modifier of arguments such as "(10,2)".
 int32_t ModifierOf(uint32_t oid, const std::vector<int>& arguments) {
   if (arguments.empty()) {
     return -1;

@@ -1,4 +1,4 @@
-// A column's type by its name in SQL: "numeric(10,2)", "text[]", "enum('a','b')".
+// Parses a column type in SQL syntax: "numeric(10,2)", "text[]", "enum('a','b')".
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace walrelay::conformance {
 
 struct PgType {
-  uint32_t oid = 0;  // 0: not known here
+  uint32_t oid = 0;  // 0: unknown type
   int32_t modifier = -1;
   std::vector<std::string> enum_labels;
 };

@@ -19,7 +19,7 @@ using testing::ByteWriter;
 constexpr uint32_t kOutbox = 16385;
 const WallTime kCommitTime{Micros(1'700'000'000'123'000)};
 
-// Takes every record.
+// Accepts every record.
 class Capture final : public Producer {
  public:
   std::vector<Published> records;
@@ -46,7 +46,7 @@ class Capture final : public Producer {
   int poll_fd() const override { return -1; }
 };
 
-// The connector's properties that a converter of the cases' names stands for.
+// Sets the connector properties for a converter as named in the cases.
 void SetConverter(const std::string& part, const std::string& converter, DebeziumOptions& out) {
   const std::string name = part + ".converter";
   out[name] = converter.substr(0, converter.find('('));
@@ -104,11 +104,11 @@ testing::Row RowOf(const Case& one) {
   return testing::TextRow(std::move(values));
 }
 
-// What Postgres sends for it, between BEGIN and COMMIT. Some of the cases' operations are records
-// of Debezium's own, for which there is nothing in the stream.
+// The messages that Postgres sends for a case between BEGIN and COMMIT. Some operations are
+// internal records of Debezium, which have no message in the stream.
 std::vector<std::string> MessagesOf(const Case& one) {
   const testing::Row row = RowOf(one);
-  // A row of a snapshot is routed like one that was inserted.
+  // A row of a snapshot is routed like an inserted row.
   if (one.op == "insert" || one.op == "read" || one.op == "snapshot") {
     return {testing::InsertMessage(kOutbox, row)};
   }

@@ -1,4 +1,4 @@
-// The relay's core under one configuration: a stream of bytes in, records out.
+// Runs the relay's core under one configuration: a stream of bytes in, records out.
 #pragma once
 
 #include <map>
@@ -23,17 +23,17 @@ struct Published {
   std::optional<int64_t> timestamp_ms;
 };
 
-// What became of a case.
+// The result of a case.
 struct Outcome {
-  absl::Status refused;  // the configuration
-  absl::Status blocked;  // the line
+  absl::Status refused;  // the configuration was rejected
+  absl::Status blocked;  // publishing is blocked
   std::vector<Published> records;
 
   bool stopped() const { return !refused.ok() || !blocked.ok(); }
 };
 
-// Runs `rows` in order, each in a transaction of its own, under the options of the last; `key` and
-// `value` are Connect's converters as the cases name them. Records are those of the last row.
+// Runs `rows` in order, each in its own transaction, with the options of the last one. `key` and
+// `value` are Connect's converters as named in the cases. Returns the records of the last row.
 Outcome Run(const std::vector<const Case*>& rows, const std::string& key, const std::string& value);
 
 }  // namespace walrelay::conformance

@@ -1,4 +1,4 @@
-"""What differs between the records of Debezium and those of walrelay."""
+"""Differences between the records of Debezium and walrelay."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True)
 class Difference:
-    """Of one record, or of both series where `field` is "records"."""
+    """A difference in one record, or between both series if `field` is "records"."""
 
     record: str
     field: str
@@ -27,12 +27,11 @@ class Difference:
 
 def differences(theirs: Sequence[Record], ours: Sequence[Record], *, timed: frozenset[bytes],
                 cut: bool = False) -> list[Difference]:
-    """Records are compared one by one, as they stand in each partition.
+    """Compares records one by one, in the order of each partition.
 
-    Those that may lie in any partition, without a key, are paired by their headers. `timed` are the
-    ids of rows that have a timestamp of their own; the others' is the time of day. With `cut`, both
-    stopped at a row that was meant to pass, and ours may go further: a task that fails drops what it had
-    in hand.
+    Records without a key may be in any partition and are paired by their ids. `timed` are the ids of rows with
+    their own timestamp; all other records have the current time. With `cut`, both systems stopped early, at an
+    ordinary row, and walrelay may have published more: a Debezium task that fails drops its pending records.
     """
     found: list[Difference] = []
     for topic in sorted({record.topic for record in (*theirs, *ours)}):
@@ -50,7 +49,7 @@ def differences(theirs: Sequence[Record], ours: Sequence[Record], *, timed: froz
 
 def _series(topic: str, theirs: Sequence[Record],
             ours: Sequence[Record]) -> Iterator[tuple[str, list[Record], list[Record]]]:
-    """Name and records of each partition, and of all without a key."""
+    """Name and records of each partition, and of all records without a key."""
     both = [[record for record in side if record.topic == topic] for side in (theirs, ours)]
     for partition in sorted({record.partition for side in both for record in side}):
         keyed = [[record for record in side if record.partition == partition and record.key is not None]
@@ -74,7 +73,7 @@ def _of_one(place: str, theirs: Record, ours: Record, timed: frozenset[bytes]) -
 
 
 def _masked(record: Record) -> list[tuple[str, bytes | None]]:
-    """The headers, with the run's id replaced by what it is."""
+    """The headers, with the run's id replaced by a placeholder."""
     return [(name, b"a UUID" if name == _RUN_ID and value and _UUID.fullmatch(value) else value)
             for name, value in record.headers]
 
@@ -84,7 +83,7 @@ def _id(record: Record) -> bytes | None:
 
 
 def _around(one: object, two: object) -> tuple[str, str]:
-    """Both as text, from a little before the place where they part."""
+    """Both as text, from shortly before the first difference."""
     texts = repr(one), repr(two)
     same = next((i for i, (a, b) in enumerate(zip(*texts)) if a != b), min(map(len, texts)))
     begin = max(0, same - 80)

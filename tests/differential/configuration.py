@@ -1,4 +1,4 @@
-"""Configurations of Debezium's outbox EventRouter, and the tables that they fit, by chance."""
+"""Random configurations of Debezium's outbox EventRouter, with matching tables."""
 
 import random
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ CONVERTERS = {
                "delegate.converter.type": "org.apache.kafka.connect.json.JsonConverter",
                "delegate.converter.type.schemas.enable": "false"},
 }
-_SHOWS = {  # which types a converter can show as something else than the text of a Java object
+_SHOWS = {  # types that a converter encodes as something other than the text of a Java object
     "string": (*STRINGS, *NUMBERS), "json": ALL, "json_schema": ALL, "bytes": (BYTEA,),
     "binary": (BYTEA, BYTEA, *STRINGS, *NUMBERS),
 }
@@ -27,7 +27,7 @@ _ROUTES = (
     (r"(?<tag>c\d+)\.(?<name>\w+)", "${tag}.x.${name}"), (r"c\d+\.Order", "orders"), (r"(.*?)", "pre.$1"),
     (r"c\d+\.(Order|order)(.*)", r"t.$1\.$2"), (r"(?i)(.*)\.ORDER", "$1.upper"), (r"([a-z0-9]+).*", "only.$1"),
 )
-_NAMES = {  # what a column may be called, Debezium's default first
+_NAMES = {  # possible names of a column, Debezium's default first
     "id": ("id", "event_id", "Event Id"), "aggregatetype": ("aggregatetype", "kind", "order"),
     "aggregateid": ("aggregateid", "Key", "schlüssel"), "payload": ("payload", "body", "Pay Load"),
 }
@@ -52,7 +52,7 @@ class Column:
 class Configuration:
     """One connector: the router's options, the connector's own, and the table it reads."""
 
-    tag: str  # unique; what aggregate types begin with
+    tag: str  # unique; the prefix of all aggregate types
     table: str
     id: Column
     type: Column
@@ -78,7 +78,7 @@ class Configuration:
 
     @property
     def null_members(self) -> bool:
-        """Whether members of messages may be null; they are taken for missing otherwise."""
+        """Whether members of messages may be null; otherwise null members count as missing."""
         return self.connector.get("transforms.decode.fields.null.include") == "true"
 
     @property
@@ -90,7 +90,7 @@ class Configuration:
         return any(each.startswith(f"{column.name}:envelope") for each in self.placements)
 
     def properties(self) -> dict[str, str]:
-        """What the connector's configuration has of this, with the router called "outbox"."""
+        """The connector's properties for this configuration, with the router named "outbox"."""
         return self.connector | {f"transforms.outbox.{name}": value for name, value in self.router.items()}
 
 
@@ -196,7 +196,7 @@ class _Maker:
         made.connector["topic.prefix"] = self._chance.choice(("srv", "shop-1", "a.b"))
 
     def _take_messages(self, made: Configuration) -> None:
-        """Members of an envelope keep one type, as Debezium keeps the schema that came first."""
+        """Members of an envelope keep one type, because Debezium keeps the first schema."""
         for column in made.columns:
             if made.placed_in_envelope(column):
                 column.type, column.nullable, column.default = self._chance.choice(tuple(MEMBERS)), True, None

@@ -1,4 +1,4 @@
-"""The same rows through Debezium and walrelay, on two slots and into two Kafkas."""
+"""Publishes the same rows with Debezium and walrelay, from two slots to two Kafka clusters."""
 
 import time
 from dataclasses import dataclass, field
@@ -20,19 +20,19 @@ _SECONDS = 120.0
 
 @dataclass
 class Result:
-    """Of one configuration. `stops` is why each side stopped, None where it did not."""
+    """The result of one configuration. `stops` has the reason why each side stopped, or None."""
 
     configuration: Configuration
     rows: int = 0
     records: int = 0
     stops: tuple[str | None, str | None] = (None, None)
-    early: bool = False  # before the last row, which is meant to stop them
+    early: bool = False  # stopped before the last row, which is intended to stop both
     differences: list[Difference] = field(default_factory=list)
     seconds: float = 0.0
 
 
 class Contest:
-    """Both systems, for any number of configurations one after the other."""
+    """Both systems, for any number of consecutive configurations."""
 
     def __init__(self, postgres: Postgres, theirs: KafkaCluster, ours: KafkaCluster, worker: ConnectWorker,
                  folder: Path) -> None:
@@ -42,7 +42,7 @@ class Contest:
         self._folder = folder
 
     def run(self, configuration: Configuration, seed: int, count: int) -> Result:
-        """About `count` rows under one configuration; the database lives as long."""
+        """Publishes about `count` rows with one configuration; the database is dropped afterwards."""
         began = time.monotonic()
         result = Result(configuration)
         database = Database.create(self._postgres, configuration.tag)
@@ -69,7 +69,7 @@ class Contest:
         database.execute(f"CREATE PUBLICATION p FOR TABLE {rows.table}")
 
     def _write(self, database: Database, rows: Rows, sides: tuple[Side, Side], result: Result, count: int) -> None:
-        """Phases of rows, with a change of columns between them; then one that may stop both."""
+        """Writes phases of rows with a change of columns between them, then a row that may stop both sides."""
         for side in sides:
             side.start()
         for phase in range(_PHASES):
@@ -85,7 +85,7 @@ class Contest:
         result.stops = sides[0].stopped(), sides[1].stopped()
 
     def _reach(self, database: Database, id: str, statement: Statement, sides: tuple[Side, Side]) -> bool:
-        """Commits a row and waits until each side has published it or stopped; whether all did."""
+        """Commits a row and waits until each side has published it or stopped; returns whether both published it."""
         self._commit(database, [statement])
         return all([side.reach(id, _SECONDS) for side in sides])
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Debezium and walrelay on the same rows: every record must be equal.
+"""Runs Debezium and walrelay on the same rows: all records must be equal.
 
     scripts/dev differential --seed 7 --configs 40 --rows 60
 
-Each configuration of the EventRouter is made by chance from the seed, with a table that fits it; so are
-the rows. Differences are printed as they are found; the exit code is 1 if there were any.
+The seed determines random configurations of the EventRouter with matching tables, and the rows. Differences
+are printed as they are found; the exit code is 1 if there is any.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from servers import new_connect, new_kafka, new_postgres, require_servers, test_
 from walrelay_dev import cli  # noqa: E402
 
 _SHOWN = 5
-# Rows may have any time, and are not to be deleted for their age.
+# Rows may have any timestamp, and Kafka must not delete their records because of their age.
 _KAFKA = {"heap_mb": 384, "partitions": 3,
           "properties": {"log.message.timestamp.after.max.ms": 2**63 - 1, "log.retention.ms": -1}}
 
@@ -49,9 +49,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--configs", type=int, default=12, metavar="N", help="(default: %(default)s)")
-    parser.add_argument("--rows", type=int, default=30, metavar="N", help="of each (default: %(default)s)")
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="this configuration of the seed alone")
+    parser.add_argument("--configs", type=int, default=12, metavar="N", help="configurations (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=30, metavar="N", help="rows of each (default: %(default)s)")
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="run only this configuration of the seed")
     parser.add_argument("--verbose", action="store_true", help="show each configuration")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""What happens to an outbox table, by chance: hostile rows, clean-up, changes of its columns."""
+"""Random statements for an outbox table: hostile rows, clean-up, changes of columns."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from configuration import Column, Configuration, quoted
 from values import INT4, INT8, MEMBERS, STRUCTS, TEXT, TEXTS, UUID, ColumnType, choose
 
 _TYPES = ("Order", "order", "order-line", "Order.Item", "x" * 60, "UPPER", "a..b", "1")
-# Hardly a topic's name whatever the route makes of it.
+# Most of these cannot be routed to a valid topic name.
 _POISON_TYPES = ("", "with space", "ümlaut", "new\nline", "a/b", "x" * 250, "${routedByValue}")
 
 
@@ -21,7 +21,7 @@ class Statement:
 
 
 class Rows:
-    """The statements of one configuration. Every row's id is new, and stands in its header."""
+    """The statements of one configuration. Every row has a new id, which is in its record's headers."""
 
     def __init__(self, configuration: Configuration, seed: int) -> None:
         self._configuration = configuration
@@ -32,21 +32,21 @@ class Rows:
 
     @property
     def table(self) -> str:
-        """Its quoted name."""
+        """The quoted name of the table."""
         return self._table
 
     @property
     def made(self) -> int:
-        """How many rows there have been."""
+        """The number of rows so far."""
         return self._made
 
     @property
     def timed(self) -> frozenset[bytes]:
-        """The ids of those whose record must have the row's own timestamp."""
+        """The ids of rows whose records must have the row's own timestamp."""
         return frozenset(self._timed)
 
     def create(self) -> Iterator[str]:
-        """The table; its columns in any order, perhaps without a primary key."""
+        """Creates the table, with columns in random order and possibly without a primary key."""
         columns = list(self._configuration.columns)
         self._chance.shuffle(columns)
         yield f"CREATE TABLE {self._table} ({', '.join(column.ddl for column in columns)})"
@@ -56,7 +56,7 @@ class Rows:
             yield f"ALTER TABLE {self._table} REPLICA IDENTITY FULL"
 
     def some(self, count: int) -> Iterator[list[Statement]]:
-        """Transactions with `count` new rows together, among them UPDATEs and DELETEs."""
+        """Transactions with `count` new rows in total, and UPDATEs and DELETEs among them."""
         while count > 0:
             size = min(count, self._chance.choice((1, 1, 1, 2, 5)))
             count -= size
@@ -68,7 +68,7 @@ class Rows:
             yield statements
 
     def last(self) -> tuple[str, Statement]:
-        """A row without anything odd in it, which ends a series, and its id."""
+        """The id and statement of a plain row, which ends a series."""
         plain = {column.name: None if column.nullable else column.type.values[0]
                  for column in self._configuration.columns}
         payload = self._configuration.payload
@@ -78,7 +78,7 @@ class Rows:
         return plain[self._configuration.id.name], self._insert_of(plain)
 
     def poison(self) -> tuple[str, Statement]:
-        """A row that hardly can be published, and its id."""
+        """The id and statement of a row that probably cannot be published."""
         row = self._row()
         type = self._configuration.type
         fitting = [each for each in _POISON_TYPES if type.type is TEXT or len(each) <= 40]
@@ -90,7 +90,7 @@ class Rows:
         return row[self._configuration.id.name], self._insert_of(row)
 
     def change_columns(self) -> str:
-        """A change of the table that leaves what is published alone, but not where it stands."""
+        """A change of the table that may move the published columns but does not change their content."""
         number = self._chance.randrange(10**9)
         return self._chance.choice((
             f"ALTER TABLE {self._table} ADD added_{number} text",
@@ -132,7 +132,7 @@ class Rows:
         return self._message() if self._chance.random() < 0.9 else self._other_message()
 
     def _message(self) -> Statement:
-        """A row that stands in no table: its columns are the members of a JSON object."""
+        """A row that is in no table: its columns are the members of a JSON object."""
         made, chance = self._configuration, self._chance
         row: dict[str, object] = {column.name: self._member(column) for column in made.columns}
         row[made.id.name] = self._new_id()
@@ -146,7 +146,7 @@ class Rows:
         return Statement("SELECT pg_logical_emit_message(true, %s, %s)", [made.messages, content])
 
     def _other_message(self) -> Statement:
-        """One that is nobody's event."""
+        """A message that is not an event."""
         return Statement("SELECT pg_logical_emit_message(%s, %s, %s)",
                          [self._chance.random() < 0.5, self._chance.choice(("audit", "outbox2", "")), "not JSON"])
 
@@ -161,7 +161,7 @@ class Rows:
         row = self._row()
         for column in self._configuration.columns:
             if column.default is not None and self._chance.random() < 0.2:
-                del row[column.name]  # the default itself, made by Postgres
+                del row[column.name]  # Postgres inserts the default
         return self._insert_of(row)
 
     def _insert_of(self, row: dict[str, str | None]) -> Statement:

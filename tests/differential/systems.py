@@ -1,4 +1,4 @@
-"""Debezium and walrelay, each with the same connector's configuration."""
+"""Debezium and walrelay, both with the same connector configuration."""
 
 import json
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ from walrelay_dev.process import wait_until
 
 
 class Side(ABC):
-    """One system at work on a database, with a slot and a Kafka of its own, which is empty."""
+    """One system that publishes from a database, with its own slot and its own, empty Kafka."""
 
     def __init__(self, kafka: KafkaCluster, database: Database, configuration: Configuration) -> None:
         self.kafka = kafka
@@ -31,27 +31,27 @@ class Side(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Begins to read the slot."""
+        """Starts to read the slot."""
 
     @abstractmethod
     def stopped(self) -> str | None:
-        """Why it goes no further; None while it does."""
+        """Why it stopped; None while it is running."""
 
     @abstractmethod
     def end(self) -> None:
-        """Ends it once everything that it has sent is in Kafka."""
+        """Stops it once everything that it has sent is in Kafka."""
 
     def records(self) -> list[Record]:
         return self.kafka.consume("^.*")
 
     def forget(self) -> None:
-        """Deletes its topics."""
+        """Deletes the topics of this side."""
         for topic in self.kafka.topics():
             if not topic.startswith("__"):
                 self.kafka.delete_topic(topic)
 
     def reach(self, id: str, seconds: float) -> bool:
-        """Waits until the row of this id is published, or it stopped; whether it is published."""
+        """Waits until the row with this id is published or this side has stopped; returns whether it is published."""
         wait_until(lambda: self._has(id) or self.stopped(), seconds, f"{self.slot} to publish row {id}")
         return self._has(id)
 

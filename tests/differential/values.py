@@ -1,8 +1,8 @@
-"""Column types, each with values that a row of somebody hostile, or merely unlucky, may hold.
+"""Column types, each with hostile or unusual values.
 
-Values are texts as Postgres takes them. Left out is what docs/reference/debezium-parity.md names as
-a deviation: infinite dates, timestamps beyond the year 294247, arrays of several dimensions, and
-doubles that a JVM before Java 19 prints with a digit too many.
+Values are texts in Postgres' input format. The deviations listed in docs/reference/debezium-parity.md are
+excluded: infinite dates, timestamps beyond the year 294247, arrays of several dimensions, and doubles that a
+JVM before Java 19 prints with a superfluous digit.
 """
 
 import random
@@ -20,17 +20,17 @@ JSON = ("{}", "[]", "null", "true", "0", '""', '"text"', '{"a": 1}', '{"b": {"c"
         '{"l": ["x", "y"], "d": [1.5, 2.5], "b": [true, false], "m": [[1, 2], [3]]}',
         '{"o": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}', '{"long": "' + "x" * 30_000 + '"}',
         "{" + ", ".join(f'"m{i}": {i}' for i in range(300)) + "}")
-# Valid as json, which keeps the text, and not as jsonb.
+# For json, which keeps the text, but not for jsonb.
 LOOSE_JSON = ('  {"a" : 1}', '{"a":1,"a":2}', '{"a"\n:\t1 }', '{"x": 1.0E+2}', '"lone \\\\ud800"', '{"b":1,"a":2}')
 
-# Payloads of logical messages that are taken apart.
+# Payloads of logical messages that are decoded into structs.
 STRUCTS = ({}, {"a": 1}, {"b": {"c": [1, 2, 3]}, "a": "x"}, {"": 1}, {"t": True, "d": 1.5, "l": 2**40},
            {"o": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}, {"s": ["x", "ü"]}, {"\u00e9": "\U0001d11e"})
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """`connect` is a word for how Connect shows it: string, number, bytes, other."""
+    """`connect` is the kind of value in Connect: string, number, bytes, other."""
 
     sql: str
     values: Sequence[str]
@@ -102,17 +102,17 @@ OTHERS = (FREE_NUMERIC, TEXTS_ARRAY, INTS_ARRAY, BIGINTS_ARRAY, UUIDS_ARRAY, BOO
           FLOATS_ARRAY, VARCHARS_ARRAY, DATES_ARRAY, TIMESTAMPTZS_ARRAY)
 ALL = (*STRINGS, *NUMBERS, *OTHERS, BYTEA)
 
-# What members of logical messages may be, by the column whose schema they have.
+# Possible members of logical messages, by the column type whose schema they have.
 MEMBERS = {TEXT: TEXTS, BOOL: (True, False), INT4: (0, -1, -2**31, 2**31 - 1), INT8: (2**31, -2**63, 2**63 - 1),
            FLOAT8: (1.5, -0.0, 100.0, 1e21, 0.001, 1e-7)}
 
-# What the columns above need to exist.
+# The types that the columns above need.
 TYPES = ("CREATE TYPE mood AS ENUM ('sad', 'o,k', 'glücklich', 'it''s'); "
          "CREATE DOMAIN short_text AS varchar(10)")
 
 
 def choose(chance: random.Random, type: ColumnType, *, nullable: bool) -> str | None:
-    """Mostly one of its values; a NaN only where a NULL is allowed, which Debezium makes of it."""
+    """Mostly one of the type's values; NaN only where NULL is allowed, because Debezium converts NaN to NULL."""
     if nullable and chance.random() < 0.15:
         return None
     values = type.values if nullable or type is not NUMERIC else [v for v in type.values if v != "NaN"]

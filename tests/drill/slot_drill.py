@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""A drill: Kafka stops, and the slot fills toward max_slot_wal_keep_size until Postgres gives it up.
+"""A drill: Kafka stops, and retained WAL grows to max_slot_wal_keep_size until Postgres invalidates the slot.
 
     scripts/dev drill --limit 1024 --rate 0.7
 
-Real servers, and a real Prometheus with the rules of packaging/. Every surface is looked at once a
-second. Printed, as Markdown: what each said for the first time and when, and how long the slot was
-forecast to last against how long it did.
+Uses real servers and a real Prometheus with the rules of packaging/. Every surface is polled once a second.
+Prints in Markdown when each surface first reported each state, and compares the forecast time until
+invalidation with the actual time.
 """
 
 import argparse
@@ -32,13 +32,13 @@ from walrelay_dev.ports import free_ports  # noqa: E402
 from walrelay_dev.process import wait_until  # noqa: E402
 
 SLOT = "walrelay"
-_PARTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)  # of the time that the slot lasts
+_PARTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)  # of the time until invalidation
 _DOCTOR_EVERY = 30.0
-_AFTERWARDS = 150.0  # an alert waits two minutes for the relay
+_AFTERWARDS = 150.0  # the alert for a missing relay fires after two minutes
 
 
 class Prometheus:
-    """A server with our rules, which asks the relay every second."""
+    """A Prometheus server with walrelay's rules that scrapes the relay every second."""
 
     def __init__(self, folder: Path, target: str) -> None:
         folder.mkdir()
@@ -76,7 +76,7 @@ class Prometheus:
 
 
 class Writers(threading.Thread):
-    """Events, and log of a table that is nobody's business, so many MiB a second, until they are ended."""
+    """Writes events, and WAL of a table that is not published (`rate` MiB per second), until end() is called."""
 
     def __init__(self, database: Database, outbox: Outbox, rate: float) -> None:
         super().__init__(daemon=True)
@@ -100,7 +100,7 @@ class Writers(threading.Thread):
 
 
 class Diary:
-    """What each surface said, whenever it said something else than before."""
+    """The changes of what each surface reports."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
@@ -119,12 +119,12 @@ class Diary:
 
 
 class Drill:
-    """One slot on its way to being lost."""
+    """One slot on its way to invalidation."""
 
     def __init__(self, database: Database, relay: RelayProcess, prometheus: Prometheus) -> None:
         self.diary = Diary()
-        self.forecasts: list[tuple[float, float]] = []  # when, seconds to the loss
-        self.used_up: float | None = None               # when nothing was left
+        self.forecasts: list[tuple[float, float]] = []  # time, forecast seconds to invalidation
+        self.used_up: float | None = None               # time when no WAL reserve was left
         self._database = database
         self._relay = relay
         self._prometheus = prometheus
@@ -132,7 +132,7 @@ class Drill:
         self._doctor_due = 0.0
 
     def watch(self) -> None:
-        """Until Postgres has given the slot up, and for a while after."""
+        """Polls all surfaces until Postgres has invalidated the slot, and for a while after."""
         lost_at: float | None = None
         while lost_at is None or self.diary.now < lost_at + _AFTERWARDS:
             status, safe = self._database.execute(
@@ -144,7 +144,7 @@ class Drill:
                 lost_at = self.diary.now
             self._look()
             if not self._relay.running():
-                self.diary.note("the process", f"has ended with exit code {self._relay.wait_exit()}")
+                self.diary.note("the process", f"exits with code {self._relay.wait_exit()}")
             time.sleep(1)
 
     def _look(self) -> None:
@@ -187,15 +187,15 @@ class Drill:
         done = subprocess.run([relay_program(), "doctor", "--json", "--config", self._relay.folder / "relay.toml"],
                               capture_output=True, text=True, env=relay_environment(), timeout=120)
         findings = {each["check"]: each["severity"] for each in json.loads(done.stdout)["findings"]}
-        told = [f"{check} {findings[check]}" for check in ("slot.retained", "slot.usable", "kafka.cluster")
+        shown = [f"{check} {findings[check]}" for check in ("slot.retained", "slot.usable", "kafka.cluster")
                 if check in findings]
-        self.diary.note("doctor", f"exit code {done.returncode}; {', '.join(told)}")
+        self.diary.note("doctor", f"exit code {done.returncode}; {', '.join(shown)}")
 
 
 def report(drill: Drill, limit: int, rate: float, events: int) -> Iterator[str]:
     yield f"`scripts/dev drill --limit {limit} --rate {rate:g}`; {events} events were written."
     yield ""
-    yield "| after | surface | says |"
+    yield "| after | surface | reports |"
     yield "| ---: | --- | --- |"
     for at, surface, words in drill.diary.entries:
         text = words.replace("|", "\\|")
@@ -203,12 +203,12 @@ def report(drill: Drill, limit: int, rate: float, events: int) -> Iterator[str]:
     if drill.used_up is None:
         return
     yield ""
-    yield "| of the time that it lasted | forecast to last | did last | off by |"
+    yield "| of the time until invalidation | forecast | actual | error |"
     yield "| ---: | ---: | ---: | ---: |"
     for part in _PARTS:
         at, left = min(drill.forecasts, key=lambda each: abs(each[0] - part * drill.used_up))
         if abs(at - part * drill.used_up) > 10:
-            continue  # there was no forecast yet
+            continue  # no forecast was available yet
         actual = drill.used_up - at
         yield f"| {part:.0%} | {left:.0f} s | {actual:.0f} s | {(left - actual) / actual:+.0%} |"
 
@@ -216,7 +216,7 @@ def report(drill: Drill, limit: int, rate: float, events: int) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=1024, help="max_slot_wal_keep_size in MiB (default: 1024)")
-    parser.add_argument("--rate", type=float, default=0.7, help="MiB of log a second (default: 0.7)")
+    parser.add_argument("--rate", type=float, default=0.7, help="MiB of WAL per second (default: 0.7)")
     args = parser.parse_args()
     require_servers()
     with ExitStack() as stack:

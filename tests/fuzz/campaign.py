@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Runs fuzz targets for some time, as many at once as there are cores, and counts the executions.
+"""Runs fuzz targets for a given time, one per core in parallel, and counts the executions.
 
-What a target finds new stays in its corpus, in the build folder; an input that breaks it is left in
-<build>/tests/fuzz/broken. Ends with 0 only if there was none.
+New inputs are added to the corpus in the build folder; an input that makes a target fail is written to
+<build>/tests/fuzz/broken. Exits with 0 only if no target failed.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-_MEMORY_MB = 2048  # AddressSanitizer's own and a corpus' included
+_MEMORY_MB = 2048  # includes AddressSanitizer's overhead and the corpus
 _LONGEST_INPUT_SECONDS = 10
 
 
@@ -21,13 +21,13 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/dev fuzz", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all")
-    parser.add_argument("--seconds", type=int, default=60, help="for each (default: %(default)s)")
+    parser.add_argument("--seconds", type=int, default=60, help="duration per target (default: %(default)s)")
     parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def run(folder: Path, target: str, seconds: int) -> tuple[int, bool]:
-    """How many executions there were, and whether all of them went well."""
+    """Returns the number of executions, and whether all of them succeeded."""
     broken = folder / "broken"
     broken.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -47,13 +47,13 @@ def main() -> int:
     known = sorted(path.name.removesuffix("_fuzz") for path in folder.glob("*_fuzz"))
     targets = arguments.targets or known
     if unknown := set(targets) - set(known):
-        sys.exit(f"no target {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        sys.exit(f"unknown target {', '.join(sorted(unknown))}; expected one of {', '.join(known)}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = dict(zip(targets, pool.map(
             lambda target: run(folder, target, arguments.seconds), targets), strict=True))
     for target, (executions, good) in results.items():
-        print(f"{target:<12} {executions:>14,} executions{'' if good else ', BROKEN'}")
-    print(f"{'in total':<12} {sum(executions for executions, _ in results.values()):>14,}")
+        print(f"{target:<12} {executions:>14,} executions{'' if good else ', FAILED'}")
+    print(f"{'total':<12} {sum(executions for executions, _ in results.values()):>14,}")
     return 0 if all(good for _, good in results.values()) else 1
 
 

@@ -1,5 +1,5 @@
-// Configuration files of any bytes, Debezium's among them: read or refused, with a code, never with
-// a crash. What was read is shown, and what is shown is read again.
+// Loads arbitrary bytes as a configuration file, also in Debezium's format: the loader accepts the
+// file or rejects it with an error code, and never crashes. An accepted configuration is printed.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto loaded = LoadConfig(input);
   if (!loaded.ok()) {
     WR_CHECK(CodeOf(loaded.status()) < ErrorCode::kPostgresUnreachable,
-             "it is an error of configuration");
+             "the error is a configuration error");
   } else {
     (void)ShowConfig(*loaded);
   }

@@ -1,5 +1,5 @@
-// The framing of a stream: any bytes as what a server might put into CopyData. Compared with the
-// protocol's own words, read here byte by byte.
+// Decodes arbitrary bytes as CopyData. Compares the decoder with an independent byte-by-byte check
+// of the protocol.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ uint64_t BigEndian(std::string_view bytes) {
   return value;
 }
 
-// The end of both headers but for a flag; WallTime cannot hold all that 64 bits can.
+// The time field of both headers. WallTime cannot represent every 64-bit value.
 bool IsTime(std::string_view bytes) {
   constexpr int64_t kFrom1970To2000 = 946'684'800'000'000;
   return static_cast<int64_t>(BigEndian(bytes)) <= INT64_MAX - kFrom1970To2000;
@@ -39,12 +39,13 @@ bool IsKeepalive(std::string_view frame) {
 }
 
 void CheckKeepalive(std::string_view frame, const pgoutput::Keepalive& keepalive) {
-  WR_CHECK(IsKeepalive(frame), "it is one");
-  WR_CHECK(keepalive.wal_end.value() == BigEndian(frame.substr(1)), "its position is the first");
-  WR_CHECK(keepalive.reply_requested == (frame.back() != 0), "its last byte asks for a reply");
+  WR_CHECK(IsKeepalive(frame), "the frame is a keepalive");
+  WR_CHECK(keepalive.wal_end.value() == BigEndian(frame.substr(1)), "wal_end is the first field");
+  WR_CHECK(keepalive.reply_requested == (frame.back() != 0), "the last byte requests a reply");
   const auto status = pgoutput::EncodeStandbyStatus(
       {.received = keepalive.wal_end, .flushed = Lsn(), .now = keepalive.sent});
-  WR_CHECK(BigEndian({&status[1], 8}) == keepalive.wal_end.value(), "an answer names it");
+  WR_CHECK(BigEndian({&status[1], 8}) == keepalive.wal_end.value(),
+           "a status update contains the position");
 }
 
 }  // namespace
@@ -55,11 +56,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view frame(reinterpret_cast<const char*>(data), size);
   const auto decoded = pgoutput::DecodeCopyData(frame);
   if (!decoded.ok()) {
-    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
-    WR_CHECK(!IsXLogData(frame) && !IsKeepalive(frame), "good bytes are not");
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation),
+             "invalid bytes are a protocol violation");
+    WR_CHECK(!IsXLogData(frame) && !IsKeepalive(frame), "valid bytes are accepted");
   } else if (const auto* xlog_data = std::get_if<pgoutput::XLogData>(&*decoded)) {
-    WR_CHECK(IsXLogData(frame), "it is one");
-    WR_CHECK(xlog_data->payload == frame.substr(kXLogDataHeader), "all of the payload, in place");
+    WR_CHECK(IsXLogData(frame), "the frame is XLogData");
+    WR_CHECK(xlog_data->payload == frame.substr(kXLogDataHeader),
+             "the payload is the rest of the frame");
   } else {
     CheckKeepalive(frame, std::get<pgoutput::Keepalive>(*decoded));
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Seed corpora for the fuzz targets: streams recorded from real servers, and our own documentation.
+"""Creates seed corpora for the fuzz targets, from streams recorded from real servers and from the documentation.
 
-make_corpora.py FOLDER makes FOLDER/<target>/… and FOLDER/made; nothing that is there is deleted.
+make_corpora.py FOLDER creates FOLDER/<target>/… and FOLDER/made; it deletes no existing file.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "unit" / "golden"
 
-STREAM_ABORT = b"A" + struct.pack(">II", 755, 756)  # Postgres 18 sends it without being asked
+STREAM_ABORT = b"A" + struct.pack(">II", 755, 756)  # Postgres 18 sends it unsolicited
 _INSERT_HEAD = 6  # type, OID, marker
 _LONGEST = 4096
 
@@ -36,13 +36,13 @@ def keepalive(position: int, reply: bool) -> bytes:
 
 
 def frames(messages: list[bytes]) -> bytes:
-    """As stream_fuzz has them: each with two bytes of length in front."""
+    """The input format of stream_fuzz: each frame is preceded by a two-byte length."""
     data = [xlog_data(message) for message in messages] + [keepalive(1 << 32, True)]
     return b"".join(struct.pack(">H", len(each)) + each for each in data if len(each) < 1 << 16)
 
 
 def transactions(messages: list[bytes]) -> Iterator[list[bytes]]:
-    """From each Begin to its Commit."""
+    """The messages of each transaction, from Begin to Commit."""
     under_way: list[bytes] = []
     for message in messages:
         if message[:1] == b"B":
@@ -53,7 +53,7 @@ def transactions(messages: list[bytes]) -> Iterator[list[bytes]]:
 
 
 def values(tuple_bytes: bytes) -> Iterator[tuple[int, bytes]]:
-    """Of a row: the kind as router_fuzz numbers them, and the bytes."""
+    """The values of a row: the kind as numbered by router_fuzz, and the bytes."""
     at = 2
     for _ in range(struct.unpack_from(">H", tuple_bytes)[0]):
         kind = "tbnu".index(chr(tuple_bytes[at]))
@@ -67,7 +67,7 @@ def values(tuple_bytes: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def configurations() -> Iterator[bytes]:
-    """Every example of the reference, every key of it with its default, and connectors of Debezium's."""
+    """Every example of the reference, every key with its default, and Debezium connectors."""
     text = (ROOT / "docs" / "configuration.md").read_text()
     for example in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
         yield example.encode()
@@ -97,7 +97,7 @@ def corpora() -> Iterator[tuple[str, bytes]]:
         yield "message", message
     yield "copy_data", keepalive(0x16B3748, False)
     yield "copy_data", keepalive(0x16B3748, True)
-    for number in range(64):  # sessions are chances, not recordings
+    for number in range(64):  # session inputs are random bytes, not recordings
         yield "session", hashlib.shake_128(bytes([number])).digest(64 + 16 * number)
     yield "pgoutput", STREAM_ABORT
     yield "copy_data", xlog_data(STREAM_ABORT)

@@ -1,5 +1,5 @@
-// Logical messages as anybody may emit them: any bytes under the outbox's prefix. One becomes a
-// record with a legal topic, or an error of block 3.
+// Routes arbitrary bytes as the content of a logical message with the outbox prefix. Each message
+// yields a record with a legal topic, or an error WR-3xxx.
 
 #include <array>
 #include <cstddef>
@@ -19,10 +19,10 @@ namespace {
 void CheckError(const absl::Status& status) {
   WR_CHECK(CodeOf(status) >= ErrorCode::kProtocolViolation &&
                CodeOf(status) <= ErrorCode::kUpdateRefused,
-           "a message that cannot be routed is an error of its own");
+           "a message that cannot be routed yields a row error");
 }
 
-// Small, so that inputs of a few hundred bytes meet them.
+// Small, so that inputs of a few hundred bytes reach them.
 constexpr RowLimits kLimits = RowLimits::For(100);
 
 void RouteMessages(std::string_view input) {
@@ -45,18 +45,19 @@ void RouteMessages(std::string_view input) {
   const RouteConfig route;
   auto router = Router::Create(source, route, format, "", kLimits);
   if (!router.ok()) {
-    return;  // no envelope in raw bytes
+    return;  // raw bytes have no envelope
   }
   router->StartSession(std::array{TableFacts{}});
   pgoutput::RelationCache relations;
   MessageRow row(formats % 2 == 0 ? NullMembers::kIgnore : NullMembers::kOptionalBytes, kLimits);
-  // Half of the input each: the second may have other columns.
+  // Each half of the input is a message: the second may have other columns.
   const std::string_view rest = input.substr(input.size() - in.remaining());
   for (const std::string_view content :
        {rest.substr(0, rest.size() / 2), rest.substr(rest.size() / 2), rest}) {
     const absl::Status readable = row.Read("outbox", content);
     if (row.has_new_columns()) {
-      WR_CHECK(router->OnRelation(relations.Replace(row.relation())), "messages are events");
+      WR_CHECK(router->OnRelation(relations.Replace(row.relation())),
+               "the relation of messages is an outbox");
     }
     (void)router->Identify(kMessageRelation, row.row());
     if (!readable.ok()) {
@@ -69,7 +70,7 @@ void RouteMessages(std::string_view input) {
       continue;
     }
     WR_CHECK(CheckTopicName(record->topic).ok(), "a record has a legal topic");
-    WR_CHECK(record->key.has_value(), "and a key");
+    WR_CHECK(record->key.has_value(), "a record has a key");
   }
 }
 

@@ -1,5 +1,5 @@
-// One message of any bytes. It is a violation, or it is read and nothing of it is lost: what was
-// decoded can be written as Postgres writes it, and is then as long as it was and read as the same.
+// Decodes arbitrary bytes as one message. The result is a protocol violation, or a message that can
+// be encoded as Postgres encodes it, with the same length, and decoded again to the same message.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace walrelay {
 namespace {
 
-// The message again, without the flags that mean nothing to us.
+// Encodes a message, without the flags that walrelay ignores.
 struct Writer {
   std::string operator()(const pgoutput::Begin& begin) const {
     return testing::BeginMessage(begin.final_lsn, begin.commit_time, begin.xid);
@@ -64,7 +64,7 @@ struct Writer {
   }
 };
 
-// An empty schema is short for pg_catalog's.
+// An empty schema name is an abbreviation of pg_catalog.
 bool MayBeLonger(char type) {
   return type == 'R' || type == 'Y';
 }
@@ -78,14 +78,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   pgoutput::Decoder decoder;
   const auto decoded = decoder.Decode(bytes);
   if (!decoded.ok()) {
-    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation),
+             "invalid bytes are a protocol violation");
     return 0;
   }
   const std::string written = std::visit(Writer(), *decoded);
-  WR_CHECK(written.size() == size || MayBeLonger(bytes.front()), "all of it was read");
+  WR_CHECK(written.size() == size || MayBeLonger(bytes.front()), "every byte was decoded");
   pgoutput::Decoder another;
   const auto again = another.Decode(written);
-  WR_CHECK(again.ok(), "what we write can be read");
-  WR_CHECK(std::visit(Writer(), *again) == written, "and says the same");
+  WR_CHECK(again.ok(), "an encoded message can be decoded");
+  WR_CHECK(std::visit(Writer(), *again) == written,
+           "decoding the encoded message yields the same message");
   return 0;
 }

@@ -1,5 +1,5 @@
-// Rows as a hostile writer might insert them: any bytes in any column, in text or binary. A row
-// becomes a record with a legal topic, or an error of block 3.
+// Routes rows as a hostile writer might insert them: arbitrary bytes in any column, in text or
+// binary format. Each row yields a record with a legal topic, or an error WR-3xxx.
 
 #include <array>
 #include <cstddef>
@@ -50,7 +50,7 @@ void RouteRow(std::string_view input) {
   format.headers = static_cast<HeaderFormat>(formats / 25 % 2);
   format.expand_json = formats / 50 % 2 == 1;
   auto router = Router::Create(source, route, format);
-  WR_CHECK(router.ok(), "the configuration is good");
+  WR_CHECK(router.ok(), "the configuration is valid");
   const uint32_t types[] = {pgoutput::kTextOid, pgoutput::kByteaOid, pgoutput::kJsonbOid,
                             pgoutput::kUuidOid, pgoutput::kBoolOid,  pgoutput::kInt2Oid,
                             pgoutput::kJsonOid, pgoutput::kInt4Oid};
@@ -67,7 +67,7 @@ void RouteRow(std::string_view input) {
                                                       {"h", types[payload_type / 2 % 8]},
                                                       {"t", times[payload_type % 4]}}};
   router->StartSession(std::array{TableFacts{.oid = kOid}});
-  WR_CHECK(router->OnRelation(relation), "it is the outbox");
+  WR_CHECK(router->OnRelation(relation), "the relation is the outbox");
   std::array<pgoutput::TupleValue, 7> row;
   for (pgoutput::TupleValue& value : row) {
     value = ReadValue(in);
@@ -76,11 +76,11 @@ void RouteRow(std::string_view input) {
   (void)router->Identify(kOid, row);
   if (record.ok()) {
     WR_CHECK(CheckTopicName(record->topic).ok(), "a record has a legal topic");
-    WR_CHECK(record->key.has_value(), "and a key");
+    WR_CHECK(record->key.has_value(), "a record has a key");
   } else {
     WR_CHECK(CodeOf(record.status()) >= ErrorCode::kProtocolViolation &&
                  CodeOf(record.status()) <= ErrorCode::kUpdateRefused,
-             "a row that cannot be routed is an error of its own");
+             "a row that cannot be routed yields a row error");
   }
 }
 

@@ -1,7 +1,7 @@
-// A whole session, and those after it: the real relay between a Postgres and a Kafka that do what
-// the input says, on a clock of its own. A naive model, which keeps everything and works out
-// everything anew, judges each step: nothing is confirmed before it is acknowledged, nothing is
-// invented, keys stay in order; and once all is well again, nothing is missing.
+// Runs the real relay over several sessions between a fake Postgres and a fake Kafka controlled by
+// the input, on a fake clock. A naive model, which stores everything and recomputes everything,
+// checks each step: nothing is confirmed before it is acknowledged, every record belongs to a row,
+// and keys stay in order. After all faults have been removed, every event must be in Kafka.
 
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr size_t kMostSteps = 200;
 
-// All that was committed, and what stands in Kafka of it.
+// All committed events, and which of them Kafka has.
 class NaiveModel {
  public:
   size_t NewEvent(std::string key) {
@@ -56,8 +56,8 @@ class NaiveModel {
 
   void OnAcknowledged(const testing::FakeRecord& record) {
     const size_t number = std::stoul(record.value.value());
-    WR_CHECK(number < events_.size(), "every record was a row");
-    WR_CHECK(events_[number].key == record.key, "with this key");
+    WR_CHECK(number < events_.size(), "every record belongs to a row");
+    WR_CHECK(events_[number].key == record.key, "a record has its row's key");
     for (size_t earlier = 0; earlier < number; ++earlier) {
       WR_CHECK(events_[earlier].present || events_[earlier].key != record.key,
                "a key's events appear in the order of their commits");
@@ -71,8 +71,8 @@ class NaiveModel {
   }
 
   std::vector<Event> events_;
-  std::vector<std::pair<Lsn, size_t>> ends_;  // of transactions, and of their events
-  size_t seen_ = 0;                           // of Kafka's log
+  std::vector<std::pair<Lsn, size_t>> ends_;  // end LSN of each transaction, and its end in events_
+  size_t seen_ = 0;                           // records of Kafka's log that were checked
   Lsn confirmed_;
 };
 
@@ -89,11 +89,11 @@ class History : private testing::RelayBetweenFakes {
     }
     Heal();
     for (int i = 0; i < 600 && !(model_.Complete() && Confirmed()); ++i) {
-      postgres_.Keepalive(postgres_.facts.server.wal_end, false);  // as an idle server does
+      postgres_.Keepalive(postgres_.facts.server.wal_end, false);  // as from an idle server
       Pass(seconds(1));
     }
-    WR_CHECK(model_.Complete(), "nothing is lost");
-    WR_CHECK(Confirmed(), "and all of it is confirmed");
+    WR_CHECK(model_.Complete(), "every event is in Kafka");
+    WR_CHECK(Confirmed(), "every event is confirmed");
   }
 
  private:
@@ -120,7 +120,7 @@ class History : private testing::RelayBetweenFakes {
       case 10:
         return postgres_.CutAfter(input_.ConsumeIntegralInRange<size_t>(0, 20));
       case 11:
-        return postgres_.SendRaw("S that nobody asked for");
+        return postgres_.SendRaw("S unsolicited");
       case 16:
         return postgres_.SendRaw(testing::StreamAbortMessage(5, 6));
       case 12:
@@ -131,7 +131,7 @@ class History : private testing::RelayBetweenFakes {
         postgres_.facts.slot->active = !postgres_.facts.slot->active;
         return postgres_.BreakConnection();
       default:
-        return StartRelay();  // the old one had no time for anything
+        return StartRelay();  // the old one is killed
     }
   }
 
@@ -151,7 +151,7 @@ class History : private testing::RelayBetweenFakes {
     model_.OnCommit(postgres_.Commit(std::move(rows)));
   }
 
-  // Any record; but one of the same key and topic before it comes first, as in a partition.
+  // Acknowledges the first record with the key of a random record, because a partition keeps order.
   void Acknowledge() {
     if (kafka_.in_flight.empty()) {
       return;
@@ -164,7 +164,7 @@ class History : private testing::RelayBetweenFakes {
     kafka_.Acknowledge(static_cast<size_t>(first - kafka_.in_flight.begin()));
   }
 
-  // librdkafka guarantees no gaps: once one record was refused, no later one gets through.
+  // librdkafka guarantees no gaps: after a rejected record no later one is delivered.
   void Refuse() {
     if (!kafka_.in_flight.empty()) {
       kafka_.Refuse(0, Error(ErrorCode::kProducerFailed, "refused"));
@@ -212,7 +212,7 @@ class History : private testing::RelayBetweenFakes {
     }
   }
 
-  // In the steps that the relay asks for, or longer ones: it may be on a busy machine.
+  // Advances by the steps that the relay requests, or longer ones as on a busy machine.
   void Pass(Micros time) {
     const Micros shortest = time / 20;
     const MonoTime end = clock_.Now() + time;
@@ -230,7 +230,7 @@ class History : private testing::RelayBetweenFakes {
   bool Confirmed() const { return postgres_.confirmed() >= postgres_.facts.server.wal_end; }
 
   static Metrics& SharedMetrics() {
-    static Metrics metrics("walrelay");  // dear to make
+    static Metrics metrics("walrelay");  // expensive to create
     return metrics;
   }
 

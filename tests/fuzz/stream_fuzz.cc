@@ -1,7 +1,7 @@
-// A session's bytes as a hostile server might send them: framing, messages, and their order.
-// Nothing may be read outside, and every result is a message or WR-2401.
+// Decodes the bytes of a session as a hostile server might send them: framing, messages, and their
+// order. No read is out of bounds, and every result is a message or WR-2401.
 //
-// The input is a sequence of frames, each with two bytes of length in front.
+// The input is a sequence of frames, each preceded by a two-byte length.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ class Session {
     }
     if (const auto* relation = std::get_if<pgoutput::Relation>(&*message)) {
       WR_CHECK(relations_.Replace(*relation).columns.size() == relation->columns.size(),
-               "a described table has the columns that were described");
+               "a cached relation has the columns of its Relation message");
     }
     if (const auto* type = std::get_if<pgoutput::Type>(&*message)) {
       relations_.OnType(*type);
@@ -67,7 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view frame;
   while (in.Read(length) && in.ReadBytes(length, frame)) {
     if (const absl::Status status = session.Handle(frame); !status.ok()) {
-      WR_CHECK(HasCode(status, ErrorCode::kProtocolViolation), "bad bytes are a violation");
+      WR_CHECK(HasCode(status, ErrorCode::kProtocolViolation),
+               "invalid bytes are a protocol violation");
       break;
     }
   }

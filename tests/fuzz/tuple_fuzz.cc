@@ -1,5 +1,5 @@
-// Rows of any bytes, in an insert and as the old and the new row of an update. What was decoded,
-// written again as Postgres writes it, are the same bytes.
+// Decodes arbitrary bytes as a row, in an INSERT and as the old and the new row of an UPDATE.
+// Encoding the decoded row as Postgres does yields the same bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +22,13 @@ void CheckInsert(std::string_view tuple) {
       testing::ByteWriter().Put('I').Put(kOid).Put('N').PutBytes(tuple).Take();
   const auto decoded = decoder.Decode(message);
   if (!decoded.ok()) {
-    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation),
+             "invalid bytes are a protocol violation");
     return;
   }
   const auto& insert = std::get<pgoutput::Insert>(*decoded);
-  WR_CHECK(testing::InsertMessage(kOid, testing::RowOf(insert.row)) == message, "the row is whole");
+  WR_CHECK(testing::InsertMessage(kOid, testing::RowOf(insert.row)) == message,
+           "the row is unchanged");
 }
 
 // Both tuples are in `tuples`, with the marker of the second between them.
@@ -36,13 +38,14 @@ void CheckUpdate(std::string_view tuples) {
       testing::ByteWriter().Put('U').Put(kOid).Put('O').PutBytes(tuples).Take();
   const auto decoded = decoder.Decode(message);
   if (!decoded.ok()) {
-    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation), "bad bytes are a violation");
+    WR_CHECK(HasCode(decoded.status(), ErrorCode::kProtocolViolation),
+             "invalid bytes are a protocol violation");
     return;
   }
   const auto& update = std::get<pgoutput::Update>(*decoded);
   WR_CHECK(testing::UpdateMessage(kOid, testing::RowOf(update.row),
                                   testing::RowOf(*update.old_row)) == message,
-           "both rows are whole");
+           "both rows are unchanged");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-"""Verified tests in which a proxy stands on one of the relay's links; everybody else goes directly."""
+"""Verified tests with a proxy on one of the relay's links; all other clients connect directly."""
 
 from collections import Counter
 from typing import Any
 
-from verified import VerifiedTest  # first: it knows where the others are
+from verified import VerifiedTest  # first: it sets sys.path for the others
 
 from kafka_proxies import KafkaProxies
 from replication_tap import ReplicationRecord
@@ -12,9 +12,9 @@ from verifier import Verdict
 
 
 class PostgresLinkTest(VerifiedTest):
-    """`self.link` is between the relay and Postgres, and all that passes is judged as well.
+    """`self.link` is between the relay and Postgres; all replication traffic on it is checked as well.
 
-    Postgres and the relay wait 2 s for each other, so that a link that is dead is noticed soon.
+    Postgres and the relay use a timeout of 2 s for each other, so that a dead link is detected soon.
     """
 
     postgres_options = {"tcp": True}
@@ -30,7 +30,7 @@ class PostgresLinkTest(VerifiedTest):
             "source.wal_sender_timeout": "2s"}
 
     def expect_no_problem(self, seconds: float = 60) -> Verdict:
-        """Also of the status updates: each of them is a position that could be confirmed then."""
+        """Also checks the status updates: each position could be confirmed at that time."""
         self.settle(seconds)
         log = self.record.take()
         self.sampler.samples += log.samples
@@ -40,7 +40,7 @@ class PostgresLinkTest(VerifiedTest):
         return verdict
 
     def expect_nothing_repeated_by_itself(self, verdict: Verdict, sent: Counter[int]) -> None:
-        """No event is in Kafka more often than Postgres has sent its transaction."""
+        """Checks that no event is in Kafka more often than Postgres has sent its transaction."""
         commits = {each.end_lsn: each.final_lsn for each in self.witness.transactions()}
         for event, repetitions in Counter(verdict.repeated).items():
             self.assertLess(repetitions, sent[commits[event.end_lsn]], event)

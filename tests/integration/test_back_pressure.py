@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Kafka is away for longer than Postgres waits for its clients: the relay waits, and still reports."""
+"""Kafka is unavailable for longer than wal_sender_timeout: the relay waits and keeps sending status updates."""
 
 from testcase import IntegrationTest, main
 
@@ -8,9 +8,9 @@ LONGEST_MB = 64
 
 
 class BackPressureTest(IntegrationTest):
-    """About 120 MB of rows come while the broker is away, with a window of 16 MiB."""
+    """About 120 MB of rows arrive while the broker is unavailable, with a window of 16 MiB."""
 
-    # A broker that was killed may come back as soon as its session is over, by default 9 s.
+    # A killed broker can rejoin only after its session has expired, by default 9 s.
     kafka_options = {"properties": {"broker.session.timeout.ms": 2000}}
     payload = "text"
 
@@ -45,7 +45,7 @@ class BackPressureTest(IntegrationTest):
         self.assertEqual(self.ids(), list(range(ROWS + 1)))
         self.assertLess(self.relay.memory_mb(), LONGEST_MB)
 
-    def test_broker_that_hangs(self) -> None:
+    def test_relay_stays_connected_while_the_broker_hangs(self) -> None:
         self.kafka.pause_node(1)
         self.insert_rows(transactions=60)
         self.wait_longer_than_postgres_does()
@@ -55,7 +55,7 @@ class BackPressureTest(IntegrationTest):
         self.kafka.resume_node(1)
         self.expect_all_published()
 
-    def test_broker_that_is_dead(self) -> None:
+    def test_relay_stays_connected_while_the_broker_is_dead(self) -> None:
         self.kafka.kill_node(1)
         self.insert_rows(transactions=60)
         self.wait_longer_than_postgres_does()
@@ -64,7 +64,7 @@ class BackPressureTest(IntegrationTest):
         self.kafka.start_node(1)
         self.expect_all_published()
 
-    def test_broker_that_hangs_within_one_large_transaction(self) -> None:
+    def test_relay_stays_connected_while_the_broker_hangs_during_one_large_transaction(self) -> None:
         self.kafka.pause_node(1)
         self.insert_rows(transactions=1)
         self.wait_longer_than_postgres_does()
@@ -75,7 +75,7 @@ class BackPressureTest(IntegrationTest):
     def test_nothing_is_confirmed_while_nothing_is_acknowledged(self) -> None:
         self.kafka.pause_node(1)
         self.outbox.insert(-1)
-        first = self.database.log_end()  # what others wrote before it may be confirmed
+        first = self.database.log_end()  # WAL of others before this position may be confirmed
         self.insert_rows(transactions=60)
         self.wait_longer_than_postgres_does()
         self.assertLess(self.database.confirmed(self.slot), first)

@@ -1,6 +1,6 @@
-"""The benchmark itself: each workload and each system once, small, on real servers, and what it concludes.
+"""The benchmark itself: one small run of each workload and each system on real servers, and its conclusions.
 
-No figure is judged here; only that all of it works and that nothing is lost.
+The tests check no figure; they check that everything works and that nothing is lost.
 """
 
 import json
@@ -38,7 +38,7 @@ class QuickRunTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return Results.load(self.json)
 
-    def test_walrelay_takes_part_in_every_workload(self) -> None:
+    def test_walrelay_runs_every_workload(self) -> None:
         results = self.run_quickly("--systems", "walrelay")
         self.assertEqual(set(results.workloads()),
                          {name for name in workloads(quick=True) if not name.startswith("steady-")} | {"steady-1000"})
@@ -47,8 +47,8 @@ class QuickRunTest(unittest.TestCase):
         self.assertGreater(results.spread("steady-1000", "walrelay", "consumer_p50").median, 0)
         self.assertGreater(results.spread("drain", "walrelay", "bytes_to_kafka_per_event").median, 100)
 
-    def test_every_system_drains_and_the_report_needs_only_the_file(self) -> None:
-        # The default profile of Debezium is the tuned one with other values, and a JVM takes its time.
+    def test_every_system_drains_and_the_report_is_rebuilt_from_the_file(self) -> None:
+        # Debezium's default profile differs from the tuned one in values only, and a JVM starts slowly.
         drain = workloads(quick=True)["drain"]
         systems = [name for name in system.names() if name != "debezium" and drain.takes(system.load(name))]
         results = self.run_quickly("--workloads", "drain", "--systems", ",".join(systems))
@@ -61,7 +61,7 @@ class QuickRunTest(unittest.TestCase):
                          {path.name: path.read_bytes() for path in again.iterdir()})
         self.assertLessEqual({"report.md", "bars.svg", "time-drain.svg"}, {path.name for path in again.iterdir()})
 
-    def test_what_was_interrupted_is_gone_on_with_and_not_run_again(self) -> None:
+    def test_resume_keeps_completed_runs_and_executes_only_missing_ones(self) -> None:
         first = self.run_quickly("--workloads", "drain", "--systems", "walrelay,pg_recvlogical")
         kept, lost = first.runs
         first.data["runs"] = [kept]
@@ -85,11 +85,11 @@ class ConclusionsTest(unittest.TestCase):
                         "versions": {}, "systems": {name: name for name in by_system}, "titles": {"drain": "d"},
                         "runs": runs})
 
-    def test_ratios_are_taken_round_by_round(self) -> None:
+    def test_ratios_are_computed_per_round(self) -> None:
         ratio = self.results(walrelay=[10, 20, 40], other=[5, 10, 20]).ratio("drain", "other", "events_per_s")
         self.assertEqual((ratio.low, ratio.median, ratio.high), (0.5, 0.5, 0.5))
 
-    def test_systems_differ_when_their_rounds_are_apart(self) -> None:
+    def test_systems_differ_when_their_rounds_do_not_overlap(self) -> None:
         self.assertTrue(self.results(walrelay=[10, 11, 12], other=[7, 8, 9]).differ("drain", "other", "events_per_s"))
         self.assertFalse(self.results(walrelay=[10, 11, 12], other=[7, 8, 10]).differ("drain", "other", "events_per_s"))
 
@@ -98,22 +98,22 @@ class ConclusionsTest(unittest.TestCase):
         self.assertFalse(results.differ("drain", "other", "events_per_s"))
         self.assertIn("≈ 0.1", report.text(results, {}, ""))
 
-    def test_a_control_that_does_not_stay_is_noise(self) -> None:
+    def test_an_unstable_control_is_noise(self) -> None:
         self.assertEqual(self.results(pg_recvlogical=[100, 120, 140]).noise("drain"), [])
         self.assertIn("pg_recvlogical", self.results(pg_recvlogical=[100, 120, 160]).noise("drain")[0])
 
     def test_a_busy_machine_is_noise(self) -> None:
         results = self.results("foreign_cpu_percent", walrelay=[1, 50, 2])
         self.assertIn("50 %", results.noise("drain")[0])
-        self.assertIn("not to be relied on: drain", report.text(results, {}, ""))
+        self.assertIn("not reliable: drain", report.text(results, {}, ""))
 
-    def test_a_failed_run_is_told_and_not_counted(self) -> None:
+    def test_a_failed_run_is_reported_and_not_counted(self) -> None:
         results = self.results(walrelay=[10, 10])
         results.runs.append({"workload": "drain", "system": "walrelay", "round": 3, "error": "it broke"})
         self.assertEqual(results.spread("drain", "walrelay", "events_per_s").high, 10)
         self.assertIn("it broke", report.text(results, {}, ""))
 
-    def test_what_was_interrupted_is_gone_on_with(self) -> None:
+    def test_resume_keeps_successful_runs(self) -> None:
         earlier, later = self.results(walrelay=[10, 11], other=[5]), self.results()
         earlier.runs.append({"workload": "drain", "system": "other", "round": 2, "error": "it broke"})
         later.go_on_from(earlier)
@@ -129,7 +129,7 @@ class ConclusionsTest(unittest.TestCase):
         with self.assertRaisesRegex(ServerError, "another commit"):
             later.go_on_from(earlier)
 
-    def test_results_survive_their_file(self) -> None:
+    def test_results_survive_a_round_trip_through_their_file(self) -> None:
         results = self.results(walrelay=[10])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "new" / "results.json"

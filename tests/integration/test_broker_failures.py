@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Kafka fails under load: whatever becomes of the broker, nothing is lost, swapped or confirmed early."""
+"""Broker failures under load: no event is lost, reordered or confirmed early."""
 
 import random
 import time
@@ -9,10 +9,10 @@ from verified import VerifiedTest
 
 
 class BrokerRestartTest(VerifiedTest):
-    # A broker that was killed may come back as soon as its session is over, by default 9 s.
+    # A killed broker can rejoin only after its session has expired, by default 9 s.
     kafka_options = {"properties": {"broker.session.timeout.ms": 2000}}
 
-    def test_broker_is_killed_and_started_again(self) -> None:
+    def test_killed_and_restarted_broker_loses_nothing(self) -> None:
         relay = self.start_relay()
         with self.load(seed=80, rate=200) as workload:
             for _ in range(3):
@@ -22,7 +22,7 @@ class BrokerRestartTest(VerifiedTest):
                 self.kafka.start_node(1)
         self.expect_no_problem(seconds=120)
 
-    def test_broker_hangs_again_and_again(self) -> None:
+    def test_repeatedly_hung_broker_causes_no_duplicate(self) -> None:
         chance = random.Random(81)
         self.start_relay()
         with self.load(seed=81, rate=200):
@@ -33,7 +33,7 @@ class BrokerRestartTest(VerifiedTest):
                 time.sleep(chance.uniform(0, 0.2))
         self.assertEqual(self.expect_no_problem(seconds=120).duplicates, 0)
 
-    def test_broker_stops_cleanly_for_a_while(self) -> None:
+    def test_clean_broker_stop_loses_nothing(self) -> None:
         relay = self.start_relay()
         with self.load(seed=82, rate=200) as workload:
             self.kafka.stop()
@@ -53,11 +53,11 @@ class BrokerRestartTest(VerifiedTest):
 
 
 class RecordLimitTest(IntegrationTest):
-    """The topic's limit is lowered below what the relay believes it is."""
+    """The topic's record limit is lower than the relay's limit."""
 
     payload = "text"
 
-    def test_publishing_blocks_at_a_record_that_kafka_refuses_until_it_takes_it(self) -> None:
+    def test_publishing_is_blocked_by_a_refused_record_until_kafka_accepts_it(self) -> None:
         self.kafka.create_topic(self.topic, config={"max.message.bytes": 1500})
         relay = self.start_relay()
         self.outbox.insert(1)
@@ -71,7 +71,7 @@ class RecordLimitTest(IntegrationTest):
         self.assertEqual(list(dict.fromkeys(self.ids())), list(range(1, 42)))
         relay.wait_ready()
 
-    def test_other_topics_keep_their_order_meanwhile(self) -> None:
+    def test_other_topics_keep_their_order_while_publishing_is_blocked(self) -> None:
         other = f"{self.name}.other"
         self.kafka.create_topic(self.topic, config={"max.message.bytes": 1500})
         relay = self.start_relay()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Columns and tables: found by their usual names, by Debezium's, or by those that are configured."""
+"""Columns and tables: found by walrelay's names, by Debezium's names, or by configured names."""
 
 from testcase import DEBEZIUM, IntegrationTest, Outbox, main
 
@@ -10,7 +10,7 @@ UUID = "7b7c9a52-30a9-4a71-a5a4-9c0a5e0c4b11"
 
 class ColumnNameTest(IntegrationTest):
     def prepare(self) -> None:
-        """Each test has a table of its own making."""
+        """Each test creates its own table."""
 
     def expect_record(self, key: bytes, value: bytes, headers: dict[str, bytes | None]) -> None:
         self.settle()
@@ -32,7 +32,7 @@ class ColumnNameTest(IntegrationTest):
         self.outbox.insert(1)
         self.expect_record(b"k", b"{}", {"id": b"1", "event_type": b"made"})
 
-    def test_canonical_name_goes_before_debezium_name(self) -> None:
+    def test_canonical_name_takes_precedence_over_debezium_name(self) -> None:
         self.outbox = Outbox(self.database, self.name, more_columns=", aggregateid text, type text")
         self.publish("outbox")
         self.start_relay()
@@ -53,7 +53,7 @@ class ColumnNameTest(IntegrationTest):
         self.sql("INSERT INTO outbox VALUES (%s, %s, 'k', 'made', '[1]', 'trace')", UUID, self.name)
         self.expect_record(b"k", b"[1]", {})
 
-    def test_null_of_an_optional_column_is_a_header_without_value(self) -> None:
+    def test_null_in_an_optional_column_is_a_null_header(self) -> None:
         self.sql(f"CREATE TABLE outbox {SIX}")
         self.publish("outbox")
         self.start_relay()
@@ -89,7 +89,7 @@ class SeveralTablesTest(IntegrationTest):
         self.other = Outbox(self.database, self.name, table="public.outbox")
         self.publish("shop.outbox", "bank.outbox", "public.outbox")
 
-    def test_each_table_has_a_mapping_of_its_own(self) -> None:
+    def test_each_table_has_its_own_mapping(self) -> None:
         self.start_relay({"source.tables": [
             {"name": "shop.outbox", "columns": {"event_type": ""}},
             {"name": "bank.outbox", "placement": [{"column": "type", "to": "header", "as": "kind"}]}]})
@@ -107,7 +107,7 @@ class SeveralTablesTest(IntegrationTest):
                 self.shop.insert(number + 1, cursor=cursor)
         self.expect_published(*range(1, 51))
 
-    def test_published_table_that_is_not_configured_is_left_out(self) -> None:
+    def test_published_table_that_is_not_configured_is_ignored(self) -> None:
         self.start_relay({"source.table": "shop.outbox"})
         self.other.insert(1)
         self.shop.insert(2)
@@ -134,7 +134,7 @@ class PartitionedTableTest(IntegrationTest):
         self.insert(11, 3)
         self.expect_published(1, 2, 11, 3)
 
-    def test_publication_of_the_partitions_themselves_is_refused(self) -> None:
+    def test_publication_without_publish_via_partition_root_is_refused(self) -> None:
         self.publish("outbox")
         self.expect_exit(78, "WR-2308")
 

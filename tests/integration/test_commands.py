@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The first hour with walrelay: setup, check and run, as the README tells them."""
+"""The first steps with walrelay: setup, check and run, as described in the README."""
 
 import subprocess
 from pathlib import Path
@@ -10,10 +10,10 @@ from servers import test_folder
 
 
 class CommandTest(IntegrationTest):
-    """An empty database: nothing is there that walrelay needs."""
+    """An empty database, without the objects that walrelay needs."""
 
     def setUp(self) -> None:
-        self.addCleanup(self.drop_role)  # when the database with its privileges is gone
+        self.addCleanup(self.drop_role)  # after the database with its privileges is dropped
         super().setUp()
 
     def prepare(self) -> None:
@@ -25,7 +25,7 @@ class CommandTest(IntegrationTest):
         self.postgres.psql("DROP ROLE IF EXISTS relaying")
 
     def call(self, *arguments: str, code: int = 0, environment: dict[str, str] | None = None) -> str:
-        """Runs a command to its end and returns what it printed."""
+        """Runs a command to completion and returns its output."""
         run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              env=relay_environment() | (environment or {}))
@@ -50,14 +50,14 @@ class CommandTest(IntegrationTest):
         self.assertLess(script.index("CREATE PUBLICATION"),
                         script.index("pg_create_logical_replication_slot"))
 
-    def test_script_of_setup_can_be_run_by_psql(self) -> None:
+    def test_setup_script_runs_in_psql(self) -> None:
         script = self.call("setup", "--dsn", self.database.dsn, "--role", "relaying")
         self.postgres.psql(script, self.name)
         self.insert()
         self.assertIn("ok", self.call("check", "--dsn", self.database.dsn, "--kafka",
                                       self.kafka.bootstrap))
 
-    def test_setup_twice_finds_nothing_to_do(self) -> None:
+    def test_second_setup_finds_nothing_to_do(self) -> None:
         self.assertIn("CREATE PUBLICATION", self.setup("--role", "relaying"))
         self.assertIn("Nothing to do", self.setup("--role", "relaying"))
 
@@ -68,18 +68,18 @@ class CommandTest(IntegrationTest):
 
     # --- check ---
 
-    def test_check_says_what_is_missing_and_what_to_type(self) -> None:
+    def test_check_reports_missing_objects_and_the_fix(self) -> None:
         printed = self.call("check", "--dsn", self.database.dsn, "--kafka", self.kafka.bootstrap, code=3)
         self.assertIn("problem", printed)
         self.assertIn("walrelay setup", printed)
 
-    def test_check_is_content_after_setup(self) -> None:
+    def test_check_passes_after_setup(self) -> None:
         self.setup()
         printed = self.call("check", "--dsn", self.database.dsn, "--kafka", self.kafka.bootstrap)
         self.assertNotIn("problem", printed)
         self.assertIn("topic from aggregate_type, key from aggregate_id", printed)
 
-    def test_check_tells_that_kafka_is_away(self) -> None:
+    def test_check_reports_unreachable_kafka(self) -> None:
         self.setup()
         self.assertIn("WR-4001", self.call("check", "--dsn", self.database.dsn, "--kafka",
                                            "127.0.0.1:1", code=3))
@@ -87,7 +87,7 @@ class CommandTest(IntegrationTest):
     def test_offline_check_connects_to_nothing(self) -> None:
         self.call("check", "--offline", "--dsn", "host=127.0.0.1 port=1", "--kafka", "127.0.0.1:1")
 
-    def test_unknown_key_is_named_with_its_place_and_its_neighbour(self) -> None:
+    def test_unknown_key_is_reported_with_its_position_and_a_suggestion(self) -> None:
         self.write_file('[source]\ndsn = "dbname=x"\n[kafka]\nbootstrap_server = "127.0.0.1:1"\n')
         printed = self.call("check", "--offline", code=78)
         for part in ("walrelay.toml:4:1", "bootstrap_server", "bootstrap_servers"):
@@ -107,39 +107,39 @@ class CommandTest(IntegrationTest):
         relay.terminate()
         self.assertEqual(relay.wait(60), 0, Path(log.name).read_text())
 
-    def test_run_with_four_lines(self) -> None:
+    def test_run_works_with_a_file_of_four_lines(self) -> None:
         self.setup()
         self.write_file(f'[source]\ndsn = "{self.database.dsn}"\n'
                         f'[kafka]\nbootstrap_servers = "{self.kafka.bootstrap}"\n')
         self.expect_relayed()
 
-    def test_run_with_flags_alone(self) -> None:
+    def test_run_works_with_flags_only(self) -> None:
         self.setup()
         self.expect_relayed("--dsn", self.database.dsn, "--kafka", self.kafka.bootstrap)
 
-    def test_run_with_the_environment_alone(self) -> None:
+    def test_run_works_with_environment_variables_only(self) -> None:
         self.setup()
         self.expect_relayed(environment={
             "WALRELAY_SOURCE__DSN": self.database.dsn,
             "WALRELAY_KAFKA__BOOTSTRAP_SERVERS": self.kafka.bootstrap})
 
-    def test_run_as_the_role_that_setup_made(self) -> None:
+    def test_run_works_as_the_role_created_by_setup(self) -> None:
         self.setup("--role", "relaying")
         self.expect_relayed("--dsn", f"{self.database.dsn} user=relaying", "--kafka",
                             self.kafka.bootstrap)
 
-    def test_run_without_configuration_says_what_is_missing(self) -> None:
+    def test_run_without_configuration_names_the_missing_key(self) -> None:
         self.assertIn("source.dsn", self.call("run", code=78))
 
-    def test_wrong_flag_is_a_usage_error(self) -> None:
+    def test_unknown_flag_is_a_usage_error(self) -> None:
         self.assertIn("--nonsense", self.call("run", "--nonsense", code=64))
 
 
 class DemoTest(IntegrationTest):
     def prepare(self) -> None:
-        """The demo brings all that it needs."""
+        """The demo creates everything that it needs."""
 
-    def test_demo_with_real_ends_leaves_nothing_in_the_database(self) -> None:
+    def test_demo_with_real_servers_leaves_nothing_in_the_database(self) -> None:
         run = subprocess.run([relay_program(), "demo", "--seconds", "6", "--postgres",
                               self.database.dsn, "--kafka", self.kafka.bootstrap], cwd="/",
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)

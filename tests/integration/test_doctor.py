@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`walrelay doctor` against real servers: what is wrong is named, with the text that mends it."""
+"""`walrelay doctor` against real servers: it reports each problem with the command that fixes it."""
 
 import json
 import subprocess
@@ -29,13 +29,13 @@ class DoctorCase(IntegrationTest):
         return run.returncode, run.stdout
 
     def findings(self, check: str, options: dict[str, Any] | None = None) -> list[dict[str, str]]:
-        """What a check has found."""
+        """The findings of a check."""
         return [each for each in json.loads(self.call("--json", options=options)[1])["findings"]
                 if each["check"] == check]
 
     def expect(self, check: str, severity: str, text: str, remedy: str = "",
                options: dict[str, Any] | None = None) -> dict[str, str]:
-        """One of the check's findings is this one."""
+        """Checks that one of the check's findings is this one."""
         found = self.findings(check, options)
         for each in found:
             if each["severity"] == severity and text in each["text"] and \
@@ -45,7 +45,7 @@ class DoctorCase(IntegrationTest):
 
 
 class DoctorTest(DoctorCase):
-    def test_what_is_well_is_said_and_every_finding_but_those_has_a_remedy(self) -> None:
+    def test_passed_checks_are_listed_and_every_other_finding_has_a_remedy(self) -> None:
         relay = self.start_relay()
         relay.wait_ready()
         self.outbox.insert(1, 2, 3)
@@ -65,29 +65,29 @@ class DoctorTest(DoctorCase):
         for each in diagnosis.findings:
             self.assertEqual(bool(each.remedy), each.severity != severity("ok"), each)
         self.assertEqual(self.ids(), [1, 2, 3])
-        self.assertNotIn("outbox.event.walrelay-doctor", self.kafka.topics())  # only asked about
+        self.assertNotIn("outbox.event.walrelay-doctor", self.kafka.topics())  # only queried
 
-    def test_exit_code_is_as_asked_for(self) -> None:
-        self.assertEqual(self.call()[0], 0)  # with warnings: nobody reads the slot
+    def test_exit_code_follows_fail_on(self) -> None:
+        self.assertEqual(self.call()[0], 0)  # with warnings: no process reads the slot
         self.assertEqual(self.call("--fail-on", "warning")[0], 3)
         self.assertEqual(self.call(options={"source.publication": "other"})[0], 3)
 
-    def test_brokers_that_soon_forget_a_producer_are_named(self) -> None:
+    def test_short_producer_id_expiration_is_reported(self) -> None:
         self.assertEqual(self.findings("kafka.producer_id_lifetime")[0]["severity"], "ok")
         broker = self.kafka.node_ids[0]
         self.addCleanup(alter_broker, self.kafka.bootstrap, broker, "producer.id.expiration.ms", "86400000")
         alter_broker(self.kafka.bootstrap, broker, "producer.id.expiration.ms", "3600000")
         wait_until(lambda: self.findings("kafka.producer_id_lifetime")[0]["severity"] == "warning", 60,
-                   "the broker to take the setting")
+                   "the broker to apply the setting")
         self.expect("kafka.producer_id_lifetime", "warning", "silent for 1h00m",
                     "--add-config producer.id.expiration.ms=86400000")
 
-    def test_text_is_for_people(self) -> None:
+    def test_text_output_names_the_check_and_the_remedy(self) -> None:
         text = self.call()[1]
-        self.assertRegex(text, r"warning nobody reads the slot.* \[slot\.reader\]\n")
+        self.assertRegex(text, r"warning no process (reads|has read) the slot.* \[slot\.reader\]\n")
         self.assertIn("          Start walrelay run.\n", text)
 
-    def test_roles_that_can_publish_messages_are_named_until_the_right_is_revoked(self) -> None:
+    def test_roles_that_can_publish_messages_are_listed_until_execute_is_revoked(self) -> None:
         options = {"source.message_prefixes": '["outbox"]'}
         self.assertEqual(self.findings("messages.writers"), [])
         found = self.expect("messages.writers", "warning", "every role can publish events",
@@ -98,7 +98,7 @@ class DoctorTest(DoctorCase):
         self.sql(revoke)
         self.expect("messages.writers", "ok", "roles that can publish events", "", options)
 
-    def test_asynchronous_commits_of_a_role_are_named_with_their_sessions(self) -> None:
+    def test_asynchronous_commits_of_a_role_are_reported_with_its_sessions(self) -> None:
         self.postgres.psql("DROP ROLE IF EXISTS hasty; CREATE ROLE hasty LOGIN")
         self.postgres.psql(f"ALTER ROLE hasty IN DATABASE {self.name} SET synchronous_commit = off")
         self.addCleanup(self.postgres.psql, "DROP ROLE hasty")
@@ -109,21 +109,21 @@ class DoctorTest(DoctorCase):
         self.expect("latency.synchronous_commit", "warning", f"for role hasty in database {self.name} (1 session now)",
                     f'ALTER ROLE "hasty" IN DATABASE "{self.name}" RESET synchronous_commit')
 
-    def test_asynchronous_commits_of_a_database_are_named(self) -> None:
+    def test_asynchronous_commits_of_a_database_are_reported(self) -> None:
         self.postgres.psql(f"ALTER DATABASE {self.name} SET synchronous_commit = off")
         found = self.findings("latency.synchronous_commit")
         self.assertEqual(len(found), 1, found)
         self.assertIn(f"for database {self.name}", found[0]["text"])
         self.assertIn(f'ALTER DATABASE "{self.name}" RESET synchronous_commit', found[0]["remedy"])
 
-    def test_role_without_replication_is_told_the_grant(self) -> None:
+    def test_role_without_replication_gets_the_grant_as_remedy(self) -> None:
         self.postgres.psql("DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
         self.addCleanup(self.postgres.psql, "DROP ROLE plain")
-        self.expect("postgres.connect", "problem", "may not replicate",
+        self.expect("postgres.connect", "problem", "lacks the replication privilege",
                     'ALTER ROLE "plain" REPLICATION',
                     {"source.dsn": f"{self.database.dsn} user=plain"})
 
-    def test_role_with_too_few_connections_is_told_how_many(self) -> None:
+    def test_connection_limit_of_the_role_that_is_too_low_is_reported(self) -> None:
         self.postgres.psql("DROP ROLE IF EXISTS narrow; CREATE ROLE narrow LOGIN REPLICATION "
                            "CONNECTION LIMIT 2")
         self.addCleanup(self.postgres.psql, "DROP ROLE narrow")
@@ -131,17 +131,17 @@ class DoctorTest(DoctorCase):
                     'ALTER ROLE "narrow" CONNECTION LIMIT',
                     {"source.dsn": f"{self.database.dsn} user=narrow"})
 
-    def test_publication_that_sends_more_is_named(self) -> None:
+    def test_publication_of_more_than_inserts_is_reported(self) -> None:
         self.sql("ALTER PUBLICATION walrelay SET (publish = 'insert, update')")
         self.expect("publication.inserts_only", "warning", "sends more than inserts",
                     "ALTER PUBLICATION \"walrelay\" SET (publish = 'insert');")
 
-    def test_publication_that_lacks_the_table_is_a_problem(self) -> None:
+    def test_publication_without_the_table_is_a_problem(self) -> None:
         self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
         self.assertEqual(self.expect("publication.complete", "problem", "not in the publication",
                                      "ALTER PUBLICATION")["code"], "WR-2303")
 
-    def test_publication_that_is_younger_than_the_slot_is_named(self) -> None:
+    def test_publication_younger_than_the_slot_is_reported(self) -> None:
         self.sql("DROP PUBLICATION walrelay")
         self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
         self.expect("publication.older_than_slot", "warning", "WR-2306", "pg_drop_replication_slot")
@@ -150,15 +150,15 @@ class DoctorTest(DoctorCase):
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
         self.assertEqual(self.expect("slot.usable", "problem", "slot does not exist", "walrelay setup")["code"], "WR-2101")
 
-    def test_reader_that_is_no_walrelay_is_named(self) -> None:
-        options = {"source.dsn": f"{self.database.dsn} application_name=somebody"}
+    def test_slot_reader_other_than_walrelay_is_reported(self) -> None:
+        options = {"source.dsn": f"{self.database.dsn} application_name=intruder"}
         relay = self.start_relay(options)
         relay.wait_ready()
         pid = self.database.walsender(self.slot)
-        self.expect("slot.reader", "warning", "application 'somebody'",
+        self.expect("slot.reader", "warning", "application 'intruder'",
                     f"SELECT pg_terminate_backend({pid});")
 
-    def test_relay_that_is_not_ready_is_asked_why(self) -> None:
+    def test_relay_that_is_not_ready_is_reported_with_its_state(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
         self.outbox.insert(1)
         relay.wait_for_state("degraded")
@@ -166,7 +166,7 @@ class DoctorTest(DoctorCase):
         self.expect("process.relay", "warning", "degraded", "walrelay status",
                     {"http.listen": listen})
 
-    def test_writers_share_of_the_latency_is_told(self) -> None:
+    def test_latency_caused_by_the_writer_is_reported(self) -> None:
         relay = self.start_relay()
         relay.wait_ready()
         self.sql("SET synchronous_commit = off")
@@ -178,17 +178,17 @@ class DoctorTest(DoctorCase):
         self.expect("latency.stages", "warning", "from commit to acknowledgement",
                     "synchronous_commit = off", {"http.listen": listen})
 
-    def test_kafka_that_is_away_is_a_problem(self) -> None:
+    def test_unreachable_kafka_is_a_problem(self) -> None:
         self.assertEqual(self.expect("kafka.cluster", "problem", "no Kafka broker", "bootstrap_servers",
                                      {"kafka.bootstrap_servers": "127.0.0.1:1"})["code"], "WR-4001")
 
-    def test_topic_that_takes_less_than_a_record_is_named(self) -> None:
+    def test_topic_with_a_smaller_record_limit_is_reported(self) -> None:
         self.kafka.create_topic(self.topic, config={"max.message.bytes": "1000"})
-        self.expect("kafka.max_message_bytes", "warning", f"topic {self.topic} takes records up to 1000",
+        self.expect("kafka.max_message_bytes", "warning", f"topic {self.topic} accepts records up to 1000",
                     f"--topic {self.topic} --add-config max.message.bytes=")
 
 
-    def test_table_whose_rows_cannot_be_deleted_is_named(self) -> None:
+    def test_table_whose_rows_cannot_be_deleted_is_reported(self) -> None:
         self.assertEqual(self.findings("publication.replica_identity"), [])
         self.sql("ALTER PUBLICATION walrelay SET (publish = 'insert, delete')")
         self.expect("publication.replica_identity", "warning", "table public.outbox has no replica identity",
@@ -209,7 +209,7 @@ class DoctorTest(DoctorCase):
                                                      "WHERE slot_name = %s", self.slot) > 0, 60, "spilling")
         self.expect("slot.spilled", "warning", "64.0 KiB", "source.decoding_memory", options)
 
-    def test_slot_of_two_phases_is_a_problem_that_a_copy_of_it_has_not(self) -> None:
+    def test_two_phase_slot_is_a_problem_and_a_copy_of_it_is_not(self) -> None:
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
         self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput', false, true)", self.slot)
         self.outbox.insert(1)
@@ -221,25 +221,25 @@ class DoctorTest(DoctorCase):
         self.assertEqual(self.database.slot(copy, "confirmed_flush_lsn"),
                          self.database.slot(self.slot, "confirmed_flush_lsn"))
 
-    def test_server_that_never_gives_up_is_named(self) -> None:
+    def test_disabled_wal_sender_timeout_is_reported(self) -> None:
         self.postgres.psql(f"ALTER DATABASE {self.name} SET wal_sender_timeout = 0")
         self.assertEqual(self.findings("postgres.wal_sender_timeout"), [])
         self.expect("postgres.wal_sender_timeout", "warning", "slot stays in use", "at its default",
                     {"source.wal_sender_timeout": "0s"})
 
-    def test_named_topic_that_is_missing_is_told_and_not_made(self) -> None:
+    def test_missing_configured_topic_is_reported_and_not_created(self) -> None:
         name = f"{self.name}-letters"
         self.expect("kafka.named_topics", "warning", f"topic {name} does not exist", "Create it",
                     {"on_error.dead_letter_topic": name})
         self.assertNotIn(name, self.kafka.topics())
 
     def probe(self, topic: str, options: dict[str, Any] | None = None) -> dict[str, str]:
-        """What a write probe ends with."""
+        """The finding of a write probe."""
         _, text = self.call("--json", "--write-probe", topic, options=options)
         (found,) = [each for each in json.loads(text)["findings"] if each["check"] == "kafka.write"]
         return found
 
-    def test_write_probe_writes_one_record_that_says_what_it_is(self) -> None:
+    def test_write_probe_writes_one_record_marked_as_a_probe(self) -> None:
         self.kafka.create_topic(self.topic)
         for compression in ("none", "zstd"):
             found = self.probe(self.topic, {"kafka.compression": compression})
@@ -250,11 +250,11 @@ class DoctorTest(DoctorCase):
             self.assertEqual([name for name, _ in record.headers], ["walrelay.write_probe"])
         self.assertEqual(len(self.published()), 2)
 
-    def test_write_probe_has_a_topic_made_where_brokers_do_so(self) -> None:
+    def test_write_probe_creates_the_topic_where_brokers_allow_it(self) -> None:
         self.assertEqual(self.probe(self.topic)["severity"], "ok")
         self.assertEqual(len(self.published()), 1)
 
-    def test_write_probe_into_nowhere_is_a_problem(self) -> None:
+    def test_write_probe_to_an_invalid_topic_or_broker_is_a_problem(self) -> None:
         found = self.probe("no topic")
         self.assertEqual((found["severity"], found["code"]), ("problem", "WR-3005"))
         found = self.probe(self.topic, {"kafka.bootstrap_servers": "127.0.0.1:1"})
@@ -268,7 +268,7 @@ class UnfitServerTest(DoctorCase):
                                      "max_wal_senders": 1, "max_slot_wal_keep_size": "64MB",
                                      "logical_decoding_work_mem": "64kB"}}
 
-    def test_each_setting_is_named(self) -> None:
+    def test_each_unsafe_setting_is_reported(self) -> None:
         found = json.loads(self.call("--json")[1])["findings"]
         by_check = {each["check"]: each for each in found}
         for check, text, remedy in [
@@ -281,7 +281,7 @@ class UnfitServerTest(DoctorCase):
         self.assertNotIn("postgres.max_slot_wal_keep_size", by_check)
         self.assertIn("more may be written", by_check["slot.retained"]["text"])
 
-    def test_transaction_that_holds_the_log_back_is_named_with_its_pid(self) -> None:
+    def test_transaction_that_retains_wal_is_reported_with_its_pid(self) -> None:
         with self.database.connect() as other, other.cursor() as cursor:
             cursor.execute("SET application_name = 'forgotten'; BEGIN; CREATE TABLE unfinished (id int)")
             pid = other.info.backend_pid
@@ -291,22 +291,22 @@ class UnfitServerTest(DoctorCase):
             self.expect("slot.held_back", "warning", "application 'forgotten'",
                         f"SELECT pg_terminate_backend({pid});")
 
-    def test_slot_that_is_nearly_lost_is_a_problem(self) -> None:
+    def test_slot_close_to_invalidation_is_a_problem(self) -> None:
         for _ in range(56):
             self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1048000))")
-        self.assertEqual(self.expect("slot.retained", "problem", "close to being lost",
+        self.assertEqual(self.expect("slot.retained", "problem", "close to its WAL limit",
                                      "ALTER SYSTEM SET max_slot_wal_keep_size")["code"], "WR-2108")
 
 
 class NotLogicalTest(DoctorCase):
-    """A server as it comes out of the box."""
+    """A server with default settings."""
 
     postgres_options = {"settings": {"wal_level": "replica"}}
 
     def prepare(self) -> None:
-        """Nothing can be set up here."""
+        """No slot can be created on this server."""
 
-    def test_what_to_change_is_named(self) -> None:
+    def test_setting_to_change_is_named(self) -> None:
         self.assertEqual(self.expect("postgres.wal_level", "problem", "wal_level is replica",
                                      "ALTER SYSTEM SET wal_level = 'logical'")["code"], "WR-2008")
         self.expect("postgres.max_slot_wal_keep_size", "warning", "can fill the server's disk",
@@ -314,11 +314,11 @@ class NotLogicalTest(DoctorCase):
 
 
 class SparseKafkaTest(DoctorCase):
-    """Three brokers, of which one goes."""
+    """Three brokers, one of which is killed."""
 
     kafka_options = {"nodes": 3}
 
-    def test_replicas_are_judged_and_brokers_named(self) -> None:
+    def test_replica_settings_of_each_topic_are_checked(self) -> None:
         for name, replicas, least in (("one", 1, 1), ("loose", 3, 1), ("tight", 3, 3)):
             self.kafka.create_topic(f"outbox.event.{name}", replication=replicas,
                                     config={"min.insync.replicas": str(least)})
@@ -330,10 +330,9 @@ class SparseKafkaTest(DoctorCase):
         self.kafka.kill_node(3)
         wait_until(lambda: any("topic outbox.event.tight has 2 replicas in sync" in each["text"] and
                                each["code"] == "WR-4008" for each in self.findings("kafka.topics")
-                               if each["severity"] == "problem"), 120, "the lost replica to be named")
+                               if each["severity"] == "problem"), 120, "the missing replica to be reported")
 
-
-    def test_write_probe_names_the_replicas_that_are_missing(self) -> None:
+    def test_write_probe_reports_missing_replicas(self) -> None:
         self.kafka.create_topic(self.topic, replication=3, config={"min.insync.replicas": "3"})
         self.kafka.start()
         self.kafka.kill_node(2)
@@ -344,11 +343,11 @@ class SparseKafkaTest(DoctorCase):
             return any(each["check"] == "kafka.write" and each.get("code") == "WR-4008" and
                        "2 replicas are in sync, min.insync.replicas is 3" in each["text"]
                        for each in json.loads(text)["findings"])
-        wait_until(refused, 120, "the missing replica to be named")
+        wait_until(refused, 120, "the missing replica to be reported")
 
 
 class CertificatesTest(DoctorCase):
-    """Servers with TLS, and certificates that last, that end soon, and that have ended."""
+    """Servers with TLS, and certificates that are valid, that expire soon, and that have expired."""
 
     postgres_options = {"tcp": True}
 
@@ -372,7 +371,7 @@ class CertificatesTest(DoctorCase):
         cls.keystore.chmod(0o644)
 
     def show_by_postgres(self, name: str) -> None:
-        """From here on the server has this certificate."""
+        """Makes the server use this certificate."""
         for path, setting in zip(self.pairs[name], ("server.key", "server.crt")):
             write_file(self.postgres.data / setting, path.read_text(), self.postgres._account, 0o600)
         self.postgres.psql("ALTER SYSTEM SET ssl = on")
@@ -394,11 +393,11 @@ class CertificatesTest(DoctorCase):
                 "kafka.security_protocol": "SSL", "kafka.ssl_ca_file": str(self.authority.certificate)}
 
     def expect_soon(self, check: str, severity: str, text: str, options: dict[str, Any]) -> None:
-        """A server takes a moment to load what it was given."""
+        """Retries, because a server takes a moment to load a certificate."""
         wait_until(lambda: any(each["severity"] == severity and text in each["text"]
                                for each in self.findings(check, options)), 60, f"{check}: {text}")
 
-    def test_certificate_of_postgres_is_judged_by_the_days_that_are_left(self) -> None:
+    def test_severity_of_a_postgres_certificate_follows_its_remaining_days(self) -> None:
         for name, severity, text in (("lasting", "ok", "CN=lasting is valid for 199 days"),
                                      ("ending", "warning", "CN=ending expires in 9 days"),
                                      ("ended", "problem", "CN=ended has expired")):
@@ -409,7 +408,7 @@ class CertificatesTest(DoctorCase):
         self.expect("tls.postgres", "problem", "CN=ended has expired", "Renew it",
                     self.postgres_tls("verify-full"))
 
-    def test_certificate_of_a_broker_is_judged_even_where_it_is_refused(self) -> None:
+    def test_broker_certificate_is_checked_even_when_it_is_rejected(self) -> None:
         for name, severity, text in (("lasting", "ok", "CN=lasting is valid for 199 days"),
                                      ("ending", "warning", "CN=ending expires in 9 days")):
             self.show_by_kafka(name)
@@ -419,14 +418,14 @@ class CertificatesTest(DoctorCase):
         self.expect("kafka.cluster", "problem", "certificate", options=self.kafka_tls())
         self.expect("tls.kafka", "problem", "CN=ended has expired", "Renew it", self.kafka_tls())
 
-    def test_files_that_are_named_are_judged(self) -> None:
+    def test_configured_certificate_files_are_checked(self) -> None:
         self.expect("tls.files", "ok", "sslrootcert of source.dsn", options=self.postgres_tls("prefer"))
         self.expect("tls.files", "problem", "CN=ended has expired", "Put the renewed",
                     {"kafka.ssl_ca_file": str(self.pairs["ended"][1])})
 
 
 class LimitedUserTest(DoctorCase):
-    """Brokers with an authorizer, and a user who may do what ACLs say."""
+    """Brokers with an authorizer, and users whose rights come from ACLs."""
 
     kafka_options = {"secured": "SASL_PLAINTEXT", "properties": {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -434,7 +433,7 @@ class LimitedUserTest(DoctorCase):
         "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.secured.plain.sasl.jaas.config":
             "org.apache.kafka.common.security.plain.PlainLoginModule required "
-            + " ".join(f'user_{name}="{name}-secret"' for name in ("nobody", "reader", "writer")) + ";"}}
+            + " ".join(f'user_{name}="{name}-secret"' for name in ("outsider", "reader", "writer")) + ";"}}
 
     def user(self, name: str, **more: str) -> dict[str, Any]:
         return {"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
@@ -447,30 +446,30 @@ class LimitedUserTest(DoctorCase):
         (found,) = [each for each in json.loads(text)["findings"] if each["check"] == "kafka.write"]
         return found
 
-    def test_user_without_any_right_gets_no_producer_id(self) -> None:
+    def test_user_without_acls_gets_no_producer_id(self) -> None:
         found = self.expect("kafka.producer_id", "problem", "CLUSTER_AUTHORIZATION_FAILED",
-                            "--operation Write", self.user("nobody"))
+                            "--operation Write", self.user("outsider"))
         self.assertEqual(found["code"], "WR-4005")
-        self.assertEqual(self.probe("nobody", self.topic)["code"], "WR-4005")
+        self.assertEqual(self.probe("outsider", self.topic)["code"], "WR-4005")
 
-    def test_topics_that_may_not_be_seen_or_made_are_named(self) -> None:
+    def test_topics_without_describe_or_create_rights_are_reported(self) -> None:
         self.kafka.create_topic(f"{self.name}-letters")
-        options = self.user("nobody", **{"on_error.dead_letter_topic": f"{self.name}-letters"})
+        options = self.user("outsider", **{"on_error.dead_letter_topic": f"{self.name}-letters"})
         found = self.expect("kafka.named_topics", "problem", f"{self.name}-letters",
                             "Grant WRITE and DESCRIBE", options)
         self.assertEqual(found["code"], "WR-4005")
-        self.expect("kafka.topic_creation", "warning", "could not be made", "--operation Create", options)
+        self.expect("kafka.topic_creation", "warning", "could not be created", "--operation Create", options)
         self.expect("kafka.producer_id_lifetime", "warning", "producer.id.expiration.ms is unknown",
                     "--operation DescribeConfigs --cluster", options)
 
-    def test_write_probe_tells_the_topic_that_is_denied_from_the_one_that_is_not(self) -> None:
+    def test_write_probe_distinguishes_denied_from_allowed_topics(self) -> None:
         denied = f"{self.name}-denied"
         for topic in (self.topic, denied):
             self.kafka.create_topic(topic)
             allow(self.kafka.bootstrap, "writer", "describe", topic)
         allow(self.kafka.bootstrap, "writer", "write", self.topic)
         wait_until(lambda: self.probe("writer", self.topic)["severity"] == "ok", 60,
-                   "the right to write")
+                   "the WRITE permission")
         found = self.probe("writer", denied)
         self.assertEqual((found["severity"], found["code"]), ("problem", "WR-4005"), found)
         self.assertIn("TOPIC_AUTHORIZATION_FAILED", found["text"])

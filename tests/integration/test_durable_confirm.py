@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What is confirmed is durable only later: what the slot still knows after a crash, and what that repeats.
+"""A confirmed position becomes durable later: the position that survives a crash, and the resulting duplicates.
 
-Here the relay dies with the server. (One that lives knows better than the slot: test_server_restarts.)
+Here the relay is killed with the server. (A relay that survives remembers its position: test_server_restarts.)
 """
 
 from typing import Literal
@@ -15,10 +15,10 @@ Stop = Literal["fast", "immediate", "kill"]
 
 
 class ServerStopTest(VerifiedTest):
-    """Load, then quiet, then the end of both; counts what the slot has forgotten, and what comes twice."""
+    """Load, then quiet, then a stop of both; checks the lost part of the slot's position and the duplicates."""
 
     def publish_some(self, seed: int) -> None:
-        """Everything is acknowledged and confirmed afterwards, and nothing is under way."""
+        """Runs load; afterwards everything is acknowledged and confirmed, and nothing is in flight."""
         if not self.relays:
             self.start_relay()
         with self.load(seed, rate=300) as workload:
@@ -26,7 +26,7 @@ class ServerStopTest(VerifiedTest):
         self.settle()
 
     def stop_both(self, how: Stop) -> tuple[int, int]:
-        """What was confirmed before, and what the slot says when the server is back."""
+        """The confirmed position before the stop, and the slot's position after the server has restarted."""
         self.relays[0].kill()
         before = self.database.confirmed(self.slot)
         if how == "kill":
@@ -37,10 +37,10 @@ class ServerStopTest(VerifiedTest):
         return before, self.database.confirmed(self.slot)
 
     def stop_both_until_something_is_forgotten(self, seed: int, how: Stop) -> int:
-        """The slot's position afterwards.
+        """Returns the slot's position afterwards.
 
-        The server may have saved the slot by itself just before: it logs a snapshot every 15 s, and a
-        slot is saved when its client has confirmed one.
+        The server may have saved the slot by itself just before: it logs a snapshot every 15 s, and saves a
+        slot when its client has confirmed one.
         """
         for attempt in range(5):
             self.publish_some(seed + attempt)
@@ -49,13 +49,13 @@ class ServerStopTest(VerifiedTest):
             if after < before:
                 return after
             self.relays[0].start()
-        self.fail("nothing is ever forgotten")
+        self.fail("the slot never lost a confirmed position")
 
     def save_slot(self) -> int:
-        """A position that is on disk; nothing is under way.
+        """Returns a position that is on disk; nothing is in flight.
 
         A checkpoint alone does not write a slot whose client has confirmed more. But it logs a snapshot,
-        and once the restart position follows that, the slot has been saved.
+        and once the restart position has followed it, the slot has been saved.
         """
         durable = self.database.confirmed(self.slot)
 
@@ -84,13 +84,13 @@ class CrashTest(ServerStopTest):
         self.assertGreaterEqual(after, durable)
         self.assertGreater(self.expect_exactly_the_forgotten_repeated(after), 0)
 
-    def test_immediate_stop_forgets_what_was_not_saved(self) -> None:
+    def test_immediate_stop_loses_unsaved_confirmed_positions(self) -> None:
         self.expect_forgotten_back_to_what_was_saved(4510, "immediate")
 
-    def test_killed_postmaster_forgets_what_was_not_saved(self) -> None:
+    def test_killed_postmaster_loses_unsaved_confirmed_positions(self) -> None:
         self.expect_forgotten_back_to_what_was_saved(4530, "kill")
 
-    def test_nothing_is_forgotten_that_was_saved(self) -> None:
+    def test_saved_position_survives_an_immediate_stop(self) -> None:
         self.publish_some(4550)
         durable = self.save_slot()
         _, after = self.stop_both("immediate")
@@ -101,7 +101,7 @@ class CrashTest(ServerStopTest):
 class RestartOf15Test(ServerStopTest):
     postgres_options = {"major": 15}
 
-    def test_clean_restart_may_forget_too(self) -> None:
+    def test_clean_restart_may_lose_confirmed_positions(self) -> None:
         self.publish_some(456)
         before, after = self.stop_both("fast")
         self.assertLessEqual(after, before)
@@ -111,13 +111,13 @@ class RestartOf15Test(ServerStopTest):
 class RestartOf18Test(ServerStopTest):
     postgres_options = {"major": 18}
 
-    def test_clean_restart_forgets_nothing(self) -> None:
+    def test_clean_restart_keeps_the_confirmed_position(self) -> None:
         self.publish_some(457)
         before, after = self.stop_both("fast")
         self.assertEqual(after, before)
         self.assertEqual(self.expect_exactly_the_forgotten_repeated(after), 0)
 
-    def test_immediate_stop_forgets_all_the_same(self) -> None:
+    def test_immediate_stop_still_loses_confirmed_positions(self) -> None:
         after = self.stop_both_until_something_is_forgotten(4580, "immediate")
         self.expect_exactly_the_forgotten_repeated(after)
 

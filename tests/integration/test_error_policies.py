@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Rows that cannot be published are left out, or go to a dead-letter topic, where that was chosen."""
+"""Rows that cannot be published are skipped or sent to a dead-letter topic if so configured."""
 
 import importlib
 import subprocess
@@ -36,7 +36,7 @@ class SkipTest(IntegrationTest):
         self.assertEqual({line["table"] for line in lines}, {"public.outbox"})
 
     def test_huge_document_is_too_large_before_it_is_parsed(self) -> None:
-        """Ten million values: as a tree they would take hundreds of megabytes."""
+        """Ten million values: as a tree they would need hundreds of megabytes."""
         relay = self.start_relay({"on_error.too_large": "skip", "format.value": "json",
                                   "format.expand_json": True})
         self.outbox.insert(1)
@@ -51,7 +51,7 @@ class SkipTest(IntegrationTest):
         self.outbox.insert(1, 2, type=None)
         self.settle()
 
-    def test_policy_of_one_cause_does_not_count_for_another(self) -> None:
+    def test_policy_of_one_cause_does_not_apply_to_another(self) -> None:
         relay = self.start_relay({"on_error.null_key": "skip"})
         self.outbox.insert(1, type=None)
         relay.wait_for_state("blocked")
@@ -79,7 +79,7 @@ class DeadLetterTest(IntegrationTest):
                 for record in self.kafka.consume(f"{self.name}.dead")]
 
     def expect_dead_letter(self, code: str, **poison: Any) -> Any:
-        """Rows 1 (good), 2 (bad) and 3 (good): the second goes to the dead-letter topic."""
+        """Inserts rows 1 (good), 2 (bad) and 3 (good): the second goes to the dead-letter topic."""
         self.start_relay()
         with self.database.transaction() as cursor:
             self.outbox.insert(1, cursor=cursor)
@@ -101,7 +101,7 @@ class DeadLetterTest(IntegrationTest):
             ("payload", b'{"a": 1}'), ("raw", b"\\x00ff")])
         self.assertEqual({column.name: column.type_oid for column in letter.columns}["raw"], 17)
 
-    def test_record_of_a_dead_letter_has_key_headers_and_the_time_of_the_commit(self) -> None:
+    def test_dead_letter_record_has_key_headers_and_commit_time(self) -> None:
         letter = self.expect_dead_letter("WR-3005", type="a b")
         (record,) = self.kafka.consume(f"{self.name}.dead")
         self.assertEqual(record.key, b"k")

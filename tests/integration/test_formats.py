@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Connect's formats: what the catalog has to tell, and each type in the text of a real session."""
+"""Connect's formats: schema information from the catalog, and each type as a real session sends it."""
 
 import json
 
@@ -22,7 +22,7 @@ TYPES = {
 
 
 class FormatsTest(IntegrationTest):
-    def test_every_type_is_a_header_as_connect_shows_it(self) -> None:
+    def test_every_type_is_a_header_as_connect_formats_it(self) -> None:
         self.sql("CREATE TYPE mood AS ENUM ('sad', 'ok')")
         for column, (type, _, _) in TYPES.items():
             self.sql(f"ALTER TABLE outbox ADD {column} {type}")
@@ -34,7 +34,7 @@ class FormatsTest(IntegrationTest):
         self.assertEqual({column: headers[column] for column in TYPES},
                          {column: shown for column, (_, _, shown) in TYPES.items()})
 
-    def test_schemas_know_defaults_labels_and_what_may_be_null(self) -> None:
+    def test_schemas_contain_defaults_labels_and_nullability(self) -> None:
         self.sql("CREATE TYPE mood AS ENUM ('sad', 'o,k')")
         self.sql("ALTER TABLE outbox ADD m mood, ADD n int DEFAULT 3, ADD t text DEFAULT 'it' NOT NULL")
         self.start_relay({"format.value": "json_schema", "format.schema_prefix": "srv",

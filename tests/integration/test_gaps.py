@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Where events may be missing the relay says so, publishes nothing, and waits for an operator."""
+"""When events may be missing, the relay reports a gap, publishes nothing and waits for an operator."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from testcase import IntegrationTest, main, relay_program
 from pgoutput import parse_lsn
 from relay_config import relay_environment
 
-HELD, NONE_HELD, NOBODY = 3, 0, 69
+HELD, NONE_HELD, NO_ANSWER = 3, 0, 69
 
 
 class GapTest(IntegrationTest):
@@ -24,7 +24,7 @@ class GapTest(IntegrationTest):
         return {}
 
     def resume(self, *arguments: str, code: int, **process: Any) -> str:
-        """`walrelay resume` with the relay's configuration; what it printed."""
+        """Runs `walrelay resume` with the relay's configuration; returns its output."""
         run = subprocess.run([relay_program(), "resume", "--config", self.relay.config, *arguments], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, cwd="/",
                              env=relay_environment(), **process)
@@ -32,7 +32,7 @@ class GapTest(IntegrationTest):
         return run.stdout
 
     def expect_held(self, code: str) -> dict[str, Any]:
-        """Publishing is on hold, and every page says why; the gap as status.json has it."""
+        """Checks that publishing is on hold and every page reports why; returns the gap from status.json."""
         self.relay.wait_for_log("gap", code=code)
         self.relay.wait_for_state("blocked")
         status, body = self.relay.get("/readyz")
@@ -54,7 +54,7 @@ class GapTest(IntegrationTest):
         self.assertEqual(self.relay.metric("walrelay_gap_held"), 0)
 
     def free_slot(self) -> None:
-        """Nobody reads the slot, and the relay does not run."""
+        """Suspends the relay and releases the slot."""
         self.relay.pause()
         self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
         self.relay.wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
@@ -77,7 +77,7 @@ class SlotGapTest(GapTest):
         for part in ("WR-2106", gap["id"], f"{gap['from_lsn']} to {gap['to_lsn']}", "--accept-gap"):
             self.assertIn(part, shown)
         looks = self.looks()
-        self.relay.wait_until(lambda: self.looks() > looks + 1, 60, "more looks")
+        self.relay.wait_until(lambda: self.looks() > looks + 1, 60, "more polls")
         self.assertEqual(self.database.confirmed(self.slot), confirmed)
         self.assertIsNone(self.database.slot(self.slot, "active_pid"))
         self.assertEqual(self.ids(), [1])
@@ -89,31 +89,31 @@ class SlotGapTest(GapTest):
         self.assertIn("No gap is held", self.resume("--accept-gap", code=NONE_HELD))
 
     def looks(self) -> int:
-        """Looks at the source since the gap is held."""
+        """Number of polls of the source since the gap is held."""
         return self.gap()["looks"]
 
-    def test_gap_that_is_named_must_be_the_one_that_is_held(self) -> None:
+    def test_only_the_held_gap_can_be_accepted_by_id(self) -> None:
         self.advance_slot()
         gap = self.expect_held("WR-2106")
         self.assertIn(gap["id"], self.resume("--accept-gap", "2106-00000000", code=HELD))
         self.assertIn("is accepted", self.resume("--accept-gap", gap["id"], code=NONE_HELD))
         self.expect_streaming()
 
-    def test_accepted_loss_of_the_slot_waits_for_a_new_one(self) -> None:
+    def test_accepted_slot_loss_waits_for_a_new_slot(self) -> None:
         self.free_slot()
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
         self.relay.resume()
         self.expect_held("WR-2107")
-        told = self.resume("--accept-gap", code=NONE_HELD)
-        self.assertIn("is accepted", told)
-        self.relay.wait_until(lambda: "WR-2101" in self.relay.get("/readyz")[1], 60, "a relay that waits for a slot")
+        printed = self.resume("--accept-gap", code=NONE_HELD)
+        self.assertIn("is accepted", printed)
+        self.relay.wait_until(lambda: "WR-2101" in self.relay.get("/readyz")[1], 60, "the relay to wait for a slot")
         self.assertIsNone(self.database.slot(self.slot, "slot_name"))
         self.outbox.insert(2)
         self.database.create_slot(self.slot)
         self.outbox.insert(3)
         self.expect_published(1, 3)
 
-    def test_slot_that_was_created_again_is_another_gap(self) -> None:
+    def test_recreated_slot_is_another_gap(self) -> None:
         self.free_slot()
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
         self.relay.resume()
@@ -127,16 +127,16 @@ class SlotGapTest(GapTest):
         self.outbox.insert(3)
         self.expect_published(1, 3)
 
-    def test_stops_at_once_while_it_holds(self) -> None:
+    def test_relay_stops_immediately_while_a_gap_is_held(self) -> None:
         self.advance_slot()
         self.expect_held("WR-2106")
         self.assertEqual(self.relay.stop(seconds=5), 0)
 
-    def test_another_user_is_not_answered(self) -> None:
+    def test_request_of_another_user_is_rejected(self) -> None:
         self.advance_slot()
         gap = self.expect_held("WR-2106")
-        told = self.resume("--accept-gap", gap["id"], code=NOBODY, user=65534, group=65534, extra_groups=[])
-        self.assertNotIn(gap["id"], told)
+        printed = self.resume("--accept-gap", gap["id"], code=NO_ANSWER, user=65534, group=65534, extra_groups=[])
+        self.assertNotIn(gap["id"], printed)
         self.relay.wait_for_log("control_refused", uid=65534)
         self.expect_held("WR-2106")
 
@@ -145,18 +145,18 @@ class CreateSlotTest(GapTest):
     def relay_options(self) -> dict[str, Any]:
         return {"source.create_slot": True}
 
-    def test_slot_that_was_read_is_not_created_again(self) -> None:
+    def test_slot_that_was_read_is_not_recreated(self) -> None:
         self.free_slot()
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
         self.relay.resume()
         self.expect_held("WR-2107")
         self.resume("--accept-gap", code=NONE_HELD)
-        self.relay.wait_until(lambda: "WR-2101" in self.relay.get("/readyz")[1], 60, "a relay that waits for a slot")
+        self.relay.wait_until(lambda: "WR-2101" in self.relay.get("/readyz")[1], 60, "the relay to wait for a slot")
         self.assertIsNone(self.database.slot(self.slot, "slot_name"))
 
 
 class PublicationGapTest(GapTest):
-    """The looks are seconds apart, so that each change and its undoing fall between two of them."""
+    """The polls are seconds apart, so that each change and its reversal fall between two of them."""
 
     postgres_options = {"major": 15}
 
@@ -164,15 +164,15 @@ class PublicationGapTest(GapTest):
         return {"metrics.slot_poll_interval": "3s"}
 
     def between_looks(self, *statements: str) -> None:
-        """Right after a look that the relay has taken, and done before the next."""
+        """Executes the statements right after one poll of the relay, and before the next."""
         before = self.relay.metric("walrelay_slot_last_sample_timestamp_seconds")
         self.relay.wait_until(
-            lambda: self.relay.metric("walrelay_slot_last_sample_timestamp_seconds") != before, 60, "a look")
+            lambda: self.relay.metric("walrelay_slot_last_sample_timestamp_seconds") != before, 60, "a poll")
         for statement in statements:
             self.sql(statement)
 
     def expect_gap(self, what: str, *statements: str, row: int = 2) -> None:
-        """One statement and its undoing, with a row between them that is never sent."""
+        """Executes a statement and its reversal, with a row between them that is never sent."""
         first, *rest = statements
         self.between_looks(first)
         self.insert_hidden(row)
@@ -200,20 +200,20 @@ class PublicationGapTest(GapTest):
         self.expect_published(1, 2)
         self.assertEqual(self.relay.logs("gap") + self.relay.logs("disconnected"), [])
 
-    def test_table_that_is_removed_and_added_again(self) -> None:
+    def test_table_removed_and_added_again_is_a_gap(self) -> None:
         self.expect_gap("removed from the publication and added again",
                         "ALTER PUBLICATION walrelay DROP TABLE outbox", "ALTER PUBLICATION walrelay ADD TABLE outbox")
 
-    def test_inserts_that_are_switched_off_and_on(self) -> None:
+    def test_inserts_disabled_and_enabled_again_are_a_gap(self) -> None:
         self.expect_gap("the publication was altered", "ALTER PUBLICATION walrelay SET (publish = 'update')",
                         "ALTER PUBLICATION walrelay SET (publish = 'insert')")
 
-    def test_set_table_to_another_and_back(self) -> None:
+    def test_set_table_to_another_and_back_is_a_gap(self) -> None:
         self.sql("CREATE TABLE other (id int PRIMARY KEY)")
         self.expect_gap("removed from the publication and added again",
                         "ALTER PUBLICATION walrelay SET TABLE other", "ALTER PUBLICATION walrelay SET TABLE outbox")
 
-    def test_table_that_is_renamed_and_back(self) -> None:
+    def test_table_renamed_and_renamed_back_is_a_gap(self) -> None:
         self.outbox.table = "elsewhere"
         self.addCleanup(setattr, self.outbox, "table", "outbox")
         self.between_looks("ALTER TABLE outbox RENAME TO elsewhere")
@@ -227,27 +227,27 @@ class PublicationGapTest(GapTest):
         self.resume("--accept-gap", code=NONE_HELD)
         self.expect_streaming()
 
-    def test_table_that_is_dropped_and_created_again(self) -> None:
+    def test_recreated_table_is_a_gap(self) -> None:
         columns = "(LIKE old_outbox INCLUDING ALL)"
         self.between_looks("ALTER TABLE outbox RENAME TO old_outbox", f"CREATE TABLE outbox {columns}")
         self.outbox.insert(2)
         self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
         gap = self.expect_held("WR-2110")
-        self.assertIn("was created again", self.relay.logs("gap")[-1]["msg"])
+        self.assertIn("was recreated", self.relay.logs("gap")[-1]["msg"])
         self.resume("--accept-gap", gap["id"], code=NONE_HELD)
         self.expect_streaming()
         self.outbox.insert(3)
         self.expect_published(1, 3)
 
-    def test_publication_that_is_dropped_and_created_again_is_never_silent(self) -> None:
-        """The server has no publication for the rows in between, and fails, or skips with a warning."""
+    def test_recreated_publication_is_a_gap(self) -> None:
+        """The server has no publication for the rows in between, and fails or skips them with a warning."""
         self.between_looks("DROP PUBLICATION walrelay", "CREATE PUBLICATION walrelay FOR TABLE outbox "
                                                         "WITH (publish = 'insert')")
         gap = self.expect_held("WR-2110")
-        self.assertIn("was created again", self.relay.logs("gap")[-1]["msg"])
+        self.assertIn("was recreated", self.relay.logs("gap")[-1]["msg"])
         self.assertTrue(gap["id"])
 
-    def test_change_while_the_stream_was_cut_is_found_when_it_connects(self) -> None:
+    def test_change_while_disconnected_is_detected_on_reconnect(self) -> None:
         self.between_looks()
         self.relay.pause()
         self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
@@ -258,7 +258,7 @@ class PublicationGapTest(GapTest):
         self.relay.resume()
         self.expect_held("WR-2110")
 
-    def test_table_that_is_still_out_must_be_added_before_the_gap_is_accepted(self) -> None:
+    def test_unpublished_table_must_be_added_before_the_gap_is_accepted(self) -> None:
         self.between_looks("ALTER PUBLICATION walrelay DROP TABLE outbox")
         first = self.expect_held("WR-2110")
         self.assertIn("WR-2303", self.resume("--accept-gap", code=HELD))
@@ -272,7 +272,7 @@ class PublicationGapTest(GapTest):
         self.outbox.insert(3)
         self.expect_published(1, 3)
 
-    def test_what_hides_nothing_is_no_gap(self) -> None:
+    def test_change_that_hides_no_row_is_not_a_gap(self) -> None:
         self.sql(f"CREATE ROLE {self.name}_owner")
         self.addClassCleanup(self.postgres.psql, f"DROP ROLE {self.name}_owner")  # after the database
         self.expect_no_gap(
@@ -287,7 +287,7 @@ class PublicationGapTest(GapTest):
 
 
 class RowFilterTest(PublicationGapTest):
-    def test_row_filter_that_comes_and_goes(self) -> None:
+    def test_row_filter_added_and_removed_is_a_gap(self) -> None:
         self.expect_gap("removed from the publication and added again",
                         "ALTER PUBLICATION walrelay SET TABLE outbox WHERE (id > 100)",
                         "ALTER PUBLICATION walrelay SET TABLE outbox")
@@ -301,7 +301,7 @@ class SchemaPublicationTest(GapTest):
         self.sql("CREATE PUBLICATION walrelay FOR TABLES IN SCHEMA public WITH (publish = 'insert')")
         self.database.create_slot(self.slot)
 
-    def test_schema_that_is_removed_and_added_again(self) -> None:
+    def test_schema_removed_and_added_again_is_a_gap(self) -> None:
         self.between_looks("ALTER PUBLICATION walrelay DROP TABLES IN SCHEMA public")
         self.outbox.insert(2)
         self.sql("ALTER PUBLICATION walrelay ADD TABLES IN SCHEMA public")
@@ -310,7 +310,7 @@ class SchemaPublicationTest(GapTest):
         self.outbox.insert(3)
         self.expect_published(1, 3)
 
-    def test_table_that_is_created_again_in_the_schema_is_no_gap(self) -> None:
+    def test_table_recreated_in_a_published_schema_is_not_a_gap(self) -> None:
         self.between_looks("ALTER TABLE outbox RENAME TO old_outbox",
                            "CREATE TABLE outbox (LIKE old_outbox INCLUDING ALL)")
         self.outbox.insert(2)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Several hosts in source.dsn: the primary is meant, whichever it is."""
+"""Several hosts in source.dsn: the relay connects to the primary among them."""
 
 import shutil
 import socket
@@ -34,7 +34,7 @@ class HostsTest(IntegrationTest):
         return str(self.postgres.directory), self.postgres.port
 
     def start_standby(self) -> tuple[str, int]:
-        """A hot standby, which follows nobody."""
+        """A hot standby without an upstream server."""
         folder = test_folder() / f"{self.name}-standby"
         self.postgres.stop()
         subprocess.run(["cp", "-a", self.postgres.directory, folder], check=True)
@@ -50,7 +50,7 @@ class HostsTest(IntegrationTest):
         return str(folder), standby.port
 
     def deaf_host(self) -> tuple[str, int]:
-        """Takes connections and says nothing."""
+        """A host that accepts connections and sends nothing."""
         folder = test_folder() / f"{self.name}-deaf"
         folder.mkdir()
         listener = socket.socket(socket.AF_UNIX)
@@ -67,37 +67,37 @@ class HostsTest(IntegrationTest):
         self.outbox.insert(1)
         self.expect_published(1)
         self.assertEqual(relay.logs("disconnected"), [])
-        relay.wait_until(lambda: relay.metric("walrelay_slot_restart_lsn"), 60, "a look at the slot")
+        relay.wait_until(lambda: relay.metric("walrelay_slot_restart_lsn"), 60, "a slot sample")
 
-    def test_standby_is_passed_over(self) -> None:
+    def test_standby_is_skipped(self) -> None:
         self.use(self.start_standby(), self.primary)
         self.expect_relayed()
 
-    def test_host_that_is_not_there_is_passed_over(self) -> None:
+    def test_missing_host_is_skipped(self) -> None:
         self.use(self.missing_host(), self.primary)
         self.expect_relayed()
 
-    def test_host_that_says_nothing_is_passed_over(self) -> None:
+    def test_unresponsive_host_is_skipped(self) -> None:
         self.use(self.deaf_host(), self.missing_host(), self.primary)
         self.expect_relayed()
 
-    def test_primary_that_is_away_is_waited_for(self) -> None:
+    def test_relay_waits_for_an_unavailable_primary(self) -> None:
         self.use(self.primary, self.start_standby())
         relay = self.start_relay()
         self.outbox.insert(1)
         self.expect_published(1)
         self.postgres.stop()
-        relay.wait_for_log("disconnected", code="WR-2010")  # the only one that answers
+        relay.wait_for_log("disconnected", code="WR-2010")  # the standby is the only host that answers
         self.postgres.start()
         self.outbox.insert(2)
         self.expect_published(1, 2)
 
-    def test_standbys_alone_are_told_as_such(self) -> None:
+    def test_hosts_without_a_primary_are_reported(self) -> None:
         self.use(self.start_standby(), self.missing_host())
         relay = self.start_relay()
         relay.wait_for_log("disconnected", code="WR-2010", count=2)
 
-    def test_termination_does_not_wait_for_a_host_that_says_nothing(self) -> None:
+    def test_termination_does_not_wait_for_an_unresponsive_host(self) -> None:
         self.use(self.deaf_host())
         relay = self.new_relay({"source.connect_timeout": "60s"}).start()
         relay.wait_for_log("listening")

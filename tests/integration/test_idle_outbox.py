@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""An outbox without a row beside tables full of them: the log is not retained, the server not bothered."""
+"""An idle outbox next to busy tables: the slot retains no WAL, and the relay does not load the server."""
 
 from testcase import IntegrationTest, main
 
@@ -16,7 +16,7 @@ class IdleOutboxTest(IntegrationTest):
         for _ in range(megabytes):
             self.sql("INSERT INTO busy (filler) SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
 
-    def test_busy_table_beside_it_is_confirmed(self) -> None:
+    def test_wal_of_a_busy_table_is_confirmed(self) -> None:
         before = self.database.log_end()
         self.write_elsewhere(50)
         self.assertGreater(self.database.log_end() - before, 50 * MEGABYTE)
@@ -24,7 +24,7 @@ class IdleOutboxTest(IntegrationTest):
         self.assertEqual(self.ids(), [])
         self.assertIsNone(self.relay.metric("walrelay_events_received_total"))
 
-    def test_busy_database_beside_it_is_confirmed(self) -> None:
+    def test_wal_of_a_busy_database_is_confirmed(self) -> None:
         self.postgres.psql("CREATE TABLE busy AS SELECT repeat('x', 1000) "
                            "FROM generate_series(1, 30000)")
         self.addCleanup(self.postgres.psql, "DROP TABLE busy")
@@ -36,28 +36,28 @@ class IdleOutboxTest(IntegrationTest):
         self.settle()
         self.assertEqual(self.ids(), [])
 
-    def test_log_is_given_free(self) -> None:
+    def test_wal_is_released(self) -> None:
         self.write_elsewhere(40)
 
-        def retained() -> int:  # restart_lsn moves when the server has logged what runs
+        def retained() -> int:  # restart_lsn advances once the server has logged a snapshot of running transactions
             self.sql("CHECKPOINT")
             return int(self.sql("SELECT pg_current_wal_flush_lsn() - restart_lsn "
                                 "FROM pg_replication_slots WHERE slot_name = %s", self.slot)[0][0])
-        self.relay.wait_until(lambda: retained() < MEGABYTE, 60, "the log to be given free")
+        self.relay.wait_until(lambda: retained() < MEGABYTE, 60, "the WAL to be released")
 
-    def test_traffic_between_two_events_is_confirmed_with_the_first(self) -> None:
+    def test_traffic_between_two_events_is_confirmed_before_the_second(self) -> None:
         self.outbox.insert(1)
         self.write_elsewhere(5)
         self.settle()
         self.outbox.insert(2)
         self.expect_published(1, 2)
 
-    def test_server_and_relay_do_not_answer_each_other_without_end(self) -> None:
+    def test_keepalives_do_not_loop_between_server_and_relay(self) -> None:
         self.outbox.insert(1)
         self.settle()
         self.write_elsewhere(1)
         self.settle()
-        # Whoever answers every keepalive gets the next at once, tens of thousands a second.
+        # A client that answers every keepalive gets the next one immediately: tens of thousands per second.
         self.assertLess(self.relay.metric("walrelay_replication_messages_total", type="keepalive"), 500)
         self.assertLess(self.relay.metric("walrelay_replication_status_updates_total"), 500)
 
@@ -66,7 +66,7 @@ class LagMetricTest(IntegrationTest):
     def test_lag_is_measured_while_nothing_streams(self) -> None:
         self.outbox.insert(1)
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
-        relay.wait_until(lambda: (relay.metric("walrelay_slot_lag_bytes") or 0) > 0, 60, "a lag")
+        relay.wait_until(lambda: (relay.metric("walrelay_slot_lag_bytes") or 0) > 0, 60, "a slot lag")
         self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1000000))")
         relay.wait_until(lambda: (relay.metric("walrelay_slot_lag_bytes") or 0) > 1_000_000, 60,
                          "a lag of a megabyte")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A connector's configuration in the place of walrelay.toml: imported, and run as it is."""
+"""A Debezium connector's configuration instead of walrelay.toml: imported, or run unchanged."""
 
 import json
 import re
@@ -16,7 +16,7 @@ SECRET = "never to be shown"
 
 
 class ImportTest(IntegrationTest):
-    """A table with Debezium's columns, and the connector that published it."""
+    """A table with Debezium's columns, and the connector configuration for it."""
 
     def prepare(self) -> None:
         self.outbox = Outbox(self.database, self.name, columns=DEBEZIUM)
@@ -49,7 +49,7 @@ class ImportTest(IntegrationTest):
         return str(path)
 
     def call(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        """Standard output and standard error of a command that ends with `code`."""
+        """Standard output and standard error of a command that exits with `code`."""
         run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
                              capture_output=True)
         self.assertEqual(run.returncode, code, run.stderr)
@@ -57,7 +57,7 @@ class ImportTest(IntegrationTest):
         return run.stdout, run.stderr
 
     def start_file(self, path: str) -> RelayProcess:
-        """A relay with this file, and what a machine that runs tests says beside it."""
+        """A relay with this file, plus the settings that tests need."""
         return self.start_relay(config=Path(path), arguments=[
             "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_poll_interval=200ms"])
 
@@ -71,7 +71,7 @@ class ImportTest(IntegrationTest):
         self.assertIn("eventType", headers)
         self.assertEqual(headers["__debezium.context.connectorLogicalName"], b"srv")
 
-    def test_connector_runs_as_it_is(self) -> None:
+    def test_connector_configuration_runs_unchanged(self) -> None:
         relay = self.start_file(self.write(self.connector()))
         relay.wait_for_log("imported")
         self.expect_events()
@@ -88,14 +88,14 @@ class ImportTest(IntegrationTest):
         self.start_file(str(imported))
         self.expect_events()
 
-    def test_file_with_secrets_is_its_owners_alone(self) -> None:
+    def test_file_with_secrets_is_readable_by_its_owner_only(self) -> None:
         connector = self.write(self.connector())
         self.call("import", "debezium", connector, "-o", "whole.toml")
         whole = self.folder / "whole.toml"
         self.assertIn(SECRET, whole.read_text())
         self.assertEqual(whole.stat().st_mode & 0o777, 0o600)
-        _, told = self.call("import", "debezium", connector, "-o", "whole.toml", code=78)
-        self.assertIn("does not exist yet", told)
+        _, report = self.call("import", "debezium", connector, "-o", "whole.toml", code=78)
+        self.assertIn("does not exist yet", report)
 
     def test_refused_connector_writes_nothing(self) -> None:
         connector = self.write(self.connector(column__mask__hash="x", errors__tolerance="all"))
@@ -106,7 +106,7 @@ class ImportTest(IntegrationTest):
         toml, _ = self.call("import", "debezium", connector, "--allow-lossy")
         self.assertIn("[source]", toml)
 
-    def test_regex_that_re2_cannot_do_is_refused(self) -> None:
+    def test_regex_that_re2_does_not_support_is_refused(self) -> None:
         connector = self.write(self.connector(
             transforms__outbox__route__topic__regex="(?<routedByValue>.*)(?!x)"))
         self.call("import", "debezium", connector, code=65)
@@ -118,7 +118,7 @@ class ImportTest(IntegrationTest):
         for name in connector:
             self.assertTrue(re.search(rf"^  {re.escape(name)} ", report, re.MULTILINE), name)
 
-    def test_standard_input_and_a_worker(self) -> None:
+    def test_import_reads_standard_input_and_a_worker_file(self) -> None:
         connector = {name: value for name, value in self.connector().items()
                      if "converter" not in name and "producer" not in name}
         (self.folder / "worker.properties").write_text(

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Kafka's passwords and certificates are rotated while the relay runs, and while it has nothing to do."""
+"""Kafka's passwords and certificates are rotated while the relay is running, busy or idle."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from servers import test_folder
 
 
 def replace(path: Path, content: str, mode: int = 0o600) -> None:
-    """As Kubernetes and Vault do: another file under the same name."""
+    """Replaces the file by renaming another one, as Kubernetes and Vault do."""
     following = path.with_suffix(".next")
     following.write_text(content)
     following.chmod(mode)
@@ -19,7 +19,7 @@ def replace(path: Path, content: str, mode: int = 0o600) -> None:
 
 
 class RotatedPasswordTest(IntegrationTest):
-    """Debian 12's librdkafka cannot use SCRAM with present brokers, so it is PLAIN."""
+    """Uses PLAIN, because Debian 12's librdkafka cannot use SCRAM with current brokers."""
 
     kafka_options: ClassVar[dict[str, Any]] = {"secured": "SASL_PLAINTEXT", "properties": {
         "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
@@ -39,7 +39,7 @@ class RotatedPasswordTest(IntegrationTest):
             "kafka.sasl_username": "walrelay", "kafka.sasl_password_file": str(self.password)}
 
     def restart_with_password(self, password: str) -> None:
-        """Connections with the password of before last until they are closed: by the restart."""
+        """Restarts the broker, because connections made with the previous password last until they are closed."""
         self.kafka.stop()
         self.kafka.config.properties["listener.name.secured.plain.sasl.jaas.config"] = (
             "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -50,20 +50,20 @@ class RotatedPasswordTest(IntegrationTest):
         relay.wait_for_state("degraded")
         relay.wait_until(lambda: "WR-4007" in relay.get("/readyz")[1], 60, "WR-4007 on /readyz")
 
-    def test_rotated_while_idle_and_the_file_follows_later(self) -> None:
+    def test_password_rotated_while_idle_is_read_from_the_file_later(self) -> None:
         relay = self.start_relay()
         self.outbox.insert(1)
         self.settle()
         self.restart_with_password("second")
         other = f"{self.name}.other"
-        self.outbox.insert(2, type=other)  # a topic that has yet to be looked up: nothing is in flight
+        self.outbox.insert(2, type=other)  # a topic without known metadata: nothing is in flight
         self.expect_login_refused(relay)
         replace(self.password, "second\n")
         self.settle(seconds=120)
         self.assertEqual((self.ids(), self.ids(other)), ([1], [2]))
         self.assertEqual(relay.logs("disconnected"), [])
 
-    def test_rotated_at_the_broker_after_the_file(self) -> None:
+    def test_password_rotated_in_the_file_first_keeps_the_producer(self) -> None:
         relay = self.start_relay()
         self.outbox.insert(1)
         self.settle()
@@ -74,17 +74,17 @@ class RotatedPasswordTest(IntegrationTest):
         self.expect_published(1, 2)
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
-    def test_rotated_under_load_repeats_nothing(self) -> None:
+    def test_password_rotated_under_load_repeats_nothing(self) -> None:
         relay = self.start_relay()
         self.outbox.insert(1)
         self.settle()
         self.restart_with_password("second")
-        self.outbox.insert(2)  # handed over, and refused
+        self.outbox.insert(2)  # produced, and rejected
         self.expect_login_refused(relay)
         replace(self.password, "second\n")
         self.expect_published(1, 2, seconds=120)
 
-    def test_started_with_an_old_password_that_is_corrected_later(self) -> None:
+    def test_wrong_password_at_startup_can_be_corrected_later(self) -> None:
         replace(self.password, "wrong\n")
         relay = self.start_relay()
         self.outbox.insert(1)
@@ -92,7 +92,7 @@ class RotatedPasswordTest(IntegrationTest):
         replace(self.password, "first\n")
         self.expect_published(1, seconds=120)
 
-    def test_file_that_cannot_be_read_for_a_while_ends_nothing(self) -> None:
+    def test_temporarily_unreadable_password_file_is_not_fatal(self) -> None:
         relay = self.start_relay()
         self.outbox.insert(1)
         self.settle()
@@ -129,7 +129,7 @@ class RotatedCertificateTest(IntegrationTest):
         cls.keystore.write_text("".join(path.read_text() for path in cls.authorities[name].issue("kafka", 100)))
         cls.keystore.chmod(0o644)
 
-    def test_authority_is_replaced_while_idle(self) -> None:
+    def test_ca_file_replaced_while_idle_is_reloaded(self) -> None:
         trusted = test_folder() / f"{self.name}-ca.pem"
         replace(trusted, self.authorities["first"].certificate.read_text())
         relay = self.start_relay({"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The link to Kafka breaks, or is half-open: nothing is lost, swapped, or there twice.
+"""The link to Kafka breaks or is half-open: nothing is lost, reordered or duplicated.
 
-The producer retries what it had no answer for, and the broker knows it again by its sequence: none of
-this is a reason to begin anew.
+The producer retries requests without a response, and the broker deduplicates the batches by their sequence
+numbers: none of these faults requires a new producer.
 """
 
 import random
@@ -38,13 +38,13 @@ class LinkTest(KafkaLinkTest):
             self.links[1].cut(reset=reset)
             relay.wait_until(lambda: self.links[1].accepted > accepted, 60, "another connection")
 
-    def test_connection_is_closed(self) -> None:
+    def test_closed_connections_repeat_nothing(self) -> None:
         self.expect_nothing_repeated(431, lambda relay, _: self.cut_ten_times(relay, reset=False))
 
-    def test_connection_is_reset(self) -> None:
+    def test_reset_connections_repeat_nothing(self) -> None:
         self.expect_nothing_repeated(432, lambda relay, _: self.cut_ten_times(relay, reset=True))
 
-    def test_connection_is_reset_after_any_number_of_bytes(self) -> None:
+    def test_connections_reset_after_any_number_of_bytes_repeat_nothing(self) -> None:
         chance = random.Random(433)
 
         def disturb(relay: RelayProcess, _: Workload) -> None:
@@ -55,7 +55,7 @@ class LinkTest(KafkaLinkTest):
             self.links.heal()
         self.expect_nothing_repeated(433, disturb)
 
-    def test_connection_refused_for_a_while(self) -> None:
+    def test_temporarily_refused_connections_repeat_nothing(self) -> None:
         def disturb(relay: RelayProcess, _: Workload) -> None:
             self.links[1].refuse()
             self.links[1].cut()
@@ -64,7 +64,7 @@ class LinkTest(KafkaLinkTest):
             self.links[1].accept()
         self.expect_nothing_repeated(434, disturb)
 
-    def test_link_that_flaps(self) -> None:
+    def test_flapping_link_repeats_nothing(self) -> None:
         chance = random.Random(435)
 
         def disturb(_: RelayProcess, __: Workload) -> None:
@@ -77,25 +77,25 @@ class LinkTest(KafkaLinkTest):
         self.expect_nothing_repeated(435, disturb)
 
     def hold(self, relay: RelayProcess, toward: str) -> None:
-        """Until everything waits, and it has been said that it does."""
+        """Holds traffic until the relay reports that acknowledgements are missing, then heals the link."""
         self.links[1].hold(toward)
         relay.wait_for_state("degraded")
         self.assertIn("WR-4008", relay.get("/readyz")[1])
         before = self.database.confirmed(self.slot)
-        time.sleep(1)  # nothing is to happen
+        time.sleep(1)  # nothing may be confirmed in this time
         self.assertEqual(self.database.confirmed(self.slot), before)
         self.links.heal()
 
-    def test_half_open_in_both_directions(self) -> None:
+    def test_link_half_open_in_both_directions_repeats_nothing(self) -> None:
         self.expect_nothing_repeated(436, lambda relay, _: self.hold(relay, "both"))
 
-    def test_half_open_toward_the_broker(self) -> None:
+    def test_link_half_open_toward_the_broker_repeats_nothing(self) -> None:
         self.expect_nothing_repeated(437, lambda relay, _: self.hold(relay, "server"))
 
-    def test_half_open_from_the_broker_which_appends_all_the_same(self) -> None:
+    def test_link_half_open_from_a_broker_that_still_appends_repeats_nothing(self) -> None:
         self.expect_nothing_repeated(438, lambda relay, _: self.hold(relay, "client"))
 
-    def test_half_open_until_requests_are_given_up(self) -> None:
+    def test_requests_that_time_out_repeat_nothing(self) -> None:
         def disturb(relay: RelayProcess, _: Workload) -> None:
             accepted = self.links[1].accepted
             self.links[1].hold("client")

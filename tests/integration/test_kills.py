@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""SIGKILL of the relay at random moments: nothing is lost, swapped, made up or confirmed too early."""
+"""SIGKILL of the relay at random moments: no event is lost, reordered, invented or confirmed too early."""
 
 import random
 import time
@@ -9,12 +9,12 @@ from verified import VerifiedTest
 
 
 class KillTest(VerifiedTest):
-    def test_fifty_kills_under_load(self) -> None:
+    def test_fifty_kills_under_load_lose_nothing(self) -> None:
         chance = random.Random(50)
         relay = self.start_relay()
         with self.load(seed=50, rate=250):
             for number in range(50):
-                # Every third dies while a broker keeps it waiting, with records in flight.
+                # Every third kill happens while a broker is suspended, with records in flight.
                 paused = number % 3 == 0
                 if paused:
                     self.kafka.pause_node(1)
@@ -26,7 +26,7 @@ class KillTest(VerifiedTest):
         verdict = self.expect_no_problem()
         self.assertLess(verdict.duplicates, verdict.events)
 
-    def test_kills_in_a_backlog(self) -> None:
+    def test_kills_during_a_backlog_lose_nothing(self) -> None:
         chance = random.Random(51)
         with self.load(seed=51) as workload:
             while workload.committed < 4000:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Transactions of any size pass through in little memory: a million rows, a gibibyte."""
+"""Transactions of any size need little memory: a million rows, a gibibyte."""
 
 import hashlib
 

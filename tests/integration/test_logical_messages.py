@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""pg_logical_emit_message(true, …) as an outbox without a table, and beside one."""
+"""pg_logical_emit_message(true, …) as an outbox without a table, and in addition to one."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ class LogicalMessagesTest(IntegrationTest):
     def start_with_messages(self, options: dict[str, Any] | None = None) -> Any:
         return self.start_relay({"source.message_prefixes": ["outbox"]} | (options or {}))
 
-    def test_messages_and_rows_come_in_the_order_of_their_commits(self) -> None:
+    def test_messages_and_rows_are_published_in_commit_order(self) -> None:
         self.start_with_messages()
         with self.database.transaction() as cursor:
             self.emit(1, cursor=cursor)
@@ -43,7 +43,7 @@ class LogicalMessagesTest(IntegrationTest):
         self.assertEqual((record.key, record.value), (b"k", b'{"n": 1}'))
         self.assertEqual(dict(record.headers)["event_type"], b"made")
 
-    def test_messages_are_not_lost_or_repeated_over_a_restart(self) -> None:
+    def test_messages_are_not_lost_or_repeated_across_a_restart(self) -> None:
         relay = self.start_with_messages()
         for id in range(1, 21):
             self.emit(id)
@@ -54,14 +54,14 @@ class LogicalMessagesTest(IntegrationTest):
         relay.start()
         self.expect_published(*range(1, 41))
 
-    def test_outbox_without_a_table(self) -> None:
+    def test_outbox_needs_no_table(self) -> None:
         self.sql("DROP PUBLICATION walrelay; DROP TABLE outbox; CREATE PUBLICATION walrelay")
         self.start_with_messages({"source.table": ""})
         self.emit(1)
         self.emit(2)
         self.expect_published(1, 2)
 
-    def test_message_without_its_members_stops_the_line(self) -> None:
+    def test_message_without_required_members_blocks_publishing(self) -> None:
         relay = self.start_with_messages()
         self.emit(1)
         self.settle()
@@ -73,7 +73,7 @@ class LogicalMessagesTest(IntegrationTest):
         self.start_with_messages({"on_error.value": "skip"})
         self.expect_published(1, 3)
 
-    def test_text_that_is_no_json_goes_to_the_dead_letters(self) -> None:
+    def test_message_that_is_not_json_becomes_a_dead_letter(self) -> None:
         dead = f"{self.name}.dead"
         self.start_with_messages({"on_error.value": "dead_letter",
                                   "on_error.dead_letter_topic": dead})
@@ -83,7 +83,7 @@ class LogicalMessagesTest(IntegrationTest):
         letter, = self.kafka.consume(dead)
         self.assertIn(b"no JSON at all", letter.value)
 
-    def test_message_that_is_not_transactional_is_never_published(self) -> None:
+    def test_non_transactional_message_is_never_published(self) -> None:
         relay = self.start_with_messages()
         with self.database.transaction("ROLLBACK") as cursor:
             self.emit(1, cursor=cursor, transactional=False)
@@ -94,7 +94,7 @@ class LogicalMessagesTest(IntegrationTest):
                          ("WR-3009", 'prefix "outbox"'))
         self.assertEqual(relay.metric("walrelay_events_skipped_total", reason="WR-3009"), 1)
 
-    def test_messages_are_shown_in_connects_formats(self) -> None:
+    def test_messages_are_encoded_in_connect_formats(self) -> None:
         self.start_with_messages({"format.key": "json", "format.value": "json_schema",
                                   "format.headers": "simple"})
         self.emit(1, aggregate_id=42, payload={"a": [1, 2], "b": "x"})
@@ -104,7 +104,7 @@ class LogicalMessagesTest(IntegrationTest):
         self.assertEqual((record.key, value["payload"]), (b"42", {"a": [1, 2], "b": "x"}))
         self.assertEqual(value["schema"]["name"], "payload")
 
-    def test_messages_that_nobody_asked_for_are_not_sent(self) -> None:
+    def test_messages_are_not_sent_unless_configured(self) -> None:
         relay = self.start_relay()
         self.emit(1)
         self.outbox.insert(2)
@@ -116,8 +116,8 @@ class OldServerTest(IntegrationTest):
     postgres_options = {"major": 13}
 
     def test_server_that_cannot_send_messages_is_refused(self) -> None:
-        told = self.expect_exit(78, "WR-1003", {"source.message_prefixes": ["outbox"]})
-        self.assertIn("version 14", told)
+        message = self.expect_exit(78, "WR-1003", {"source.message_prefixes": ["outbox"]})
+        self.assertIn("version 14", message)
 
 
 if __name__ == "__main__":

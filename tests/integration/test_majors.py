@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every other major of Postgres: the main job, a restart, and what each does in its own way."""
+"""Every other major of Postgres: the basic workload, a restart, and differences between majors."""
 
 import json
 import subprocess
@@ -9,11 +9,11 @@ from verified import VerifiedTest
 
 
 class MajorTest:
-    """The same for each major; 15 is what all other tests run with."""
+    """The same tests for each major; all other tests run with 15."""
 
     timestamp_type = "CreateTime"
 
-    def test_workload_is_relayed_over_restarts_of_both(self) -> None:
+    def test_workload_is_relayed_across_restarts_of_relay_and_server(self) -> None:
         relay = self.start_relay()
         with self.load(seed=90, rate=300) as workload:
             def write_more() -> None:
@@ -27,9 +27,9 @@ class MajorTest:
             relay.wait_for_log("streaming", count=2)
             write_more()
         repeated = {event.end_lsn for event in self.expect_no_problem().repeated}
-        self.assertLessEqual(len(repeated), 1, "transactions that came twice, of 1 disconnection")
+        self.assertLessEqual(len(repeated), 1, "repeated transactions after 1 disconnection")
 
-    def test_row_from_before_a_column_was_renamed_is_read_right(self) -> None:
+    def test_row_written_before_a_column_rename_is_decoded_correctly(self) -> None:
         with self.load(seed=91, rate=300) as workload:
             wait_until(lambda: workload.committed >= 20, 60, "transactions")
         self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
@@ -37,7 +37,7 @@ class MajorTest:
         self.start_relay()
         self.expect_no_problem()
 
-    def test_publication_younger_than_the_slot_is_never_passed_over(self) -> None:
+    def test_publication_younger_than_the_slot_is_always_detected(self) -> None:
         self.sql("DROP PUBLICATION walrelay")
         self.database.create_slot(f"{self.slot}_old")
         self.sql("INSERT INTO outbox VALUES ('1', %s, 'k', 'made')", self.name)
@@ -48,7 +48,7 @@ class MajorTest:
         self.expect_gap_is_seen(relay)
         self.assertEqual(self.database.confirmed(f"{self.slot}_old"), before)
 
-    def test_slot_is_looked_at_with_what_this_major_knows(self) -> None:
+    def test_slot_sample_has_the_columns_of_this_major(self) -> None:
         major = self.postgres_options["major"]
         status = subprocess.run(
             [relay_program(), "status", "--json", "--dsn", self.database.dsn, "--slot", self.slot,
@@ -57,12 +57,12 @@ class MajorTest:
         self.assertEqual("inactive_since" in slot, major >= 17, slot)
         self.assertEqual("decoded_bytes" in slot, major >= 14, slot)
         relay = self.start_relay()
-        relay.wait_until(lambda: relay.metric("walrelay_slot_restart_lsn") is not None, 60, "a look")
+        relay.wait_until(lambda: relay.metric("walrelay_slot_restart_lsn") is not None, 60, "a slot sample")
         self.assertIsNone(relay.metric("walrelay_slot_sample_errors_total"))
 
     def expect_gap_is_seen(self, relay: RelayProcess) -> None:
         relay.wait_for_log("disconnected", code="WR-2306", count=2)
-        relay.wait_for_state("degraded", "blocked")  # from the third time on a person is needed
+        relay.wait_for_state("degraded", "blocked")  # from the third time on, an operator is needed
 
 
 class Postgres13Test(MajorTest, VerifiedTest):
@@ -85,7 +85,7 @@ class Postgres18Test(MajorTest, VerifiedTest):
     postgres_options = {"major": 18}
 
     def expect_gap_is_seen(self, relay: RelayProcess) -> None:
-        """This major skips the rows and says so in a WARNING only."""
+        """This major skips the rows and only sends a WARNING."""
         self.assertEqual(relay.wait_exit(), 4)
         self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2307")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""/metrics of a real relay, as Prometheus reads it and as docs/reference/metrics.md promises it."""
+"""/metrics of a real relay, as Prometheus reads it and as docs/reference/metrics.md describes it."""
 
 import re
 import subprocess
@@ -9,12 +9,12 @@ from testcase import ROOT, IntegrationTest, RelayProcess, main
 
 REFERENCE = (ROOT / "docs" / "reference" / "metrics.md").read_text()
 CATALOGUE = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
-# What only the holder of the slot shows.
+# Exported only by the relay that reads the slot.
 OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_seconds",
                  "walrelay_oldest_unpublished_age_seconds", "walrelay_inflight_records",
                  "walrelay_inflight_bytes", "walrelay_inflight_transactions",
                  "walrelay_replication_received_lsn", "walrelay_events_received_total"}
-# Not before something goes wrong, is left out, or comes near its limit.
+# Exported only after a failure, after a skipped row, or near a limit.
 OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_slot_retained_wal_budget_bytes",
               "walrelay_slot_seconds_until_caught_up", "walrelay_slot_sample_errors_total",
@@ -27,7 +27,7 @@ OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
 
 class MetricsTest(IntegrationTest):
     def shown(self, relay: RelayProcess) -> set[str]:
-        """The metrics that have a series."""
+        """The metrics that have at least one series."""
         page = relay.get("/metrics")[1]
         return set(re.findall(r"^(walrelay_\w+?)(?:_bucket|_sum|_count)?\{", page, re.MULTILINE))
 
@@ -40,13 +40,13 @@ class MetricsTest(IntegrationTest):
                          relay.metric("walrelay_slot_active") == 1, 60, "the rows to be counted")
         return relay
 
-    def test_promtool_has_nothing_to_say_of_the_page(self) -> None:
+    def test_promtool_accepts_the_page(self) -> None:
         page = self.publish_rows().get("/metrics")[1]
         lint = subprocess.run(["promtool", "check", "metrics"], input=page, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual((lint.returncode, lint.stdout), (0, ""))
 
-    def test_relay_that_is_well_shows_every_metric_but_those_of_trouble(self) -> None:
+    def test_healthy_relay_exports_every_metric_except_those_of_failures(self) -> None:
         relay = self.publish_rows()
         relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - self.shown(relay), 60,
                          "every metric of the catalogue")
@@ -57,33 +57,33 @@ class MetricsTest(IntegrationTest):
         standby = self.start_relay()
         standby.wait_for_state("standby")
         standby.wait_until(lambda: standby.metric("walrelay_slot_lag_bytes") is not None, 60,
-                           "a look at the slot")
+                           "a slot sample")
         self.assertLessEqual(OF_THE_LEADER, self.shown(leader))
         self.assertFalse(OF_THE_LEADER & self.shown(standby))
         self.assertEqual([each.metric("walrelay_leader") for each in (leader, standby)], [1, 0])
 
-    def test_stages_tell_where_the_latency_came_from(self) -> None:
+    def test_latency_of_every_stage_is_measured(self) -> None:
         relay = self.publish_rows()
         self.assertEqual([relay.metric("walrelay_stage_latency_seconds_count", stage=stage)
                           for stage in ("postgres", "relay", "kafka")], [1, 1, 3])
         self.assertGreater(relay.metric("walrelay_stage_latency_seconds_sum", stage="kafka"), 0)
 
-    def test_age_of_the_oldest_unpublished_grows_while_kafka_is_away(self) -> None:
+    def test_age_of_the_oldest_unpublished_event_grows_while_kafka_is_unreachable(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
         self.outbox.insert(1)
         committed = time.monotonic()
         relay.wait_until(lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2,
-                         60, "the age")
+                         60, "the age to grow")
         self.assertGreater(time.monotonic() - committed, 1.5)
 
-    def test_age_of_the_oldest_unpublished_grows_while_postgres_is_away(self) -> None:
+    def test_age_of_the_oldest_unpublished_event_grows_while_postgres_is_down(self) -> None:
         relay = self.publish_rows()
         relay.wait_until(lambda: relay.metric("walrelay_oldest_unpublished_age_seconds") == 0, 60,
                          "everything to be acknowledged")
         self.postgres.stop()
         try:
             relay.wait_until(
-                lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2, 60, "the age")
+                lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2, 60, "the age to grow")
             self.assertEqual(relay.metric("walrelay_leader"), 0)
         finally:
             self.postgres.start()

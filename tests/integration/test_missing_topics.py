@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Topics that do not exist, with brokers that do not make them: the line stands until they do."""
+"""Missing topics that brokers do not create: publishing is blocked until the topics exist."""
 
 from testcase import IntegrationTest, main
 
@@ -13,7 +13,7 @@ class MissingTopicTest(IntegrationTest):
         self.assertEqual(status, 503)
         self.assertIn("WR-4004", page)
 
-    def test_line_stands_until_the_topic_is_there_and_goes_on_in_order(self) -> None:
+    def test_publishing_is_blocked_until_the_topic_exists_and_continues_in_order(self) -> None:
         other = f"{self.name}.other"
         self.kafka.create_topic(f"outbox.event.{other}")
         self.relay = self.start_relay({"source.wal_sender_timeout": "2s"})
@@ -28,7 +28,7 @@ class MissingTopicTest(IntegrationTest):
         self.assertEqual(self.ids(other), [1, 3])
         self.assertEqual(self.relay.logs("disconnected"), [])
 
-    def test_topic_deleted_under_load_is_waited_for(self) -> None:
+    def test_relay_waits_for_a_topic_deleted_under_load(self) -> None:
         self.kafka.create_topic(self.topic)
         self.relay = self.start_relay()
         self.outbox.insert(1)
@@ -41,7 +41,7 @@ class MissingTopicTest(IntegrationTest):
         self.settle(120)
         self.assertEqual(list(dict.fromkeys(self.ids())), list(range(2, 22)))
 
-    def test_relay_does_not_make_topics_that_the_brokers_do_not(self) -> None:
+    def test_relay_creates_no_topic_where_brokers_do_not(self) -> None:
         self.relay = self.start_relay()
         self.outbox.insert(1)
         self.expect_blocked()
@@ -51,7 +51,7 @@ class MissingTopicTest(IntegrationTest):
 class TopicsOnDemandTest(IntegrationTest):
     """Brokers that create topics on demand, as the tests' brokers do."""
 
-    def test_relay_creates_no_topic_where_it_is_told_not_to(self) -> None:
+    def test_relay_creates_no_topic_where_configuration_forbids_it(self) -> None:
         relay = self.start_relay({"kafka.librdkafka.allow.auto.create.topics": "false",
                                   "kafka.librdkafka.topic.metadata.refresh.interval.ms": "100"})
         self.outbox.insert(1)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Topics get more partitions, or are deleted and created again, while they are written to."""
+"""Topics get more partitions, or are deleted and recreated, while they are written to."""
 
 from typing import Any
 
@@ -22,8 +22,9 @@ class AddedPartitionsTest(VerifiedTest):
         relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 60, "progress")
 
     def test_keys_move_to_their_new_partitions_in_order(self) -> None:
-        """The verifier takes a key's records in its old partition for older than those in its new one.
-        So a record that was sent to the old one after the change breaks the order.
+        """The verifier orders a key's records in its old partition before those in its new one.
+
+        So a record that was sent to the old partition after the change breaks the order.
         """
         relay = self.start_relay()
         topics = Workload.topics(self.name)
@@ -43,7 +44,7 @@ class AddedPartitionsTest(VerifiedTest):
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
     def expect_old_partitions_were_finished_first(self) -> None:
-        """By the broker's clock: all in the partitions of before was appended before a key moved."""
+        """By the broker's clock: all records of the old partitions were appended before a key moved."""
         records = self.kafka.consume(rf"^outbox\.event\.{self.name}\.")
         moved = 0
         for topic in Workload.topics(self.name):
@@ -64,12 +65,12 @@ class RecreatedTopicTest(IntegrationTest):
         return super().options() | LOOK_OFTEN
 
     def insert(self, first: int, last: int) -> None:
-        """Each id is a key of its own, and comes twice."""
+        """Inserts rows with ids from `first` to `last`, over 20 keys."""
         for number in range(first, last + 1):
             self.outbox.insert(number, key=f"key-{number % 20}")
 
     def expect_all(self, first: int, last: int, partitions: int) -> None:
-        """In the topic as it is now: each event, where its key belongs, in order."""
+        """Checks the current topic: every event is in the partition of its key, in order."""
         records = self.kafka.consume(self.topic)
         ids = [int(dict(record.headers)["id"]) for record in records]
         self.assertEqual(sorted(set(ids)), list(range(first, last + 1)))
@@ -96,16 +97,16 @@ class RecreatedTopicTest(IntegrationTest):
         self.expect_all(101, 300, after)
         return relay
 
-    def test_with_fewer_partitions(self) -> None:
+    def test_recreated_topic_may_have_fewer_partitions(self) -> None:
         self.recreate(6, 2)
 
-    def test_with_more_partitions(self) -> None:
+    def test_recreated_topic_may_have_more_partitions(self) -> None:
         self.recreate(2, 6)
 
-    def test_with_as_many_partitions(self) -> None:
+    def test_recreated_topic_may_have_as_many_partitions(self) -> None:
         self.recreate(3, 3)
 
-    def test_with_fewer_partitions_while_idle(self) -> None:
+    def test_topic_recreated_while_idle_may_have_fewer_partitions(self) -> None:
         self.kafka.create_topic(self.topic, 6)
         relay = self.start_relay()
         self.insert(1, 100)

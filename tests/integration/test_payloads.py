@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Payloads: the record's value is the column's bytes, whatever its type; in both forms of the stream."""
+"""Payloads: the record's value is the column's bytes for every type, in text and binary mode of the stream."""
 
 import random
 
@@ -9,7 +9,7 @@ EVERY_BYTE = bytes(range(256))
 
 
 class PayloadTest(IntegrationTest):
-    """The payload as text, which is what Postgres sends unless it is asked for something else."""
+    """The payload in text mode, the default of Postgres."""
 
     binary = False
 
@@ -17,7 +17,7 @@ class PayloadTest(IntegrationTest):
         return super().options() | {"source.binary": self.binary}
 
     def publish_payloads(self, type: str, *payloads: object) -> list[bytes | None]:
-        """What becomes of these payloads in a column of a type."""
+        """Publishes these payloads from a column of this type; returns the record values."""
         self.sql(f"ALTER TABLE outbox ALTER payload TYPE {type} USING NULL")
         self.start_relay()
         for number, payload in enumerate(payloads):
@@ -45,7 +45,7 @@ class PayloadTest(IntegrationTest):
         self.assertEqual(published, [text.encode() for (text,) in printed])
         self.assertEqual(published[0], b'{"a": 2, "b": 1.0}')
 
-    def test_bytea_is_its_bytes(self) -> None:
+    def test_bytea_is_published_as_bytes(self) -> None:
         values = [b"", b"\0", EVERY_BYTE, b"\\x41", EVERY_BYTE * 400]
         self.assertEqual(self.publish_payloads("bytea", *values), values)
 
@@ -71,11 +71,11 @@ class PayloadTest(IntegrationTest):
 
 
 class BinaryPayloadTest(PayloadTest):
-    """The same in binary form: source.binary = true."""
+    """The same in binary mode: source.binary = true."""
 
     binary = True
 
-    def test_type_without_a_known_binary_form_stops_the_line(self) -> None:
+    def test_type_without_a_known_binary_form_blocks_publishing(self) -> None:
         self.sql("ALTER TABLE outbox ALTER payload TYPE numeric USING NULL")
         relay = self.start_relay()
         self.outbox.insert(1, payload=1)
@@ -99,7 +99,7 @@ class TextOnlyPayloadTest(IntegrationTest):
 
 
 class SqlAsciiTest(IntegrationTest):
-    """A database that does not know its encoding: bytes go out as they are."""
+    """A database without a known encoding: bytes are published unchanged."""
 
     payload = "text"
 

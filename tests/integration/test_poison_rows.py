@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Rows that cannot be published stop the line, by default: before them all, after them nothing."""
+"""Rows that cannot be published block publishing by default: all earlier rows are published, no later one."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from testcase import IntegrationTest, main
 class PoisonRowTest(IntegrationTest):
     def expect_blocked(self, code: str, options: dict[str, Any] | None = None, *,
                        settings: dict[str, Any] | None = None, **poison: Any) -> str:
-        """Rows 1 (good), 2 (bad) and 3 (good): only the first is published, nothing more confirmed.
+        """Inserts rows 1 (good), 2 (bad) and 3 (good): only the first is published and confirmed.
 
-        Row 2 is left out once `options` say so. Returns what /readyz says of it meanwhile.
+        Row 2 is skipped after a restart with `options`. Returns the page of /readyz while publishing is blocked.
         """
         relay = self.start_relay({"source.wal_sender_timeout": "2s", **(settings or {})})
         self.outbox.insert(1)
@@ -39,37 +39,37 @@ class PoisonRowTest(IntegrationTest):
         goal = sent() + count
         self.relays[0].wait_until(lambda: sent() >= goal, 60, "status updates")
 
-    def test_illegal_topic_stops_the_line(self) -> None:
+    def test_illegal_topic_blocks_publishing(self) -> None:
         page = self.expect_blocked("WR-3005", {"on_error.topic": "skip"}, type="a b")
         self.assertIn("lsn=", page)
 
-    def test_topic_that_is_not_allowed_stops_the_line(self) -> None:
+    def test_topic_that_is_not_allowed_blocks_publishing(self) -> None:
         self.expect_blocked("WR-3005", {"on_error.topic": "skip"}, type="other",
                             settings={"route.allow": [f"outbox.event.{self.name}*"]})
 
-    def test_topic_beyond_the_most_stops_the_line(self) -> None:
+    def test_topic_beyond_max_topics_blocks_publishing(self) -> None:
         self.expect_blocked("WR-3005", type=f"{self.name}.second", settings={"route.max_topics": 1})
 
-    def test_null_aggregate_type_stops_the_line(self) -> None:
+    def test_null_aggregate_type_blocks_publishing(self) -> None:
         self.expect_blocked("WR-3003", {"on_error.null_route": "skip"}, type=None)
 
-    def test_null_key_stops_the_line(self) -> None:
+    def test_null_key_blocks_publishing(self) -> None:
         self.expect_blocked("WR-3004", {"on_error.null_key": "skip"}, key=None)
 
-    def test_row_that_is_too_large_stops_the_line(self) -> None:
+    def test_row_that_is_too_large_blocks_publishing(self) -> None:
         self.expect_blocked("WR-3006", {"on_error.too_large": "skip"},
                             payload='"%s"' % ("x" * 1_100_000))
 
-    def test_row_that_is_too_large_goes_on_with_a_larger_limit(self) -> None:
+    def test_row_that_is_too_large_is_published_with_a_larger_limit(self) -> None:
         self.kafka.create_topic(self.topic, config={"max.message.bytes": 2_000_000})
         self.expect_blocked("WR-3006", payload='"%s"' % ("x" * 1_100_000))
         self.start_relay({"kafka.max_record_bytes": 1_500_000})
         self.expect_published(1, 2, 3)
 
-    def test_partition_that_does_not_exist_stops_the_line(self) -> None:
+    def test_partition_that_does_not_exist_blocks_publishing(self) -> None:
         self.check_partition(7)
 
-    def test_negative_partition_stops_the_line(self) -> None:
+    def test_negative_partition_blocks_publishing(self) -> None:
         self.check_partition(-1)
 
     def check_partition(self, number: int) -> None:
@@ -77,7 +77,7 @@ class PoisonRowTest(IntegrationTest):
         self.expect_blocked("WR-3007", {"on_error.value": "skip"}, more={"part": number}, settings={
             "source.placement": [{"column": "part", "to": "partition"}]})
 
-    def test_timestamp_that_kafka_cannot_have_stops_the_line(self) -> None:
+    def test_timestamp_that_kafka_cannot_represent_blocks_publishing(self) -> None:
         self.sql("ALTER TABLE outbox ADD at timestamptz")
         self.expect_blocked("WR-3007", {"on_error.value": "skip"}, more={"at": "infinity"}, settings={
             "route.timestamp": "column:at"})
@@ -91,7 +91,7 @@ class PoisonRowTest(IntegrationTest):
         relay.wait_for_state("blocked")
         self.assertEqual(relay.stop(), 0)
         self.start_relay({"on_error.null_key": "skip"})
-        # The first row of the transaction was published before it was known to be stuck.
+        # The first row of the transaction was published before the second one blocked publishing.
         self.expect_published(1, 1, 3)
 
 

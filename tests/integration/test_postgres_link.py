@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The link to Postgres breaks, or is half-open: nothing is lost or swapped.
+"""The link to Postgres breaks or is half-open: nothing is lost or reordered.
 
-What comes twice is at most the transaction that each break cut in the middle.
+Each break repeats at most the transaction that it interrupted.
 """
 
 import random
@@ -15,7 +15,7 @@ from workload import Workload
 
 class BrokenLinkTest(PostgresLinkTest):
     def goes_on(self, relay: RelayProcess, workload: Workload, transactions: int = 100) -> None:
-        """Waits until so many more transactions have been written and the slot has moved past them."""
+        """Waits until `transactions` more have been committed and the slot is confirmed past them."""
         goal = workload.committed + transactions
         relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
         end = self.database.log_end()
@@ -33,13 +33,13 @@ class BrokenLinkTest(PostgresLinkTest):
         self.assertLessEqual(len(repeated), breaks)
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
-    def test_connection_is_closed(self) -> None:
+    def test_closed_connections_repeat_only_cut_transactions(self) -> None:
         self.expect_only_cut_transactions_repeated(401, 5, self.link.cut)
 
-    def test_connection_is_reset(self) -> None:
+    def test_reset_connections_repeat_only_cut_transactions(self) -> None:
         self.expect_only_cut_transactions_repeated(402, 5, lambda: self.link.cut(reset=True))
 
-    def test_connection_is_reset_after_any_number_of_bytes(self) -> None:
+    def test_connections_reset_after_any_number_of_bytes_lose_nothing(self) -> None:
         chance = random.Random(403)
         relay = self.start_relay()
         with self.load(seed=403, rate=200):
@@ -51,7 +51,7 @@ class BrokenLinkTest(PostgresLinkTest):
             self.link.heal()
         self.expect_no_problem()
 
-    def test_connection_refused_for_a_while(self) -> None:
+    def test_temporarily_refused_connections_lose_nothing(self) -> None:
         relay = self.start_relay()
         with self.load(seed=404, rate=200) as workload:
             self.goes_on(relay, workload)
@@ -64,7 +64,7 @@ class BrokenLinkTest(PostgresLinkTest):
             self.goes_on(relay, workload)
         self.expect_no_problem()
 
-    def test_link_that_flaps(self) -> None:
+    def test_flapping_link_loses_nothing(self) -> None:
         chance = random.Random(405)
         relay = self.start_relay()
         with self.load(seed=405, rate=200) as workload:
@@ -80,7 +80,7 @@ class BrokenLinkTest(PostgresLinkTest):
 
 class HalfOpenLinkTest(PostgresLinkTest):
     def expect_noticed(self, seed: int, code: str, toward: str) -> None:
-        """Held for longer than anybody waits; and held bytes arrive where nobody waits any more."""
+        """Holds traffic past all timeouts; the held bytes then arrive on connections that are already closed."""
         relay = self.start_relay()
         with self.load(seed, rate=200) as workload:
             relay.wait_until(lambda: workload.committed > 100, 60, "transactions")
@@ -92,24 +92,24 @@ class HalfOpenLinkTest(PostgresLinkTest):
         self.expect_no_problem()
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
-    def test_nothing_passes_in_either_direction(self) -> None:
+    def test_link_dead_in_both_directions_is_detected(self) -> None:
         self.expect_noticed(411, "WR-2006", "both")
 
-    def test_nothing_comes_from_the_server(self) -> None:
+    def test_link_dead_from_the_server_is_detected(self) -> None:
         self.expect_noticed(412, "WR-2006", "client")
 
-    def test_nothing_reaches_the_server_which_then_hangs_up(self) -> None:
-        # Its rows come all the same, until it has waited long enough for an answer.
+    def test_link_dead_toward_the_server_is_closed_by_the_server(self) -> None:
+        # The server's rows still arrive, until wal_sender_timeout expires without a reply.
         self.expect_noticed(413, "WR-2005", "server")
 
-    def test_slot_is_free_again_by_the_time_that_the_link_is(self) -> None:
-        """The server's side of a dead connection does not outlive wal_sender_timeout."""
+    def test_slot_is_released_while_the_link_is_dead(self) -> None:
+        """The server closes its side of a dead connection after wal_sender_timeout."""
         relay = self.start_relay()
         relay.wait_ready()
         walsender = self.database.walsender(self.slot)
         self.link.hold()
         relay.wait_until(lambda: self.database.slot(self.slot, "active_pid") != walsender, 30,
-                         "the server to give the connection up")
+                         "the server to close the connection")
         self.link.heal()
         relay.wait_ready()
 

@@ -1,16 +1,15 @@
 #!/usr/bin/python3
-"""Another server takes over, which has not got all of the log: the relay goes on from its slot, or says
-that it cannot.
+"""A promoted server lacks the end of the old primary's WAL: the relay continues from its slot or stops.
 
-The other server is a copy of the first at some moment, which recovers from the first one's log up to a
-position, and begins a timeline there.
+The promoted server is an earlier copy of the first one that replays the first one's WAL up to a position and
+starts a timeline there.
 """
 
 import shutil
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, RelayProcess, main, wait_until  # first: it knows where the others are
+from testcase import IntegrationTest, RelayProcess, main, wait_until  # first: it sets sys.path
 
 from pgoutput import parse_lsn
 from tcp_proxy import TcpProxy
@@ -33,7 +32,7 @@ class PromotionTest(IntegrationTest):
             "source.dsn": f"host=127.0.0.1 port={self.link.port} user=postgres dbname={self.name}"}
 
     def relay_of_six_events(self) -> tuple[RelayProcess, str]:
-        """All confirmed, far beyond the third; and the end of the third."""
+        """Publishes six events and confirms far beyond the third; returns the relay and the end of the third."""
         relay = self.start_relay()
         self.outbox.insert(1, 2, 3)
         self.settle()
@@ -44,7 +43,7 @@ class PromotionTest(IntegrationTest):
         return relay, third
 
     def promote(self, until: str) -> None:
-        """In the place of the first server, which is gone; the relay cannot reach it yet."""
+        """Replaces the first server with the promoted copy; the relay cannot reach it yet."""
         self.link.refuse()
         self.link.cut()
         self.postgres.stop()
@@ -64,7 +63,7 @@ class PromotionTest(IntegrationTest):
             del self.postgres.settings[name]
         self.assertEqual(self.sql("SELECT id::int FROM outbox ORDER BY 1"), [(1,), (2,), (3,)])
 
-    def test_slot_of_before_the_promotion_is_followed(self) -> None:
+    def test_slot_from_before_the_promotion_is_followed(self) -> None:
         relay, third = self.relay_of_six_events()
         self.promote(third)
         self.link.accept()
@@ -72,11 +71,11 @@ class PromotionTest(IntegrationTest):
         switched = relay.wait_for_log("timeline_switched")
         self.assertGreaterEqual(parse_lsn(switched["fork"]), parse_lsn(third) - 1000)
         self.settle()
-        # 4 to 6 are what asynchronous replication lost, and cannot be taken back.
+        # Asynchronous replication lost rows 4 to 6; their records stay in Kafka.
         self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2, 3, 4, 5, 6, 7])
         self.assertTrue(relay.running())
 
-    def test_slot_that_was_made_anew_is_a_gap_though_it_stands_below_what_was_confirmed(self) -> None:
+    def test_recreated_slot_is_a_gap_even_below_the_confirmed_position(self) -> None:
         relay, third = self.relay_of_six_events()
         confirmed = self.database.confirmed(self.slot)
         self.promote(third)
@@ -89,17 +88,17 @@ class PromotionTest(IntegrationTest):
         self.assertEqual(relay.wait_exit(), 4)
         failed = relay.wait_for_log("failed")
         self.assertEqual(failed["code"], "WR-2106", failed)
-        self.assertRegex(failed["msg"], r"timeline \d parted at .* it was made or advanced there")
-        # A person has looked; it goes on behind the gap.
+        self.assertRegex(failed["msg"], r"timeline \d forked at .* it was created or advanced there")
+        # The operator restarts the relay; it continues after the gap.
         relay.start()
         self.expect_published(1, 2, 3, 4, 5, 6, 8)
 
-    def test_history_of_the_timelines_is_not_needed_to_begin(self) -> None:
+    def test_startup_needs_no_timeline_history_files(self) -> None:
         relay, third = self.relay_of_six_events()
         relay.stop()
         self.promote(third)
         for history in (self.postgres.data / "pg_wal").glob("*.history"):
-            history.unlink()  # as archives do that keep only segments
+            history.unlink()  # as with archives that keep only segments
         self.link.accept()
         self.outbox.insert(7)
         relay.start()

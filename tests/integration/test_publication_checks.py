@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""Publication, tables and role are looked at before anything is read."""
+"""Publication, tables and role are checked before anything is read."""
 
 from testcase import IntegrationTest, main
 
 
 class PublicationTest(IntegrationTest):
     def publish(self, *tables: str) -> None:
-        """Nothing yet: each test makes a publication that is wrong."""
+        """Creates nothing: each test creates its own publication."""
 
     def expect_refused(self, code: str, publication: str, exit_code: int = 78) -> str:
-        """Starts the relay on a publication and a slot made after it."""
+        """Starts the relay with this publication and a slot created after it."""
         self.sql(publication)
         self.database.create_slot(self.slot)
         self.outbox.insert(1)
@@ -32,7 +32,7 @@ class PublicationTest(IntegrationTest):
         self.expect_refused("WR-2304", "CREATE PUBLICATION walrelay FOR TABLE outbox WHERE (id > 5) "
                                        "WITH (publish = 'insert')")
 
-    def test_column_list_with_all_that_is_mapped_is_taken(self) -> None:
+    def test_column_list_with_all_mapped_columns_is_accepted(self) -> None:
         self.sql("ALTER TABLE outbox ADD private text")
         self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox (id, aggregate_type, aggregate_id, "
                  "event_type, payload) WITH (publish = 'insert')")
@@ -41,7 +41,7 @@ class PublicationTest(IntegrationTest):
         self.outbox.insert(1)
         self.expect_published(1)
 
-    def test_column_list_without_a_mapped_column_stops_the_line(self) -> None:
+    def test_column_list_without_a_mapped_column_blocks_publishing(self) -> None:
         self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox (id, aggregate_type, aggregate_id) "
                  "WITH (publish = 'insert')")
         self.database.create_slot(self.slot)
@@ -60,14 +60,14 @@ class PublicationTest(IntegrationTest):
         self.sql("ALTER TABLE outbox SET UNLOGGED")
         self.expect_refused("WR-2305", "CREATE PUBLICATION walrelay FOR ALL TABLES")
 
-    def test_publication_of_all_tables_is_taken(self) -> None:
+    def test_publication_of_all_tables_is_accepted(self) -> None:
         self.sql("CREATE PUBLICATION walrelay FOR ALL TABLES")
         self.database.create_slot(self.slot)
         self.start_relay()
         self.outbox.insert(1)
         self.expect_published(1)
 
-    def test_publication_of_the_schema_is_taken(self) -> None:
+    def test_publication_of_the_schema_is_accepted(self) -> None:
         self.sql("CREATE PUBLICATION walrelay FOR TABLES IN SCHEMA public WITH (publish = 'insert')")
         self.database.create_slot(self.slot)
         self.start_relay()
@@ -103,8 +103,8 @@ class RoleTest(IntegrationTest):
         self.outbox.insert(1)
         self.expect_published(1)
 
-    def test_unknown_role_is_retried_and_named(self) -> None:
-        relay = self.start_relay({"source.dsn": self.postgres.dsn(self.name, user="nobody")})
+    def test_unknown_role_is_retried_and_reported(self) -> None:
+        relay = self.start_relay({"source.dsn": self.postgres.dsn(self.name, user="missing_role")})
         relay.wait_for_log("disconnected", code="WR-2002", count=2)
         relay.wait_for_state("degraded")
 

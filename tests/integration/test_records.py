@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The record besides its value: key, partition, headers, timestamp, topic."""
+"""All parts of a record except its value: key, partition, headers, timestamp, topic."""
 
 import time
 
@@ -10,7 +10,7 @@ JANUARY_MS = 1_577_934_245_678
 
 
 class KeyTest(IntegrationTest):
-    def test_partition_is_the_one_that_java_chooses(self) -> None:
+    def test_partition_matches_the_java_partitioner(self) -> None:
         self.kafka.create_topic(self.topic, partitions=7)
         self.start_relay()
         keys = ["", "a", "é", "key-0", *(f"order-{number}" for number in range(100))]
@@ -20,7 +20,7 @@ class KeyTest(IntegrationTest):
         self.assertEqual({record.key.decode(): record.partition for record in self.published()},
                          {key: partition_for(key.encode(), 7) for key in keys})
 
-    def test_partition_column_decides(self) -> None:
+    def test_partition_column_sets_the_partition(self) -> None:
         self.sql("ALTER TABLE outbox ADD part int")
         self.kafka.create_topic(self.topic, partitions=4)
         self.start_relay({"source.placement": [{"column": "part", "to": "partition"}]})
@@ -58,7 +58,7 @@ class TimestampTest(IntegrationTest):
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def test_default_is_the_time_of_the_commit(self) -> None:
+    def test_default_timestamp_is_the_commit_time(self) -> None:
         before = self.now_ms()
         self.outbox.insert(1)
         after = self.now_ms()
@@ -66,14 +66,14 @@ class TimestampTest(IntegrationTest):
         (timestamp,) = self.timestamps()
         self.assertTrue(before <= timestamp <= after, (before, timestamp, after))
 
-    def test_now_is_the_time_of_publishing(self) -> None:
+    def test_now_is_the_publishing_time(self) -> None:
         self.outbox.insert(1)
         before = self.now_ms()
         self.start_relay({"route.timestamp": "now"})
         (timestamp,) = self.timestamps()
         self.assertGreaterEqual(timestamp, before)
 
-    def test_column_with_time_zone_decides(self) -> None:
+    def test_column_with_time_zone_sets_the_timestamp(self) -> None:
         self.sql("ALTER TABLE outbox ADD created_at timestamptz")
         self.outbox.insert(1, more={"created_at": f"{JANUARY}+00"})
         self.outbox.insert(2, more={"created_at": f"{JANUARY}999+00"})
@@ -87,13 +87,13 @@ class TimestampTest(IntegrationTest):
         self.start_relay({"route.timestamp": "column:created_at"})
         self.assertEqual(self.timestamps(), [JANUARY_MS])
 
-    def test_column_of_milliseconds_decides(self) -> None:
+    def test_column_of_milliseconds_sets_the_timestamp(self) -> None:
         self.sql("ALTER TABLE outbox ADD created_at bigint")
         self.outbox.insert(1, more={"created_at": JANUARY_MS})
         self.start_relay({"route.timestamp": "column:created_at"})
         self.assertEqual(self.timestamps(), [JANUARY_MS])
 
-    def test_column_that_is_null_falls_back_to_the_commit(self) -> None:
+    def test_null_column_falls_back_to_the_commit_time(self) -> None:
         self.sql("ALTER TABLE outbox ADD created_at timestamptz")
         before = self.now_ms()
         self.outbox.insert(1, more={"created_at": None})
@@ -115,7 +115,7 @@ class TimestampTest(IntegrationTest):
 
 
 class TopicTest(IntegrationTest):
-    def test_topic_is_made_by_template_and_regex(self) -> None:
+    def test_topic_is_built_from_template_and_regex(self) -> None:
         self.start_relay({"route.regex": r"(?<domain>\w+)\.(?<routedByValue>\w+)",
                           "route.topic": self.name + ".${domain}_$2"})
         self.outbox.insert(1, type="shop.order")

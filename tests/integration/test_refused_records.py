@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Records that the brokers refuse: the row is named, on_error applies to it, and nothing is repeated."""
+"""Records that brokers refuse: the row is reported, on_error applies to it, and nothing is repeated."""
 
 import collections
 from typing import Any
@@ -7,14 +7,14 @@ from typing import Any
 from testcase import IntegrationTest, RelayProcess, main
 
 ROWS = 2000
-BIG = 1001  # the row whose record is larger than its topic takes
+BIG = 1001  # the row whose record exceeds its topic's limit
 
 
 class RefusedRecordsTest(IntegrationTest):
     payload = "text"
 
     def insert_around_a_large_row(self) -> None:
-        """One transaction of 2,000 rows, one of them too large for the topic; ten rows follow."""
+        """Inserts 2,000 rows in one transaction, one of them too large for the topic, and ten rows after it."""
         self.kafka.create_topic(self.topic, partitions=3, config={"max.message.bytes": 20_000})
         with self.database.transaction() as cursor:
             for number in range(1, ROWS + 1):
@@ -27,14 +27,14 @@ class RefusedRecordsTest(IntegrationTest):
         return collections.Counter(self.ids())
 
     def wait_until_offered_again(self, relay: RelayProcess, times: int) -> None:
-        """The blocked row's record goes out again and again, each time with a new producer."""
+        """Waits until the blocked row's record has been sent `times` more times, each time by a new producer."""
         def producers() -> float:
             return relay.metric("walrelay_kafka_producers_started_total")
         goal = producers() + times
         relay.wait_until(lambda: producers() >= goal, 120, "new producers")
 
     def expect_order(self) -> None:
-        """Per key, events first appear in the order of their rows."""
+        """Checks that the first occurrences of each key's events are in the order of their rows."""
         first: dict[str, list[int]] = {}
         seen: set[int] = set()
         for record in self.published():
@@ -45,7 +45,7 @@ class RefusedRecordsTest(IntegrationTest):
         for key, numbers in first.items():
             self.assertEqual(numbers, sorted(numbers), key)
 
-    def test_blocked_row_is_named_and_floods_nobody(self) -> None:
+    def test_blocked_row_is_reported_and_does_not_flood_the_topic(self) -> None:
         self.insert_around_a_large_row()
         relay = self.start_relay()
         relay.wait_for_state("blocked")
@@ -68,7 +68,7 @@ class RefusedRecordsTest(IntegrationTest):
         self.expect_order()
         relay.wait_ready()
 
-    def test_dead_letter(self) -> None:
+    def test_refused_record_becomes_a_dead_letter(self) -> None:
         self.insert_around_a_large_row()
         relay = self.start_relay({"on_error.too_large": "dead_letter",
                                   "on_error.dead_letter_topic": f"{self.name}.dead"})
@@ -80,7 +80,7 @@ class RefusedRecordsTest(IntegrationTest):
         self.assertEqual(dict(letter.headers)["walrelay.code"], b"WR-3006")
         self.assertEqual(relay.metric("walrelay_dead_letters_total", code="WR-3006"), 1)
 
-    def test_skip_leaves_out_that_row_alone(self) -> None:
+    def test_skip_omits_only_the_refused_row(self) -> None:
         self.insert_around_a_large_row()
         relay = self.start_relay({"on_error.too_large": "skip"})
         self.settle(120)
@@ -93,7 +93,7 @@ class RefusedRecordsTest(IntegrationTest):
 
     def refused(self, config: dict[str, Any], options: dict[str, Any] | None = None,
                 **bad: Any) -> RelayProcess:
-        """Row 2 is one that the topic refuses; it came in one transaction with rows 1 and 3."""
+        """Inserts rows 1 to 3 in one transaction; the topic refuses row 2."""
         self.kafka.create_topic(self.topic, config=config)
         relay = self.start_relay(options)
         with self.database.transaction() as cursor:
@@ -102,7 +102,7 @@ class RefusedRecordsTest(IntegrationTest):
             self.outbox.insert(3, cursor=cursor)
         return relay
 
-    def test_invalid_timestamp(self) -> None:
+    def test_invalid_timestamp_blocks_publishing(self) -> None:
         self.sql("ALTER TABLE outbox ADD happened timestamptz DEFAULT now()")
         relay = self.refused({"message.timestamp.before.max.ms": 3_600_000},
                              {"route.timestamp": "column:happened", "on_error.value": "skip"},
@@ -113,7 +113,7 @@ class RefusedRecordsTest(IntegrationTest):
         self.kafka.alter_topic_config(self.topic, {"message.timestamp.before.max.ms": None})
         self.expect_published(1, 2, 3, seconds=120)
 
-    def test_invalid_record_is_skipped_where_that_was_chosen(self) -> None:
+    def test_invalid_record_is_skipped_when_configured(self) -> None:
         relay = self.refused({"cleanup.policy": "compact"},
                              {"route.compatibility": "debezium", "on_error.refused": "skip"}, key=None)
         self.expect_published(1, 3)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The outbox table changes while it is relayed: columns, names, type; the table itself."""
+"""Changes of the outbox table while it is relayed: columns, names, types, and the table itself."""
 
 import subprocess
 
 from testcase import IntegrationTest, Outbox, main, relay_program
 
-from relay_config import relay_environment  # its folder is known by then
+from relay_config import relay_environment  # after testcase, which sets sys.path
 
 
 class SchemaChangeTest(IntegrationTest):
@@ -31,7 +31,7 @@ class SchemaChangeTest(IntegrationTest):
         self.expect_published(1, 2)
         self.assertEqual((self.published()[1].key, self.published()[1].value), (b"k", b"[2]"))
 
-    def test_renamed_mapped_column_stops_the_line_until_it_is_mapped(self) -> None:
+    def test_renamed_column_blocks_publishing_until_it_is_mapped(self) -> None:
         self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
         self.sql("INSERT INTO outbox VALUES (2, %s, 'k', 'made', '{}')", self.name)
         self.relay.wait_for_state("blocked")
@@ -44,14 +44,14 @@ class SchemaChangeTest(IntegrationTest):
         self.start_relay({"source.columns.aggregate_id": "entity"})
         self.expect_published(1, 2)
 
-    def test_rows_before_and_after_a_change_in_one_transaction_are_both_read_right(self) -> None:
+    def test_rows_before_and_after_a_change_in_one_transaction_are_decoded_correctly(self) -> None:
         with self.database.transaction() as cursor:
             self.outbox.insert(2, cursor=cursor)
             cursor.execute("ALTER TABLE outbox ADD first text, DROP id, ADD id bigint")
             self.outbox.insert(3, cursor=cursor)
         self.expect_published(1, 2, 3)
 
-    def test_payload_of_another_type_is_published_as_that(self) -> None:
+    def test_payload_of_a_changed_type_is_published_as_the_new_type(self) -> None:
         self.sql("ALTER TABLE outbox ALTER payload TYPE bytea USING NULL")
         self.outbox.insert(2, payload=b"\0\1")
         self.expect_published(1, 2)
@@ -65,7 +65,7 @@ class SchemaChangeTest(IntegrationTest):
                                   timeout=60, env=relay_environment()).returncode == 0
         self.relay.wait_until(accepted, 60, "the gap to be accepted")
 
-    def test_renamed_table_is_a_gap_until_the_name_is_back(self) -> None:
+    def test_renamed_table_is_a_gap_until_the_name_is_restored(self) -> None:
         self.sql("CREATE SCHEMA app; ALTER TABLE outbox RENAME TO outgoing; "
                  "ALTER TABLE outgoing SET SCHEMA app")
         self.expect_not_ready("WR-2110")
@@ -84,7 +84,7 @@ class SchemaChangeTest(IntegrationTest):
         outbox.insert(3)
         self.expect_published(1, 3)
 
-    def test_table_taken_out_of_the_publication_is_a_gap(self) -> None:
+    def test_table_removed_from_the_publication_is_a_gap(self) -> None:
         self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox; CREATE TABLE other ();"
                  "ALTER PUBLICATION walrelay ADD TABLE other")
         self.expect_not_ready("WR-2110")
@@ -92,13 +92,13 @@ class SchemaChangeTest(IntegrationTest):
         self.accept_gap()
         self.relay.wait_ready()
 
-    def test_filter_added_to_the_publication_is_told(self) -> None:
+    def test_filter_added_to_the_publication_is_reported(self) -> None:
         self.sql("ALTER PUBLICATION walrelay SET TABLE outbox WHERE (id > 100)")
         self.expect_not_ready("WR-2304")
 
 
 class BacklogTest(IntegrationTest):
-    """Changes made while rows wait: each row is read as the table was when it was written."""
+    """Changes during a backlog: each row is decoded with the table definition at the time of its INSERT."""
 
     def test_row_from_before_a_rename_is_published_under_the_old_name(self) -> None:
         self.outbox.insert(1)
@@ -109,7 +109,7 @@ class BacklogTest(IntegrationTest):
         self.assertIn("WR-3001", relay.get("/readyz")[1])
         self.assertEqual(self.ids(), [1])
 
-    def test_row_from_before_a_column_was_dropped_is_whole(self) -> None:
+    def test_row_from_before_a_column_drop_is_complete(self) -> None:
         self.outbox.insert(1)
         self.sql("ALTER TABLE outbox DROP event_type")
         self.sql("INSERT INTO outbox VALUES (2, %s, 'k', '{}')", self.name)
@@ -118,7 +118,7 @@ class BacklogTest(IntegrationTest):
         self.assertEqual([record.headers for record in self.published()],
                          [[("id", b"1"), ("event_type", b"made")], [("id", b"2")]])
 
-    def test_row_from_before_a_type_was_changed_is_of_the_old_type(self) -> None:
+    def test_row_from_before_a_type_change_has_the_old_type(self) -> None:
         self.outbox.insert(1, payload="[1]")
         self.sql("ALTER TABLE outbox ALTER payload TYPE bytea USING '\\x00'")
         self.outbox.insert(2, payload=b"\0\1")
@@ -126,7 +126,7 @@ class BacklogTest(IntegrationTest):
         self.expect_published(1, 2)
         self.assertEqual([record.value for record in self.published()], [b"[1]", b"\0\1"])
 
-    def test_publication_made_again_while_rows_wait_loses_none_silently(self) -> None:
+    def test_publication_recreated_while_rows_wait_loses_none_silently(self) -> None:
         self.outbox.insert(1)
         self.sql("DROP PUBLICATION walrelay")
         self.outbox.insert(2)

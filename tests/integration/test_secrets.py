@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Passwords: used, and shown nowhere."""
+"""Passwords are used and never shown."""
 
 import subprocess
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 
 from testcase import IntegrationTest, RelayProcess, main, relay_program
 
-CANARY = "canary'W \\%41é/@:#"  # all that is special in a URI, a libpq string, a shell or TOML
+CANARY = "canary'W \\%41é/@:#"  # has the special characters of URIs, libpq strings, shells and TOML
 IN_URI = "canary%27W%20%5C%2541%C3%A9%2F%40%3A%23"
-PART = "canary"  # however it is quoted
+PART = "canary"  # survives every kind of quoting
 
 
 class PasswordTest(IntegrationTest):
@@ -27,7 +27,7 @@ class PasswordTest(IntegrationTest):
         return str(path)
 
     def expect_hidden(self, relay: RelayProcess) -> None:
-        """The password is in nothing that the relay writes, serves or lets others see."""
+        """Checks that the password is in no log, page or command line of the relay."""
         places = {"log": relay.log_text, **{page: relay.get(page)[1] for page in
                                             ("/metrics", "/readyz?verbose", "/livez", "/")},
                   "command line": Path(f"/proc/{relay.pid}/cmdline").read_text()}
@@ -42,29 +42,29 @@ class PasswordTest(IntegrationTest):
         relay.wait_for_log("streaming", count=2)
         self.expect_hidden(relay)
 
-    def test_password_from_a_file(self) -> None:
+    def test_password_from_a_file_is_used_and_hidden(self) -> None:
         self.expect_works_and_hides({"source.password_file": self.secret_file(CANARY + "\n")})
 
-    def test_password_from_the_configuration(self) -> None:
+    def test_password_from_the_configuration_is_used_and_hidden(self) -> None:
         self.expect_works_and_hides({"source.password": CANARY})
 
-    def test_password_in_the_connection_uri(self) -> None:
+    def test_password_in_the_connection_uri_is_used_and_hidden(self) -> None:
         self.expect_works_and_hides({"source.dsn": f"postgresql://postgres:{IN_URI}@127.0.0.1:"
                                                    f"{self.postgres.port}/{self.name}"})
 
-    def test_password_from_the_environment(self) -> None:
+    def test_password_from_pgpassword_is_used_and_hidden(self) -> None:
         self.expect_works_and_hides({}, environment={"PGPASSWORD": CANARY})
 
-    def test_password_from_the_environment_of_walrelay(self) -> None:
+    def test_password_from_walrelay_environment_variable_is_used_and_hidden(self) -> None:
         self.expect_works_and_hides({}, environment={"WALRELAY_SOURCE__PASSWORD": CANARY})
 
     def test_wrong_password_is_refused_without_being_shown(self) -> None:
         relay = self.start_relay({"source.password": f"{CANARY}wrong"})
-        relay.wait_for_log("disconnected", code="WR-2002", count=3)  # it is retried
+        relay.wait_for_log("disconnected", code="WR-2002", count=3)  # the login is retried
         relay.wait_for_state("degraded")
         self.expect_hidden(relay)
 
-    def test_login_that_works_later_is_found(self) -> None:
+    def test_login_is_retried_until_it_succeeds(self) -> None:
         path = self.secret_file("not yet")
         relay = self.start_relay({"source.password_file": path})
         self.outbox.insert(1)
@@ -72,7 +72,7 @@ class PasswordTest(IntegrationTest):
         Path(path).write_text(CANARY)
         self.expect_published(1)
 
-    def test_file_that_cannot_be_read_for_a_while_does_not_end_a_relay_that_ran(self) -> None:
+    def test_temporarily_unreadable_password_file_does_not_end_a_running_relay(self) -> None:
         path = self.secret_file(CANARY)
         relay = self.start_relay({"source.password_file": path})
         self.outbox.insert(1)
@@ -88,7 +88,7 @@ class PasswordTest(IntegrationTest):
         self.outbox.insert(2)
         self.expect_published(1, 2)
 
-    def test_connection_string_that_cannot_be_read_is_not_quoted(self) -> None:
+    def test_invalid_connection_string_is_not_logged(self) -> None:
         relay = self.start_relay({"source.dsn": f"host=x password={CANARY}"})
         self.assertEqual(relay.wait_exit(), 78)
         self.assertNotIn(PART, relay.log_text)
@@ -99,7 +99,7 @@ class PasswordTest(IntegrationTest):
         limits = Path(f"/proc/{relay.pid}/limits").read_text()
         self.assertRegex(limits, r"Max core file size +0 +0 ")
 
-    def test_file_that_others_may_read_is_refused(self) -> None:
+    def test_password_file_readable_by_others_is_refused(self) -> None:
         self.expect_exit(78, "WR-1005", {"source.password_file": self.secret_file(CANARY, 0o644)})
 
     def test_changed_password_file_is_read_at_the_next_connection(self) -> None:
@@ -125,7 +125,7 @@ class PasswordTest(IntegrationTest):
 
 
 class KafkaPasswordTest(IntegrationTest):
-    def test_password_for_kafka_is_not_shown_when_the_login_fails(self) -> None:
+    def test_kafka_password_is_not_shown_when_the_login_fails(self) -> None:
         relay = self.start_relay({
             "log.level": "debug", "kafka.security_protocol": "SASL_PLAINTEXT",
             "kafka.sasl_mechanism": "PLAIN", "kafka.sasl_username": "walrelay",

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What the simulator claims of Postgres, asked of Postgres itself, without a relay.
+"""The simulator's assumptions about Postgres, checked against Postgres itself, without a relay.
 
-Each test is a rule of tests/sim/wal_sender.cc or sim_postgres.cc that the relay's answers rest on.
+Each test checks a rule of tests/sim/wal_sender.cc or sim_postgres.cc on which the relay's behaviour depends.
 """
 
 import threading
@@ -17,13 +17,13 @@ FAR = 1 << 30
 
 
 class ServerClaims(IntegrationTest):
-    """Claims of one major; its tests are run by the classes below."""
+    """Claims about one major; load_tests() runs the subclasses for each major."""
 
     def connect(self, options: str = "") -> ReplicationClient:
         return self.enterContext(ReplicationClient(self.postgres, self.name, options=options))
 
     def reconnect(self, old: ReplicationClient, position: int = 0) -> ReplicationClient:
-        """Another connection, once the server has noticed the end of the old one."""
+        """Opens another connection once the server has noticed that the old one is closed."""
         old.close()
         wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
         return self.connect().start(self.slot, position)
@@ -41,7 +41,7 @@ class ServerClaims(IntegrationTest):
 
 
 class PositionClaims(ServerClaims):
-    def test_confirmed_commit_record_sends_the_transaction_again_its_end_does_not(self) -> None:
+    def test_transaction_is_resent_if_its_commit_lsn_is_confirmed_but_not_if_its_end_lsn_is(self) -> None:
         client = self.connect().start(self.slot)
         start, end = self.one_row(client, 1)
         client.confirm(start)
@@ -62,7 +62,7 @@ class PositionClaims(ServerClaims):
         self.assertEqual(self.database.confirmed(self.slot), second)
         self.expect_rows(self.reconnect(client, first), 0)
 
-    def test_later_start_skips_what_is_before_it_and_confirms_nothing(self) -> None:
+    def test_later_start_position_skips_earlier_rows_and_confirms_nothing(self) -> None:
         client = self.connect().start(self.slot)
         before = self.database.confirmed(self.slot)
         _, first = self.one_row(client, 1)
@@ -72,13 +72,13 @@ class PositionClaims(ServerClaims):
         self.assertEqual(self.database.confirmed(self.slot), before)
         self.expect_rows(self.reconnect(client), 2)
 
-    def test_start_beyond_the_log_is_accepted_and_skips_silently(self) -> None:
+    def test_start_position_beyond_the_wal_is_accepted_and_skips_silently(self) -> None:
         client = self.connect().start(self.slot, self.database.log_end() + FAR)
         self.outbox.insert(1)
         self.expect_rows(client, 0)
         self.expect_rows(self.reconnect(client), 1)
 
-    def test_confirmation_beyond_the_log_is_accepted(self) -> None:
+    def test_confirmation_beyond_the_wal_is_accepted(self) -> None:
         client = self.connect().start(self.slot)
         end = self.database.log_end()
         client.confirm(end + FAR)
@@ -100,19 +100,19 @@ class KeepaliveClaims(ServerClaims):
                 return message
         return None
 
-    def test_other_tables_traffic_is_told_by_keepalives(self) -> None:
+    def test_wal_of_other_tables_is_reported_by_keepalives(self) -> None:
         client = self.connect().start(self.slot)
         self.sql("CREATE TABLE other AS SELECT generate_series(1, 1000)")
         end = self.database.log_end()
-        wait_until(lambda: self.next_keepalive(client).wal_end >= end, 60, "a keepalive beyond it")
+        wait_until(lambda: self.next_keepalive(client).wal_end >= end, 60, "a keepalive with a later position")
 
-    def test_keepalive_within_a_transaction_names_the_start_of_its_commit(self) -> None:
+    def test_keepalive_within_a_transaction_reports_the_start_of_its_commit(self) -> None:
         self.sql("INSERT INTO outbox SELECT i, %s, 'k', 'made', to_json(repeat('x', 500)) "
                  "FROM generate_series(1, 60000) i", self.name)
         client = self.connect("-c wal_sender_timeout=2s").start(self.slot)
         begin = next(each for each in iter(client.receive, None)
                      if isinstance(each, Change) and each.kind == "B")
-        time.sleep(1.2)  # it asks after half of its patience, while we do not read
+        time.sleep(1.2)  # the server requests a reply after half the timeout, while the client does not read
         client.reporting = True
         inside: list[int] = []
         while not isinstance(message := client.receive(), Change) or message.kind != "C":
@@ -122,7 +122,7 @@ class KeepaliveClaims(ServerClaims):
         self.assertEqual(message.lsn(2), begin.lsn(1))
         self.assertGreater(message.lsn(10), begin.lsn(1))
 
-    def test_silent_client_is_asked_after_half_the_timeout_and_left_after_all_of_it(self) -> None:
+    def test_silent_client_is_pinged_after_half_the_timeout_and_disconnected_after_all_of_it(self) -> None:
         client = self.connect("-c wal_sender_timeout=2s").start(self.slot)
         started = time.monotonic()
         asked = None
@@ -135,7 +135,7 @@ class KeepaliveClaims(ServerClaims):
         self.assertGreaterEqual(asked, 0.9)
         self.assertGreaterEqual(time.monotonic() - started, 1.9)
 
-    def test_client_that_does_not_read_but_reports_is_not_left(self) -> None:
+    def test_client_that_sends_status_updates_without_reading_is_not_disconnected(self) -> None:
         self.sql("INSERT INTO outbox SELECT i, %s, 'k', 'made', to_json(repeat('x', 500)) "
                  "FROM generate_series(1, 60000) i", self.name)
         client = self.connect("-c wal_sender_timeout=2s").start(self.slot)
@@ -152,15 +152,15 @@ class ShutdownClaims(ServerClaims):
         thread.start()
         return thread
 
-    def test_shutdown_waits_until_exactly_what_was_sent_is_confirmed(self) -> None:
+    def test_shutdown_waits_until_exactly_the_sent_wal_is_confirmed(self) -> None:
         client = self.connect().start(self.slot)
         _, end = self.one_row(client, 1)
         stopping = self.stop_server()
-        asked = wait_until(lambda: self.asked_for_reply(client), 60, "a keepalive that asks")
+        asked = wait_until(lambda: self.asked_for_reply(client), 60, "a keepalive that requests a reply")
         client.confirm(end - 1, asked.wal_end)
-        stopping.join(2)  # long enough for a server that would go
-        self.assertTrue(stopping.is_alive(), "it does not go")
-        # What it sends last is in the log by now; it asks for that, and goes with the answer.
+        stopping.join(2)  # long enough for a server that would stop
+        self.assertTrue(stopping.is_alive(), "the server must not stop yet")
+        # The last WAL is written by now; the server requests its confirmation and stops after the reply.
         with self.assertRaises(Ended):
             while True:
                 if isinstance(message := client.receive(), Keepalive):
@@ -168,11 +168,11 @@ class ShutdownClaims(ServerClaims):
         stopping.join(60)
         self.assertFalse(stopping.is_alive())
 
-    def test_shutdown_goes_on_when_the_client_leaves(self) -> None:
+    def test_shutdown_continues_when_the_client_disconnects(self) -> None:
         client = self.connect().start(self.slot)
         self.one_row(client, 1)
         stopping = self.stop_server()
-        wait_until(lambda: self.asked_for_reply(client), 60, "a keepalive that asks")
+        wait_until(lambda: self.asked_for_reply(client), 60, "a keepalive that requests a reply")
         client.close()
         stopping.join(60)
         self.assertFalse(stopping.is_alive())
@@ -186,7 +186,7 @@ MAJORS = (15, 18)
 
 
 def load_tests(loader: unittest.TestLoader, *_: object) -> unittest.TestSuite:
-    """Each class once for each major, on a cluster of its own."""
+    """Runs each class once for each major, on its own cluster."""
     suite = unittest.TestSuite()
     for major in MAJORS:
         for claims in (PositionClaims, KeepaliveClaims, ShutdownClaims):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Postgres goes away and comes back while the relay runs: it goes on by itself and repeats nothing.
+"""Postgres restarts while the relay is running: the relay continues by itself and repeats nothing.
 
-Except for one transaction: of that which was being received, rows may have been published already, and
-the server sends a transaction whole or not at all.
+The exception is the transaction that was being received: some of its rows may be published already, and the
+server sends a transaction completely or not at all.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class ServerRestartTest(VerifiedTest):
     postgres_options = {}
 
     def expect_nothing_repeated(self, seed: int, disturb: Callable[[], object]) -> None:
-        """Under load, `disturb` is done three times; the relay must see each as a disconnection."""
+        """Calls `disturb` three times under load; the relay must be disconnected each time."""
         relay = self.start_relay()
         with self.load(seed, rate=300) as workload:
             for number in range(1, 4):
@@ -24,27 +24,27 @@ class ServerRestartTest(VerifiedTest):
                 disturb()
                 relay.wait_for_log("streaming", count=number + 1)
         repeated = {event.end_lsn for event in self.expect_no_problem().repeated}
-        self.assertLessEqual(len(repeated), 3, "transactions that came twice, of 3 disconnections")
+        self.assertLessEqual(len(repeated), 3, "repeated transactions after 3 disconnections")
         self.assertTrue(relay.running())
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
-    def test_fast_restart(self) -> None:
+    def test_fast_restart_repeats_at_most_one_transaction(self) -> None:
         self.expect_nothing_repeated(71, lambda: self.postgres.restart("fast"))
 
-    def test_immediate_restart(self) -> None:
+    def test_immediate_restart_repeats_at_most_one_transaction(self) -> None:
         self.expect_nothing_repeated(72, lambda: self.postgres.restart("immediate"))
 
-    def test_kill_of_the_postmaster(self) -> None:
+    def test_kill_of_the_postmaster_repeats_at_most_one_transaction(self) -> None:
         def kill_and_start() -> None:
             self.postgres.kill()
             self.postgres.start()
         self.expect_nothing_repeated(73, kill_and_start)
 
-    def test_termination_of_the_walsender(self) -> None:
+    def test_termination_of_the_walsender_repeats_at_most_one_transaction(self) -> None:
         self.expect_nothing_repeated(74, lambda: self.sql(
             "SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot)))
 
-    def test_restart_while_nothing_happens_repeats_nothing(self) -> None:
+    def test_restart_while_idle_repeats_nothing(self) -> None:
         with self.load(seed=75, rate=300) as workload:
             relay = self.start_relay()
             relay.wait_until(lambda: workload.committed > 100, 60, "transactions")

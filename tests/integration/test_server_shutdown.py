@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""pg_ctl stop -m fast: the server waits for its walsenders, and the relay never keeps it waiting."""
+"""pg_ctl stop -m fast: the server waits for its walsenders, and the relay never delays it."""
 
 import time
 
@@ -27,7 +27,7 @@ class ServerShutdownTest(IntegrationTest):
         self.assertLess(time.monotonic() - started, LONGEST_SECONDS)
 
     def expect_all_published_after(self, last: int) -> None:
-        """Once both servers are back, rows 1 to `last` are there, in order, the first time each."""
+        """Restarts both servers; checks that the first occurrences of rows 1 to `last` are in order."""
         self.kafka.resume_node(1)
         self.postgres.start()
         self.settle()
@@ -39,12 +39,12 @@ class ServerShutdownTest(IntegrationTest):
         self.outbox.insert(1)
         self.settle()
 
-    def test_stop_with_everything_acknowledged(self) -> None:
+    def test_server_stops_quickly_with_everything_acknowledged(self) -> None:
         self.start_with_one_row()
         self.expect_quick_stop()
         self.expect_all_published_after(1)
 
-    def test_stop_with_a_row_in_flight(self) -> None:
+    def test_server_stops_quickly_with_a_row_in_flight(self) -> None:
         self.start_with_one_row()
         self.stop_kafka()
         self.outbox.insert(2)
@@ -52,7 +52,7 @@ class ServerShutdownTest(IntegrationTest):
         self.expect_quick_stop()
         self.expect_all_published_after(2)
 
-    def test_stop_with_a_full_window_and_more_to_come(self) -> None:
+    def test_server_stops_quickly_with_a_full_window_and_a_backlog(self) -> None:
         self.start_with_one_row({"pipeline.max_in_flight_records": 100})
         self.stop_kafka()
         for first in range(2, 20_002, 1000):
@@ -63,7 +63,7 @@ class ServerShutdownTest(IntegrationTest):
         self.expect_quick_stop()
         self.expect_all_published_after(20_001)
 
-    def test_stop_in_the_middle_of_a_large_transaction(self) -> None:
+    def test_server_stops_quickly_in_the_middle_of_a_large_transaction(self) -> None:
         self.start_with_one_row({"pipeline.max_in_flight_records": 100})
         self.stop_kafka()
         self.insert_many(2, 20_001)
@@ -73,7 +73,7 @@ class ServerShutdownTest(IntegrationTest):
         self.expect_quick_stop()
         self.expect_all_published_after(20_001)
 
-    def test_stop_while_a_row_waits_for_its_topic(self) -> None:
+    def test_server_stops_quickly_while_a_row_waits_for_its_topic(self) -> None:
         self.relay = self.start_relay()
         self.relay.wait_ready()
         self.stop_kafka()
@@ -82,7 +82,7 @@ class ServerShutdownTest(IntegrationTest):
         self.expect_quick_stop()
         self.expect_all_published_after(1)
 
-    def test_stop_while_the_line_stands(self) -> None:
+    def test_server_stops_quickly_while_publishing_is_blocked(self) -> None:
         self.start_with_one_row()
         self.outbox.insert(2, key=None)
         self.insert_many(3, 20_000)
@@ -92,17 +92,17 @@ class ServerShutdownTest(IntegrationTest):
         self.relay.wait_for_state("blocked")
         self.assertEqual(self.ids(), [1])
 
-    def test_stop_while_a_standby_waits(self) -> None:
+    def test_server_stops_quickly_while_a_standby_waits(self) -> None:
         self.start_with_one_row()
         self.start_relay().wait_for_state("standby")
         self.expect_quick_stop()
         self.postgres.start()
         self.outbox.insert(2)
         self.settle()
-        # Before Postgres 17 a restart forgets what was confirmed last, and the standby never knew it.
+        # Before Postgres 17 a restart loses the last confirmed position, which the standby never knew.
         self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2])
 
-    def test_stop_while_kafka_was_never_there(self) -> None:
+    def test_server_stops_quickly_when_kafka_was_never_reachable(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
         self.outbox.insert(1)
         relay.wait_for_state("degraded")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The relay as a service: what systemd is told, and what an operator's signals do."""
+"""The relay as a service: notifications to systemd, and the signals of an operator."""
 
 import signal
 import socket
@@ -21,7 +21,7 @@ class ServiceCase(IntegrationTest):
         self.environment = {"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "2000000"}
 
     def listen(self) -> str:
-        """All that was told so far."""
+        """All notifications so far."""
         try:
             while True:
                 self.heard += self.socket.recv(4096).decode()
@@ -29,11 +29,11 @@ class ServiceCase(IntegrationTest):
             return self.heard
 
     def wait_for(self, relay: RelayProcess, text: str, *, ended: bool = False) -> None:
-        relay.wait_until(lambda: text in self.listen(), 60, f"{text} to be told", ended=ended)
+        relay.wait_until(lambda: text in self.listen(), 60, f"notification {text}", ended=ended)
 
 
 class ServiceTest(ServiceCase):
-    def test_systemd_is_told_of_start_state_and_end(self) -> None:
+    def test_systemd_is_notified_of_start_state_and_stop(self) -> None:
         relay = self.start_relay(environment=self.environment)
         self.wait_for(relay, "READY=1\n")
         self.wait_for(relay, "STATUS=streaming")
@@ -43,16 +43,16 @@ class ServiceTest(ServiceCase):
         relay.wait_exit()
         self.assertIn("STOPPING=1\n", self.listen())
 
-    def test_stop_that_takes_its_time_asks_for_it(self) -> None:
+    def test_slow_stop_extends_the_timeout(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", "pipeline.drain_timeout": "5s"},
                                  environment=self.environment)
         self.outbox.insert(1)
         relay.wait_until(lambda: relay.metric("walrelay_inflight_records") == 1 or
-                         relay.state() == "degraded", 60, "the event to be on its way")
+                         relay.state() == "degraded", 60, "the event to be in flight")
         relay.terminate()
         self.wait_for(relay, "STOPPING=1\nEXTEND_TIMEOUT_USEC=15000000\n", ended=True)
 
-    def test_watchdog_goes_hungry_when_the_relay_hangs(self) -> None:
+    def test_hung_relay_sends_no_watchdog_ping(self) -> None:
         relay = self.start_relay(environment=self.environment)
         self.wait_for(relay, "WATCHDOG=1\n")
         relay.pause()
@@ -62,7 +62,7 @@ class ServiceTest(ServiceCase):
         relay.resume()
         self.wait_for(relay, "WATCHDOG=1\n")
 
-    def test_watchdog_is_fed_while_kafka_is_away(self) -> None:
+    def test_watchdog_pings_continue_while_kafka_is_unreachable(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"}, environment=self.environment)
         self.outbox.insert(1)
         self.wait_for(relay, "STATUS=degraded: WR-4001")
@@ -70,13 +70,13 @@ class ServiceTest(ServiceCase):
         self.heard = ""
         self.wait_for(relay, "WATCHDOG=1\n")
 
-    def test_database_that_is_away_does_not_hold_up_the_boot(self) -> None:
+    def test_unreachable_database_does_not_delay_boot(self) -> None:
         relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 user=u dbname=d"},
                                  environment=self.environment)
         self.wait_for(relay, "READY=1\n")
         self.wait_for(relay, "STATUS=degraded: WR-2001")
 
-    def test_signals_ask_for_the_status_and_for_more_log(self) -> None:
+    def test_signals_log_the_status_and_toggle_the_log_level(self) -> None:
         relay = self.start_relay()
         relay.wait_ready()
         self.outbox.insert(1)
@@ -93,13 +93,14 @@ class ServiceTest(ServiceCase):
 class SlowPostgresTest(ServiceCase):
     postgres_options = {"tcp": True}
 
-    def test_watchdog_is_fed_between_the_steps_of_a_slow_connection(self) -> None:
+    def test_watchdog_pings_continue_during_a_slow_connection(self) -> None:
         with TcpProxy(self.postgres.port) as link:
             link.delay(0.5)
             relay = self.start_relay({"source.dsn": f"host=127.0.0.1 port={link.port} user=postgres dbname={self.name}"},
                                      environment=self.environment)
-            relay.wait_until(lambda: self.listen().count("WATCHDOG=1\n") >= 4, 60, "signs of life")
-            self.assertEqual(relay.logs("streaming") + relay.logs("disconnected"), [], "the first attempt is under way")
+            relay.wait_until(lambda: self.listen().count("WATCHDOG=1\n") >= 4, 60, "watchdog pings")
+            self.assertEqual(relay.logs("streaming") + relay.logs("disconnected"), [],
+                             "the first connection attempt is in progress")
             link.heal()
             relay.wait_ready()
 

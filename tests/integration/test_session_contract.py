@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Whatever roles, databases and other users have set up: the same bytes, and nobody else's code."""
+"""Settings and objects of roles, databases and other users change no byte and run no foreign code."""
 
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, main, relay_program  # first: it knows where the others are
+from testcase import IntegrationTest, main, relay_program  # first: it sets sys.path
 
 import psycopg2
 from hostile_database import MARK, make_hostile, statements, unqualified
@@ -13,7 +13,7 @@ from relay_config import relay_environment
 _ROWS = 200
 _LARGE = 30_000
 
-# Columns whose text depends on settings of the session.
+# Columns whose text representation depends on session settings.
 _COLUMNS = {
     "f4": ("real", "1e-5::real + n / 3::real"), "f8": ("float8", "n / 3::float8"),
     "f8s": ("float8[]", "ARRAY[n / 7::float8, NULL]"), "pt": ("point", "point(n / 3.0, 0.1)"),
@@ -84,13 +84,13 @@ class SessionContractTest:
         for name, text in {"f8": b"0.3333333333333333", "day": b"2024-02-04", "raw": b"\x00\xff\\A",
                            "took": b"1 day 02:00:03", "tz": b"2024-02-03 05:05:06.7+00"}.items():
             self.assertEqual(headers[name], text, name)
-        # One transaction that takes its time, and looks at the slot that are far apart.
+        # A long transaction, and slot samples that are far apart.
         self.insert(_LARGE)
         end = self.database.log_end()
         hostile.wait_until(lambda: self.database.confirmed(f"{self.slot}_hostile") >= end, 120, "confirmation")
         looks = hostile.metric("walrelay_slot_last_sample_timestamp_seconds")
         hostile.wait_until(lambda: hostile.metric("walrelay_slot_last_sample_timestamp_seconds") > looks + 1, 60,
-                           "more looks at the slot")
+                           "more slot samples")
         self.assertIsNone(hostile.metric("walrelay_slot_sample_errors_total"))
         self.assertEqual(hostile.logs("disconnected"), [])
         self.run_commands()
@@ -123,8 +123,8 @@ class SessionContractTest:
         self.assertGreater(len(ran), 50)
         self.assertEqual({text: found for text in ran if (found := unqualified(text))}, {})
 
-    def test_hostile_objects_are_hostile(self) -> None:
-        """Without the contract they would run: or the test above would show nothing."""
+    def test_hostile_objects_take_effect_without_the_contract(self) -> None:
+        """Without the contract the hostile code runs; otherwise the test above would prove nothing."""
         make_hostile(self.database, "relaying")
         connection = psycopg2.connect(f"{self.database.dsn} user=relaying "
                                       "options='-c statement_timeout=0 -c client_encoding=utf8'")
@@ -157,7 +157,7 @@ class Postgres16Test(SessionContractTest, IntegrationTest):
 
 
 class ChangedSettingTest:
-    """Something between us and the server changes a setting after the connection was made."""
+    """A login trigger changes a setting after the connection is established."""
 
     def test_session_whose_warnings_are_hidden_is_refused(self) -> None:
         self.sql("""CREATE FUNCTION on_login() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN

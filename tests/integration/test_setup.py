@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`walrelay setup`: the SQL that it prints and runs is valid, for every mapping."""
+"""`walrelay setup`: the SQL that it prints and executes is valid for every mapping."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ columns = { payload = "Body" }
 
 
 def documented() -> list[str]:
-    """Every example of a configuration that says something of the source."""
+    """Every configuration example in the documentation that configures the source."""
     texts = [(ROOT / "README.md").read_text()] + [path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))]
     examples = [each for text in texts for each in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
     return [each for each in examples if "source" in each]
@@ -72,14 +72,14 @@ class SetupTest(IntegrationTest):
                 self.postgres.psql(self.call(*self.file(example)), self.name)
                 self.clear()
 
-    def test_every_mapping_can_be_applied_and_is_complete_then(self) -> None:
+    def test_every_mapping_is_complete_after_apply(self) -> None:
         for example in [*documented(), _DOUBLE, _SEVERAL]:
             with self.subTest(example):
                 self.call(*self.file(example), "--apply", "--create-table")
                 self.assertIn("Nothing to do", self.call(*self.file(example), "--apply", "--create-table"))
                 self.clear()
 
-    def test_examples_are_found(self) -> None:
+    def test_examples_are_found_in_the_documentation(self) -> None:
         self.assertGreater(len(documented()), 3)
 
     def test_partitioned_table_is_published_by_its_root(self) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The slot is looked at before anything is read: what cannot be right is refused, by name."""
+"""The slot is checked before anything is read: an unsuitable slot is refused with a specific error."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from testcase import IntegrationTest, main
 
 class SlotAtStartTest(IntegrationTest):
     def publish(self, *tables: str) -> None:
-        """Without a slot: each test makes one that is wrong."""
+        """Creates no slot: each test creates its own."""
         self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
 
     def test_missing_slot_is_refused(self) -> None:
@@ -17,7 +17,7 @@ class SlotAtStartTest(IntegrationTest):
         self.assertEqual(self.sql("SELECT * FROM pg_replication_slots WHERE slot_name = %s", self.slot),
                          [])
 
-    def test_missing_slot_is_made_when_that_is_configured(self) -> None:
+    def test_missing_slot_is_created_when_configured(self) -> None:
         relay = self.start_relay({"source.create_slot": True})
         relay.wait_ready()
         self.outbox.insert(1)
@@ -39,7 +39,7 @@ class SlotAtStartTest(IntegrationTest):
 
 
 class SlotWhileRunningTest(IntegrationTest):
-    """With source.on_gap = "exit"; test_gaps is about the other choice."""
+    """With source.on_gap = "exit"; test_gaps tests the other choice."""
 
     def options(self) -> dict[str, Any]:
         return super().options() | {"source.on_gap": "exit"}
@@ -51,7 +51,7 @@ class SlotWhileRunningTest(IntegrationTest):
         self.settle()
 
     def drop_slot(self) -> None:
-        self.relay.pause()  # or it would have the slot again before we can drop it
+        self.relay.pause()  # or the relay would acquire the slot before it can be dropped
         self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
         self.relay.wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
@@ -67,13 +67,13 @@ class SlotWhileRunningTest(IntegrationTest):
         self.outbox.insert(2)
         self.expect_gap("WR-2107")
 
-    def test_slot_that_was_made_again_is_a_gap(self) -> None:
+    def test_recreated_slot_is_a_gap(self) -> None:
         self.drop_slot()
         self.outbox.insert(2)
         self.database.create_slot(self.slot)
         self.expect_gap("WR-2106")
 
-    def test_dropped_slot_is_not_made_again_even_if_it_may_be_made(self) -> None:
+    def test_dropped_slot_is_not_recreated_even_with_create_slot(self) -> None:
         self.relay.stop()
         self.relay = self.start_relay({"source.create_slot": True})
         self.relay.wait_ready()
@@ -82,7 +82,7 @@ class SlotWhileRunningTest(IntegrationTest):
         self.expect_gap("WR-2107")
         self.assertIsNone(self.database.slot(self.slot, "slot_name"))
 
-    def test_slot_that_was_advanced_by_somebody_else_is_a_gap(self) -> None:
+    def test_slot_advanced_by_another_process_is_a_gap(self) -> None:
         self.relay.pause()
         self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
         self.relay.wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
@@ -90,7 +90,7 @@ class SlotWhileRunningTest(IntegrationTest):
         self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
         self.expect_gap("WR-2106")
 
-    def test_restart_after_the_gap_goes_on_from_the_slot(self) -> None:
+    def test_restart_after_the_gap_continues_from_the_slot(self) -> None:
         self.drop_slot()
         self.database.create_slot(self.slot)
         self.outbox.insert(2)
@@ -104,7 +104,7 @@ class LostSlotTest(IntegrationTest):
     postgres_options = {"settings": {"max_slot_wal_keep_size": "32MB", "min_wal_size": "32MB",
                                      "max_wal_size": "64MB"}}
 
-    def test_slot_whose_log_is_gone_is_a_gap(self) -> None:
+    def test_slot_whose_wal_was_removed_is_a_gap(self) -> None:
         self.outbox.insert(1)
         for _ in range(4):
             self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1000000)) "

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""source.max_retained_wal and source.on_retained_limit: what the operator lets the slot cost, and what happens there."""
+"""source.max_retained_wal and source.on_retained_limit: the operator's limit for retained WAL, and its effect."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ SETTINGS = {"min_wal_size": "32MB", "max_wal_size": "64MB", "checkpoint_timeout"
 
 
 class SlotLimitCase(IntegrationTest):
-    """A server that would keep log without end, and a relay whose Kafka is away."""
+    """A server that retains WAL without limit, and a relay that cannot reach Kafka."""
 
     postgres_options = {"settings": SETTINGS}
     policy = "alert"
@@ -28,7 +28,7 @@ class SlotLimitCase(IntegrationTest):
         self.sql("ALTER TABLE other ALTER filler SET STORAGE EXTERNAL")
 
     def write(self, megabytes: int) -> None:
-        """Log of a table that is not published."""
+        """Writes WAL of a table that is not published."""
         self.sql("INSERT INTO other SELECT repeat('x', 1000000) FROM generate_series(1, %s)", megabytes)
 
     def cut_off(self, **more: Any) -> RelayProcess:
@@ -36,21 +36,21 @@ class SlotLimitCase(IntegrationTest):
 
 
 class AlertTest(SlotLimitCase):
-    def test_limit_is_said_aloud_and_nothing_is_dropped(self) -> None:
+    def test_limit_is_reported_and_nothing_is_dropped(self) -> None:
         relay = self.cut_off()
         self.outbox.insert(1, 2)
         self.write(30)
         relay.wait_for_log("slot_risk", risk="critical", code="WR-2108")
         self.assertIn("nothing is dropped", relay.logs("slot_risk", risk="critical")[0]["msg"])
         relay.wait_until(lambda: relay.get("/readyz")[0] == 503 and "WR-2108" in relay.get("/readyz")[1], 60,
-                         "/readyz to name the slot")
+                         "/readyz to report the slot")
         status = parse("Status", relay.get("/status.json")[1])
         self.assertEqual((status.slot.budget_bytes, status.slot.budget_drops_slot), (LIMIT, False))
         self.assertGreaterEqual(status.slot.retained_bytes, LIMIT)
         self.assertFalse(status.slot.HasField("safe_bytes"), "the server has no limit")
         self.assertEqual(relay.metric("walrelay_slot_risk", risk="critical"), 1)
         self.assertEqual(relay.metric("walrelay_slot_retained_wal_budget_bytes"), LIMIT)
-        self.assertIn("<h1>Slot keeps too much</h1>", relay.get("/status")[1])
+        self.assertIn("<h1>Slot retains too much</h1>", relay.get("/status")[1])
         self.assertEqual(relay.stop(), 0)
         self.start_relay().wait_ready()
         self.outbox.insert(3)
@@ -58,11 +58,11 @@ class AlertTest(SlotLimitCase):
 
 
 class ServersLimitTest(SlotLimitCase):
-    """Past max_slot_wal_keep_size the next checkpoint ends the slot's reader, and waits until that is gone."""
+    """Past max_slot_wal_keep_size the next checkpoint terminates the slot's walsender and waits for its exit."""
 
     postgres_options = {"settings": SETTINGS | {"max_slot_wal_keep_size": "32MB"}}
 
-    def test_checkpoint_is_not_held_up_by_a_relay_that_does_not_read(self) -> None:
+    def test_checkpoint_is_not_blocked_by_a_relay_that_does_not_read(self) -> None:
         relay = self.cut_off(**{"source.max_retained_wal": "0", "metrics.slot_poll_interval": "3s"})
         relay.wait_for_log("streaming")
         self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', to_jsonb(repeat('x', 1000)) "
@@ -71,7 +71,7 @@ class ServersLimitTest(SlotLimitCase):
         self.write(80)
         self.sql("SET statement_timeout = '60s'")
         self.sql("CHECKPOINT")
-        # Once aside, the relay comes back when Kafka takes records, or after two minutes.
+        # Once it has closed the stream, the relay reconnects when Kafka accepts records, or after two minutes.
         line = relay.wait_for_log("failed", seconds=180)
         self.assertEqual((relay.wait_exit(), line["code"]), (4, "WR-2103"), line)
 
@@ -94,7 +94,7 @@ class DropSlotTest(SlotLimitCase):
     def log_is_there(self, position: str) -> bool:
         return self.database.value("SELECT count(*) FROM pg_ls_waldir() WHERE name = pg_walfile_name(%s)", position)
 
-    def test_slot_is_dropped_and_the_log_freed(self) -> None:
+    def test_slot_is_dropped_and_its_wal_freed(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": self.kafka.bootstrap})
         relay.wait_ready()
         self.outbox.insert(1)
@@ -111,15 +111,15 @@ class DropSlotTest(SlotLimitCase):
         self.assertIn(f"slot {self.slot} kept", message)
         self.assertIn("source.max_retained_wal is 24.0 MiB", message)
         self.assertIn("committed at", message)
-        told = parse_lsn(message.partition("everything up to ")[2].partition(" ")[0])
-        self.assertGreaterEqual(told, parse_lsn(confirmed))
+        reported = parse_lsn(message.partition("everything up to ")[2].partition(" ")[0])
+        self.assertGreaterEqual(reported, parse_lsn(confirmed))
         self.sql("CHECKPOINT")
         self.sql("SELECT pg_switch_wal()")
         self.sql("CHECKPOINT")
         self.assertFalse(self.log_is_there(restart))
         self.assertEqual(self.ids(), [1])
 
-    def test_way_back_publishes_what_was_missing(self) -> None:
+    def test_recovery_publishes_the_missing_rows(self) -> None:
         relay = self.cut_off()
         self.outbox.insert(1, 2)
         self.write(30)
@@ -132,13 +132,13 @@ class DropSlotTest(SlotLimitCase):
                  "DELETE FROM outbox; INSERT INTO outbox SELECT * FROM missing ORDER BY id; COMMIT")
         self.expect_published(1, 2)
 
-    def test_slot_that_keeps_too_much_at_the_start_is_dropped(self) -> None:
+    def test_slot_above_the_limit_at_startup_is_dropped(self) -> None:
         self.outbox.insert(1)
         self.write(30)
         self.expect_drop(self.start_relay())
 
-    def test_standby_leaves_the_slot_to_its_reader(self) -> None:
-        # The reader knows of no limit, so that only the standby could drop it.
+    def test_standby_does_not_drop_a_slot_in_use(self) -> None:
+        # The reader has no limit that it could reach, so only the standby could drop the slot.
         reader = self.cut_off(**{"source.on_retained_limit": "alert", "source.max_retained_wal": "1GiB"})
         reader.wait_for_log("streaming")
         standby = self.start_relay()
@@ -149,14 +149,14 @@ class DropSlotTest(SlotLimitCase):
         taken = standby.metric("walrelay_slot_last_sample_timestamp_seconds")
         standby.wait_until(
             lambda: standby.metric("walrelay_slot_last_sample_timestamp_seconds") > taken + 2, 60,
-            "ten more looks at the slot")
+            "ten more slot samples")
         self.assertFalse(standby.logs("dropping_slot"))
         self.assertEqual(standby.metric("walrelay_state", state="standby"), 1)
         self.assertTrue(self.database.slot(self.slot, "active"))
         reader.kill()
         self.expect_drop(standby)
 
-    def test_reader_drops_it_beside_a_standby(self) -> None:
+    def test_only_one_of_reader_and_standby_drops_the_slot(self) -> None:
         reader = self.cut_off()
         reader.wait_for_log("streaming")
         standby = self.cut_off()
@@ -167,13 +167,13 @@ class DropSlotTest(SlotLimitCase):
         wait_until(lambda: any(relay.logs("failed", code="WR-2109") for relay in relays), 60, "the drop")
         self.assertTrue(self.slot_is_gone())
         dropped = [relay for relay in relays if relay.logs("failed", code="WR-2109")]
-        self.assertEqual(len(dropped), 1, "one of them drops it, and says so")
+        self.assertEqual(len(dropped), 1, "exactly one relay drops the slot and reports it")
         self.assertEqual(dropped[0].wait_exit(), 4)
-        # The other one had no part in it, and does not end: it says what is missing.
+        # The other relay did not drop the slot and does not exit: it reports the missing slot.
         other = next(relay for relay in relays if relay not in dropped)
-        wait_until(lambda: other.logs("failed") or "WR-2101" in other.get("/readyz")[1], 60, "the other to say so")
+        wait_until(lambda: other.logs("failed") or "WR-2101" in other.get("/readyz")[1], 60, "the other's report")
 
-    def test_postgres_that_is_away_is_waited_for(self) -> None:
+    def test_relay_waits_for_postgres_before_dropping_the_slot(self) -> None:
         relay = self.cut_off()
         relay.wait_for_log("streaming")
         self.outbox.insert(1)
@@ -187,7 +187,7 @@ class DropSlotTest(SlotLimitCase):
 
 
 class DropSlotLeastPrivilegeTest(SlotLimitCase):
-    """LOGIN and REPLICATION are enough to drop it."""
+    """LOGIN and REPLICATION are sufficient to drop the slot."""
 
     policy = "drop_slot"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Two relays on one slot: one works, the other waits and takes over."""
+"""Two relays on one slot: one publishes, the other waits as standby and takes over."""
 
 from testcase import RelayProcess, main
 from verified import VerifiedTest
@@ -17,11 +17,11 @@ class StandbyTest(VerifiedTest):
         self.second.wait_for_state("standby")
 
     def expect_takeover(self, by: RelayProcess, seconds: float = 30) -> None:
-        """Waits until `by` has published something as the holder of the slot."""
+        """Waits until `by` has published an event as the holder of the slot."""
         by.wait_ready(seconds)
         published = by.metric("walrelay_events_published_total") or 0
         by.wait_until(lambda: (by.metric("walrelay_events_published_total") or 0) > published, seconds,
-                      "the other instance to publish")
+                      "the relay to publish after the takeover")
 
     def test_standby_is_ready_and_publishes_nothing(self) -> None:
         with self.load(seed=60, rate=100) as workload:
@@ -47,7 +47,7 @@ class StandbyTest(VerifiedTest):
             self.expect_takeover(self.second)
         self.assertEqual(self.expect_no_problem().duplicates, 0)
 
-    def test_standby_takes_over_from_a_suspended_holder_which_then_stands_by(self) -> None:
+    def test_standby_takes_over_from_a_suspended_holder_which_becomes_the_standby(self) -> None:
         with self.load(seed=63, rate=200):
             self.expect_takeover(self.first)
             self.first.pause()
@@ -58,17 +58,17 @@ class StandbyTest(VerifiedTest):
             self.expect_takeover(self.first)
         self.expect_no_problem()
 
-    def test_holder_that_wakes_to_a_free_slot_goes_on_or_says_why_not(self) -> None:
+    def test_resumed_holder_reports_a_gap_if_the_slot_moved(self) -> None:
         with self.load(seed=64, rate=200):
             self.expect_takeover(self.first)
             self.first.pause()
-            read = self.database.log_end()  # by the first, at most
+            read = self.database.log_end()  # the most that the first relay can have read
             self.expect_takeover(self.second)
             self.second.wait_until(lambda: self.database.confirmed(self.slot) > read, 30,
-                                   "more to be confirmed than the first could know")
+                                   "a confirmed position that the first relay cannot know")
             self.second.stop()
             self.first.resume()
-            # The slot moved while nobody was seen to hold it: this cannot be told from a gap.
+            # The slot moved while the relay saw no holder: it cannot distinguish this from a gap.
             self.assertEqual(self.first.wait_exit(), 4)
             self.assertEqual(self.first.wait_for_log("failed")["code"], "WR-2106")
             self.first.start()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What the relay says of itself, in each of its forms, and what `walrelay status` says when there is none."""
+"""The status of the relay in each of its forms, and `walrelay status` without a running relay."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ MEGABYTE = 1 << 20
 
 class StatusCase(IntegrationTest):
     def call(self, *arguments: str, relay: RelayProcess | None = None) -> tuple[int, str]:
-        """Exit code and output of `walrelay status`, asked of `relay`, or of a port where nobody listens."""
+        """Exit code and output of `walrelay status` for `relay`, or for a port without a listener."""
         port = relay.wait_for_log("listening")["port"] if relay else 1
         run = subprocess.run(
             [relay_program(), "status", *arguments, "--dsn", self.database.dsn, "--slot", self.slot,
@@ -31,7 +31,7 @@ class StatusCase(IntegrationTest):
 
 
 class StatusTest(StatusCase):
-    def test_running_relay_is_told_alike_everywhere(self) -> None:
+    def test_all_forms_agree_on_a_running_relay(self) -> None:
         relay = self.start_relay()
         relay.wait_ready()
         self.outbox.insert(1, 2, 3)
@@ -49,7 +49,7 @@ class StatusTest(StatusCase):
         self.assertTrue(text.startswith("Events flow. "), text)
         self.assertIn("<h1>Events flow</h1>", relay.get("/status")[1])
 
-    def test_slot_is_told_while_kafka_is_away(self) -> None:
+    def test_slot_is_reported_while_kafka_is_unreachable(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
         self.outbox.insert(1)
         self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1000000))")
@@ -63,20 +63,20 @@ class StatusTest(StatusCase):
         self.assertEqual(relay.get("/q/health/live")[0], 200)
         self.assertEqual(relay.get("/q/health/ready")[0], 503)
 
-    def test_without_a_relay_postgres_is_asked(self) -> None:
+    def test_without_a_relay_postgres_is_queried(self) -> None:
         code, text = self.call("--json")
         self.assertEqual(code, 0, text)
         status = parse("Status", text)
         self.assertFalse(status.HasField("relay") or status.ready)
         self.assertTrue(status.slot.exists)
         self.assertFalse(status.slot.active)
-        self.assertIn("nobody reads the slot", self.call()[1])
+        self.assertIn("no client reads the slot", self.call()[1])
 
-    def test_slot_that_is_not_there_is_named(self) -> None:
+    def test_missing_slot_is_reported(self) -> None:
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
         self.assertIn("WR-2101", self.call()[1])
 
-    def test_probes_are_for_exit_codes(self) -> None:
+    def test_probes_set_the_exit_code(self) -> None:
         self.assertEqual(self.call("--probe", "live")[0], 69)
         relay = self.start_relay()
         relay.wait_ready()
@@ -87,7 +87,7 @@ class StatusTest(StatusCase):
         self.assertEqual(self.call("--probe", "live", relay=stuck)[0], 0)
         self.assertEqual(self.call("--probe", "ready", relay=stuck)[0], 3)
 
-    def test_watch_looks_again_and_again(self) -> None:
+    def test_watch_refreshes_repeatedly(self) -> None:
         with subprocess.Popen(
                 [relay_program(), "status", "--json", "--watch", "--dsn", self.database.dsn, "--slot",
                  self.slot, "--set", "http.listen=127.0.0.1:1"], cwd="/", stdout=subprocess.PIPE,
@@ -96,11 +96,10 @@ class StatusTest(StatusCase):
             watch.kill()
         self.assertLess(lines[0]["now"], lines[1]["now"])
 
-
-    def test_what_was_never_seen_is_not_called_well(self) -> None:
+    def test_unchecked_items_are_not_reported_as_ok(self) -> None:
         relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 user=u dbname=d"})
         relay.wait_for_state("degraded")
-        relay.wait_until(lambda: self.json_of(relay).HasField("check_failure"), 60, "a failed look")
+        relay.wait_until(lambda: self.json_of(relay).HasField("check_failure"), 60, "a failed check")
         verbose = relay.get("/readyz?verbose")[1]
         self.assertIn("[?] publication and tables: not checked yet (WR-2001", verbose)
         self.assertIn("[?] slot: not checked yet (WR-2001", verbose)
@@ -109,12 +108,12 @@ class StatusTest(StatusCase):
         self.assertTrue(status.relay.HasField("cut_off_since"))
         self.assertIn("has not seen the slot", status.summary)
         text = relay.get("/status.txt")[1]
-        self.assertIn("oldest open  unknown: nothing read for", text)
+        self.assertIn("oldest event unknown: nothing read for", text)
         self.assertIn("Publication and tables: not checked since the start", text)
         relay.wait_until(lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 1,
-                         60, "the age")
+                         60, "the age to grow")
 
-    def test_foreign_host_is_shown_nothing_of_rows(self) -> None:
+    def test_request_with_a_foreign_host_header_sees_no_row(self) -> None:
         relay = self.start_relay()
         relay.wait_ready()
         self.outbox.insert(77, key=None)
@@ -133,7 +132,7 @@ class StatusTest(StatusCase):
 
 
 class LeastPrivilegeTest(StatusTest):
-    """The sampler's role has LOGIN and REPLICATION and nothing else."""
+    """The relay's role has only LOGIN and REPLICATION."""
 
     def options(self) -> dict[str, Any]:
         return super().options() | {"source.dsn": f"{self.database.dsn} user=sampler"}
@@ -149,7 +148,7 @@ class LeastPrivilegeTest(StatusTest):
 
 
 class AtRiskTest(StatusCase):
-    """A server that may keep little, and a transaction that stays open."""
+    """A server with a low max_slot_wal_keep_size, and a transaction that stays open."""
 
     postgres_options = {"settings": {"max_slot_wal_keep_size": "96MB", "min_wal_size": "32MB",
                                      "max_wal_size": "64MB", "checkpoint_timeout": "1h"}}
@@ -158,16 +157,16 @@ class AtRiskTest(StatusCase):
         for _ in range(megabytes):
             self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1048000))")
 
-    def test_steps_to_the_loss_are_announced(self) -> None:
+    def test_each_risk_level_before_invalidation_is_logged(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
         self.outbox.insert(1)
         self.write(40)
-        for _ in range(80):  # one by one: at the last step a checkpoint would take the slot
+        for _ in range(80):  # one by one: past the last step a checkpoint would invalidate the slot
             if relay.logs("slot_risk", risk="critical"):
                 break
             self.write(1)
             end = self.database.log_end()
-            relay.wait_until(lambda: parse_lsn(self.json_of(relay).slot.wal_lsn) >= end, 60, "a look")
+            relay.wait_until(lambda: parse_lsn(self.json_of(relay).slot.wal_lsn) >= end, 60, "a slot sample")
         self.assertEqual([line["risk"] for line in relay.logs("slot_risk")],
                          ["notice", "warning", "critical"])
         status = self.json_of(relay)
@@ -176,9 +175,9 @@ class AtRiskTest(StatusCase):
         self.assertEqual(status.slot.max_retained_bytes, 96 * MEGABYTE)
         self.assertEqual(relay.metric("walrelay_slot_risk", risk="critical"), 1)
         self.assertEqual(relay.get("/readyz")[0], 503)
-        self.assertIn("<h1>Slot almost lost</h1>", relay.get("/status")[1])
+        self.assertIn("<h1>Slot at risk</h1>", relay.get("/status")[1])
 
-    def test_transaction_that_holds_the_log_is_named(self) -> None:
+    def test_transaction_that_retains_wal_is_reported(self) -> None:
         relay = self.start_relay()
         relay.wait_ready()
         with self.database.connect() as other, other.cursor() as cursor:
@@ -187,7 +186,7 @@ class AtRiskTest(StatusCase):
             self.sql("CHECKPOINT")
             self.settle()
             relay.wait_until(lambda: self.json_of(relay).slot.held_by.application == "forgotten", 60,
-                             "the transaction to be named")
+                             "the transaction to be reported")
             self.assertIn("application forgotten", relay.get("/status")[1])
             cursor.execute("ROLLBACK")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""SIGTERM: what is under way is finished and confirmed; a second signal ends at once."""
+"""SIGTERM: records in flight are completed and confirmed; a second signal exits immediately."""
 
 import signal
 import time
@@ -30,7 +30,7 @@ class StopTest(IntegrationTest):
         self.addCleanup(self.kafka.resume_node, 1)
 
     def start_and_fill_window(self, **options: object) -> None:
-        """Leaves rows in flight to a broker that does not answer."""
+        """Leaves rows in flight to a broker that does not respond."""
         self.relay = self.start_relay(options)
         self.outbox.insert(1)
         self.settle()
@@ -39,7 +39,7 @@ class StopTest(IntegrationTest):
         self.relay.wait_until(lambda: self.relay.metric("walrelay_inflight_records") == 3, 60,
                               "rows in flight")
 
-    def test_stop_waits_for_what_is_in_flight(self) -> None:
+    def test_stop_waits_for_records_in_flight(self) -> None:
         self.start_and_fill_window()
         self.relay.terminate()
         self.relay.wait_for_log("draining")
@@ -49,7 +49,7 @@ class StopTest(IntegrationTest):
         self.relay.start()
         self.expect_published(1, 2, 3, 4)
 
-    def test_second_signal_ends_at_once_and_confirms_nothing(self) -> None:
+    def test_second_signal_exits_immediately_and_confirms_nothing(self) -> None:
         self.start_and_fill_window()
         before = self.database.confirmed(self.slot)
         self.relay.terminate()
@@ -60,7 +60,7 @@ class StopTest(IntegrationTest):
         self.assertLess(time.monotonic() - started, 2)
         self.assertEqual(self.database.confirmed(self.slot), before)
 
-    def test_stop_gives_up_after_the_drain_timeout(self) -> None:
+    def test_stop_abandons_records_in_flight_after_the_drain_timeout(self) -> None:
         self.start_and_fill_window(**{"pipeline.drain_timeout": "1s"})
         before = self.database.confirmed(self.slot)
         self.assertEqual(self.relay.stop(seconds=10), 0)
@@ -83,7 +83,7 @@ class StopTest(IntegrationTest):
         relay.start()
         self.expect_published(*range(1, 50_002))
 
-    def test_stop_while_kafka_is_away_and_nothing_is_in_flight_ends_soon(self) -> None:
+    def test_stop_is_quick_while_kafka_is_unreachable_and_nothing_is_in_flight(self) -> None:
         relay = self.start_relay()
         self.outbox.insert(1)
         self.settle()
@@ -97,14 +97,14 @@ class StopTest(IntegrationTest):
         relay.wait_for_state("degraded")
         self.assertEqual(relay.stop(seconds=10), 0)
 
-    def test_stop_of_a_standby_ends_soon(self) -> None:
+    def test_stop_of_a_standby_is_quick(self) -> None:
         self.start_relay().wait_ready()
         standby = self.start_relay()
         standby.wait_for_state("standby")
         self.assertEqual(standby.stop(seconds=5), 0)
 
-    def test_stop_while_connecting_ends_soon(self) -> None:
-        # Nothing answers there: the server that it was on is away.
+    def test_stop_while_connecting_is_quick(self) -> None:
+        # No server listens on this port.
         relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 dbname=x user=x"})
         relay.wait_for_log("disconnected", code="WR-2001")
         self.assertEqual(relay.stop(seconds=5), 0)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Rolled-back bulk loads, of any table, on every major. Postgres 18 reports them without being asked."""
+"""Rolled-back bulk loads of any table, on every major. Postgres 18 sends stream aborts without being asked."""
 
 from testcase import IntegrationTest, RelayProcess, main
 
-_WIDTH = 20  # so many savepoints beside each other
+_WIDTH = 20  # number of consecutive savepoints
 
 
 def bulk_load(end: str, depth: int) -> str:
-    """Subtransactions of 5 rows each, `depth` within each other, then rows enough to exceed 64 kB."""
+    """Subtransactions of 5 rows each, nested `depth` deep, then enough rows to exceed 64 kB."""
     nested = "".join(f"SAVEPOINT s{level}; INSERT INTO elsewhere SELECT repeat('x', 200) "
                      "FROM generate_series(1, 5); " for level in range(depth))
     released = "".join(f"RELEASE s{level}; " for level in reversed(range(depth)))
@@ -15,7 +15,7 @@ def bulk_load(end: str, depth: int) -> str:
             f"FROM generate_series(1, 3000); {end};")
 
 
-# A rolled-back savepoint with subtransactions of its own, in a transaction that commits.
+# A rolled-back savepoint with nested subtransactions, in a transaction that commits.
 _SAVEPOINT = """
 BEGIN; {before}
 SAVEPOINT a; SAVEPOINT b;
@@ -27,7 +27,7 @@ ROLLBACK TO a; {after} COMMIT;
 
 
 class StreamAbortTest:
-    """Whatever a transaction that rolled back leaves in the stream, the relay goes on."""
+    """Messages of rolled-back transactions in the stream do not disturb the relay."""
 
     sends_aborts = False
 
@@ -61,7 +61,7 @@ class StreamAbortTest:
         self.assertEqual(relay.logs("disconnected"), [])
 
     def expect_spilled(self, relay: RelayProcess) -> None:
-        """source.decoding_memory counts: with the server's 64 MB nothing would be spilled."""
+        """Checks that source.decoding_memory is effective: with the server's 64 MB nothing would be spilled."""
         if self.postgres.major >= 14:
             spilled = "SELECT spill_txns FROM pg_stat_replication_slots WHERE slot_name = %s"
             relay.wait_until(lambda: self.database.value(spilled, self.slot) > 0, 60, "spilled transactions")
@@ -73,7 +73,7 @@ class StreamAbortTest:
         self.postgres.psql(sql, dbname=self.name)
 
     def kinds_of_messages(self) -> str:
-        """What the slot would send now."""
+        """The message types that the slot would send now."""
         rows = self.sql("SET logical_decoding_work_mem = '64kB'; SELECT pg_catalog.get_byte(data, 0) FROM "
                         "pg_logical_slot_peek_binary_changes(%s, NULL, NULL, 'proto_version', '1', "
                         "'publication_names', 'walrelay')", self.slot)

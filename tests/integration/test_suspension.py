@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""SIGSTOP of the only relay: for a moment, past wal_sender_timeout, past what it takes for its own.
+"""SIGSTOP of the only relay: briefly, past wal_sender_timeout, and long enough for a takeover by another relay.
 
-(With another that takes over meanwhile: test_standby.)
+(With another relay that takes over meanwhile: test_standby.)
 """
 
 import time
@@ -15,7 +15,7 @@ class SuspensionTest(VerifiedTest):
         return super().options() | {"source.wal_sender_timeout": "2s"}
 
     def suspend(self, seed: int, seconds: float) -> None:
-        """Under load; everything that was written meanwhile must be there afterwards."""
+        """Suspends the relay under load; everything written meanwhile must be published afterwards."""
         self.relay = self.start_relay()
         with self.load(seed, rate=200) as workload:
             self.relay.wait_until(lambda: workload.committed > 200, 60, "transactions")
@@ -32,24 +32,24 @@ class SuspensionTest(VerifiedTest):
     def producers(self) -> float | None:
         return self.relay.metric("walrelay_kafka_producers_started_total")
 
-    def test_for_less_than_anybody_waits(self) -> None:
+    def test_suspension_shorter_than_every_timeout_disturbs_nothing(self) -> None:
         self.suspend(461, 0.7)
         self.assertEqual(self.relay.logs("disconnected"), [])
         self.assertEqual(self.verdict_after.duplicates, 0)
 
-    def test_past_the_servers_patience(self) -> None:
+    def test_suspension_past_wal_sender_timeout_repeats_at_most_the_cut_transaction(self) -> None:
         self.suspend(462, 5)
         self.relay.wait_for_log("disconnected")
         repeated = {event.end_lsn for event in self.verdict_after.repeated}
-        self.assertLessEqual(len(repeated), 1, "transactions that came twice: the one that was cut")
+        self.assertLessEqual(len(repeated), 1, "repeated transactions: at most the interrupted one")
         self.assertEqual(self.producers(), 1)
 
-    def test_for_so_long_that_another_might_have_taken_over(self) -> None:
+    def test_suspension_long_enough_for_a_takeover_restarts_the_producer(self) -> None:
         self.suspend(463, 14)
         self.assertEqual(self.relay.wait_for_log("producer_restarted")["code"], "WR-5004")
         self.assertEqual(self.producers(), 2)
 
-    def test_again_and_again(self) -> None:
+    def test_repeated_suspensions_lose_nothing(self) -> None:
         relay = self.start_relay()
         with self.load(seed=464, rate=200):
             for _ in range(10):

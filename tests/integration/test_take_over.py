@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""From Debezium to walrelay and back, on one slot, while rows are written."""
+"""Switching from Debezium to walrelay and back on one slot, while rows are written."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from walrelay_dev.debezium import outbox_connector
 from workload import Workload
 
 _FLUSH_SECONDS = 3
-# The flush itself takes its time, on a small machine under load above all.
+# The flush itself takes time, especially on a small machine under load.
 _AT_MOST_REPEATED_SECONDS = 3 * _FLUSH_SECONDS
 _RATE = 150
 
@@ -42,11 +42,11 @@ class TakeOverTest(VerifiedTest):
             "key.converter": text, "value.converter": text,
             "producer.override.bootstrap.servers": self.kafka.bootstrap}
 
-    # --- one after the other at the slot ---
+    # --- the readers of the slot ---
 
     def start_debezium(self) -> None:
         if self.name in self.worker.connectors():
-            self.worker.forget_offsets(self.name)  # or it fails: the slot has moved beyond them
+            self.worker.forget_offsets(self.name)  # or the connector fails: the slot has moved beyond them
             self.worker.resume_connector(self.name)
         else:
             self.worker.create_connector(self.name, self.connector())
@@ -65,7 +65,7 @@ class TakeOverTest(VerifiedTest):
             "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_poll_interval=200ms"])
 
     def work(self, workload: Workload) -> None:
-        """Goes on for longer than may be repeated, and until the slot has been confirmed again."""
+        """Waits for longer than the period that may be repeated, and until the slot is confirmed again."""
         enough = workload.committed + _RATE * (_AT_MOST_REPEATED_SECONDS + 1)
         wait_until(lambda: workload.committed >= enough, 300, f"{enough} transactions")
         end = self.database.log_end()
@@ -73,15 +73,15 @@ class TakeOverTest(VerifiedTest):
                    "the slot's reader to confirm")
 
     def leave_the_offsets_behind(self) -> None:
-        """Until the slot needs no log of the time when Debezium stopped, as it is after a while."""
+        """Waits until the slot no longer needs WAL from the time when Debezium stopped."""
         def behind() -> bool:
             self.sql("CHECKPOINT")
             return parse_lsn(self.database.slot(self.slot, "restart_lsn")) > self.left_at
-        wait_until(behind, 120, "the slot's restart_lsn to move on")
+        wait_until(behind, 120, "the slot's restart_lsn to advance")
 
     # --- the test ---
 
-    def test_there_and_back_under_load(self) -> None:
+    def test_switching_to_walrelay_and_back_under_load_loses_nothing(self) -> None:
         self.stops_us: list[int] = []
         with self.load(seed=7, rate=_RATE) as workload:
             for _ in range(2):
@@ -94,7 +94,7 @@ class TakeOverTest(VerifiedTest):
                 self.assertEqual(relay.stop(), 0)
             self.start_walrelay()
         verdict = self.expect_no_problem()
-        print(f"take-over: {verdict.events} events, {verdict.duplicates} repeated")
+        print(f"takeover: {verdict.events} events, {verdict.duplicates} repeated")
         for event in verdict.repeated:
             before = min(stop - event.commit_time_us for stop in self.stops_us
                          if stop >= event.commit_time_us)

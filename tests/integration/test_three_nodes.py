@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Three brokers, under load: leaders move, nodes are killed, too few replicas are in sync."""
+"""Three brokers under load: leaders move, nodes are killed, too few replicas are in sync."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from workload import Workload
 
 
 class ThreeNodesTest(VerifiedTest):
-    # Failures are noticed within seconds, so that a test need not wait for minutes.
+    # Failures are detected within seconds, so that tests do not wait for minutes.
     kafka_options = {"nodes": 3, "properties": {"broker.session.timeout.ms": 2000,
                                                 "broker.heartbeat.interval.ms": 500,
                                                 "replica.lag.time.max.ms": 3000}}
@@ -43,9 +43,11 @@ class ThreeNodesTest(VerifiedTest):
         self.kafka.start()
         self.kafka.wait_in_sync()
 
-    def test_leaders_of_all_partitions_move_ten_times(self) -> None:
-        """With moves in such haste a broker may find a batch out of sequence; librdkafka then begins a
-        new epoch, in which what was under way may come twice (librdkafka#4953), in order.
+    def test_ten_moves_of_all_leaders_lose_nothing(self) -> None:
+        """When leaders move this fast, a broker may find a batch out of sequence.
+
+        librdkafka then starts a new epoch, in which records in flight may be duplicated, in order
+        (librdkafka#4953).
         """
         chance = random.Random(471)
 
@@ -55,7 +57,7 @@ class ThreeNodesTest(VerifiedTest):
         self.disturb(471, move)
         self.expect_no_problem(120)
 
-    def test_changed_leaders_are_noticed_and_their_partitions_gated(self) -> None:
+    def test_changed_leaders_are_detected_and_their_partitions_gated(self) -> None:
         chance = random.Random(477)
 
         def move(_: RelayProcess) -> None:
@@ -66,34 +68,34 @@ class ThreeNodesTest(VerifiedTest):
         self.expect_no_problem(120)
         self.assertNotEqual(relay.logs("leader_changed"), [])
 
-    def test_each_node_is_killed_once(self) -> None:
+    def test_killing_each_node_once_loses_nothing(self) -> None:
         self.disturb(472, lambda _: [self.kill_and_start(node) for node in self.kafka.node_ids])
         self.expect_no_problem(120)
 
-    def test_leader_is_killed_and_another_takes_its_place(self) -> None:
+    def test_killing_a_leader_loses_nothing(self) -> None:
         def kill_leader(relay: RelayProcess) -> None:
             leader = self.kafka.leader(self.topics[0])
             self.kafka.kill_node(leader)
-            # Two of three are enough: it goes on without the third.
+            # Two of three replicas are enough: publishing continues without the third.
             end = self.database.log_end()
             relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 120, "progress")
             self.kafka.start()
         self.disturb(473, kill_leader)
         self.expect_no_problem(120)
 
-    def test_all_nodes_are_killed(self) -> None:
+    def test_killing_all_nodes_loses_nothing(self) -> None:
         self.disturb(474, lambda _: self.kill_and_start(*self.kafka.node_ids))
         self.expect_no_problem(120)
 
     def expect_nothing_confirmed(self, relay: RelayProcess) -> None:
-        """Until it says that Kafka acknowledges nothing; of what comes from then on."""
+        """Waits until the relay reports missing acknowledgements; checks that later rows are not confirmed."""
         relay.wait_for_state("degraded")
         before = self.database.confirmed(self.slot)
         received = relay.metric("walrelay_events_received_total")
         relay.wait_until(lambda: relay.metric("walrelay_events_received_total") > received, 60, "more rows")
         self.assertEqual(self.database.confirmed(self.slot), before)
 
-    def test_fewer_in_sync_than_required_stop_the_writes_until_they_are_back(self) -> None:
+    def test_too_few_in_sync_replicas_stop_writes_until_they_return(self) -> None:
         def shrink(relay: RelayProcess) -> None:
             for topic in self.topics:
                 self.kafka.alter_topic_config(topic, {"min.insync.replicas": 3})
@@ -104,7 +106,7 @@ class ThreeNodesTest(VerifiedTest):
         self.assertEqual(self.expect_no_problem(120).duplicates, 0)
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
-    def test_without_a_majority_of_nodes_nothing_is_confirmed_until_they_are_back(self) -> None:
+    def test_without_a_majority_of_nodes_nothing_is_confirmed_until_they_return(self) -> None:
         def kill_two(relay: RelayProcess) -> None:
             self.kafka.kill_node(1)
             self.kafka.kill_node(2)

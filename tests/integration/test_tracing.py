@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The trace context that the writer was in reaches the consumer, unchanged, as W3C headers."""
+"""The writer's trace context reaches the consumer unchanged as W3C headers."""
 
 from testcase import IntegrationTest, Outbox, main
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 STATE = "congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"
-# As java.util.Properties.store() writes it, which is what Debezium's writers use.
+# As written by java.util.Properties.store(), which Debezium's writers use.
 SPAN_CONTEXT = ("#Sat Nov 21 08:14:02 UTC 2026\n"
                 f"tracestate={STATE.replace('=', chr(92) + '=')}\n"
                 f"traceparent={PARENT}\n")
@@ -18,7 +18,7 @@ class TracingTest(IntegrationTest):
         self.publish("outbox")
 
     def trace_headers(self) -> list[dict[str, str]]:
-        """Of each record, in their order."""
+        """The trace headers of each record, in order."""
         return [{name: value.decode() for name, value in record.headers if name.startswith("trace")}
                 for record in self.published()]
 
@@ -32,7 +32,7 @@ class TracingTest(IntegrationTest):
         both = {"traceparent": PARENT, "tracestate": STATE}
         self.assertEqual(self.trace_headers(), [both, {"traceparent": PARENT}, both, {}])
 
-    def test_context_can_be_left_out(self) -> None:
+    def test_context_can_be_disabled(self) -> None:
         self.start_relay({"source.columns.traceparent": "", "source.columns.tracestate": "",
                           "source.columns.span_context": ""})
         self.outbox.insert(1, more={"traceparent": PARENT, "tracingspancontext": SPAN_CONTEXT})

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Transactions: what was committed is published, whole, once and in commit order; nothing else."""
+"""Only committed transactions are published: completely, once and in commit order."""
 
 from testcase import IntegrationTest, main
 
@@ -67,7 +67,7 @@ class TransactionTest(IntegrationTest):
         self.sql("COMMIT PREPARED 'first'")
         self.expect_published(2, 1)
 
-    def test_interleaved_transactions_come_in_commit_order(self) -> None:
+    def test_interleaved_transactions_are_published_in_commit_order(self) -> None:
         first, second = (self.database.connect().cursor() for _ in range(2))
         first.execute("BEGIN")
         self.outbox.insert(1, cursor=first)
@@ -79,8 +79,8 @@ class TransactionTest(IntegrationTest):
         first.execute("COMMIT")
         self.expect_published(2, 1, 3, 4)
 
-    def test_transactions_that_tie_in_the_log_are_all_published(self) -> None:
-        # The end of one commit is the start of the next: what an LSN filter loses.
+    def test_transactions_with_adjacent_lsns_are_all_published(self) -> None:
+        # The end of one commit is the start of the next; a filter by LSN would lose such transactions.
         self.sql("CREATE PROCEDURE many() LANGUAGE plpgsql AS $$ BEGIN FOR id IN 1..500 LOOP INSERT "
                  f"INTO outbox VALUES (id, '{self.name}', 'k', 'made', '{{}}'); COMMIT; END LOOP; END $$")
         self.sql("CALL many()")
@@ -88,7 +88,7 @@ class TransactionTest(IntegrationTest):
 
 
 class NotAnEventTest(IntegrationTest):
-    """Needs a publication of everything, which a careless operator may have made."""
+    """Uses a publication of all tables and operations, as a careless operator may create it."""
 
     def publish(self, *tables: str) -> None:
         self.sql("ALTER TABLE outbox ADD PRIMARY KEY (id)")
@@ -118,7 +118,7 @@ class NotAnEventTest(IntegrationTest):
         self.expect_published(1)
         self.expect_skipped("other_table", 10)
 
-    def test_update_stops_the_line_when_it_is_to_fail(self) -> None:
+    def test_update_blocks_publishing_with_on_update_fail(self) -> None:
         relay = self.start_relay({"source.on_update": "fail"})
         self.outbox.insert(1)
         self.settle()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`walrelay verify`: what stands in the topics is what walrelay would have published, or it says where not."""
+"""`walrelay verify`: compares the topics with the records that walrelay would have published."""
 
 import subprocess
 from typing import Any
@@ -22,7 +22,7 @@ class VerifyTest(IntegrationTest):
         self.outbox.insert(*ids, **row)
         self.settle()
 
-    def test_what_the_relay_publishes_from_now_on_is_the_same(self) -> None:
+    def test_newly_published_events_match(self) -> None:
         self.start_relay().wait_ready()
         self.outbox.insert(1)
         child = subprocess.Popen(self.arguments("--limit", "3"), text=True, stdout=subprocess.PIPE)
@@ -30,31 +30,31 @@ class VerifyTest(IntegrationTest):
         wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary "
                                     "AND confirmed_flush_lsn IS NOT NULL"), 60, "a temporary slot")
         self.outbox.insert(2, 3, 4, payload='{"a": "ü"}')
-        told, _ = child.communicate(timeout=120)
-        self.assertEqual((child.returncode, told), (0, "3 events compared, 0 different\n"))
+        printed, _ = child.communicate(timeout=120)
+        self.assertEqual((child.returncode, printed), (0, "3 events compared, 0 different\n"))
 
-    def test_rows_that_were_published_are_the_same(self) -> None:
+    def test_published_rows_match(self) -> None:
         self.publish_rows(1, 2, payload='{"a": 1}')
         self.assertEqual(self.verify("--id", "1", "--id", "2"), "2 events compared, 0 different\n")
 
-    def test_first_difference_of_each_event_is_named(self) -> None:
+    def test_first_difference_of_each_event_is_reported(self) -> None:
         self.publish_rows(1, 2, payload='{"a": 1}')
         self.sql("""UPDATE outbox SET payload = '{"a": 2}' WHERE id = 2""")
-        told = self.verify("--id", "1", "--id", "2", "--timeout", "0", code=3)
-        self.assertIn(f"{self.topic}  id=2  [0]@1\n", told)
-        self.assertIn('value: walrelay "{"a": 2}", topic "{"a": 1}"', told)
-        self.assertIn("2 events compared, 1 different\n", told)
+        printed = self.verify("--id", "1", "--id", "2", "--timeout", "0", code=3)
+        self.assertIn(f"{self.topic}  id=2  [0]@1\n", printed)
+        self.assertIn('value: walrelay "{"a": 2}", topic "{"a": 1}"', printed)
+        self.assertIn("2 events compared, 1 different\n", printed)
 
-    def test_other_configuration_is_another_record(self) -> None:
+    def test_changed_configuration_is_a_difference(self) -> None:
         self.publish_rows(1)
-        told = self.verify("--id", "1", "--timeout", "0", "--set", "format.key=json", code=3)
-        self.assertIn('key: walrelay ""k"", topic "k"', told)
+        printed = self.verify("--id", "1", "--timeout", "0", "--set", "format.key=json", code=3)
+        self.assertIn('key: walrelay ""k"", topic "k"', printed)
 
-    def test_event_that_is_not_there_is_told(self) -> None:
+    def test_missing_event_is_reported(self) -> None:
         self.outbox.insert(1)
-        told = self.verify("--id", "1", "--timeout", "0", code=3)
-        self.assertIn(f"{self.topic}  id=1", told)
-        self.assertIn("it is not there", told)
+        printed = self.verify("--id", "1", "--timeout", "0", code=3)
+        self.assertIn(f"{self.topic}  id=1", printed)
+        self.assertIn("missing in the topic", printed)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""A commit that is flushed and that no other session can see yet: published at once by default, held
+"""A commit that is flushed but not yet visible to other sessions: published immediately by default, held
 with source.wait_visible.
 
-The window is made as wide as the test wants it: synchronous_standby_names names a standby that does not
-exist, so that a commit is flushed, decoded and sent, and then waits without limit.
+The tests control the length of this window: synchronous_standby_names names a standby that does not exist,
+so that a commit is flushed, decoded and sent, and then waits without limit.
 """
 
 import json
@@ -20,13 +20,13 @@ from verified import VerifiedTest
 from servers import new_postgres
 from tcp_proxy import TcpProxy
 
-_SERVER = {"synchronous_standby_names": "nobody", "synchronous_commit": "local",
+_SERVER = {"synchronous_standby_names": "absent_standby", "synchronous_commit": "local",
            "max_prepared_transactions": 5}
 _SIDE = "FROM pg_stat_activity WHERE query LIKE 'SELECT pg_catalog.pg_current_snapshot()%%'"
 
 
 class HiddenCommit:
-    """A transaction that has flushed its commit and waits for its standby, until `release`."""
+    """A transaction that has flushed its commit and waits for its standby until `release`."""
 
     def __init__(self, test: IntegrationTest, *statements: str) -> None:
         self._test = test
@@ -52,7 +52,7 @@ class HiddenCommit:
                               self.pid) == [("SyncRep",)]
 
     def release(self) -> None:
-        """Cancels the wait: the commit stands, and becomes visible."""
+        """Cancels the wait: the commit is kept and becomes visible."""
         self._test.sql("SELECT pg_cancel_backend(%s)", self.pid)
         self.join()
 
@@ -62,10 +62,10 @@ class HiddenCommit:
 
 
 class WaitingRelay:
-    """Verbs for a relay that waits until commits are visible."""
+    """Helpers for a relay that waits until commits are visible."""
 
     def rows(self) -> list[int]:
-        """What another session sees."""
+        """The ids of the rows that another session sees."""
         return [id for id, in self.sql("SELECT id FROM outbox ORDER BY id")]
 
     def hidden(self, id: int) -> HiddenCommit:
@@ -85,21 +85,21 @@ class WaitingRelay:
                    for result in results)
 
     def wait_until_held(self, relay: RelayProcess) -> None:
-        """Until the relay has asked about the transaction at the head again and again."""
+        """Waits until the relay has repeatedly queried the transaction at the head."""
         def running() -> float:
             return relay.metric("walrelay_visibility_queries_total", result="running") or 0
         before = running()
-        relay.wait_until(lambda: running() >= before + 10, 60, "answers")
+        relay.wait_until(lambda: running() >= before + 10, 60, "answers to visibility queries")
 
     def side_pid(self, relay: RelayProcess) -> int:
         def look() -> int | None:
             rows = self.sql(f"SELECT pid {_SIDE} AND datname = current_database()")
             return rows[0][0] if rows else None
-        return relay.wait_until(look, 60, "the connection that asks for snapshots")
+        return relay.wait_until(look, 60, "the connection that queries snapshots")
 
 
 class VisibilityTest(WaitingRelay):
-    """The same for each major."""
+    """The same tests for each major."""
 
     # --- the race ---
 
@@ -109,7 +109,7 @@ class VisibilityTest(WaitingRelay):
         self.wait_for_records(1)
         self.assertEqual((self.ids(), self.rows(), commit.waits()), ([1], [], True))
 
-    def test_with_wait_visible_it_is_held_with_all_behind_it(self) -> None:
+    def test_wait_visible_holds_the_event_and_all_after_it(self) -> None:
         relay = self.start_waiting_relay()
         commit = self.hidden(1)
         self.outbox.insert(2)
@@ -143,16 +143,16 @@ class VisibilityTest(WaitingRelay):
             self.outbox.insert(2, cursor=cursor)
         self.expect_published(1, 2)
 
-    def test_backlog_is_one_question(self) -> None:
+    def test_backlog_needs_few_queries(self) -> None:
         for id in range(1, 201):
             self.outbox.insert(id)
         relay = self.start_waiting_relay()
         self.expect_published(*range(1, 201))
         self.assertLess(self.asked(relay), 20)
 
-    # --- the connection that asks ---
+    # --- the connection that queries snapshots ---
 
-    def test_killed_connection_comes_back(self) -> None:
+    def test_killed_connection_is_reestablished(self) -> None:
         relay = self.start_waiting_relay()
         commit = self.hidden(1)
         self.wait_until_held(relay)
@@ -197,9 +197,9 @@ class VisibilityTest(WaitingRelay):
         self.expect_published(1, 2)
         self.assertEqual(relay.logs("disconnected"), [])
 
-    # --- the ends ---
+    # --- stops and restarts ---
 
-    def test_relay_that_waits_ends_when_it_is_asked_to(self) -> None:
+    def test_waiting_relay_stops_on_sigterm(self) -> None:
         relay = self.start_waiting_relay({"pipeline.drain_timeout": "1h"})
         commit = self.hidden(1)
         self.wait_until_held(relay)
@@ -210,7 +210,7 @@ class VisibilityTest(WaitingRelay):
         commit.release()
         self.expect_published(1)
 
-    def test_relay_that_is_killed_while_it_waits_loses_nothing(self) -> None:
+    def test_relay_killed_while_waiting_loses_nothing(self) -> None:
         relay = self.start_waiting_relay()
         commit = self.hidden(1)
         self.wait_until_held(relay)
@@ -220,23 +220,23 @@ class VisibilityTest(WaitingRelay):
         relay.start()
         self.expect_published(1)
 
-    def test_server_that_restarts_is_not_held_up(self) -> None:
+    def test_server_restart_makes_held_commits_visible(self) -> None:
         relay = self.start_waiting_relay()
         commit = self.hidden(1)
         self.outbox.insert(2)
         self.wait_until_held(relay)
-        self.postgres.restart("fast")  # which cancels the wait: the commit becomes visible
+        self.postgres.restart("fast")  # it cancels the wait: the commit becomes visible
         commit.join()
         self.expect_published(1, 2)
 
 
 class DoctorTest(IntegrationTest):
-    """What `walrelay check` says of a server with synchronous standbys."""
+    """The findings of `walrelay doctor` for a server with synchronous standbys."""
 
     postgres_options = {"major": 15, "settings": _SERVER | {"max_connections": 12}}
 
     def findings(self, *settings: str) -> dict[str, dict[str, Any]]:
-        """By check; each is found once."""
+        """The findings by check; each check has one."""
         sets = [part for each in settings for part in ("--set", each)]
         done = subprocess.run(
             [relay_program(), "doctor", "--json", "--dsn", self.database.dsn, "--slot", self.slot,
@@ -251,20 +251,20 @@ class DoctorTest(IntegrationTest):
         self.sql("SELECT pg_reload_conf()")
         wait_until(lambda: self.database.value("SHOW synchronous_standby_names") == names, 60, "the setting")
 
-    def test_synchronous_standbys_without_wait_visible_are_warned_of(self) -> None:
+    def test_synchronous_standbys_without_wait_visible_are_a_warning(self) -> None:
         found = self.findings()
         self.assertEqual(list(found), ["postgres.visibility"])
         self.assertEqual(found["postgres.visibility"]["severity"], "warning")
-        self.assertIn("a failover can take back", found["postgres.visibility"]["text"])
+        self.assertIn("a failover can remove", found["postgres.visibility"]["text"])
         self.assertIn("source.wait_visible = true", found["postgres.visibility"]["remedy"])
 
-    def test_with_wait_visible_all_is_well(self) -> None:
+    def test_wait_visible_passes_the_check(self) -> None:
         found = self.findings("source.wait_visible=true")
         self.assertEqual({name: each["severity"] for name, each in found.items()},
                          {"postgres.visibility": "ok"})
 
     def test_relay_that_would_wait_for_itself_is_a_problem(self) -> None:
-        self.addCleanup(self.standbys, "nobody")
+        self.addCleanup(self.standbys, "absent_standby")
         self.standbys("ANY 1 (other, Walrelay)")
         found = self.findings("source.wait_visible=true")["postgres.synchronous_standby_names"]
         self.assertEqual(found["severity"], "problem")
@@ -272,7 +272,7 @@ class DoctorTest(IntegrationTest):
         found = self.findings()["postgres.synchronous_standby_names"]
         self.assertEqual(found["severity"], "warning")
 
-    def test_no_connection_left_is_warned_of(self) -> None:
+    def test_no_free_connection_is_a_warning(self) -> None:
         taken = []
         self.addCleanup(lambda: [each.close() for each in taken])
         free = 12 - 3 - self.database.value(
@@ -296,7 +296,7 @@ class Postgres18Test(VisibilityTest, IntegrationTest):
 
 
 class LoadTest(VerifiedTest):
-    """Order and completeness, with commits that become visible late and a connection that is killed."""
+    """Order and completeness with commits that become visible late and a connection that is killed."""
 
     postgres_options = {"major": 15, "settings": _SERVER}
 
@@ -314,9 +314,9 @@ class LoadTest(VerifiedTest):
 
 
 class AnotherServerTest(WaitingRelay, IntegrationTest):
-    """Behind one address there is another server by now, as after a failover; the stream still stands.
+    """The address now leads to another server, as after a failover, while the stream is still connected.
 
-    The other server's xids are ahead: taken for ours, they would make the hidden commit visible.
+    The other server's xids are ahead: used for this stream, they would make the hidden commit visible.
     """
 
     postgres_options = {"major": 15, "tcp": True, "settings": _SERVER}
@@ -326,7 +326,7 @@ class AnotherServerTest(WaitingRelay, IntegrationTest):
         super().setUpClass()
         cls.other = cls.enterClassContext(new_postgres(15, tcp=True))
 
-    def test_snapshots_of_another_server_are_not_believed(self) -> None:
+    def test_snapshots_of_another_server_are_rejected(self) -> None:
         link = self.enterContext(TcpProxy(self.postgres.port))
         relay = self.start_waiting_relay({
             "source.dsn": f"host=127.0.0.1 port={link.port} user=postgres dbname={self.name}"})
@@ -341,9 +341,8 @@ class AnotherServerTest(WaitingRelay, IntegrationTest):
         link.lead_to(self.other.port)
         self.sql("SELECT pg_terminate_backend(%s)", self.side_pid(relay))
         line = relay.wait_for_log("disconnected")
-        self.assertIn("is read by nobody", line["msg"])
+        self.assertIn("is not active", line["msg"])
         self.assertEqual((self.ids(), commit.waits()), ([1], True))
-
 
 
 if __name__ == "__main__":

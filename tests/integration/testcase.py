@@ -1,6 +1,6 @@
-"""What the integration tests have in common: real servers, the relay, and verbs for both.
+"""Common base of the integration tests: real servers, the relay, and helper methods for both.
 
-Run one file with /usr/bin/python3 tests/integration/test_rows.py, or by ctest -L integration.
+Run one file with /usr/bin/python3 tests/integration/test_records.py, or with ctest -L integration.
 """
 
 import itertools
@@ -31,8 +31,8 @@ _CRASHES = (-6, -8, -11)  # SIGABRT, SIGFPE, SIGSEGV
 class IntegrationTest(unittest.TestCase):
     """Gives each test a database with an outbox table, its publication and slot.
 
-    Its rows are of an aggregate type that no other test has, `self.name`. A class that does a server
-    harm, or needs another, says so: `postgres_options` and `kafka_options` make one of its own.
+    Its rows have an aggregate type that no other test uses, `self.name`. A class that disturbs a server or
+    needs a different one sets `postgres_options` or `kafka_options`: it then gets its own server.
     """
 
     postgres_options: ClassVar[dict[str, Any] | None] = None
@@ -63,7 +63,7 @@ class IntegrationTest(unittest.TestCase):
         self.prepare()
 
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
-        """Prints the end of each relay's log after a failure."""
+        """Prints the last part of each relay's log after a failure."""
         before = len(result.failures) + len(result.errors) if result else 0
         result = super().run(result)
         if result and len(result.failures) + len(result.errors) > before:
@@ -72,7 +72,7 @@ class IntegrationTest(unittest.TestCase):
         return result
 
     def prepare(self) -> None:
-        """The outbox table, then its publication, then the slot."""
+        """Creates the outbox table, then its publication, then the slot."""
         self.outbox = Outbox(self.database, self.name, payload=self.payload)
         self.publish("outbox")
 
@@ -92,7 +92,7 @@ class IntegrationTest(unittest.TestCase):
                 "metrics.slot_poll_interval": "200ms"}
 
     def new_relay(self, options: dict[str, Any] | None = None, **process: Any) -> RelayProcess:
-        """A relay that is yet to be started; `options` are added to those that every test has."""
+        """A relay that is not started yet; `options` are added to those of every test."""
         number = len(self.relays) + 1
         relay = RelayProcess(test_folder() / f"{self.name}-relay{number}",
                              self.options() | (options or {}), **process)
@@ -104,31 +104,31 @@ class IntegrationTest(unittest.TestCase):
         return self.new_relay(options, **process).start()
 
     def expect_exit(self, code: int, error: str, options: dict[str, Any] | None = None) -> str:
-        """Starts a relay that ends by itself with this exit code and error, whose line it returns."""
+        """Starts a relay that exits by itself with this exit code and error; returns the message of the log line."""
         relay = self.start_relay(options)
         line = relay.wait_for_log("failed")
         self.assertEqual((relay.wait_exit(), line["code"]), (code, error), line)
         return line["msg"]
 
-    # --- what was published ---
+    # --- published records ---
 
     def settle(self, seconds: float = 60) -> None:
-        """Waits until the relay has confirmed all that was committed before this call."""
+        """Waits until the relay has confirmed everything that was committed before this call."""
         end = self.database.log_end()
         relay = next(each for each in reversed(self.relays) if each.running())
         relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, seconds,
-                         "the slot to be confirmed up to the end of the log")
+                         "the slot to be confirmed up to the end of the WAL")
 
     def published(self, type: str | None = None) -> list[Record]:
-        """The records of an aggregate type's topic, in their order."""
+        """The records of an aggregate type's topic, in order."""
         return self.kafka.consume(f"outbox.event.{type or self.name}")
 
     def ids(self, type: str | None = None) -> list[int]:
-        """The rows that were published, in their order."""
+        """The ids of the published rows, in order."""
         return [int(dict(record.headers)["id"]) for record in self.published(type)]
 
     def expect_published(self, *ids: int, type: str | None = None, seconds: float = 60) -> None:
-        """Exactly these rows were published, in this order, by the time that all is confirmed."""
+        """Checks that exactly these rows are published, in this order, once everything is confirmed."""
         self.settle(seconds)
         self.assertEqual(self.ids(type), list(ids))
 
@@ -136,7 +136,7 @@ class IntegrationTest(unittest.TestCase):
         with self.kafka.reader(topic or self.topic) as reader:
             reader.wait_for(count, seconds)
 
-    # --- afterwards ---
+    # --- cleanup ---
 
     def _end(self, relay: RelayProcess) -> None:
         if relay.starts == 0:

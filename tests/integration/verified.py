@@ -1,4 +1,4 @@
-"""Tests that run the workload and let the independent verifier judge."""
+"""Tests that run the workload and check the result with the independent verifier."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,10 @@ PARTITIONS = 6
 
 
 class VerifiedTest(IntegrationTest):
-    """Has the workload's tables and topics instead of a plain outbox.
+    """Uses the workload's tables and topics instead of a plain outbox.
 
-    With LogAppendTime the verifier can judge what was confirmed too early, with CreateTime the
-    timestamps of records.
+    With LogAppendTime the verifier can detect positions that were confirmed too early, with CreateTime it
+    can check the timestamps of records.
     """
 
     timestamp_type: ClassVar[Literal["CreateTime", "LogAppendTime"]] = "LogAppendTime"
@@ -25,14 +25,14 @@ class VerifiedTest(IntegrationTest):
         Workload.create_tables(self.database)
         self.publish("outbox")
         self.witness = Witness(self.database)
-        self.earlier_partitions: dict[str, list[int]] = {}  # of topics that a test gives more
+        self.earlier_partitions: dict[str, list[int]] = {}  # of topics to which a test adds partitions
         for topic in Workload.topics(self.name):
             self.kafka.create_topic(topic, PARTITIONS,
                                     config={"message.timestamp.type": self.timestamp_type})
 
     @contextmanager
     def load(self, seed: int, **options: Any) -> Iterator[Workload]:
-        """Writes, and watches what is confirmed, until the end of the block."""
+        """Runs writers and samples the confirmed position until the end of the block."""
         self.sampler = ConfirmSampler(self.database.connect, self.slot)
         with self.sampler, Workload(self.database, seed, **options) as workload:
             yield workload
@@ -47,7 +47,7 @@ class VerifiedTest(IntegrationTest):
                       check_timestamps=not append_time)
 
     def expect_no_problem(self, seconds: float = 60) -> Verdict:
-        """Waits until all is confirmed, and lets the verifier judge."""
+        """Waits until everything is confirmed, and checks the verifier's verdict."""
         self.settle(seconds)
         verdict = self.verdict()
         self.assertEqual(verdict.problems, [], str(verdict))

@@ -1,7 +1,7 @@
-// Agenda: what is going to happen, and when.
+// Agenda: the queue of scheduled events, ordered by time.
 //
-// Things of the same instant happen in the order in which they were planned, so that a history is
-// the same each time.
+// Events of the same instant run in the order in which they were scheduled, so that a history is
+// deterministic.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Agenda {
   bool empty() const { return items_.empty(); }
   // REQUIRES: not empty.
   MonoTime next_time() const { return items_.front().time; }
-  // Takes the next action out of the agenda. REQUIRES: not empty.
+  // Removes and returns the next action. REQUIRES: not empty.
   Action Take() {
     std::pop_heap(items_.begin(), items_.end(), Later);
     Action action = std::move(items_.back().action);

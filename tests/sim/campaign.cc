@@ -14,13 +14,13 @@
 namespace walrelay::sim {
 namespace {
 
-// Seeds are taken in order, by whichever thread is free.
+// Threads take seeds in order.
 struct Seeds {
   std::atomic<uint64_t> next{0};
   std::atomic<bool> stop{false};
 };
 
-// Whether a history comes out the same a second time, with nothing left of the first.
+// Whether a second run of the plan, in a new world, yields the same history.
 bool IsRepeatable(const Plan& plan, uint64_t digest) {
   Coverage coverage;
   Metrics metrics("sim");
@@ -48,11 +48,12 @@ void RunSome(const CampaignOptions& options, Seeds& seeds, Tally& tally) {
     World world(plan, tally.coverage, metrics, /*trace=*/false);
     std::string violation = world.Run();
     if (options.twice && !IsRepeatable(plan, world.digest())) {
-      violation = "replay: the same seed made another history";
+      violation = "replay: the same seed yields a different history";
     }
     ++tally.histories;
     tally.events += world.events();
     tally.repeats += world.repeats();
+    tally.digest += world.digest() * (2 * plan.seed + 1);
     if (!violation.empty()) {
       tally.failure = {plan.seed, violation};
       seeds.stop = true;
@@ -65,6 +66,7 @@ void Add(const Tally& part, Tally& sum) {
   sum.histories += part.histories;
   sum.events += part.events;
   sum.repeats += part.repeats;
+  sum.digest += part.digest;
   sum.coverage.Merge(part.coverage);
   if (part.failure && (!sum.failure || part.failure->seed < sum.failure->seed)) {
     sum.failure = part.failure;
@@ -101,9 +103,9 @@ void Explain(const Failure& failure) {
   const Plan plan = Shrink(MakePlan(failure.seed), [&failure](const Plan& smaller) {
     return RunPlan(smaller, /*trace=*/false).starts_with(failure.invariant());
   });
-  fmt::print("\nthe smallest plan that still fails:\n");
+  fmt::print("\nsmallest plan that still fails:\n");
   Print(plan);
-  fmt::print("\nand what happens:\n");
+  fmt::print("\ntrace of that plan:\n");
   fmt::print("violation: {}\n", RunPlan(plan, /*trace=*/true));
 }
 

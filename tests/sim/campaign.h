@@ -1,4 +1,4 @@
-// Campaign: many histories, on a few threads.
+// Campaign: runs many histories on a few threads.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct CampaignOptions {
   uint64_t seed = 1;  // of the first history
   uint64_t histories = 1;
   unsigned threads = 2;
-  bool twice = false;  // each history once more, which must be the same
+  bool twice = false;  // runs each history twice and compares the digests
 };
 
 struct Failure {
   uint64_t seed = 0;
   std::string violation;
-  // "I3 order": which invariant it is.
+  // The name of the violated invariant, such as "I3 order".
   std::string invariant() const { return violation.substr(0, violation.find(':')); }
 };
 
@@ -28,17 +28,19 @@ struct Tally {
   uint64_t histories = 0;
   uint64_t events = 0;
   uint64_t repeats = 0;
+  uint64_t digest = 0;  // of all histories, independent of the order in which threads ran them
   Coverage coverage;
   std::optional<Failure> failure;
 };
 
-// Stops at the first that fails; of those under way then, the one with the least seed is told.
+// Stops at the first failure. Of the failures found until all threads stop, the lowest seed is
+// kept.
 Tally RunCampaign(const CampaignOptions& options);
 
-// One history; the violation, empty when there is none.
+// Runs one history. Returns the violation, or an empty string.
 std::string RunPlan(const Plan& plan, bool trace);
 
-// Shrinks the history of a failing seed and prints it as a trace.
+// Shrinks the plan of a failing seed and prints its trace.
 void Explain(const Failure& failure);
 
 }  // namespace walrelay::sim

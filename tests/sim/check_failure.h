@@ -1,5 +1,5 @@
-// CheckFailure: what a WR_CHECK that does not hold becomes in the simulator, where a process cannot
-// just abort: the end of the history.
+// CheckFailure: thrown by a failing WR_CHECK in the simulator. It ends the history instead of
+// aborting the process.
 #pragma once
 
 #include <string>

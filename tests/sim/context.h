@@ -1,4 +1,4 @@
-// Context: what every part of a history shares: time, chance, the agenda, the judge, the trace.
+// Context: shared by all parts of a history: clock, random numbers, agenda, judge, trace.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct Context {
   void After(Micros delay, Agenda::Action action) {
     agenda.At(clock.Now() + delay, std::move(action));
   }
-  // A line of the history, for a reader.
+  // Writes a line to the trace.
   template <typename... Args>
   void Note(fmt::format_string<Args...> text, Args&&... args) {
     if (trace) {
@@ -41,7 +41,7 @@ struct Context {
   Judge judge;
   Coverage& coverage;
   const bool trace;
-  bool log_blocked = false;  // nobody reads the relay's standard error
+  bool log_blocked = false;  // the relay's standard error is not being read
 };
 
 }  // namespace walrelay::sim

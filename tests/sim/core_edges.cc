@@ -1,5 +1,5 @@
-// The two places where the core touches the process it runs in, as the simulator has them: an
-// assertion that fails ends the history, a line of the log goes to the trace.
+// The simulator's implementation of the two functions through which the core affects its process: a
+// failed assertion ends the history, and a log line goes to the trace.
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
   if (history == nullptr) {
     return;
   }
-  history->coverage.Count(ToString(CodeOf(status)), "told ");
+  history->coverage.Count(ToString(CodeOf(status)), "logged ");
   Log(level, event, fmt::format("{} {}", ToString(CodeOf(status)), MessageOf(status)), fields);
 }
 

@@ -5,14 +5,14 @@
 namespace walrelay::sim {
 namespace {
 
-// A hundred thousand histories must reach all of these.
+// 100,000 histories must reach all of these.
 constexpr std::string_view kMustBeReached[] = {
-// What is drawn must come to pass.
+// Every fault that can be drawn must take effect.
 #define WALRELAY_FAULT(name, weight, what) "fault " #name,
 #include "faults.def"
 #undef WALRELAY_FAULT
 
-    // The relay's states, and the ways between them.
+    // The relay's states and transitions.
     "state blocked",
     "state catching_up",
     "state degraded",
@@ -52,35 +52,35 @@ constexpr std::string_view kMustBeReached[] = {
     "transition streaming -> standby",
     "transition streaming -> stopped",
 
-    // Errors that pass or are waited for, as the log tells them.
-    "told WR-1005",
-    "told WR-2001",
-    "told WR-2002",
-    "told WR-2004",
-    "told WR-2005",
-    "told WR-2006",
-    "told WR-2010",
-    "told WR-2011",
-    "told WR-2012",
-    "told WR-2014",
-    "told WR-2301",
-    "told WR-2303",
-    "told WR-2304",
-    "told WR-2401",
-    "told WR-2402",
-    "told WR-3003",
-    "told WR-3004",
-    "told WR-3005",
-    "told WR-3006",
-    "told WR-4001",
-    "told WR-4002",
-    "told WR-4003",
-    "told WR-4004",
-    "told WR-4005",
-    "told WR-4008",
-    "told WR-4009",
-    "told WR-5003",
-    "told WR-5004",
+    // Logged errors that are transient or that the relay waits out.
+    "logged WR-1005",
+    "logged WR-2001",
+    "logged WR-2002",
+    "logged WR-2004",
+    "logged WR-2005",
+    "logged WR-2006",
+    "logged WR-2010",
+    "logged WR-2011",
+    "logged WR-2012",
+    "logged WR-2014",
+    "logged WR-2301",
+    "logged WR-2303",
+    "logged WR-2304",
+    "logged WR-2401",
+    "logged WR-2402",
+    "logged WR-3003",
+    "logged WR-3004",
+    "logged WR-3005",
+    "logged WR-3006",
+    "logged WR-4001",
+    "logged WR-4002",
+    "logged WR-4003",
+    "logged WR-4004",
+    "logged WR-4005",
+    "logged WR-4008",
+    "logged WR-4009",
+    "logged WR-5003",
+    "logged WR-5004",
 
     // Errors that end the process.
     "exit WR-2101",
@@ -99,7 +99,7 @@ constexpr std::string_view kMustBeReached[] = {
     "exit WR-2307",
     "clean end",
 
-    // Gaps that are held until the operator accepts them.
+    // Gaps that the relay holds at until the operator accepts them.
     "held WR-2103",
     "held WR-2105",
     "held WR-2106",
@@ -111,7 +111,7 @@ constexpr std::string_view kMustBeReached[] = {
     "held WR-2203",
     "held WR-2307",
 
-    // Decisions of the relay.
+    // Decisions that the relay logs.
     "log dead_letter",
     "log drain_timeout",
     "log dropping_slot",
@@ -126,24 +126,24 @@ constexpr std::string_view kMustBeReached[] = {
     "log timeline_switched",
     "log visibility_known",
     "log visibility_unknown",
-    "relay ends its own stale connection",
+    "relay terminates its own stale connection",
     "status update interval",
     "status update ping",
     "status update progress",
     "status update requested",
 
-    // The servers at their limits.
+    // Server behaviour that is rare.
     "a checkpoint waits for the walsender",
-    "a question about visibility gets no answer",
+    "a snapshot request gets no answer",
     "broker drops a repeated batch",
-    "a producer fails while it holds nothing",
-    "broker refuses a batch ahead of its turn",
-    "broker refuses a record that came alone",
+    "a producer fails with nothing in flight",
+    "broker rejects an out-of-order batch",
+    "broker rejects a single-record batch",
     "producer looks up a topic",
     "producer queue is full",
     "producer retries",
-    "server gives up on a silent client",
-    "server sends a garbled message",
+    "server disconnects a silent client",
+    "server sends a corrupted message",
     "server sends an event as a message",
     "server skips the publication",
 };

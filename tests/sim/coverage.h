@@ -1,8 +1,8 @@
-// Coverage: which states, transitions, faults and errors the histories have reached.
+// Coverage: counts the states, transitions, faults and errors that the histories have reached.
 //
-// What must be reached is a list (coverage.cc); a name that nothing in a long run has reached means
-// that the simulator no longer shows what it claims to show. One for each thread; merged at the
-// end.
+// coverage.cc lists the names that must be reached. A name that a long run does not reach means
+// that the simulator no longer tests what it claims to test. Each thread has its own object; they
+// are merged at the end.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Coverage {
     }
   }
   void Print() const;
-  // Those of the list that were not reached.
+  // The required names that were not reached.
   std::vector<std::string> Missing() const;
 
  private:

@@ -1,4 +1,4 @@
-// World: what each fault of a plan does, and how it passes.
+// World: the effect of each fault of a plan, and how it ends.
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ absl::Status Broken() {
   return Error(ErrorCode::kConnectionLost, "connection reset by peer");
 }
 
-// Recovery, and the moments in which the server says that it is not ready.
+// Recovery, including the time in which the server reports that it is not ready.
 constexpr Micros kLongestDown = seconds(40);
 // TCP keepalives, where wal_sender_timeout is off.
 constexpr Micros kTcpGivesUp = seconds(70);
@@ -88,7 +88,7 @@ bool World::ApplyToNetwork(const Fault& fault) {
   const auto cut = [&] {
     if (link != nullptr) {
       link->Cut(context_.now(), Broken(), fault.amount % 2 == 0);
-      // The server learns of it at once, or only by a timeout.
+      // The server is notified at once, or only by a timeout.
       const Micros told = fault.amount % 3 != 0 ? network_.latency : kTcpGivesUp;
       context_.After(told, [gone = postgres_.sender()] { gone->OnClientGone(); });
     }
@@ -120,7 +120,7 @@ bool World::ApplyToNetwork(const Fault& fault) {
       return true;
     case FaultKind::kSecretUnreadable: {
       cut();
-      // A fatal error of the producer is what makes it read the other one again.
+      // The relay reads the Kafka secret again only after a fatal error of the producer.
       bool& unreadable =
           fault.amount % 2 == 0 ? network_.secret_unreadable : network_.kafka_secret_unreadable;
       unreadable = true;
@@ -225,8 +225,8 @@ void World::Restart(const Fault& fault) {
   CheckShutdown(postgres_.incarnation(), 0);
 }
 
-// A shutdown must not be held up by the relay. One that does not run, or that nothing gets through
-// to, is the walsender's to give up on.
+// The relay must not hold up a shutdown. A relay that is suspended or unreachable is disconnected
+// by the walsender.
 void World::CheckShutdown(int incarnation, int looks) {
   context_.After(seconds(5), [this, incarnation, looks] {
     if (incarnation != postgres_.incarnation() ||
@@ -238,7 +238,7 @@ void World::CheckShutdown(int incarnation, int looks) {
       context_.judge.Fail("I11 liveness", "the relay holds up the server's shutdown");
     }
     if (unseen && looks > 2) {
-      postgres_.Crash();  // the administrator loses patience: immediate shutdown
+      postgres_.Crash();  // the administrator runs an immediate shutdown
       ComeBack(seconds(1));
       return;
     }
@@ -246,7 +246,7 @@ void World::CheckShutdown(int incarnation, int looks) {
   });
 }
 
-// Nor must a checkpoint that gives the slot up.
+// The relay must not hold up a checkpoint that invalidates the slot.
 void World::CheckGivingUp(int incarnation, int looks) {
   if (!postgres_.giving_slot_up()) {
     return;
@@ -261,7 +261,7 @@ void World::CheckGivingUp(int incarnation, int looks) {
       context_.judge.Fail("I11 liveness", "the relay holds up a checkpoint");
     }
     if (unseen && looks > 2) {
-      postgres_.Crash();  // the administrator loses patience
+      postgres_.Crash();  // the administrator runs an immediate shutdown
       ComeBack(seconds(1));
       return;
     }
@@ -269,7 +269,7 @@ void World::CheckGivingUp(int incarnation, int looks) {
   });
 }
 
-// Whether the process that holds the slot could not hear, or nothing gets through to it.
+// Whether the process that holds the slot is suspended or unreachable.
 bool World::HolderIsDisturbed() const {
   return CurrentLink() == nullptr || CurrentLink()->disturbed_since(context_.now() - seconds(5)) ||
          std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
@@ -278,7 +278,7 @@ bool World::HolderIsDisturbed() const {
          });
 }
 
-// The standby lacks up to a few transactions; its slot may be older than that.
+// The standby may lack a few transactions; its slot may be older than its WAL.
 void World::FailOver(const Fault& fault, bool with_slot) {
   const auto& transactions = postgres_.log().transactions();
   const auto& slot = postgres_.slot();
@@ -295,8 +295,9 @@ void World::FailOver(const Fault& fault, bool with_slot) {
   postgres_.FailOver(fork, confirmed, with_slot && slot.has_value());
 }
 
-// Only a relay that looks before the log has grown past its position can see this; so nothing is
-// written before it has looked, and there is no second one that looks later.
+// A relay can detect this only if it reads the WAL position before the WAL has grown past the
+// relay's own position. Nothing is therefore written before it has connected, and there is no
+// second relay.
 void World::RestoreServer(const Fault& fault) {
   const auto& transactions = postgres_.log().transactions();
   const size_t lag = 1 + fault.amount % 6;
@@ -308,9 +309,9 @@ void World::RestoreServer(const Fault& fault) {
   const auto& ancestors = postgres_.ancestors();
   const bool older_timeline = fault.amount % 2 == 0 && !ancestors.empty();
   if (older_timeline) {
-    end = std::min(end, ancestors.back().end);  // what is behind it was never on that timeline
+    end = std::min(end, ancestors.back().end);  // later WAL was never on that timeline
   }
-  // The slot is of the same time as the log; or, copied at another moment, ahead of it.
+  // The slot is from the same time as the WAL, or was copied at another time and is ahead of it.
   const Lsn confirmed = postgres_.slot()->on_disk;
   postgres_.Restore(end, fault.amount % 3 == 0 ? confirmed : std::min(end, confirmed),
                     older_timeline);
@@ -347,7 +348,7 @@ bool World::ApplyToPublication(const Fault& fault) {
     return false;
   }
   const auto told = [&] { gap_possible_ = true; };
-  // Between two looks; without the second connection only a new stream looks.
+  // Between two polls; without the second connection only a new stream reads the publication.
   const Micros moment = std::min<Micros>(fault.length, milliseconds(900));
   switch (fault.kind) {
     case FaultKind::kDropPublication:
@@ -475,7 +476,7 @@ bool World::ApplyToKafka(const Fault& fault) {
       return true;
     case FaultKind::kSmallBatches: {
       const std::string topic = TopicOf(fault.amount % kTopicCount);
-      // Below the size of a record the line stands until the limit is raised.
+      // Below the size of a record, publishing is blocked until the limit is raised.
       kafka_.topic(topic).most_bytes = fault.amount % 2 == 0 ? 1'000 : 250;
       Heal(fault.length, [this, topic] { kafka_.topic(topic).most_bytes = SIZE_MAX; });
       return true;

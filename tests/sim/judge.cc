@@ -8,10 +8,10 @@
 namespace walrelay::sim {
 namespace {
 
-// Once, once more when what was in flight with a refused record is read again, and once more when
-// it is found out which record it was.
+// The first append, one repetition when records in flight with a rejected record are read again,
+// and one while the relay determines which record was rejected.
 constexpr uint32_t kAppendsWithoutFault = 3;
-// What is in flight, and what its consequences repeat.
+// Records in flight, and the repetitions that follow from them.
 constexpr uint32_t kAppendsPerFault = 2;
 
 }  // namespace
@@ -54,7 +54,7 @@ void Judge::Excuse(Lsn end) {
     for (const int id : commit.events) {
       Event& event = events_[Index(id)];
       event.excused = event.excused || event.present == 0;
-      event.reported = true;  // not the relay's to confirm any more
+      event.reported = true;  // the relay need not deliver it any more
     }
   }
 }
@@ -66,14 +66,15 @@ void Judge::OnVisible(const std::vector<int>& events, bool confirmed) {
   }
 }
 
-// What waited for the standby, and was seen, is on the standby: a failover cannot take it back.
+// A transaction that became visible after its wait for the standby is on the standby: a failover
+// cannot revert it.
 void Judge::OnTakenBack(Lsn fork) {
   for (auto commit = commits_.rbegin(); commit != commits_.rend() && commit->commit_lsn >= fork;
        ++commit) {
     for (const int id : commit->events) {
       const Event& event = events_[Index(id)];
       if (visibility_required_ && event.produced && (event.confirmed || !event.visible)) {
-        Fail("I17 visibility", fmt::format("a failover takes back event {}", id));
+        Fail("I17 visibility", fmt::format("a failover reverts event {}", id));
       }
     }
   }
@@ -90,10 +91,10 @@ void Judge::OnProduced(int id) {
   Event& event = events_[Index(id)];
   event.produced = true;
   if (visibility_required_ && !event.visible) {
-    Fail("I17 visibility", fmt::format("event {} is published, and nobody can see its row", id));
+    Fail("I17 visibility", fmt::format("event {} is published before its row is visible", id));
   }
   if (event.settled) {
-    Fail("I7 repetitions", fmt::format("event {} is sent again after a clean end", id));
+    Fail("I7 repetitions", fmt::format("event {} is sent again after a clean exit", id));
   }
 }
 
@@ -116,8 +117,8 @@ void Judge::OnAppended(int id, bool dead_letter) {
   repeats_ += event.present > 0 ? 1 : 0;
   ++event.present;
   if (++event.appended > kAppendsWithoutFault + kAppendsPerFault * faults_) {
-    Fail("I15 appends", fmt::format("event {} is appended for the {}th time, after {} faults", id,
-                                    event.appended, faults_));
+    Fail("I15 appends",
+         fmt::format("event {} has {} appends after {} faults", id, event.appended, faults_));
   }
   if (!std::exchange(event.appeared, true)) {
     CheckFirstAppearance(id, event);
@@ -157,11 +158,11 @@ bool Judge::Expected(const Event& event) const {
 }
 
 bool Judge::Safe(const Event& event) const {
-  // What is never sent holds up no confirmation; that it was missed must be told.
+  // A hidden row is never sent and blocks no confirmation; the gap must be reported.
   return event.reported || !Expected(event) || event.hidden.valid();
 }
 
-// A transaction is never sent again once a position behind the start of its commit record is
+// A transaction is never sent again once a position after the start of its commit record is
 // confirmed.
 void Judge::OnConfirmed(Lsn flush) {
   Digest(flush.value());
@@ -174,7 +175,7 @@ void Judge::OnConfirmed(Lsn flush) {
   if (safe_commits_ < commits_.size() && commits_[safe_commits_].commit_lsn < flush) {
     const Commit& commit = commits_[safe_commits_];
     Fail("I5 confirm safety",
-         fmt::format("confirmed {}, and event {} of the transaction that commits at {} is not "
+         fmt::format("confirmed {}, but event {} of the transaction that commits at {} is not "
                      "acknowledged",
                      flush.ToString(),
                      *std::find_if_not(commit.events.begin(), commit.events.end(), safe),

@@ -1,9 +1,9 @@
 // Link: one TCP connection between a relay and the server.
 //
-// Keeps order in both directions, takes its time, and has room for so many bytes towards the
-// client; a sender that finds no room waits until the client has read. It can stand still for a
-// while (nothing is lost), be cut (what has not arrived is lost), or go dark: each end goes on
-// thinking that the other is there.
+// Keeps order in both directions, has latency, and buffers a limited number of bytes towards the
+// client; a sender without room waits until the client has read. A link can stall for a while
+// (nothing is lost), be cut (bytes that have not arrived are lost), or go dark (all bytes are lost,
+// and each end still considers the other connected).
 #pragma once
 
 #include <algorithm>
@@ -33,14 +33,14 @@ class Link {
     to_client_at_ = ArrivalAfter(now, to_client_at_);
     arriving_.push_back({to_client_at_, std::move(message)});
   }
-  // The server's end was closed; the client sees `reason` behind what was sent.
+  // The server closes its end; the client sees `reason` after the bytes that were sent.
   void End(MonoTime now, absl::Status reason) {
     if (!dark_ && !end_) {
       to_client_at_ = ArrivalAfter(now, to_client_at_);
       end_ = {to_client_at_, std::move(reason)};
     }
   }
-  // What has not arrived is lost; perhaps a piece of a message comes through.
+  // Bytes that have not arrived are lost. `piece`: part of a message does arrive.
   void Cut(MonoTime now, absl::Status reason, bool piece) {
     while (!arriving_.empty() && arriving_.back().first > now) {
       bytes_ -= arriving_.back().second.size();
@@ -51,13 +51,13 @@ class Link {
     dark_ = false;
     cut_ = true;
   }
-  // Something on it was not what was sent: the client may leave.
+  // A message was corrupted: the client may disconnect.
   void NoteGarbled() { garbled_ = true; }
   void GoDark() { dark_ = true; }
   void StandStill(MonoTime until) { still_until_ = std::max(still_until_, until); }
 
   // --- at the client ---
-  // Takes the next message that has arrived.
+  // Returns the next message that has arrived.
   std::optional<std::string> Take(MonoTime now) {
     if (arriving_.empty() || arriving_.front().first > now) {
       return std::nullopt;
@@ -68,11 +68,11 @@ class Link {
     return message;
   }
   bool TakePiece() { return std::exchange(piece_, false); }
-  // Why there is nothing more to come; OK while there may be.
+  // Why no more messages will arrive; OK while more may arrive.
   absl::Status Ended(MonoTime now) const {
     return end_ && arriving_.empty() && end_->first <= now ? end_->second : absl::OkStatus();
   }
-  // When there is something to take, or the end to see.
+  // When the next message or the end of the link becomes readable.
   std::optional<MonoTime> ReadableAt() const {
     if (!arriving_.empty()) {
       return arriving_.front().first;
@@ -82,7 +82,7 @@ class Link {
   bool HasUnread() const { return !arriving_.empty(); }
 
   // --- towards the server ---
-  // When what is sent now arrives; nullopt: never.
+  // When bytes that are sent now arrive; nullopt: never.
   std::optional<MonoTime> ToServer(MonoTime now) {
     if (dark_ || cut_) {
       return std::nullopt;
@@ -90,8 +90,8 @@ class Link {
     return to_server_at_ = ArrivalAfter(now, to_server_at_);
   }
 
-  // The other end was closed: the first thing sent to it is answered with a reset, which the next
-  // one finds.
+  // Whether a write fails because the other end is closed: the first write is answered with a
+  // reset, which the second one reports.
   bool TellsClosed(MonoTime now) {
     return end_ && end_->first <= now && std::exchange(written_to_closed_, true);
   }

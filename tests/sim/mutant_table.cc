@@ -25,7 +25,7 @@ constexpr WrongRelay kWrongRelays[] = {
 void PrintRow(const WrongRelay& wrong, const CampaignOptions& options, const Tally& tally) {
   const auto& failure = tally.failure;
   fmt::print("| {} | {} | {} | {} |\n", wrong.name, wrong.what,
-             failure ? failure->invariant() : "NOBODY",
+             failure ? failure->invariant() : "not found",
              failure ? failure->seed - options.seed + 1 : tally.histories);
   std::fflush(stdout);
 }
@@ -33,7 +33,7 @@ void PrintRow(const WrongRelay& wrong, const CampaignOptions& options, const Tal
 }  // namespace
 
 bool PrintMutantTable(const CampaignOptions& options, std::string_view only, bool explain) {
-  fmt::print("| wrong relay | what it does | found by | after histories |\n");
+  fmt::print("| mutant | what it does | found by | after histories |\n");
   fmt::print("| --- | --- | --- | --- |\n");
   int tried = 0;
   int found = 0;

@@ -1,4 +1,4 @@
-// The wrong relays, and who finds them.
+// The mutants, and the invariants that find them.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace walrelay::sim {
 
-// Lets each wrong relay (or the one named `only`) live through a campaign and prints which
-// invariant found it, after how many histories. True when none survived.
+// Runs a campaign with each mutant (or the one named `only`), and prints which invariant found it
+// after how many histories. Returns true when every mutant was found.
 bool PrintMutantTable(const CampaignOptions& options, std::string_view only, bool explain);
 
 }  // namespace walrelay::sim

@@ -30,7 +30,7 @@ std::string PayloadOf(int id, const Event& event) {
   return payload;
 }
 
-// ALTER TABLE: a column in front of the others was dropped, then one was added behind them.
+// ALTER TABLE: a column before the others was dropped, then one was added after them.
 std::vector<ColumnSpec> ColumnsOf(int schema) {
   std::vector<ColumnSpec> columns = {
       {"id", 25, true}, {"aggregate_type"}, {"aggregate_id"}, {"payload"}};
@@ -68,7 +68,7 @@ testing::Row RowOf(int id, const Event& event, int schema) {
   if (schema == 0) {
     row.insert(row.begin() + 1, Value::Text("note"));
   } else if (schema == 2) {
-    row.push_back(Value::Text("somebody"));
+    row.push_back(Value::Text("operator"));
   }
   return row;
 }
@@ -95,7 +95,7 @@ std::optional<int> EventOf(const Record& record) {
 
 std::string WrongWith(const Record& record, int id, const Event& event) {
   if (event.flaw != Flaw::kNone) {
-    return record.topic == kDeadLetterTopic ? "" : "it should be in the dead-letter topic";
+    return record.topic == kDeadLetterTopic ? "" : "its topic is not the dead-letter topic";
   }
   if (record.topic != TopicOf(event.key)) {
     return fmt::format("its topic is {}", record.topic);

@@ -1,7 +1,8 @@
-// PgLog: the write-ahead log of the simulated server, as far as decoding sees it.
+// PgLog: the WAL of the simulated server, as far as decoding reads it.
 //
-// Transactions run side by side; each writes its rows where the log stands then, and its commit
-// record at the end. What a client gets is ordered by commit records; positions of rows are not.
+// Transactions run concurrently; each writes its rows at the current end of the WAL, and its commit
+// record last. A client receives transactions in the order of their commit records; the positions
+// of the rows are not ordered.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +21,9 @@ struct LogRow {
   Lsn lsn;
   Kind kind = Kind::kInsert;
   uint32_t oid = 0;
-  int event = -1;  // of an outbox row, or of a message
-  int schema = 0;  // shape of the table when the row was written
-  // Written while the publication did not have the table: it is never sent.
+  int event = -1;  // of an outbox row or of a logical message
+  int schema = 0;  // column set of the table when the row was written
+  // Written while the table was not published: it is never sent.
   bool hidden = false;
 
   bool is_event() const { return event >= 0 && (kind == Kind::kInsert || kind == Kind::kMessage); }
@@ -34,8 +35,8 @@ struct LogTransaction {
   Lsn end_lsn;     // and ends
   WallTime time;
   bool durable = false;
-  bool aborted = false;      // an abort record that the server reports although nobody asked for it
-  std::vector<LogRow> rows;  // only of tables that are published, but for hidden ones
+  bool aborted = false;      // an abort record that the server sends unsolicited
+  std::vector<LogRow> rows;  // of published tables, and hidden rows
 
   bool sends_nothing() const {
     return std::all_of(rows.begin(), rows.end(), [](const LogRow& row) { return row.hidden; });
@@ -46,7 +47,7 @@ class PgLog {
  public:
   explicit PgLog(Lsn begin) : end_(begin), flushed_(begin) {}
 
-  // Appends a record of so many bytes; returns where it starts.
+  // Appends a record of `bytes` bytes and returns its start position.
   Lsn Write(uint64_t bytes) {
     const Lsn start = end_;
     end_ = Lsn(end_.value() + bytes);
@@ -58,7 +59,7 @@ class PgLog {
     transactions_.push_back(std::move(transaction));
   }
   void Flush() { flushed_ = end_; }
-  // A crash, a fork, a restored copy: the log ends at `end`.
+  // After a crash, a timeline fork or a restore: the WAL ends at `end`.
   void Truncate(Lsn end) {
     while (!transactions_.empty() && transactions_.back().end_lsn > end) {
       transactions_.pop_back();

@@ -43,7 +43,7 @@ T OneOf(Random& random, const std::array<T, size>& choices) {
   return choices[random.Below(size)];
 }
 
-// Mostly moments, now and then longer than any timeout.
+// Usually short, occasionally longer than any timeout.
 Micros DrawLength(Random& random) {
   const auto draw = random.Below(100);
   if (draw < 60) {
@@ -112,8 +112,8 @@ void DrawSurroundings(Random& random, Plan& plan) {
   plan.topics_exist = !random.Chance(10);
 }
 
-// The operator's limit, and what happens there. Of a chance of its own: what else happens in a
-// history does not depend on it.
+// The operator's limit, and what the relay does when it is reached. Uses its own random generator,
+// so that the rest of the history does not depend on it.
 void DrawLimit(Plan& plan) {
   Random random(plan.seed ^ 0x6C696D6974);
   SourceConfig& source = plan.config.source;
@@ -125,7 +125,8 @@ void DrawLimit(Plan& plan) {
       random.Chance(70) ? OnRetainedLimit::kDropSlot : OnRetainedLimit::kAlert;
 }
 
-// source.wait_visible, and what it is there for. Of a chance of its own.
+// source.wait_visible and the server settings it depends on. Uses its own random generator, as
+// above.
 void DrawVisibility(Plan& plan) {
   Random random(plan.seed ^ 0x76697369626C65);
   plan.postgres.visibility_seed = random.Next();
@@ -137,8 +138,8 @@ void DrawVisibility(Plan& plan) {
       OneOf<uint64_t, 4>(random, {1'000, kEpoch - 10, 5 * kEpoch + 700, kEpoch / 2 - 5});
 }
 
-// Who decides about a gap: an operator while the relay waits, or a supervisor's human after it has
-// ended. Of a chance of its own, as above.
+// Whether the relay waits for the operator's decision about a gap or exits. Uses its own random
+// generator, as above.
 void DrawGapPolicy(Plan& plan) {
   Random random(plan.seed ^ 0x676170);
   plan.config.source.on_gap = random.Chance(30) ? OnGap::kExit : OnGap::kHold;
@@ -163,17 +164,17 @@ void DrawFaults(Random& random, Plan& plan) {
     }
     const Fault& last = plan.faults.back();
     if (last.kind == FaultKind::kRestore && random.Chance(40)) {
-      // What comes back from a backup is seldom complete.
+      // A restored backup is often incomplete.
       plan.faults.push_back({.kind = FaultKind::kPublishNothing,
                              .at = last.at - milliseconds(1),
                              .length = random.Between(seconds(1), seconds(10))});
     } else if (last.kind == FaultKind::kHangSnapshots && random.Chance(40)) {
-      // What hangs one connection hangs the others, and the first to give up is the server.
+      // A hanging connection often affects the others too; the server times out first.
       plan.faults.push_back({.kind = FaultKind::kDark,
                              .at = last.at + random.Between(milliseconds(1), seconds(8)),
                              .length = random.Between(seconds(1), seconds(10))});
     } else if (last.kind == FaultKind::kInvalidateSlot && random.Chance(60)) {
-      // What lets a slot fall behind so far is a relay that stands still.
+      // A slot falls behind this far only while the relay is blocked.
       plan.faults.push_back({.kind = FaultKind::kKafkaDown,
                              .at = std::max<Micros>(last.at - seconds(8), milliseconds(1)),
                              .length = random.Between(seconds(15), seconds(40))});

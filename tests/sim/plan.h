@@ -1,7 +1,7 @@
-// Plan: what is going to happen in a history, as data.
+// Plan: the scenario of a history, as data.
 //
-// A seed makes a plan, a plan makes a history. The parts of a plan can be taken away one by one,
-// which is how a failing history is made small.
+// A seed determines a plan, and a plan determines a history. The parts of a plan can be removed one
+// by one: this is how a failing history is shrunk.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ std::string_view NameOf(FaultKind kind);
 struct Fault {
   FaultKind kind{};
   Micros at{0};
-  Micros length{0};     // where it has one
-  uint32_t amount = 0;  // which, how much: its own meaning
+  Micros length{0};     // of faults that last
+  uint32_t amount = 0;  // target or intensity, depending on the kind
 };
 
 struct PlannedTransaction {
@@ -36,8 +36,8 @@ struct PlannedTransaction {
   Micros length{0};
   uint32_t rows = 1;
   bool rolled_back = false;
-  bool savepoint = false;  // some of its rows are rolled back by themselves
-  bool others = false;     // only rows of other tables, unpublished
+  bool savepoint = false;  // some of its rows are rolled back to a savepoint
+  bool others = false;     // only rows of other, unpublished tables
   bool mixed = false;      // rows of another table, updates, deletes
   bool asynchronous = false;
   uint64_t seed = 0;  // of its rows
@@ -51,10 +51,10 @@ struct Plan {
   Micros network_latency{500};
   size_t network_room = 20'000;
   int keys = 10;
-  int flaws = 0;     // per cent of rows that cannot be published
-  int messages = 0;  // per cent of events that are logical messages, and no rows
+  int flaws = 0;     // percentage of rows that cannot be published
+  int messages = 0;  // percentage of events that are logical messages instead of rows
   bool slot_exists = true;
-  bool sampler = true;  // a second connection notices a shutdown
+  bool sampler = true;  // a second connection detects a shutdown
   bool second_relay = false;
   bool topics_exist = true;
   std::vector<PlannedTransaction> transactions;

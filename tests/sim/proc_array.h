@@ -1,7 +1,8 @@
-// ProcArray: which transactions the simulated server takes for running, as its snapshots show it.
+// ProcArray: the transactions that the simulated server considers running, as its snapshots show
+// them.
 //
-// A transaction that has flushed its commit is still running until it is told to have ended: that
-// is the window which source.wait_visible closes.
+// A transaction that has flushed its commit is still running until End() is called:
+// source.wait_visible closes this window.
 //
 // Source: Postgres, src/backend/storage/ipc/procarray.c, GetSnapshotData, ProcArrayEndTransaction;
 // varsup.c, GetNewTransactionId.
@@ -20,20 +21,20 @@ class ProcArray {
   explicit ProcArray(uint64_t first_xid) : next_(first_xid), latest_ended_(first_xid - 1) {}
 
   uint64_t Begin() {
-    constexpr uint64_t kReserved = 3;  // of the low 32 bits, these are never assigned
+    constexpr uint64_t kReserved = 3;  // xids whose low 32 bits are below this are never assigned
     while (static_cast<uint32_t>(next_) < kReserved) {
       ++next_;
     }
     running_.insert(next_);
     return next_++;
   }
-  // Of one that a restart has ended already: nothing.
+  // Does nothing for a transaction that a restart has already ended.
   void End(uint64_t xid) {
     if (running_.erase(xid) > 0) {
       latest_ended_ = std::max(latest_ended_, xid);
     }
   }
-  // Another process, or another server, which knows of no xid from `next` on.
+  // A restarted or another server, which has assigned no xid from `next` on.
   void Restart(uint64_t next) {
     running_.clear();
     next_ = next;

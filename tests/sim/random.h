@@ -1,7 +1,7 @@
-// Random: the one source of chance of a history.
+// Random: the only source of randomness in a history.
 //
-// SplitMix64, and draws of our own on top of it: those of the standard library differ between
-// implementations, and a seed must mean the same history everywhere.
+// SplitMix64 with its own distributions: those of the standard library differ between
+// implementations, and a seed must yield the same history everywhere.
 #pragma once
 
 #include <cstdint>

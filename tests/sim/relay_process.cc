@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr int kTurnsAtOnce = 500;
 
-// A window without end is a matter of what is configured.
+// The mutant with an unbounded window differs only in its configuration.
 Config ConfigOf(const RelayProcess::Parts& parts) {
   Config config = parts.config;
   if (Mutant(MutantId::kUnboundedWindow)) {
@@ -51,7 +51,7 @@ RelayProcess::RelayProcess(const Parts& parts)
       MakeRouter(config_));
   wakeup_.at = context_.now();
   use_.last_report = context_.now();
-  context_.Note("[relay {}] starts as a new process", number());
+  context_.Note("[relay {}] process started", number());
 }
 
 absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(int64_t batch_bytes) {
@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(int64_t bat
   RelayHost& host = *this;
   producer_ = std::make_shared<SimProducer>(context_, parts_.kafka, host, use_, limits_,
                                             parts_.producer, batch_bytes);
-  context_.Note("[relay {}] makes a producer, batches of {} bytes", number(), batch_bytes);
+  context_.Note("[relay {}] creates a producer, batch size {} bytes", number(), batch_bytes);
   return std::make_unique<ProducerHandle>(producer_);
 }
 
@@ -179,7 +179,7 @@ bool RelayProcess::ended_clean() const {
 bool RelayProcess::ended_too_soon() const {
   const bool in_time =
       asked_to_stop() && context_.now() - *terminated_at_ < config_.pipeline.drain_timeout;
-  // Without a stream nothing can be confirmed, also where the relay has left it on purpose: before
+  // Without a stream nothing can be confirmed, even if the relay closed the stream itself: before
   // the signal, or after it because of a gap.
   if (!drained_link_ || status().gap) {
     return false;
@@ -190,7 +190,7 @@ bool RelayProcess::ended_too_soon() const {
   return in_time && use_.abandoned > 0 && (source_.finished_in_order() || undisturbed);
 }
 
-// A loop that does not sleep.
+// Detects a loop that does not sleep.
 void RelayProcess::CheckIdling() {
   turns_at_once_ = context_.now() == last_turn_ ? turns_at_once_ + 1 : 0;
   last_turn_ = context_.now();
@@ -199,7 +199,7 @@ void RelayProcess::CheckIdling() {
   }
 }
 
-// What is acknowledged must be confirmed soon, so that a crash repeats little.
+// Acknowledged events must be confirmed soon, so that a crash repeats few of them.
 void RelayProcess::CheckConfirming() {
   const bool late = source_.streaming() && use_.records_in_flight == 0 &&
                     source_.handled_end() > source_.confirmed();
@@ -212,7 +212,7 @@ void RelayProcess::CheckConfirming() {
       config_.pipeline.confirm_interval + milliseconds(300)) {
     context_.judge.Fail(
         "I10 progress",
-        fmt::format("everything up to {} is acknowledged, and {} is confirmed",
+        fmt::format("everything up to {} is acknowledged, but only {} is confirmed",
                     source_.handled_end().ToString(), source_.confirmed().ToString()));
   }
 }
@@ -223,7 +223,7 @@ void RelayProcess::FailIdleProducer() {
   }
 }
 
-// A status that says that publishing is blocked at a row must say at which.
+// A status that reports a blocking row must name the row.
 void RelayProcess::CheckNaming(const RelayStatus& status) {
   if (status.state != RelayState::kBlocked || status.error.ok()) {
     return;
@@ -231,19 +231,19 @@ void RelayProcess::CheckNaming(const RelayStatus& status) {
   const auto number = static_cast<unsigned>(CodeOf(status.error));
   const bool of_a_row = (number >= 3001 && number <= 3008) || (number >= 4003 && number <= 4005);
   if (of_a_row && status.detail.find("lsn=") == std::string::npos) {
-    context_.judge.Fail("I16 naming", fmt::format("{} does not say which row it is about",
+    context_.judge.Fail("I16 naming", fmt::format("{} does not name the blocking row",
                                                   ToString(CodeOf(status.error))));
   }
 }
 
-// The board shows it some moments late.
+// The status board lags a little.
 void RelayProcess::CheckHolding(const RelayStatus& status) {
   if (!status.gap || status.gap->id == last_accepted_) {
     return;
   }
   context_.coverage.Count(ToString(CodeOf(status.gap->error)), "held ");
   if (source_.streaming() || use_.records_in_flight > 0) {
-    context_.judge.Fail("I13 gaps", "a relay streams or publishes while it holds a gap");
+    context_.judge.Fail("I13 gaps", "a relay streams or publishes while it holds at a gap");
   }
 }
 

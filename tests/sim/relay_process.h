@@ -1,7 +1,7 @@
-// RelayProcess: one walrelay from its start to its end, and the loop it would sleep in.
+// RelayProcess: one walrelay process from start to exit, with a simulated event loop.
 //
-// Runs the relay's turns when EventLoop would: at its wake-up, when its socket is readable and
-// wanted, when the producer has something, when it is asked for attention. Signals are taken
+// Runs the relay's turns when EventLoop would: at the wake-up time, when the socket is readable and
+// the relay wants to read, when the producer has reports, and on notifications. Signals are handled
 // between turns.
 #pragma once
 
@@ -22,11 +22,11 @@
 
 namespace walrelay::sim {
 
-// What a process needs of the world beside the seams.
+// The part of the world that a process uses besides the seams.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  // Lets the world go on until `time`, or until `stop` says so.
+  // Runs the world until `time`, or until `stop` returns true.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
   virtual void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) = 0;
   virtual bool has_rivals() const = 0;
@@ -50,11 +50,11 @@ class RelayProcess final : private RelayHost {
 
   explicit RelayProcess(const Parts& parts);
 
-  // When the next turn is due; nullopt while it stands still or is within one.
+  // When the next turn is due; nullopt while the process is suspended or within a turn.
   std::optional<MonoTime> NextTurn() const;
   void RunTurn();
 
-  // --- signals and the like ---
+  // --- signals and notifications ---
   void Kill() { killed_ = true; }
   void Terminate() { terminate_ = true; }
   void StandStill();
@@ -62,7 +62,7 @@ class RelayProcess final : private RelayHost {
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
   void OnRetainedLimit() { limit_noticed_ = true; }
   void OnPublicationSeen() { publication_noticed_ = true; }
-  // The operator accepts the gap of this name.
+  // The operator accepts the gap with this id.
   void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
   void OnSlotAlmostLost() { loss_noticed_ = true; }
   void FailIdleProducer();
@@ -73,15 +73,15 @@ class RelayProcess final : private RelayHost {
   const absl::Status& result() const { return relay_->result(); }
   RelayStatus status() const { return board_.Read(); }
   bool asked_to_stop() const override { return terminated_at_.has_value(); }
-  // Ended with everything confirmed that it had handled.
+  // Exited after everything that it handled was confirmed.
   bool ended_clean() const;
-  // Ended with something in flight though there was time.
+  // Exited with records in flight although the drain timeout had not expired.
   bool ended_too_soon() const;
   bool dropped_slot() const { return source_.dropped_slot(); }
-  // It was at work, or stood by.
+  // Whether it has streamed or been in standby.
   bool has_run() const { return has_run_; }
   Lsn handled_end() const { return source_.handled_end(); }
-  // It does not run, or did not a moment ago.
+  // Whether it is suspended, or was recently.
   bool disturbed() const {
     return asleep_ || context_.now() - slept_until_ < std::chrono::seconds(5);
   }
@@ -117,7 +117,7 @@ class RelayProcess final : private RelayHost {
   SimSource source_;
   SimSnapshots snapshots_;
   ProducerUse use_;
-  std::shared_ptr<SimProducer> producer_;  // the last that was made
+  std::shared_ptr<SimProducer> producer_;  // the most recent one
   std::unique_ptr<Relay> relay_;
 
   Wakeup wakeup_;
@@ -126,7 +126,7 @@ class RelayProcess final : private RelayHost {
   bool shutdown_noticed_ = false;
   bool limit_noticed_ = false;
   bool publication_noticed_ = false;
-  std::optional<std::string> accepted_gap_;  // not told yet
+  std::optional<std::string> accepted_gap_;  // not passed to the relay yet
   std::string last_accepted_;
   bool has_run_ = false;
   bool loss_noticed_ = false;
@@ -134,7 +134,7 @@ class RelayProcess final : private RelayHost {
   bool in_turn_ = false;
   bool has_streamed_ = false;
   std::optional<MonoTime> terminated_at_;
-  std::shared_ptr<Link> drained_link_;  // the stream that there was then
+  std::shared_ptr<Link> drained_link_;  // the stream at the time of SIGTERM
 
   MonoTime slept_until_;
   MonoTime last_turn_;

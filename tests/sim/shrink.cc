@@ -9,7 +9,7 @@ namespace {
 
 using Test = std::function<bool(const Plan&)>;
 
-// Takes away halves, quarters, … single items of a list, as long as the rest still fails.
+// Removes halves, quarters, … single items of a list as long as the rest still fails.
 template <typename Item>
 void ShrinkList(Plan& plan, std::vector<Item> Plan::*list, const Test& fails) {
   for (size_t chunk = std::max<size_t>(1, (plan.*list).size() / 2);; chunk /= 2) {

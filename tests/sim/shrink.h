@@ -1,4 +1,4 @@
-// Shrinking: the smallest plan that still fails.
+// Shrinking: reduces a failing plan.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace walrelay::sim {
 
-// Takes away faults, transactions, rows and settings as long as `fails` holds.
+// Removes faults, transactions, rows and settings as long as `fails` returns true.
 Plan Shrink(Plan plan, const std::function<bool(const Plan&)>& fails);
 
-// The plan in words, a line an item.
+// Prints the plan, one item per line.
 void Print(const Plan& plan);
 
 }  // namespace walrelay::sim

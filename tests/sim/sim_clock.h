@@ -1,4 +1,4 @@
-// SimClock: time that passes when the simulation says so.
+// SimClock: a clock that the simulation advances.
 #pragma once
 
 #include <algorithm>

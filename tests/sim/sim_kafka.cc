@@ -42,7 +42,7 @@ SimKafka::Partition& SimKafka::PartitionOf(std::string_view topic, int partition
   return partitions_[{std::string(topic), partition}];
 }
 
-// What a topic's settings and the brokers' policies say. kAppended: nothing against it.
+// Checks a batch against the topic's settings and the brokers' policies. kAppended: accepted.
 Answer SimKafka::Verdict(const SimTopic& settings, const Batch& batch) {
   if (settings.denied) {
     return Answer::kDenied;
@@ -66,10 +66,10 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
     return Answer::kTryAgain;
   }
   if (const Answer verdict = Verdict(settings, batch); verdict != Answer::kAppended) {
-    // Of a batch nobody knows which record was meant; of one record it is clear.
+    // Only a batch of one record shows which record was rejected.
     if (batch.events.size() == 1 && verdict != Answer::kDenied) {
       context_.judge.OnRefusedAlone(batch.events.front(), verdict == Answer::kTooLarge);
-      context_.coverage.Count("broker refuses a record that came alone");
+      context_.coverage.Count("broker rejects a single-record batch");
     }
     return verdict;
   }
@@ -80,7 +80,7 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   uint32_t& next = partition.next_sequence[batch.producer];
   const bool checked = batch.checked && !Mutant(MutantId::kNotIdempotent);
   if (checked && batch.first_sequence > next) {
-    context_.coverage.Count("broker refuses a batch ahead of its turn");
+    context_.coverage.Count("broker rejects an out-of-order batch");
     return Answer::kTryAgain;
   }
   if (checked && batch.first_sequence < next) {

@@ -1,9 +1,9 @@
 // SimKafka: the brokers.
 //
-// A partition takes batches in the order of their producer's sequence numbers, as a real broker
-// does with an idempotent producer: what it has already is acknowledged and not appended again,
-// what comes too early is refused. Requests and answers can be lost, slow, or refused; a partition
-// can be without a leader; a topic may be missing or closed to us.
+// A partition accepts batches in the order of their producer's sequence numbers, as a real broker
+// does with an idempotent producer: it acknowledges a duplicate batch without appending it, and
+// rejects an out-of-order batch. Requests and responses can be lost or slow, and requests can be
+// rejected; a partition can be without a leader; a topic can be missing or denied.
 //
 // Source: Kafka, ProducerStateManager and ProducerAppendInfo (checkSequence); KIP-98.
 #pragma once
@@ -29,8 +29,8 @@ struct Batch {
 };
 
 enum class Answer : uint8_t {
-  kAppended,  // or it was there already
-  kTryAgain,  // no leader, or ahead of its turn
+  kAppended,  // or a duplicate
+  kTryAgain,  // no leader, or out of order
   kTooLarge,
   kRefused,
   kDenied,
@@ -53,27 +53,27 @@ class SimKafka {
   std::vector<std::string> topics() const;
   uint64_t NewProducer() { return ++producers_; }
 
-  // What is wrong at the moment.
-  bool down = false;      // nothing answers
-  int credentials = 0;    // the version that logs in; requests of earlier ones are lost
+  // The current faults.
+  bool down = false;      // no broker responds
+  int credentials = 0;    // the valid version; requests with earlier ones are lost
   int leaderless = -1;    // this partition of every topic
-  int refused = 0;        // per cent of batches, as not to a topic's liking
-  bool fencing = false;   // the next batch meets a broker that lost the producer's state
-  int lost_requests = 0;  // per cent
-  int lost_answers = 0;   // per cent
-  int to_be_refused = 0;  // so many of the next records are refused from now on, see Forgive()
+  int refused = 0;        // percentage of batches, rejected as invalid
+  bool fencing = false;   // the next batch reaches a broker that has lost the producer's state
+  int lost_requests = 0;  // percentage
+  int lost_answers = 0;   // percentage
+  int to_be_refused = 0;  // number of records, of the next ones, to reject until Forgive()
   Micros latency{1'000};
   Micros latency_most{5'000};
   Micros request_timeout{1'000'000};
 
-  // Whether a record is refused each time it comes.
+  // Whether a record is rejected on every attempt.
   bool IsRefused(int event) const { return refused_events_.contains(event); }
   void Forgive() {
     to_be_refused = 0;
     refused_events_.clear();
   }
 
-  // With acks=1 a leader acknowledges what its followers do not have yet: see the mutant.
+  // With acks=1 a leader acknowledges records that its followers do not have yet: used by a mutant.
   void LoseTail(int partition);
 
  private:

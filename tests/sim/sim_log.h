@@ -1,5 +1,5 @@
-// LogTrace: while it lives, what relays of this thread log is counted, and goes to the trace of a
-// history.
+// LogTrace: during its lifetime, log lines of this thread's relays are counted and written to the
+// trace of the history.
 #pragma once
 
 namespace walrelay::sim {

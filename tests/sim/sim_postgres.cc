@@ -48,7 +48,7 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
                 written.commit_lsn.ToString(), written.end_lsn.ToString(), written.rows.size(),
                 asynchronous ? ", not flushed" : "");
   if (!asynchronous) {
-    // Sent when it is flushed, visible a little later.
+    // Sent as soon as it is flushed, visible a little later.
     const Micros late = visibility_random_.Chance(50)
                             ? Micros(0)
                             : visibility_random_.Between(Micros(1), Micros(4'000));
@@ -68,7 +68,7 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
 }
 
 void SimPostgres::RollBackLarge(uint32_t subtransactions) {
-  constexpr uint32_t kXid = 600;  // below those of the workload
+  constexpr uint32_t kXid = 600;  // below the xids of the workload
   for (uint32_t i = 1; i <= subtransactions; ++i) {
     log_.Commit({.xid = kXid + i, .aborted = true});
   }
@@ -111,8 +111,8 @@ void SimPostgres::HideCommits(bool hide) {
   ShowWhatIsDue();
 }
 
-// The processes of the server end, and their waits with them. What is in the log is visible then,
-// whether a standby has it or not; and xids that the log does not have are assigned again.
+// The backends end, and their waits for a standby with them. Transactions in the WAL become visible
+// whether a standby has them or not; xids that are not in the WAL are assigned again.
 void SimPostgres::EndTransactions() {
   for (const Invisible& each : std::exchange(invisible_, {})) {
     if (each.end <= log_.end()) {
@@ -126,7 +126,7 @@ void SimPostgres::EndTransactions() {
   procs_.Restart(next);
 }
 
-// The standby has what is flushed a little later.
+// The standby receives flushed WAL a little later.
 void SimPostgres::Replicate() {
   if (!options_.synchronized_standby && !options_.synchronous_standby) {
     return;
@@ -143,7 +143,7 @@ void SimPostgres::Replicate() {
   context_.After(context_.random.Between(Micros(500), Micros(50'000)), arrive);
 }
 
-// --- what can happen ---
+// --- faults ---
 
 void SimPostgres::Checkpoint() {
   if (slot_) {
@@ -184,7 +184,7 @@ void SimPostgres::ShutDown(std::function<void()> done) {
   shut_down_ = [this, done = std::move(done)] {
     ++incarnation_;
     power_ = Power::kDown;
-    log_.Write(120);  // the checkpoint
+    log_.Write(120);  // the shutdown checkpoint
     log_.Flush();
     if (slot_ && options_.version >= 170000) {
       slot_->on_disk = slot_->confirmed;
@@ -214,7 +214,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   }
   Lose(fork);
   EndTransactions();
-  // A standby that had not even seen the last fork descends from what was there before it.
+  // A standby that has not received the last fork descends from an earlier timeline.
   uint32_t parent = timeline_;
   while (!ancestors_.empty() && ancestors_.back().end > fork) {
     parent = ancestors_.back().timeline;
@@ -235,7 +235,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
 
 void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   EndConnections(Closed());
-  Lose(std::min(end, log_.flushed()));  // no backup has more
+  Lose(std::min(end, log_.flushed()));  // a backup cannot have more
   EndTransactions();
   context_.judge.OnConfirmedForgotten();
   slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
@@ -409,9 +409,9 @@ void SimPostgres::OnSenderGone(const WalSender& sender) {
   if (sender_.get() != &sender) {
     return;
   }
-  context_.Note("[pg] walsender {} has gone, confirmed {}", sender.pid(),
+  context_.Note("[pg] walsender {} has exited, confirmed {}", sender.pid(),
                 slot_ ? slot_->confirmed.ToString() : "-");
-  context_.After(Micros(0), [kept = std::move(sender_)] {});  // it may be at work
+  context_.After(Micros(0), [kept = std::move(sender_)] {});  // it may be on the call stack
   sender_ = nullptr;
   if (std::exchange(giving_slot_up_, false)) {
     InvalidateSlot();

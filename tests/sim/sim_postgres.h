@@ -1,8 +1,8 @@
-// SimPostgres: the server side. Its log, its slot, and what can happen to both.
+// SimPostgres: the simulated server: its WAL, its slot, and the faults of both.
 //
-// The slot's rules: a confirmed position only moves forward; it is in memory, and on disk only
-// after a checkpoint, so that a crash puts it back (before version 17 a clean restart too). Nothing
-// that a client says about positions is checked.
+// The slot's rules: a confirmed position only moves forward; it is kept in memory, and is on disk
+// only after a checkpoint, so that a crash sets it back (before version 17 a clean restart too).
+// The server does not check the positions that a client reports.
 //
 // Source: Postgres, src/backend/replication/slot.c; logical/logical.c,
 // LogicalConfirmReceivedLocation.
@@ -37,15 +37,15 @@ class SimPostgres {
   struct Options {
     int version = 150018;
     Micros wal_sender_timeout{30'000'000};
-    bool synchronized_standby = false;  // walsenders wait for the standby, as 17+ can
+    bool synchronized_standby = false;  // walsenders wait for the standby (17+)
     bool synchronous_standby = false;   // commits wait for the standby
     uint64_t first_xid = 1'000;
-    uint64_t visibility_seed = 1;  // of how long a flushed commit stays invisible
+    uint64_t visibility_seed = 1;  // for the time that a flushed commit stays invisible
   };
 
   SimPostgres(Context& context, const Options& options);
 
-  // --- what applications do ---
+  // --- applications ---
   void Fill(uint64_t bytes);  // traffic of other tables and databases
   void Commit(LogTransaction transaction, bool asynchronous);
   bool writable() const { return power_ == Power::kUp && !writes_held_ && publication_exists_; }
@@ -55,26 +55,26 @@ class SimPostgres {
   int schema() const { return schema_; }
   bool published() const { return published_ && publishes_insert_; }
 
-  // --- what can happen to it ---
+  // --- faults ---
   void Checkpoint();
   void Crash();
-  // Waits for the walsender; `done` when it has gone.
+  // Waits for the walsender to exit, then calls `done`.
   void ShutDown(std::function<void()> done);
   void Start() { power_ = Power::kStarting; }
   void Accept();
-  // Another server takes over, whose log ends at `fork`.
+  // Promotes a standby whose WAL ends at `fork`.
   void FailOver(Lsn fork, Lsn confirmed, bool with_slot);
-  // The data directory of an earlier time; nothing is written until somebody has connected.
+  // Restores an earlier data directory; nothing is written until a client has connected.
   void Restore(Lsn end, Lsn confirmed, bool older_timeline);
   void BecomeAnotherSystem();
   void DropSlot();
-  // A checkpoint that gives the slot up: it ends the slot's walsender, waits until that is gone,
-  // and then the slot is lost.
+  // A checkpoint that invalidates the slot: it terminates the slot's walsender, waits until that
+  // has exited, and then invalidates the slot.
   void GiveSlotUp();
   bool giving_slot_up() const { return giving_slot_up_; }
   void MoveSlot(Lsn position);
   void MakeSlot();
-  // Rolls back a transaction that outgrew logical_decoding_work_mem and had so many
+  // Rolls back a transaction that exceeded logical_decoding_work_mem and has this many
   // subtransactions: Postgres 18 then sends a Stream Abort for each.
   void RollBackLarge(uint32_t subtransactions);
   void TerminateSender();
@@ -86,12 +86,12 @@ class SimPostgres {
   void CorruptNextMessage() { corrupt_next_ = true; }
   void SkipPublication(bool skip) { skip_publication_ = skip; }
   void SetInRecovery(bool in_recovery) { in_recovery_ = in_recovery; }
-  // Commits are flushed and stay invisible, as with a synchronous standby that does not answer.
+  // Commits are flushed but stay invisible, as with an unresponsive synchronous standby.
   void HideCommits(bool hide);
 
   // --- for connections ---
   PublicationLook LookAtPublication() const;
-  // How often the publication was changed so that rows may have been hidden; and when last.
+  // Number of publication changes that may have hidden rows, and the time of the last one.
   int publication_changes() const { return publication_changes_; }
   MonoTime publication_changed_at() const { return publication_changed_at_; }
   SourceFacts Facts() const;
@@ -112,11 +112,11 @@ class SimPostgres {
   const PgLog& log() const { return log_; }
   const ProcArray& procs() const { return procs_; }
   Lsn sendable_end() const;
-  // What the synchronous standby has confirmed; 0/0 without one.
+  // The position that the synchronous standby has confirmed; 0/0 without one.
   Lsn standby_end() const { return options_.synchronous_standby ? replicated_ : Lsn(); }
   Micros wal_sender_timeout() const { return options_.wal_sender_timeout; }
 
-  // What the slot keeps of the log: all from where it would begin again after a crash.
+  // WAL retained by the slot: from the position at which it resumes after a crash.
   uint64_t retained_bytes() const {
     return slot_ && !slot_->lost ? BytesBetween(slot_->on_disk, log_.flushed()) : 0;
   }
@@ -125,15 +125,15 @@ class SimPostgres {
   uint32_t timeline() const { return timeline_; }
   const std::vector<TimelineEnd>& ancestors() const { return ancestors_; }
   const Options& options() const { return options_; }
-  // When the slot or the log was last tampered with.
+  // When the slot or the WAL was last tampered with.
   MonoTime tampered_at() const { return tampered_at_; }
 
  private:
-  // A transaction whose commit is flushed, and that no other session can see yet.
+  // A transaction whose commit is flushed but not yet visible to other sessions.
   struct Invisible {
     uint64_t xid = 0;
     Lsn end;
-    MonoTime from;  // visible then, unless something else keeps it
+    MonoTime from;  // visible from then on, unless something else delays it
     std::vector<int> events;
   };
 
@@ -152,16 +152,16 @@ class SimPostgres {
   PgLog log_;
   std::optional<SimSlot> slot_;
   std::shared_ptr<WalSender> sender_;
-  std::function<void()> shut_down_;  // to be called when the walsender has gone
+  std::function<void()> shut_down_;  // called when the walsender has exited
   Power power_ = Power::kUp;
-  int incarnation_ = 0;  // counts what ends all connections
+  int incarnation_ = 0;  // number of times that all connections were closed
   int last_pid_ = 100;
   uint32_t timeline_ = 1;
   uint32_t last_timeline_ = 1;
   std::vector<TimelineEnd> ancestors_;
   int system_ = 1;
   int schema_ = 0;
-  Lsn replicated_;  // what the standby has
+  Lsn replicated_;  // end of the standby's WAL
   ProcArray procs_;
   std::vector<Invisible> invisible_;
   bool commits_hidden_ = false;

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Brokers answer "unknown" while they create a topic on demand.
+// Brokers report a topic as unknown while they create it on demand.
 constexpr Micros kCreationGrace = seconds(2);
 constexpr Micros kLookAgain = milliseconds(250);
 constexpr Micros kRetryBackoff = milliseconds(100);
@@ -34,7 +34,7 @@ absl::Status ErrorOf(Answer answer, const std::string& topic) {
 
 constexpr bool kPurged = true;
 
-// FNV-1a: which partition does not matter, only that a key keeps it.
+// FNV-1a: any partitioner works that always maps a key to the same partition.
 int PartitionFor(std::string_view key, int partitions) {
   uint32_t hash = 2166136261;
   for (const char c : key) {
@@ -77,7 +77,7 @@ absl::StatusOr<Produced> SimProducer::Produce(const Record& record, DeliveryToke
   const std::string topic(record.topic);
   TopicState& state = topics_[topic];
   if (state.metadata == Metadata::kFailed) {
-    // Told once; who offers the record again asks again.
+    // Returned once; offering the record again requests the metadata again.
     state.metadata = Metadata::kUnknown;
     return state.error;
   }
@@ -90,7 +90,7 @@ absl::StatusOr<Produced> SimProducer::Produce(const Record& record, DeliveryToke
   }
   const std::optional<int> event = EventOf(record);
   if (!event || static_cast<size_t>(*event) >= context_.judge.event_count()) {
-    context_.judge.Fail("I2 no phantom", "a record of no event");
+    context_.judge.Fail("I2 no phantom", "a record that belongs to no event");
     return Produced::kAccepted;
   }
   Enqueue(record, token, *event);
@@ -123,15 +123,16 @@ SimProducer::Lane& SimProducer::LaneOf(const std::string& topic, const Record& r
   return lane;
 }
 
-// A record is admitted when there is room before it.
+// A record is admitted if the window has room before the record is added.
 void SimProducer::CheckBounds(size_t record_bytes) {
   const bool records = use_.records_in_flight >= static_cast<size_t>(limits_.max_in_flight_records);
   const bool bytes = use_.records_in_flight > 0 &&
                      use_.bytes_in_flight >= static_cast<size_t>(limits_.max_in_flight_bytes);
   if (records || bytes) {
-    context_.judge.Fail("I9 bounds",
-                        fmt::format("{} records and {} bytes are in flight, and {} more came",
-                                    use_.records_in_flight, use_.bytes_in_flight, record_bytes));
+    context_.judge.Fail(
+        "I9 bounds",
+        fmt::format("{} records and {} bytes were in flight when {} more bytes were produced",
+                    use_.records_in_flight, use_.bytes_in_flight, record_bytes));
   }
 }
 
@@ -192,7 +193,7 @@ void SimProducer::GiveUp() {
 
 void SimProducer::FailWhileIdle() {
   if (queued_ == 0 && alive_ && fatal_.ok()) {
-    context_.coverage.Count("a producer fails while it holds nothing");
+    context_.coverage.Count("a producer fails with nothing in flight");
     fatal_ = Error(ErrorCode::kProducerFailed, "fenced");
     use_.failed = true;
     signalled_ = true;
@@ -292,7 +293,7 @@ void SimProducer::Send(Lane& lane, Sent& sent) {
   if (!request_lost) {
     context_.After(there, arrive);
   }
-  // No answer in time: it may have been appended, or not.
+  // No response in time: the batch may or may not have been appended.
   Later(kafka_.request_timeout, [&lane, sequence, attempt](SimProducer& producer) {
     producer.OnAnswer(lane, sequence, attempt, Answer::kTryAgain);
   });
@@ -330,9 +331,9 @@ void SimProducer::Retry(Lane& lane) {
 
 void SimProducer::Fail(Lane& lane, const std::vector<Pending>& records, Answer answer) {
   const absl::Status cause = ErrorOf(answer, lane.topic);
-  context_.Note("[kafka] a batch is refused: {}", MessageOf(cause));
+  context_.Note("[kafka] a batch is rejected: {}", MessageOf(cause));
   if (Mutant(MutantId::kReproduceFailed)) {
-    lane.queue.insert(lane.queue.end(), records.begin(), records.end());  // behind its successors
+    lane.queue.insert(lane.queue.end(), records.begin(), records.end());  // after its successors
     lane.checked = false;
     Retry(lane);
     return;
@@ -350,7 +351,7 @@ void SimProducer::Fail(Lane& lane, const std::vector<Pending>& records, Answer a
   }
 }
 
-// What is under way to other partitions may still arrive, and be acknowledged.
+// Batches in flight to other partitions may still arrive and be acknowledged.
 void SimProducer::PurgeQueue(Lane& lane, bool also_sent) {
   std::erase_if(lane.sent, [&](const Sent& sent) {
     const bool purge = also_sent || !sent.under_way;

@@ -1,9 +1,9 @@
-// SimProducer: librdkafka, as the relay configures it: idempotent, gapless, waiting for ever.
+// SimProducer: librdkafka as the relay configures it: idempotent, gapless, without a timeout.
 //
-// Per partition a queue; a few batches under way; a batch that got no answer, or one that may be
-// tried again, is sent again, unchanged and in order, when nothing else is under way. What is
-// refused for good fails the whole producer. A destroyed producer forgets everything; what was on
-// the wire arrives all the same.
+// Each partition has a queue and a few batches in flight. A batch that got no response or a
+// retriable error is sent again, unchanged and in order, when nothing else is in flight. A batch
+// that is rejected permanently fails the whole producer. A destroyed producer drops its state;
+// batches that are already on the wire still arrive.
 #pragma once
 
 #include <deque>
@@ -22,13 +22,13 @@
 
 namespace walrelay::sim {
 
-// What all producers of one relay process have in common.
+// Shared by all producers of one relay process.
 struct ProducerUse {
   size_t records_in_flight = 0;
   size_t bytes_in_flight = 0;
   MonoTime last_report;
   int made = 0;
-  bool failed = false;   // one of them, for good
+  bool failed = false;   // one of them failed permanently
   size_t abandoned = 0;  // in flight when the last producer was destroyed
 };
 
@@ -51,14 +51,14 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   bool Outdated() const override { return credentials_ != kafka_.credentials; }
   int poll_fd() const override { return -1; }
 
-  // It fails for good, for a reason of its own, if it holds nothing.
+  // Fails the producer permanently if nothing is in flight.
   void FailWhileIdle();
   void GiveUp() override;
-  // Its owner has destroyed it.
+  // The owner has destroyed the producer.
   void Abandon();
-  // Poll() has something to do.
+  // Whether Poll() has work to do.
   bool readable() const { return alive_ && signalled_; }
-  // The process runs again after it stood still.
+  // The process resumes after it was suspended.
   void OnAwake();
 
  private:
@@ -79,8 +79,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     uint32_t next_sequence = 0;
     std::deque<Pending> queue;
     std::deque<Sent> sent;  // in order; not yet acknowledged
-    bool resend = false;    // when nothing is under way
-    bool checked = true;    // by sequence; not so only in mutants
+    bool resend = false;    // when nothing is in flight
+    bool checked = true;    // by sequence; false only in mutants
   };
   struct Reported {
     Pending record;
@@ -109,7 +109,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void PurgeQueue(Lane& lane, bool also_sent);
   void Report(const Lane& lane, const std::vector<Pending>& records, const absl::Status& error,
               bool purged = false);
-  // Runs `action` after `delay`, if the producer still lives then; not while the process sleeps.
+  // Runs `action` after `delay` if the producer still exists then, but not while the process is
+  // suspended.
   void Later(Micros delay, std::function<void(SimProducer&)> action);
 
   Context& context_;
@@ -125,13 +126,14 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::map<std::string, TopicState, std::less<>> topics_;
   std::map<std::pair<std::string, int>, Lane> lanes_;
   std::vector<Reported> reports_;
-  std::vector<std::function<void(SimProducer&)>> missed_;  // while the process slept
-  size_t queued_ = 0;                                      // accepted and not reported
+  std::vector<std::function<void(SimProducer&)>> missed_;  // while the process was suspended
+  size_t queued_ = 0;                                      // accepted, not yet reported
   absl::Status fatal_;
   bool signalled_ = false;
 };
 
-// What the relay owns: the simulated librdkafka lives on until what it has on the wire has arrived.
+// The object that the relay owns. The SimProducer outlives it until its batches on the wire have
+// arrived.
 class ProducerHandle final : public Producer {
  public:
   explicit ProducerHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}

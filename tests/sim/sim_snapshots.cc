@@ -41,10 +41,10 @@ void SimSnapshots::Ask(int walsender_pid) {
   });
 }
 
-// The relay still waits for it: so this object is there.
+// The relay still waits for the answer, so this object exists.
 void SimSnapshots::Arrive(Question& question) const {
   if (network_.unreachable || network_.side_hangs) {
-    context_.coverage.Count("a question about visibility gets no answer");
+    context_.coverage.Count("a snapshot request gets no answer");
     return;
   }
   question.answer = AnswerTo(question);

@@ -1,7 +1,7 @@
-// SimSnapshots: a relay's second connection, on which it asks for snapshots.
+// SimSnapshots: a relay's second connection, on which it requests snapshots.
 //
-// Answers on simulated time, of the moment in which the question arrives; checks what the real one
-// checks: a connection leads to the server that streams, or it is given up.
+// Answers on simulated time, with the snapshot of the moment in which the request arrives. Like the
+// real one, it closes a connection that does not lead to the server that streams.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ class SimSnapshots final : public SnapshotSource {
   int poll_fd() const override { return -1; }
   bool wants_write() const override { return false; }
 
-  // For the loop: when the answer has come; nullopt while nothing is on its way to the relay.
+  // For the loop: when the answer arrives; nullopt while no answer has been sent.
   std::optional<MonoTime> ReadableAt() const;
 
  private:
   struct Question {
     bool connecting = false;
-    int incarnation = 0;  // of the server, when it was connected to
+    int incarnation = 0;  // of the server at connection time
     int walsender_pid = 0;
     std::optional<MonoTime> answered_at;
     absl::StatusOr<XidSnapshot> answer;
@@ -47,7 +47,7 @@ class SimSnapshots final : public SnapshotSource {
   bool connected_ = false;
   int walsender_pid_ = 0;
   int incarnation_ = 0;
-  int cuts_ = 0;  // of the network, when it was connected
+  int cuts_ = 0;  // of the network at connection time
   std::shared_ptr<Question> question_;
 };
 

@@ -18,7 +18,7 @@ constexpr size_t kStatusesPerSecond = 60;
 constexpr size_t kAttemptsPerWindow = 40;
 constexpr Micros kAttemptWindow = seconds(20);
 constexpr Micros kConnectTimeout = seconds(10);
-// Three in a row, then after 10, 20, 40, 80, 120 s, or half of that.
+// Three retries in a row, then one after 10, 20, 40, 80 and 120 s, or half of that.
 constexpr size_t kFailuresPerWindow = 12;
 constexpr Micros kFailureWindow = seconds(120);
 
@@ -72,7 +72,7 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   looked_changes_ = server_.publication_changes();
   knows_slot_ = knows_slot_ || facts.slot.has_value();
   past_limit_ = host_.PastLimit(server_.retained_bytes());
-  // The catalog was read; a second connection is made, for the stream.
+  // The catalog was read; now the connection for the stream is opened.
   if (!host_.Pass(2 * network_.latency, true)) {
     return absl::CancelledError("interrupted");
   }
@@ -85,7 +85,7 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   return facts;
 }
 
-// A server, or a Kafka, that is away must not be hammered.
+// An unavailable server or Kafka must not get a storm of connection attempts.
 void SimSource::CheckAttempts() {
   const MonoTime now = context_.now();
   attempts_.push_back(now);
@@ -107,9 +107,9 @@ absl::Status SimSource::TerminateBackend(int pid) {
   const auto& holder = server_.sender();
   if (holder && holder->pid() == pid) {
     if (!own_pids_.contains(pid)) {
-      context_.judge.Fail("I11 liveness", "a relay ended another one's connection");
+      context_.judge.Fail("I11 liveness", "a relay terminated another client's connection");
     }
-    context_.coverage.Count("relay ends its own stale connection");
+    context_.coverage.Count("relay terminates its own stale connection");
     server_.Terminate(pid);
   }
   return absl::OkStatus();
@@ -121,33 +121,34 @@ absl::Status SimSource::CreateSlot() {
     context_.judge.Fail("I13 gaps", "a relay creates a slot that it has seen before");
   }
   server_.MakeSlot();
-  context_.coverage.Count("relay makes the slot");
+  context_.coverage.Count("relay creates the slot");
   return absl::OkStatus();
 }
 
-// At the operator's limit, and only where that was asked for.
+// Valid only at the operator's limit, and only where that is configured.
 absl::Status SimSource::DropSlot() {
   WR_RETURN_IF_ERROR(CheckAlive());
   if (!host_.PastLimit(server_.retained_bytes())) {
-    context_.judge.Fail("I14 limit", fmt::format("a relay drops a slot that may keep its {} bytes",
-                                                 server_.retained_bytes()));
+    context_.judge.Fail(
+        "I14 limit", fmt::format("a relay drops a slot whose {} retained bytes are below the limit",
+                                 server_.retained_bytes()));
   }
   if (server_.sender()) {
     return Error(ErrorCode::kSlotBusy, "replication slot \"walrelay\" is active");
   }
-  context_.Note("[relay {}] drops the slot, which keeps {} bytes", host_.number(),
+  context_.Note("[relay {}] drops the slot, which retains {} bytes", host_.number(),
                 server_.retained_bytes());
   context_.coverage.Count("relay drops the slot");
   server_.DropSlot();
   dropped_slot_ = true;
-  // The answer may be lost on its way.
+  // The response may be lost.
   return host_.Pass(network_.latency, false) ? CheckAlive() : Lost("killed");
 }
 
 absl::Status SimSource::Start(Lsn position) {
   WR_RETURN_IF_ERROR(CheckAlive());
   if (past_limit_) {
-    context_.judge.Fail("I14 limit", "a relay reads on though the slot keeps too much");
+    context_.judge.Fail("I14 limit", "a relay starts a stream although the slot is past its limit");
   }
   if (!server_.slot()) {
     return Error(ErrorCode::kPostgresError, "replication slot \"walrelay\" does not exist");
@@ -182,8 +183,8 @@ absl::Status SimSource::Start(Lsn position) {
   return running ? absl::OkStatus() : Lost("killed");
 }
 
-// While the producer lives, what was handled whole is in its hands: to have it again would only
-// repeat it.
+// While the producer exists, it has every transaction that was handled completely: reading them
+// again would only repeat them.
 void SimSource::CheckRewind(Lsn position) {
   const bool same = handled_producer_ == host_.producers() &&
                     handled_timeline_ == server_.timeline() && !host_.has_rivals();
@@ -235,8 +236,8 @@ absl::StatusOr<bool> SimSource::Receive(size_t max_bytes) {
   return any;
 }
 
-// A server that fails at one position decodes up to there each time: it must be left in peace for
-// longer and longer.
+// A server whose decoding fails at one position decodes up to there on each attempt: the relay must
+// back off.
 void SimSource::NoteFailure(const absl::Status& error) {
   if (!HasCode(error, ErrorCode::kPostgresError)) {
     return;
@@ -248,11 +249,12 @@ void SimSource::NoteFailure(const absl::Status& error) {
     failures_.pop_front();
   }
   if (failures_.size() > kFailuresPerWindow) {
-    context_.judge.Fail("I11 liveness", "a relay hammers a stream that fails at one position");
+    context_.judge.Fail("I11 liveness",
+                        "a relay retries a stream that fails at one position without backing off");
   }
 }
 
-// Notes the positions that the server has vouched for.
+// Records the positions that the server has sent.
 void SimSource::Witness(std::string_view message) {
   const char type = TypeOf(message);
   if (type == 'k') {
@@ -285,7 +287,8 @@ absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
   }
   CheckStatus(status);
   if (confirming_forbidden_ && !host_.asked_to_stop()) {
-    context_.judge.Fail("I13 gaps", "a relay confirms though it saw that the publication changed");
+    context_.judge.Fail("I13 gaps",
+                        "a relay confirms although it has read that the publication changed");
   }
   confirmed_ = status.flushed;
   host_.StorePosition(status.flushed);
@@ -309,8 +312,9 @@ void SimSource::CheckStatus(const StandbyStatus& status) {
     context_.judge.Fail("I6 confirm sanity", "the confirmed position went back");
   }
   if (status.flushed.valid() && !seen_.contains(status.flushed.value())) {
-    context_.judge.Fail("I6 confirm sanity", fmt::format("{} is not a position of the server's",
-                                                         status.flushed.ToString()));
+    context_.judge.Fail(
+        "I6 confirm sanity",
+        fmt::format("{} is not a position that the server sent", status.flushed.ToString()));
   }
   if (server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_) {
     context_.judge.OnConfirmed(status.flushed);
@@ -337,8 +341,8 @@ absl::Status SimSource::Finish(Micros patience) {
   return finished_in_order_ ? absl::OkStatus() : Lost("the server did not end the stream in time");
 }
 
-// With something unread the kernel answers with a reset, and what is on its way to the server may
-// never be read.
+// With unread bytes the kernel sends a reset, and the server may never read bytes that are in
+// flight.
 void SimSource::Close() {
   open_ = false;
   messages_.clear();

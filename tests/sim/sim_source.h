@@ -1,7 +1,7 @@
 // SimSource: a relay's end of its connection to the simulated Postgres.
 //
-// Does what libpq does, on simulated time, and watches what the relay sends: positions are checked
-// here, where they go out, by a witness that has read the same messages.
+// Does what libpq does, on simulated time, and checks the positions that the relay sends against
+// the messages that it has received.
 #pragma once
 
 #include <deque>
@@ -20,17 +20,17 @@
 
 namespace walrelay::sim {
 
-// The way to the server, as it is now; the same for all relays.
+// The current state of the network between relays and the server; the same for all relays.
 struct Network {
   Micros latency{500};
-  size_t room = 20'000;      // bytes that fit into the sockets of a connection
-  bool unreachable = false;  // no answer at all
+  size_t room = 20'000;      // bytes that fit into a connection's socket buffers
+  bool unreachable = false;  // no response at all
   bool login_refused = false;
-  bool full = false;  // no connection free
-  // Of the connections that ask for snapshots.
+  bool full = false;  // no connection slot available
+  // For the connections that request snapshots:
   bool side_refused = false;
   bool side_hangs = false;
-  int side_cuts = 0;  // so many times those that stood were cut
+  int side_cuts = 0;  // number of times that open ones were cut
   bool secret_unreadable = false;
   bool kafka_secret_unreadable = false;
 };
@@ -41,7 +41,8 @@ class SimSource final : public ReplicationSource {
   ~SimSource() override;
 
   absl::StatusOr<SourceFacts> Open() override;
-  void SetSenderTimeout(Micros /*timeout*/) override {}  // this server is never silent while well
+  // A healthy simulated server is never silent.
+  void SetSenderTimeout(Micros /*timeout*/) override {}
   absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
@@ -62,17 +63,18 @@ class SimSource final : public ReplicationSource {
   bool streaming() const { return sender_ != nullptr; }
   std::shared_ptr<Link> link() const { return link_; }
   WalSender* sender() const { return sender_.get(); }
-  // The last COMMIT that was handled, and the last position that was confirmed.
+  // End of the last COMMIT that was handled, and the last position that was confirmed.
   Lsn handled_end() const { return handled_end_; }
   Lsn confirmed() const { return confirmed_; }
   bool dropped_slot() const { return dropped_slot_; }
   void ForgetDroppedSlot() { dropped_slot_ = false; }
-  // The publication as the stream's own look found it, and when the stream had started.
+  // The publication changes that the stream's own read has seen, and when the stream started.
   int stream_changes() const { return stream_changes_; }
   MonoTime started_at() const { return started_at_; }
-  // The relay was told that the publication has changed since: this stream must confirm no more.
+  // The relay was notified of a later change of the publication: this stream must not confirm any
+  // more.
   void ForbidConfirming() { confirming_forbidden_ = true; }
-  // The stream was ended in good order, on a server that has gone on since.
+  // The stream ended cleanly, on a server that has not restarted since.
   bool finished_in_order() const {
     return finished_in_order_ && incarnation_ == server_.incarnation();
   }
@@ -94,14 +96,14 @@ class SimSource final : public ReplicationSource {
   int incarnation_ = 0;
   int pid_ = 0;
   MonoTime looked_at_;       // when Open() read the catalog
-  bool past_limit_ = false;  // what it saw then of the slot
+  bool past_limit_ = false;  // the slot at that time
   bool dropped_slot_ = false;
-  bool knows_slot_ = false;  // has seen one
+  bool knows_slot_ = false;  // has read an existing slot
   int looked_changes_ = 0;
   int stream_changes_ = 0;
   MonoTime started_at_;
   bool confirming_forbidden_ = false;
-  std::deque<MonoTime> failures_;  // of decoding, since there was progress
+  std::deque<MonoTime> failures_;  // of decoding, since the last progress
   std::shared_ptr<Link> link_;
   std::shared_ptr<WalSender> sender_;
   uint32_t connected_timeline_ = 0;

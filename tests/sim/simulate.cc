@@ -1,4 +1,4 @@
-// simulate: histories of the relay between a simulated Postgres and a simulated Kafka.
+// simulate: runs histories of the relay between a simulated Postgres and a simulated Kafka.
 
 #include <fmt/format.h>
 
@@ -16,15 +16,15 @@ namespace walrelay::sim {
 namespace {
 
 constexpr std::string_view kUsage =
-    R"(simulate [--seed S] [--histories N] [--threads T]  N histories, from seed S on
-simulate --seed S --trace                          one history, told
-simulate --coverage …                              fails too when something was never reached
-simulate --twice …                                 each history twice, which must be the same
-simulate --mutants [--histories N]                 each wrong relay must be found within N
-simulate --mutant NAME --trace                     how one of them is found
+    R"(simulate [--seed S] [--histories N] [--threads T]  run N histories, starting at seed S
+simulate --seed S --trace                          run one history and print its trace
+simulate --coverage …                              also fail if a required name is never reached
+simulate --twice …                                 run each history twice; both must be identical
+simulate --mutants [--histories N]                 each wrong relay must be found within N histories
+simulate --mutant NAME --trace                     show how one wrong relay is found
 
-Ends with 0 when all is well, 1 when a history fails (it is made small and told) or a wrong relay
-survives.
+Exits with 0 on success, 1 when a history fails (its plan is shrunk and its trace printed) or a
+wrong relay survives.
 )";
 
 struct CommandLine {
@@ -35,7 +35,7 @@ struct CommandLine {
   std::string mutant;
 };
 
-// nullopt: it cannot be understood.
+// nullopt: the arguments are invalid.
 std::optional<CommandLine> Parse(int argc, char** argv) {
   CommandLine line;
   for (int i = 1; i < argc; ++i) {
@@ -75,7 +75,7 @@ std::optional<CommandLine> Parse(int argc, char** argv) {
 }
 
 bool PrintCoverage(const Coverage& coverage) {
-  fmt::print("reached, and how often:\n");
+  fmt::print("reached, with counts:\n");
   coverage.Print();
   const auto missing = coverage.Missing();
   for (const std::string& name : missing) {
@@ -88,8 +88,9 @@ bool RunHistories(const CommandLine& line) {
   const auto begin = std::chrono::steady_clock::now();
   const Tally tally = RunCampaign(line.campaign);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  fmt::print("{} histories from seed {}, {} events, {} repetitions, {:.1f} s\n", tally.histories,
-             line.campaign.seed, tally.events, tally.repeats, took.count());
+  fmt::print("{} histories from seed {}, {} events, {} repetitions, digest {:016x}, {:.1f} s\n",
+             tally.histories, line.campaign.seed, tally.events, tally.repeats, tally.digest,
+             took.count());
   if (tally.failure) {
     Explain(*tally.failure);
     return false;

@@ -58,7 +58,7 @@ void WalSender::Pump() {
   ArmTimer();
 }
 
-// One message, or the passing of a transaction that has none. False: there is nothing to send now.
+// Sends one message, or skips a transaction that has none. False: there is nothing to send now.
 bool WalSender::SendNext() {
   if (earlier_aborts_ > 0) {
     --earlier_aborts_;
@@ -146,14 +146,14 @@ void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
       break;
   }
   if (transaction.rows.size() > 20 && context_.random.Chance(4)) {
-    // A server asks once in half its timeout, not with each.
+    // A server requests a reply once per half of its timeout, not with every keepalive.
     SendKeepalive(!std::exchange(asked_, true));
   }
 }
 
 void WalSender::SendData(Lsn start, std::string payload) {
   if (server_.TakeCorruption()) {
-    context_.coverage.Count("server sends a garbled message");
+    context_.coverage.Count("server sends a corrupted message");
     context_.Note("[pg] a message is corrupted");
     payload[0] = kGarbledType;
     link_->NoteGarbled();
@@ -204,7 +204,7 @@ void WalSender::Stop() {
   Pump();
 }
 
-// WalSndDone: not before the client has confirmed exactly what was sent, and has read it.
+// WalSndDone: ends only when the client has read and confirmed exactly what was sent.
 void WalSender::CheckDone() {
   const Lsn confirmed = flush_.valid() ? flush_ : write_;
   if (confirmed == sent_ && link_->HasRoom()) {
@@ -238,10 +238,12 @@ void WalSender::OnTimer() {
   const Micros silence = context_.now() - last_reply_;
   if (silence >= server_.wal_sender_timeout() - Micros(1)) {
     if (client_awake_since_ <= last_reply_ && !link_->disturbed_since(last_reply_)) {
-      context_.judge.Fail("I11 liveness", "a relay that was well let wal_sender_timeout pass");
+      context_.judge.Fail("I11 liveness",
+                          "a relay let wal_sender_timeout expire although neither it nor its "
+                          "connection was disturbed");
     }
-    context_.coverage.Count("server gives up on a silent client");
-    context_.Note("[pg] walsender {} gives up on a silent client", pid_);
+    context_.coverage.Count("server disconnects a silent client");
+    context_.Note("[pg] walsender {} disconnects a silent client", pid_);
     End(Error(ErrorCode::kConnectionLost, "the server closed the connection"));
     return;
   }

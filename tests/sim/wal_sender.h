@@ -1,9 +1,10 @@
 // WalSender: the server's end of one replication connection.
 //
-// Sends each transaction whose commit record is not before the start, in commit order; a keepalive
-// each time it has run out of log and the client is behind; one that asks for a reply after half of
-// wal_sender_timeout without a word from the client, and gives up after all of it. While the
-// server shuts down it ends only when the client has confirmed exactly what was sent.
+// Sends each transaction whose commit record is not before the start, in commit order. Sends a
+// keepalive each time it reaches the end of the WAL and the client lags. Sends one that requests a
+// reply after half of wal_sender_timeout without a message from the client, and disconnects after
+// all of it. While the server shuts down, it ends only when the client has confirmed exactly what
+// was sent.
 //
 // Source: Postgres, src/backend/replication/walsender.c: XLogSendLogical, WalSndWaitForWal,
 // WalSndKeepaliveIfNecessary, WalSndCheckTimeOut, WalSndDone, ProcessPendingWrites.
@@ -27,28 +28,28 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
  public:
   WalSender(SimPostgres& server, Context& context, std::shared_ptr<Link> link, int pid, Lsn start);
 
-  // Sends what there is and the socket takes.
+  // Sends as much pending data as the socket accepts.
   void Pump();
-  // The client has read: there may be room again.
+  // The client has read: the link may have room again.
   void OnRoom();
-  // The client's bytes, when they arrive.
+  // A status update from the client arrives.
   void OnStatus(const StandbyStatus& status);
-  // True: it was read, and all before it.
+  // CopyDone arrives. True: it was read, and so was everything before it.
   bool OnCopyDone();
   void OnClientGone() { Leave(); }
 
-  // Ends the connection; the client sees `reason`, when it sees anything.
+  // Ends the connection; the client sees `reason` if it receives anything.
   void End(const absl::Status& reason);
-  // The same of a server process that is asked to end: it says `reason` first, and waits until
-  // there is room for that.
+  // Like End(), for a backend that is asked to terminate: it sends `reason` first, and waits until
+  // there is room for it.
   void EndWithFarewell(const absl::Status& reason);
-  // The server shuts down: end when the client has everything.
+  // The server shuts down: the walsender ends when the client has everything.
   void Stop();
 
   Link& link() { return *link_; }
   int pid() const { return pid_; }
   bool alive() const { return alive_; }
-  // The client's process runs since then: before that its silence is not its fault.
+  // The client's process has been running since `time`; its silence before that is not a violation.
   void SetClientAwakeSince(MonoTime time) { client_awake_since_ = time; }
 
  private:
@@ -72,14 +73,14 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
   std::optional<absl::Status> farewell_;
   MonoTime client_awake_since_;
 
-  size_t earlier_aborts_ =
-      0;  // before the start: decoding reads them, and no position filters them
+  // Before the start: decoding reads them and does not filter them by position.
+  size_t earlier_aborts_ = 0;
   size_t next_transaction_ = 0;
   size_t next_row_ = 0;
   bool begun_ = false;
-  bool asked_ = false;  // for a reply, within this transaction
+  bool asked_ = false;  // requested a reply within this transaction
   std::set<std::pair<uint32_t, int>> described_;
-  int outbox_schema_ = -1;  // as described last
+  int outbox_schema_ = -1;  // schema of the last Relation message
 
   Lsn sent_;  // end of the last record that was decoded and sent
   Lsn write_;

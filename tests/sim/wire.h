@@ -1,5 +1,4 @@
-// Where things stand in the messages of the simulated stream, for those who look at them from
-// outside. What the relay makes of them is its decoder's.
+// Offsets in the messages of the simulated stream, for test code. The relay has its own decoder.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +11,12 @@
 
 namespace walrelay::sim {
 
-constexpr size_t kDataStart = 1;     // of XLogData: the position of what is in it
+constexpr size_t kDataStart = 1;     // of XLogData: the position of the payload
 constexpr size_t kDataPayload = 25;  // of XLogData
 constexpr size_t kKeepaliveEnd = 1;  // of a keepalive: wal_end
 constexpr size_t kCommitEnd = kDataPayload + 10;
 constexpr char kGarbledType = 'Z';
-// Stands for the warning of Postgres 18, which does not come as a message.
+// Represents the warning of Postgres 18, which is not a message of the stream.
 constexpr std::string_view kPublicationWarning = "N";
 
 inline Lsn LsnAt(std::string_view bytes, size_t offset) {

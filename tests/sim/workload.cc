@@ -7,12 +7,12 @@
 
 namespace walrelay::sim {
 
-// A transaction under way.
+// A transaction in progress.
 struct Workload::Open {
   const PlannedTransaction& planned;
   Random random;
   LogTransaction log;
-  int incarnation = 0;  // of the server that it runs on
+  int incarnation = 0;  // of the server on which it runs
 };
 
 void Workload::Schedule() {
@@ -77,14 +77,14 @@ void Workload::WriteRow(Open& open) {
     return;
   }
   if (!message && open.random.Chance(5)) {
-    LogRow removed = open.log.rows.back();  // deleted again at once, to keep the table empty
+    LogRow removed = open.log.rows.back();  // deleted at once, to keep the table empty
     removed.kind = LogRow::Kind::kDelete;
     removed.lsn = postgres_.WriteRow(60);
     open.log.rows.push_back(removed);
   }
 }
 
-// What is no event: a row of another table, an UPDATE, a TRUNCATE.
+// Writes a row that is not an event: of another table, an UPDATE, or a TRUNCATE.
 void Workload::WriteOtherRow(Open& open) {
   LogRow row{.lsn = postgres_.WriteRow(80), .oid = kOtherOid};
   const auto draw = open.random.Below(10);

@@ -12,9 +12,9 @@ class Workload {
   Workload(Context& context, SimPostgres& postgres, const Plan& plan)
       : context_(context), postgres_(postgres), plan_(plan) {}
 
-  // Puts every transaction of the plan on the agenda.
+  // Schedules every transaction of the plan.
   void Schedule();
-  // One more, at once.
+  // Commits one more transaction at once.
   void CommitOne();
 
  private:

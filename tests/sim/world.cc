@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The longest back-off is two minutes; a gap or a row to settle needs a person, and a restart.
+// The longest back-off is two minutes; a gap or a blocking row needs the operator and a restart.
 constexpr Micros kRecovery = seconds(300);
 constexpr Micros kBetweenRounds = seconds(2);  // of the operator
 constexpr uint64_t kMostSteps = 5'000'000;
@@ -77,7 +77,7 @@ void World::PassUntil(MonoTime time, const std::function<bool()>& stop) {
   }
 }
 
-// One thing that happens, not after `until`. False: there is nothing more before that.
+// Runs the next event before `until`. False: there is none.
 bool World::Step(MonoTime until) {
   if (++steps_ > kMostSteps) {
     context_.judge.Fail("I11 liveness", "the history does not end");
@@ -115,7 +115,7 @@ void World::RunProcess(RelayProcess& process) {
   }
 }
 
-// The second connection of each relay looks at the slot now and then.
+// The second connection of each relay polls the slot.
 void World::WatchLimit() {
   if (!plan_.sampler) {
     return;
@@ -160,7 +160,7 @@ void World::StartLater(size_t number, Micros delay) {
   context_.After(delay, [this, number] { StartProcess(number); });
 }
 
-// A process that was killed or has ended is no more; its kernel closes its sockets.
+// Removes a process that was killed or has exited; the kernel closes its sockets.
 void World::Reap(size_t number) {
   auto& process = processes_[number];
   if (!process || process->in_turn() || !(process->killed() || process->finished())) {
@@ -178,15 +178,16 @@ void World::Reap(size_t number) {
 
 void World::OnExit(size_t number, const RelayProcess& process) {
   const absl::Status& result = process.result();
-  context_.Note("[relay {}] ends: {}", number, result.ok() ? "in good order" : MessageOf(result));
+  context_.Note("[relay {}] ends: {}", number, result.ok() ? "cleanly" : MessageOf(result));
   if (result.ok()) {
     if (!process.asked_to_stop()) {
-      context_.judge.Fail("I10 progress", "a relay ended that nobody had asked to");
+      context_.judge.Fail("I10 progress", "a relay exited without being asked to");
     }
     if (process.ended_too_soon()) {
-      context_.judge.Fail("I7 repetitions", "a relay did not wait for what was in flight");
+      context_.judge.Fail("I7 repetitions",
+                          "a relay exited before records in flight were acknowledged");
     }
-    // With two of them, the other may still hold rows that it read before.
+    // With two relays, the other one may still have rows that it read before.
     if (process.ended_clean() && !plan_.second_relay) {
       context_.coverage.Count("clean end");
       context_.judge.OnCleanEnd(process.handled_end());
@@ -197,7 +198,7 @@ void World::OnExit(size_t number, const RelayProcess& process) {
   const ErrorCode code = CodeOf(result);
   context_.coverage.Count(fmt::format("exit {}", ToString(code)));
   if (process.dropped_slot() && (code == ErrorCode::kSlotGone || code == ErrorCode::kSlotMissing)) {
-    context_.judge.Fail("I13 gaps", "a relay does not say that it was itself who dropped the slot");
+    context_.judge.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
   switch (Describe(code).reaction) {
     case Reaction::kGap:
@@ -219,7 +220,8 @@ void World::OnExit(size_t number, const RelayProcess& process) {
   }
 }
 
-// The operator reads the message, publishes what is missing by other means, and starts again.
+// The operator reads the message, publishes the missing events by other means, and restarts the
+// relay.
 void World::OnGap(size_t number, ErrorCode code) {
   if (!gap_possible_ && !plan_.second_relay) {
     context_.judge.Fail("I13 gaps", fmt::format("{} where there is no gap", ToString(code)));
@@ -231,7 +233,7 @@ void World::OnGap(size_t number, ErrorCode code) {
   });
 }
 
-// The operator looks at the relays now and then, and settles what they hold at.
+// The operator polls the relays and resolves the gaps at which they hold.
 void World::Attend() {
   context_.After(kBetweenRounds, [this] {
     for (size_t number = 0; number < processes_.size(); ++number) {
@@ -252,8 +254,8 @@ void World::Attend() {
   });
 }
 
-// An operator who accepts a gap knows its range, and publishes what is missing by other means. Half
-// of the operators create the slot first: then the relay finds another gap.
+// An operator who accepts a gap knows its range, and publishes the missing events by other means.
+// Half of the operators create the slot first: then the relay detects another gap.
 void World::SettleGap(RelayProcess& process, const Gap& gap) {
   const ErrorCode code = CodeOf(gap.error);
   gap_possible_ = gap_possible_ || process.dropped_slot();
@@ -262,7 +264,7 @@ void World::SettleGap(RelayProcess& process, const Gap& gap) {
   }
   const auto number = static_cast<size_t>(process.number());
   if (process.dropped_slot() && code == ErrorCode::kSlotGone) {
-    context_.judge.Fail("I13 gaps", "a relay does not say that it was itself who dropped the slot");
+    context_.judge.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
   if (code == ErrorCode::kPublicationChanged) {
     context_.judge.ExcuseHidden(gap.from, gap.to);
@@ -274,7 +276,7 @@ void World::SettleGap(RelayProcess& process, const Gap& gap) {
   }
   context_.Note("[operator] accepts gap {}: {}", gap.id, RangeOf(gap));
   process.AcceptGap(gap.id);
-  process.source().ForgetDroppedSlot();  // the next one is another one
+  process.source().ForgetDroppedSlot();  // the next slot is a different one
 }
 
 void World::MendSlot(ErrorCode code) {
@@ -282,22 +284,22 @@ void World::MendSlot(ErrorCode code) {
   const bool held = postgres_.sender() != nullptr;
   if (!slot || slot->lost || (code == ErrorCode::kPublicationSkipped && !held) ||
       slot->confirmed > postgres_.log().flushed()) {
-    context_.Note("[operator] makes the slot anew");
+    context_.Note("[operator] recreates the slot");
     postgres_.MakeSlot();
   }
   context_.judge.Excuse(postgres_.slot()->confirmed);
   explained_until_ = context_.now();
 }
 
-// A relay that has not streamed before cannot know what happened to the slot; nor one that had
-// looked before it happened; nor one that takes it for the work of another instance.
+// A relay cannot know what happened to the slot if it has not streamed before, if it read the
+// catalog before the change, or if it attributes the change to another instance.
 void World::OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   if (accepted) {
     explained_until_ = context_.now();
     context_.judge.Excuse(postgres_.slot()->confirmed);
   }
-  // What was in a publication before nobody looked is not known, nor on another system.
+  // The earlier state of a publication is unknown before the first read, and on another system.
   if (!knows_its_past || plan_.second_relay || accepted == ErrorCode::kSystemChanged) {
     context_.judge.ExcuseAllHidden();
   }
@@ -309,8 +311,7 @@ void World::OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) 
   }
 }
 
-// The operator settles rows at which the line stands: they go to the dead-letter topic, or are left
-// out.
+// The operator resolves blocking rows: they go to the dead-letter topic or are skipped.
 void World::SettleFlawedRows() {
   if (plan_.flaws == 0 || config_.on_error.null_key != OnError::kStop) {
     return;
@@ -355,10 +356,10 @@ void World::AwaitQuiet() {
     context_.judge.Fail("I1 no loss",
                         fmt::format("events {} are not in Kafka", context_.judge.Missing()));
   }
-  context_.judge.Fail("I10 progress", "the slot is not confirmed to the end of the log");
+  context_.judge.Fail("I10 progress", "the slot is not confirmed up to the end of the WAL");
 }
 
-// One partition that takes nothing is no reason for a new producer.
+// One unavailable partition must not lead to a new producer.
 void World::CheckProducers() {
   const bool only_stuck =
       plan_.config.source.max_retained_wal == 0 && !plan_.faults.empty() &&
@@ -366,11 +367,13 @@ void World::CheckProducers() {
                   [](const Fault& fault) { return fault.kind == FaultKind::kStuckPartition; });
   if (!context_.judge.failed() && only_stuck && lives_[0] == 0 && processes_[0] &&
       processes_[0]->use().made > 1) {
-    context_.judge.Fail("I15 appends", "a new producer, though brokers answer and none failed");
+    context_.judge.Fail(
+        "I15 appends",
+        "a new producer was created although brokers respond and no producer failed");
   }
 }
 
-// Everybody is asked to stop, is gone in time, and the next process has nothing to repeat.
+// Every relay is asked to stop and must exit in time; the next process must have nothing to repeat.
 void World::EndInGoodOrder() {
   if (context_.judge.failed() || plan_.seed % 2 == 0) {
     return;
@@ -386,7 +389,7 @@ void World::EndInGoodOrder() {
   const int life = lives_[0];
   RunUntil(context_.now() + config_.pipeline.drain_timeout + seconds(5));
   if (!context_.judge.failed() && asked != nullptr && lives_[0] == life) {
-    context_.judge.Fail("I10 progress", "a relay that was asked to stop has not ended");
+    context_.judge.Fail("I10 progress", "a relay that was asked to stop has not exited");
   }
   AwaitQuiet();
 }

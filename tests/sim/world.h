@@ -1,7 +1,7 @@
 // World: one history, from its plan to the verdict.
 //
-// Owns the servers and the relay processes, lets time go on, and plays those around the relay: the
-// supervisor that starts it again, the operator who settles what only a person may.
+// Owns the servers and the relay processes, advances time, and plays the environment of the relay:
+// the supervisor that restarts it, and the operator who resolves gaps and blocking rows.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ class World final : private Surroundings {
   // All must outlive the world.
   World(const Plan& plan, Coverage& coverage, Metrics& metrics, bool trace);
 
-  // Lives through the plan and what comes after it. The violation, empty when there was none.
+  // Runs the plan, the recovery after it and a clean stop. Returns the violation, or an empty
+  // string.
   const std::string& Run();
 
   uint64_t digest() const { return context_.judge.digest(); }
@@ -97,13 +98,13 @@ class World final : private Surroundings {
   SimKafka kafka_;
   Workload workload_;
   Metrics& metrics_;
-  Config config_;  // as the operator has it now
+  Config config_;  // as currently configured by the operator
 
   std::array<std::unique_ptr<RelayProcess>, 2> processes_;
   std::array<int, 2> lives_{};
   bool wants_restart_ = true;
-  MonoTime explained_until_;   // tampering up to then is known to somebody
-  bool gap_possible_ = false;  // something happened that may rightly be called a gap
+  MonoTime explained_until_;   // tampering up to then is accounted for
+  bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
   Lsn stored_position_;

@@ -16,7 +16,7 @@ void WrongEyes::Misread(SourceFacts& facts) {
     facts.slot->wal_status = "reserved";
   }
   if (Mutant(MutantId::kTrustServer)) {
-    // What the slot keeps is not misread with it: that would be found for another reason.
+    // The retained WAL must stay correct: a wrong value would be detected for another reason.
     const Lsn end(std::numeric_limits<uint64_t>::max());
     if (facts.slot && facts.slot->restart.valid()) {
       const uint64_t kept = BytesBetween(facts.slot->restart, facts.server.wal_end);

@@ -1,5 +1,5 @@
-// What wrong relays do not see, and what they say: mutants that live in the seam, so that the core
-// stays as it is. Each function does nothing unless its mutant is selected.
+// WrongEyes: mutants that change the messages and positions that pass through the seam, so that the
+// core stays unchanged. Each function does nothing unless its mutant is selected.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace walrelay::sim {
 
 class WrongEyes {
  public:
-  // A new connection.
+  // Resets the state of a connection.
   void Forget() { described_ = false; }
-  // What the catalog says.
+  // Changes what was read from the catalog.
   static void Misread(SourceFacts& facts);
-  // A message of the stream. False: it is passed over.
+  // Changes a message of the stream. False: the message is skipped.
   bool Misread(std::string& message);
-  // A status update, while the process ends or not. False: it is not sent.
+  // Changes a status update; `ending`: the process is stopping. False: the update is not sent.
   static bool Misreport(StandbyStatus& status, bool ending);
 
  private:
-  bool described_ = false;  // the outbox, in this connection
+  bool described_ = false;  // the outbox was described on this connection
   Lsn highest_row_;
 };
 

@@ -1,4 +1,4 @@
-"""The messages of proto/walrelay/admin/v1, compiled for this run."""
+"""The messages of proto/walrelay/admin/v1, compiled for this test run."""
 
 import importlib
 import subprocess
@@ -10,7 +10,7 @@ from walrelay_dev.paths import REPOSITORY
 
 
 def parse(name: str, text: str) -> Any:
-    """JSON as the message `name` ("Status" of status.proto); fails when a field is not in the schema."""
+    """Parses JSON as the message `name` ("Status" of status.proto); fails if a field is not in the schema."""
     from google.protobuf import json_format
     return json_format.Parse(text, admin_type(name)())
 

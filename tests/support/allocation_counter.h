@@ -1,5 +1,5 @@
-// What operator new has given out, of the whole test binary: to show that a loop allocates nothing,
-// and that what a cache keeps is bounded. Counts all threads.
+// Counts allocations through operator new in the whole test binary, in all threads: to show that a
+// loop does not allocate, and that the size of a cache is bounded.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace walrelay::testing {
 
-uint64_t Allocations();  // calls so far
-size_t LiveBytes();      // given out and not given back
-size_t StartPeak();      // forgets the peak; LiveBytes()
-size_t Peak();           // the most bytes that were live at once since StartPeak()
+uint64_t Allocations();  // number of calls so far
+size_t LiveBytes();      // allocated and not freed
+size_t StartPeak();      // resets the peak; returns LiveBytes()
+size_t Peak();           // maximum of LiveBytes() since StartPeak()
 
-// The allocations of a call.
+// Returns the number of allocations during `call`.
 template <typename Call>
 uint64_t AllocationsDuring(const Call& call) {
   const uint64_t before = Allocations();
@@ -20,7 +20,7 @@ uint64_t AllocationsDuring(const Call& call) {
   return Allocations() - before;
 }
 
-// The most bytes that a call has live at once, beyond those that were before.
+// Returns the peak of live bytes during `call`, minus the bytes that were live before.
 template <typename Call>
 size_t PeakBytesDuring(const Call& call) {
   const size_t before = StartPeak();

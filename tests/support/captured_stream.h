@@ -1,4 +1,4 @@
-// What is written to standard output or standard error while it lives, by whichever means.
+// Captures everything written to standard output or standard error during its lifetime.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class CapturedStream {
     ::dup2(before_.get(), fileno(stream_));
   }
 
-  // All that was written so far.
+  // Everything written so far.
   std::string Text() const {
     std::fflush(stream_);
     std::string text(static_cast<size_t>(::lseek(captured_.get(), 0, SEEK_CUR)), '\0');

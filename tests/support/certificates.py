@@ -1,4 +1,4 @@
-"""Certificates for servers on loopback, made by the openssl command."""
+"""Certificates for servers on loopback, created with the openssl command."""
 
 import subprocess
 from datetime import datetime, timedelta, timezone
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Authority:
-    """A certificate authority of its own, in a folder that exists."""
+    """A certificate authority, in an existing folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -23,9 +23,9 @@ class Authority:
             "[server]\nsubjectAltName = IP:127.0.0.1,DNS:localhost\n")
 
     def issue(self, name: str, days: float) -> tuple[Path, Path]:
-        """Key and certificate of a server on loopback, which began 300 days ago and has `days` left.
+        """Issues a server certificate for loopback, valid from 300 days ago until `days` from now.
 
-        A negative number: it has expired.
+        If `days` is negative, the certificate has expired. Returns the key and the certificate.
         """
         key, request, certificate = (self.folder / f"{name}.{end}" for end in ("key", "csr", "pem"))
         _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",

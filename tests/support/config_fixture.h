@@ -1,4 +1,4 @@
-// Loads configurations as the command line does: a file, variables, flags.
+// Loads configurations as the command line does: from a file, environment variables and flags.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace walrelay::testing {
 
 class ConfigFixture : public ::testing::Test {
  protected:
-  // The configuration of `file`, which must load. What has no default comes by flag: see Bare().
+  // Returns the configuration of `file`, which must load. Flags set the keys without a default, see
+  // Bare().
   Config Load(std::string_view file) {
     const auto loaded = TryLoad(file);
     EXPECT_THAT(loaded, IsOk());
@@ -39,7 +40,7 @@ class ConfigFixture : public ::testing::Test {
   void Flag(std::string_view name, std::string_view value) {
     input_.overrides.emplace_back(name, value);
   }
-  // Takes away the two flags that give what has no default.
+  // Removes the two flags that set the keys without a default.
   void Bare() { input_.overrides.clear(); }
 
   ConfigInput input_{

@@ -1,4 +1,4 @@
-"""A database of a test's own, in a cluster that may be shared."""
+"""A database for one test, in a cluster that may be shared."""
 
 import select
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from walrelay_dev.process import wait_until
 
 
 class Database:
-    """SQL in one database. The connection is made when it is needed, and made again when it broke."""
+    """Runs SQL in one database. Connects when needed, and reconnects after the connection broke."""
 
     def __init__(self, postgres: Postgres, name: str) -> None:
         self.postgres = postgres
@@ -29,13 +29,13 @@ class Database:
         return self.postgres.dsn(self.name)
 
     def connect(self) -> Any:
-        """Another connection; each statement is a transaction until it is told otherwise."""
+        """Opens another connection, in autocommit mode."""
         connection = psycopg2.connect(self.dsn, password=self.postgres.password)
         connection.autocommit = True
         return connection
 
     def execute(self, sql: str, *values: Any) -> list[tuple]:
-        """Runs one or several statements, as one transaction, and returns the last one's rows."""
+        """Runs one or several statements in one transaction, and returns the rows of the last one."""
         with self.cursor() as cursor:
             cursor.execute(sql, values or None)
             return cursor.fetchall() if cursor.description else []
@@ -63,7 +63,7 @@ class Database:
         self.execute("SELECT pg_create_logical_replication_slot(%s, %s)", name, plugin)
 
     def slot(self, name: str, column: str) -> Any:
-        """One column of pg_replication_slots; None when there is no such slot."""
+        """One column of pg_replication_slots; None if the slot does not exist."""
         rows = self.execute(f"SELECT {column} FROM pg_replication_slots WHERE slot_name = %s", name)
         return rows[0][0] if rows else None
 
@@ -71,21 +71,21 @@ class Database:
         return parse_lsn(self.slot(slot, "confirmed_flush_lsn"))
 
     def log_end(self) -> int:
-        """Everything that was committed before this call lies before it."""
+        """The end of the WAL: everything committed before this call is before this position."""
         return parse_lsn(self.value("SELECT pg_current_wal_flush_lsn()"))
 
     def walsender(self, slot: str) -> int:
-        """The process that serves a slot; waits until there is one."""
+        """The PID of the walsender of a slot; waits until there is one."""
         return wait_until(lambda: self.slot(slot, "active_pid"), 60, f"a reader of slot {slot}")
 
     def drop(self) -> None:
-        """Drops the database with its slots, whoever is at work in it."""
+        """Drops the database and its slots, and terminates their users."""
         if self._connection is not None:
             self._connection.close()
         self.postgres.psql(f"""
             SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots
             WHERE database = '{self.name}' AND active""")
-        wait_until(self._drop_slots, 60, f"the slots of {self.name} to be free")
+        wait_until(self._drop_slots, 60, f"the slots of {self.name} to become inactive")
         self.postgres.psql(f"DROP DATABASE {self.name} WITH (FORCE)")
 
     def _drop_slots(self) -> bool:
@@ -95,7 +95,7 @@ class Database:
 
 
 def _is_alive(connection: Any) -> bool:
-    """Whether an idle connection stands: what it could have to read is only its end."""
+    """Whether an idle connection is open: if it is readable, it has ended."""
     return not connection.closed and not select.select([connection], [], [], 0)[0]
 
 

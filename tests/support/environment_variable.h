@@ -1,4 +1,4 @@
-// Sets a variable of the environment, or takes it away, for as long as it lives.
+// Sets or unsets an environment variable, and restores it when destroyed.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A clock that moves when it is told to.
+// A clock that advances only when the test calls Advance().
 #pragma once
 
 #include "walrelay/clock.h"

@@ -1,7 +1,7 @@
-// A Kafka as a producer sees it: records are accepted, and acknowledged when the test says so.
+// A fake Kafka as a producer sees it: records are accepted, and the test acknowledges them.
 //
-// Everything acknowledged stands in `log`, in the order of acknowledgement, across all producers. A
-// producer that is destroyed forgets what it had in flight, as librdkafka does when it is purged.
+// `log` has all acknowledged records of all producers, in the order of acknowledgement. A producer
+// that is destroyed drops its records in flight, as librdkafka does when it is purged.
 #pragma once
 
 #include <algorithm>
@@ -32,29 +32,29 @@ class FakeKafka {
  public:
   bool auto_acknowledge = false;
   size_t queue_limit = SIZE_MAX;
-  std::set<std::string> pending_topics;            // their metadata has not come yet
-  std::map<std::string, absl::Status> bad_topics;  // produced to, these answer with an error
-  // Records of these keys are refused, by every producer, and whatever is in flight behind one
-  // fails with it, as if it were of its batch; the producer is then good for nothing.
+  std::set<std::string> pending_topics;            // their metadata has not arrived yet
+  std::map<std::string, absl::Status> bad_topics;  // Produce() returns this error
+  // Records with these keys are rejected, by every producer. All records in flight after a rejected
+  // one fail with it, as if they were in the same batch, and the producer fails fatally.
   std::map<std::string, absl::Status> refused_keys;
   absl::Status factory_error;
-  absl::Status health;  // of the present producer; a new one is well
+  absl::Status health;  // of the current producer; a new one is healthy
   absl::Status trouble;
   bool reachable = true;
-  bool outdated = false;    // the present producer's certificates changed; a new one is not
-  int producers = 0;        // made so far
-  int64_t batch_bytes = 0;  // asked for at the last of them
+  bool outdated = false;    // the current producer's certificates changed; a new one is up to date
+  int producers = 0;        // created so far
+  int64_t batch_bytes = 0;  // requested for the last one
   std::vector<FakeRecord> in_flight;
   std::vector<FakeRecord> log;
 
-  // Acknowledges the record at `position` in flight, or all of them.
+  // Acknowledges the record at `position` in flight, or all records in flight.
   void Acknowledge(size_t position) { acknowledged_.push_back(Take(position)); }
   void AcknowledgeAll() {
     while (!in_flight.empty()) {
       Acknowledge(0);
     }
   }
-  // The record at `position` in flight is refused for good.
+  // Rejects the record at `position` in flight permanently.
   void Refuse(size_t position, absl::Status error) {
     const FakeRecord record = Take(position);
     refused_.push_back({.token = record.token, .bytes = record.bytes, .error = std::move(error)});
@@ -152,7 +152,7 @@ class FakeKafka {
     int poll_fd() const override { return -1; }
 
    private:
-    // A producer that has failed gives up what it holds.
+    // A failed producer drops its records in flight.
     void Purge(DeliverySink& sink) {
       for (const FakeRecord& record : std::exchange(kafka_.in_flight, {})) {
         sink.OnFailed({.token = record.token,

@@ -1,9 +1,9 @@
-// A Postgres with one outbox table, as far as a replication client can tell.
+// A fake Postgres with one outbox table, as a replication client sees it.
 //
-// Keeps a log of committed transactions and a slot, and follows the server's rules for both: a
+// Keeps a WAL of committed transactions and a slot, and follows the server's rules for both: a
 // transaction is sent when its commit LSN is not below the larger of the requested and the
-// confirmed position; the confirmed position only moves forward; messages come in commit order,
-// each transaction whole. What goes wrong is up to the test.
+// confirmed position; the confirmed position only moves forward; messages are sent in commit order,
+// each transaction completely. The test injects failures.
 //
 // Source: src/backend/replication/logical/snapbuild.c, SnapBuildXactNeedsSkip; logical.c,
 // LogicalConfirmReceivedLocation.
@@ -56,7 +56,7 @@ class FakePostgres final : public ReplicationSource {
     identity.tables = {{.name = "public.outbox", .oid = kOutboxOid, .memberships = {{16401, 700}}}};
   }
 
-  // --- what the test does ---
+  // --- actions of the test ---
 
   // Commits a transaction; returns its end.
   Lsn Commit(std::vector<FakeRow> rows) {
@@ -68,7 +68,7 @@ class FakePostgres final : public ReplicationSource {
     }
     return facts.server.wal_end;
   }
-  // Other databases and tables write; the server says how far it has decoded.
+  // Other databases and tables write; the server reports how far it has decoded.
   Lsn OtherTraffic() {
     facts.server.wal_end = Lsn(facts.server.wal_end.value() + 1000);
     Keepalive(facts.server.wal_end, false);
@@ -77,9 +77,9 @@ class FakePostgres final : public ReplicationSource {
   void Keepalive(Lsn wal_end, bool reply_requested) {
     Put(KeepaliveMessage(wal_end, reply_requested, clock_.WallNow()));
   }
-  // Any message at all, as the payload of an XLogData.
+  // Sends any bytes as the payload of an XLogData message.
   void SendRaw(const std::string& message) { Put(XLogDataMessage(message, clock_.WallNow())); }
-  // Sends a transaction only up to its first rows: the rest is still to come.
+  // Sends the BEGIN and the first rows of a transaction, but not the rest.
   void SendOpenTransaction(const std::vector<FakeRow>& rows) {
     Describe();
     SendRaw(BeginMessage(facts.server.wal_end, clock_.WallNow(), 7));
@@ -89,28 +89,28 @@ class FakePostgres final : public ReplicationSource {
     broken_ = std::move(error);
   }
 
-  // The connection is cut once `messages` more have arrived.
+  // The connection is cut after `messages` more messages have arrived.
   void CutAfter(size_t messages) {
     socket_.resize(std::min(socket_.size(), messages));
     BreakConnection();
   }
 
-  // --- what the test looks at, and changes ---
+  // --- state that the test reads and changes ---
 
   SourceFacts facts;
   absl::Status open_error;
-  std::function<void()> on_inspect;  // what happens before the slot is looked at again
-  absl::Status drop_error;           // the slot is dropped, and the answer is lost
-  Micros sender_timeout{0};          // as the relay asked for it last
+  std::function<void()> on_inspect;  // called before the slot is read again
+  absl::Status drop_error;           // the slot is dropped, but DropSlot() returns this
+  Micros sender_timeout{0};          // last value requested by the relay
   size_t opens = 0;
   size_t drops = 0;
   std::vector<Lsn> starts;             // positions of START_REPLICATION
   std::vector<StandbyStatus> updates;  // received
-  std::vector<int> terminated;         // server processes ended by the relay
-  bool trickle = false;                // a piece of a message has come, not the whole
-  std::function<void()> at_next_read;  // while the relay is in it
+  std::vector<int> terminated;         // backends terminated by the relay
+  bool trickle = false;                // part of a message has arrived
+  std::function<void()> at_next_read;  // called within Receive()
   bool finished_in_order = false;      // the stream was ended with CopyDone
-  bool answers_pings = false;          // as a server that has nothing to send does
+  bool answers_pings = false;          // replies to status updates, as an idle server does
   bool streaming() const { return streaming_; }
   Lsn confirmed() const { return facts.slot->confirmed_flush; }
 
@@ -152,7 +152,7 @@ class FakePostgres final : public ReplicationSource {
     return std::exchange(drop_error, absl::OkStatus());
   }
   absl::Status Start(Lsn position) override {
-    WR_CHECK(open_, "a stream starts on a connection");
+    WR_CHECK(open_, "a stream needs an open connection");
     starts.push_back(position);
     streaming_ = true;
     described_ = false;

@@ -1,4 +1,4 @@
-// A SnapshotSource that answers when the test says so.
+// A fake SnapshotSource whose answers are set by the test.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@ namespace walrelay::testing {
 
 class FakeSnapshots final : public SnapshotSource {
  public:
-  // --- what the test does ---
+  // --- actions of the test ---
   void Answer(XidSnapshot snapshot) { answer_ = std::move(snapshot); }
   void Fail(ErrorCode code = ErrorCode::kVisibilityUnknown) { answer_ = Error(code, "refused"); }
 
-  // --- what it looks at ---
+  // --- state that the test reads ---
   size_t asked = 0;
   size_t closed = 0;
   int walsender_pid = 0;
@@ -24,14 +24,14 @@ class FakeSnapshots final : public SnapshotSource {
 
   // --- SnapshotSource ---
   void Ask(int pid) override {
-    WR_CHECK(!under_way, "one question at a time");
+    WR_CHECK(!under_way, "one request at a time");
     under_way = true;
     walsender_pid = pid;
     answer_.reset();
     ++asked;
   }
   absl::StatusOr<std::optional<XidSnapshot>> Poll() override {
-    WR_CHECK(under_way, "a question is under way");
+    WR_CHECK(under_way, "a request is in progress");
     if (!answer_) {
       return std::nullopt;
     }

@@ -1,8 +1,7 @@
-"""A database whose users and administrators did everything that can mislead a client.
+"""A database with objects and settings that can mislead a client.
 
-Functions, aggregates, operators and views in `public` that are better matches than the catalog's, and
-settings of the role that change bytes, hide warnings or end sessions. Each hostile function says so in
-the server's log.
+It has functions, aggregates, operators and views in `public` that match better than the catalog's, and role
+settings that change bytes, hide warnings or end sessions. Each hostile function writes to the server's log.
 """
 
 import re
@@ -58,7 +57,7 @@ _SETTINGS_SINCE = {14: {"idle_session_timeout": "300ms"}, 17: {"transaction_time
 
 
 def make_hostile(database: Database, role: str) -> None:
-    """Creates the objects, and gives the role its settings, in this database and everywhere."""
+    """Creates the objects, and sets the role's settings for this database and for all databases."""
     database.execute("SET search_path = pg_catalog; " + "".join(_objects()) + "RESET search_path")
     major = database.postgres.major
     settings = dict(_SETTINGS)
@@ -94,7 +93,7 @@ def _objects() -> Iterator[str]:
 
 
 def statements(log: Path, application: str) -> list[str]:
-    """What the application ran, from a log with log_line_prefix '%a|' and log_statement = all."""
+    """The statements of the application, from a log with log_line_prefix '%a|' and log_statement = all."""
     found = []
     for line in log.read_text(errors="replace").splitlines():
         if line.startswith(f"{application}|LOG:  statement: "):
@@ -109,7 +108,7 @@ _WORDS_BEFORE_PARENTHESIS = {"select", "where", "and", "or", "not", "exists", "a
 
 
 def unqualified(statement: str) -> list[str]:
-    """Names in a SELECT that are looked up by search_path: functions, operators, relations, types."""
+    """Names in a SELECT that are resolved by search_path: functions, operators, relations, types."""
     if not re.match(r"\s*(SELECT|WITH)\b", statement):
         return []
     text = re.sub(r"E?'(?:[^'\\]|''|\\.)*'", " literal ", statement)

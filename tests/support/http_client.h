@@ -1,4 +1,4 @@
-// Speaks HTTP/1.1 to this machine, as rudely as a test wants to.
+// An HTTP/1.1 client for the loopback interface that can also send invalid requests.
 #pragma once
 
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ class HttpConnection {
         ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   }
 
-  // A server that has closed by then is no failure of the test.
+  // Sends until the server closes the connection; an early close is not an error.
   HttpConnection& Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -49,7 +49,7 @@ class HttpConnection {
     return *this;
   }
 
-  // Whether the server keeps the connection for so long; what it sends is dropped.
+  // Whether the server keeps the connection open for `time`. Discards what it sends.
   bool IsOpenFor(std::chrono::milliseconds time) {
     pollfd wanted{socket_.get(), POLLIN, 0};
     char chunk[4096];
@@ -57,7 +57,7 @@ class HttpConnection {
            ::recv(socket_.get(), chunk, sizeof(chunk), 0) > 0;
   }
 
-  // All that comes until the server closes.
+  // Reads until the server closes the connection.
   std::string ReadToEnd() {
     std::string text;
     char chunk[4096];
@@ -65,11 +65,11 @@ class HttpConnection {
     while ((size = ::recv(socket_.get(), chunk, sizeof(chunk), 0)) > 0) {
       text.append(chunk, static_cast<size_t>(size));
     }
-    EXPECT_FALSE(size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "no answer";
+    EXPECT_FALSE(size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "no response";
     return text;
   }
 
-  // The one answer that comes until the server closes.
+  // Reads one response, until the server closes the connection.
   HttpAnswer ReadAnswer() {
     const std::string text = ReadToEnd();
     if (!text.starts_with("HTTP/1.")) {

@@ -1,7 +1,7 @@
-"""Which partition Kafka's Java clients choose for a key.
+"""The partition that Kafka's Java clients choose for a key.
 
-Written from the description of the algorithm (Austin Appleby's MurmurHash2, seed 0x9747b28c, as in
-org.apache.kafka.common.utils.Utils), sharing nothing with the relay or with librdkafka.
+Implemented from the description of the algorithm (Austin Appleby's MurmurHash2, seed 0x9747b28c, as in
+org.apache.kafka.common.utils.Utils); shares no code with the relay or with librdkafka.
 """
 
 _MASK = 0xFFFFFFFF
@@ -10,7 +10,7 @@ _SEED = 0x9747B28C
 
 
 def murmur2(data: bytes) -> int:
-    """The hash as Java has it: a signed number of 32 bits."""
+    """The hash as Java returns it: a signed 32-bit number."""
     value = _SEED ^ len(data)
     whole = len(data) // 4 * 4
     for at in range(0, whole, 4):
@@ -25,5 +25,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for(key: bytes, partitions: int) -> int:
-    """The partition of a keyed record in a topic of so many partitions."""
+    """The partition of a keyed record in a topic with `partitions` partitions."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -1,7 +1,7 @@
-"""What a Kafka user is allowed, said to a broker in its own protocol.
+"""Creates Kafka ACLs with a raw protocol request.
 
-Debian 12's python3-confluent-kafka cannot make ACLs, and Kafka's command for it is not among the jars
-that the servers run on.
+Debian 12's python3-confluent-kafka cannot create ACLs, and Kafka's command for it is not in the jars that
+the servers use.
 """
 
 import struct
@@ -16,14 +16,14 @@ _ALLOW = 3
 
 
 def allow(bootstrap: str, user: str, operation: str, topic: str, pattern: str = "literal") -> None:
-    """Adds an ACL. The brokers know of it a moment later.
+    """Adds an ACL, which takes effect a moment later.
 
-    Asks the first of the bootstrap servers, whose clients must be super users.
+    Sends the request to the first bootstrap server, whose clients must be super users.
     """
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     body = (struct.pack(">ib", 1, _TOPIC) + text(topic) + struct.pack(">b", _PATTERNS[pattern])
             + text(f"User:{user}") + text("*") + struct.pack(">bb", _OPERATIONS[operation], _ALLOW))
     answer = ask(host, int(port), _CREATE_ACLS, _VERSION, body)
-    _, count, error = struct.unpack_from(">iih", answer)  # behind the throttle time; the first error
+    _, count, error = struct.unpack_from(">iih", answer)  # after the throttle time; the first error
     if (count, error) != (1, 0):
-        raise RuntimeError(f"the broker makes no ACL: error {error}, {answer[10:]!r}")
+        raise RuntimeError(f"the broker rejected the ACL: error {error}, {answer[10:]!r}")

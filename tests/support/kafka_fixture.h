@@ -1,7 +1,7 @@
-// A producer of ours against librdkafka's mock cluster, whose brokers fail as the test says.
+// Tests walrelay's producer against librdkafka's mock cluster, with failures injected by the test.
 //
-// The mock neither checks sequences nor removes duplicates: a record that was sent twice stands
-// there twice. So order is claimed of what it holds, the absence of duplicates is not.
+// The mock neither checks sequence numbers nor removes duplicates: a record that is sent twice is
+// stored twice. Tests therefore check the order of stored records, not the absence of duplicates.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kPatience{30};  // only a broken test waits this 
 constexpr int16_t kProduceRequest = 0;         // Kafka's api keys
 constexpr int16_t kInitProducerIdRequest = 22;
 
-// A cluster on loopback, and the configuration that leads to it.
+// A cluster on loopback, and a configuration that connects to it.
 class MockKafkaFixture : public ::testing::Test {
  protected:
   explicit MockKafkaFixture(int brokers = 1) {
@@ -41,11 +41,11 @@ class MockKafkaFixture : public ::testing::Test {
   void CreateTopic(const std::string& topic, int partitions = 1) {
     cluster_->CreateTopic(topic, partitions);
   }
-  // What metadata requests say of the topic.
+  // Metadata requests return `error` for the topic.
   void SetTopicError(const std::string& topic, rd_kafka_resp_err_t error) {
     rd_kafka_mock_topic_set_error(cluster_->get(), topic.c_str(), error);
   }
-  // The next requests of the kind are answered so, one each. __TRANSPORT cuts the connection.
+  // The next requests of this kind fail with `errors`, one each. __TRANSPORT cuts the connection.
   void FailNext(int16_t request, const std::vector<rd_kafka_resp_err_t>& errors) {
     rd_kafka_mock_push_request_errors_array(cluster_->get(), request, errors.size(), errors.data());
   }
@@ -55,7 +55,7 @@ class MockKafkaFixture : public ::testing::Test {
   void StopBrokers() { rd_kafka_mock_broker_set_down(cluster_->get(), -1); }
   void StartBrokers() { rd_kafka_mock_broker_set_up(cluster_->get(), -1); }
 
-  // All that stands in the topic.
+  // All records of the topic.
   std::vector<StoredRecord> Stored(const std::string& topic) {
     auto records = ReadTopics(config_.kafka, {topic}, kPatience);
     EXPECT_THAT(records, IsOk());
@@ -87,7 +87,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     std::vector<std::pair<std::string, std::optional<std::string>>> headers;
   };
 
-  // Makes the producer, with the configuration as it is then.
+  // Creates the producer with the current configuration.
   void Start(const KafkaProducer::Options& options = {}) {
     auto conf = MakeProducerConf(config_.kafka, config_.pipeline, config_.kafka.max_batch_bytes);
     ASSERT_THAT(conf, IsOk());
@@ -96,7 +96,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     producer_ = *std::move(producer);
   }
 
-  // Offers the record until the producer knows what to do with it, and has room for it.
+  // Calls Produce() until the producer has accepted or rejected the record.
   absl::StatusOr<Produced> Offer(const Record& record, DeliveryToken token = {1, 1}) {
     absl::StatusOr<Produced> outcome = Produced::kTopicPending;
     EXPECT_TRUE(PollUntil([&] {
@@ -108,7 +108,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
   void Produce(const Record& record, DeliveryToken token = {1, 1}) {
     EXPECT_THAT(Offer(record, token), IsOkAndHolds(Produced::kAccepted));
   }
-  // Records of these keys, with tokens from 1.
+  // Produces one record per key, with tokens from 1.
   void ProduceKeys(const std::vector<std::string>& keys) {
     for (const std::string& key : keys) {
       Produce({.topic = "orders", .key = key, .value = "{}"}, {++last_token_, 1});
@@ -116,7 +116,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
   }
 
   void Poll() { producer_->Poll(*this); }
-  // Polls until the condition holds; false when it never does.
+  // Polls until the condition holds; false after kPatience.
   template <typename Condition>
   bool PollUntil(const Condition& condition) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;

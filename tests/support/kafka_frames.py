@@ -1,7 +1,7 @@
-"""Whole requests and answers that get lost between the relay and a broker: a tap of the proxy.
+"""Drops whole requests and responses between the relay and a broker: a tap of the proxy.
 
-A network loses bytes and then the connection. Losing one request and delivering the next is what no
-network does; a broker must see it all the same, to show what it makes of a sequence with a hole.
+A network loses bytes and then the connection. No network loses one request and delivers the next; the tests
+do so to check how a broker handles a gap in the sequence numbers.
 """
 
 import struct
@@ -11,23 +11,23 @@ _PRODUCE = 0
 
 
 class KafkaFrames:
-    """What is to be lost, on any connection; `tap` makes the tap of one of them."""
+    """What to drop, on any connection; `tap` creates the tap of one connection."""
 
     def __init__(self) -> None:
         self.lost_requests = 0
         self.lost_answers = 0
-        self.produced = 0  # Produce requests that came
+        self.produced = 0  # Produce requests seen
         self._lock = threading.Lock()
         self._requests = 0
         self._answers = 0
 
     def lose_requests(self, count: int) -> None:
-        """The next `count` Produce requests never reach a broker."""
+        """Drops the next `count` Produce requests before they reach a broker."""
         with self._lock:
             self._requests += count
 
     def lose_answers(self, count: int) -> None:
-        """The next `count` Produce requests are carried out, and nobody hears of it."""
+        """Drops the responses of the next `count` Produce requests, which brokers carry out."""
         with self._lock:
             self._answers += count
 
@@ -61,7 +61,7 @@ class FrameTap:
         self._frames = frames
         self._client = bytearray()
         self._server = bytearray()
-        self._produces: set[int] = set()  # correlation ids that wait for an answer
+        self._produces: set[int] = set()  # correlation ids that wait for a response
 
     def to_server(self, data: bytes) -> bytes:
         self._client += data
@@ -88,7 +88,7 @@ class FrameTap:
 
 
 def _take_frame(buffer: bytearray) -> bytes | None:
-    """Takes a whole request or answer from the front, with its length."""
+    """Removes a complete request or response from the front, with its length."""
     if len(buffer) < 4:
         return None
     (length,) = struct.unpack_from(">i", buffer)

@@ -1,7 +1,7 @@
-"""Moving the leaders of partitions, while everybody is at work.
+"""Moves the leaders of partitions while clients are connected.
 
-Neither request is in the client library that Debian has, so they are written to a broker by hand:
-the replicas of a partition in another order, then the election of the first of them. No data moves.
+Debian's client library supports neither request, so both are sent as raw protocol requests: first one that
+reorders the replicas of a partition, then one that elects the first of them. No data moves.
 Source: Kafka's protocol guide, AlterPartitionReassignments 0 and ElectLeaders 1.
 """
 
@@ -26,14 +26,14 @@ Replicas = Mapping[str, Mapping[int, Sequence[int]]]
 
 
 def move_leaders(kafka: KafkaCluster, topics: Sequence[str], chance: random.Random) -> None:
-    """Gives every partition of `topics` another leader, and waits until it has it."""
+    """Moves every partition of `topics` to another leader, and waits until it leads."""
     known = metadata(admin(kafka.bootstrap))
     wanted = {topic: {number: _other_first(partition, chance)
                       for number, partition in known[topic].partitions.items()} for topic in topics}
     ports = [kafka.config.ports[node - 1] for node in kafka.node_ids if kafka.node(node).running()]
     _request(ports[0], _ALTER_PARTITION_REASSIGNMENTS, 0, _reassignment(wanted), flexible=True)
     _request(ports[0], _ELECT_LEADERS, 1, _election(wanted), flexible=False)
-    wait_until(lambda: _leads_first(kafka, wanted), _SECONDS, f"other leaders of {topics}")
+    wait_until(lambda: _leads_first(kafka, wanted), _SECONDS, f"new leaders of {topics}")
 
 
 def _other_first(partition: object, chance: random.Random) -> list[int]:
@@ -69,11 +69,11 @@ def _election(wanted: Replicas) -> bytes:
 
 
 def _request(port: int, key: int, version: int, body: bytes, *, flexible: bool) -> None:
-    """Sends it and waits for the answer, whose own error must be none."""
+    """Sends a request and waits for the response, whose top-level error must be 0."""
     answer = ask("127.0.0.1", port, key, version, body, flexible=flexible)
-    _, error = struct.unpack_from(">ih", answer)  # behind the throttle time
+    _, error = struct.unpack_from(">ih", answer)  # after the throttle time
     if error != 0:
-        raise ServerError(f"Kafka refused request {key}: error {error}, {answer[6:200]!r}")
+        raise ServerError(f"Kafka rejected request {key}: error {error}, {answer[6:200]!r}")
 
 
 def _count(things: Sequence | Mapping) -> bytes:

@@ -1,4 +1,4 @@
-"""A proxy before each broker of a cluster, for those who enter by them."""
+"""A proxy in front of each broker of a cluster, for clients that use the proxied bootstrap servers."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,7 +8,7 @@ from walrelay_dev.kafka import KafkaCluster
 
 
 class KafkaProxies:
-    """Of a cluster that was made with `proxied=True`; used with `with`. Indexed by node.
+    """The proxies of a cluster that was created with `proxied=True`; a context manager. Indexed by node.
 
     Clients of `bootstrap` reach every broker through its proxy, others (the tests, the brokers
     themselves) directly.

@@ -1,4 +1,4 @@
-"""A request to a Kafka broker in its own protocol, for what no client of Debian 12 can ask."""
+"""Raw requests to a Kafka broker, for requests that no client library in Debian 12 supports."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ _SECONDS = 30.0
 
 
 def ask(host: str, port: int, key: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
-    """Sends it and returns the answer behind its header."""
+    """Sends a request and returns the response without its header."""
     header = struct.pack(">hhih", key, version, 1, len(_CLIENT)) + _CLIENT + (b"\0" if flexible else b"")
     with socket.create_connection((host, port), timeout=_SECONDS) as broker:
         broker.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
@@ -20,7 +20,7 @@ def ask(host: str, port: int, key: int, version: int, body: bytes, *, flexible: 
 
 
 def text(value: str) -> bytes:
-    """A string as requests without compact fields have it."""
+    """Encodes a string for requests without compact fields."""
     return struct.pack(">h", len(value.encode())) + value.encode()
 
 

@@ -1,6 +1,6 @@
-"""A broker's setting, changed while it runs.
+"""Changes a setting of a running broker.
 
-AlterConfigs, all that Debian 12's python3-confluent-kafka has, would replace the whole set.
+Debian 12's python3-confluent-kafka has only AlterConfigs, which would replace all settings.
 Source: Kafka's protocol guide, IncrementalAlterConfigs 0.
 """
 
@@ -15,12 +15,12 @@ _SET = 0
 
 
 def alter_broker(bootstrap: str, broker: int, name: str, value: str) -> None:
-    """Asks the first of the bootstrap servers, whose clients must be super users."""
+    """Sends the request to the first bootstrap server, whose clients must be super users."""
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     body = (struct.pack(">ib", 1, _BROKER) + text(str(broker))
             + struct.pack(">i", 1) + text(name) + struct.pack(">b", _SET) + text(value)
             + struct.pack(">b", 0))  # not validate_only
     answer = ask(host, int(port), _INCREMENTAL_ALTER_CONFIGS, _VERSION, body)
-    _, count, error = struct.unpack_from(">iih", answer)  # behind the throttle time; the first error
+    _, count, error = struct.unpack_from(">iih", answer)  # after the throttle time; the first error
     if (count, error) != (1, 0):
-        raise ServerError(f"the broker takes no {name}: error {error}, {answer[10:]!r}")
+        raise ServerError(f"the broker rejected {name}: error {error}, {answer[10:]!r}")

@@ -1,4 +1,4 @@
-"""An outbox table, and inserting into it."""
+"""An outbox table, and inserts into it."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -11,9 +11,9 @@ DEBEZIUM = ("id", "aggregatetype", "aggregateid", "type", "payload")
 
 
 class Outbox:
-    """A table with numbers for ids. Rows are of aggregate type `type`, unless they say otherwise.
+    """An outbox table with numeric ids. `type` is the default aggregate type of its rows.
 
-    `columns` are the names of the five parts; any column can be NULL, so that rows can be wrong.
+    `columns` are the names of the five columns; all are nullable, so that tests can insert invalid rows.
     """
 
     def __init__(self, database: Database, type: str, *, table: str = "outbox",
@@ -29,7 +29,7 @@ class Outbox:
 
     def insert(self, *ids: int, cursor: Any = None, key: str | None = "k", payload: Any = "{}",
                more: Mapping[str, Any] | None = None, **parts: Any) -> None:
-        """Inserts rows with these ids by one statement; by default in a transaction of its own.
+        """Inserts rows with these ids in one statement; by default in a separate transaction.
 
         `parts` are `type` and `event`; `more` names further columns.
         """
@@ -44,7 +44,7 @@ class Outbox:
             cursor.execute(sql, values)
 
     def copy(self, *ids: int, key: str = "k") -> None:
-        """Inserts rows by COPY, in a transaction of its own."""
+        """Inserts rows by COPY, in a separate transaction."""
         text = quoted_rows([self._row(id, key, "{}") for id in ids])
         with self.database.cursor() as cursor:
             cursor.copy_expert(f"COPY {self.table} ({', '.join(self._columns)}) FROM STDIN",

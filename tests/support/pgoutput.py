@@ -1,7 +1,7 @@
-"""A second reader of pgoutput, protocol version 1, for checking the first.
+"""An independent decoder of pgoutput, protocol version 1, to check the relay's.
 
-It knows what a test's own slot can contain (pg_logical_slot_peek_binary_changes) and refuses
-everything else loudly. Source: Postgres documentation, "Logical Replication Message Formats".
+It supports the messages that a test's slot can contain (pg_logical_slot_peek_binary_changes) and raises an
+error for any other. Source: Postgres documentation, "Logical Replication Message Formats".
 """
 
 import struct
@@ -16,7 +16,7 @@ Row = dict[str, str | None]
 
 @dataclass
 class Transaction:
-    """One committed transaction, with the inserted rows in their order."""
+    """One committed transaction, with its inserted rows in order."""
 
     xid: int
     commit_time_us: int  # since 1970-01-01 UTC
@@ -35,7 +35,7 @@ def format_lsn(lsn: int) -> str:
 
 
 def read_transactions(messages: Iterable[bytes]) -> Iterator[Transaction]:
-    """Transactions in commit order, from the slot's messages in theirs."""
+    """Decodes a slot's messages, and yields transactions in commit order."""
     columns: dict[int, list[str]] = {}
     current: Transaction | None = None
     for data in messages:
@@ -58,11 +58,11 @@ def read_transactions(messages: Iterable[bytes]) -> Iterator[Transaction]:
             current = None
         else:
             raise ValueError(f"unexpected pgoutput message {data[:60]!r}")
-    assert current is None, "the last transaction is whole"
+    assert current is None, "the last transaction is complete"
 
 
 class _Message:
-    """One message, read from its start to its end."""
+    """One message, read from start to end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -72,7 +72,7 @@ class _Message:
         return self.take_all(code)[0]
 
     def take_all(self, codes: str) -> tuple:
-        """Values in network byte order, without padding; codes are those of `struct`."""
+        """Reads values in network byte order, without padding; `codes` are those of `struct`."""
         values = struct.unpack_from(f">{codes}", self._data, self._at)
         self._at += struct.calcsize(f">{codes}")
         return values

@@ -1,4 +1,4 @@
-// Writes pgoutput messages as Postgres does: the counterpart of the decoder, for tests.
+// Encodes pgoutput messages as Postgres does: the counterpart of the decoder, for tests.
 //
 // Source: src/backend/replication/logical/proto.c.
 #pragma once
@@ -40,7 +40,7 @@ class ByteWriter {
   std::string out_;
 };
 
-// One value of a tuple, as the server would write it.
+// One value of a tuple, as the server encodes it.
 struct Value {
   static Value Null() { return {'n', {}}; }
   static Value Unchanged() { return {'u', {}}; }
@@ -52,7 +52,7 @@ struct Value {
 };
 using Row = std::vector<Value>;
 
-// All values text, nullopt for NULL.
+// A row of text values; nullopt for NULL.
 inline Row TextRow(std::vector<std::optional<std::string>> values) {
   Row row;
   for (const auto& value : values) {
@@ -61,7 +61,7 @@ inline Row TextRow(std::vector<std::optional<std::string>> values) {
   return row;
 }
 
-// What the decoder made of a row, to be written again.
+// Converts a decoded row, to encode it again.
 inline Row RowOf(pgoutput::Tuple tuple) {
   Row row;
   for (const pgoutput::TupleValue& value : tuple) {

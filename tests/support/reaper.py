@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Ends the servers of a test process when it is gone, also by SIGKILL, and deletes its folder.
+"""Stops the servers of a test process after it has exited, also by SIGKILL, and deletes its folder.
 
-Started by `servers`, which holds the other end of the pipe that is read here.
+`servers` starts it, and holds the other end of the pipe that it reads.
 """
 
 import shutil

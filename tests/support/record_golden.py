@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Records the streams of tests/unit/golden from real servers of every major.
 
-Run it after a change of stream.sql, or when a new major appears; then look at the differences, and
-at whether events.txt still says what must come of the SQL. Positions, transaction numbers, OIDs and
-commit times differ at each recording, and no test depends on them.
+Run it after a change of stream.sql, or when a new major is released; then review the differences, and
+whether events.txt still lists the events expected from the SQL. Positions, transaction numbers, OIDs and
+commit times differ in each recording, and no test depends on them.
 
-A file holds one pgoutput message a line: LSN, transaction, bytes in hexadecimal.
+A file has one pgoutput message per line: LSN, transaction, bytes in hexadecimal.
 """
 
 import sys
@@ -19,12 +19,12 @@ from walrelay_dev.postgres_binaries import MAJORS  # noqa: E402
 
 GOLDEN = ROOT / "tests" / "unit" / "golden"
 
-# What the relay sets in its replication session: values are rendered by the session that reads.
+# The settings of the relay's replication session: the reading session determines how values are rendered.
 SESSION = "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';\n"
 
 
 def options(major: int, form: str) -> dict[str, str]:
-    """pgoutput's options, as far as the major has them."""
+    """The options of pgoutput that this major supports."""
     wanted = {"proto_version": "1", "publication_names": "golden"}
     if major >= 14:
         wanted["messages"] = "true"

@@ -1,5 +1,4 @@
-// The real relay between a Postgres and a Kafka that do as the test says, on a clock that moves
-// when told.
+// The real relay between a fake Postgres and a fake Kafka, on a fake clock.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +18,16 @@ namespace walrelay::testing {
 
 class RelayBetweenFakes {
  public:
-  // `metrics`, if given, must outlive this: they are dear to make.
+  // `metrics`, if given, must outlive this: they are expensive to create.
   explicit RelayBetweenFakes(Metrics* metrics = nullptr)
       : own_metrics_(metrics == nullptr ? std::make_unique<Metrics>("walrelay") : nullptr),
         metrics_(metrics == nullptr ? *own_metrics_ : *metrics) {}
 
-  // A new process in the place of the one there is. `snapshots`, if given, must outlive it.
+  // Replaces the relay, as a restart of the process does. `snapshots`, if given, must outlive it.
   void MakeRelay(SnapshotSource* snapshots = nullptr) {
     relay_.reset();
     auto router = Router::Create(config_.source, config_.route, config_.format);
-    WR_CHECK(router.ok(), "the configuration is good");
+    WR_CHECK(router.ok(), "the configuration is valid");
     relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
                                                   .clock = clock_,
                                                   .source = postgres_,
@@ -41,18 +40,18 @@ class RelayBetweenFakes {
                                      *std::move(router));
   }
 
-  // Makes the relay, with the configuration as it is then, and lets it begin.
+  // Creates the relay with the current configuration, and runs it.
   void Start() {
     MakeRelay();
     Run();
   }
-  // Turns until nothing more happens at this instant.
+  // Runs turns until nothing more happens at the current time.
   void Run() {
     for (int i = 0; i < 10 && !relay_->finished(); ++i) {
       relay_->Turn();
     }
   }
-  // Lets time pass in the steps that the relay asks for.
+  // Advances time in the steps that the relay requests.
   void Pass(Micros time) {
     const MonoTime end = clock_.Now() + time;
     while (clock_.Now() < end && !relay_->finished()) {
@@ -67,7 +66,7 @@ class RelayBetweenFakes {
   }
   Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
   RelayState State() {
-    Pass(std::chrono::milliseconds(250));  // what the board shows is that much behind
+    Pass(std::chrono::milliseconds(250));  // the status board lags by up to this much
     return board_.Read().state;
   }
   ErrorCode ShownError() const {
@@ -79,13 +78,13 @@ class RelayBetweenFakes {
   const std::unique_ptr<Metrics> own_metrics_;
 
  public:
-  Config config_;  // to be changed before MakeRelay()
+  Config config_;  // change it before MakeRelay()
   FakeClock clock_;
   FakePostgres postgres_{clock_};
   FakeKafka kafka_;
   Metrics& metrics_;
   StatusBoard board_;
-  std::unique_ptr<Relay> relay_;  // last: goes before what it refers to
+  std::unique_ptr<Relay> relay_;  // last member: destroyed before the members it refers to
 };
 
 }  // namespace walrelay::testing

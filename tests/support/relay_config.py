@@ -18,21 +18,21 @@ def relay_program() -> Path:
     folder = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build" / "dev")).resolve()
     program = folder / "src" / "cli" / "walrelay"
     if not program.exists():
-        raise ServerError(f"no {program}: build it, or set WALRELAY_BUILD_DIR")
+        raise ServerError(f"{program} does not exist: build it, or set WALRELAY_BUILD_DIR")
     return program
 
 
 def relay_environment() -> dict[str, str]:
-    """Ours, without what would configure a client or a relay."""
+    """This process' environment, without variables that configure a client or a relay."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PG", "WALRELAY_"))}
 
 
 def to_toml(options: Options) -> str:
-    """A configuration file of `options`, named section.key; what is None is left out."""
+    """A configuration file with `options`, named section.key; options that are None are omitted."""
     sections: dict[str, list[str]] = {}
     for name, value in options.items():
         section, _, key = name.rpartition(".")
-        # What belongs to librdkafka has dots in its own names.
+        # Names of librdkafka properties contain dots.
         if name.startswith("kafka.librdkafka."):
             section, key = "kafka.librdkafka", name.removeprefix("kafka.librdkafka.")
         if value is not None:
@@ -45,4 +45,4 @@ def _value(value: Any) -> str:
         return "{" + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value)  # strings, whole numbers and booleans look the same in TOML
+    return json.dumps(value)  # strings, integers and booleans have the same syntax in TOML

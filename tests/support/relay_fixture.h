@@ -1,4 +1,4 @@
-// A test of the relay between fakes.
+// A test fixture for the relay between fakes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace walrelay::testing {
 
 class RelayFixture : public ::testing::Test, protected RelayBetweenFakes {
  protected:
-  using RelayBetweenFakes::Run;  // GoogleTest has one as well
+  using RelayBetweenFakes::Run;  // ::testing::Test has a Run() too
 };
 
 }  // namespace walrelay::testing

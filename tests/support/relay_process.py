@@ -1,7 +1,7 @@
-"""The relay as a process: started, signalled, and watched from outside.
+"""The relay as a process: starts it, signals it, and observes it from outside.
 
-Everything that is known of it comes from where an operator would look: its log, its exit code,
-/readyz, /metrics, and /proc.
+All information comes from the sources that an operator has: its log, its exit code, /readyz, /metrics, and
+/proc.
 """
 
 import json
@@ -26,11 +26,11 @@ _SECONDS = 60.0
 
 
 class RelayProcess:
-    """`walrelay run` with a configuration file in `folder`, made of `options` unless `config` is one.
-    Each start has log files of its own.
+    """`walrelay run` with the configuration file `config`, by default one created in `folder` from `options`.
+    Each start writes new log files.
 
-    With `events`, it prints what was acknowledged. `environment` is added to ours, of which
-    nothing that would configure a client is passed on.
+    With `events`, it prints acknowledged events. `environment` is added to this process' environment, of which
+    variables that configure a client are not passed on.
     """
 
     def __init__(self, folder: Path, options: Options, *, config: Path | None = None,
@@ -46,7 +46,7 @@ class RelayProcess:
         self._environment = dict(environment or {})
         self._process: Process | None = None
 
-    # --- life ---
+    # --- start and stop ---
 
     def start(self) -> "RelayProcess":
         assert not self.running(), "one process at a time"
@@ -72,11 +72,11 @@ class RelayProcess:
         self._started().signal(number)
 
     def terminate(self) -> None:
-        """SIGTERM: to drain and end."""
+        """Sends SIGTERM: the relay drains and exits."""
         self.signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL, and waits for the end."""
+        """Sends SIGKILL, and waits for the exit."""
         self._started().kill()
 
     def pause(self) -> None:
@@ -86,17 +86,17 @@ class RelayProcess:
         self.signal(signal.SIGCONT)
 
     def wait_exit(self, seconds: float = _SECONDS) -> int:
-        """Waits for its end and returns the exit code; minus the signal that ended it."""
-        code = self._started().wait(seconds, f"the relay to end; {self._tail()}")
-        assert code is not None, "the relay is our child"
+        """Waits for the exit and returns the exit code, or minus the signal that killed the relay."""
+        code = self._started().wait(seconds, f"the relay to exit; {self._tail()}")
+        assert code is not None, "the relay is a child process"
         return code
 
     def stop(self, seconds: float = _SECONDS) -> int:
-        """SIGTERM, and the exit code."""
+        """Sends SIGTERM, and returns the exit code."""
         self.terminate()
         return self.wait_exit(seconds)
 
-    # --- what it says ---
+    # --- output ---
 
     @property
     def log_file(self) -> Path:
@@ -107,34 +107,34 @@ class RelayProcess:
         return self.log_file.read_text() if self.log_file.exists() else ""
 
     def logs(self, event: str | None = None, **fields: Any) -> list[dict[str, Any]]:
-        """The lines of this start's log, as JSON; those of an `event` and with these `fields`."""
+        """The log lines since the last start, parsed from JSON; only those with this `event` and these `fields`."""
         wanted = fields if event is None else {"event": event, **fields}
         whole = self._lines(self.log_text)
         return [line for line in map(json.loads, whole) if wanted.items() <= line.items()]
 
     def wait_for_log(self, event: str, seconds: float = _SECONDS, *, count: int = 1,
                      **fields: Any) -> dict[str, Any]:
-        """The `count`-th line of an event with these fields; also when the relay then ends."""
+        """Waits for the `count`-th line with this event and these fields; the relay may exit after it."""
         self.wait_until(lambda: len(self.logs(event, **fields)) >= count or not self.running(),
                         seconds, f"log event {event} {fields}", ended=True)
         found = self.logs(event, **fields)
         if len(found) < count:
-            raise ServerError(f"the relay ended without log event {event} {fields}; {self._tail()}")
+            raise ServerError(f"the relay exited without log event {event} {fields}; {self._tail()}")
         return found[count - 1]
 
     def acknowledged(self) -> list[dict[str, Any]]:
-        """What it printed with `events`, one acknowledged record each."""
+        """The acknowledged records that it printed with `events`."""
         return [json.loads(line) for line in self._lines(self._events_file.read_text())]
 
     @staticmethod
     def _lines(text: str) -> list[str]:
-        """Those that are complete. Not splitlines(), which takes more characters for line ends."""
+        """The complete lines. Not splitlines(), which treats more characters as line ends."""
         return text.split("\n")[:-1]
 
-    # --- what it serves ---
+    # --- HTTP endpoints ---
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body of one of its pages; 0 while nothing answers."""
+        """Status and body of an HTTP endpoint; status 0 if there is no response."""
         port = self.wait_for_log("listening")["port"]
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
@@ -145,37 +145,37 @@ class RelayProcess:
             return 0, ""
 
     def metric(self, name: str, **labels: str) -> float | None:
-        """The sum of the series that have these labels; None when there is none."""
+        """The sum of the series with these labels; None if there is none."""
         found = [float(value) for sample, text, value in _SAMPLE.findall(self.get("/metrics")[1])
                  if sample == name and labels.items() <= dict(_LABEL.findall(text)).items()]
         return sum(found) if found else None
 
     def state(self) -> str:
-        """As /readyz names it: streaming, blocked, …"""
+        """The state as reported by /readyz: streaming, blocked, …"""
         return self.get("/readyz")[1].partition("\n")[0].rpartition(": ")[2]
 
     def wait_for_state(self, *states: str, seconds: float = _SECONDS) -> None:
         self.wait_until(lambda: self.state() in states, seconds, f"state {' or '.join(states)}")
 
     def wait_ready(self, seconds: float = _SECONDS) -> None:
-        """Waits until it reads the slot."""
+        """Waits until the relay reads the slot."""
         self.wait_for_state("streaming", "catching_up", seconds=seconds)
 
-    # --- what it costs ---
+    # --- resources ---
 
     def memory_mb(self, name: str = "VmHWM") -> float:
-        """Resident memory at its peak, or another line of /proc/PID/status, in MiB."""
+        """Peak resident memory, or another line of /proc/PID/status, in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)[1]) / 1024
 
     def wait_until(self, predicate: Callable[[], T], seconds: float, what: str, *,
                    ended: bool = False) -> T:
-        """As the function of that name; fails at once when the relay has ended, unless `ended`."""
+        """Like process.wait_until; fails at once if the relay has exited, unless `ended`."""
         def look() -> T:
             alive = self.running()
             result = predicate()
             if not result and not alive and not ended:
-                raise ServerError(f"the relay ended with {self._started().exit_code} instead of "
+                raise ServerError(f"the relay exited with {self._started().exit_code} while waiting for "
                                   f"{what}; {self._tail()}")
             return result
         try:
@@ -188,8 +188,8 @@ class RelayProcess:
         return self.folder / f"events-{self.starts}.jsonl"
 
     def _started(self) -> Process:
-        assert self._process is not None, "the relay has been started"
+        assert self._process is not None, "the relay was started"
         return self._process
 
     def _tail(self) -> str:
-        return "its log ends:\n" + "\n".join(self.log_text.splitlines()[-15:])
+        return "end of its log:\n" + "\n".join(self.log_text.splitlines()[-15:])

@@ -1,6 +1,6 @@
-"""The smallest client of Postgres' replication protocol: it answers nothing that it is not told to.
+"""A minimal client of Postgres' replication protocol. It sends no reply unless a test calls for it.
 
-For asking the server itself what it does. (psycopg2's answers keepalives by itself and hides them.)
+Used to test the behaviour of the server. (psycopg2's client answers keepalives by itself and hides them.)
 """
 
 import socket
@@ -18,7 +18,7 @@ _REPORT_SECONDS = 0.3
 
 
 class Ended(Exception):
-    """The server has ended the connection."""
+    """The server has closed the connection."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Change:
 
 
 class ReplicationClient:
-    """One connection to `database`, over the Unix socket, where everybody is trusted.
+    """One connection to `database`, over the Unix socket, with trust authentication.
 
-    It says nothing by itself, unless `reporting`: then it reports, without confirming anything, as often
-    as it reads, so that the server waits for it however slowly it reads.
+    It sends no status updates by itself unless `reporting` is set: then it sends them on each read, without
+    confirming anything, so that the server does not time out however slowly the client reads.
     """
 
     def __init__(self, postgres: Postgres, database: str, *, options: str = "") -> None:
@@ -68,19 +68,19 @@ class ReplicationClient:
         self._socket.close()
 
     def start(self, slot: str, position: int = 0) -> "ReplicationClient":
-        """START_REPLICATION; raises with the server's words when it refuses."""
+        """Sends START_REPLICATION; raises the server's error message if it fails."""
         self._send(b"Q", f"START_REPLICATION SLOT {slot} LOGICAL {format_lsn(position)} (proto_version "
                          "'1', publication_names 'walrelay')\0".encode())
         self._read_until(b"W")
         return self
 
     def confirm(self, flushed: int, written: int | None = None, *, reply: bool = False) -> None:
-        """A status update: received up to `written`, and `flushed` need not be sent again."""
+        """Sends a status update: received up to `written`, confirmed up to `flushed`."""
         written = flushed if written is None else written
         self._send(b"d", b"r" + struct.pack(">QQQqB", written, flushed, flushed, 0, reply))
 
     def receive(self, seconds: float = _SECONDS) -> Keepalive | Change | None:
-        """The next message of the stream; None when none comes for so long. Ended: it is over."""
+        """The next message of the stream; None if none arrives in time. Raises Ended at the end of the stream."""
         deadline = time.monotonic() + seconds
         if self.reporting and time.monotonic() - self._reported > _REPORT_SECONDS:
             self._reported = time.monotonic()
@@ -97,7 +97,7 @@ class ReplicationClient:
         return Change(body[25:26].decode(), body[25:])
 
     def changes(self, rows: int, quiet: float = 1.0) -> list[Change]:
-        """Everything but keepalives: at least `rows` inserts, and then until nothing comes for so long."""
+        """All changes until `rows` inserts have arrived and then no message arrives for `quiet` seconds."""
         found: list[Change] = []
         inserts = 0
         end = time.monotonic() + (_SECONDS if rows else quiet)
@@ -119,7 +119,7 @@ class ReplicationClient:
         while True:
             while (message := self._take()) is None:
                 if not self._read(_SECONDS):
-                    raise ServerError("Postgres does not answer")
+                    raise ServerError("no response from Postgres")
             kind, body = message
             if kind == b"E":
                 raise ServerError(body.replace(b"\0", b" ").decode(errors="replace"))
@@ -137,7 +137,7 @@ class ReplicationClient:
         return kind, body
 
     def _read(self, seconds: float) -> bool:
-        """Whether something came in time."""
+        """Whether bytes arrived in time."""
         if seconds <= 0:
             return False
         self._socket.settimeout(seconds)

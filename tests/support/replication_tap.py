@@ -1,7 +1,7 @@
-"""What passes between the relay and Postgres, read off the wire by a tap of the proxy.
+"""Records the replication messages between the relay and Postgres with a tap of the proxy.
 
-Every status update with its time, and every position that the server gave: so it can be said for
-each confirmation, not only for samples, whether it was one that may be made.
+It records every status update with its time, and every position that the server sent, so that each
+confirmation can be checked, not only samples.
 """
 
 import struct
@@ -20,7 +20,7 @@ _SHOWN = 20
 
 
 class ReplicationRecord:
-    """What all connections through one proxy have said; `tap` makes the tap of one of them.
+    """The record of all connections through one proxy; `tap` creates the tap of one connection.
 
     Positions are remembered across connections: a record that was in flight when one broke is
     acknowledged, and confirmed, on the next.
@@ -36,7 +36,7 @@ class ReplicationRecord:
         return ReplicationTap(self)
 
     def take(self) -> "ReplicationLog":
-        """What was recorded since the last call."""
+        """Returns the messages recorded since the last call."""
         with self._lock:
             log, self._log = self._log, ReplicationLog()
             confirmed = max((sample.lsn for sample in log.samples), default=0)
@@ -55,7 +55,7 @@ class ReplicationRecord:
             self._log.sent[final_lsn] += 1
 
     def on_status(self, written: int, flushed: int, applied: int, before: int) -> None:
-        """A status update, on a connection that had confirmed up to `before`."""
+        """Records a status update, on a connection that had confirmed up to `before`."""
         with self._lock:
             self._log.statuses += 1
             self._log.samples.append(Sample(time.time_ns() / 1e6, flushed))
@@ -67,18 +67,18 @@ class ReplicationRecord:
         if flushed < before:
             return f"{format_lsn(flushed)} was confirmed after {format_lsn(before)}"
         if flushed not in self._given:
-            return f"{format_lsn(flushed)} was confirmed, which the server had not given"
+            return f"{format_lsn(flushed)} was confirmed, but the server had not sent it"
         if not flushed <= written <= self._highest:
-            return (f"{format_lsn(written)} was said to be received, with {format_lsn(flushed)} "
-                    f"confirmed and {format_lsn(self._highest)} the highest that was given")
+            return (f"{format_lsn(written)} was reported as received, with {format_lsn(flushed)} "
+                    f"confirmed and {format_lsn(self._highest)} the highest position sent")
         if applied != flushed:
-            return f"{format_lsn(applied)} was said to be applied, {format_lsn(flushed)} confirmed"
+            return f"{format_lsn(applied)} was reported as applied, with {format_lsn(flushed)} confirmed"
         return None
 
 
 @dataclass
 class ReplicationLog:
-    """`sent` is how often each transaction was sent, by the position of its commit record."""
+    """`sent` counts how often each transaction was sent, by the position of its commit record."""
 
     samples: list[Sample] = field(default_factory=list)
     sent: Counter[int] = field(default_factory=Counter)
@@ -87,14 +87,14 @@ class ReplicationLog:
 
 
 class ReplicationTap:
-    """One connection. It changes nothing."""
+    """The tap of one connection. It does not change the data."""
 
     def __init__(self, record: ReplicationRecord) -> None:
         self._record = record
         self._client = bytearray()
         self._server = bytearray()
-        self._started = False      # the first messages of a client have no type
-        self._answers = 0          # single bytes that the server owes for those
+        self._started = False      # a client's first messages have no type byte
+        self._answers = 0          # single-byte responses that the server owes for them
         self._flushed = 0
 
     def to_server(self, data: bytes) -> bytes:
@@ -122,7 +122,7 @@ class ReplicationTap:
         return data
 
     def _read_startup(self) -> bool:
-        """Reads the client's first messages; whether the last of them has come."""
+        """Reads the client's startup messages; returns whether the last one has arrived."""
         while len(self._client) >= 8:
             length, code = struct.unpack_from(">II", self._client)
             if len(self._client) < length:
@@ -131,7 +131,7 @@ class ReplicationTap:
             if code == _PROTOCOL_3:
                 self._started = True
                 return True
-            self._answers += 1  # it asked for encryption, and is told no
+            self._answers += 1  # a request for encryption, which the server declines
         return False
 
     def _on_query(self, body: bytes) -> None:
@@ -156,7 +156,7 @@ class ReplicationTap:
 
 
 def _take_message(buffer: bytearray) -> tuple[bytes, bytes] | None:
-    """Takes a whole message from the front: its type, and what follows its length."""
+    """Removes a complete message from the front: returns its type and its body."""
     if len(buffer) < 5:
         return None
     (length,) = struct.unpack_from(">I", buffer, 1)

@@ -1,6 +1,6 @@
-"""The servers of a test process, in one folder that does not outlive it.
+"""The servers of a test process, in one folder that is deleted with it.
 
-Postgres and Kafka are shared by all tests of a module that do not do them any harm.
+All tests of a module that do not damage Postgres and Kafka share them.
 """
 
 import atexit
@@ -32,7 +32,7 @@ _shared: dict[Callable, Any] = {}
 
 
 def require_servers(major: int = 15, *, with_connect: bool = False) -> None:
-    """Raises SkipTest where a server cannot be had, or fails if this is a CI run."""
+    """Raises SkipTest if a server is not installed, or fails in a CI run."""
     try:
         if with_connect:
             connect.libraries()
@@ -42,7 +42,7 @@ def require_servers(major: int = 15, *, with_connect: bool = False) -> None:
         kafka_node.libraries()
         kafka_records.library()
         if shutil.which("java") is None:
-            raise ServerError("no java on the PATH: apt-get install default-jre-headless")
+            raise ServerError("java is not on the PATH: apt-get install default-jre-headless")
     except ServerError as error:
         if os.environ.get("CI") == "true":
             raise
@@ -51,7 +51,7 @@ def require_servers(major: int = 15, *, with_connect: bool = False) -> None:
 
 @cache
 def test_folder() -> Path:
-    """This process' folder, which is emptied and deleted whatever becomes of the process."""
+    """This process' folder, which is deleted however the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="walrelay-test-", dir="/tmp"))
     folder.chmod(0o755)
     reaper = subprocess.Popen([sys.executable, Path(__file__).with_name("reaper.py"), folder],
@@ -62,24 +62,24 @@ def test_folder() -> Path:
 
 
 def new_postgres(major: int = 15, **options: Any) -> Postgres:
-    """A cluster that is yet to be entered; see `Postgres` for `options`."""
+    """A cluster, not yet started; see `Postgres` for `options`."""
     settings = {**_POSTGRES_SETTINGS, **options.pop("settings", {})}
     return Postgres(major, directory=_new_folder("pg"), settings=settings, **options)
 
 
 def new_kafka(**options: Any) -> KafkaCluster:
-    """A cluster that is yet to be entered; see `KafkaCluster` for `options`."""
+    """A cluster, not yet started; see `KafkaCluster` for `options`."""
     return KafkaCluster(directory=_new_folder("kafka"), **options)
 
 
 def new_connect(kafka: KafkaCluster, **options: Any) -> ConnectWorker:
-    """A worker with Debezium that is yet to be entered; see `ConnectWorker` for `options`."""
+    """A worker with Debezium, not yet started; see `ConnectWorker` for `options`."""
     return ConnectWorker(kafka.bootstrap, [debezium.plugin_folder()],
                          directory=_new_folder("connect"), **options)
 
 
 def shared(make: Callable[[], Server]) -> Server:
-    """The server that `make` makes; one for all, until the tests of this module are through."""
+    """The server that `make` creates: shared by the tests of this module, and stopped after them."""
     if make not in _shared:
         server = make()
         _shared[make] = server.__enter__()

@@ -1,4 +1,4 @@
-// A named pipe of one page, into which a program writes more: no read() gets all of it at once.
+// A named pipe of one page with a writer that writes more: no single read() returns all of it.
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace walrelay::testing {
 
 class SlowPipe {
  public:
-  // Must be read to its end.
+  // The pipe must be read to the end.
   SlowPipe(std::string path, std::string content)
       : path_(std::move(path)), content_(std::move(content)) {
     EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
@@ -32,7 +32,7 @@ class SlowPipe {
  private:
   void Write() const {
     constexpr int kPage = 4096;
-    sigset_t pipe_signal;  // a reader that goes early is an EPIPE
+    sigset_t pipe_signal;  // if the reader closes early, write() returns EPIPE
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);

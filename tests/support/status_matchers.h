@@ -1,4 +1,4 @@
-// Matchers for absl::Status: a test says which error it expects, never merely that there is one.
+// Matchers for absl::Status. A test names the error that it expects, not only that there is one.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A report of each state, as a relay would give it in the middle of a day: what the tests of the
-// three forms, and the browser's, look at.
+// Realistic sample reports for each state: used by the tests of the three output formats, and by
+// the browser tests.
 #pragma once
 
 #include <cmath>
@@ -65,7 +65,7 @@ class StatusSample {
   RelayStatus& relay() { return report_.snapshot.relay; }
   SlotSample& slot() { return *report_.snapshot.slot; }
 
-  // The slot lags by so much, and nothing behind that was given free.
+  // The slot lags by `bytes`, and retains all WAL from there.
   StatusSample& Behind(uint64_t bytes, Micros age) {
     slot().confirmed = slot().restart = Lsn(slot().wal_end.value() - bytes);
     slot().safe_wal_bytes = static_cast<int64_t>(8 * kGiB - bytes);
@@ -73,7 +73,7 @@ class StatusSample {
     relay().figures.oldest_commit = Ago(age);
     return *this;
   }
-  // Nothing was acknowledged since; the lag has grown to what it is now.
+  // Nothing was acknowledged in the last `time`; the lag has grown to its current value.
   StatusSample& SilentSince(Micros time) {
     const auto lag = static_cast<double>(slot().lag_bytes());
     for (HistoryPoint& point : report_.snapshot.history) {
@@ -99,7 +99,7 @@ class StatusSample {
   StatusReport report_;
 };
 
-// By name.
+// Sample reports by name.
 inline std::map<std::string, StatusReport> StatusSamples() {
   using std::chrono::hours;
   using std::chrono::minutes;
@@ -113,7 +113,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
 
   StatusSample catching_up(RelayState::kCatchingUp);
   catching_up.Behind(3 * kGiB, minutes(41));
-  // Kafka was away for most of the hour; what had gathered is being worked off.
+  // Kafka was unavailable for most of the hour; the relay is working off the backlog.
   auto& history = catching_up.report().snapshot.history;
   for (size_t i = 100; i < history.size(); ++i) {
     const bool away = i < history.size() - 12;
@@ -130,9 +130,9 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   catching_up.relay().figures.records_in_flight = 9'912;
   catching_up.relay().figures.bytes_in_flight = 3 * kMiB;
   catching_up.relay().figures.transactions_in_flight = 9'847;
-  catching_up.relay().waits_for = "Kafka to acknowledge: as much is in flight as may be";
+  catching_up.relay().waits_for = "Kafka to acknowledge records: the in-flight window is full";
   catching_up.slot().time_until_caught_up = seconds(77);
-  catching_up.Past(Error(ErrorCode::kKafkaStalled, "3 records wait"), minutes(3), 4);
+  catching_up.Past(Error(ErrorCode::kKafkaStalled, "3 records in flight"), minutes(3), 4);
   samples["catching_up"] = catching_up.report();
 
   StatusSample blocked(RelayState::kBlocked);
@@ -140,7 +140,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   blocked.relay().error = Error(ErrorCode::kKeyMissing, "public.outbox: aggregate_id is NULL");
   blocked.relay().detail =
       "table=public.outbox id=7f3c1e9a-5b1d-4c7e-9a55-0d6b8f6a2c11 lsn=16/A4010C28 xid=918273";
-  blocked.relay().waits_for = "the obstacle to be removed; it is looked at again by itself";
+  blocked.relay().waits_for = "the cause of the error to be fixed; walrelay retries automatically";
   blocked.Past(blocked.relay().error, minutes(19));
   samples["blocked"] = blocked.report();
 
@@ -152,7 +152,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   degraded.relay().figures.records_in_flight = 10'000;
   degraded.relay().figures.bytes_in_flight = 4 * kMiB;
   degraded.relay().figures.transactions_in_flight = 9'961;
-  degraded.relay().waits_for = "Kafka to acknowledge: as much is in flight as may be";
+  degraded.relay().waits_for = "Kafka to acknowledge records: the in-flight window is full";
   degraded.Past(degraded.relay().error, seconds(3), 21);
   samples["degraded"] = degraded.report();
 
@@ -168,11 +168,11 @@ inline std::map<std::string, StatusReport> StatusSamples() {
 
   StatusSample almost_lost(RelayState::kDegraded);
   almost_lost.Behind(7 * kGiB + 800 * kMiB, minutes(52)).SilentSince(minutes(52));
-  almost_lost.relay().error = Error(ErrorCode::kKafkaStalled, "10000 records wait");
+  almost_lost.relay().error = Error(ErrorCode::kKafkaStalled, "10000 records in flight");
   almost_lost.relay().figures.records_in_flight = 10'000;
   almost_lost.relay().figures.bytes_in_flight = 4 * kMiB;
   almost_lost.relay().figures.transactions_in_flight = 9'961;
-  almost_lost.relay().waits_for = "Kafka to acknowledge: as much is in flight as may be";
+  almost_lost.relay().waits_for = "Kafka to acknowledge records: the in-flight window is full";
   almost_lost.slot().wal_status = "extended";
   almost_lost.slot().wal_bytes_per_second = 2.5 * kMiB;
   almost_lost.slot().time_to_loss = seconds(90);
@@ -187,7 +187,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   almost_lost.Past(almost_lost.relay().error, seconds(8), 312);
   samples["slot_almost_lost"] = almost_lost.report();
 
-  // What anybody who may write a row or name an application could try.
+  // Injection attempts by a client that can write a row or set an application name.
   StatusSample hostile(RelayState::kBlocked);
   const std::string attack =
       "</p><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&\x1b[2J\n\xff";

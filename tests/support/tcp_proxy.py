@@ -1,6 +1,6 @@
-"""A TCP proxy on loopback, which does to connections what networks do to them.
+"""A TCP proxy on loopback that injects network faults.
 
-It stands between the relay and one server. Its own tests use it with a server that answers in kind.
+It is placed between the relay and one server. Its own tests use it with an echo server.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ from typing import Any, Literal, Protocol
 Toward = Literal["server", "client", "both"]
 
 _CHUNK = 64 * 1024
-_QUEUED_CHUNKS = 16  # on their way; whatever is more stays with the sender
+_QUEUED_CHUNKS = 16  # chunks in flight; more than that blocks the sender
 _PIECES_PER_SECOND = 20  # of a throttled stream
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _SECONDS = 30.0
 
 
 class Tap(Protocol):
-    """Sees the bytes of one connection as they come, and returns what is to be passed on."""
+    """Receives the bytes of one connection, and returns the bytes to pass on."""
 
     def to_server(self, data: bytes) -> bytes: ...
 
@@ -30,16 +30,16 @@ class Tap(Protocol):
 
 
 class TcpProxy:
-    """Passes connections to `port` on to `target`, both on 127.0.0.1; used with `with`.
+    """Forwards connections from `port` to `target`, both on 127.0.0.1; a context manager.
 
-    What it is told holds for all connections, those that stand and those to come, until `heal`. It
-    works in a thread of its own; its verbs may be called from any. `tap` makes one for each connection.
+    A fault applies to all open and future connections until `heal`. The proxy has its own thread; its methods
+    may be called from any thread. `tap` creates a tap for each connection.
     """
 
     def __init__(self, target: int, *, port: int = 0, tap: Callable[[], Tap] | None = None,
                  seed: int = 0) -> None:
         self.port = port
-        self.accepted = 0  # connections passed on, ever
+        self.accepted = 0  # connections forwarded so far
         self._target = target
         self._tap = tap
         self._loop = asyncio.new_event_loop()
@@ -64,48 +64,48 @@ class TcpProxy:
 
     @property
     def connections(self) -> int:
-        """How many stand."""
+        """Number of open connections."""
         return len(self._connections)
 
-    # --- what it can do to them ---
+    # --- faults ---
 
     def cut(self, *, reset: bool = False) -> None:
-        """Ends all connections, both sides: by FIN, or by RST, which also loses what is on its way."""
+        """Closes all connections on both sides: with FIN, or with RST, which also loses bytes in flight."""
         self._do(self._cut(reset))
 
     def cut_after(self, size: int) -> None:
-        """Resets all connections once `size` more bytes have reached clients, wherever that is."""
+        """Resets all connections once `size` more bytes have reached clients, also within a message."""
         self._do(self._set("client", left=size))
 
     def hold(self, toward: Toward = "both") -> None:
-        """Half-open: nothing is passed on, not even an end, and nothing is closed."""
+        """Half-open: forwards nothing, not even an end, and closes nothing."""
         self._do(self._set(toward, held=True))
 
     def delay(self, seconds: float, jitter: float = 0.0, toward: Toward = "both") -> None:
-        """Bytes take so much longer, give or take; their order stays."""
+        """Delays bytes by `seconds`, plus or minus `jitter`; keeps their order."""
         self._do(self._set(toward, delay=seconds, jitter=jitter))
 
     def throttle(self, bytes_per_second: int, toward: Toward = "both") -> None:
         self._do(self._set(toward, rate=bytes_per_second))
 
     def slice(self, longest: int = 1, toward: Toward = "both") -> None:
-        """Writes pieces of at most so many bytes, each by itself."""
+        """Writes pieces of at most `longest` bytes, each with a separate write."""
         self._do(self._set(toward, longest=longest))
 
     def refuse(self) -> None:
-        """Closes the port: whoever connects is refused. Connections that stand go on."""
+        """Closes the port: new connections are refused. Open connections continue."""
         self._do(self._refuse())
 
     def lead_to(self, target: int) -> None:
-        """Passes new connections on to another port; those that stand stay where they are."""
+        """Forwards new connections to another port; open connections keep their target."""
         self._target = target
 
     def accept(self) -> None:
-        """Opens the port (again)."""
+        """Opens the port, if it is closed."""
         self._do(self._accept())
 
     def heal(self) -> None:
-        """Ends all of this. What was held goes on its way."""
+        """Ends all faults. Forwards held bytes."""
         self._do(self._set("both", held=False, delay=0.0, jitter=0.0, rate=None, longest=None,
                            left=None))
         self.accept()
@@ -149,7 +149,7 @@ class TcpProxy:
             return
         connection = _Connection((reader, writer), far, self._ways, self._tap() if self._tap else None)
         self._connections.add(connection)
-        self.accepted += 1  # and not before: whoever has seen it counted can cut it
+        self.accepted += 1  # only now: a connection that is counted can be cut
         try:
             await connection.run()
         finally:
@@ -159,7 +159,7 @@ class TcpProxy:
 
 
 class _Way:
-    """The conditions in one direction, which all connections share."""
+    """The faults in one direction, shared by all connections."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -177,7 +177,7 @@ class _Way:
             setattr(self, f"_{name}", value)
 
     def due(self) -> float:
-        """When what comes now is to arrive."""
+        """When bytes that are read now must arrive."""
         jitter = self._chance.uniform(-self._jitter, self._jitter)
         return asyncio.get_running_loop().time() + max(0.0, self._delay + jitter)
 
@@ -185,7 +185,7 @@ class _Way:
         await self._open.wait()
 
     def piece(self, size: int) -> int:
-        """How many of `size` bytes go by one write."""
+        """How many of `size` bytes to pass to one write."""
         if self._longest is not None:
             size = min(size, self._chance.randint(1, self._longest))
         if self._rate is not None:
@@ -198,10 +198,10 @@ class _Way:
         if self._rate is not None:
             await asyncio.sleep(size / self._rate)
         elif self._longest is not None:
-            await asyncio.sleep(0)  # the others' turn
+            await asyncio.sleep(0)  # let other tasks run
 
     def spent(self) -> bool:
-        """Whether the bytes that `cut_after` allowed have gone; says so once."""
+        """Whether the bytes that `cut_after` allowed have been sent; returns True once."""
         if self._left is None or self._left > 0:
             return False
         self._left = None
@@ -209,7 +209,7 @@ class _Way:
 
 
 class _Connection:
-    """A client's connection, and ours to the server in its stead."""
+    """A client's connection, and the proxy's connection to the server."""
 
     def __init__(self, near: tuple[asyncio.StreamReader, asyncio.StreamWriter],
                  far: tuple[asyncio.StreamReader, asyncio.StreamWriter],
@@ -220,7 +220,7 @@ class _Connection:
                        _Pipe(far[0], near[1], ways["client"], tap.to_client if tap else None))
 
     async def run(self) -> None:
-        """Until both sides have ended, or one of them has broken."""
+        """Runs until both sides have ended, or one of them has failed."""
         self._task = asyncio.current_task()
         running = [asyncio.create_task(pipe.run()) for pipe in self._pipes]
         reset = True
@@ -246,11 +246,11 @@ class _Connection:
 
 
 class _Spent(Exception):
-    """The bytes that `cut_after` allowed are through."""
+    """The bytes that `cut_after` allowed have been sent."""
 
 
 class _Pipe:
-    """One direction of a connection. Reading goes on while what was read is under way."""
+    """One direction of a connection. Reading continues while earlier bytes are in flight."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way,
                  tap: Callable[[bytes], bytes] | None) -> None:

@@ -1,4 +1,4 @@
-// A directory for one test, gone with it.
+// A temporary directory, deleted when destroyed.
 #pragma once
 
 #include <gtest/gtest.h>

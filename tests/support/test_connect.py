@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of the Kafka Connect worker and Debezium, which other tests compare walrelay with."""
+"""Tests of the Kafka Connect worker and Debezium, with which other tests compare walrelay."""
 
 import sys
 import unittest
@@ -32,7 +32,7 @@ class ConnectTest(unittest.TestCase):
         cls.worker = cls.enterClassContext(new_connect(cls.kafka))
 
     def start(self, name: str) -> Outbox:
-        """A connector over a database, an outbox and a slot of its name."""
+        """Creates a database, an outbox, a slot and a connector, all named `name`."""
         database = Database.create(self.postgres, name)
         self.addCleanup(database.drop)
         outbox = Outbox(database, name, columns=DEBEZIUM)
@@ -43,7 +43,7 @@ class ConnectTest(unittest.TestCase):
         self.worker.wait_running(name)
         return outbox
 
-    def test_connectors_of_one_worker_publish_each_its_own_rows(self) -> None:
+    def test_each_connector_of_a_worker_publishes_its_own_rows(self) -> None:
         for name in ("first", "second"):
             outbox = self.start(name)
             outbox.insert(1, 2, 3)
@@ -64,12 +64,12 @@ class ConnectTest(unittest.TestCase):
         self.assertIn("payload", trace)
         self.worker.delete_connector("failing")
 
-    def test_wrong_configuration_is_refused_with_the_reason(self) -> None:
+    def test_invalid_configuration_is_rejected_with_the_reason(self) -> None:
         with self.assertRaisesRegex(ServerError, "topic.prefix"):
             self.worker.create_connector("wrong", {
                 "connector.class": "io.debezium.connector.postgresql.PostgresConnector"})
 
-    def test_memory_of_the_jvm_is_known(self) -> None:
+    def test_memory_of_the_jvm_is_reported(self) -> None:
         self.assertGreater(self.worker.memory_mb(), 50)
 
 

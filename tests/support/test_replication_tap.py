@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of the tap on the link to Postgres, with made-up bytes: what it notes, and what it finds wrong."""
+"""Tests of the tap on the connection to Postgres, with synthetic bytes: its records, and the problems it finds."""
 
 import struct
 import sys
@@ -40,7 +40,7 @@ class ReplicationTapTest(unittest.TestCase):
         self.tap = self.connect()
 
     def connect(self, position: str = "0/64") -> ReplicationTap:
-        """A connection that asks for encryption, is told no, and streams from `position`."""
+        """A connection that requests encryption, is declined, and streams from `position`."""
         tap = self.record.tap()
         tap.to_server(struct.pack(">II", 8, 80877103))
         tap.to_client(b"N")
@@ -55,7 +55,7 @@ class ReplicationTapTest(unittest.TestCase):
         self.assertEqual(log.problems, list(problems))
         return log
 
-    def test_bytes_are_passed_on_unchanged(self) -> None:
+    def test_bytes_are_forwarded_unchanged(self) -> None:
         self.assertEqual(self.tap.to_client(transaction(200, 210)), transaction(200, 210))
         self.assertEqual(self.tap.to_server(status(210)), status(210))
 
@@ -67,7 +67,7 @@ class ReplicationTapTest(unittest.TestCase):
         self.assertEqual([sample.lsn for sample in log.samples], [0x64, 210, 300])
         self.assertEqual(log.statuses, 3)
 
-    def test_pieces_of_messages_are_put_together(self) -> None:
+    def test_fragmented_messages_are_reassembled(self) -> None:
         for byte in transaction(200, 210):
             self.tap.to_client(bytes([byte]))
         for byte in status(210):
@@ -77,24 +77,24 @@ class ReplicationTapTest(unittest.TestCase):
     def test_start_of_a_commit_record_may_not_be_confirmed(self) -> None:
         self.tap.to_client(transaction(200, 210))
         self.tap.to_server(status(200))
-        self.expect("0/C8 was confirmed, which the server had not given")
+        self.expect("0/C8 was confirmed, but the server had not sent it")
 
     def test_position_may_not_go_back_on_a_connection(self) -> None:
         self.tap.to_client(transaction(200, 210) + transaction(220, 230))
         self.tap.to_server(status(230) + status(210))
         self.expect("0/D2 was confirmed after 0/E6")
 
-    def test_more_than_was_sent_may_not_be_said_to_be_received(self) -> None:
+    def test_position_after_the_last_one_sent_may_not_be_reported_as_received(self) -> None:
         self.tap.to_client(transaction(200, 210))
         self.tap.to_server(status(210, 211))
-        self.assertIn("0/D3 was said to be received", self.record.take().problems[0])
+        self.assertIn("0/D3 was reported as received", self.record.take().problems[0])
 
-    def test_applied_is_what_is_confirmed(self) -> None:
+    def test_applied_position_must_equal_the_confirmed_one(self) -> None:
         self.tap.to_client(keepalive(200) + keepalive(210))
         self.tap.to_server(status(200, 210, applied=210))
-        self.assertIn("0/D2 was said to be applied", self.record.take().problems[0])
+        self.assertIn("0/D2 was reported as applied", self.record.take().problems[0])
 
-    def test_what_one_connection_gave_may_be_confirmed_on_the_next(self) -> None:
+    def test_position_sent_on_one_connection_may_be_confirmed_on_the_next(self) -> None:
         self.tap.to_client(transaction(200, 210) + transaction(220, 230))
         self.tap = self.connect("0/E6")
         self.tap.to_server(status(210, 230))

@@ -10,7 +10,7 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
 class ToolTest(unittest.TestCase):
-    """Gives each case a folder that is not there yet, open to the servers' accounts."""
+    """Gives each case the path of a folder that does not exist yet, accessible to the servers' accounts."""
 
     def setUp(self) -> None:
         parent = Path(self.enterContext(tempfile.TemporaryDirectory(dir="/tmp")))
@@ -18,7 +18,7 @@ class ToolTest(unittest.TestCase):
         self.folder = parent / "server"
 
     def call(self, tool: str, command: str, *arguments: str, code: int = 0) -> str:
-        """Runs a command from another folder and returns what it printed."""
+        """Runs a command from another folder and returns its output."""
         run = subprocess.run([SCRIPTS / tool, command, "--dir", self.folder, *arguments], cwd="/",
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual(run.returncode, code, run.stdout)
@@ -26,12 +26,12 @@ class ToolTest(unittest.TestCase):
 
 
 class PgTest(ToolTest):
-    def test_life_of_a_cluster(self) -> None:
+    def test_start_stop_and_removal_of_a_cluster(self) -> None:
         self.call("pg", "status", code=3)
         self.assertIn("started in", self.call("pg", "start", "--set", "work_mem=2MB"))
         self.addCleanup(self.call, "pg", "status", code=3)
-        self.assertIn("runs already", self.call("pg", "start"))
-        self.assertIn("runs in", self.call("pg", "status"))
+        self.assertIn("is already running", self.call("pg", "start"))
+        self.assertIn("is running in", self.call("pg", "status"))
         self.assertEqual(self.call("pg", "psql", "-XAtc", "SHOW work_mem"), "2MB\n")
         dsn = self.call("pg", "dsn", "--dbname", "template1").strip()
         found = subprocess.run(["psql", "-XAtc", "SELECT current_database()", "-d", dsn],
@@ -39,14 +39,14 @@ class PgTest(ToolTest):
         self.assertEqual(found.stdout, "template1\n")
         self.call("pg", "stop", "--mode", "immediate")
         self.assertIn("is stopped", self.call("pg", "status", code=3))
-        self.assertIn("started again", self.call("pg", "start"))
+        self.assertIn("restarted in", self.call("pg", "start"))
         self.assertEqual(self.call("pg", "psql", "-XAtc", "SHOW work_mem"), "2MB\n")
         self.call("pg", "stop", "--remove")
         self.assertFalse(self.folder.exists())
 
-    def test_errors_are_one_line_that_says_what_to_do(self) -> None:
+    def test_error_is_one_line_with_a_remedy(self) -> None:
         for arguments, words in ((("stop",), "start one first"),
-                                 (("start", "--set", "nonsense"), "--set takes name=value"),
+                                 (("start", "--set", "nonsense"), "expected name=value"),
                                  (("start", "--set", "nonsense=1"), "unrecognized")):
             printed = self.call("pg", *arguments, code=1)
             self.assertIn(words, printed)
@@ -54,17 +54,17 @@ class PgTest(ToolTest):
 
 
 class KafkaTest(ToolTest):
-    def test_life_of_a_broker(self) -> None:
+    def test_start_stop_and_removal_of_a_broker(self) -> None:
         self.call("kafka", "status", code=3)
         self.assertIn("started in", self.call("kafka", "start", "--set", "num.partitions=2"))
         self.addCleanup(self.call, "kafka", "status", code=3)
-        self.assertIn("runs already", self.call("kafka", "start"))
+        self.assertIn("is already running", self.call("kafka", "start"))
         bootstrap = self.call("kafka", "bootstrap").strip()
         self.assertRegex(bootstrap, r"^127\.0\.0\.1:\d+$")
-        self.assertIn(f"{bootstrap}  runs", self.call("kafka", "status"))
+        self.assertIn(f"{bootstrap}  running", self.call("kafka", "status"))
         self.assertIn("killed", self.call("kafka", "kill", "1"))
-        self.assertIn("is stopped", self.call("kafka", "status", code=3))
-        self.assertIn("started again", self.call("kafka", "start"))
+        self.assertIn(f"{bootstrap}  stopped", self.call("kafka", "status", code=3))
+        self.assertIn("restarted in", self.call("kafka", "start"))
         self.assertEqual(self.call("kafka", "bootstrap").strip(), bootstrap)
         self.call("kafka", "stop")
         self.call("kafka", "stop", "--remove")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of scripts/lib/walrelay_dev against real servers: what other tests may take for granted.
+"""Tests of scripts/lib/walrelay_dev with real servers: the behaviour that other tests rely on.
 
 Run with Debian's /usr/bin/python3; needs postgresql-15, maven, default-jre-headless and
 python3-confluent-kafka. The first run downloads Kafka and the Postgres majors (120 MB).
@@ -29,7 +29,7 @@ PEEK = """SELECT lsn, get_byte(data, 0), length(data) FROM pg_logical_slot_peek_
 
 
 def make_slot_with_one_insert(pg: Postgres) -> str:
-    """Leaves one transaction to be decoded and returns what the slot has of it."""
+    """Commits one transaction and returns the slot's messages for it."""
     pg.psql("""CREATE TABLE outbox (id bigserial PRIMARY KEY, payload jsonb);
         CREATE PUBLICATION p FOR TABLE outbox;
         SELECT pg_create_logical_replication_slot('s', 'pgoutput');
@@ -45,7 +45,7 @@ class PostgresTest(unittest.TestCase):
                 kinds = [row.split("|")[1] for row in make_slot_with_one_insert(pg).splitlines()]
                 self.assertEqual([chr(int(kind)) for kind in kinds], ["B", "R", "I", "C"])
 
-    def test_slot_outlives_every_kind_of_stop(self) -> None:
+    def test_slot_survives_every_kind_of_stop(self) -> None:
         with Postgres() as pg:
             changes = make_slot_with_one_insert(pg)
             for mode in ("fast", "smart", "immediate"):
@@ -63,14 +63,14 @@ class PostgresTest(unittest.TestCase):
                 pg.psql("CREATE TABLE first (); SELECT * FROM nowhere; CREATE TABLE last ();")
             self.assertEqual(pg.psql("SELECT relname FROM pg_stat_user_tables"), "first")
 
-    def test_settings_count_from_the_next_start(self) -> None:
+    def test_settings_take_effect_at_the_next_start(self) -> None:
         with Postgres(settings={"max_slot_wal_keep_size": "64MB", "jit": False}) as pg:
             self.assertEqual(pg.psql("SHOW max_slot_wal_keep_size; SHOW jit"), "64MB\noff")
             pg.settings["max_slot_wal_keep_size"] = "1GB"
             pg.restart()
             self.assertEqual(pg.psql("SHOW max_slot_wal_keep_size; SHOW fsync"), "1GB\non")
 
-    def test_password_is_asked_for_over_tcp_and_socket(self) -> None:
+    def test_password_is_required_over_tcp_and_socket(self) -> None:
         with Postgres(tcp=True, password="it's") as pg:
             self.assertEqual(pg.psql("SHOW password_encryption"), "scram-sha-256")
             for host in ("socket", "tcp"):
@@ -85,7 +85,7 @@ class PostgresTest(unittest.TestCase):
         self.assertFalse(pg.data.parent.exists())
         self.assertLessEqual(Path("/proc/sysvipc/shm").read_text().count("\n"), segments)
 
-    def test_failed_start_says_why_and_leaves_nothing(self) -> None:
+    def test_failed_start_reports_the_cause_and_leaves_no_files(self) -> None:
         pg = Postgres(settings={"no_such_setting": 1})
         with self.assertRaisesRegex(ServerError, "no_such_setting"), pg:
             pass
@@ -93,7 +93,7 @@ class PostgresTest(unittest.TestCase):
 
 
 class FolderTest(unittest.TestCase):
-    def test_folder_with_something_in_it_is_refused_and_kept(self) -> None:
+    def test_nonempty_folder_is_rejected_and_kept(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             precious = Path(folder) / "precious"
             precious.touch()
@@ -104,7 +104,7 @@ class FolderTest(unittest.TestCase):
 
 
 class PortsTest(unittest.TestCase):
-    def test_ports_are_given_to_one_process_only(self) -> None:
+    def test_port_is_reserved_for_one_process_only(self) -> None:
         mine = free_ports(50)
         self.assertEqual(len(set(mine)), 50)
         program = f"from walrelay_dev import ports; print(ports._reserve({mine[0]}))"
@@ -114,14 +114,14 @@ class PortsTest(unittest.TestCase):
 
 
 class KafkaStartTest(unittest.TestCase):
-    def test_node_starts_once_a_strangers_connection_has_left_its_port(self) -> None:
+    def test_node_starts_once_another_process_has_released_its_port(self) -> None:
         cluster = KafkaCluster()
         self.addCleanup(cluster.remove)
         cluster.create()
         log = cluster.node(1).log
-        with socket.socket() as stranger:
-            stranger.bind(("127.0.0.1", cluster.config.ports[0]))
-            stranger.listen()
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", cluster.config.ports[0]))
+            other.listen()
             starting = threading.Thread(target=cluster.start)
             starting.start()
             wait_until(lambda: log.exists() and "Address already in use" in log.read_text(), 60,
@@ -144,7 +144,7 @@ class KafkaTest(unittest.TestCase):
         self.assertEqual(producer.flush(60), 0)
         self.assertEqual(failures, [None])
 
-    def test_every_byte_makes_the_round_trip(self) -> None:
+    def test_every_byte_survives_the_round_trip(self) -> None:
         every_byte = bytes(range(256))
         headers = [("null", None), ("empty", b""), ("twice", b"a=b,c"), ("twice", every_byte),
                    ("", b"no name"), ("\u00e9", "\u00e9".encode())]
@@ -171,7 +171,7 @@ class KafkaTest(unittest.TestCase):
         self.kafka.delete_topic("made")
         self.assertEqual(self.kafka.consume("made"), [])
 
-    def test_reader_goes_on_with_new_records_and_new_topics(self) -> None:
+    def test_reader_follows_new_records_and_new_topics(self) -> None:
         self.produce("followed.1", value=b"before")
         with self.kafka.reader(r"^followed\.") as reader:
             reader.wait_for(1, 60)
@@ -183,7 +183,7 @@ class KafkaTest(unittest.TestCase):
             self.assertEqual(reader.take(), [])
         self.assertEqual(self.kafka.topics()["followed.2"], 3)
 
-    def test_records_outlive_stop_and_kill(self) -> None:
+    def test_records_survive_stop_and_kill(self) -> None:
         self.produce("durable", partition=0, value=b"1")
         self.kafka.stop()
         self.kafka.start()
@@ -203,7 +203,7 @@ class KafkaTest(unittest.TestCase):
 
 
 class ThreeNodesTest(unittest.TestCase):
-    def test_writes_go_on_without_the_leader(self) -> None:
+    def test_writes_continue_without_the_leader(self) -> None:
         with KafkaCluster(3) as kafka:
             kafka.create_topic("t")
             producer = library().Producer({"bootstrap.servers": kafka.bootstrap, "acks": "all",

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of the proxy, between a client and a server that sends back what it gets."""
+"""Tests of the proxy, between a client and an echo server."""
 
 import contextlib
 import socket
@@ -19,7 +19,7 @@ _SECONDS = 30
 
 
 class Echo:
-    """A server that sends back what it gets, and notes how each connection ended."""
+    """An echo server that records how each connection ended."""
 
     def __init__(self) -> None:
         self.received = bytearray()
@@ -61,14 +61,14 @@ class TcpProxyTest(unittest.TestCase):
         return client
 
     def exchange(self, data: bytes, client: socket.socket | None = None) -> None:
-        """Sends, and expects the same back."""
+        """Sends `data`, and expects it back."""
         client = client or self.client
         sender = threading.Thread(target=client.sendall, args=(data,))
         sender.start()
         got = bytearray()
         while len(got) < len(data):
             piece = client.recv(65536)
-            self.assertTrue(piece, "the connection stands")
+            self.assertTrue(piece, "the connection is open")
             got += piece
         sender.join()
         self.assertEqual(bytes(got), data)
@@ -83,18 +83,18 @@ class TcpProxyTest(unittest.TestCase):
         wait_until(lambda: self.server.ends, _SECONDS, "the end of the connection")
         self.assertEqual(self.server.ends, [end])
 
-    def test_everything_is_passed_on(self) -> None:
+    def test_all_bytes_are_forwarded(self) -> None:
         self.exchange(bytes(range(256)) * 20_000)
         self.assertEqual((self.proxy.connections, self.proxy.accepted), (1, 1))
 
-    def test_end_of_a_side_is_passed_on_and_the_other_goes_on(self) -> None:
+    def test_shutdown_of_the_client_is_forwarded(self) -> None:
         self.exchange(b"before")
         self.client.shutdown(socket.SHUT_WR)
         self.assertEqual(self.client.recv(1), b"")
         self.expect_end_at_server("FIN")
         wait_until(lambda: self.proxy.connections == 0, _SECONDS, "no connection")
 
-    def test_cut_is_an_end_on_both_sides(self) -> None:
+    def test_cut_closes_both_sides(self) -> None:
         self.exchange(b"before")
         self.proxy.cut()
         self.assertEqual(self.client.recv(1), b"")
@@ -108,7 +108,7 @@ class TcpProxyTest(unittest.TestCase):
             self.client.recv(1)
         self.expect_end_at_server("RST")
 
-    def test_cut_after_so_many_bytes(self) -> None:
+    def test_cut_after_resets_after_that_many_bytes(self) -> None:
         self.proxy.cut_after(1000)
         self.client.sendall(b"x" * 5000)
         got = 0
@@ -118,7 +118,7 @@ class TcpProxyTest(unittest.TestCase):
         self.assertLessEqual(got, 1000)
         self.exchange(b"x" * 5000, self.connect())
 
-    def test_held_bytes_go_on_when_it_is_over(self) -> None:
+    def test_held_bytes_are_forwarded_after_heal(self) -> None:
         self.exchange(b"before")
         self.proxy.hold()
         self.client.sendall(b"held")
@@ -127,20 +127,20 @@ class TcpProxyTest(unittest.TestCase):
         self.proxy.heal()
         self.assertEqual(self.client.recv(4), b"held")
 
-    def test_held_in_one_direction(self) -> None:
+    def test_hold_applies_to_one_direction(self) -> None:
         self.exchange(b"before ")
         self.proxy.hold("client")
         self.client.sendall(b"answered")
-        wait_until(lambda: self.server.received == b"before answered", _SECONDS, "the way there")
+        wait_until(lambda: self.server.received == b"before answered", _SECONDS, "the bytes to reach the server")
         self.expect_silence()
         self.proxy.heal()
         self.assertEqual(self.client.recv(8), b"answered")
 
-    def test_end_is_held_too(self) -> None:
+    def test_hold_delays_the_end_of_a_connection(self) -> None:
         self.exchange(b"before")
         self.proxy.hold()
         self.client.close()
-        time.sleep(0.2)  # nothing is to come
+        time.sleep(0.2)  # nothing must arrive
         self.assertEqual(self.server.ends, [])
         self.proxy.heal()
         self.expect_end_at_server("FIN")
@@ -154,7 +154,7 @@ class TcpProxyTest(unittest.TestCase):
             self.client.recv(1)
         wait_until(lambda: self.proxy.connections == 0, _SECONDS, "no connection")
 
-    def test_delay_is_there_and_back_and_keeps_the_order(self) -> None:
+    def test_delay_applies_to_both_directions_and_keeps_the_order(self) -> None:
         self.proxy.delay(0.2, 0.1)
         started = time.monotonic()
         self.exchange(b"there and back")
@@ -162,38 +162,38 @@ class TcpProxyTest(unittest.TestCase):
         self.proxy.delay(0.05, 0.05)
         self.exchange(bytes(range(256)) * 5000)
 
-    def test_throttle(self) -> None:
+    def test_throttle_limits_the_rate(self) -> None:
         self.proxy.throttle(100_000, "server")
         started = time.monotonic()
         self.exchange(b"x" * 50_000)
         self.assertGreaterEqual(time.monotonic() - started, 0.4)
 
-    def test_slices(self) -> None:
+    def test_slices_keep_the_bytes_unchanged(self) -> None:
         self.proxy.slice()
         self.exchange(bytes(range(256)) * 20)
         self.proxy.slice(7)
         self.exchange(bytes(range(256)) * 200)
 
-    def test_refused_until_accepted_again(self) -> None:
+    def test_connections_are_refused_until_the_port_is_opened_again(self) -> None:
         self.exchange(b"before")
         self.proxy.refuse()
         with self.assertRaises(ConnectionRefusedError):
             self.connect()
-        self.exchange(b"connections that stand go on")
+        self.exchange(b"open connections continue")
         self.proxy.accept()
         self.exchange(b"after", self.connect())
 
-    def test_server_that_is_away_is_a_reset(self) -> None:
+    def test_unreachable_server_is_a_reset(self) -> None:
         self.server.close()
         with socket.socket() as unused:
-            unused.bind(("127.0.0.1", 0))  # bound, and not listened to
-            # It may come so soon that it is connect() that hears of it.
+            unused.bind(("127.0.0.1", 0))  # bound, but not listening
+            # The reset may arrive so early that connect() already fails.
             with TcpProxy(unused.getsockname()[1]) as proxy, \
                     self.assertRaises(ConnectionResetError), \
                     socket.create_connection(("127.0.0.1", proxy.port), timeout=_SECONDS) as client:
                 client.recv(1)
 
-    def test_tap_sees_and_changes_what_is_passed_on(self) -> None:
+    def test_tap_receives_and_changes_the_forwarded_bytes(self) -> None:
         class Shout:
             def to_server(self, data: bytes) -> bytes:
                 return data.upper()

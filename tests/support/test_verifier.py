@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests of the verifier with made-up logs: it must say precisely what is wrong with each."""
+"""Tests of the verifier with synthetic logs: it must report precisely what is wrong with each."""
 
 import struct
 import sys
@@ -26,7 +26,7 @@ def event(number: int, key: str = "k", n: int | None = None) -> Event:
 
 
 def record(of: Event, offset: int, **changes: object) -> Record:
-    """What a faultless relay makes of an event; appended when it was committed."""
+    """The correct record of an event, appended when the event was committed."""
     right = Record(topic=of.topic, partition=partition_for(of.key, PARTITIONS["t"]), offset=offset,
                    timestamp_ms=of.commit_time_us // 1000, key=of.key, value=of.value,
                    headers=of.headers, received_ns=0)
@@ -44,7 +44,7 @@ class VerifierTest(unittest.TestCase):
     def expect(self, verdict: Verdict, *problems: str) -> None:
         self.assertEqual([str(problem) for problem in verdict.problems], list(problems))
 
-    def test_faultless_log_has_no_problem(self) -> None:
+    def test_correct_log_has_no_problem(self) -> None:
         samples = [Sample(time_ms=number, lsn=100 * number) for number in (1, 2, 3, 4)]
         verdict = self.judge(samples=samples, check_timestamps=True)
         self.expect(verdict)
@@ -73,17 +73,17 @@ class VerifierTest(unittest.TestCase):
     def test_swapped_events_are_a_disorder(self) -> None:
         self.log[1:3] = [replace(self.log[2], offset=1), replace(self.log[1], offset=2)]
         self.expect(self.judge(), "order: event e2 (key k, n 2, 0/C8) first appears at "
-                                  f"{self.place(2)}, behind n 3 of its key")
+                                  f"{self.place(2)}, after n 3 of its key")
 
-    def test_order_is_that_of_offsets_whatever_order_records_come_in(self) -> None:
+    def test_order_is_by_offset_not_by_arrival(self) -> None:
         self.expect(self.judge(list(reversed(self.log))))
 
-    def test_keys_have_an_order_each(self) -> None:
+    def test_order_is_per_key(self) -> None:
         self.events = [event(1, "a", 1), event(2, "b", 1), event(3, "a", 2), event(4, "b", 2)]
         self.expect(self.judge([record(each, offset) for offset, each in
                                 enumerate([self.events[i] for i in (1, 3, 0, 2)])]))
 
-    def test_duplicates_are_counted_and_break_nothing(self) -> None:
+    def test_duplicates_are_counted_and_are_no_problem(self) -> None:
         again = [replace(each, offset=each.offset + 4) for each in self.log[1:]]
         verdict = self.judge(self.log + again)
         self.expect(verdict)
@@ -108,11 +108,11 @@ class VerifierTest(unittest.TestCase):
         self.log[0] = replace(self.log[0], value=b"")
         self.assertIn("has value b'', not None", str(self.judge().problems[0]))
 
-    def test_duplicate_with_another_content_is_found(self) -> None:
+    def test_duplicate_with_different_content_is_found(self) -> None:
         self.log.append(replace(self.log[0], offset=4, value=b"changed"))
         self.assertEqual([problem.kind for problem in self.judge().problems], ["content"])
 
-    def test_timestamp_that_is_not_of_the_commit_is_named(self) -> None:
+    def test_timestamp_other_than_the_commit_time_is_named(self) -> None:
         self.log[0] = replace(self.log[0], timestamp_ms=2)
         self.expect(self.judge())
         self.expect(self.judge(check_timestamps=True),
@@ -131,7 +131,7 @@ class VerifierTest(unittest.TestCase):
 
     def test_position_confirmed_with_a_lost_event_is_named(self) -> None:
         verdict = self.judge(self.log[:3], samples=[Sample(9, 400)])
-        self.assertIn("appended never", str(verdict.problems[-1]))
+        self.assertIn("was never appended", str(verdict.problems[-1]))
 
     def test_duplicate_appended_later_does_not_matter(self) -> None:
         self.log.append(replace(self.log[0], offset=4, timestamp_ms=1000))
@@ -147,7 +147,7 @@ class VerifierTest(unittest.TestCase):
 
 
 class JavaPartitionerTest(unittest.TestCase):
-    def test_hashes_are_those_of_kafkas_own_test(self) -> None:
+    def test_hashes_equal_those_of_kafkas_test(self) -> None:
         # org.apache.kafka.common.utils.UtilsTest.testMurmur2
         for data, expected in ((b"21", -973932308), (b"foobar", -790332482), (b"abc", 479470107),
                                (b"a-little-bit-long-string", -985981536),
@@ -170,20 +170,20 @@ class PgoutputTest(unittest.TestCase):
     def commit(self, lsn: int, end: int) -> bytes:
         return b"C\0" + struct.pack(">QQq", lsn, end, 1_000_000)
 
-    def test_transaction_is_read_whole(self) -> None:
+    def test_transaction_is_read_completely(self) -> None:
         (transaction,) = read_transactions([self.begin(50), self.RELATION, self.INSERT, self.INSERT,
                                             self.commit(50, 60)])
         self.assertEqual((transaction.xid, transaction.end_lsn), (42, 60))
         self.assertEqual(transaction.commit_time_us, 946_684_801_000_000)
         self.assertEqual(transaction.rows, [{"id": "e1", "payload": None}] * 2)
 
-    def test_what_should_not_be_there_is_refused(self) -> None:
+    def test_unexpected_message_is_rejected(self) -> None:
         for messages in ([self.INSERT], [b"Dxxx"], [self.begin(50), self.commit(51, 60)],
                          [self.begin(50)]):
             with self.assertRaises((ValueError, AssertionError)):
                 list(read_transactions(messages))
 
-    def test_lsn_is_a_number(self) -> None:
+    def test_lsn_is_parsed_as_a_number(self) -> None:
         self.assertEqual(parse_lsn("1/A0"), (1 << 32) + 160)
 
 

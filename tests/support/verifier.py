@@ -1,17 +1,17 @@
-"""The independent verifier: compares what was committed with what Kafka has.
+"""The independent verifier: compares the committed events with the records in Kafka.
 
-It shares no code with the relay and believes nothing that the relay says. What was committed comes
-from Postgres (`witness`), the records from Kafka; here the two are only compared, so that wrong
-logs can be made up to test the verifier itself.
+It shares no code with the relay and uses no information from the relay. The events come from Postgres
+(`witness`), the records from Kafka. This module only compares them, so that it can be tested with synthetic
+logs.
 
     no loss      every committed event is in Kafka at least once
-    no phantom   nothing is there that was not committed
-    order        first appearances of a key's events come as n = 1, 2, 3 …, without a gap
-    content      topic, partition, key, value and headers are those of the row, to the byte
-    timestamp    a record's time is that of the commit (topics with CreateTime)
-    confirmed    whatever the slot was confirmed up to had been appended (topics with LogAppendTime)
+    no phantom   every record belongs to a committed event
+    order        the first appearances of a key's events are n = 1, 2, 3 …, without a gap
+    content      topic, partition, key, value and headers are those of the row, byte for byte
+    timestamp    a record's time is the commit time (topics with CreateTime)
+    confirmed    every event up to the confirmed position had been appended (topics with LogAppendTime)
 
-Duplicates break nothing; they are counted.
+Duplicates are no problem; they are counted.
 """
 
 from collections import Counter
@@ -26,19 +26,19 @@ from walrelay_dev.kafka_records import Record
 Kind = Literal["lost", "phantom", "order", "content", "timestamp", "confirmed"]
 Headers = list[tuple[str, bytes | None]]
 
-# LogAppendTime has whole milliseconds, and is taken a little before the record can be read.
+# LogAppendTime has whole milliseconds, and is set a little before the record can be read.
 _ROUNDING_MS = 1
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Event:
-    """A committed row, and the record that it must become."""
+    """A committed row, and the record expected for it."""
 
     id: str
     topic: str
     key: bytes
-    n: int  # the how manieth of its key, from 1
+    n: int  # its number within its key, from 1
     value: bytes | None
     headers: Headers = field(hash=False)
     commit_time_us: int
@@ -50,7 +50,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Sample:
-    """At `time_ms`, or a little before, the slot was confirmed up to `lsn`."""
+    """The slot was confirmed up to `lsn` at `time_ms` or a little before."""
 
     time_ms: float
     lsn: int
@@ -68,7 +68,7 @@ class Problem:
 @dataclass
 class Verdict:
     events: int
-    repeated: list[Event]  # once for each time too many, by place in the log
+    repeated: list[Event]  # once for each additional record, in log order
     problems: list[Problem]
 
     @property
@@ -84,18 +84,18 @@ class Verdict:
 
 def verify(events: Sequence[Event], records: Iterable[Record], partitions: Mapping[str, int | Sequence[int]],
            *, samples: Sequence[Sample] | None = None, check_timestamps: bool = False) -> Verdict:
-    """Compares all that was committed with all that is in the topics.
+    """Compares all committed events with all records in the topics.
 
-    `partitions` has each topic's number of partitions; of a topic that was given more while it was
-    written to, all its numbers, the first one first: a key's records with an earlier number count as
-    older. `samples` need topics with LogAppendTime, `check_timestamps` such with CreateTime.
+    `partitions` has each topic's number of partitions; for a topic whose number increased during the run, all
+    its numbers in order: a key's records placed by an earlier number count as older. `samples` require topics
+    with LogAppendTime, `check_timestamps` requires topics with CreateTime.
     """
     counts = {topic: [count] if isinstance(count, int) else list(count)
               for topic, count in partitions.items()}
     log = sorted(records, key=lambda record: (record.topic, _period(record, counts), record.partition,
                                               record.offset))
     known = {event.id: event for event in events}
-    assert len(known) == len(events), "the workload gives every event an id of its own"
+    assert len(known) == len(events), "the workload gives every event a unique id"
     first = _first_appearances(log, known)
     problems = [*_lost(events, first), *_phantoms(log, known), *_disorder(first, known),
                 *_wrong_content(log, known, counts)]
@@ -114,7 +114,7 @@ def _id_of(record: Record) -> str | None:
 
 
 def _period(record: Record, counts: Mapping[str, Sequence[int]]) -> int:
-    """By which of its topic's numbers of partitions a record is where it is; 0 for a wrong place."""
+    """The index of the partition count that placed the record; 0 if it is in the wrong partition."""
     places = [partition_for(record.key, count) for count in counts[record.topic]] if record.key is not None else []
     return places.index(record.partition) if record.partition in places else 0
 
@@ -124,7 +124,7 @@ def _place(record: Record) -> str:
 
 
 def _first_appearances(log: Iterable[Record], known: Mapping[str, Event]) -> dict[str, Record]:
-    """By event id, in the order of the log."""
+    """The first record of each event, by event id, in log order."""
     first: dict[str, Record] = {}
     for record in log:
         if (event_id := _id_of(record)) in known:
@@ -150,7 +150,7 @@ def _disorder(first: Mapping[str, Record], known: Mapping[str, Event]) -> list[P
         event = known[event_id]
         expected = latest.get(event.key, 0) + 1
         if event.n < expected:
-            problems.append(Problem("order", f"{event} first appears at {_place(record)}, behind "
+            problems.append(Problem("order", f"{event} first appears at {_place(record)}, after "
                                              f"n {expected - 1} of its key"))
         elif event.n > expected and (event.key, expected) not in found:
             problems.append(Problem("order", f"key {event.key.decode()} has a gap before n {event.n}, at "
@@ -184,7 +184,7 @@ def _wrong_timestamps(log: Iterable[Record], known: Mapping[str, Event]) -> list
 
 def _early_confirms(events: Iterable[Event], first: Mapping[str, Record],
                     samples: Iterable[Sample]) -> list[Problem]:
-    """Goes through events and samples by position, with the latest append time so far."""
+    """Compares events and samples by position, with the latest append time so far."""
     problems = []
     waiting = sorted(events, key=lambda event: event.end_lsn, reverse=True)
     latest, culprit = 0.0, None
@@ -196,8 +196,9 @@ def _early_confirms(events: Iterable[Event], first: Mapping[str, Record],
             if appended > latest:
                 latest, culprit = appended, event
         if culprit is not None and latest > sample.time_ms + _ROUNDING_MS:
-            late = "never" if latest == float("inf") else f"{latest - sample.time_ms:.0f} ms later"
+            late = ("was never appended" if latest == float("inf")
+                    else f"was appended {latest - sample.time_ms:.0f} ms later")
             problems.append(Problem("confirmed", f"{format_lsn(sample.lsn)} was confirmed, and with it "
-                                                 f"{culprit}, which was appended {late}"))
+                                                 f"{culprit}, which {late}"))
             culprit = None  # once for each event is enough
     return problems

@@ -1,8 +1,7 @@
-"""Witnesses of a run: what Postgres committed, and what was confirmed to it when.
+"""Observers of a run: the events that Postgres committed, and the positions confirmed to it over time.
 
-Both ask Postgres only. The truth is the table `truth`, written by the workload in the transactions
-that it watches; where each of them stands in the log comes from a slot of the test's own, through a
-decoder of the test's own.
+Both query only Postgres. The expected events are in the table `truth`, which the workload writes in the same
+transactions; the WAL position of each transaction comes from a separate slot, through a separate decoder.
 """
 
 import threading
@@ -19,9 +18,9 @@ _SLOT = "witness"
 
 
 class Witness:
-    """The truth about one database. To be made before the first row is written.
+    """The committed events of one database. Create it before the first row is written.
 
-    It needs the publication that the relay uses, and keeps the log for as long as it stands.
+    It needs the publication that the relay uses, and its slot retains WAL as long as it exists.
     """
 
     def __init__(self, database: Database) -> None:
@@ -30,24 +29,24 @@ class Witness:
         database.create_slot(self._slot)
 
     def begin_again(self) -> None:
-        """Forgets the log so far, and lets the server forget it; the tables are to be empty."""
+        """Drops and recreates the slot, which releases the WAL so far; the tables must be empty."""
         self._database.execute("SELECT pg_drop_replication_slot(%s)", self._slot)
         self._database.create_slot(self._slot)
 
     def transactions(self) -> list[Transaction]:
-        """Everything that is in the log for the publication, in commit order."""
+        """All transactions of the publication in the WAL, in commit order."""
         rows = self._database.execute(
             "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, "
             "'proto_version', '1', 'publication_names', 'walrelay')", self._slot)
         return list(read_transactions(bytes(data) for (data,) in rows))
 
     def events(self, transactions: Iterable[Transaction] | None = None) -> list[Event]:
-        """All that was committed, in commit order, as the records that it must become."""
+        """All committed events, in commit order, with the record expected for each."""
         truth = {row[0]: row for row in self._database.execute(
             "SELECT event_id, topic, key, n, event_type, payload FROM truth")}
         events = [_event(truth[row["id"]], transaction)
                   for transaction in transactions or self.transactions() for row in transaction.rows]
-        assert len(events) == len(truth), f"the log has {len(events)} rows, the truth {len(truth)}"
+        assert len(events) == len(truth), f"the WAL has {len(events)} rows, the table truth has {len(truth)}"
         _check_numbers(events)
         return events
 
@@ -61,7 +60,7 @@ def _event(row: tuple, transaction: Transaction) -> Event:
 
 
 def _check_numbers(events: Iterable[Event]) -> None:
-    """The workload's own promise: the n of a key count its events in commit order."""
+    """Checks the workload: n numbers the events of a key in commit order."""
     latest: dict[bytes, int] = {}
     for event in events:
         assert event.n == latest.get(event.key, 0) + 1, f"{event} follows n {latest.get(event.key)}"
@@ -69,10 +68,10 @@ def _check_numbers(events: Iterable[Event]) -> None:
 
 
 class ConfirmSampler:
-    """Notes up to where a slot is confirmed, fifty times a second; used with `with`.
+    """Samples the confirmed position of a slot, fifty times a second; a context manager.
 
-    A server that is away is waited for. The time is that after the answer: whatever was confirmed
-    then had been confirmed a little earlier.
+    It waits while the server is unavailable. The time of a sample is taken after the response: the position
+    was confirmed at that time or a little earlier.
     """
 
     def __init__(self, connect: Callable[[], object], slot: str) -> None:

@@ -1,9 +1,9 @@
-"""Writers that an outbox might have, seeded, with the truth beside every event.
+"""Simulates the writers of an outbox from a seed, and records every event in the table `truth`.
 
-Each transaction raises the counter of every key it touches, which holds the key's row lock until its
-end: commit order per key is the order of n. It writes the outbox row (event id, key, n) and the same
-into `truth`, which is not published. A connection that breaks at COMMIT leaves the outcome unknown;
-`truth` knows it.
+Each transaction increments the counter of every key it writes, and so holds the key's row lock until it ends:
+the commit order per key is the order of n. It writes the outbox row (event id, key, n) and the same to
+`truth`, which is not published. If the connection breaks at COMMIT, the outcome is unknown to the client, but
+`truth` has it.
 """
 
 import random
@@ -19,7 +19,7 @@ import psycopg2
 from database import Database, quoted_rows
 
 _KEYS = 24
-_TYPES = 3  # so many topics
+_TYPES = 3  # number of topics
 _LARGEST_BURST = 200
 
 _TABLES = """
@@ -32,7 +32,7 @@ CREATE TABLE elsewhere (id bigserial, filler text);
 """
 _COUNTERS = f"INSERT INTO key_seq SELECT 'key-' || i, 0 FROM generate_series(1, {_KEYS}) i"
 
-# Named, because a table may be given more while it is written to.
+# Columns are named because a test may add columns during the run.
 _OUTBOX = "outbox (id, aggregate_type, aggregate_id, event_type, payload)"
 _TRUTH = "truth (event_id, topic, key, n, event_type, payload)"
 
@@ -48,10 +48,10 @@ INSERT INTO {_OUTBOX} SELECT id, %(type)s, %(key)s, 'large', payload::json FROM 
 
 
 class Workload:
-    """`clients` threads that write until they are stopped; used with `with`.
+    """`clients` threads that write until they are stopped; a context manager.
 
-    `rate` is in transactions a second, of all clients together; None is as fast as they can. `type`
-    is what its aggregate types begin with, the database's name unless it is given.
+    `rate` is in transactions per second, for all clients together; None means no limit. `type` is the prefix of
+    its aggregate types, by default the database's name.
     """
 
     def __init__(self, database: Database, seed: int | str, *, clients: int = 3,
@@ -73,7 +73,7 @@ class Workload:
 
     @staticmethod
     def empty_tables(database: Database) -> None:
-        """Every key begins at 1 again."""
+        """Empties the tables; every key starts again at 1."""
         database.execute("TRUNCATE outbox, truth, key_seq, elsewhere")
         database.execute(_COUNTERS)
 
@@ -90,7 +90,7 @@ class Workload:
         self.stop()
 
     def stop(self) -> None:
-        """Lets each client end its transaction; raises what a client failed with."""
+        """Lets each client finish its transaction; raises the exception of a client that failed."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
@@ -102,7 +102,7 @@ class Workload:
         return self.outcomes["committed"]
 
     def write_large_transaction(self, rows: int) -> None:
-        """One transaction of so many events, spread over a few keys, beside all the others."""
+        """Writes one transaction of `rows` events, spread over a few keys, concurrently with the others."""
         connection = self.database.connect()
         try:
             with connection.cursor() as cursor:
@@ -136,7 +136,7 @@ class Workload:
                 due = max(due + self._interval, time.monotonic() - 1)
         except psycopg2.Error as error:
             if error.pgcode is not None and not isinstance(error, psycopg2.OperationalError):
-                raise  # not the connection, but what we asked for
+                raise  # an error of the statement, not of the connection
             self._count("unknown")
         finally:
             connection.close()
@@ -147,7 +147,7 @@ class Workload:
 
 
 class _Client:
-    """One connection's transactions."""
+    """The transactions of one connection."""
 
     def __init__(self, cursor: Any, chance: random.Random, type: str) -> None:
         self._cursor = cursor
@@ -158,7 +158,7 @@ class _Client:
             self._delete_after_insert: 6, self._elsewhere: 8, self._burst: 2}
 
     def transact(self) -> str:
-        """One transaction of a random kind; most are committed."""
+        """Runs one transaction of a random kind; most are committed."""
         (kind,) = self._chance.choices(list(self._kinds), list(self._kinds.values()))
         end = "ROLLBACK" if self._chance.random() < 0.1 else "COMMIT"
         self._cursor.execute("BEGIN")
@@ -195,11 +195,11 @@ class _Client:
         self._insert(self._keys(1), self._chance.randint(50, _LARGEST_BURST), copy=True)
 
     def _keys(self, count: int) -> list[int]:
-        """Always in the same order, so that writers never wait for each other in a circle."""
+        """Random keys in ascending order, so that writers never deadlock."""
         return sorted(self._chance.sample(range(1, _KEYS + 1), count))
 
     def _insert(self, keys: list[int], per_key: int, *, copy: bool = False) -> list[tuple]:
-        """Events of each key into the outbox, and beside it."""
+        """Inserts events of each key into the outbox and into `truth`."""
         rows, truth = [], []
         for number in keys:
             key, type = f"key-{number}", f"{self._type}.{number % _TYPES}"
@@ -216,7 +216,7 @@ class _Client:
         return rows
 
     def _payload(self, n: int) -> str | None:
-        """JSON as only its writer would write it, of all sizes; sometimes none."""
+        """Unnormalized JSON of any size; sometimes NULL."""
         size = int(self._chance.paretovariate(0.8) * 20)
         return None if n % 50 == 0 else f'{{ "n":{n}.0, "n":{n},  "é\\u00e9": "{"x" * min(size, 3000)}"}}'
 

@@ -15,7 +15,7 @@ class AckTrackerTest : public ::testing::Test {
  protected:
   AckTrackerTest() { tracker_.Restart(Lsn(100)); }
 
-  // A whole transaction of `records` that ends at `end`; the token of its records.
+  // Adds a complete transaction with `records` records that ends at `end`. Returns their token.
   DeliveryToken Transaction(uint64_t end, int records) {
     tracker_.Begin(Lsn(1), WallTime());
     const DeliveryToken token = tracker_.token(1);
@@ -32,7 +32,7 @@ class AckTrackerTest : public ::testing::Test {
   AckTracker tracker_;
 };
 
-TEST_F(AckTrackerTest, TransactionIsConfirmedAtItsEndWhenItsLastRecordIs) {
+TEST_F(AckTrackerTest, TransactionIsConfirmedWhenItsLastRecordIsAcknowledged) {
   const DeliveryToken token = Transaction(200, 2);
   EXPECT_EQ(Frontier(), 100u);
   Ack(token);
@@ -65,19 +65,19 @@ TEST_F(AckTrackerTest, KeepaliveConfirmsAtOnceWhenNothingIsInFlight) {
   EXPECT_EQ(Frontier(), 500u);
 }
 
-TEST_F(AckTrackerTest, KeepaliveWaitsForWhatStandsBeforeIt) {
+TEST_F(AckTrackerTest, KeepaliveWaitsForEarlierTransactions) {
   const DeliveryToken first = Transaction(200, 1);
   Keepalive(250);
   const DeliveryToken second = Transaction(300, 1);
   EXPECT_EQ(Frontier(), 100u);
   Ack(first);
-  EXPECT_EQ(Frontier(), 250u);  // other tables' traffic is released with the first, not the second
+  EXPECT_EQ(Frontier(), 250u);  // the keepalive waits only for the first
   Ack(second);
   EXPECT_EQ(Frontier(), 300u);
 }
 
 TEST_F(AckTrackerTest, KeepaliveInsideATransactionConfirmsNothing) {
-  // The server vouches for the commit record of the transaction that it is still sending.
+  // A keepalive may already cover the commit record of the transaction that is being sent.
   tracker_.Begin(Lsn(1), WallTime());
   tracker_.OnProduced(kBytes);
   Keepalive(199);
@@ -96,7 +96,7 @@ TEST_F(AckTrackerTest, EmptyTransactionIsConfirmedLikeAKeepalive) {
   EXPECT_EQ(Frontier(), 400u);
 }
 
-TEST_F(AckTrackerTest, PositionsWithoutRecordsTakeNoMemory) {
+TEST_F(AckTrackerTest, PositionsWithoutRecordsUseNoMemory) {
   Transaction(200, 1);
   for (uint64_t i = 0; i < 10'000; ++i) {
     Keepalive(300 + 2 * i);
@@ -105,7 +105,7 @@ TEST_F(AckTrackerTest, PositionsWithoutRecordsTakeNoMemory) {
   EXPECT_EQ(tracker_.transactions_in_flight(), 1u);
 }
 
-TEST_F(AckTrackerTest, LowerKeepaliveTakesNothingBack) {
+TEST_F(AckTrackerTest, LowerKeepaliveDoesNotMoveFrontierBack) {
   Keepalive(500);
   Keepalive(300);
   EXPECT_EQ(Frontier(), 500u);
@@ -121,7 +121,7 @@ TEST_F(AckTrackerTest, WindowCountsRecordsAndBytes) {
   EXPECT_EQ(tracker_.bytes_in_flight(), 20u);
 }
 
-TEST_F(AckTrackerTest, ResetForgetsWhatIsInFlightAndIgnoresItsReports) {
+TEST_F(AckTrackerTest, ResetDiscardsRecordsInFlightAndIgnoresTheirReports) {
   const DeliveryToken old = Transaction(200, 1);
   tracker_.Reset();
   EXPECT_EQ(tracker_.records_in_flight(), 0u);
@@ -134,7 +134,7 @@ TEST_F(AckTrackerTest, ResetForgetsWhatIsInFlightAndIgnoresItsReports) {
   EXPECT_EQ(Frontier(), 200u);
 }
 
-TEST_F(AckTrackerTest, ResetInsideATransactionForgetsItToo) {
+TEST_F(AckTrackerTest, ResetDiscardsTheOpenTransaction) {
   tracker_.Begin(Lsn(1), WallTime());
   tracker_.OnProduced(kBytes);
   tracker_.Reset();
@@ -156,19 +156,19 @@ TEST_F(AckTrackerTest, BrokenConnectionRepeatsOnlyTheOpenTransaction) {
   Ack(whole);
   EXPECT_EQ(Frontier(), 200u);
   Ack(repeated);
-  EXPECT_EQ(Frontier(), 200u);  // the abandoned record is still in flight and holds the line
+  EXPECT_EQ(Frontier(), 200u);  // the abandoned record, still in flight, holds the frontier back
   Ack(half);
   EXPECT_EQ(Frontier(), 300u);
 }
 
-TEST_F(AckTrackerTest, OnlyARestartTakesTheFrontierBack) {
+TEST_F(AckTrackerTest, OnlyARestartMovesTheFrontierBack) {
   const DeliveryToken old = Transaction(200, 1);
   tracker_.Restart(Lsn(50));
   EXPECT_EQ(Frontier(), 50u);
   EXPECT_EQ(tracker_.OnDelivered(old, kBytes), std::nullopt);
 }
 
-TEST_F(AckTrackerTest, CommitTimeComesBackWithTheReport) {
+TEST_F(AckTrackerTest, DeliveryReportReturnsTheCommitTime) {
   const WallTime time(Micros(77));
   tracker_.Begin(Lsn(1), time);
   tracker_.OnProduced(kBytes);
@@ -178,7 +178,7 @@ TEST_F(AckTrackerTest, CommitTimeComesBackWithTheReport) {
 
 using AckTrackerDeathTest = AckTrackerTest;
 
-TEST_F(AckTrackerDeathTest, AcknowledgingMoreThanWasProducedAborts) {
+TEST_F(AckTrackerDeathTest, AcknowledgingMoreThanProducedAborts) {
   const DeliveryToken first = Transaction(200, 1);
   const DeliveryToken second = Transaction(300, 1);
   Ack(second);
@@ -188,13 +188,13 @@ TEST_F(AckTrackerDeathTest, AcknowledgingMoreThanWasProducedAborts) {
   EXPECT_DEATH(Ack(first), "waits for it");
 }
 
-// The naive model: the whole history as a list, everything recomputed from it on every question.
+// A naive model: keeps the whole history as a list and recomputes the frontier on every call.
 class NaiveModel {
  public:
   struct Item {
     uint64_t end = 0;
     bool committed = false;
-    std::vector<bool> acknowledged;  // one a record
+    std::vector<bool> acknowledged;  // one per record
     bool abandoned = false;
   };
 
@@ -216,7 +216,7 @@ class NaiveModel {
   std::vector<Item> items;
 };
 
-// A random history, told to the tracker and to the model alike.
+// Applies a random history to the tracker and to the model.
 class RandomHistory {
  public:
   explicit RandomHistory(uint64_t seed) : random_(seed) {
@@ -291,7 +291,7 @@ class RandomHistory {
   }
 
   void Keepalive() {
-    // Inside a transaction the server may name a position short of its end.
+    // Inside a transaction, the server may report a position before the transaction's end.
     const uint64_t position = NextPosition();
     tracker_.OnKeepalive(Lsn(position));
     if (!tracker_.in_transaction()) {
@@ -310,7 +310,7 @@ class RandomHistory {
     model_.items[report.item].acknowledged[report.record] = true;
   }
 
-  // Either the connection breaks, or the producer fails and all that is in flight is given up.
+  // Either the connection breaks, or the producer fails and all records in flight are abandoned.
   void Break() {
     if (random_() % 2 == 0) {
       if (tracker_.in_transaction()) {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Alert rules, runbooks and the dashboard: each says what Prometheus understands, of metrics that exist."""
+"""Alert rules, runbooks and the dashboard: their expressions are valid and use metrics that exist."""
 
 import json
 import re
@@ -18,7 +18,7 @@ DASHBOARD = ROOT / "packaging" / "grafana" / "walrelay.json"
 RUNBOOKS = ROOT / "docs" / "runbooks"
 HEADINGS = ["## What it means", "## For the data", "## What to type"]
 
-# name -> (type, labels), as docs/reference/metrics.md has them; a test of its own holds it equal to the catalogue.
+# name -> (type, labels) from docs/reference/metrics.md, which another test compares with the catalogue.
 CATALOGUE = {name: (kind, {"slot"} | ({label} if label else set())) for name, kind, label in re.findall(
     r"^\| `(\w+)` \| (\w+) \| `?(\w*)`? \|", (ROOT / "docs/reference/metrics.md").read_text(), re.MULTILINE)}
 ALWAYS = {"slot", "instance", "job"}
@@ -38,7 +38,7 @@ def panels() -> list[dict[str, Any]]:
 
 
 def dashboard_expressions() -> list[str]:
-    """As Grafana sends them."""
+    """The expressions as Grafana sends them."""
     return [target["expr"].replace("$__rate_interval", "5m").replace("$slot", ".*")
             for panel in panels() for target in panel["targets"]]
 
@@ -71,38 +71,38 @@ def problems_of(expression: str) -> list[str]:
 
 
 class RulesTest(unittest.TestCase):
-    def test_prometheus_takes_the_rules(self) -> None:
+    def test_prometheus_accepts_the_rules(self) -> None:
         result = promtool("check", "rules", "--lint-fatal", str(RULES))
         self.assertEqual(result.returncode, 0, result.stdout)
 
-    def test_alerts_fire_when_they_should_and_only_then(self) -> None:
+    def test_alerts_fire_exactly_when_they_should(self) -> None:
         result = promtool("test", "rules", str(RULE_TESTS))
         self.assertEqual(result.returncode, 0, result.stdout)
 
-    def test_every_alert_is_seen_firing(self) -> None:
+    def test_every_alert_fires_in_a_test(self) -> None:
         tests = yaml.safe_load(RULE_TESTS.read_text())["tests"]
         fired = {case["alertname"] for test in tests for case in test.get("alert_rule_test", [])
                  if case.get("exp_alerts")}
         self.assertEqual(fired, {rule["alert"] for rule in alerts()})
 
-    def test_rules_speak_of_metrics_that_exist(self) -> None:
+    def test_rules_use_existing_metrics(self) -> None:
         for rule in rules():
             self.assertEqual(problems_of(rule["expr"]), [], rule)
 
-    def test_wrong_names_would_be_found(self) -> None:
+    def test_wrong_names_are_found(self) -> None:
         self.assertEqual(problems_of('sum by (topic) (walrelay_gone{x="1"})'),
                          ["no metric walrelay_gone", "no label topic", "no label x"])
         self.assertEqual(problems_of("rate(walrelay_end_to_end_latency_seconds[5m])"),
                          ["no metric walrelay_end_to_end_latency_seconds"])
 
-    def test_alerts_say_how_urgent_they_are_and_what_is_wrong(self) -> None:
+    def test_alerts_have_severity_and_summary(self) -> None:
         for rule in alerts():
             self.assertIn(rule["labels"]["severity"], {"critical", "warning", "info"}, rule)
             self.assertTrue(rule["annotations"]["summary"], rule)
 
 
 class RunbooksTest(unittest.TestCase):
-    def test_each_alert_has_its_runbook_and_each_runbook_its_alert(self) -> None:
+    def test_alerts_and_runbooks_match(self) -> None:
         wanted = {rule["annotations"]["runbook"] for rule in alerts()}
         self.assertEqual(wanted, {str(page.relative_to(ROOT)) for page in pages()})
 
@@ -112,14 +112,14 @@ class RunbooksTest(unittest.TestCase):
             its = {rule["alert"] for rule in alerts() if rule["annotations"]["runbook"].endswith(f"/{page.name}")}
             self.assertEqual(named, its, page.name)
 
-    def test_list_of_runbooks_is_whole(self) -> None:
+    def test_list_of_runbooks_is_complete(self) -> None:
         listed = re.findall(r"^\| \[([\w-]+)\]\(([\w.-]+)\) \| (.*) \|$", (RUNBOOKS / "README.md").read_text(),
                             re.MULTILINE)
         self.assertEqual(sorted(file for _, file, _ in listed), [page.name for page in pages()])
         self.assertEqual(sorted(alert for *_, names in listed for alert in names.split(", ")),
                          sorted(rule["alert"] for rule in alerts()))
 
-    def test_runbook_tells_meaning_then_data_then_commands(self) -> None:
+    def test_runbooks_have_the_same_headings(self) -> None:
         for page in pages():
             headings = re.findall(r"^## .*$", page.read_text(), re.MULTILINE)
             self.assertEqual(headings, HEADINGS, page.name)
@@ -171,7 +171,7 @@ class DashboardTest(unittest.TestCase):
                 for y in range(at["y"], at["y"] + at["h"]):
                     self.assertEqual(taken.setdefault((x, y), panel["title"]), panel["title"])
 
-    def test_panels_have_titles_and_ids_of_their_own(self) -> None:
+    def test_panels_have_unique_titles_and_ids(self) -> None:
         everything = json.loads(DASHBOARD.read_text())["panels"]
         for key in ("id", "title"):
             values = [panel[key] for panel in everything]

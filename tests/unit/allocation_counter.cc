@@ -1,5 +1,5 @@
-// Replaces the global operator new of the test binary, in every form that is in use: a sanitizer
-// brings its own of those that are left out.
+// Replaces the global operator new of the test binary in every form that is in use. A sanitizer
+// provides its own version of every form that is missing here.
 #include "support/allocation_counter.h"
 
 #include <malloc.h>
@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<uint64_t> allocations = 0;
 std::atomic<size_t> live_bytes = 0;
-std::atomic<size_t> peak_bytes = 0;  // of live_bytes, since it was last set
+std::atomic<size_t> peak_bytes = 0;  // maximum of live_bytes since StartPeak()
 
 void* Counted(void* memory) {
   if (memory == nullptr) {

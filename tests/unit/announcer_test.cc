@@ -1,4 +1,4 @@
-// What the service manager hears, on a socket of the test's.
+// Notifications to the service manager, received on a socket of the test.
 #include "relay/announcer.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class AnnouncerTest : public ::testing::Test {
   Announcer Make() {
     return {ServiceManager::FromEnvironment(), clock_, board_, std::chrono::seconds(25)};
   }
-  // What was heard since the last call.
+  // Returns the notifications received since the last call.
   std::string Heard() const {
     std::string heard;
     char buffer[4096];
@@ -58,21 +58,21 @@ class AnnouncerTest : public ::testing::Test {
   StatusBoard board_;
 };
 
-TEST_F(AnnouncerTest, ReadyIsToldOnceTheFirstAttemptIsMade) {
+TEST_F(AnnouncerTest, ReadyIsSentAfterTheFirstConnectionAttempt) {
   Announcer announcer = Make();
   EXPECT_THAT(After(announcer, {.state = RelayState::kStarting}), Not(HasSubstr("READY=1")));
   EXPECT_THAT(After(announcer, {.state = RelayState::kStreaming}), HasSubstr("READY=1\n"));
   EXPECT_THAT(After(announcer, {.state = RelayState::kStandby}), Not(HasSubstr("READY=1")));
 }
 
-TEST_F(AnnouncerTest, DatabaseThatIsAwayAtTheStartIsNoFailureOfTheService) {
+TEST_F(AnnouncerTest, UnreachableDatabaseAtStartupIsNotAServiceFailure) {
   Announcer announcer = Make();
   EXPECT_THAT(After(announcer, {.state = RelayState::kDegraded,
-                                .error = Error(ErrorCode::kPostgresUnreachable, "away")}),
+                                .error = Error(ErrorCode::kPostgresUnreachable, "x")}),
               AllOf(HasSubstr("READY=1\n"), HasSubstr("STATUS=degraded: WR-2001 ")));
 }
 
-TEST_F(AnnouncerTest, WatchdogIsFedByTurnsAlone) {
+TEST_F(AnnouncerTest, WatchdogIsNotifiedOnlyByTurns) {
   Announcer announcer = Make();
   EXPECT_THAT(After(announcer, {.state = RelayState::kStreaming}), HasSubstr("WATCHDOG=1\n"));
   clock_.Advance(std::chrono::hours(1));
@@ -83,14 +83,14 @@ TEST_F(AnnouncerTest, WatchdogIsFedByTurnsAlone) {
   EXPECT_EQ(Heard(), "");
 }
 
-TEST_F(AnnouncerTest, StatusIsToldWhenItChanges) {
+TEST_F(AnnouncerTest, StatusIsSentOnlyWhenItChanges) {
   Announcer announcer = Make();
   const RelayStatus status{.state = RelayState::kStreaming, .figures = {.acknowledged = 7}};
   EXPECT_THAT(After(announcer, status), HasSubstr("STATUS=streaming: 7 events acknowledged\n"));
   EXPECT_THAT(After(announcer, status), Not(HasSubstr("STATUS=")));
 }
 
-TEST_F(AnnouncerTest, StoppingAsksForTheTimeThatDrainingTakes) {
+TEST_F(AnnouncerTest, DrainingExtendsTheStopTimeout) {
   Announcer announcer = Make();
   After(announcer, {.state = RelayState::kStreaming});
   EXPECT_THAT(After(announcer, {.state = RelayState::kDraining}),
@@ -98,20 +98,20 @@ TEST_F(AnnouncerTest, StoppingAsksForTheTimeThatDrainingTakes) {
   EXPECT_THAT(After(announcer, {.state = RelayState::kDraining}), Not(HasSubstr("STOPPING=1")));
 }
 
-TEST_F(AnnouncerTest, EndIsToldHoweverSoonItCame) {
+TEST_F(AnnouncerTest, StoppingIsSentWhenTheRelayEndsWithoutDraining) {
   Announcer announcer = Make();
   After(announcer, {.state = RelayState::kStreaming});
   announcer.OnEnd();
   EXPECT_EQ(Heard(), "STOPPING=1\n");
 }
 
-TEST_F(AnnouncerTest, WatchdogOfAnotherProcessIsNotOurs) {
+TEST_F(AnnouncerTest, WatchdogOfAnotherProcessIsIgnored) {
   const testing::EnvironmentVariable other("WATCHDOG_PID", "1");
   Announcer announcer = Make();
   EXPECT_THAT(After(announcer, {.state = RelayState::kStreaming}), Not(HasSubstr("WATCHDOG=1")));
 }
 
-TEST_F(AnnouncerTest, WithoutAServiceManagerNothingIsTold) {
+TEST_F(AnnouncerTest, InvalidNotifySocketMeansNoServiceManager) {
   for (const char* none : {"", "relative", "/far/too/long/"}) {
     const std::string address = std::string(none) + std::string(*none == '/' ? 200 : 0, 'x');
     const testing::EnvironmentVariable variable("NOTIFY_SOCKET", address);
@@ -119,14 +119,14 @@ TEST_F(AnnouncerTest, WithoutAServiceManagerNothingIsTold) {
   }
 }
 
-TEST_F(AnnouncerTest, ManagerThatDoesNotReadHoldsNothingUp) {
+TEST_F(AnnouncerTest, ManagerThatDoesNotReadBlocksNothing) {
   const ServiceManager manager = ServiceManager::FromEnvironment();
   for (int i = 0; i < 100'000; ++i) {
     manager.Tell("WATCHDOG=1\n");
   }
 }
 
-TEST(StatusLineTest, WhatServersSayStaysOnTheLine) {
+TEST(StatusLineTest, ServerTextStaysOnOneLine) {
   EXPECT_EQ(StatusLine({.state = RelayState::kStreaming, .waits_for = "a\nREADY=1"}),
             "streaming; waits for a\\x0aREADY=1");
 }

@@ -13,11 +13,11 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kBlock = 16 * 1024;
-constexpr size_t kLargestSmall = kBlock / 4;  // what is larger gets a block of its own
+constexpr size_t kLargestSmall = kBlock / 4;  // larger pieces get their own block
 
 class ArenaTest : public ::testing::Test {
  protected:
-  // Takes `size` bytes and writes a pattern that only this piece has.
+  // Allocates `size` bytes and fills them with the number of the piece.
   void Take(size_t size) {
     char* bytes = arena_.Allocate(size);
     std::memset(bytes, static_cast<char>(pieces_.size()), size);
@@ -38,7 +38,7 @@ class ArenaTest : public ::testing::Test {
   std::vector<std::string_view> pieces_;
 };
 
-TEST_F(ArenaTest, PiecesStayUntilClear) {
+TEST_F(ArenaTest, PiecesStayValidUntilClear) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 250; ++i) {
     Take(random() % (2 * kLargestSmall));
@@ -46,7 +46,7 @@ TEST_F(ArenaTest, PiecesStayUntilClear) {
   ExpectEveryPieceAsWritten();
 }
 
-TEST_F(ArenaTest, PiecesMeetWithoutTouching) {
+TEST_F(ArenaTest, PiecesDoNotOverlap) {
   for (const size_t size :
        {size_t{1}, kLargestSmall, kLargestSmall, kLargestSmall, kLargestSmall - 1, size_t{1},
         kLargestSmall + 1, size_t{0}, kBlock, kBlock + 1, size_t{1}}) {
@@ -55,7 +55,7 @@ TEST_F(ArenaTest, PiecesMeetWithoutTouching) {
   ExpectEveryPieceAsWritten();
 }
 
-TEST_F(ArenaTest, NothingIsStillAPointer) {
+TEST_F(ArenaTest, ZeroBytesAllocateANonNullPointer) {
   EXPECT_NE(arena_.Allocate(0), nullptr);
   EXPECT_NE(Arena().Allocate(0), nullptr);
 }
@@ -92,13 +92,13 @@ TEST_F(ArenaTest, SteadyStateOfLargePiecesAllocatesNothing) {
             0u);
 }
 
-TEST_F(ArenaTest, ClearGivesOutTheSameMemoryAgain) {
+TEST_F(ArenaTest, ClearMakesMemoryReusable) {
   const char* first = arena_.Allocate(100);
   arena_.Clear();
   EXPECT_EQ(arena_.Allocate(100), first);
 }
 
-TEST_F(ArenaTest, OneLargePieceIsNotKept) {
+TEST_F(ArenaTest, ClearReleasesALargePiece) {
   arena_.Allocate(1);
   const size_t before = testing::LiveBytes();
   arena_.Allocate(size_t{64} << 20);

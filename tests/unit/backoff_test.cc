@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(BackoffTest, DoublesWithJitterUpToItsMost) {
+TEST(BackoffTest, DoublesWithJitterUpToItsMaximum) {
   Backoff backoff(milliseconds(100), milliseconds(1000), 7);
   for (const int step : {100, 200, 400, 800, 1000, 1000}) {
     const Micros wait = backoff.Next();
@@ -32,7 +32,7 @@ TEST(BackoffTest, StartsOverAfterProgress) {
   EXPECT_LE(backoff.Next(), milliseconds(100));
 }
 
-TEST(BackoffTest, SameSeedSameWaits) {
+TEST(BackoffTest, SameSeedGivesTheSameWaits) {
   Backoff a(milliseconds(100), milliseconds(1000), 42);
   Backoff b(milliseconds(100), milliseconds(1000), 42);
   for (int i = 0; i < 5; ++i) {

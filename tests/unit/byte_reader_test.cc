@@ -21,7 +21,7 @@ TEST(ByteReaderTest, ReadsBigEndianIntegers) {
   EXPECT_TRUE(in.at_end());
 }
 
-TEST(ByteReaderTest, FailedReadMovesNothingAndLeavesTheOutputAlone) {
+TEST(ByteReaderTest, FailedReadConsumesNothingAndKeepsTheOutput) {
   ByteReader in("\x01\x02\x03"sv);
   uint32_t four = 77;
   EXPECT_FALSE(in.Read(four));
@@ -34,13 +34,13 @@ TEST(ByteReaderTest, FailedReadMovesNothingAndLeavesTheOutputAlone) {
   EXPECT_TRUE(in.ReadBytes(3, bytes));
 }
 
-TEST(ByteReaderTest, LengthNearTheLimitOfSizeDoesNotWrap) {
+TEST(ByteReaderTest, LengthOfSizeMaxDoesNotWrap) {
   ByteReader in("abc"sv);
   std::string_view bytes;
   EXPECT_FALSE(in.ReadBytes(SIZE_MAX, bytes));
 }
 
-TEST(ByteReaderTest, CStringEndsAtItsZeroAndConsumesIt) {
+TEST(ByteReaderTest, CStringReadConsumesTheTerminatingZero) {
   ByteReader in("ab\0\0c"sv);
   std::string_view text;
   ASSERT_TRUE(in.ReadCString(text));

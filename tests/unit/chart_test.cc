@@ -18,7 +18,7 @@ size_t Count(const std::string& text, std::string_view part) {
   return found;
 }
 
-TEST(ChartTest, EmptyOneIsAnEmptyPicture) {
+TEST(ChartTest, EmptyChartHasNoLine) {
   EXPECT_THAT(ChartSvg({}, 1, "lag"),
               AllOf(HasSubstr("aria-label=\"lag\""), Not(HasSubstr("path"))));
 }
@@ -28,16 +28,16 @@ TEST(ChartTest, GreatestValueReachesTheTopAndZeroTheBottom) {
               HasSubstr("M0.0 120.0L300.0 6.0L600.0 63.0"));
 }
 
-TEST(ChartTest, SmallValuesAreNotBlownUp) {
+TEST(ChartTest, SmallValuesAreNotScaledUp) {
   EXPECT_THAT(ChartSvg({{0, 1.0}}, 114, "x"), HasSubstr("M0.0 119.0"));
 }
 
-TEST(ChartTest, GapDividesTheLine) {
+TEST(ChartTest, MissingValueBreaksTheLine) {
   const std::string svg = ChartSvg({{0, 1.0}, {0.2, 1.0}, {0.3, std::nullopt}, {0.9, 1.0}}, 1, "x");
   EXPECT_EQ(Count(svg, "class=\"line\""), 2u);
 }
 
-TEST(ChartTest, WhatIsOutsideIsPutAtTheEdge) {
+TEST(ChartTest, PointsOutsideTheRangeAreClamped) {
   EXPECT_THAT(ChartSvg({{-0.5, -3.0}, {7, 1.0}}, 1, "x"), HasSubstr("M0.0 120.0L600.0 6.0"));
 }
 

@@ -12,14 +12,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ChecksTest, DocsAreWhatTheProgramPrints) {
+TEST(ChecksTest, DocumentationMatchesTheProgram) {
   std::ifstream file(WALRELAY_SOURCE_DIR "/docs/reference/doctor.md");
   std::stringstream content;
   content << file.rdbuf();
-  EXPECT_TRUE(content.str() == CheckReference()) << "scripts/dev docs makes the page anew";
+  EXPECT_TRUE(content.str() == CheckReference()) << "outdated: run scripts/dev docs";
 }
 
-TEST(ChecksTest, EachHasANameOfItsOwnAndSaysAllInSentences) {
+TEST(ChecksTest, NamesAreUniqueAndTextsAreSentences) {
   std::set<std::string_view> names;
   for (const CheckEntry& entry : kChecks) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
@@ -31,8 +31,8 @@ TEST(ChecksTest, EachHasANameOfItsOwnAndSaysAllInSentences) {
   }
 }
 
-// The reference has one heading for each group.
-TEST(ChecksTest, GroupsStandTogether) {
+// The reference has one heading per group.
+TEST(ChecksTest, ChecksOfAGroupAreAdjacent) {
   std::set<std::string_view> closed;
   std::string_view group;
   for (const CheckEntry& entry : kChecks) {
@@ -44,7 +44,7 @@ TEST(ChecksTest, GroupsStandTogether) {
   }
 }
 
-TEST(ChecksTest, IsFoundByItsNameWithAndWithoutTheCommands) {
+TEST(ChecksTest, CheckIsFoundByNameWithAndWithoutPrefix) {
   for (const CheckEntry& entry : kChecks) {
     EXPECT_EQ(FindCheck(entry.name), &entry);
     EXPECT_EQ(FindCheck("doctor." + std::string(entry.name)), &entry);

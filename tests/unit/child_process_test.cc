@@ -30,7 +30,7 @@ class ChildProcessTest : public ::testing::Test {
     options.arguments = {"/bin/sh", "-c", script};
     return Start(std::move(options));
   }
-  // What the script prints, up to its end.
+  // The complete output of the script.
   static std::string OutputOf(const std::string& script, ChildProcess::Options options = {}) {
     options.capture_output = true;
     ChildProcess child = Shell(script, std::move(options));
@@ -51,23 +51,23 @@ class ChildProcessTest : public ::testing::Test {
   testing::TemporaryDirectory directory_;
 };
 
-TEST_F(ChildProcessTest, ExitCodeIsThatOfTheProgram) {
+TEST_F(ChildProcessTest, WaitReturnsTheExitCodeOfTheProgram) {
   ChildProcess child = Shell("exit 7");
   EXPECT_EQ(child.Wait(), 7);
-  EXPECT_EQ(child.Wait(), 7) << "asked again";
+  EXPECT_EQ(child.Wait(), 7) << "second call";
   EXPECT_FALSE(child.running());
 }
 
-TEST_F(ChildProcessTest, SignalThatEndedItIsTold) {
+TEST_F(ChildProcessTest, TerminatingSignalIsReported) {
   ChildProcess child = Shell("kill -TERM $$; exit 0");
   EXPECT_EQ(child.Wait(), 128 + SIGTERM);
 }
 
-TEST_F(ChildProcessTest, ProgramThatIsNotThereEndsWith127) {
+TEST_F(ChildProcessTest, MissingProgramExitsWith127) {
   EXPECT_EQ(Start({.arguments = {directory_.File("missing")}}).Wait(), 127);
 }
 
-TEST_F(ChildProcessTest, RunsUntilItEnds) {
+TEST_F(ChildProcessTest, ProcessRunsUntilItIsTerminated) {
   ChildProcess child = Shell("exec sleep 60");
   EXPECT_TRUE(child.running());
   child.Signal(SIGTERM);
@@ -75,7 +75,7 @@ TEST_F(ChildProcessTest, RunsUntilItEnds) {
   EXPECT_FALSE(child.running());
 }
 
-TEST_F(ChildProcessTest, ExitCodeIsKeptWhereTheEndWasSeenByAsking) {
+TEST_F(ChildProcessTest, ExitCodeIsKeptWhenRunningDetectedTheExit) {
   ChildProcess child = Shell("exit 7");
   while (child.running()) {
     ::sched_yield();
@@ -91,7 +91,7 @@ TEST_F(ChildProcessTest, WithoutCaptureThereIsNoOutput) {
   EXPECT_EQ(Shell("exit 0").output(), -1);
 }
 
-TEST_F(ChildProcessTest, VariablesAreAddedToOursAndWin) {
+TEST_F(ChildProcessTest, VariablesExtendAndOverrideTheParentEnvironment) {
   const EnvironmentVariable ours("WALRELAY_TEST_OURS", "ours");
   EXPECT_EQ(OutputOf("echo $WALRELAY_TEST_OURS"), "ours\n");
   EXPECT_EQ(
@@ -99,7 +99,7 @@ TEST_F(ChildProcessTest, VariablesAreAddedToOursAndWin) {
       "b a\n");
 }
 
-TEST_F(ChildProcessTest, VariablesOfOursMayBeWithheld) {
+TEST_F(ChildProcessTest, VariablesOfTheParentCanBeWithheld) {
   const EnvironmentVariable ours("WALRELAY_TEST_OURS", "ours");
   EXPECT_EQ(OutputOf("echo $WALRELAY_TEST_OURS $WALRELAY_A",
                      {.environment = {"WALRELAY_A=a"}, .withheld = "WALRELAY_"}),
@@ -107,7 +107,7 @@ TEST_F(ChildProcessTest, VariablesOfOursMayBeWithheld) {
   EXPECT_EQ(OutputOf("echo $WALRELAY_TEST_OURS", {.withheld = "OTHER_"}), "ours\n");
 }
 
-TEST_F(ChildProcessTest, StandardErrorIsAppendedToItsFile) {
+TEST_F(ChildProcessTest, StandardErrorIsAppendedToTheFile) {
   const std::string log = directory_.Write("log", "before\n");
   EXPECT_EQ(Shell("echo trouble >&2", {.error_file = log}).Wait(), 0);
   EXPECT_EQ(testing::TemporaryDirectory::Read(log), "before\ntrouble\n");
@@ -123,25 +123,25 @@ TEST_F(ChildProcessTest, DoesNotOutliveItsOwner) {
   EXPECT_FALSE(Exists(pid));
 }
 
-TEST_F(ChildProcessTest, MoveHandsItOver) {
+TEST_F(ChildProcessTest, MoveTransfersTheProcess) {
   ChildProcess first = Shell("exit 1");
   ChildProcess second(std::move(first));
-  EXPECT_FALSE(first.running());  // NOLINT: that it was moved from is the claim
+  EXPECT_FALSE(first.running());  // NOLINT: tests the moved-from object
   ChildProcess third = Shell("exit 2");
   third = std::move(second);
   EXPECT_EQ(third.Wait(), 1);
 }
 
-// Ctrl-C in the terminal is for the demonstration.
-TEST_F(ChildProcessTest, HasASessionOfItsOwn) {
+// Ctrl-C in the terminal must signal only the demonstration itself.
+TEST_F(ChildProcessTest, ProcessHasItsOwnSession) {
   ChildProcess child = Shell("echo ready; read line", {.capture_output = true});
   char ready[8];
   ASSERT_GT(::read(child.output(), ready, sizeof(ready)), 0);
   EXPECT_EQ(::getsid(child.pid()), child.pid());
 }
 
-// What we block (SIGTERM, for signalfd) a child does not.
-TEST_F(ChildProcessTest, SignalsAreNotBlockedInIt) {
+// The parent blocks SIGTERM for signalfd; a child must not.
+TEST_F(ChildProcessTest, BlockedSignalsAreNotInherited) {
   sigset_t set;
   sigset_t before;
   sigemptyset(&set);
@@ -151,7 +151,7 @@ TEST_F(ChildProcessTest, SignalsAreNotBlockedInIt) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_F(ChildProcessTest, DescriptorsOfOursAreNotInherited) {
+TEST_F(ChildProcessTest, FileDescriptorsAreNotInherited) {
   const UniqueFd ours(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string script = "[ -e /proc/$$/fd/" + std::to_string(ours.get()) + " ] || echo closed";
   EXPECT_EQ(OutputOf(script), "closed\n");

@@ -20,7 +20,7 @@ constexpr int32_t Numeric(int precision, int scale) {
 
 class ColumnDatumTest : public ::testing::Test {
  protected:
-  // The value as a header would show it; "NULL", or the error.
+  // The value as header text, "NULL", or the error code.
   std::string Shown(ColumnTraits column, std::string_view text) {
     return Shown(column, TupleValue{TupleValue::Kind::kText, text});
   }
@@ -68,19 +68,19 @@ TEST_F(ColumnDatumTest, Numbers) {
   EXPECT_EQ(Shown({pgoutput::kFloat4Oid}, "-Infinity"), "-Infinity");
 }
 
-TEST_F(ColumnDatumTest, DecimalsOfADeclaredScale) {
+TEST_F(ColumnDatumTest, DecimalsWithADeclaredScaleAreBytes) {
   EXPECT_EQ(Shown({pgoutput::kNumericOid, Numeric(10, 2)}, "12.30"), "12.30");
   EXPECT_EQ(SchemaOf({pgoutput::kNumericOid, Numeric(10, 2)}),
             R"({"type":"bytes","optional":true,"name":"org.apache.kafka.connect.data.Decimal",)"
             R"("version":1,"parameters":{"scale":"2","connect.decimal.precision":"10"}})");
 }
 
-TEST_F(ColumnDatumTest, DecimalsAsTheyComeAreAStruct) {
+TEST_F(ColumnDatumTest, DecimalsWithoutADeclaredScaleAreAStruct) {
   EXPECT_EQ(Shown({pgoutput::kNumericOid}, "12.30"), R"({"scale":1,"value":"ew=="})");
   EXPECT_EQ(Shown({pgoutput::kNumericOid}, "100"), R"({"scale":0,"value":"ZA=="})");
 }
 
-TEST_F(ColumnDatumTest, NotANumberIsNullWhereThatMayBe) {
+TEST_F(ColumnDatumTest, NotANumberIsNullInANullableColumn) {
   EXPECT_EQ(Shown({pgoutput::kNumericOid}, "NaN"), "NULL");
   EXPECT_EQ(Shown({.type_oid = pgoutput::kNumericOid, .nullable = false}, "NaN"), "WR-3007");
   EXPECT_EQ(Shown({pgoutput::kNumericOid, Numeric(4, 1)}, "Infinity"), "NULL");
@@ -101,7 +101,7 @@ TEST_F(ColumnDatumTest, TimesCountFromMidnight) {
   EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "10:00:00+00"), "10:00:00Z");
 }
 
-TEST_F(ColumnDatumTest, TimestampsCountByTheirPrecision) {
+TEST_F(ColumnDatumTest, TimestampUnitDependsOnThePrecision) {
   EXPECT_EQ(Shown({pgoutput::kTimestampOid}, "2019-03-24 20:52:59.123456"), "1553460779123456");
   EXPECT_EQ(Shown({pgoutput::kTimestampOid, 3}, "2019-03-24 20:52:59.123"), "1553460779123");
   EXPECT_EQ(Shown({pgoutput::kTimestampOid, 3}, "1969-12-31 23:59:59.999"), "-1");
@@ -111,7 +111,7 @@ TEST_F(ColumnDatumTest, TimestampsCountByTheirPrecision) {
   EXPECT_EQ(Shown({pgoutput::kTimestampOid}, "294276-12-31 23:59:59"), "WR-3007");
 }
 
-TEST_F(ColumnDatumTest, TimestampsWithAZoneAreTextInUtc) {
+TEST_F(ColumnDatumTest, TimestampsWithATimeZoneAreTextInUtc) {
   EXPECT_EQ(Shown({pgoutput::kTimestamptzOid}, "2019-03-24 22:52:59+02"),
             "2019-03-24T20:52:59.000000Z");
   EXPECT_EQ(Shown({pgoutput::kTimestamptzOid, 3}, "2019-03-24 20:52:59.12+00"),
@@ -125,7 +125,7 @@ TEST_F(ColumnDatumTest, TimestampsWithAZoneAreTextInUtc) {
   EXPECT_EQ(Shown({pgoutput::kTimestamptzOid}, "-infinity"), "-infinity");
 }
 
-TEST_F(ColumnDatumTest, BytesInBothForms) {
+TEST_F(ColumnDatumTest, BytesAreBase64InBothFormats) {
   EXPECT_EQ(Shown({pgoutput::kByteaOid}, "\\x00ff10"), "AP8Q");
   EXPECT_EQ(Shown({pgoutput::kByteaOid},
                   TupleValue{TupleValue::Kind::kBinary, std::string_view("\0\xff\x10", 3)}),
@@ -133,7 +133,7 @@ TEST_F(ColumnDatumTest, BytesInBothForms) {
   EXPECT_EQ(Shown({pgoutput::kByteaOid}, "\\x0"), "WR-3007");
 }
 
-TEST_F(ColumnDatumTest, BinaryFormShowsTheSame) {
+TEST_F(ColumnDatumTest, BinaryIntegersAreDecodedAndBinaryDatesRefused) {
   EXPECT_EQ(Shown({pgoutput::kInt4Oid},
                   TupleValue{TupleValue::Kind::kBinary, std::string_view("\0\0\1\0", 4)}),
             "256");
@@ -158,7 +158,7 @@ TEST_F(ColumnDatumTest, Arrays) {
             R"({"type":"array","items":{"type":"string","optional":true},"optional":false})");
 }
 
-TEST_F(ColumnDatumTest, EnumsKnowTheirLabels) {
+TEST_F(ColumnDatumTest, EnumSchemaListsItsLabels) {
   const ColumnTraits mood{
       .type_oid = pgoutput::kFirstUserOid, .nullable = false, .enum_labels = {"sad", "ok"}};
   EXPECT_EQ(Shown(mood, "ok"), "ok");
@@ -166,13 +166,13 @@ TEST_F(ColumnDatumTest, EnumsKnowTheirLabels) {
                             R"("version":1,"parameters":{"allowed":"sad,ok"}})");
 }
 
-TEST_F(ColumnDatumTest, AnUnknownTypeHasNoShape) {
+TEST_F(ColumnDatumTest, UnknownTypeHasNoShape) {
   EXPECT_EQ(Shown({pgoutput::kFirstUserOid}, "x"), "WR-3002");
 }
 
 class DefaultTest : public ColumnDatumTest {
  protected:
-  // What a consumer with schemas sees as the default; "-": none.
+  // The default in the schema; "-" if there is none.
   static std::string DefaultOf(uint32_t type_oid, std::string expression, int32_t modifier = -1) {
     const std::string schema = SchemaOf(
         {.type_oid = type_oid, .type_modifier = modifier, .default_expression = expression});
@@ -181,7 +181,7 @@ class DefaultTest : public ColumnDatumTest {
   }
 };
 
-TEST_F(DefaultTest, LiteralsAreThemselves) {
+TEST_F(DefaultTest, LiteralDefaultsAreKept) {
   EXPECT_EQ(DefaultOf(pgoutput::kVarcharOid, "'dflt'::character varying"), R"("dflt")");
   EXPECT_EQ(DefaultOf(pgoutput::kJsonbOid, "'{}'::jsonb"), R"("{}")");
   EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "3"), "3");
@@ -192,11 +192,11 @@ TEST_F(DefaultTest, LiteralsAreThemselves) {
             R"("2020-01-01T00:00:00.000000Z")");
 }
 
-TEST_F(DefaultTest, ATextIsCutAtItsFirstQuote) {
+TEST_F(DefaultTest, TextDefaultIsCutAtItsFirstQuote) {
   EXPECT_EQ(DefaultOf(pgoutput::kTextOid, "'it''s'::text"), R"("it")");
 }
 
-TEST_F(DefaultTest, FunctionsLeaveAPlaceholder) {
+TEST_F(DefaultTest, FunctionDefaultsBecomeAPlaceholder) {
   EXPECT_EQ(DefaultOf(pgoutput::kUuidOid, "gen_random_uuid()"),
             R"("00000000-0000-0000-0000-000000000000")");
   EXPECT_EQ(DefaultOf(pgoutput::kTimestamptzOid, "now()"), R"("1970-01-01T00:00:00.000000Z")");
@@ -205,7 +205,7 @@ TEST_F(DefaultTest, FunctionsLeaveAPlaceholder) {
   EXPECT_EQ(DefaultOf(pgoutput::kJsonbOid, "jsonb_build_object()"), R"("{}")");
 }
 
-TEST_F(DefaultTest, TheRestHasNone) {
+TEST_F(DefaultTest, OtherExpressionsHaveNoDefault) {
   EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "(1 + 1)"), "-");
   EXPECT_EQ(DefaultOf(pgoutput::kByteaOid, "'\\x00'::bytea"), "-");
   EXPECT_EQ(DefaultOf(1009, "'{}'::text[]"), "-");

@@ -18,7 +18,7 @@ using namespace pgoutput;  // NOLINT: the OIDs, by name
 using ::testing::Optional;
 
 constexpr uint32_t kCharOid = 18;
-constexpr uint32_t kEnumOid = 16385;  // of no built-in type
+constexpr uint32_t kEnumOid = 16385;  // not a built-in type
 constexpr uint32_t kEveryOid[] = {kBoolOid,        kByteaOid,  kCharOid,    kNameOid,
                                   kInt8Oid,        kInt2Oid,   kInt4Oid,    kTextOid,
                                   kJsonOid,        kBpcharOid, kVarcharOid, kTimestampOid,
@@ -61,7 +61,7 @@ TEST_F(ColumnValueTest, EmptyIsNeverNull) {
   EXPECT_THAT(FromBinary(kByteaOid, ""), IsOkAndHolds(Optional(std::string_view())));
 }
 
-TEST_F(ColumnValueTest, TextOfEveryTypeButByteaIsUntouchedAndNotCopied) {
+TEST_F(ColumnValueTest, TextOfEveryTypeButByteaIsUnchangedAndNotCopied) {
   const std::string bytes("\\x41 \"\xff\n\0 ", 11);
   for (const uint32_t oid : kEveryOid) {
     if (oid != kByteaOid) {
@@ -72,12 +72,12 @@ TEST_F(ColumnValueTest, TextOfEveryTypeButByteaIsUntouchedAndNotCopied) {
   }
 }
 
-TEST_F(ColumnValueTest, ValueThatWasNotSentIsAViolation) {
+TEST_F(ColumnValueTest, UnchangedToastValueIsAProtocolViolation) {
   const TupleValue unchanged{TupleValue::Kind::kUnchangedToast, {}};
   EXPECT_THAT(ColumnBytes(unchanged, kTextOid, arena_), HasError(ErrorCode::kProtocolViolation));
 }
 
-TEST_F(ColumnValueTest, ByteaHexOfEveryByteInEitherCase) {
+TEST_F(ColumnValueTest, ByteaHexOfEitherCaseDecodesEveryByte) {
   std::string lower = "\\x";
   std::string upper = "\\x";
   std::string bytes;
@@ -90,7 +90,7 @@ TEST_F(ColumnValueTest, ByteaHexOfEveryByteInEitherCase) {
   EXPECT_THAT(FromText(kByteaOid, upper), IsOkAndHolds(Optional(std::string_view(bytes))));
 }
 
-TEST_F(ColumnValueTest, ByteaHexOfEveryWrongDigitIsRefused) {
+TEST_F(ColumnValueTest, ByteaHexWithAnInvalidDigitIsRefused) {
   for (int byte = 0; byte < 256; ++byte) {
     const auto digit = static_cast<char>(byte);
     const bool right =
@@ -109,7 +109,7 @@ TEST_F(ColumnValueTest, ByteaThatIsNotHexIsRefused) {
   }
 }
 
-TEST_F(ColumnValueTest, ByteaOfAnySizeComesOutWhole) {
+TEST_F(ColumnValueTest, ByteaOfAnySizeIsDecodedCompletely) {
   for (const size_t size : {1u, 4095u, 4096u, 4097u, 16384u, 16385u, 1u << 20}) {
     std::string hex = "\\x";
     std::string bytes;
@@ -126,10 +126,10 @@ TEST_F(ColumnValueTest, ByteaOfAnySizeComesOutWhole) {
 struct BinaryForm {
   uint32_t type_oid;
   std::string bytes;
-  std::string text;  // as Postgres would have sent it
+  std::string text;  // the same value in Postgres' text format
 };
 
-TEST_F(ColumnValueTest, BinaryGivesTheBytesThatTextGives) {
+TEST_F(ColumnValueTest, BinaryAndTextGiveTheSameBytes) {
   const std::string any("a\0\xff", 3);
   const BinaryForm forms[] = {
       {kByteaOid, any, any},
@@ -170,7 +170,7 @@ TEST_F(ColumnValueTest, BinaryIntegersAreDecimalUpToTheirLimits) {
   ExpectDecimalAtTheLimits<int64_t>(kInt8Oid);
 }
 
-TEST_F(ColumnValueTest, BinaryOfAnotherSizeOrVersionIsRefused) {
+TEST_F(ColumnValueTest, BinaryOfAWrongSizeOrVersionIsRefused) {
   const BinaryForm forms[] = {
       {kJsonbOid, "", ""},
       {kJsonbOid, "\x02{}", ""},
@@ -192,8 +192,9 @@ TEST_F(ColumnValueTest, BinaryOfAnotherSizeOrVersionIsRefused) {
   }
 }
 
-// "char" too: Postgres prints a zero byte as nothing, and since 16 a high one as \351.
-TEST_F(ColumnValueTest, BinaryOfATypeThatIsNotUnderstoodIsRefusedWithTheWayOut) {
+// "char" is refused too: Postgres prints a zero byte as an empty string and, since 16, a byte above
+// 127 as an octal escape such as \351.
+TEST_F(ColumnValueTest, BinaryOfAnUnsupportedTypeIsRefusedWithARemedy) {
   for (const uint32_t oid : {uint32_t{kTimestamptzOid}, kCharOid, kEnumOid, uint32_t{1700}}) {
     const auto out = FromBinary(oid, "x");
     ASSERT_THAT(out, HasError(ErrorCode::kColumnType, fmt::format("type {}", oid)));
@@ -231,7 +232,7 @@ TEST_F(ColumnPartitionTest, OutOfRangeIsRefused) {
   EXPECT_THAT(ColumnPartition(Binary("123"), kInt4Oid), HasError(ErrorCode::kValueInvalid));
 }
 
-TEST_F(ColumnPartitionTest, AnotherTypeIsRefusedEvenWhereTheRowHasNull) {
+TEST_F(ColumnPartitionTest, WrongTypeIsRefusedEvenForNull) {
   for (const uint32_t oid : {uint32_t{kTextOid}, uint32_t{kBoolOid}, uint32_t{1700}}) {
     EXPECT_FALSE(IsPartitionType(oid));
     EXPECT_THAT(ColumnPartition(TupleValue(), oid), HasError(ErrorCode::kColumnType, "partition"));
@@ -266,7 +267,7 @@ TEST_F(ColumnTimestampTest, BinaryOfBothTimestampTypes) {
   }
 }
 
-TEST_F(ColumnTimestampTest, MillisecondsUpToWhatMicrosecondsHold) {
+TEST_F(ColumnTimestampTest, MillisecondsAreAcceptedUpToTheMicrosecondLimit) {
   EXPECT_TRUE(IsTimestampType(kInt8Oid));
   EXPECT_THAT(Of(Text("1795162442123"), kInt8Oid),
               IsOkAndHolds(Optional(Since1970(std::chrono::milliseconds(1'795'162'442'123)))));
@@ -279,8 +280,8 @@ TEST_F(ColumnTimestampTest, MillisecondsUpToWhatMicrosecondsHold) {
   EXPECT_THAT(Of(Binary("1234"), kInt8Oid), HasError(ErrorCode::kValueInvalid));
 }
 
-// Times 1000 the smallest int64 is 0 modulo 2^64.
-TEST_F(ColumnTimestampTest, MillisecondsFarBefore1970AreNotTakenForAnotherTime) {
+// The smallest int64 times 1000 is 0 modulo 2^64.
+TEST_F(ColumnTimestampTest, MillisecondsFarBefore1970DoNotOverflow) {
   for (const int64_t millis : {std::numeric_limits<int64_t>::min(), int64_t{-9'223'372'036'854'776},
                                int64_t{-18'446'744'073'709'552}, int64_t{-1}}) {
     EXPECT_THAT(Of(Text(fmt::format("{}", millis)), kInt8Oid), HasError(ErrorCode::kValueInvalid))
@@ -290,7 +291,7 @@ TEST_F(ColumnTimestampTest, MillisecondsFarBefore1970AreNotTakenForAnotherTime) 
   }
 }
 
-TEST_F(ColumnTimestampTest, WhatKafkaHasNoTimeForIsRefusedAndShown) {
+TEST_F(ColumnTimestampTest, TimeThatKafkaCannotStoreIsRefusedAndShown) {
   for (const char* text :
        {"infinity", "-infinity", "1969-12-31 23:59:59.999999+00", "0044-03-15 12:00:00+00 BC",
         "1970-01-01 00:00:00+00:00:01", "294276-12-31 23:59:59+00", "", "yesterday"}) {
@@ -305,7 +306,7 @@ TEST_F(ColumnTimestampTest, WhatKafkaHasNoTimeForIsRefusedAndShown) {
   EXPECT_THAT(Of(Binary(BinaryTime(-1)), kTimestamptzOid), HasError(ErrorCode::kValueInvalid));
 }
 
-TEST_F(ColumnTimestampTest, TextAndBinaryReachEquallyFar) {
+TEST_F(ColumnTimestampTest, TextAndBinaryHaveTheSameRange) {
   const int64_t last = std::numeric_limits<int64_t>::max();
   const auto text = Of(Text("294247-01-10 04:00:54.775807+00"), kTimestamptzOid);
   EXPECT_THAT(text, IsOkAndHolds(Optional(WallTime::max())));
@@ -313,7 +314,7 @@ TEST_F(ColumnTimestampTest, TextAndBinaryReachEquallyFar) {
               IsOkAndHolds(Optional(WallTime::max())));
 }
 
-TEST_F(ColumnTimestampTest, AnotherTypeIsRefusedEvenWhereTheRowHasNull) {
+TEST_F(ColumnTimestampTest, WrongTypeIsRefusedEvenForNull) {
   for (const uint32_t oid : {uint32_t{kTextOid}, uint32_t{kInt4Oid}, uint32_t{1082}}) {
     EXPECT_FALSE(IsTimestampType(oid));
     EXPECT_THAT(Of(TupleValue(), oid), HasError(ErrorCode::kColumnType, "timestamp"));

@@ -1,4 +1,4 @@
-// The commands as a shell sees them: what is printed where, and the exit code.
+// The commands as seen from a shell: standard output, standard error and exit code.
 #include "cli/command_line.h"
 
 #include <gmock/gmock.h>
@@ -36,13 +36,13 @@ class CommandLineTest : public ::testing::Test {
     ::pthread_sigmask(SIG_BLOCK, nullptr, &signals_);
     std::filesystem::current_path(directory_.path());
   }
-  // `run` blocks signals, to read them from a descriptor.
+  // `run` blocks signals and reads them from a descriptor.
   ~CommandLineTest() override {
     ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
     std::filesystem::current_path(before_);
   }
 
-  // Runs `walrelay` with these arguments; the exit code.
+  // Runs `walrelay` with these arguments; returns the exit code.
   int Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "walrelay");
     std::vector<char*> argv;
@@ -56,7 +56,7 @@ class CommandLineTest : public ::testing::Test {
     error_ = error.Text();
     return code;
   }
-  // As Run(), with addresses of this machine on which nobody listens.
+  // Calls Run() with loopback addresses that refuse connections.
   int RunLocally(std::vector<std::string> arguments) {
     for (const char* more : {"--dsn", "host=127.0.0.1 port=1 dbname=d user=u", "--kafka",
                              "127.0.0.1:1", "--set", "log.format=json"}) {
@@ -80,10 +80,9 @@ class CommandLineTest : public ::testing::Test {
   sigset_t signals_;
 };
 
-// --- the line itself
-// -------------------------------------------------------------------------------
+// --- parsing ---
 
-TEST_F(CommandLineTest, HelpIsAnAnswerAndNoError) {
+TEST_F(CommandLineTest, HelpSucceedsAndPrintsToStandardOutput) {
   EXPECT_EQ(Run({"--help"}), 0);
   for (const char* command :
        {"run", "check", "doctor", "setup", "demo", "config", "explain", "version"}) {
@@ -104,7 +103,7 @@ TEST_F(CommandLineTest, HelpNamesEveryExitCode) {
   }
 }
 
-TEST_F(CommandLineTest, WrongLinesExitWithUsage) {
+TEST_F(CommandLineTest, InvalidCommandLinesExitWithUsage) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{},
                                              {"frobnicate"},
@@ -126,13 +125,13 @@ TEST_F(CommandLineTest, WrongLinesExitWithUsage) {
   }
 }
 
-TEST_F(CommandLineTest, WhatIsUsedWronglyAfterParsingIsUsageToo) {
+TEST_F(CommandLineTest, InvalidValuesFoundAfterParsingExitWithUsage) {
   ExpectUsage({"explain"});
   ExpectUsage({"explain", "WR-9999"});
   ExpectUsage({"check", "--set", "source.slot"});
 }
 
-TEST_F(CommandLineTest, HostileArgumentSteersNothing) {
+TEST_F(CommandLineTest, ControlCharactersOfArgumentsAreNotPrinted) {
   for (const char* hostile : {"\x1b[2J", "a\x1b]0;t\a"}) {
     ExpectUsage({hostile});
     EXPECT_EQ(error_.find_first_of("\x1b\a"), std::string::npos);
@@ -143,8 +142,7 @@ TEST_F(CommandLineTest, HostileArgumentSteersNothing) {
   }
 }
 
-// --- commands that connect to nothing
-// --------------------------------------------------------------
+// --- commands that do not connect ---
 
 TEST_F(CommandLineTest, VersionNamesTheLibraries) {
   EXPECT_EQ(Run({"version"}), 0);
@@ -154,21 +152,21 @@ TEST_F(CommandLineTest, VersionNamesTheLibraries) {
   EXPECT_EQ(out_, std::string(Version()) + "\n");
 }
 
-TEST_F(CommandLineTest, VersionForPrograms) {
+TEST_F(CommandLineTest, VersionIsAvailableAsJson) {
   EXPECT_EQ(Run({"version", "--json"}), 0);
   simdjson::dom::parser parser;
   const simdjson::padded_string json(out_);
   EXPECT_EQ(parser.parse(json)["version"].get_string().value(), Version());
 }
 
-TEST_F(CommandLineTest, ExplainTellsMeaningAndRemedy) {
+TEST_F(CommandLineTest, ExplainPrintsMeaningAndRemedy) {
   EXPECT_EQ(Run({"explain", "WR-2101"}), 0);
   EXPECT_THAT(out_, StartsWith("WR-2101 "));
   EXPECT_THAT(out_, HasSubstr("what to do:"));
   EXPECT_EQ(error_, "");
 }
 
-TEST_F(CommandLineTest, ExplainKnowsTheChecksOfDoctor) {
+TEST_F(CommandLineTest, ExplainDescribesTheChecksOfDoctor) {
   for (const char* name : {"slot.retained", "doctor.slot.retained"}) {
     EXPECT_EQ(Run({"explain", name}), 0);
     EXPECT_THAT(out_, StartsWith("slot.retained\n"));
@@ -183,12 +181,12 @@ TEST_F(CommandLineTest, ExplainPrintsTheWholeCatalogue) {
   EXPECT_EQ(out_, ErrorReference());
 }
 
-TEST_F(CommandLineTest, ConfigDocsAreTheReference) {
+TEST_F(CommandLineTest, ConfigDocsPrintsTheReference) {
   EXPECT_EQ(Run({"config", "docs"}), 0);
   EXPECT_EQ(out_, ConfigReference());
 }
 
-TEST_F(CommandLineTest, ConfigShowMasksWhatIsSecret) {
+TEST_F(CommandLineTest, ConfigShowMasksSecrets) {
   EXPECT_EQ(Run({"config", "show", "--dsn", "host=db password=hunter2", "--kafka", "k", "--set",
                  "kafka.sasl_password=hunter2"}),
             0);
@@ -196,7 +194,7 @@ TEST_F(CommandLineTest, ConfigShowMasksWhatIsSecret) {
   EXPECT_THAT(out_ + error_, Not(HasSubstr("hunter2")));
 }
 
-TEST_F(CommandLineTest, WrongConfigurationExitsWithItsCodeAndPlace) {
+TEST_F(CommandLineTest, InvalidConfigurationIsReportedWithItsLocation) {
   const std::string file = directory_.Write("a.toml", "[source]\nslott = 'a'\n");
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{"run"}, {"check"}, {"setup"}, {"config", "show"}}) {
@@ -208,7 +206,7 @@ TEST_F(CommandLineTest, WrongConfigurationExitsWithItsCodeAndPlace) {
   }
 }
 
-TEST_F(CommandLineTest, WhatIsMissingIsAskedForWithAnExample) {
+TEST_F(CommandLineTest, MissingOptionIsReportedWithAnExample) {
   for (const char* command : {"run", "check"}) {
     EXPECT_EQ(Run({command}), kConfiguration);
     EXPECT_THAT(error_, HasSubstr("WALRELAY_SOURCE__DSN"));
@@ -220,14 +218,14 @@ TEST_F(CommandLineTest, CheckOfflineConnectsToNothing) {
   EXPECT_THAT(out_, HasSubstr("ok      the configuration is complete and consistent\n"));
 }
 
-TEST_F(CommandLineTest, CheckOfflineFindsWhatRunWouldRefuse) {
+TEST_F(CommandLineTest, CheckOfflineReportsConfigurationThatRunRefuses) {
   EXPECT_EQ(RunLocally({"check", "--offline", "--set", "kafka.librdkafka.acks=1"}), kConfiguration);
   EXPECT_EQ(Run({"check", "--offline", "--dsn", "host=db sslmode=disable", "--kafka", "k:1"}),
             kConfiguration);
   EXPECT_THAT(error_, HasSubstr("WR-1006"));
 }
 
-TEST_F(CommandLineTest, SetupPrintsWithoutKnowingADatabase) {
+TEST_F(CommandLineTest, SetupPrintsWithoutADatabase) {
   EXPECT_EQ(Run({"setup", "--slot", "s", "--role", "r", "--failover"}), 0);
   EXPECT_THAT(out_, HasSubstr("pg_create_logical_replication_slot('s', 'pgoutput'"));
   EXPECT_THAT(out_, HasSubstr("CREATE ROLE \"r\""));
@@ -235,21 +233,20 @@ TEST_F(CommandLineTest, SetupPrintsWithoutKnowingADatabase) {
   EXPECT_EQ(error_, "");
 }
 
-// --- commands that would connect
-// -------------------------------------------------------------------
+// --- commands that connect ---
 
-TEST_F(CommandLineTest, SetupAppliesOverNoUnprotectedConnection) {
+TEST_F(CommandLineTest, SetupDoesNotApplyOverAnInsecureConnection) {
   EXPECT_EQ(Run({"setup", "--apply"}), kConfiguration);
   EXPECT_EQ(Run({"setup", "--apply", "--dsn", "host=192.0.2.1 sslmode=disable"}), kConfiguration);
   EXPECT_THAT(error_, HasSubstr("WR-1006"));
 }
 
-TEST_F(CommandLineTest, SetupToldToApplySaysThatNobodyAnswers) {
+TEST_F(CommandLineTest, SetupApplyReportsAnUnreachableServer) {
   EXPECT_EQ(RunLocally({"setup", "--apply"}), 69);
   EXPECT_THAT(error_, StartsWith("walrelay: WR-2001"));
 }
 
-TEST_F(CommandLineTest, CheckTellsEachEndAndExitsWithThree) {
+TEST_F(CommandLineTest, CheckReportsPostgresAndKafkaAndExitsWithThree) {
   const auto cluster = MockCluster::Start(1);
   ASSERT_THAT(cluster, IsOk());
   EXPECT_EQ(Run({"check", "--dsn", "host=127.0.0.1 port=1 user=u", "--kafka",
@@ -259,21 +256,21 @@ TEST_F(CommandLineTest, CheckTellsEachEndAndExitsWithThree) {
   EXPECT_THAT(out_, HasSubstr("ok      Kafka: 1 broker, cluster"));
 }
 
-TEST_F(CommandLineTest, StatusPrintsWhatTheRelayServes) {
+TEST_F(CommandLineTest, StatusPrintsThePagesOfTheRelay) {
   const auto server = HttpServer::Start(
       "127.0.0.1:0",
       {{"/status.txt",
-        [](const PageRequest&) { return HttpResponse{.body = "Events flow. Well.\n  since\n"}; }},
+        [](const PageRequest&) { return HttpResponse{.body = "streaming\n  since\n"}; }},
        {"/status.json", [](const PageRequest&) { return HttpResponse{.body = "{}\n"}; }}});
   ASSERT_THAT(server, IsOk());
   const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
   EXPECT_EQ(Run({"status", "--set", listen}), 0);
-  EXPECT_EQ(out_, "Events flow. Well.\n  since\n");
+  EXPECT_EQ(out_, "streaming\n  since\n");
   EXPECT_EQ(Run({"status", "--json", "--set", listen}), 0);
   EXPECT_EQ(out_, "{}\n");
 }
 
-TEST_F(CommandLineTest, ProbeIsAnExitCode) {
+TEST_F(CommandLineTest, ProbeResultIsTheExitCode) {
   const auto server = HttpServer::Start(
       "127.0.0.1:0",
       {{"/livez", [](const PageRequest&) { return HttpResponse{.body = "alive\n"}; }},
@@ -287,19 +284,19 @@ TEST_F(CommandLineTest, ProbeIsAnExitCode) {
   ExpectUsage({"status", "--probe", "nonsense"});
 }
 
-TEST_F(CommandLineTest, StatusSaysThatNobodyAnswers) {
+TEST_F(CommandLineTest, StatusReportsThatNoRelayAnswers) {
   const auto address = FreeLoopbackAddress();
   ASSERT_THAT(address, IsOk());
   const std::string listen = "http.listen=" + *address;
   EXPECT_EQ(Run({"status", "--set", listen}), 69);
   EXPECT_THAT(error_, HasSubstr("WR-5007"));
   EXPECT_EQ(Run({"status", "--probe", "live", "--set", listen}), 69);
-  EXPECT_EQ(RunLocally({"status", "--set", listen}), 69) << "Postgres is not there either";
+  EXPECT_EQ(RunLocally({"status", "--set", listen}), 69) << "Postgres is unreachable too";
   EXPECT_THAT(error_, HasSubstr("WR-2001"));
   EXPECT_EQ(Run({"status", "--set", "http.listen="}), 69);
 }
 
-TEST_F(CommandLineTest, RunRefusesWhatIsWrongBeforeItConnects) {
+TEST_F(CommandLineTest, RunRefusesInvalidOptionsBeforeItConnects) {
   EXPECT_EQ(RunLocally({"run", "--set", "http.listen=nowhere"}), kConfiguration);
   EXPECT_THAT(error_, HasSubstr("\"code\":\"WR-5002\""));
   EXPECT_EQ(RunLocally({"run", "--set", "route.regex=("}), kConfiguration);
@@ -307,7 +304,7 @@ TEST_F(CommandLineTest, RunRefusesWhatIsWrongBeforeItConnects) {
   EXPECT_EQ(out_, "");
 }
 
-TEST_F(CommandLineTest, RunRefusesAnAddressThatAnotherProcessServes) {
+TEST_F(CommandLineTest, RunRefusesAnHttpAddressInUse) {
   const auto other = HttpServer::Start("127.0.0.1:0", {});
   ASSERT_THAT(other, IsOk());
   const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*other)->port());

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""docker-compose.yml, as far as it can be checked without an engine to run it.
+"""Checks of docker-compose.yml that need no container engine.
 
 It conforms to the Compose specification's schema (which docker-compose 1.29 carries, from PyPI), the
 variables it gives to walrelay are options that walrelay has, and the image is built with the packages that
@@ -30,7 +30,7 @@ def schema() -> dict:
                                SCHEMA_WHEEL], capture_output=True, text=True)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode != 0 or not wheels:
-            reason = f"the schema ({SCHEMA_WHEEL}) cannot be had from PyPI: {done.stderr.strip()[-200:]}"
+            reason = f"the schema ({SCHEMA_WHEEL}) is not available from PyPI: {done.stderr.strip()[-200:]}"
             if os.environ.get("CI") == "true":
                 raise AssertionError(reason)
             raise unittest.SkipTest(reason)
@@ -43,7 +43,7 @@ class ComposeTest(unittest.TestCase):
         self.compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
     def test_conforms_to_the_schema(self) -> None:
-        # Conditions of depends_on grew one value since that schema.
+        # The conditions of depends_on have one value more than in that schema.
         document = json.loads(json.dumps(self.compose))
         spec = schema()
         spec["definitions"]["service"]["properties"]["depends_on"]["oneOf"][1]["patternProperties"][
@@ -81,7 +81,7 @@ class ComposeTest(unittest.TestCase):
             if library not in base:
                 # Debian has both halves of OpenSSL in one package, libssl3.
                 stem = "ssl" if stem == "crypto" else stem
-                self.assertIn(stem, stage, f"{library} is not among the packages of the image")
+                self.assertIn(stem, stage, f"no package of the image contains {library}")
 
 
 if __name__ == "__main__":

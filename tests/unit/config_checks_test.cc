@@ -19,7 +19,7 @@ constexpr char kText[] =
 
 class ConfigChecksTest : public ::testing::Test {
  protected:
-  // What is found of a file with this text and these permissions.
+  // The findings for a file with this text and these permissions.
   const std::vector<Finding>& Look(std::string_view text, mode_t mode,
                                    std::vector<std::pair<std::string, std::string>> flags = {}) {
     const std::string file = directory_.Write("walrelay.toml", text, mode);
@@ -36,7 +36,7 @@ class ConfigChecksTest : public ::testing::Test {
   Findings findings_{nullptr};
 };
 
-TEST_F(ConfigChecksTest, PasswordThatEverybodyMayReadIsNamedAndNotTold) {
+TEST_F(ConfigChecksTest, WorldReadablePasswordIsNamedButNotPrinted) {
   const auto& found = Look(kText, 0644);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].severity, Severity::kWarning);
@@ -45,7 +45,7 @@ TEST_F(ConfigChecksTest, PasswordThatEverybodyMayReadIsNamedAndNotTold) {
   EXPECT_THAT(found[0].text + found[0].remedy, Not(HasSubstr("hunter2")));
 }
 
-TEST_F(ConfigChecksTest, PasswordOfTheConnectionStringCountsAsWell) {
+TEST_F(ConfigChecksTest, PasswordInTheConnectionStringIsFoundToo) {
   const auto& found = Look(
       "[source]\ndsn = \"postgresql://u:hunter2@127.0.0.1/d\"\n"
       "[kafka]\nbootstrap_servers = \"127.0.0.1:1\"\n",
@@ -54,18 +54,18 @@ TEST_F(ConfigChecksTest, PasswordOfTheConnectionStringCountsAsWell) {
   EXPECT_THAT(found[0].text, HasSubstr("source.dsn"));
 }
 
-TEST_F(ConfigChecksTest, FileForFewIsWell) {
+TEST_F(ConfigChecksTest, FileThatIsNotWorldReadableIsAccepted) {
   EXPECT_THAT(Look(kText, 0640), IsEmpty());
 }
 
-TEST_F(ConfigChecksTest, SecretThatComesFromElsewhereIsNotInTheFile) {
+TEST_F(ConfigChecksTest, SecretFromAFlagIsNotReportedForTheFile) {
   EXPECT_THAT(Look("[source]\ndsn = \"host=127.0.0.1 user=u\"\n"
                    "[kafka]\nbootstrap_servers = \"127.0.0.1:1\"\n",
                    0644, {{"kafka.sasl_password", "hunter2"}}),
               IsEmpty());
 }
 
-TEST_F(ConfigChecksTest, KeyThatEverybodyMayReadIsNamed) {
+TEST_F(ConfigChecksTest, WorldReadableKeyFileIsNamed) {
   key_ = directory_.Write("key.pem", "key", 0644);
   const auto& found = Look(kText, 0600);
   ASSERT_EQ(found.size(), 1u);

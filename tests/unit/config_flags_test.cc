@@ -1,4 +1,4 @@
-// Which file is read, and what the flags add to it.
+// Selection of the configuration file, and the flags that override it.
 #include "cli/config_flags.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ class ConfigFlagsTest : public ::testing::Test {
   ConfigFlagsTest() { std::filesystem::current_path(directory_.path()); }
   ~ConfigFlagsTest() override { std::filesystem::current_path(before_); }
 
-  // The slot that a file with this name gives itself.
+  // Writes a file that sets source.slot to its own name without extension; returns its path.
   std::string Write(const std::string& name) const {
     return directory_.Write(name, "[source]\nslot = '" + name.substr(0, name.find('.')) + "'\n");
   }
@@ -43,9 +43,9 @@ TEST_F(ConfigFlagsTest, NoFileIsNeeded) {
   EXPECT_EQ(Slot(), "walrelay");
 }
 
-TEST_F(ConfigFlagsTest, FlagWinsOverVariableAndVariableOverTheUsualPlace) {
-  directory_.Write("walrelay.toml", "[source]\nslot = 'usual'\n");
-  EXPECT_EQ(Slot(), "usual");
+TEST_F(ConfigFlagsTest, FlagOverridesVariableAndVariableOverridesTheDefaultFile) {
+  directory_.Write("walrelay.toml", "[source]\nslot = 'default'\n");
+  EXPECT_EQ(Slot(), "default");
   variable_.Set(Write("variable.toml"));
   EXPECT_EQ(Slot(), "variable");
   flags_.file = Write("flag.toml");
@@ -57,7 +57,7 @@ TEST_F(ConfigFlagsTest, EmptyVariableNamesNoFile) {
   EXPECT_EQ(Slot(), "walrelay");
 }
 
-TEST_F(ConfigFlagsTest, FileThatIsNamedMustBeThere) {
+TEST_F(ConfigFlagsTest, NamedFileMustExist) {
   flags_.file = directory_.File("missing.toml");
   EXPECT_THAT(Load(), HasError(ErrorCode::kConfigFile, "missing.toml: No such file"));
   flags_.file.clear();
@@ -67,14 +67,14 @@ TEST_F(ConfigFlagsTest, FileThatIsNamedMustBeThere) {
   EXPECT_THAT(Load(), HasError(ErrorCode::kConfigFile, "Is a directory"));
 }
 
-TEST_F(ConfigFlagsTest, FileOfMoreThanAMebibyteIsNotRead) {
+TEST_F(ConfigFlagsTest, FileLargerThanOneMebibyteIsRefused) {
   flags_.file = directory_.Write("large.toml", std::string(1 << 20, '#'));
   EXPECT_THAT(Load(), IsOk());
   directory_.Write("large.toml", std::string((1 << 20) + 1, '#'));
   EXPECT_THAT(Load(), HasError(ErrorCode::kConfigFile, "larger than 1 MiB"));
 }
 
-// As the shell makes one for <(envsubst …): half a configuration would load as well.
+// The shell passes a pipe for <(envsubst …). Half a configuration could be valid too.
 TEST_F(ConfigFlagsTest, PipeIsReadToItsEnd) {
   const std::string comment = "#" + std::string(20'000, 'x') + "\n";
   const testing::SlowPipe pipe(directory_.File("pipe"), comment + "[source]\nslot = 'last'\n");
@@ -82,7 +82,7 @@ TEST_F(ConfigFlagsTest, PipeIsReadToItsEnd) {
   EXPECT_EQ(Slot(), "last");
 }
 
-TEST_F(ConfigFlagsTest, ShortcutsAreOptions) {
+TEST_F(ConfigFlagsTest, ShortcutFlagsSetOptions) {
   flags_.slot = "s";
   flags_.publication = "p";
   flags_.table = "a.b";
@@ -95,7 +95,7 @@ TEST_F(ConfigFlagsTest, ShortcutsAreOptions) {
   EXPECT_EQ(loaded->config.source.tables[0].schema, "a");
 }
 
-TEST_F(ConfigFlagsTest, SetTakesTheFirstEqualsSign) {
+TEST_F(ConfigFlagsTest, SetSplitsAtTheFirstEqualsSign) {
   flags_.set = {"source.dsn=host=x user=y", "route.allow=a=b"};
   const auto loaded = Load();
   ASSERT_THAT(loaded, IsOk());
@@ -109,19 +109,19 @@ TEST_F(ConfigFlagsTest, LastSetWins) {
   EXPECT_EQ(Slot(), "second");
 }
 
-TEST_F(ConfigFlagsTest, SetWithoutAValueIsAWrongCommandLine) {
+TEST_F(ConfigFlagsTest, SetWithoutAValueIsAUsageError) {
   flags_.set = {"source.slot\x1b[2J"};
-  EXPECT_THAT(Load(), HasError(ErrorCode::kUsage, "--set source.slot\\x1b[2J: section.key=value"));
+  EXPECT_THAT(Load(), HasError(ErrorCode::kUsage, "--set source.slot\\x1b[2J: expected section.key=value"));
   flags_.set = {"=x"};
   EXPECT_THAT(Load(), HasError(ErrorCode::kConfigUnknownKey));
 }
 
-TEST_F(ConfigFlagsTest, VariablesOfTheProcessCount) {
+TEST_F(ConfigFlagsTest, EnvironmentVariablesAreRead) {
   const EnvironmentVariable slot("WALRELAY_SOURCE__SLOT", "from_variable");
   EXPECT_EQ(Slot(), "from_variable");
 }
 
-TEST_F(ConfigFlagsTest, CommandAsksForNoMoreThanItNeeds) {
+TEST_F(ConfigFlagsTest, CommandRequiresOnlyTheOptionsItNeeds) {
   flags_.kafka.clear();
   EXPECT_THAT(Load(), HasError(ErrorCode::kConfigValue, "kafka.bootstrap_servers"));
   flags_.needs.kafka = false;

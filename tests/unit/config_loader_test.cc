@@ -1,5 +1,5 @@
-// Where values come from, and what wins. The file's grammar is in config_file_test.cc, what must
-// hold between values in config_validation_test.cc.
+// The sources of configuration values and their precedence. config_file_test.cc tests the grammar
+// of the file, config_validation_test.cc the constraints between values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::Not;
 
 class ConfigLoaderTest : public testing::ConfigFixture {};
 
-TEST_F(ConfigLoaderTest, DefaultsAreThoseOfConfig) {
+TEST_F(ConfigLoaderTest, EmptyFileGivesTheDefaults) {
   const Config config = Load("");
   EXPECT_EQ(config.source.slot, "walrelay");
   ASSERT_EQ(config.source.tables.size(), 1u);
@@ -31,7 +31,7 @@ TEST_F(ConfigLoaderTest, DefaultsAreThoseOfConfig) {
   EXPECT_EQ(config.http.listen, "127.0.0.1:9464");
 }
 
-TEST_F(ConfigLoaderTest, FlagsWinOverVariablesAndVariablesOverTheFile) {
+TEST_F(ConfigLoaderTest, FlagsOverrideVariablesAndVariablesOverrideTheFile) {
   constexpr std::string_view kFile =
       "[source]\nslot = 'file'\npublication = 'file'\n[http]\nlisten = 'file'\n";
   Variable("WALRELAY_SOURCE__SLOT", "variable");
@@ -43,7 +43,7 @@ TEST_F(ConfigLoaderTest, FlagsWinOverVariablesAndVariablesOverTheFile) {
   EXPECT_EQ(config.http.listen, "file");
 }
 
-TEST_F(ConfigLoaderTest, OriginsSayWhereEachValueCameFrom) {
+TEST_F(ConfigLoaderTest, OriginsRecordTheSourceOfEachValue) {
   Variable("WALRELAY_LOG__LEVEL", "debug");
   Flag("metrics.max_topics", "7");
   const auto loaded = TryLoad("[source]\n  slot = 'a'\n[log]\nlevel = 'error'\n");
@@ -54,7 +54,7 @@ TEST_F(ConfigLoaderTest, OriginsSayWhereEachValueCameFrom) {
   EXPECT_FALSE(loaded->origins.contains("http.listen"));
 }
 
-TEST_F(ConfigLoaderTest, VariablesReachEveryKindOfKey) {
+TEST_F(ConfigLoaderTest, VariablesSetEveryKindOfKey) {
   Variable("WALRELAY_SOURCE__COLUMNS__AGGREGATE_TYPE", "kind");
   Variable("WALRELAY_SOURCE__CREATE_SLOT", "true");
   Variable("WALRELAY_ROUTE__ALLOW", "a.*,b");
@@ -89,7 +89,7 @@ TEST_F(ConfigLoaderTest, EveryOptionCanBeSetByVariable) {
   }
 }
 
-TEST_F(ConfigLoaderTest, ForeignVariablesAreNotConfiguration) {
+TEST_F(ConfigLoaderTest, UnrelatedVariablesAreIgnored) {
   Variable("PATH", "/bin");
   Variable("WALRELAY_CONFIG", "other.toml");
   Variable("WALRELAY_CACHE", "/var/cache");
@@ -97,21 +97,20 @@ TEST_F(ConfigLoaderTest, ForeignVariablesAreNotConfiguration) {
   EXPECT_EQ(Load("").source.slot, "walrelay");
 }
 
-TEST_F(ConfigLoaderTest, AMisspeltVariableOrFlagIsAnErrorWithASuggestion) {
+TEST_F(ConfigLoaderTest, MisspelledVariableOrFlagIsAnErrorWithASuggestion) {
   Variable("WALRELAY_SOURCE__SLOTT", "x");
-  ExpectUnknown(
-      "",
-      "variable WALRELAY_SOURCE__SLOTT: there is no option \"source.slott\"; did you mean "
-      "\"source.slot\"?");
+  ExpectUnknown("",
+                "variable WALRELAY_SOURCE__SLOTT: unknown option \"source.slott\"; did you mean "
+                "\"source.slot\"?");
   input_.environment.clear();
   Flag("kafka.bootstrap_server", "x");
   ExpectUnknown(
       "",
-      "--set kafka.bootstrap_server: there is no option \"kafka.bootstrap_server\"; did you mean "
+      "--set kafka.bootstrap_server: unknown option \"kafka.bootstrap_server\"; did you mean "
       "\"kafka.bootstrap_servers\"?");
 }
 
-TEST_F(ConfigLoaderTest, OldNameOfAnOptionIsAnErrorWithTheNewOne) {
+TEST_F(ConfigLoaderTest, RenamedOptionIsAnErrorWithTheNewName) {
   Variable("WALRELAY_ROUTE__RULES", "debezium");
   ExpectUnknown("", "option \"route.rules\" was renamed to \"route.compatibility\"");
   input_.environment.clear();
@@ -120,17 +119,17 @@ TEST_F(ConfigLoaderTest, OldNameOfAnOptionIsAnErrorWithTheNewOne) {
                 "option \"metrics.slot_interval\" was renamed to \"metrics.slot_poll_interval\"");
 }
 
-TEST_F(ConfigLoaderTest, AFlagWithoutASectionIsUnknown) {
+TEST_F(ConfigLoaderTest, FlagWithoutASectionIsUnknown) {
   Flag("slot", "x");
-  ExpectUnknown("", "there is no option \"slot\"");
+  ExpectUnknown("", "unknown option \"slot\"");
 }
 
-TEST_F(ConfigLoaderTest, AnEmptyListIsTheEmptyText) {
+TEST_F(ConfigLoaderTest, EmptyTextIsAnEmptyList) {
   Flag("route.allow", "");
   EXPECT_TRUE(Load("[route]\nallow = ['a']\n").route.allow.empty());
 }
 
-TEST_F(ConfigLoaderTest, TextThatIsNotOfTheTypeIsRefusedWithItsPlace) {
+TEST_F(ConfigLoaderTest, TextOfAWrongTypeIsRefusedWithItsSource) {
   struct Bad {
     const char* name;
     const char* text;
@@ -155,7 +154,7 @@ TEST_F(ConfigLoaderTest, TextThatIsNotOfTheTypeIsRefusedWithItsPlace) {
   }
 }
 
-TEST_F(ConfigLoaderTest, WhatHasNoDefaultIsAskedForWithAnExample) {
+TEST_F(ConfigLoaderTest, MissingRequiredOptionIsReportedWithAnExample) {
   Bare();
   const auto no_source = TryLoad("");
   ASSERT_THAT(no_source, HasError(ErrorCode::kConfigValue, "source.dsn is missing"));
@@ -165,8 +164,8 @@ TEST_F(ConfigLoaderTest, WhatHasNoDefaultIsAskedForWithAnExample) {
   EXPECT_THAT(RemedyFor(no_kafka.status()), HasSubstr("WALRELAY_KAFKA__BOOTSTRAP_SERVERS"));
 }
 
-// Whatever is wrong with it, a secret does not get into a message.
-TEST_F(ConfigLoaderTest, SecretsAreInNoError) {
+// Whatever the error is, its message contains no secret.
+TEST_F(ConfigLoaderTest, NoErrorContainsASecret) {
   for (const char* file :
        {"[source]\npassword = hunter2\n", "[source]\npassword = 'hunter2\n",
         "[source]\npassword = \"hunter2\\q\"\n", "[source]\npassword = 'hunter2' x\n",
@@ -185,7 +184,7 @@ TEST_F(ConfigLoaderTest, SecretsAreInNoError) {
 
 class HostileConfigTest : public testing::ConfigFixture {
  protected:
-  // Loading must return. It may well be an error, of the configuration's codes.
+  // Loading must return: success, or an error with one of the configuration's codes.
   void Survive(std::string_view file) {
     const auto loaded = TryLoad(file);
     if (!loaded.ok()) {
@@ -197,7 +196,7 @@ class HostileConfigTest : public testing::ConfigFixture {
   }
 };
 
-TEST_F(HostileConfigTest, RandomBytes) {
+TEST_F(HostileConfigTest, RandomBytesAreHandled) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 3'000; ++round) {
     std::string file(random() % 200, '\0');
@@ -206,12 +205,12 @@ TEST_F(HostileConfigTest, RandomBytes) {
   }
 }
 
-TEST_F(HostileConfigTest, CharactersThatTheParserTakesForImpossible) {
+TEST_F(HostileConfigTest, CharactersThatTheParserConsidersUnreachableAreHandled) {
   Survive("\xEF\xBB\xBD");  // U+FEFD
   Survive("\xCC\x87%");     // U+0307
 }
 
-TEST_F(HostileConfigTest, FlippedBytesOfARealFile) {
+TEST_F(HostileConfigTest, FlippedBytesOfARealFileAreHandled) {
   const std::string file =
       "[source]\nslot = 'a'\n[[source.tables]]\nname = 'a.b'\ncolumns = { id = '' }\n"
       "placement = [{ column = 'c', to = 'header' }]\n[kafka.librdkafka]\n'a.b' = 1\n[log]\nlevel "
@@ -224,7 +223,7 @@ TEST_F(HostileConfigTest, FlippedBytesOfARealFile) {
   }
 }
 
-TEST_F(HostileConfigTest, DeepNesting) {
+TEST_F(HostileConfigTest, DeepNestingIsHandled) {
   const auto repeat = [](std::string_view piece, size_t times) {
     std::string out;
     for (size_t i = 0; i < times; ++i) {
@@ -243,7 +242,7 @@ TEST_F(HostileConfigTest, DeepNesting) {
   }
 }
 
-TEST_F(HostileConfigTest, HugeValues) {
+TEST_F(HostileConfigTest, HugeValuesAreHandled) {
   const std::string megabytes(4 << 20, 'x');
   Survive("[source]\nslot = '" + megabytes + "'\n");
   Survive("[source]\n" + megabytes + " = 1\n");

@@ -35,7 +35,7 @@ std::vector<std::string> TomlBlocks(const std::string& page) {
   return blocks;
 }
 
-// All that a configuration says, in one text.
+// Every value of a configuration as one text.
 std::string EveryValue(const Config& config) {
   std::string text;
   for (const Option& option : Options()) {
@@ -63,7 +63,7 @@ std::string EveryValue(const Config& config) {
 
 class ConfigReferenceTest : public testing::ConfigFixture {
  protected:
-  // What `walrelay config show` prints for `file`.
+  // The output of `walrelay config show` for `file`.
   std::string Show(std::string_view file) {
     const auto loaded = TryLoad(file);
     EXPECT_THAT(loaded, IsOk());
@@ -71,9 +71,9 @@ class ConfigReferenceTest : public testing::ConfigFixture {
   }
 };
 
-TEST_F(ConfigReferenceTest, ThePublishedPageIsTheOneThatTheProgramPrints) {
+TEST_F(ConfigReferenceTest, PublishedPageMatchesTheProgram) {
   EXPECT_TRUE(PublishedReference() == ConfigReference())
-      << "docs/configuration.md is old: walrelay config docs > docs/configuration.md";
+      << "docs/configuration.md is outdated: run walrelay config docs > docs/configuration.md";
 }
 
 TEST_F(ConfigReferenceTest, EveryOptionHasARowInItsSection) {
@@ -104,7 +104,7 @@ TEST_F(ConfigReferenceTest, EveryExampleLoads) {
   }
 }
 
-TEST_F(ConfigReferenceTest, TheSmallestFileNeedsNothingElse) {
+TEST_F(ConfigReferenceTest, SmallestExampleIsComplete) {
   Bare();
   EXPECT_EQ(Load(TomlBlocks(ConfigReference())[0]).kafka.security_protocol, "SSL");
 }
@@ -164,8 +164,8 @@ TEST_F(ConfigReferenceTest, ConnectionStringsWithoutPasswordAreShownWhole) {
   }
 }
 
-// Everything that has no secret in it: what is shown means what was loaded.
-TEST_F(ConfigReferenceTest, WhatIsShownLoadsAsTheSame) {
+// Holds for every configuration without secrets.
+TEST_F(ConfigReferenceTest, ShownConfigurationLoadsAsTheSame) {
   for (const char* file : {
            "",
            "[source]\ntable = 'a.b'\non_update = 'fail'\n[source.columns]\nid = ''\npayload = "

@@ -1,4 +1,4 @@
-// What must hold between values, whatever they came from.
+// Constraints between values, whatever their source.
 #include <gtest/gtest.h>
 
 #include "support/config_fixture.h"
@@ -27,14 +27,14 @@ TEST_F(ConfigValidationTest, DefaultsWithTwoAddressesAreValid) {
   ExpectValid();
 }
 
-TEST_F(ConfigValidationTest, SourceAndKafkaMustBeNamed) {
+TEST_F(ConfigValidationTest, SourceAndKafkaAreRequired) {
   config_.kafka.bootstrap_servers.clear();
   ExpectWrong("kafka.bootstrap_servers is missing");
   config_.source.dsn.clear();
   ExpectWrong("source.dsn is missing");
 }
 
-TEST_F(ConfigValidationTest, ACommandIsAskedForNoMoreThanItTalksTo) {
+TEST_F(ConfigValidationTest, CommandRequiresOnlyTheServersItConnectsTo) {
   config_.source.dsn.clear();
   EXPECT_THAT(ValidateConfig(config_, {.postgres = false, .kafka = true}), IsOk());
   EXPECT_THAT(ValidateConfig(config_, {.postgres = true, .kafka = false}),
@@ -45,8 +45,8 @@ TEST_F(ConfigValidationTest, ACommandIsAskedForNoMoreThanItTalksTo) {
               HasError(ErrorCode::kConfigValue, "kafka.bootstrap_servers"));
 }
 
-// Slot names are pasted into replication commands.
-TEST_F(ConfigValidationTest, SlotNamesAreThoseOfPostgres) {
+// Slot names are inserted into replication commands.
+TEST_F(ConfigValidationTest, SlotNamesFollowTheRulesOfPostgres) {
   for (const char* good : {"a", "walrelay_2", "0", "___"}) {
     config_.source.slot = good;
     ExpectValid();
@@ -59,7 +59,7 @@ TEST_F(ConfigValidationTest, SlotNamesAreThoseOfPostgres) {
   config_.source.slot = std::string(63, 'a');
   ExpectValid();
   config_.source.slot += 'a';
-  ExpectWrong("63 at most");
+  ExpectWrong("at most 63 lower-case");
 }
 
 TEST_F(ConfigValidationTest, PublicationNamesCanBeQuoted) {
@@ -72,10 +72,10 @@ TEST_F(ConfigValidationTest, PublicationNamesCanBeQuoted) {
     ExpectWrong("source.publication");
   }
   config_.source.publication = std::string(64, 'a');
-  ExpectWrong("63 bytes at most");
+  ExpectWrong("at most 63 bytes");
 }
 
-TEST_F(ConfigValidationTest, TimeoutsHaveTheirLeast) {
+TEST_F(ConfigValidationTest, TimeoutsHaveAMinimum) {
   config_.source.connect_timeout = 999ms;
   ExpectWrong("source.connect_timeout");
   config_.source.connect_timeout = 1s;
@@ -85,7 +85,7 @@ TEST_F(ConfigValidationTest, TimeoutsHaveTheirLeast) {
   ExpectValid();
 }
 
-TEST_F(ConfigValidationTest, DecodingMemoryIsWhatPostgresTakes) {
+TEST_F(ConfigValidationTest, DecodingMemoryHasTheLimitsOfPostgres) {
   config_.source.decoding_memory = 64 * 1024 - 1;
   ExpectWrong("source.decoding_memory");
   config_.source.decoding_memory = -1;
@@ -96,7 +96,7 @@ TEST_F(ConfigValidationTest, DecodingMemoryIsWhatPostgresTakes) {
   ExpectValid();
 }
 
-TEST_F(ConfigValidationTest, SlotIsDroppedAtAFigureAndStaysDropped) {
+TEST_F(ConfigValidationTest, DroppingTheSlotNeedsALimitAndExcludesCreatingIt) {
   config_.source.max_retained_wal = 1 << 20;
   ExpectValid();
   config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
@@ -105,21 +105,21 @@ TEST_F(ConfigValidationTest, SlotIsDroppedAtAFigureAndStaysDropped) {
   ExpectWrong("excludes source.create_slot");
   config_.source.create_slot = false;
   config_.source.max_retained_wal = 0;
-  ExpectWrong("needs source.max_retained_wal");
+  ExpectWrong("requires source.max_retained_wal");
 }
 
-TEST_F(ConfigValidationTest, ColumnsThatMakeARecordCannotBeLeftOut) {
+TEST_F(ConfigValidationTest, ColumnsOfTheRecordAreRequired) {
   for (auto column :
        {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {
     table().columns = {};
     table().columns.*column = "";
-    ExpectWrong("public.outbox: aggregate_type, aggregate_id and payload cannot be left out");
+    ExpectWrong("public.outbox: aggregate_type, aggregate_id and payload are required");
   }
   table().columns = {.id = "", .event_type = "", .trace_id = ""};
   ExpectValid();
 }
 
-TEST_F(ConfigValidationTest, OneColumnIsThePartition) {
+TEST_F(ConfigValidationTest, OnlyOneColumnCanBeThePartition) {
   const Placement partition{.column = "a", .where = Placement::Where::kPartition, .name = ""};
   table().placements = {partition, {.column = "b", .name = "b"}};
   ExpectValid();
@@ -127,7 +127,7 @@ TEST_F(ConfigValidationTest, OneColumnIsThePartition) {
   ExpectWrong("only one column can be the partition");
 }
 
-TEST_F(ConfigValidationTest, TablesAreNamedOnce) {
+TEST_F(ConfigValidationTest, DuplicateTablesAreRefused) {
   config_.source.tables = {
       {.schema = "a", .name = "t"}, {.schema = "b", .name = "t"}, {.schema = "a", .name = "u"}};
   ExpectValid();
@@ -135,7 +135,7 @@ TEST_F(ConfigValidationTest, TablesAreNamedOnce) {
   ExpectWrong("table b.t is named twice");
 }
 
-TEST_F(ConfigValidationTest, EveryTableIsLookedAt) {
+TEST_F(ConfigValidationTest, EveryTableIsChecked) {
   config_.source.tables.push_back({.schema = "b", .name = "t", .columns = {.payload = ""}});
   ExpectWrong("b.t: ");
 }
@@ -153,7 +153,7 @@ TEST_F(ConfigValidationTest, DeadLettersNeedATopic) {
   }
 }
 
-TEST_F(ConfigValidationTest, EventsComeFromATableOrFromMessages) {
+TEST_F(ConfigValidationTest, TableOrMessagePrefixIsRequired) {
   table() = OutboxTable{.schema = "", .name = ""};
   ExpectWrong("source.table is empty");
   config_.source.message_prefixes = {"outbox"};
@@ -162,8 +162,8 @@ TEST_F(ConfigValidationTest, EventsComeFromATableOrFromMessages) {
   ExpectWrong("a prefix is empty");
 }
 
-// librdkafka takes them as they are, and would name properties of its own.
-TEST_F(ConfigValidationTest, SizesOfRecordsAndBatchesHaveTheirLimits) {
+// Out-of-range values would reach librdkafka, and its error would name its own properties.
+TEST_F(ConfigValidationTest, RecordAndBatchSizesHaveLimits) {
   config_.kafka.max_record_bytes = 1'000'000'000;
   config_.kafka.max_batch_bytes = 2'147'483'647;
   ExpectValid();
@@ -178,7 +178,7 @@ TEST_F(ConfigValidationTest, SizesOfRecordsAndBatchesHaveTheirLimits) {
   }
 }
 
-TEST_F(ConfigValidationTest, IntervalsHaveTheirLimits) {
+TEST_F(ConfigValidationTest, IntervalsHaveLimits) {
   config_.pipeline.confirm_interval = 10s;
   config_.metrics.slot_poll_interval = 100ms;
   ExpectValid();

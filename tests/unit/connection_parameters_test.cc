@@ -13,7 +13,7 @@
 namespace walrelay {
 namespace {
 
-// Whatever libpq takes from the environment is taken away for the time of a test.
+// Clears the environment variables of libpq for the duration of a test.
 class PostgresEnvironment : public ::testing::Test {
  protected:
   PostgresEnvironment() {
@@ -35,7 +35,7 @@ class PostgresEnvironment : public ::testing::Test {
 
 class ConnectionParametersTest : public PostgresEnvironment {
  protected:
-  // The parameters by name; each must be there once.
+  // The parameters by name; each name must occur once.
   std::map<std::string, std::string> Make(
       const std::string& dsn, ConnectionPurpose purpose = ConnectionPurpose::kReplication) {
     source_.dsn = dsn;
@@ -52,7 +52,7 @@ class ConnectionParametersTest : public PostgresEnvironment {
   }
 };
 
-TEST_F(ConnectionParametersTest, BothFormsOfADsnAreRead) {
+TEST_F(ConnectionParametersTest, BothFormsOfADsnAreParsed) {
   for (const char* dsn : {"postgresql://relay@db:5433/shop", "postgres://relay@db:5433/shop",
                           "host=db port=5433 user=relay dbname=shop"}) {
     const auto parameters = Make(dsn);
@@ -63,14 +63,14 @@ TEST_F(ConnectionParametersTest, BothFormsOfADsnAreRead) {
   }
 }
 
-TEST_F(ConnectionParametersTest, OnlyAReplicationConnectionIsAWalsender) {
+TEST_F(ConnectionParametersTest, OnlyReplicationConnectionsSetReplication) {
   EXPECT_EQ(Make("host=db").at("replication"), "database");
   EXPECT_EQ(Make("host=db replication=true").at("replication"), "database");
   EXPECT_EQ(Make("host=db", ConnectionPurpose::kSql).count("replication"), 0u);
 }
 
-// The last of two settings counts.
-TEST_F(ConnectionParametersTest, FormatsOfTheSessionWinOverThoseOfTheDsn) {
+// The last of two assignments to a setting wins.
+TEST_F(ConnectionParametersTest, SessionFormatsOverrideThoseOfTheDsn) {
   const std::string options =
       Make("host=db options='-c datestyle=German -c work_mem=1MB'").at("options");
   EXPECT_TRUE(options.starts_with("-c datestyle=German -c work_mem=1MB "));
@@ -80,7 +80,7 @@ TEST_F(ConnectionParametersTest, FormatsOfTheSessionWinOverThoseOfTheDsn) {
   }
 }
 
-TEST_F(ConnectionParametersTest, EverySettingOfTheContractIsAmongTheOptions) {
+TEST_F(ConnectionParametersTest, OptionsContainEverySessionSetting) {
   for (const auto purpose :
        {ConnectionPurpose::kReplication, ConnectionPurpose::kSql, ConnectionPurpose::kSetup}) {
     const std::string options =
@@ -91,7 +91,7 @@ TEST_F(ConnectionParametersTest, EverySettingOfTheContractIsAmongTheOptions) {
   }
 }
 
-TEST_F(ConnectionParametersTest, DecodingMemoryIsForTheStreamAlone) {
+TEST_F(ConnectionParametersTest, DecodingMemoryIsSetOnlyForReplication) {
   EXPECT_EQ(Make("host=db").at("options").find("logical_decoding_work_mem"), std::string::npos);
   source_.decoding_memory = int64_t{256} << 20;
   EXPECT_NE(Make("host=db").at("options").find("-c logical_decoding_work_mem=262144kB"),
@@ -100,7 +100,7 @@ TEST_F(ConnectionParametersTest, DecodingMemoryIsForTheStreamAlone) {
             std::string::npos);
 }
 
-TEST_F(ConnectionParametersTest, EachHostOfAListIsAnAttemptOfItsOwn) {
+TEST_F(ConnectionParametersTest, EachHostOfAListIsASeparateAttempt) {
   const auto hosts = EachHost({{"host", "a,b,c"}, {"port", "1,2,3"}, {"user", "u,v"}});
   ASSERT_EQ(hosts.size(), 3u);
   EXPECT_EQ(hosts[1], (ConnectionParameters{{"host", "b"}, {"port", "2"}, {"user", "u,v"}}));
@@ -111,7 +111,7 @@ TEST_F(ConnectionParametersTest, EachHostOfAListIsAnAttemptOfItsOwn) {
   EXPECT_EQ(EachHost({}).size(), 1u);
 }
 
-TEST_F(ConnectionParametersTest, OfSeveralHostsThePrimaryIsMeantUnlessSaidOtherwise) {
+TEST_F(ConnectionParametersTest, StandbyIsNotAcceptedForSeveralHostsByDefault) {
   EXPECT_TRUE(AcceptsStandby({{"host", "a"}}));
   EXPECT_FALSE(AcceptsStandby({{"host", "a,b"}}));
   EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}, {"target_session_attrs", "any"}}));
@@ -119,11 +119,11 @@ TEST_F(ConnectionParametersTest, OfSeveralHostsThePrimaryIsMeantUnlessSaidOtherw
   EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}}));
 }
 
-TEST_F(ConnectionParametersTest, EncodingIsUtf8WhateverTheDsnSays) {
+TEST_F(ConnectionParametersTest, EncodingIsAlwaysUtf8) {
   EXPECT_EQ(Make("host=db client_encoding=LATIN1").at("client_encoding"), "UTF8");
 }
 
-TEST_F(ConnectionParametersTest, TimeoutOfTheServerIsSetWhereItWasChosen) {
+TEST_F(ConnectionParametersTest, WalSenderTimeoutIsSetOnlyWhenConfigured) {
   source_.wal_sender_timeout = std::chrono::seconds(12);
   EXPECT_NE(Make("host=db").at("options").find("wal_sender_timeout=12000ms"), std::string::npos);
   EXPECT_EQ(Make("host=db", ConnectionPurpose::kSql).at("options").find("wal_sender_timeout"),
@@ -132,34 +132,34 @@ TEST_F(ConnectionParametersTest, TimeoutOfTheServerIsSetWhereItWasChosen) {
   EXPECT_EQ(Make("host=db").at("options").find("wal_sender_timeout"), std::string::npos);
 }
 
-TEST_F(ConnectionParametersTest, DeadPeerIsNoticed) {
+TEST_F(ConnectionParametersTest, DeadPeerIsDetected) {
   const auto parameters = Make("host=db");
   EXPECT_EQ(parameters.at("tcp_user_timeout"), "30000");
   EXPECT_EQ(parameters.at("keepalives_idle"), "10");
   EXPECT_EQ(Make("host=db tcp_user_timeout=5000").at("tcp_user_timeout"), "5000");
 }
 
-TEST_F(ConnectionParametersTest, RemoteServerIsVerifiedUnlessSaidOtherwise) {
+TEST_F(ConnectionParametersTest, RemoteServerIsVerifiedByDefault) {
   EXPECT_EQ(Make("host=db").at("sslmode"), "verify-full");
   EXPECT_EQ(Make("host=db sslmode=").at("sslmode"), "verify-full");
   EXPECT_EQ(Make("postgresql://db/?sslmode=").at("sslmode"), "verify-full");
   EXPECT_EQ(Make("host=db sslmode=require").at("sslmode"), "require");
 }
 
-TEST_F(ConnectionParametersTest, ThisMachineAndChosenExceptionsNeedNoTls) {
+TEST_F(ConnectionParametersTest, LocalHostsAndAllowInsecureNeedNoTls) {
   EXPECT_EQ(Make("host=127.0.0.1").count("sslmode"), 0u);
   EXPECT_EQ(Make("dbname=shop").count("sslmode"), 0u);
   source_.allow_insecure = true;
   EXPECT_EQ(Make("host=db").count("sslmode"), 0u);
 }
 
-TEST_F(ConnectionParametersTest, ServiceCouldBeAnywhere) {
+TEST_F(ConnectionParametersTest, ServiceIsConsideredRemote) {
   EXPECT_EQ(Make("service=shop").at("sslmode"), "verify-full");
   SetVariable("PGSERVICE", "shop");
   EXPECT_EQ(Make("dbname=shop").at("sslmode"), "verify-full");
 }
 
-TEST_F(ConnectionParametersTest, PasswordOfTheSectionWinsOverThatOfTheDsn) {
+TEST_F(ConnectionParametersTest, SectionPasswordOverridesThatOfTheDsn) {
   EXPECT_EQ(Make("host=db password=dsn").at("password"), "dsn");
   source_.password = Secret("section");
   EXPECT_EQ(Make("host=db password=dsn").at("password"), "section");
@@ -167,20 +167,20 @@ TEST_F(ConnectionParametersTest, PasswordOfTheSectionWinsOverThatOfTheDsn) {
   EXPECT_EQ(Make("host=db password=dsn").at("password"), "file");
 }
 
-TEST_F(ConnectionParametersTest, PasswordsFileIsReadAtEachConnection) {
+TEST_F(ConnectionParametersTest, PasswordFileIsReadAtEachConnection) {
   source_.password_file = directory_.Write("password", "first");
   EXPECT_EQ(Make("host=db").at("password"), "first");
   directory_.Write("password", "second");
   EXPECT_EQ(Make("host=db").at("password"), "second");
 }
 
-TEST_F(ConnectionParametersTest, PasswordsFileMustBeUsable) {
+TEST_F(ConnectionParametersTest, PasswordFileMustBeReadable) {
   source_.dsn = "host=db";
   source_.password_file = directory_.File("missing");
   EXPECT_THAT(TryMake(), HasError(ErrorCode::kSecretFile, "missing"));
 }
 
-TEST_F(ConnectionParametersTest, DsnThatLibpqDoesNotUnderstandIsNotShown) {
+TEST_F(ConnectionParametersTest, InvalidDsnIsNotShown) {
   for (const char* dsn :
        {"postgresql://relay:s3cret@db/shop?x", "host=db password=s3cret nonsense",
         "postgresql://relay:s3cret@[db/shop", "password='s3cret", "host=db s3cret=1",
@@ -215,7 +215,7 @@ TEST_F(PostgresTransportTest, RemoteServersNeedVerifyFull) {
   EXPECT_THAT(Check("host=db"), IsOk());
 }
 
-TEST_F(PostgresTransportTest, ThisMachineNeedsNone) {
+TEST_F(PostgresTransportTest, LocalHostsNeedNoTls) {
   for (const char* dsn : {"dbname=shop", "host=/run/postgresql", "host=@abstract", "host=localhost",
                           "host=127.0.0.1", "host=127.1.2.3", "host=::1", "hostaddr=127.0.0.1",
                           "host=db hostaddr=127.0.0.1", "host=localhost,127.0.0.1,/tmp"}) {
@@ -224,7 +224,7 @@ TEST_F(PostgresTransportTest, ThisMachineNeedsNone) {
   EXPECT_THAT(Check("postgresql:///shop?host=/run/postgresql&sslmode=disable"), IsOk());
 }
 
-TEST_F(PostgresTransportTest, EveryHostOfAListIsLookedAt) {
+TEST_F(PostgresTransportTest, EveryHostOfAListIsChecked) {
   for (const char* dsn :
        {"host=localhost,db", "host=db,localhost", "host=127.0.0.1,db,::1",
         "hostaddr=127.0.0.1,10.0.0.1", "host=localhost,localhost hostaddr=127.0.0.1,10.0.0.1"}) {
@@ -236,30 +236,30 @@ TEST_F(PostgresTransportTest, EveryHostOfAListIsLookedAt) {
               HasError(ErrorCode::kInsecureTransport));
 }
 
-// libpq then connects to the host of the same place.
-TEST_F(PostgresTransportTest, AddressThatIsLeftOutIsTheHosts) {
+// libpq then connects to the host at the same position of its list.
+TEST_F(PostgresTransportTest, EmptyHostaddrFallsBackToTheHost) {
   EXPECT_THAT(Check("host=localhost,db hostaddr=127.0.0.1, sslmode=disable"),
               HasError(ErrorCode::kInsecureTransport));
   EXPECT_THAT(Check("host=db,localhost hostaddr=127.0.0.1, sslmode=disable"), IsOk());
 }
 
-TEST_F(PostgresTransportTest, NamesThatOnlyLookLocalAreNot) {
+TEST_F(PostgresTransportTest, NamesThatOnlyLookLocalAreRemote) {
   for (const char* host : {"127.example.com", "localhost.example.com", "127.0.0.1.example.com"}) {
     EXPECT_THAT(Check(std::string("host=") + host + " sslmode=disable"),
                 HasError(ErrorCode::kInsecureTransport));
   }
 }
 
-TEST_F(PostgresTransportTest, ServiceCouldBeAnywhere) {
+TEST_F(PostgresTransportTest, ServiceIsConsideredRemote) {
   EXPECT_THAT(Check("service=shop sslmode=prefer"), HasError(ErrorCode::kInsecureTransport));
 }
 
-TEST_F(PostgresTransportTest, OperatorMayAllowIt) {
+TEST_F(PostgresTransportTest, AllowInsecureDisablesTheCheck) {
   source_.allow_insecure = true;
   EXPECT_THAT(Check("host=db sslmode=disable"), IsOk());
 }
 
-TEST_F(PostgresTransportTest, EnvironmentCounts) {
+TEST_F(PostgresTransportTest, EnvironmentVariablesAreRead) {
   SetVariable("PGSSLMODE", "prefer");
   EXPECT_THAT(Check("host=db"), HasError(ErrorCode::kInsecureTransport, "prefer"));
   EXPECT_THAT(Check("dbname=shop"), IsOk());
@@ -269,12 +269,12 @@ TEST_F(PostgresTransportTest, EnvironmentCounts) {
   EXPECT_THAT(Check("dbname=shop"), IsOk());
 }
 
-TEST_F(PostgresTransportTest, EmptyModeIsNone) {
+TEST_F(PostgresTransportTest, EmptySslmodeFallsBackToTheEnvironment) {
   SetVariable("PGSSLMODE", "prefer");
   EXPECT_THAT(Check("host=db sslmode="), HasError(ErrorCode::kInsecureTransport, "prefer"));
 }
 
-// --- what is shown ---
+// --- descriptions ---
 
 class DescribeDsnTest : public PostgresEnvironment {
  protected:
@@ -284,7 +284,7 @@ class DescribeDsnTest : public PostgresEnvironment {
   }
 };
 
-TEST_F(DescribeDsnTest, NamesHostDatabaseAndUser) {
+TEST_F(DescribeDsnTest, DescriptionHasHostDatabaseAndUser) {
   EXPECT_EQ(Describe("postgresql://relay@db:5433/shop"), "db:5433/shop as relay");
   EXPECT_EQ(Describe("host=db user=relay"), "db/relay as relay");
   EXPECT_EQ(Describe("dbname=shop"), "local socket/shop");
@@ -292,7 +292,7 @@ TEST_F(DescribeDsnTest, NamesHostDatabaseAndUser) {
   EXPECT_EQ(Describe("dbname=shop"), "elsewhere/shop");
 }
 
-TEST_F(DescribeDsnTest, NeverShowsThePassword) {
+TEST_F(DescribeDsnTest, DescriptionNeverShowsThePassword) {
   source_.password = Secret("s3cret");
   for (const char* dsn : {"postgresql://relay:s3cret@db/shop", "host=db password=s3cret",
                           "postgresql://db/shop?password=s3cret", "host=db sslpassword=s3cret"}) {

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 class ConnectionTableTest : public ::testing::Test {
  protected:
-  // The server's end of a new connection; the peer's is kept.
+  // Adds a connection and returns the server's end. The fixture keeps the peer's end.
   int Connect(const std::string& peer) {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
@@ -26,7 +26,7 @@ class ConnectionTableTest : public ::testing::Test {
     now_ += Micros(1);
     return ends[0];
   }
-  // Numbers of the connections that were ended.
+  // The numbers of the connections that were shut down.
   std::vector<size_t> Ended() const {
     std::vector<size_t> ended;
     for (size_t i = 0; i < peers_.size(); ++i) {
@@ -45,7 +45,7 @@ class ConnectionTableTest : public ::testing::Test {
   std::deque<UniqueFd> peers_;
 };
 
-TEST_F(ConnectionTableTest, OldestOfAPeerMakesRoom) {
+TEST_F(ConnectionTableTest, OldestConnectionOfAPeerIsEvicted) {
   Connect("a");
   Connect("b");
   Connect("a");
@@ -56,14 +56,14 @@ TEST_F(ConnectionTableTest, OldestOfAPeerMakesRoom) {
   EXPECT_EQ(Ended(), (Numbers{0, 2}));
 }
 
-TEST_F(ConnectionTableTest, OldestOfAllMakesRoom) {
+TEST_F(ConnectionTableTest, OldestConnectionOfAllIsEvicted) {
   for (const char* peer : {"a", "b", "c", "d", "e", "f"}) {
     Connect(peer);
   }
   EXPECT_EQ(Ended(), (Numbers{0, 1}));
 }
 
-TEST_F(ConnectionTableTest, ThoseThatAreClosedDoNotCount) {
+TEST_F(ConnectionTableTest, ClosedConnectionsDoNotCount) {
   for (int i = 0; i < 20; ++i) {
     table_.Remove(Connect("a"));
   }
@@ -73,7 +73,7 @@ TEST_F(ConnectionTableTest, ThoseThatAreClosedDoNotCount) {
   table_.Remove(12345);
 }
 
-TEST_F(ConnectionTableTest, EachHasADeadlineOfItsOwn) {
+TEST_F(ConnectionTableTest, EachConnectionHasItsOwnDeadline) {
   EXPECT_EQ(table_.NextDeadline(), std::nullopt);
   const MonoTime start = now_;
   Connect("a");
@@ -84,7 +84,7 @@ TEST_F(ConnectionTableTest, EachHasADeadlineOfItsOwn) {
   EXPECT_EQ(Ended(), Numbers());
   table_.EndOverdue(start + seconds(10));
   EXPECT_EQ(Ended(), Numbers{0});
-  EXPECT_EQ(table_.NextDeadline(), start + seconds(14));  // also while the first is not yet closed
+  EXPECT_EQ(table_.NextDeadline(), start + seconds(14));  // even before the first is removed
   table_.Remove(second);
   EXPECT_EQ(table_.NextDeadline(), std::nullopt);
 }

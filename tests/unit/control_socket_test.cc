@@ -10,12 +10,12 @@
 namespace walrelay {
 namespace {
 
-// Of this process alone.
+// A prefix that only this process uses.
 std::string OwnPrefix(std::string_view source = "host/shop") {
   return ControlPrefix("test_" + std::to_string(getpid()), source);
 }
 
-TEST(ControlSocketTest, AnswersItsOwnUser) {
+TEST(ControlSocketTest, ServerAnswersItsOwnUser) {
   const auto server = ControlServer::Start(
       OwnPrefix(), [](std::string_view request) { return "you said " + std::string(request); });
   ASSERT_THAT(server, IsOk());
@@ -30,7 +30,7 @@ TEST(ControlSocketTest, AnswersItsOwnUser) {
   }
 }
 
-TEST(ControlSocketTest, AnotherDatabaseIsAnotherName) {
+TEST(ControlSocketTest, RelaysOfAnotherDatabaseAreNotFound) {
   const auto server =
       ControlServer::Start(OwnPrefix(), [](std::string_view) { return std::string("x"); });
   ASSERT_THAT(server, IsOk());
@@ -47,7 +47,7 @@ TEST(ControlSocketTest, TwoRelaysOfOneSlotAreBothFound) {
   EXPECT_EQ(FindControlPeers(OwnPrefix()).size(), 2u);
 }
 
-TEST(ControlSocketTest, ServerThatEndedIsNotFoundAndDoesNotAnswer) {
+TEST(ControlSocketTest, StoppedServerIsNotFoundAndDoesNotAnswer) {
   auto server =
       ControlServer::Start(OwnPrefix(), [](std::string_view) { return std::string("x"); });
   ASSERT_THAT(server, IsOk());
@@ -78,7 +78,7 @@ class GapControlTest : public ::testing::Test {
   std::string accepted_;
 };
 
-TEST_F(GapControlTest, ShowsWhatIsHeld) {
+TEST_F(GapControlTest, ShowReportsTheHeldGap) {
   EXPECT_TRUE(Ask("show").starts_with("none\n"));
   Hold("2106-1");
   const std::string held = Ask("show");
@@ -90,7 +90,7 @@ TEST_F(GapControlTest, ShowsWhatIsHeld) {
   EXPECT_EQ(accepted_, "");
 }
 
-TEST_F(GapControlTest, AcceptsTheGapThatIsNamedAndNoOther) {
+TEST_F(GapControlTest, OnlyTheNamedGapIsAccepted) {
   EXPECT_TRUE(Ask("accept 2106-1").starts_with("none\n"));
   Hold("2106-2");
   EXPECT_TRUE(Ask("accept 2106-1").starts_with("other 2106-2 3\n"));

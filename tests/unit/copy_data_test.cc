@@ -35,7 +35,7 @@ TEST(CopyDataTest, KeepaliveGivesPositionAndRequest) {
   EXPECT_FALSE(std::get<Keepalive>(*DecodeCopyData(other)).reply_requested);
 }
 
-TEST(CopyDataTest, TimesThatCannotBeAreViolations) {
+TEST(CopyDataTest, TimesOutOfRangeAreViolations) {
   for (const char type : {'w', 'k'}) {
     testing::ByteWriter out;
     out.Put(type).Put(Lsn(1));
@@ -47,13 +47,13 @@ TEST(CopyDataTest, TimesThatCannotBeAreViolations) {
   }
 }
 
-// What is shown of a message that cannot be read is what a hostile server sent.
-TEST(CopyDataTest, HostileTypeSteersNothing) {
+// The error shows a byte of the invalid message, and a hostile server may have sent it.
+TEST(CopyDataTest, ControlCharactersOfTheTypeAreEscaped) {
   EXPECT_THAT(DecodeCopyData("\x1b[2J"),
-              HasError(ErrorCode::kProtocolViolation, "type '\\x1b' and 4 bytes"));
+              HasError(ErrorCode::kProtocolViolation, "type '\\x1b' with 4 bytes"));
 }
 
-TEST(CopyDataTest, WhatIsCutOrUnknownIsAViolation) {
+TEST(CopyDataTest, TruncatedAndUnknownMessagesAreViolations) {
   for (const std::string& whole : {XLogDataMessage("", kSent), KeepaliveMessage(Lsn(1), false)}) {
     for (size_t length = 0; length < whole.size(); ++length) {
       EXPECT_THAT(DecodeCopyData(whole.substr(0, length)), HasError(ErrorCode::kProtocolViolation));
@@ -64,7 +64,7 @@ TEST(CopyDataTest, WhatIsCutOrUnknownIsAViolation) {
               HasError(ErrorCode::kProtocolViolation));
 }
 
-TEST(CopyDataTest, StandbyStatusHasPostgresLayout) {
+TEST(CopyDataTest, StandbyStatusHasTheLayoutOfPostgres) {
   const auto bytes = EncodeStandbyStatus({.received = Lsn(0x0102030405060708),
                                           .flushed = Lsn(0x1112131415161718),
                                           .now = kPostgresEpoch + Micros(1),

@@ -1,4 +1,4 @@
-// CopyStream over real libpq, against a server that sends what the test says.
+// CopyStream over real libpq, against a server that sends a stream from the test.
 
 #include "postgres/copy_stream.h"
 
@@ -52,7 +52,7 @@ class OneStreamServer {
     ReadPacket(client.get(), /*typed=*/true);
     Write(client.get(), Packet('W', std::string(3, '\0')) + stream_);
     char byte = 0;
-    while (::read(client.get(), &byte, 1) > 0) {  // until the client goes
+    while (::read(client.get(), &byte, 1) > 0) {  // until the client disconnects
     }
   }
   static void ReadPacket(int fd, bool typed) {
@@ -66,7 +66,7 @@ class OneStreamServer {
     while (!bytes.empty()) {
       const ssize_t written = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (written <= 0) {
-        return;  // the client has gone
+        return;  // the client has disconnected
       }
       bytes.remove_prefix(static_cast<size_t>(written));
     }
@@ -91,7 +91,7 @@ class CopyStreamTest : public ::testing::Test {
     stream_.emplace(*connection_);
     ASSERT_THAT(stream_->Start(), IsOk());
   }
-  // So many messages of so many bytes.
+  // A stream of `messages` messages with `bytes` bytes each.
   static std::string Stream(size_t messages, size_t bytes) {
     std::string stream;
     for (size_t i = 0; i < messages; ++i) {
@@ -99,7 +99,7 @@ class CopyStreamTest : public ::testing::Test {
     }
     return stream;
   }
-  // Waits as the event loop does. False: nothing shows that there is more.
+  // Waits as the event loop does. Returns false if no more data arrives.
   bool Wait(int millis) {
     if (stream_->more_has_arrived()) {
       return true;
@@ -108,20 +108,20 @@ class CopyStreamTest : public ::testing::Test {
     return ::poll(&wanted, 1, millis) > 0;
   }
 
-  std::optional<OneStreamServer> server_;  // waits until the connection has ended
+  std::optional<OneStreamServer> server_;  // its destructor waits until the connection is closed
   std::optional<PgConnection> connection_;
   std::optional<CopyStream> stream_;
 };
 
-// What libpq has read from the socket is shown by no poll().
-TEST_F(CopyStreamTest, NothingThatHasArrivedIsForgottenAtTheLimit) {
+// poll() does not report data that libpq has already read from the socket.
+TEST_F(CopyStreamTest, NoReceivedMessageIsLostAtTheLimit) {
   constexpr size_t kMessages = 2000;
   constexpr size_t kLimit = 1000;
   Connect(Stream(kMessages, 100));
   size_t received = 0;
   bool stopped_at_the_limit = false;
   while (received < kMessages) {
-    // While the server writes it may take a moment; what libpq holds is there at once.
+    // The server may still be writing. Data that libpq holds is available at once.
     ASSERT_TRUE(Wait(10'000)) << received;
     ASSERT_THAT(stream_->Receive(kLimit).status(), IsOk());
     EXPECT_LT(stream_->pending().size(), kLimit / 100 + 1);
@@ -135,7 +135,7 @@ TEST_F(CopyStreamTest, NothingThatHasArrivedIsForgottenAtTheLimit) {
   EXPECT_FALSE(stream_->more_has_arrived());
 }
 
-TEST_F(CopyStreamTest, NothingIsTakenBeyondTheLimitUntilSomethingIsConsumed) {
+TEST_F(CopyStreamTest, NothingIsReceivedBeyondTheLimitBeforeConsumption) {
   Connect(Stream(100, 100));
   while (stream_->pending().size() < 10) {
     ASSERT_TRUE(Wait(10'000));

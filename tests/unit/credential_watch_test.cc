@@ -1,4 +1,4 @@
-// Files with credentials that change while a client lives.
+// Credential files that change while a client is in use.
 
 #include "kafka/credential_watch.h"
 
@@ -40,7 +40,7 @@ class CredentialWatchTest : public ::testing::Test {
         kInterval);
     watch_->Start(client_.get());
   }
-  // What the client would log in with.
+  // The password that the client uses to log in.
   std::string PasswordOfClient() {
     return ConfValue(*rd_kafka_conf(client_.get()), "sasl.password");
   }
@@ -55,7 +55,7 @@ class CredentialWatchTest : public ::testing::Test {
     }
     return true;
   }
-  // Replaced as Kubernetes does: by another file under the same name.
+  // Replaces a file as Kubernetes does: renames another file to its name.
   void Replace(const std::string& name, const std::string& content, mode_t mode = 0600) {
     const std::string next = directory_.Write(name + ".next", content, mode);
     std::filesystem::rename(next, directory_.File(name));
@@ -66,7 +66,7 @@ class CredentialWatchTest : public ::testing::Test {
   std::unique_ptr<CredentialWatch> watch_;
 };
 
-TEST_F(CredentialWatchTest, ChangedPasswordIsGivenToTheClient) {
+TEST_F(CredentialWatchTest, ChangedPasswordIsPassedToTheClient) {
   const std::string file = directory_.Write("password", "old\n");
   Start({.password = file});
   Replace("password", "new\n");
@@ -76,15 +76,15 @@ TEST_F(CredentialWatchTest, ChangedPasswordIsGivenToTheClient) {
   EXPECT_FALSE(watch_->outdated());
 }
 
-TEST_F(CredentialWatchTest, PasswordThatChangedBeforeTheWatchBeganIsSeen) {
+TEST_F(CredentialWatchTest, PasswordChangedBeforeTheStartIsDetected) {
   Start({.password = directory_.Write("password", "new\n")});
   EXPECT_TRUE(WaitUntil([&] { return watch_->TakePasswordChange(); }));
 }
 
-TEST_F(CredentialWatchTest, PasswordThatCannotBeUsedForAMomentIsWaitedFor) {
+TEST_F(CredentialWatchTest, TemporarilyUnusablePasswordFileIsRetried) {
   const std::string file = directory_.Write("password", "old\n");
   Start({.password = file});
-  Replace("password", "readable by everybody", 0644);
+  Replace("password", "world-readable", 0644);
   std::filesystem::remove(file);
   directory_.Write("password", "");  // it is being written
   Replace("password", "new\n");
@@ -110,7 +110,7 @@ TEST_F(CredentialWatchTest, ReplacedCertificateOutdatesTheClient) {
   EXPECT_TRUE(WaitUntil([&] { return watch_->outdated(); }));
 }
 
-TEST_F(CredentialWatchTest, CertificateBehindAMovedLinkOutdatesTheClient) {
+TEST_F(CredentialWatchTest, CertificateBehindAReplacedLinkOutdatesTheClient) {
   directory_.Write("v1.pem", "one");
   directory_.Write("v2.pem", "one");
   const std::string link = directory_.File("ca.pem");
@@ -121,19 +121,19 @@ TEST_F(CredentialWatchTest, CertificateBehindAMovedLinkOutdatesTheClient) {
   EXPECT_TRUE(WaitUntil([&] { return watch_->outdated(); }));
 }
 
-TEST_F(CredentialWatchTest, ChangedPasswordOfTheKeyOutdatesTheClient) {
+TEST_F(CredentialWatchTest, ChangedKeyPasswordOutdatesTheClient) {
   Start({.key_password = directory_.Write("secret", "old")});
   Replace("secret", "new");
   EXPECT_TRUE(WaitUntil([&] { return watch_->outdated(); }));
   EXPECT_FALSE(watch_->TakePasswordChange());
 }
 
-TEST_F(CredentialWatchTest, MissingCertificateOutdatesNothingUntilAnotherOneIsThere) {
+TEST_F(CredentialWatchTest, MissingCertificateOutdatesNothingUntilItIsReplaced) {
   const std::string password = directory_.Write("password", "old");
   const std::string file = directory_.Write("ca.pem", "one");
   Start({.password = password, .certificates = {file}});
   std::filesystem::remove(file);
-  // Two changes of the password: looks have begun and ended in between.
+  // After two password changes, at least one complete check of the files has happened.
   for (const char* next : {"second", "third"}) {
     Replace("password", next);
     ASSERT_TRUE(WaitUntil([&] { return watch_->TakePasswordChange(); }));

@@ -15,7 +15,7 @@ using pgoutput::TupleValue;
 
 class DeadLetterTest : public ::testing::Test {
  protected:
-  // What a reader of the dead-letter topic finds for a row of `relation_`.
+  // The dead letter that a consumer reads for a row of `relation_`.
   DeadLetter Write(pgoutput::Tuple row) {
     DeadLetter letter;
     const std::string bytes = EncodeDeadLetter(reason_, relation_, row, position_, max_row_bytes_);
@@ -33,13 +33,13 @@ class DeadLetterTest : public ::testing::Test {
   size_t max_row_bytes_ = 1000;
 };
 
-TEST_F(DeadLetterTest, SaysWhy) {
+TEST_F(DeadLetterTest, LetterHasCodeAndReason) {
   const DeadLetter letter = Write({});
   EXPECT_EQ(letter.code(), "WR-3005");
   EXPECT_EQ(letter.reason(), "\"a b\" has characters");
 }
 
-TEST_F(DeadLetterTest, SaysWhereInTheLog) {
+TEST_F(DeadLetterTest, LetterHasTableAndPosition) {
   const DeadLetter letter = Write({});
   EXPECT_EQ(letter.schema(), "shop");
   EXPECT_EQ(letter.table(), "outbox");
@@ -49,7 +49,7 @@ TEST_F(DeadLetterTest, SaysWhereInTheLog) {
   EXPECT_EQ(letter.commit_time_us(), 1'795'162'442'000'123);
 }
 
-TEST_F(DeadLetterTest, HoldsTheWholeRowByteForByte) {
+TEST_F(DeadLetterTest, LetterHasTheWholeRowByteForByte) {
   const std::string payload("\0\xff\x80 any", 7);
   const std::array row = {TupleValue{TupleValue::Kind::kText, "1071-1fa5"},
                           TupleValue{TupleValue::Kind::kBinary, payload}};
@@ -63,7 +63,7 @@ TEST_F(DeadLetterTest, HoldsTheWholeRowByteForByte) {
   EXPECT_TRUE(letter.columns(1).binary());
 }
 
-TEST_F(DeadLetterTest, RowThatIsTooLargeIsCutAndSaysSo) {
+TEST_F(DeadLetterTest, LargeRowIsTruncatedAndItsSizeRecorded) {
   const std::string payload(1001, 'x');
   const std::array row = {TupleValue{TupleValue::Kind::kText, "1071-1fa5"},
                           TupleValue{TupleValue::Kind::kText, payload}};
@@ -74,7 +74,7 @@ TEST_F(DeadLetterTest, RowThatIsTooLargeIsCutAndSaysSo) {
   EXPECT_EQ(letter.columns(1).cut_from(), 1001u);
 }
 
-TEST_F(DeadLetterTest, NullIsAbsentAndEmptyIsThere) {
+TEST_F(DeadLetterTest, NullIsAbsentAndEmptyIsPresent) {
   const std::array row = {TupleValue(), TupleValue{TupleValue::Kind::kText, ""}};
   const DeadLetter letter = Write(row);
   EXPECT_FALSE(letter.columns(0).has_value());
@@ -82,17 +82,17 @@ TEST_F(DeadLetterTest, NullIsAbsentAndEmptyIsThere) {
   EXPECT_EQ(letter.columns(1).value(), "");
 }
 
-// The reason may be that the two do not fit together.
-TEST_F(DeadLetterTest, RowsLongerOrShorterThanTheTableAreWrittenAsFarAsTheyHaveNames) {
+// The mismatch may be the reason for the dead letter.
+TEST_F(DeadLetterTest, RowAndTableOfDifferentLengthGiveTheShorterLength) {
   const std::array<TupleValue, 3> longer = {};
   EXPECT_EQ(Write(longer).columns_size(), 2);
   const std::array<TupleValue, 1> shorter = {};
   EXPECT_EQ(Write(shorter).columns_size(), 1);
 }
 
-// A database of encoding SQL_ASCII sends names as they are; a protobuf string that is not UTF-8
+// A database with encoding SQL_ASCII sends names unchanged. A protobuf string that is not UTF-8
 // makes the whole letter unreadable.
-TEST_F(DeadLetterTest, IsReadableWhateverThePlacesAreCalled) {
+TEST_F(DeadLetterTest, NamesThatAreNotUtf8AreEscaped) {
   reason_ = Error(ErrorCode::kTopicInvalid, "caf\xe9");
   relation_ = {.oid = 1,
                .schema = "caf\xe9",

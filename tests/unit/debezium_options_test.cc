@@ -34,7 +34,7 @@ class DebeziumOptionsTest : public ::testing::Test {
   DebeziumOptions connector_;
 };
 
-TEST_F(DebeziumOptionsTest, DefaultsAreDebeziums) {
+TEST_F(DebeziumOptionsTest, DefaultsAreThoseOfDebezium) {
   const Config config = Translate();
   const ColumnNames& columns = config.source.tables.front().columns;
   EXPECT_EQ(columns.aggregate_type, "aggregatetype");
@@ -46,7 +46,7 @@ TEST_F(DebeziumOptionsTest, DefaultsAreDebeziums) {
   EXPECT_TRUE(config.format.context_headers);
 }
 
-TEST_F(DebeziumOptionsTest, EveryOptionHasItsPlace) {
+TEST_F(DebeziumOptionsTest, EveryOptionIsTranslated) {
   router_ = {{"table.op.invalid.behavior", "FATAL"},
              {"table.field.event.id", "event_id"},
              {"table.field.event.key", "k"},
@@ -83,7 +83,7 @@ TEST_F(DebeziumOptionsTest, EveryOptionHasItsPlace) {
   EXPECT_FALSE(config.format.context_headers);
 }
 
-TEST_F(DebeziumOptionsTest, PlacementsKeepTheirOrderAndRepetitions) {
+TEST_F(DebeziumOptionsTest, PlacementsKeepOrderAndDuplicates) {
   router_ = {{"table.fields.additional.placement",
               "type:header, a : Envelope : x ,p:partition:zzz,type:header:,"}};
   const auto placements = Translate().source.tables.front().placements;
@@ -95,7 +95,7 @@ TEST_F(DebeziumOptionsTest, PlacementsKeepTheirOrderAndRepetitions) {
   EXPECT_THAT(told, ElementsAre("type/0/type", "a/1/x", "p/2/zzz", "type/0/type"));
 }
 
-TEST_F(DebeziumOptionsTest, ConvertersAreFormats) {
+TEST_F(DebeziumOptionsTest, ConvertersBecomeFormats) {
   connector_ = {
       {"key.converter", "org.apache.kafka.connect.storage.StringConverter"},
       {"value.converter", "io.debezium.converters.BinaryDataConverter"},
@@ -111,7 +111,7 @@ TEST_F(DebeziumOptionsTest, ConvertersAreFormats) {
   EXPECT_THAT(TryTranslate(), HasError(ErrorCode::kConfigValue, "AvroConverter"));
 }
 
-TEST_F(DebeziumOptionsTest, WhatDebeziumRefusesIsRefused) {
+TEST_F(DebeziumOptionsTest, ValuesThatDebeziumRefusesAreRefused) {
   ExpectRefused("table.op.invalid.behavior", "invalidOption");
   ExpectRefused("route.tombstone.on.empty.payload", "yes");
   ExpectRefused("table.field.additional.missing", "bogus");
@@ -120,7 +120,7 @@ TEST_F(DebeziumOptionsTest, WhatDebeziumRefusesIsRefused) {
   }
 }
 
-TEST_F(DebeziumOptionsTest, WhatWouldBeLostSilentlyIsRefused) {
+TEST_F(DebeziumOptionsTest, OptionsThatWouldBeIgnoredSilentlyAreRefused) {
   ExpectRefused("field.name.adjustment.mode", "avro");
   ExpectRefused("predicate", "isOutbox");
   router_.clear();

@@ -36,20 +36,20 @@ class DecoderTest : public ::testing::Test {
   std::string bytes_;
 };
 
-TEST_F(DecoderTest, Begin) {
+TEST_F(DecoderTest, BeginIsDecoded) {
   const auto begin = Decode<Begin>(testing::BeginMessage(Lsn(0x1543760), kCommitTime, 733));
   EXPECT_EQ(begin.final_lsn, Lsn(0x1543760));
   EXPECT_EQ(begin.commit_time, kCommitTime);
   EXPECT_EQ(begin.xid, 733u);
 }
 
-TEST_F(DecoderTest, Commit) {
+TEST_F(DecoderTest, CommitIsDecoded) {
   const auto commit = Decode<Commit>(testing::CommitMessage(Lsn(0x10), Lsn(0x38), kCommitTime));
   EXPECT_EQ(commit.commit_lsn, Lsn(0x10));
   EXPECT_EQ(commit.end_lsn, Lsn(0x38));
 }
 
-TEST_F(DecoderTest, OriginTypeAndLogicalMessage) {
+TEST_F(DecoderTest, OriginTypeAndLogicalMessageAreDecoded) {
   EXPECT_EQ(Decode<Origin>(testing::OriginMessage(Lsn(5), "elsewhere")).name, "elsewhere");
   EXPECT_EQ(Decode<Type>(testing::TypeMessage(16400, "app", "mood")).name, "mood");
   const auto message =
@@ -59,8 +59,8 @@ TEST_F(DecoderTest, OriginTypeAndLogicalMessage) {
   EXPECT_EQ(message.content, "{}");
 }
 
-// As Postgres 18.4 sent it, with protocol version 1 and without streaming.
-TEST_F(DecoderTest, StreamAbortThatNobodyAskedFor) {
+// Recorded from Postgres 18.4 with protocol version 1 and without streaming.
+TEST_F(DecoderTest, StreamAbortWithoutStreamingIsDecoded) {
   const std::string recorded("\x41\x00\x00\x02\xf3\x00\x00\x02\xf4", 9);
   const auto abort = Decode<StreamAbort>(recorded);
   EXPECT_EQ(abort.xid, 755u);
@@ -68,12 +68,12 @@ TEST_F(DecoderTest, StreamAbortThatNobodyAskedFor) {
   EXPECT_EQ(recorded, testing::StreamAbortMessage(755, 756));
 }
 
-// With LSN and time it would be that of parallel streaming, protocol version 4.
+// LSN and time are present only with parallel streaming, protocol version 4.
 TEST_F(DecoderTest, StreamAbortOfALaterProtocolIsAViolation) {
-  ExpectViolation(testing::StreamAbortMessage(755, 756) + std::string(16, '\0'), "too many");
+  ExpectViolation(testing::StreamAbortMessage(755, 756) + std::string(16, '\0'), "excess");
 }
 
-TEST_F(DecoderTest, Relation) {
+TEST_F(DecoderTest, RelationIsDecoded) {
   const auto relation = Decode<Relation>(
       testing::RelationMessage(16385, "public", "outbox", {{"id", 2950, true}, {"payload", 3802}}));
   EXPECT_EQ(relation.oid, 16385u);
@@ -85,12 +85,12 @@ TEST_F(DecoderTest, Relation) {
   EXPECT_EQ(relation.columns[1].type_oid, 3802u);
 }
 
-TEST_F(DecoderTest, EmptySchemaIsThePgCatalog) {
+TEST_F(DecoderTest, EmptySchemaIsPgCatalog) {
   EXPECT_EQ(Decode<Relation>(testing::RelationMessage(1, "", "x", {})).schema, "pg_catalog");
   EXPECT_EQ(Decode<Type>(testing::TypeMessage(16400, "", "bytea")).schema, "pg_catalog");
 }
 
-TEST_F(DecoderTest, InsertWithTextBinaryAndNull) {
+TEST_F(DecoderTest, InsertWithTextBinaryAndNullIsDecoded) {
   const auto insert = Decode<Insert>(
       testing::InsertMessage(7, Row{Value::Text("order"), Value::Binary(std::string("\0\x01", 2)),
                                     Value::Null(), Value::Text("")}));
@@ -103,7 +103,7 @@ TEST_F(DecoderTest, InsertWithTextBinaryAndNull) {
   EXPECT_FALSE(insert.row[3].is_null());
 }
 
-TEST_F(DecoderTest, UnchangedToastOnlyInTheNewRowOfAnUpdate) {
+TEST_F(DecoderTest, UnchangedToastIsValidOnlyInTheNewRowOfAnUpdate) {
   const auto update =
       Decode<Update>(testing::UpdateMessage(7, Row{Value::Text("1"), Value::Unchanged()}));
   EXPECT_EQ(update.row[1].kind, TupleValue::Kind::kUnchangedToast);
@@ -113,7 +113,7 @@ TEST_F(DecoderTest, UnchangedToastOnlyInTheNewRowOfAnUpdate) {
   ExpectViolation(testing::UpdateMessage(7, Row{Value::Text("1")}, Row{Value::Unchanged()}));
 }
 
-TEST_F(DecoderTest, UpdateWithOldRowKeepsTheTwoApart) {
+TEST_F(DecoderTest, UpdateKeepsOldAndNewRowSeparate) {
   const auto update =
       Decode<Update>(testing::UpdateMessage(7, Row{Value::Text("new")}, Row{Value::Text("old")}));
   ASSERT_TRUE(update.old_row);
@@ -121,7 +121,7 @@ TEST_F(DecoderTest, UpdateWithOldRowKeepsTheTwoApart) {
   EXPECT_EQ(update.row[0].bytes, "new");
 }
 
-TEST_F(DecoderTest, DeleteAndTruncate) {
+TEST_F(DecoderTest, DeleteAndTruncateAreDecoded) {
   EXPECT_EQ(Decode<Delete>(testing::DeleteMessage(7, Row{Value::Text("1")})).old_row.size(), 1u);
   const auto truncate = Decode<Truncate>(testing::TruncateMessage({7, 8}, 3));
   EXPECT_EQ(std::vector<uint32_t>(truncate.relation_oids.begin(), truncate.relation_oids.end()),
@@ -132,7 +132,7 @@ TEST_F(DecoderTest, DeleteAndTruncate) {
 
 TEST_F(DecoderTest, StreamedAndPreparedTransactionsAreRefusedByName) {
   for (const char type : std::string_view("SEcbPKrp")) {
-    ExpectViolation(std::string(1, type) + std::string(40, '\0'), "not asked for");
+    ExpectViolation(std::string(1, type) + std::string(40, '\0'), "not requested");
   }
 }
 
@@ -156,23 +156,23 @@ std::vector<std::string> OneOfEach() {
           testing::StreamAbortMessage(756, 757)};
 }
 
-TEST_F(DecoderTest, EveryCutMessageIsAViolation) {
+TEST_F(DecoderTest, EveryTruncatedMessageIsAViolation) {
   for (const std::string& whole : OneOfEach()) {
     for (size_t length = 0; length < whole.size(); ++length) {
       EXPECT_THAT(decoder_.Decode(whole.substr(0, length)), HasError(ErrorCode::kProtocolViolation))
-          << whole[0] << " cut to " << length;
+          << whole[0] << " truncated to " << length;
     }
   }
 }
 
 TEST_F(DecoderTest, TrailingBytesAreAViolation) {
   for (const std::string& whole : OneOfEach()) {
-    ExpectViolation(whole + "x", "too many");
+    ExpectViolation(whole + "x", "excess");
   }
 }
 
-// 'K': the key of the old row; 'O': all of it; 'N': the new one.
-TEST_F(DecoderTest, RowsOfAnotherKindThanTheMessageHasAreViolations) {
+// 'K': the key of the old row; 'O': the whole old row; 'N': the new row.
+TEST_F(DecoderTest, RowMarkersOfOtherMessagesAreViolations) {
   const std::string insert = testing::InsertMessage(7, Row{Value::Text("1")});
   const std::string change = testing::UpdateMessage(7, Row{Value::Text("1")});
   const std::string removal = testing::DeleteMessage(7, Row{Value::Text("1")});
@@ -193,14 +193,14 @@ TEST_F(DecoderTest, ValueOfAnUnknownKindIsAViolation) {
   }
 }
 
-// What this version does not know may change what the message means.
-TEST_F(DecoderTest, FlagsOfACommitMustBeNone) {
+// An unknown flag may change the meaning of the message.
+TEST_F(DecoderTest, CommitWithFlagsIsAViolation) {
   std::string commit = testing::CommitMessage(Lsn(1), Lsn(2), kCommitTime);
   commit[1] = 1;
   ExpectViolation(commit);
 }
 
-TEST_F(DecoderTest, TimesReachAsFarAsTheirTypeAndNoFurther) {
+TEST_F(DecoderTest, TimesOutOfRangeAreViolations) {
   const auto begin = [](int64_t micros) {
     return testing::ByteWriter().Put('B').Put(Lsn(1)).Put(micros).Put(7u).Take();
   };
@@ -211,7 +211,7 @@ TEST_F(DecoderTest, TimesReachAsFarAsTheirTypeAndNoFurther) {
   ExpectViolation(begin(INT64_MAX));
 }
 
-TEST_F(DecoderTest, EachMessageIsDecodedByItself) {
+TEST_F(DecoderTest, EachMessageIsDecodedIndependently) {
   Decode<Insert>(testing::InsertMessage(7, TextRow({"a", "b", "c"})));
   EXPECT_EQ(Decode<Insert>(testing::InsertMessage(7, TextRow({"d"}))).row.size(), 1u);
   Decode<Update>(testing::UpdateMessage(7, TextRow({"a"}), TextRow({"b"})));
@@ -220,14 +220,14 @@ TEST_F(DecoderTest, EachMessageIsDecodedByItself) {
   EXPECT_EQ(Decode<Truncate>(testing::TruncateMessage({9})).relation_oids.size(), 1u);
 }
 
-TEST_F(DecoderTest, RowAndTableMayBeWithoutColumns) {
+TEST_F(DecoderTest, RowAndTableMayHaveNoColumns) {
   EXPECT_TRUE(Decode<Insert>(testing::InsertMessage(7, {})).row.empty());
   EXPECT_TRUE(Decode<Relation>(testing::RelationMessage(7, "s", "t", {})).columns.empty());
   EXPECT_TRUE(Decode<Truncate>(testing::TruncateMessage({})).relation_oids.empty());
 }
 
-TEST_F(DecoderTest, LyingCountsAreRefusedBeforeAnythingIsAllocated) {
-  // 65,535 columns announced, none there; a value of 4 GiB; 2^32-1 truncated tables.
+TEST_F(DecoderTest, CountsBeyondTheMessageAreViolations) {
+  // 65,535 columns announced, none present; a value of 4 GiB; 2^32-1 truncated tables.
   ExpectViolation(testing::ByteWriter().Put('I').Put(1u).Put('N').Put(uint16_t{65535}).Take());
   ExpectViolation(testing::ByteWriter()
                       .Put('I')
@@ -249,7 +249,7 @@ TEST_F(DecoderTest, LyingCountsAreRefusedBeforeAnythingIsAllocated) {
   ExpectViolation(testing::ByteWriter().Put('T').Put(UINT32_MAX).Put(uint8_t{0}).Put(1u).Take());
 }
 
-TEST_F(DecoderTest, WhatWasMetBeforeIsDecodedWithoutAllocation) {
+TEST_F(DecoderTest, RepeatedMessagesAreDecodedWithoutAllocation) {
   const std::vector<std::string> all = OneOfEach();
   const auto decode_all = [&] {
     for (const std::string& bytes : all) {
@@ -260,8 +260,9 @@ TEST_F(DecoderTest, WhatWasMetBeforeIsDecodedWithoutAllocation) {
   EXPECT_EQ(testing::AllocationsDuring(decode_all), 0u);
 }
 
-TEST_F(DecoderTest, FlippedBytesNeverReadOutside) {
-  // Under AddressSanitizer this is a small fuzzer; here it must not crash, and decode or refuse.
+TEST_F(DecoderTest, CorruptedMessagesAreNeverReadOutOfBounds) {
+  // Under AddressSanitizer this is a small fuzzer. Otherwise decoding must not crash, and must
+  // return a message or an error.
   std::mt19937_64 random(4);
   for (int round = 0; round < 20'000; ++round) {
     std::vector<std::string> all = OneOfEach();

@@ -32,12 +32,12 @@ TEST(DeliveryErrorTest, CauseDecidesTheCode) {
   }
 }
 
-TEST(DeliveryErrorTest, KafkasNameAndTheDetailAreInTheMessage) {
+TEST(DeliveryErrorTest, MessageContainsTheErrorNameAndTheDetail) {
   EXPECT_EQ(MessageOf(DeliveryError(RD_KAFKA_RESP_ERR_INVALID_RECORD, "orders", "no key")),
             "orders: Broker: Broker failed to validate record (INVALID_RECORD); no key");
 }
 
-TEST(DeliveryErrorTest, WhatBrokersAndRowsSayIsEscapedAndCut) {
+TEST(DeliveryErrorTest, TextOfBrokersAndRowsIsEscapedAndTruncated) {
   const absl::Status error =
       DeliveryError(RD_KAFKA_RESP_ERR_UNKNOWN, "a\nb", std::string(10'000, 'x') + "\x1b[2J");
   EXPECT_THAT(error, HasError(ErrorCode::kProducerFailed, "a\\x0ab: "));
@@ -63,7 +63,7 @@ TEST(TopicErrorTest, CauseDecidesTheCode) {
   }
 }
 
-TEST(ClientErrorTest, RefusedLoginsAreTold) {
+TEST(ClientErrorTest, RefusedLoginsAreReported) {
   for (const rd_kafka_resp_err_t error : {RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__SSL,
                                           RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED}) {
     EXPECT_THAT(ClientError(error, "bad password"),
@@ -71,15 +71,15 @@ TEST(ClientErrorTest, RefusedLoginsAreTold) {
   }
 }
 
-TEST(ClientErrorTest, EverythingElseIsABrokerThatCannotBeReached) {
+TEST(ClientErrorTest, OtherErrorsMeanAnUnreachableBroker) {
   EXPECT_THAT(ClientError(RD_KAFKA_RESP_ERR__TRANSPORT, "refused"),
               HasError(ErrorCode::kKafkaUnreachable, "refused"));
   EXPECT_THAT(ClientError(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, {}),
               HasError(ErrorCode::kKafkaUnreachable, "_ALL_BROKERS_DOWN"));
 }
 
-// None of these waits for a person: the client mends itself, or the relay makes a new one.
-TEST(ClientErrorTest, ErrorsOfTheClientPass) {
+// None of these needs an operator: the client recovers, or the relay creates a new one.
+TEST(ClientErrorTest, ClientErrorsAreRetried) {
   EXPECT_EQ(ReactionTo(ClientError(RD_KAFKA_RESP_ERR__TRANSPORT, "")), Reaction::kRetry);
   EXPECT_EQ(ReactionTo(ClientError(RD_KAFKA_RESP_ERR__AUTHENTICATION, "")), Reaction::kRetry);
   EXPECT_EQ(ReactionTo(DeliveryError(RD_KAFKA_RESP_ERR_UNKNOWN, "t", "")), Reaction::kRetry);

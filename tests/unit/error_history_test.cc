@@ -13,7 +13,7 @@ WallTime At(int second) {
   return WallTime(seconds(second));
 }
 
-TEST(ErrorHistoryTest, LatestComesFirst) {
+TEST(ErrorHistoryTest, LatestErrorIsFirst) {
   ErrorHistory history;
   history.Add(Error(ErrorCode::kConnectionLost, "a"), At(1));
   history.Add(Error(ErrorCode::kKafkaStalled, "b"), At(2));
@@ -21,7 +21,7 @@ TEST(ErrorHistoryTest, LatestComesFirst) {
   EXPECT_THAT(history.errors()[0].error, HasError(ErrorCode::kKafkaStalled));
 }
 
-TEST(ErrorHistoryTest, RepetitionIsCountedAndComesToTheFront) {
+TEST(ErrorHistoryTest, RepeatedErrorIsCountedAndMovesToTheFront) {
   ErrorHistory history;
   history.Add(Error(ErrorCode::kConnectionLost, "first"), At(1));
   history.Add(Error(ErrorCode::kKafkaStalled, "b"), At(2));
@@ -34,7 +34,7 @@ TEST(ErrorHistoryTest, RepetitionIsCountedAndComesToTheFront) {
   EXPECT_EQ(latest.times, 2u);
 }
 
-TEST(ErrorHistoryTest, OldestIsForgotten) {
+TEST(ErrorHistoryTest, OldestErrorIsDropped) {
   ErrorHistory history;
   int second = 0;
   for (const ErrorEntry& entry : ErrorCatalogue()) {

@@ -8,21 +8,21 @@
 namespace walrelay {
 namespace {
 
-TEST(ErrorReferenceTest, DocsAreWhatTheProgramPrints) {
+TEST(ErrorReferenceTest, DocumentationMatchesTheProgram) {
   std::ifstream file(WALRELAY_SOURCE_DIR "/docs/errors.md");
   std::stringstream content;
   content << file.rdbuf();
-  EXPECT_TRUE(content.str() == ErrorReference()) << "scripts/dev docs makes the page anew";
+  EXPECT_TRUE(content.str() == ErrorReference()) << "outdated: run scripts/dev docs";
 }
 
-TEST(ErrorReferenceTest, EveryCodeHasItsHeading) {
+TEST(ErrorReferenceTest, EveryCodeHasAHeading) {
   const std::string reference = ErrorReference();
   for (const ErrorEntry& entry : ErrorCatalogue()) {
     EXPECT_NE(reference.find("### " + ToString(entry.code)), std::string::npos);
   }
 }
 
-TEST(ErrorReferenceTest, CodesAreFoundHoweverTheyAreWritten) {
+TEST(ErrorReferenceTest, CodesAreFoundInEveryNotation) {
   for (const char* text : {"WR-2101", "wr-2101", "2101"}) {
     EXPECT_EQ(FindErrorCode(text), ErrorCode::kSlotMissing);
   }

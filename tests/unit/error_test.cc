@@ -9,12 +9,12 @@
 namespace walrelay {
 namespace {
 
-TEST(ErrorTest, CarriesItsCodeAndHint) {
-  const absl::Status status = Error(ErrorCode::kSlotMissing, "no slot of that name", "make one");
+TEST(ErrorTest, ErrorHasItsCodeAndHint) {
+  const absl::Status status = Error(ErrorCode::kSlotMissing, "no slot of that name", "create one");
   EXPECT_EQ(CodeOf(status), ErrorCode::kSlotMissing);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(MessageOf(status), "no slot of that name");
-  EXPECT_EQ(RemedyFor(status), "make one");
+  EXPECT_EQ(RemedyFor(status), "create one");
 }
 
 TEST(ErrorTest, RemedyComesFromTheCatalogueWithoutAHint) {
@@ -29,7 +29,7 @@ TEST(ErrorTest, AnnotationKeepsCodeAndHint) {
   EXPECT_EQ(RemedyFor(status), "restart");
 }
 
-TEST(ErrorTest, StatusOfAnotherOriginIsInternal) {
+TEST(ErrorTest, StatusWithoutACodeIsInternal) {
   EXPECT_EQ(CodeOf(absl::UnknownError("from a library")), ErrorCode::kInternal);
 }
 
@@ -40,14 +40,14 @@ TEST(ErrorTest, ExplanationHasCodeMeaningAndRemedy) {
   EXPECT_NE(text.find("what to do:"), std::string::npos);
 }
 
-// What a server, a library or a path said goes to somebody's terminal.
-TEST(ErrorTest, ExplanationOfAHostileMessageSteersNothing) {
+// Text from servers, libraries and paths is printed on a terminal.
+TEST(ErrorTest, ControlCharactersOfAMessageAreNotPrinted) {
   const std::string text = Explain(Error(ErrorCode::kSlotMissing, "a\n\x1b[2J", "b\r\x1b[2J"));
   EXPECT_EQ(text.find_first_of("\x1b\r"), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
-TEST(ErrorTest, ExitCodesAreTheDocumentedOnes) {
+TEST(ErrorTest, ExitCodesAreAsDocumented) {
   EXPECT_EQ(ExitCodeFor(absl::OkStatus()), ExitCode::kOk);
   EXPECT_EQ(ExitCodeFor(Error(ErrorCode::kSlotLost, "")), ExitCode::kGap);
   EXPECT_EQ(ExitCodeFor(Error(ErrorCode::kUsage, "")), ExitCode::kUsage);
@@ -58,7 +58,7 @@ TEST(ErrorTest, ExitCodesAreTheDocumentedOnes) {
   EXPECT_EQ(ExitCodeFor(absl::UnknownError("?")), ExitCode::kInternal);
 }
 
-TEST(ErrorCatalogueTest, EveryRowTellsWhatItMeansAndWhatToDo) {
+TEST(ErrorCatalogueTest, EveryEntryHasMeaningAndRemedy) {
   for (const ErrorEntry& entry : ErrorCatalogue()) {
     EXPECT_FALSE(entry.title.empty() || entry.title.ends_with('.')) << entry.name;
     EXPECT_TRUE(entry.meaning.ends_with('.')) << entry.name;

@@ -1,5 +1,4 @@
-// The loop around a relay, with real signals and a real clock; nothing here depends on how much
-// time passes.
+// The event loop of a relay with real signals and a real clock. No test depends on elapsed time.
 #include "relay/event_loop.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@
 namespace walrelay {
 namespace {
 
-// Blocks signals as StopSignals does, and undoes it.
+// Restores the signal mask and the SIGPIPE action that StopSignals changes.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -39,11 +38,11 @@ class SignalGuard {
 class EventLoopTest : public ::testing::Test {
  protected:
   ~EventLoopTest() override {
-    while (signals_.Take()) {  // none is left to end the tests
+    while (signals_.Take()) {  // a pending signal would end the test program
     }
   }
 
-  // Makes the relay, and lets it stream.
+  // Creates the relay and runs it until it streams.
   void Start() {
     auto router = Router::Create(config_.source, config_.route);
     ASSERT_THAT(router, IsOk());
@@ -65,7 +64,7 @@ class EventLoopTest : public ::testing::Test {
     }
   }
   void Commit() { postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}}); }
-  // Turns until an event is with Kafka.
+  // Runs turns until an event is in flight.
   void Publish() {
     Commit();
     while (kafka_.in_flight.empty()) {
@@ -89,7 +88,7 @@ class EventLoopTest : public ::testing::Test {
   std::optional<EventLoop> loop_;
 };
 
-TEST_F(EventLoopTest, SignalIsReadableUntilItIsTaken) {
+TEST_F(EventLoopTest, SignalIsTakenOnce) {
   EXPECT_FALSE(signals_.Take());
   for (const int signal : {SIGTERM, SIGINT}) {
     Signal(signal);
@@ -98,7 +97,7 @@ TEST_F(EventLoopTest, SignalIsReadableUntilItIsTaken) {
   }
 }
 
-TEST_F(EventLoopTest, SignalDrainsAndConfirms) {
+TEST_F(EventLoopTest, FirstSignalDrainsAndConfirms) {
   kafka_.auto_acknowledge = true;
   Start();
   const Lsn end = postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}});
@@ -110,7 +109,7 @@ TEST_F(EventLoopTest, SignalDrainsAndConfirms) {
   EXPECT_TRUE(postgres_.finished_in_order);
 }
 
-TEST_F(EventLoopTest, SecondSignalEndsAtOnceAndConfirmsNothing) {
+TEST_F(EventLoopTest, SecondSignalStopsAtOnceAndConfirmsNothing) {
   Start();
   const Lsn before = postgres_.confirmed();
   Publish();
@@ -121,7 +120,7 @@ TEST_F(EventLoopTest, SecondSignalEndsAtOnceAndConfirmsNothing) {
   EXPECT_EQ(kafka_.in_flight.size(), 1u);
 }
 
-TEST_F(EventLoopTest, SignalsOfAnOperatorStopNothing) {
+TEST_F(EventLoopTest, OperatorSignalsDoNotStopTheRelay) {
   Start();
   EXPECT_EQ(operators_.Take(), 0);
   Signal(SIGUSR2);
@@ -133,7 +132,7 @@ TEST_F(EventLoopTest, SignalsOfAnOperatorStopNothing) {
   EXPECT_GE(turns_, 1);
 }
 
-TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {
+TEST_F(EventLoopTest, RunReturnsTheErrorOfTheRelay) {
   config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.facts.slot.reset();
@@ -141,7 +140,7 @@ TEST_F(EventLoopTest, EndsWithTheReasonThatTheRelayGives) {
   EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotGone));
 }
 
-TEST_F(EventLoopTest, OtherThreadReportsTheLimit) {
+TEST_F(EventLoopTest, AnotherThreadReportsTheRetainedLimit) {
   config_.source.max_retained_wal = 1;
   config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
   config_.source.on_gap = OnGap::kExit;
@@ -153,9 +152,9 @@ TEST_F(EventLoopTest, OtherThreadReportsTheLimit) {
   EXPECT_FALSE(postgres_.facts.slot);
 }
 
-TEST_F(EventLoopTest, OtherThreadMakesItStepAside) {
+TEST_F(EventLoopTest, ServerShutdownReportedByAnotherThreadClosesTheStream) {
   Start();
-  postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "going");  // when it comes back
+  postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "x");  // for the reconnect
   std::thread sampler([&, relay_thread = ::pthread_self()] {
     loop_->Report(EventLoop::Sighting::kServerShutdown);
     while (board_.Read().state != RelayState::kDegraded) {

@@ -24,7 +24,7 @@ class FeedbackTest : public ::testing::Test {
     feedback_.OnKeepalive(now_, Lsn(wal_end), reply);
   }
   std::optional<FeedbackCause> Due() { return feedback_.Due(now_, frontier_); }
-  // Sends if anything is due; returns why.
+  // Sends feedback if it is due; returns the cause.
   std::optional<FeedbackCause> SendIfDue() {
     const auto cause = Due();
     if (cause) {
@@ -38,8 +38,8 @@ class FeedbackTest : public ::testing::Test {
   Feedback feedback_;
 };
 
-TEST_F(FeedbackTest, NothingIsDueWhenNothingMoves) {
-  EXPECT_EQ(SendIfDue(), std::nullopt);  // the frontier of the start counts as progress, later
+TEST_F(FeedbackTest, NothingIsDueWithoutProgress) {
+  EXPECT_EQ(SendIfDue(), std::nullopt);  // the initial frontier counts as progress, after the delay
   Pass(milliseconds(100));
   EXPECT_EQ(SendIfDue(), FeedbackCause::kProgress);
   HearFromServer();
@@ -47,7 +47,7 @@ TEST_F(FeedbackTest, NothingIsDueWhenNothingMoves) {
   EXPECT_EQ(Due(), std::nullopt);
 }
 
-TEST_F(FeedbackTest, ProgressIsGroupedAndSoon) {
+TEST_F(FeedbackTest, ProgressIsReportedAfterTheDelay) {
   Pass(milliseconds(100));
   SendIfDue();
   frontier_ = Lsn(200);
@@ -57,7 +57,7 @@ TEST_F(FeedbackTest, ProgressIsGroupedAndSoon) {
   EXPECT_EQ(Due(), FeedbackCause::kProgress);
 }
 
-TEST_F(FeedbackTest, IntervalIsATimerOfItsOwn) {
+TEST_F(FeedbackTest, IntervalHasItsOwnTimer) {
   Pass(milliseconds(100));
   SendIfDue();
   HearFromServer();
@@ -101,7 +101,7 @@ TEST_F(FeedbackTest, UnsolicitedKeepaliveIsNotAnswered) {
   }
 }
 
-TEST_F(FeedbackTest, SilenceIsAnsweredByOnePingAndThenByGivingUp) {
+TEST_F(FeedbackTest, SilentServerGetsOnePingAndIsThenConsideredDead) {
   Pass(milliseconds(100));
   SendIfDue();
   Pass(seconds(10));
@@ -121,14 +121,14 @@ class NoTimeoutTest : public FeedbackTest {
   NoTimeoutTest() : FeedbackTest(Micros(0)) {}
 };
 
-TEST_F(NoTimeoutTest, AServerThatNeverGivesUpIsStillPinged) {
+TEST_F(NoTimeoutTest, ServerWithoutATimeoutIsStillPinged) {
   Pass(seconds(30));
   EXPECT_EQ(Due(), FeedbackCause::kPing);
   Pass(seconds(30));
   EXPECT_TRUE(feedback_.ServerSilent(now_));
 }
 
-TEST_F(FeedbackTest, ManyRequestsWithoutProgressMeanTheServerIsLeaving) {
+TEST_F(FeedbackTest, ManyRequestsWithoutProgressMeanTheServerShutsDown) {
   for (int i = 0; i < 20; ++i) {
     Pass(milliseconds(20));
     Keepalive(100, true);
@@ -139,7 +139,7 @@ TEST_F(FeedbackTest, ManyRequestsWithoutProgressMeanTheServerIsLeaving) {
   EXPECT_TRUE(feedback_.ServerLeaving());
 }
 
-TEST_F(FeedbackTest, RequestsThatMoveOrComeSlowlyAreOrdinary) {
+TEST_F(FeedbackTest, RequestsWithProgressOrAtALowRateAreOrdinary) {
   for (uint64_t i = 0; i < 100; ++i) {
     Pass(milliseconds(20));
     Keepalive(100 + i, true);
@@ -152,7 +152,7 @@ TEST_F(FeedbackTest, RequestsThatMoveOrComeSlowlyAreOrdinary) {
   EXPECT_FALSE(feedback_.ServerLeaving());
 }
 
-TEST_F(FeedbackTest, NextDueIsWhenDueChangesItsMind) {
+TEST_F(FeedbackTest, NextDueIsTheTimeAtWhichFeedbackBecomesDue) {
   for (int i = 0; i < 50; ++i) {
     const MonoTime next = feedback_.NextDue(frontier_);
     ASSERT_GT(next, now_);

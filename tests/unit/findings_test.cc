@@ -17,14 +17,14 @@ class FindingsTest : public ::testing::Test {
   Findings findings_{[this](const Finding& finding) { seen_.push_back(finding.text); }};
 };
 
-TEST_F(FindingsTest, EachIsToldWhenItIsFound) {
+TEST_F(FindingsTest, EachFindingIsReportedImmediately) {
   findings_.Good("slot.reader", "one");
   EXPECT_THAT(seen_, ElementsAre("one"));
   findings_.Warn("slot.reader", "two", "do");
   EXPECT_THAT(seen_, ElementsAre("one", "two"));
 }
 
-TEST_F(FindingsTest, WorstIsTheWorstOfAll) {
+TEST_F(FindingsTest, WorstIsTheHighestSeverity) {
   EXPECT_EQ(findings_.worst(), Severity::kOk);
   findings_.Warn("slot.reader", "two", "do");
   findings_.Good("slot.reader", "one");
@@ -34,7 +34,7 @@ TEST_F(FindingsTest, WorstIsTheWorstOfAll) {
   EXPECT_EQ(findings_.worst(), Severity::kProblem);
 }
 
-TEST_F(FindingsTest, ProblemHasItsCodeAndTheRemedyOfTheError) {
+TEST_F(FindingsTest, ProblemHasCodeAndRemedyOfItsError) {
   findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "wal_level is replica"));
   findings_.Problem("postgres.wal_level",
                     Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
@@ -45,12 +45,12 @@ TEST_F(FindingsTest, ProblemHasItsCodeAndTheRemedyOfTheError) {
   EXPECT_EQ(findings_.all()[1].remedy, "ALTER ROLE u");
 }
 
-TEST_F(FindingsTest, WhatServersSaySteersNoTerminal) {
+TEST_F(FindingsTest, ControlCharactersOfServersAreNotPrinted) {
   findings_.Warn("slot.reader", "name \x1b[2J", "type \x1b[2J");
   EXPECT_THAT(FindingText(findings_.all()[0], false), Not(HasSubstr("\x1b")));
 }
 
-TEST_F(FindingsTest, JsonIsWhatTheContractSays) {
+TEST_F(FindingsTest, JsonHasTheDocumentedFields) {
   findings_.Good("slot.reader", "one \"quoted\"");
   findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "x\ny"));
   simdjson::dom::parser parser;

@@ -22,7 +22,7 @@ class GapTest : public ::testing::Test {
   std::optional<PublicationLook> seen_;
 };
 
-TEST_F(GapTest, RangeIsThatOfItsKind) {
+TEST_F(GapTest, RangeDependsOnTheKind) {
   EXPECT_EQ(Range(ErrorCode::kSlotMoved), "0/190 to 0/1F4");
   EXPECT_EQ(Range(ErrorCode::kSystemChanged), "0/190 to 0/1F4");
   EXPECT_EQ(Range(ErrorCode::kSlotGone), "0/190 to 0/3E8");
@@ -32,19 +32,19 @@ TEST_F(GapTest, RangeIsThatOfItsKind) {
   EXPECT_EQ(Range(ErrorCode::kPublicationChanged), "0/12C to 0/3B6");
 }
 
-TEST_F(GapTest, WithoutALookTheEndIsOpen) {
+TEST_F(GapTest, RangeIsOpenWithoutServerData) {
   const Gap gap = MakeGap(Error(ErrorCode::kSlotLost, "x"), Lsn(400), seen_, nullptr);
   EXPECT_EQ(RangeOf(gap), "0/190 and later");
   EXPECT_EQ(RangeOf(MakeGap(gap.error, Lsn(), seen_, nullptr)), "not known");
 }
 
-TEST_F(GapTest, FirstLookOfAProcessBeginsWhereTheSlotStood) {
+TEST_F(GapTest, RangeWithoutAResumePositionStartsAtTheSlot) {
   EXPECT_EQ(RangeOf(MakeGap(Error(ErrorCode::kSlotLost, "x"), Lsn(), seen_, &facts_)),
             "0/1F4 to 0/3E8");
 }
 
-// What grows by itself is no other gap; what somebody did is.
-TEST_F(GapTest, NameStandsForWhatWasFound) {
+// The growing WAL does not change the id; another change of the slot or the publication does.
+TEST_F(GapTest, IdIdentifiesTheChange) {
   const std::string gone = Make(ErrorCode::kSlotGone).id;
   const std::string moved = Make(ErrorCode::kSlotMoved).id;
   const std::string changed = Make(ErrorCode::kPublicationChanged).id;

@@ -1,5 +1,5 @@
-// Streams recorded from real servers of every major (golden/stream.sql), from bytes to routed
-// events.
+// Streams recorded from real servers of every major version (golden/stream.sql), decoded and routed
+// to events.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ struct Stream {
   bool messages;
 };
 
-// Plays one stream through all that lies between the socket and Kafka, and keeps what it saw.
+// Passes one stream through every component between the socket and Kafka and records the results.
 class GoldenStreamTest : public ::testing::TestWithParam<Stream> {
  protected:
   GoldenStreamTest() {
@@ -98,7 +98,7 @@ class GoldenStreamTest : public ::testing::TestWithParam<Stream> {
     EXPECT_EQ(assembler_.open(), nullptr);
   }
 
-  // What a server would have said of the tables at the start of the session: their first OIDs.
+  // The table facts that a server reports at the start of the session: the first OID of each table.
   std::vector<TableFacts> FactsOf(const std::vector<Recorded>& recorded) {
     std::vector<TableFacts> facts;
     for (const OutboxTable& table : source_.tables) {
@@ -142,9 +142,10 @@ class GoldenStreamTest : public ::testing::TestWithParam<Stream> {
     EXPECT_THAT(assembler_.OnStreamAbort(abort), IsOk());
   }
   void On(const pgoutput::LogicalMessage& message) {
-    messages_.push_back(fmt::format("{} {} {} {}", message.prefix, message.content,
-                                    message.transactional ? "transactional" : "at once",
-                                    assembler_.open() != nullptr ? "in a transaction" : "in none"));
+    messages_.push_back(
+        fmt::format("{} {} {} {}", message.prefix, message.content,
+                    message.transactional ? "transactional" : "non-transactional",
+                    assembler_.open() != nullptr ? "in a transaction" : "in no transaction"));
   }
 
   void OnRow(pgoutput::Tuple row) {
@@ -187,13 +188,13 @@ class GoldenStreamTest : public ::testing::TestWithParam<Stream> {
   size_t truncated_ = 0;
 };
 
-TEST_P(GoldenStreamTest, EveryEventComesOutAsWrittenByHand) {
+TEST_P(GoldenStreamTest, EventsMatchTheHandWrittenFile) {
   Play();
   EXPECT_THAT(events_, ::testing::ElementsAreArray(LinesOf("events.txt")));
 }
 
-// A recording that lacks a kind of message would show nothing about it.
-TEST_P(GoldenStreamTest, EveryKindOfMessageIsMet) {
+// A recording without a kind of message would not test it.
+TEST_P(GoldenStreamTest, EveryKindOfMessageOccurs) {
   Play();
   const std::set<char> met(kinds_.begin(), kinds_.end());
   const std::string_view expected = GetParam().messages ? "BCDIMORTUY" : "BCDIORTUY";
@@ -202,21 +203,21 @@ TEST_P(GoldenStreamTest, EveryKindOfMessageIsMet) {
   EXPECT_EQ(values_[TupleValue::Kind::kText] > 0, !GetParam().binary);
 }
 
-TEST_P(GoldenStreamTest, UpdatesLeaveOutWhatDidNotChangeAndBringOldRows) {
+TEST_P(GoldenStreamTest, UpdatesOmitUnchangedToastAndIncludeOldRows) {
   Play();
   EXPECT_EQ(values_[TupleValue::Kind::kUnchangedToast], 2);  // a large value, in two updates
   EXPECT_EQ(old_rows_of_updates_, 2);  // a changed key, and replica identity full
   EXPECT_EQ(truncated_, 2u);
 }
 
-TEST_P(GoldenStreamTest, ATransactionFromElsewhereHasItsOriginAndThatOnesCommitTime) {
+TEST_P(GoldenStreamTest, ReplicatedTransactionHasItsOriginAndOriginalCommitTime) {
   Play();
   EXPECT_THAT(origins_, ::testing::ElementsAre(std::string("elsewhere ") + kOriginTime));
 }
 
-TEST_P(GoldenStreamTest, MessagesStandInsideAndOutsideOfTransactions) {
+TEST_P(GoldenStreamTest, MessagesOccurInsideAndOutsideTransactions) {
   Play();
-  const std::vector<std::string> both = {"note outside at once in none",
+  const std::vector<std::string> both = {"note outside non-transactional in no transaction",
                                          "note inside transactional in a transaction"};
   EXPECT_EQ(messages_, GetParam().messages ? both : std::vector<std::string>());
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What is shipped is hardened: read off the release binary, not off the build files."""
+"""The release binary is hardened. The tests read the binary, not the build files."""
 
 import os
 import re
@@ -39,7 +39,7 @@ class HardeningTest(unittest.TestCase):
         self.assertTrue(re.search(r"__\w+_chk", symbols.replace("__stack_chk_fail", "")))
 
     def test_control_flow_protection_in_our_code(self) -> None:
-        """Of every function that may be jumped to: others the compiler knows all the callers of."""
+        """Checks every function that may be an indirect target; the compiler knows all callers of the others."""
         symbols = self.readelf("--symbols")
         reachable = set(re.findall(r" FUNC +GLOBAL .* (_ZN8walrelay\S*)$", symbols, re.MULTILINE))
         disassembly = subprocess.run(["objdump", "-d", "--no-show-raw-insn", BINARY], capture_output=True, text=True,
@@ -50,7 +50,7 @@ class HardeningTest(unittest.TestCase):
         self.assertEqual([name for name in ours if first[name] != "endbr64"], [])
 
     def test_allocator_is_jemalloc_with_our_settings(self) -> None:
-        """The linker drops a library that nothing seems to need; what is not exported jemalloc does not see."""
+        """The linker drops a library without references, and jemalloc reads only an exported malloc_conf."""
         self.assertIn("libjemalloc.so.2", self.readelf("-d"))
         self.assertRegex(self.readelf("--dyn-syms"), r"OBJECT +GLOBAL +DEFAULT +\d+ malloc_conf")
 

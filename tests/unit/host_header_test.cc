@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOwnName = "db1.example.com";
 
-TEST(HostHeaderTest, AddressesAndLocalNamesAreThisMachine) {
+TEST(HostHeaderTest, AddressesAndLocalNamesNameThisMachine) {
   for (const char* host :
        {"", "127.0.0.1", "127.0.0.1:9464", "10.1.2.3:9464", "[::1]", "[::1]:9464", "localhost",
         "LocalHost:9464", "localhost.", "walrelay:9464", "relay.localhost", "host.docker.internal",
@@ -17,7 +17,7 @@ TEST(HostHeaderTest, AddressesAndLocalNamesAreThisMachine) {
   }
 }
 
-TEST(HostHeaderTest, NamesOfTheInternetAreNot) {
+TEST(HostHeaderTest, PublicNamesDoNotNameThisMachine) {
   for (const char* host :
        {"evil.example.com", "evil.example.com:9464", "example.com", "db1.example.com.evil.net",
         "127.0.0.1.evil.net", "evil.net.", "localhost.evil.net", "local.evil.net", "xn--a.example",
@@ -26,7 +26,7 @@ TEST(HostHeaderTest, NamesOfTheInternetAreNot) {
   }
 }
 
-TEST(HostHeaderTest, MachineWithoutANameHasNone) {
+TEST(HostHeaderTest, MachineWithoutANameMatchesNoName) {
   EXPECT_FALSE(NamesThisMachine("evil.example.com", ""));
   EXPECT_FALSE(NamesThisMachine(":1", ""));
 }

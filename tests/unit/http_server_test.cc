@@ -50,7 +50,7 @@ class HttpServerTest : public ::testing::Test {
     return testing::HttpAsk(server_->port(), method, path);
   }
   HttpAnswer Get(std::string_view path) const { return Ask("GET", path); }
-  // What comes back for these bytes.
+  // The response to these bytes.
   HttpAnswer Raw(std::string_view bytes) const { return Connect().Send(bytes).ReadAnswer(); }
   void ExpectStillServing() const { EXPECT_EQ(Get("/page").body, "page\n"); }
 
@@ -68,14 +68,14 @@ TEST_F(HttpServerTest, PageIsServedAndNeverCached) {
   EXPECT_THAT(answer.headers, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
 }
 
-TEST_F(HttpServerTest, StatusAndTypeAreThePages) {
+TEST_F(HttpServerTest, StatusAndContentTypeAreThoseOfThePage) {
   const HttpAnswer answer = Get("/down");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.body, "down\n");
   EXPECT_THAT(answer.headers, HasSubstr("Content-Type: text/x\r\n"));
 }
 
-TEST_F(HttpServerTest, DetailIsAskedForInTheQuery) {
+TEST_F(HttpServerTest, VerboseQueryRequestsDetails) {
   for (const char* path :
        {"/page?verbose", "/page?verbose=1", "/page?a=b&verbose", "/page?verbose="}) {
     EXPECT_EQ(Get(path).body, "more\n") << path;
@@ -85,7 +85,7 @@ TEST_F(HttpServerTest, DetailIsAskedForInTheQuery) {
   }
 }
 
-TEST_F(HttpServerTest, HeadHasWhatGetHasWithoutTheBody) {
+TEST_F(HttpServerTest, HeadIsGetWithoutTheBody) {
   const HttpAnswer answer = Ask("HEAD", "/page");
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.headers, HasSubstr("Content-Length: 5\r\n"));
@@ -93,7 +93,7 @@ TEST_F(HttpServerTest, HeadHasWhatGetHasWithoutTheBody) {
   EXPECT_EQ(Ask("HEAD", "/nowhere").status, 404);
 }
 
-TEST_F(HttpServerTest, OtherPathsAreNotFoundAndNotRepeated) {
+TEST_F(HttpServerTest, UnknownPathsAreNotFoundAndNotEchoed) {
   for (const char* path : {"/", "/nowhere<script>", "/page/", "/Page", "//page", "/./page",
                            "/x/../page", "/..%2fpage", "/page%20", "*", "http://other/page2"}) {
     const HttpAnswer answer = Get(path);
@@ -125,14 +125,14 @@ TEST_F(HttpServerTest, BodiesAreNotRead) {
   ExpectStillServing();
 }
 
-// So that a peer which keeps its connections keeps none from others.
-TEST_F(HttpServerTest, ConnectionEndsWithItsAnswer) {
+// Otherwise a peer that keeps its connections open could block others.
+TEST_F(HttpServerTest, ConnectionClosesAfterTheResponse) {
   const std::string request = "GET /page HTTP/1.1\r\nHost: a\r\n\r\n";
   EXPECT_EQ(Raw(request).body, "page\n");
   EXPECT_EQ(Raw(request + request).body, "page\n");
 }
 
-TEST_F(HttpServerTest, RequestMayComeByteByByte) {
+TEST_F(HttpServerTest, RequestMayArriveByteByByte) {
   HttpConnection connection = Connect();
   for (const char byte : HttpRequest("GET", "/page")) {
     connection.Send({&byte, 1});
@@ -140,8 +140,7 @@ TEST_F(HttpServerTest, RequestMayComeByteByByte) {
   EXPECT_EQ(connection.ReadAnswer().body, "page\n");
 }
 
-// --- rudeness
-// --------------------------------------------------------------------------------------
+// --- misbehaving peers ---
 
 TEST_F(HttpServerTest, LongRequestsAreRefused) {
   const std::string kilobytes(100'000, 'a');
@@ -163,20 +162,20 @@ TEST_F(HttpServerTest, ManyHeadersAreRefused) {
   ExpectStillServing();
 }
 
-TEST_F(HttpServerTest, WhatIsNoHttpIsRefused) {
+TEST_F(HttpServerTest, InvalidHttpIsRefused) {
   for (const std::string_view bytes :
        {std::string_view("\r\n\r\n\r\n\r\n"), std::string_view("GET\r\n\r\n"),
         std::string_view("GET /page\r\n\r\n"), std::string_view("GET /page HTTP/9.9\r\n\r\n"),
         std::string_view("\x16\x03\x01\x02\0\x01\0\x01\xFC\x03\x03\r\n\r\n", 15)}) {
     HttpConnection connection = Connect();
     connection.Send(bytes);
-    connection.Send(HttpRequest("GET", "/down"));  // never left without an end to wait for
+    connection.Send(HttpRequest("GET", "/down"));  // ends an incomplete request
     (void)connection.ReadToEnd();
     ExpectStillServing();
   }
 }
 
-TEST_F(HttpServerTest, RandomBytesAreSurvived) {
+TEST_F(HttpServerTest, RandomBytesDoNotStopTheServer) {
   std::mt19937_64 random(13);
   for (int round = 0; round < 300; ++round) {
     std::string bytes = HttpRequest("GET", "/page?verbose=%41");
@@ -193,7 +192,7 @@ TEST_F(HttpServerTest, ZeroByteInAPathReachesNoOtherPage) {
   EXPECT_EQ(calls_, 0);
 }
 
-TEST_F(HttpServerTest, PeersThatHangUpAreForgotten) {
+TEST_F(HttpServerTest, DisconnectedPeersAreForgotten) {
   for (int i = 0; i < 3 * kMostConnections; ++i) {
     Connect();
     Connect().Send("GET /pa");
@@ -202,7 +201,7 @@ TEST_F(HttpServerTest, PeersThatHangUpAreForgotten) {
   ExpectStillServing();
 }
 
-TEST_F(HttpServerTest, SilentPeersDoNotKeepOthersWaiting) {
+TEST_F(HttpServerTest, SilentPeersDoNotBlockOthers) {
   std::deque<HttpConnection> silent;
   for (int i = 0; i < kMostConnections / 2; ++i) {
     silent.push_back(Connect());
@@ -211,8 +210,8 @@ TEST_F(HttpServerTest, SilentPeersDoNotKeepOthersWaiting) {
   ExpectStillServing();
 }
 
-// A probe that fails makes an orchestrator kill a relay that is well. The peers here never fall
-// silent for as long as a timeout of silence takes: each sends a byte before each probe.
+// A failed probe makes an orchestrator kill a healthy relay. These peers never trigger an idle
+// timeout: each sends a byte before each probe.
 TEST_F(HttpServerTest, SlowPeersDoNotStarveAProbe) {
   std::deque<HttpConnection> slow;
   for (int i = 0; i < kMostConnections; ++i) {
@@ -227,7 +226,7 @@ TEST_F(HttpServerTest, SlowPeersDoNotStarveAProbe) {
   }
 }
 
-TEST_F(HttpServerTest, SlowPeersThatComeBackDoNotStarveAProbe) {
+TEST_F(HttpServerTest, ReconnectingSlowPeersDoNotStarveAProbe) {
   std::deque<HttpConnection> slow;
   for (int i = 0; i < 5 * kMostConnections; ++i) {
     slow.push_back(Connect());
@@ -238,8 +237,8 @@ TEST_F(HttpServerTest, SlowPeersThatComeBackDoNotStarveAProbe) {
   }
 }
 
-// Takes the ten seconds. The peer is never silent: each byte that it sends is a new beginning for a
-// timeout of silence.
+// Takes the full ten seconds. The peer is never silent: each byte that it sends would restart an
+// idle timeout.
 TEST_F(HttpServerTest, ConnectionHasADeadline) {
   HttpConnection slow = Connect();
   slow.Send("GET /page HTTP/1.1\r\nX: ");
@@ -249,8 +248,8 @@ TEST_F(HttpServerTest, ConnectionHasADeadline) {
   ExpectStillServing();
 }
 
-// A page of a foreign site asks under that site's name (DNS rebinding).
-TEST_F(HttpServerTest, PagesAreToldOfAForeignHost) {
+// A web page of a foreign site sends that site's name as the host (DNS rebinding).
+TEST_F(HttpServerTest, PageReceivesAForeignHostFlag) {
   const auto ask = [&](const std::string& host) {
     return Raw("GET /page HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n").body;
   };
@@ -278,10 +277,10 @@ TEST_F(HttpServerTest, ManyPeersAtOnceAreAllAnswered) {
   EXPECT_EQ(calls_, 200);
 }
 
-TEST(HttpServerEndTest, WaitsForThePageUnderWay) {
+TEST(HttpServerEndTest, DestructorWaitsForTheRunningPage) {
   std::promise<void> entered;
   std::promise<void> release;
-  std::atomic<int> calls = 0;  // a server that is ending may ask again
+  std::atomic<int> calls = 0;  // a stopping server may call the page again
   std::atomic<bool> finished = false;
   auto server = HttpServer::Start("127.0.0.1:0", {{"/page", [&](const PageRequest&) {
                                                      if (++calls == 1) {
@@ -301,10 +300,9 @@ TEST(HttpServerEndTest, WaitsForThePageUnderWay) {
   later.join();
 }
 
-// --- addresses
-// -----------------------------------------------------------------------------------
+// --- addresses ---
 
-TEST(HttpListenTest, WhatIsNoAddressIsRefusedByName) {
+TEST(HttpListenTest, InvalidAddressIsRefusedByName) {
   for (const char* listen :
        {"", ":", "9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:65536",
         "127.0.0.1:x", "127.0.0.1:1x", "127.0.0.1: 1", "127.0.0:1", "256.0.0.1:1", "example.com:80",
@@ -315,7 +313,7 @@ TEST(HttpListenTest, WhatIsNoAddressIsRefusedByName) {
   EXPECT_THAT(HttpServer::Start("a\nb:1", {}), HasError(ErrorCode::kHttpListen, "a\\x0ab"));
 }
 
-TEST(HttpListenTest, EveryFormOfAnAddressIsTaken) {
+TEST(HttpListenTest, EveryFormOfAnAddressIsAccepted) {
   for (const char* listen : {"127.0.0.1:0", "localhost:0", ":0", "0.0.0.0:0"}) {
     const auto server = HttpServer::Start(listen, {});
     ASSERT_THAT(server, IsOk()) << listen;
@@ -334,7 +332,7 @@ TEST(HttpListenTest, LoopbackIsNotReachedFromOutside) {
   EXPECT_NE(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
 }
 
-// Or probes and scrapes would reach now this process and now that one.
+// Otherwise each probe and scrape would reach either of two processes.
 TEST(HttpListenTest, AddressInUseIsRefused) {
   const auto first = HttpServer::Start("127.0.0.1:0", {});
   ASSERT_THAT(first, IsOk());
@@ -342,8 +340,8 @@ TEST(HttpListenTest, AddressInUseIsRefused) {
   EXPECT_THAT(HttpServer::Start(address, {}), HasError(ErrorCode::kHttpListen, "in use"));
 }
 
-// A relay that is started again finds the port that its predecessor had.
-TEST(HttpListenTest, AddressIsFreeAgainAtOnce) {
+// A restarted relay can use the port of its predecessor.
+TEST(HttpListenTest, AddressIsReusableAtOnce) {
   auto first = HttpServer::Start("127.0.0.1:0", {});
   ASSERT_THAT(first, IsOk());
   const int port = (*first)->port();
@@ -357,7 +355,7 @@ TEST(HttpListenTest, AddressOfAnotherMachineIsRefused) {
               HasError(ErrorCode::kHttpListen, "192.0.2.1:0: Cannot assign"));
 }
 
-TEST(HttpListenTest, FreeAddressIsThere) {
+TEST(HttpListenTest, FreeLoopbackAddressIsUsable) {
   const auto address = FreeLoopbackAddress();
   ASSERT_THAT(address, IsOk());
   EXPECT_THAT(*address, ::testing::StartsWith("127.0.0.1:"));

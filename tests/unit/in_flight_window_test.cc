@@ -34,7 +34,7 @@ class InFlightWindowTest : public ::testing::Test {
       Commit();
     }
   }
-  // The oldest that are in flight, or the newest.
+  // Acknowledges the oldest records in flight, or the newest one.
   void Acknowledge(size_t count = 1) {
     for (size_t i = 0; i < count; ++i) {
       tracker_.OnDelivered(in_flight_.front().first, in_flight_.front().second);
@@ -53,7 +53,7 @@ class InFlightWindowTest : public ::testing::Test {
   std::deque<std::pair<DeliveryToken, size_t>> in_flight_;
 };
 
-TEST_F(InFlightWindowTest, AdmitsAsManyRecordsAsItIsWide) {
+TEST_F(InFlightWindowTest, WindowAdmitsRecordsUpToItsLimit) {
   InFlightWindow window = Window(10);
   Begin();
   for (int i = 0; i < 10; ++i) {
@@ -63,7 +63,7 @@ TEST_F(InFlightWindowTest, AdmitsAsManyRecordsAsItIsWide) {
   EXPECT_FALSE(window.Admits(tracker_));
 }
 
-TEST_F(InFlightWindowTest, OnceFullItOpensAtThreeQuarters) {
+TEST_F(InFlightWindowTest, FullWindowReopensBelowThreeQuarters) {
   InFlightWindow window = Window(100);
   Transactions(100);
   EXPECT_FALSE(window.Admits(tracker_));
@@ -73,7 +73,7 @@ TEST_F(InFlightWindowTest, OnceFullItOpensAtThreeQuarters) {
   EXPECT_TRUE(window.Admits(tracker_)) << "74 in flight";
 }
 
-TEST_F(InFlightWindowTest, OpenedAgainItIsAsWideAsBefore) {
+TEST_F(InFlightWindowTest, ReopenedWindowHasItsFullSize) {
   InFlightWindow window = Window(100);
   Transactions(100);
   EXPECT_FALSE(window.Admits(tracker_));
@@ -85,7 +85,7 @@ TEST_F(InFlightWindowTest, OpenedAgainItIsAsWideAsBefore) {
   EXPECT_FALSE(window.Admits(tracker_)) << "100 in flight";
 }
 
-TEST_F(InFlightWindowTest, BytesCloseItToo) {
+TEST_F(InFlightWindowTest, BytesCloseTheWindowToo) {
   InFlightWindow window = Window(100, 1'000);
   Transactions(3, 400);
   EXPECT_FALSE(window.Admits(tracker_));
@@ -104,14 +104,14 @@ TEST_F(InFlightWindowTest, OneRecordOfAnySizeIsAdmitted) {
   EXPECT_TRUE(window.Admits(tracker_));
 }
 
-// Its place among the transactions is taken by BEGIN, before it has a record.
-TEST_F(InFlightWindowTest, OpenTransactionDoesNotShutItselfOut) {
+// BEGIN already counts the transaction, before it has a record.
+TEST_F(InFlightWindowTest, OpenTransactionDoesNotBlockItself) {
   InFlightWindow window = Window(1);
   Begin();
   EXPECT_TRUE(window.Admits(tracker_));
 }
 
-TEST_F(InFlightWindowTest, FinishedTransactionsBehindAStuckRecordCloseIt) {
+TEST_F(InFlightWindowTest, FinishedTransactionsAfterAnUnacknowledgedRecordCloseTheWindow) {
   InFlightWindow window = Window(10);
   Transactions(1);
   for (int i = 0; i < 10; ++i) {
@@ -125,10 +125,9 @@ TEST_F(InFlightWindowTest, FinishedTransactionsBehindAStuckRecordCloseIt) {
   EXPECT_TRUE(window.Admits(tracker_));
 }
 
-// --- what a record counts for
-// ----------------------------------------------------------------------
+// --- size of a record ---
 
-TEST(WindowBytesTest, HeadersCountAndSoDoesARecordWithoutBytes) {
+TEST(WindowBytesTest, HeadersAndEmptyRecordsCount) {
   EXPECT_EQ(Record().window_bytes(), Record::kOverheadBytes);
   const std::array<Header, 2> headers = {{{"name", "value"}, {"null", std::nullopt}}};
   EXPECT_EQ(Record({.key = "key", .value = "value", .headers = headers}).window_bytes(),
@@ -137,7 +136,7 @@ TEST(WindowBytesTest, HeadersCountAndSoDoesARecordWithoutBytes) {
 
 class RelayWindowTest : public testing::RelayFixture {
  protected:
-  // The bytes that a producer holds for these rows, of which none is acknowledged.
+  // The bytes that the producer holds for `rows` rows while none is acknowledged.
   size_t HeldOf(size_t rows, const std::string& payload) {
     MakeRelay();
     Run();
@@ -160,7 +159,7 @@ class RelayWindowTest : public testing::RelayFixture {
   }
 };
 
-// Each row has its payload in the value and in four headers: headers are most of what is held.
+// Each row has its payload in the value and in four headers, so headers are most of the bytes.
 TEST_F(RelayWindowTest, LargeHeadersStayWithinTheWindow) {
   constexpr size_t kRecord = 5 * 50'000 + 1'000;
   config_.pipeline.max_in_flight_bytes = 1'000'000;

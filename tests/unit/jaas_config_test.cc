@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-TEST(JaasConfigTest, ModuleAndOptions) {
+TEST(JaasConfigTest, ModuleAndOptionsAreParsed) {
   const auto login = ParseJaasConfig(
       "org.apache.kafka.common.security.plain.PlainLoginModule required\n"
       "  username=\"a b\" password='p\"\\'=;' debug=true ;");
@@ -21,7 +21,7 @@ TEST(JaasConfigTest, ModuleAndOptions) {
                                           Pair("username", "a b")));
 }
 
-TEST(JaasConfigTest, ErrorsSayNothingOfTheText) {
+TEST(JaasConfigTest, ErrorsDoNotQuoteTheText) {
   for (const char* text : {"", "Module", "Module required", "M required secret",
                            "M required a=", "M required a=\"secret", "M required a \"secret\";",
                            "M required a=\"secret\""}) {

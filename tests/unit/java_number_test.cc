@@ -27,7 +27,7 @@ std::string BigDecimal(std::string_view text) {
   return out;
 }
 
-TEST(JavaNumberTest, DoublesHaveAPointAndAnExponentFromTenMillionOn) {
+TEST(JavaNumberTest, DoublesUseAnExponentFromTenMillionOn) {
   EXPECT_EQ(Double(0), "0.0");
   EXPECT_EQ(Double(-0.0), "-0.0");
   EXPECT_EQ(Double(100), "100.0");
@@ -43,7 +43,7 @@ TEST(JavaNumberTest, DoublesHaveAPointAndAnExponentFromTenMillionOn) {
   EXPECT_EQ(Double(0.1234567890123456789012), "0.12345678901234568");
 }
 
-TEST(JavaNumberTest, TheSmallestHasTwoDigits) {
+TEST(JavaNumberTest, SmallestNumbersHaveTwoDigits) {
   EXPECT_EQ(Double(std::numeric_limits<double>::denorm_min()), "4.9E-324");
   EXPECT_EQ(Double(std::numeric_limits<double>::max()), "1.7976931348623157E308");
   EXPECT_EQ(Float(std::numeric_limits<float>::denorm_min()), "1.4E-45");
@@ -56,13 +56,13 @@ TEST(JavaNumberTest, FloatsAreShorterThanDoubles) {
   EXPECT_EQ(Float(16777216.0f), "1.6777216E7");
 }
 
-TEST(JavaNumberTest, WhatIsNoNumberHasAName) {
+TEST(JavaNumberTest, NonFiniteNumbersHaveNames) {
   EXPECT_EQ(Double(std::nan("")), "NaN");
   EXPECT_EQ(Double(INFINITY), "Infinity");
   EXPECT_EQ(Float(-INFINITY), "-Infinity");
 }
 
-TEST(JavaNumberTest, EveryDoubleIsReadBackAsItself) {
+TEST(JavaNumberTest, EveryDoubleRoundTrips) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 20'000; ++i) {
     const uint64_t bits = random();

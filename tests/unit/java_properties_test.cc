@@ -23,7 +23,7 @@ TEST(JavaPropertiesTest, NameEndsAtTheFirstSeparator) {
                           Pair("e", "f=g ")));
 }
 
-TEST(JavaPropertiesTest, CommentsAndEmptyLinesAreNone) {
+TEST(JavaPropertiesTest, CommentsAndEmptyLinesAreIgnored) {
   EXPECT_THAT(Parse("# x=1\n  ! y=2\n\n   \nz=3"), ElementsAre(Pair("z", "3")));
 }
 
@@ -32,7 +32,7 @@ TEST(JavaPropertiesTest, BackslashContinuesALine) {
               ElementsAre(Pair("a", "1,2,3"), Pair("b", "x\\"), Pair("c", "y")));
 }
 
-TEST(JavaPropertiesTest, EscapesStandForCharacters) {
+TEST(JavaPropertiesTest, EscapesAreDecoded) {
   EXPECT_THAT(Parse("a\\ b\\=c=\\t\\u00e9\\u20AC\\q\\:"), ElementsAre(Pair("a b=c", "\té€q:")));
 }
 

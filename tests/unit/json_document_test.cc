@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostValues = 2000;
 
-// The tree as text again; "-" where there is none.
+// The tree as text.
 std::string Told(const JsonValue& value) {
   std::string out;
   switch (value.kind) {
@@ -38,35 +38,36 @@ std::string Told(const JsonValue& value) {
   return "?";
 }
 
+// The tree of `text` as text; "-" for none, "too many" above the limit of values.
 std::string Parse(const std::string& text) {
   JsonDocument document(kMostValues);
   const auto root = document.Parse(text);
   return !root.ok() ? "too many" : *root == nullptr ? "-" : Told(**root);
 }
 
-TEST(JsonDocumentTest, KeepsOrderKindsAndNumbersAsTheyStand) {
+TEST(JsonDocumentTest, ParseKeepsOrderKindsAndNumberText) {
   EXPECT_EQ(Parse(R"({"b": 1.10, "a": [true, false, null, "x"], "c": {}, "d": []})"),
             "{b:#1.10 a:[true false null <x>] c:{} d:[]}");
   EXPECT_EQ(Parse(R"([1e400, -0, 123456789012345678901234567890])"),
             "[#1e400 #-0 #123456789012345678901234567890]");
 }
 
-TEST(JsonDocumentTest, TheLastOfTheSameNameCountsInThePlaceOfTheFirst) {
+TEST(JsonDocumentTest, DuplicateNameHasTheLastValueAtTheFirstPosition) {
   EXPECT_EQ(Parse(R"({"a": 1, "b": 2, "a": 3, "\u0061": 4})"), "{a:#4 b:#2}");
 }
 
-TEST(JsonDocumentTest, WhatFollowsTheFirstValueIsIgnored) {
+TEST(JsonDocumentTest, TextAfterTheFirstValueIsIgnored) {
   EXPECT_EQ(Parse(R"({"a": 1} xyz)"), "{a:#1}");
   EXPECT_EQ(Parse("[1]\"unclosed"), "[#1]");
   EXPECT_EQ(Parse("[1]]]"), "[#1]");
 }
 
-TEST(JsonDocumentTest, EscapesAreTakenAway) {
+TEST(JsonDocumentTest, EscapesAreDecoded) {
   EXPECT_EQ(Parse(R"(["\u00e9\n\"q\"\/\\", "\ud834\udd1e", "\ud800", "\ud800x"])"),
             "[<\u00e9\n\"q\"/\\> <\U0001D11E> <\xED\xA0\x80> <\xED\xA0\x80x>]");
 }
 
-TEST(JsonDocumentTest, OnlyObjectsAndArraysBegin) {
+TEST(JsonDocumentTest, OnlyObjectsAndArraysAreDocuments) {
   for (const char* text : {"", " {}", "42", "\"x\"", "null", "x"}) {
     EXPECT_EQ(Parse(text), "-") << text;
   }
@@ -84,7 +85,7 @@ TEST(JsonDocumentTest, MalformedTextHasNoTree) {
   }
 }
 
-TEST(JsonDocumentTest, ThousandLevelsAreTheMost) {
+TEST(JsonDocumentTest, NestingIsLimitedToAThousandLevels) {
   const auto nested = [](size_t levels) {
     return std::string(levels, '[') + std::string(levels, ']');
   };
@@ -92,8 +93,8 @@ TEST(JsonDocumentTest, ThousandLevelsAreTheMost) {
   EXPECT_EQ(Parse(nested(1001)), "-");
 }
 
-// Wherever they are; the document itself is one.
-TEST(JsonDocumentTest, ValuesAreLimited) {
+// Values count at every level; the document itself is one.
+TEST(JsonDocumentTest, NumberOfValuesIsLimited) {
   const auto repeated = [](std::string_view what, size_t times) {
     std::string text;
     for (size_t i = 0; i < times; ++i) {
@@ -106,7 +107,8 @@ TEST(JsonDocumentTest, ValuesAreLimited) {
   EXPECT_EQ(Parse("[" + repeated("1", most) + "]"), "too many");
   EXPECT_NE(Parse("[" + repeated("[[]]", most / 2 - 1) + "]"), "too many");
   EXPECT_EQ(Parse("[" + repeated("[[]]", most / 2) + "]"), "too many");
-  EXPECT_EQ(Parse("{" + repeated(R"("a":null)", most) + "}"), "too many");  // also those that go
+  EXPECT_EQ(Parse("{" + repeated(R"("a":null)", most) + "}"),
+            "too many");  // overwritten values count too
   EXPECT_EQ(Parse("[[],{\"a\":[" + repeated("{}", most) + "]}]"), "too many");
   JsonDocument document(kMostValues);
   EXPECT_THAT(document.Parse("[" + repeated("1", most) + "]"),
@@ -114,7 +116,7 @@ TEST(JsonDocumentTest, ValuesAreLimited) {
   EXPECT_EQ(Told(**document.Parse("[1]")), "[#1]");
 }
 
-TEST(JsonDocumentTest, ATreeIsForgottenWithTheNext) {
+TEST(JsonDocumentTest, NextParseReplacesTheTree) {
   JsonDocument document(kMostValues);
   ASSERT_NE(*document.Parse("{\"a\": [1, 2, 3]}"), nullptr);
   ASSERT_NE(*document.Parse("[]"), nullptr);

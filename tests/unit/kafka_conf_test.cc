@@ -37,8 +37,8 @@ class KafkaConfTest : public ::testing::Test {
   testing::TemporaryDirectory directory_;
 };
 
-// librdkafka ends this one with a line end.
-TEST_F(KafkaConfTest, RefusalIsOneLine) {
+// librdkafka ends this error message with a line feed.
+TEST_F(KafkaConfTest, ErrorIsOneLine) {
   PassThrough("queue.buffering.max.ms", "-1");
   const auto conf = Make();
   ASSERT_FALSE(conf.ok());
@@ -55,7 +55,7 @@ TEST_F(KafkaConfTest, GuaranteesAreSet) {
   EXPECT_EQ(Get("delivery.report.only.error"), "false");
 }
 
-TEST_F(KafkaConfTest, WhatTheGuaranteesRestOnCannotBeSetUnderAnyName) {
+TEST_F(KafkaConfTest, PropertiesOfTheGuaranteesCannotBeSetUnderAnyName) {
   const std::pair<const char*, const char*> kOurs[] = {
       {"enable.idempotence", "false"},
       {"acks", "1"},
@@ -79,32 +79,32 @@ TEST_F(KafkaConfTest, WhatTheGuaranteesRestOnCannotBeSetUnderAnyName) {
   }
 }
 
-// librdkafka takes a topic's property under this prefix too.
-TEST_F(KafkaConfTest, PrefixOfTopicPropertiesIsNoWayAround) {
+// librdkafka also accepts topic properties with this prefix.
+TEST_F(KafkaConfTest, PrefixOfTopicPropertiesDoesNotBypassTheCheck) {
   for (const char* name : {"topic.acks", "topic.message.timeout.ms", "topic.queuing.strategy",
                            "topic.delivery.timeout.ms", "topic.partitioner"}) {
     ExpectRefused(name, "1", "is set by walrelay itself");
   }
 }
 
-TEST_F(KafkaConfTest, WhatHasAKeyOfItsOwnIsNotSetTwice) {
+TEST_F(KafkaConfTest, PropertiesWithTheirOwnOptionAreRefused) {
   for (const char* name : {"bootstrap.servers", "metadata.broker.list", "sasl.password",
                            "ssl.key.password", "message.max.bytes", "batch.size"}) {
     ExpectRefused(name, "1000", "is set by walrelay itself");
   }
 }
 
-// It would go around the check of the transport.
-TEST_F(KafkaConfTest, SecurityProtocolIsSetInOnePlaceOnly) {
+// It would bypass the transport check.
+TEST_F(KafkaConfTest, SecurityProtocolIsRefused) {
   ExpectRefused("security.protocol", "plaintext", "is set by walrelay itself");
 }
 
-// A producer with brokers of its own in the process would acknowledge everything.
-TEST_F(KafkaConfTest, MockBrokersCannotBeSwitchedOn) {
+// A producer with mock brokers in its own process would acknowledge everything.
+TEST_F(KafkaConfTest, MockBrokersCannotBeEnabled) {
   ExpectRefused("test.mock.num.brokers", "3", "is set by walrelay itself");
 }
 
-TEST_F(KafkaConfTest, EverythingElsePassesThrough) {
+TEST_F(KafkaConfTest, OtherPropertiesPassThrough) {
   PassThrough("linger.ms", "7");
   EXPECT_EQ(Get("queue.buffering.max.ms"), "7");
   PassThrough("client.rack", "eu-1a");
@@ -134,13 +134,13 @@ TEST_F(KafkaConfTest, LimitsComeFromTheConfiguration) {
   EXPECT_EQ(Get("compression.codec"), "lz4");
 }
 
-TEST_F(KafkaConfTest, BatchIsNoLargerThanAskedFor) {
+TEST_F(KafkaConfTest, BatchSizeIsTheRequestedSize) {
   const auto conf = MakeProducerConf(kafka_, pipeline_, 12'345);
   ASSERT_THAT(conf, IsOk());
   EXPECT_EQ(Get(**conf, "batch.size"), "12345");
 }
 
-// The relay's window is the limit that holds: a queue that is full first would stop the line.
+// The relay's window must be the effective limit: a smaller queue would block publishing first.
 TEST_F(KafkaConfTest, QueueIsLargerThanTheWindow) {
   pipeline_.max_in_flight_records = 50'000;
   EXPECT_GT(std::stoi(Get("queue.buffering.max.messages")), 50'000);
@@ -148,7 +148,7 @@ TEST_F(KafkaConfTest, QueueIsLargerThanTheWindow) {
   EXPECT_GT(std::stoi(Get("queue.buffering.max.messages")), 1);
 }
 
-TEST_F(KafkaConfTest, LoginIsHandedOver) {
+TEST_F(KafkaConfTest, LoginIsPassedToLibrdkafka) {
   kafka_.security_protocol = "SASL_PLAINTEXT";
   kafka_.sasl_mechanism = "SCRAM-SHA-512";
   kafka_.sasl_username = "relay";
@@ -159,14 +159,14 @@ TEST_F(KafkaConfTest, LoginIsHandedOver) {
   EXPECT_EQ(Get("sasl.password"), "s3cret");
 }
 
-TEST_F(KafkaConfTest, SecretsFileIsReadEachTime) {
+TEST_F(KafkaConfTest, SecretFileIsReadEachTime) {
   kafka_.sasl_password_file = directory_.Write("password", "first\n");
   EXPECT_EQ(Get("sasl.password"), "first");
   directory_.Write("password", "second\n");
   EXPECT_EQ(Get("sasl.password"), "second");
 }
 
-TEST_F(KafkaConfTest, SecretsFileMustBeUsable) {
+TEST_F(KafkaConfTest, SecretFileMustBeUsable) {
   kafka_.sasl_password_file = directory_.File("missing");
   EXPECT_THAT(Make(), HasError(ErrorCode::kSecretFile, "missing"));
   kafka_.sasl_password_file = directory_.Write("open", "s3cret", 0644);
@@ -176,7 +176,7 @@ TEST_F(KafkaConfTest, SecretsFileMustBeUsable) {
   EXPECT_THAT(Make(), HasError(ErrorCode::kSecretFile, "missing"));
 }
 
-TEST_F(KafkaConfTest, TlsIsHandedOver) {
+TEST_F(KafkaConfTest, TlsSettingsArePassedToLibrdkafka) {
   kafka_.security_protocol = "SSL";
   kafka_.ssl_ca_file = "/ca.pem";
   kafka_.ssl_certificate_file = "/certificate.pem";
@@ -190,7 +190,7 @@ TEST_F(KafkaConfTest, TlsIsHandedOver) {
   EXPECT_EQ(Get("ssl.endpoint.identification.algorithm"), "https");
 }
 
-// What `check` connects with must be what `run` connects with.
+// `check` must connect with the same settings as `run`.
 TEST_F(KafkaConfTest, ConsumerConnectsAsTheProducerDoes) {
   kafka_.client_id = "relay-7";
   PassThrough("broker.address.family", "v4");
@@ -212,7 +212,7 @@ class KafkaTransportTest : public ::testing::Test {
   KafkaConfig kafka_;
 };
 
-TEST_F(KafkaTransportTest, ClearTextStaysOnThisMachine) {
+TEST_F(KafkaTransportTest, ClearTextIsAllowedOnlyOnLoopback) {
   for (const char* local :
        {"127.0.0.1:9092", "127.8.9.1:1", "localhost:9092", "localhost", "[::1]:9092",
         "PLAINTEXT://localhost:9092", "127.0.0.1:1,[::1]:2", "127.0.0.1:1, localhost:2"}) {
@@ -231,14 +231,14 @@ TEST_F(KafkaTransportTest, PasswordsDoNotCrossTheNetworkInClearText) {
   EXPECT_THAT(Check("kafka:9092"), HasError(ErrorCode::kInsecureTransport, "SASL_PLAINTEXT"));
 }
 
-TEST_F(KafkaTransportTest, TlsMayGoAnywhere) {
+TEST_F(KafkaTransportTest, TlsIsAllowedEverywhere) {
   for (const char* protocol : {"SSL", "SASL_SSL"}) {
     kafka_.security_protocol = protocol;
     EXPECT_THAT(Check("kafka:9092"), IsOk());
   }
 }
 
-TEST_F(KafkaTransportTest, TlsThatVerifiesNothingIsNoProtection) {
+TEST_F(KafkaTransportTest, TlsWithoutVerificationIsInsecure) {
   kafka_.security_protocol = "SASL_SSL";
   const std::pair<std::string, std::string> kWeak[] = {
       {"enable.ssl.certificate.verification", "false"},
@@ -250,7 +250,7 @@ TEST_F(KafkaTransportTest, TlsThatVerifiesNothingIsNoProtection) {
   }
 }
 
-TEST_F(KafkaTransportTest, OperatorMayAllowIt) {
+TEST_F(KafkaTransportTest, AllowInsecureDisablesTheCheck) {
   kafka_.allow_insecure = true;
   EXPECT_THAT(Check("kafka:9092"), IsOk());
 }

@@ -1,5 +1,4 @@
-// What the producer makes of errors: which pass by themselves, which concern a topic, and which end
-// it.
+// How the producer handles errors: errors of topics, transient errors, and errors that end it.
 
 #include <gtest/gtest.h>
 
@@ -22,18 +21,18 @@ class KafkaProducerErrorsTest : public testing::ProducerFixture {
     ProduceKeys({"first"});
     WaitForDeliveries(1);
   }
-  // The next batch is refused, and those behind it for having no predecessor, as a broker does
-  // that looks at sequences.
+  // Makes the next batch fail with `error`, and the batches after it with a missing predecessor, as
+  // a broker that checks sequences does.
   void RefuseNext(rd_kafka_resp_err_t error) {
     std::vector<rd_kafka_resp_err_t> errors(10, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
     errors.front() = error;
     FailNext(kProduceRequest, errors);
   }
   void WaitForTheEnd() {
-    // The report of the refused record comes with the end, or a moment later.
+    // The report of the refused record arrives with the fatal error or shortly after it.
     ASSERT_TRUE(PollUntil([&] { return !producer_->Health().ok() && !failed_.empty(); }));
   }
-  // A producer to which "refused" was given, and which ended of it.
+  // A producer that failed because the record "refused" was refused.
   void StartAndRefuse(rd_kafka_resp_err_t error) {
     StartAndDeliver();
     RefuseNext(error);
@@ -47,7 +46,7 @@ class KafkaProducerErrorsTest : public testing::ProducerFixture {
 
 // --- topics ---
 
-TEST_F(KafkaProducerErrorsTest, UnknownTopicIsToldOnceAndThenAskedForAgain) {
+TEST_F(KafkaProducerErrorsTest, UnknownTopicIsReportedOnceAndThenRequestedAgain) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   Start();
   const Record record{.topic = "orders", .key = "k"};
@@ -60,7 +59,7 @@ TEST_F(KafkaProducerErrorsTest, UnknownTopicIsToldOnceAndThenAskedForAgain) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerErrorsTest, TopicThatAppearsWhileItIsLookedForIsNoError) {
+TEST_F(KafkaProducerErrorsTest, TopicCreatedDuringItsLookupIsNoError) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   Start();
   const Record record{.topic = "orders", .key = "k"};
@@ -70,7 +69,7 @@ TEST_F(KafkaProducerErrorsTest, TopicThatAppearsWhileItIsLookedForIsNoError) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerErrorsTest, TopicWithoutALeaderIsWaitedFor) {
+TEST_F(KafkaProducerErrorsTest, TopicWithoutALeaderIsPending) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE);
   Start();
   const Record record{.topic = "orders", .key = "k"};
@@ -83,13 +82,13 @@ TEST_F(KafkaProducerErrorsTest, TopicWithoutALeaderIsWaitedFor) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerErrorsTest, DeniedTopicIsToldWithoutWaiting) {
+TEST_F(KafkaProducerErrorsTest, DeniedTopicIsReportedWithoutWaiting) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   Start();
   EXPECT_THAT(Offer({.topic = "orders"}), HasError(ErrorCode::kTopicDenied, "orders"));
   EXPECT_THAT(producer_->Health(), IsOk());
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
-  // It was asked for again when it was told: the answer to that may still be the old one.
+  // Reporting the error starts a new request, whose answer may still be the old one.
   ASSERT_TRUE(PollUntil([&] {
     const auto outcome = producer_->Produce({.topic = "orders"}, {1, 1});
     return outcome.ok() && *outcome == Produced::kAccepted;
@@ -97,13 +96,13 @@ TEST_F(KafkaProducerErrorsTest, DeniedTopicIsToldWithoutWaiting) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerErrorsTest, TopicNameThatTheBrokerRefusesIsTold) {
+TEST_F(KafkaProducerErrorsTest, TopicNameThatTheBrokerRefusesIsReported) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
   Start();
   EXPECT_THAT(Offer({.topic = "orders"}), HasError(ErrorCode::kTopicInvalid, "orders"));
 }
 
-TEST_F(KafkaProducerErrorsTest, TopicsAreLookedUpEachForItself) {
+TEST_F(KafkaProducerErrorsTest, TopicsAreLookedUpIndependently) {
   SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   CreateTopic("orders");
   Start();
@@ -125,7 +124,7 @@ TEST_F(KafkaProducerErrorsTest, TopicIsPendingWhileNoBrokerAnswers) {
   WaitForDeliveries(1);
 }
 
-// --- passing errors ---
+// --- transient errors ---
 
 struct NamedError {
   const char* name;
@@ -139,8 +138,8 @@ std::string NameOf(const ::testing::TestParamInfo<NamedError>& info) {
 class PassingErrorTest : public KafkaProducerErrorsTest,
                          public ::testing::WithParamInterface<NamedError> {};
 
-// One request at a time: a broker refuses the batches behind one that failed, the mock takes them,
-// and librdkafka then rightly believes that the first is stored too.
+// One request at a time: a broker refuses the batches after a failed one. The mock accepts them,
+// and librdkafka then rightly concludes that the first is stored too.
 TEST_P(PassingErrorTest, IsRetried) {
   StartAndDeliver();
   FailNext(kProduceRequest, {GetParam().error, GetParam().error});
@@ -163,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedError{"ConnectionCut", RD_KAFKA_RESP_ERR__TRANSPORT}),
     NameOf);
 
-TEST_F(KafkaProducerErrorsTest, BrokersThatComeBackGetEverythingInOrder) {
+TEST_F(KafkaProducerErrorsTest, ReturningBrokersReceiveEverythingInOrder) {
   StartAndDeliver();
   StopBrokers();
   ProduceKeys({"a", "b", "c"});
@@ -175,7 +174,7 @@ TEST_F(KafkaProducerErrorsTest, BrokersThatComeBackGetEverythingInOrder) {
   EXPECT_THAT(StoredKeys("orders"), ElementsAre("first", "a", "b", "c"));
 }
 
-TEST_F(KafkaProducerErrorsTest, TroubleIsOverWithTheNextDelivery) {
+TEST_F(KafkaProducerErrorsTest, TroubleEndsWithTheNextDelivery) {
   StartAndDeliver();
   EXPECT_THAT(producer_->Trouble(), IsOk());
   StopBrokers();
@@ -186,9 +185,9 @@ TEST_F(KafkaProducerErrorsTest, TroubleIsOverWithTheNextDelivery) {
   EXPECT_THAT(producer_->Trouble(), IsOk());
 }
 
-// With two batches on their way this one would be lost: the mock stores the second, as a broker
-// does that does not know the producer yet, and librdkafka takes the first for stored as well.
-TEST_P(PassingErrorTest, OfTheFirstBatchLosesNothing) {
+// With two batches in flight the first would be lost: the mock stores the second, like a broker
+// that does not know the producer yet, and librdkafka then considers the first stored too.
+TEST_P(PassingErrorTest, OnTheFirstBatchLosesNothing) {
   CreateTopic("orders");
   FailNext(kProduceRequest, {GetParam().error});
   Start();
@@ -202,11 +201,11 @@ TEST_P(PassingErrorTest, OfTheFirstBatchLosesNothing) {
 class PermanentErrorTest : public KafkaProducerErrorsTest,
                            public ::testing::WithParamInterface<NamedError> {};
 
-TEST_P(PermanentErrorTest, EndsTheProducerAndNothingBehindItIsDelivered) {
+TEST_P(PermanentErrorTest, EndsTheProducerAndNoLaterRecordIsDelivered) {
   StartAndDeliver();
   RefuseNext(GetParam().error);
   ProduceKeys({"refused"});
-  (void)Offer({.topic = "orders", .key = "behind"});  // accepted or not: it may have ended already
+  (void)Offer({.topic = "orders", .key = "behind"});  // accepted or not: it may have failed
   (void)Offer({.topic = "orders", .key = "far behind"});
   WaitForTheEnd();
   EXPECT_THAT(producer_->Health(), HasError(ErrorCode::kProducerFailed));
@@ -249,7 +248,7 @@ TEST_F(KafkaProducerErrorsTest, ReportOfARefusedRecordCarriesItsToken) {
   EXPECT_EQ(failed_[0].first, (DeliveryToken{7, 77}));
 }
 
-TEST_F(KafkaProducerErrorsTest, ProducerThatEndedTakesNothingMore) {
+TEST_F(KafkaProducerErrorsTest, FailedProducerAcceptsNoRecords) {
   StartAndRefuse(RD_KAFKA_RESP_ERR_INVALID_RECORD);
   ClearErrors(kProduceRequest);
   const auto outcome = producer_->Produce({.topic = "orders", .key = "late"}, {9, 1});
@@ -257,7 +256,7 @@ TEST_F(KafkaProducerErrorsTest, ProducerThatEndedTakesNothingMore) {
   EXPECT_THAT(StoredKeys("orders"), ElementsAre("first"));
 }
 
-TEST_F(KafkaProducerErrorsTest, ProducerAfterOneThatEndedSendsTheRecordAgain) {
+TEST_F(KafkaProducerErrorsTest, NextProducerDeliversTheRefusedRecord) {
   StartAndRefuse(RD_KAFKA_RESP_ERR_INVALID_RECORD);
   ClearErrors(kProduceRequest);
   failed_.clear();
@@ -274,17 +273,17 @@ TEST_F(KafkaProducerErrorsTest, LostSequenceEndsTheProducer) {
   ASSERT_FALSE(failed_.empty());
 }
 
-TEST_F(KafkaProducerErrorsTest, DeniedProducerIdEndsTheProducerAndSaysSo) {
+TEST_F(KafkaProducerErrorsTest, DeniedProducerIdEndsTheProducerWithItsCause) {
   CreateTopic("orders");
   FailNext(kInitProducerIdRequest, {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED});
   Start();
-  (void)Offer({.topic = "orders", .key = "k"});  // accepted or not: it may have ended already
+  (void)Offer({.topic = "orders", .key = "k"});  // accepted or not: it may have failed
   ASSERT_TRUE(PollUntil([&] { return !producer_->Health().ok(); }));
   EXPECT_THAT(producer_->Health(),
               HasError(ErrorCode::kProducerFailed, "CLUSTER_AUTHORIZATION_FAILED"));
 }
 
-TEST_F(KafkaProducerErrorsTest, ProducerIdIsAskedForUntilItIsGiven) {
+TEST_F(KafkaProducerErrorsTest, ProducerIdRequestIsRetried) {
   CreateTopic("orders");
   FailNext(kInitProducerIdRequest, {RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
                                     RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS});

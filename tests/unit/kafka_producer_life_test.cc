@@ -1,4 +1,4 @@
-// What the producer tells of its brokers and its credentials, and how it ends.
+// The producer's state of brokers and credentials, and its destruction.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -32,19 +32,19 @@ class KafkaProducerLifeTest : public testing::ProducerFixture {
 
 // --- brokers ---
 
-TEST_F(KafkaProducerLifeTest, UnreachableFromAllBrokersDownUntilOneAnswers) {
+TEST_F(KafkaProducerLifeTest, UnreachableWhileAllBrokersAreDown) {
   StartAndDeliver();
   EXPECT_TRUE(producer_->Reachable());
   StopBrokers();
   ASSERT_TRUE(PollUntil([&] { return !producer_->Reachable(); }));
   EXPECT_THAT(producer_->Trouble(), HasError(ErrorCode::kKafkaUnreachable));
   StartBrokers();
-  // Nothing is in flight: the producer asks by itself.
+  // Nothing is in flight: the producer polls the brokers itself.
   ASSERT_TRUE(PollUntil([&] { return producer_->Reachable(); }));
   EXPECT_THAT(producer_->Trouble(), IsOk());
 }
 
-TEST_F(KafkaProducerLifeTest, UnreachableWhileNothingListens) {
+TEST_F(KafkaProducerLifeTest, UnreachableWhileConnectionsAreRefused) {
   config_.kafka.bootstrap_servers = "127.0.0.1:1";
   Start();
   ASSERT_TRUE(PollUntil([&] { return !producer_->Reachable(); }));
@@ -76,7 +76,7 @@ TEST_F(KafkaProducerLifeTest, PartitionWithoutALeaderIsReachable) {
 
 // --- leaders ---
 
-TEST_F(KafkaProducerLifeTest, AfterAChangeOfLeaderOneRecordTravelsAlone) {
+TEST_F(KafkaProducerLifeTest, OneRecordIsInFlightAfterAChangeOfLeader) {
   CreateTopic("orders");
   rd_kafka_mock_partition_set_leader(cluster_->get(), "orders", 0, 1);
   Start({.refresh_interval = Micros(1)});
@@ -112,12 +112,12 @@ TEST_F(KafkaProducerLifeTest, OutdatedWhenACertificateHasChanged) {
   directory_.Write("ca.pem", "another");
   EXPECT_TRUE(PollUntil([&] { return producer_->Outdated(); }));
   EXPECT_THAT(producer_->Health(), IsOk());
-  ProduceKeys({"second"});  // it goes on until it is replaced
+  ProduceKeys({"second"});  // the producer continues until it is replaced
   WaitForDeliveries(2);
 }
 
-TEST_F(KafkaProducerLifeTest, OutdatedWhenALoginIsRefusedForLong) {
-  // The mock knows no login: each one fails.
+TEST_F(KafkaProducerLifeTest, OutdatedWhenLoginsFailForLong) {
+  // The mock does not support logins: each one fails.
   config_.kafka.security_protocol = "SASL_PLAINTEXT";
   config_.kafka.sasl_mechanism = "SCRAM-SHA-256";
   config_.kafka.sasl_username = "user";
@@ -128,11 +128,11 @@ TEST_F(KafkaProducerLifeTest, OutdatedWhenALoginIsRefusedForLong) {
   EXPECT_THAT(producer_->Trouble(), HasError(ErrorCode::kKafkaLogin));
 }
 
-// --- the end ---
+// --- destruction ---
 
-// A file system that hangs: a pipe that nobody writes to. The thread that looks at it cannot end,
-// the one that gives the producer up does not notice.
-TEST_F(KafkaProducerLifeTest, WhoGivesTheProducerUpDoesNotWaitForItsThreads) {
+// A pipe without a writer simulates a file system that hangs. The thread that reads it cannot end,
+// but the thread that destroys the producer is not blocked.
+TEST_F(KafkaProducerLifeTest, DestroyingTheProducerDoesNotWaitForItsThreads) {
   const std::string pipe = directory_.File("password");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   Reaper reaper;
@@ -147,7 +147,7 @@ TEST_F(KafkaProducerLifeTest, WhoGivesTheProducerUpDoesNotWaitForItsThreads) {
   EXPECT_THAT(failed_, IsEmpty());
 }
 
-TEST_F(KafkaProducerLifeTest, NextProducerGoesOnWhileTheOneBeforeEnds) {
+TEST_F(KafkaProducerLifeTest, NextProducerDeliversWhileThePreviousOneEnds) {
   Reaper reaper;
   StartAndDeliver({.reaper = &reaper});
   for (const char* key : {"second", "third", "fourth"}) {

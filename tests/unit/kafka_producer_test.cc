@@ -1,5 +1,5 @@
-// What the producer makes of a record, as seen on the mock cluster. Its errors are in
-// kafka_producer_errors_test.cc.
+// Records as the producer stores them on the mock cluster. kafka_producer_errors_test.cc tests its
+// errors.
 
 #include "kafka/kafka_producer.h"
 
@@ -22,7 +22,7 @@ using ::testing::Pair;
 
 class KafkaProducerTest : public testing::ProducerFixture {
  protected:
-  // The record as it stands in Kafka; its topic holds no other.
+  // Produces the record and returns it as stored in Kafka; its topic must have no other record.
   StoredRecord Arrived(const Record& record) {
     Produce(record);
     WaitForDeliveries(1);
@@ -30,7 +30,7 @@ class KafkaProducerTest : public testing::ProducerFixture {
     EXPECT_EQ(stored.size(), 1u);
     return stored.empty() ? StoredRecord() : stored.front();
   }
-  // Where a record of this key goes by itself.
+  // The partition that the producer chooses for this key.
   int32_t PartitionOf(std::string_view key) {
     delivered_.clear();
     Produce({.topic = "orders", .key = key, .value = "{}"});
@@ -58,7 +58,7 @@ class KafkaProducerTest : public testing::ProducerFixture {
       static_cast<int>(std::chrono::milliseconds(testing::kPatience).count());
 };
 
-TEST_F(KafkaProducerTest, DeliveryCarriesTheTokenAndThePlaceOfTheRecord) {
+TEST_F(KafkaProducerTest, DeliveryHasTheTokenPartitionAndOffsetOfTheRecord) {
   CreateTopic("orders");
   Start();
   Produce({.topic = "orders", .key = "k", .value = "12345"}, {0xFEDCBA98, 0x76543210});
@@ -72,7 +72,7 @@ TEST_F(KafkaProducerTest, DeliveryCarriesTheTokenAndThePlaceOfTheRecord) {
   EXPECT_EQ(delivered.bytes, Record::kOverheadBytes + 6);
 }
 
-TEST_F(KafkaProducerTest, RecordsOfAPartitionAreDeliveredInTheOrderOfProducing) {
+TEST_F(KafkaProducerTest, RecordsOfAPartitionAreDeliveredInOrder) {
   CreateTopic("orders");
   Start();
   std::vector<std::string> keys;
@@ -85,8 +85,8 @@ TEST_F(KafkaProducerTest, RecordsOfAPartitionAreDeliveredInTheOrderOfProducing) 
   EXPECT_EQ(StoredKeys("orders"), keys);
 }
 
-// A broker takes any first batch of a producer that it does not know: were two on their way, the
-// second could be stored where the first is not.
+// A broker accepts any first batch of a producer that it does not know. With two batches in flight,
+// the second could be stored without the first.
 TEST_F(KafkaProducerTest, SecondRecordOfAPartitionWaitsUntilTheFirstIsAcknowledged) {
   CreateTopic("orders");
   Start();
@@ -111,7 +111,7 @@ TEST_F(KafkaProducerTest, FirstRecordOfAnotherPartitionDoesNotWait) {
               IsOkAndHolds(Produced::kAccepted));
 }
 
-TEST_F(KafkaProducerTest, RecordsWithoutAKeyAreSpreadAndThoseOfATransactionStayTogether) {
+TEST_F(KafkaProducerTest, RecordsWithoutAKeyAreSpreadByTransaction) {
   CreateTopic("orders", 3);
   Start();
   for (const DeliveryToken token :
@@ -160,7 +160,7 @@ TEST_F(KafkaProducerTest, EmptyKeyAndValueAreNotNull) {
   EXPECT_EQ(delivered_.at(0).key, "");
 }
 
-TEST_F(KafkaProducerTest, BytesOfEveryKindPass) {
+TEST_F(KafkaProducerTest, ArbitraryBytesAreStoredUnchanged) {
   CreateTopic("orders");
   Start();
   const StoredRecord stored =
@@ -169,7 +169,7 @@ TEST_F(KafkaProducerTest, BytesOfEveryKindPass) {
   EXPECT_EQ(stored.value, "v\0\n\xC0"sv);
 }
 
-TEST_F(KafkaProducerTest, HeadersKeepOrderDuplicatesAndTheDifferenceOfNullAndEmpty) {
+TEST_F(KafkaProducerTest, HeadersKeepOrderDuplicatesNullAndEmpty) {
   CreateTopic("orders");
   Start({.delivery_details = true});
   const Header headers[] = {
@@ -181,7 +181,7 @@ TEST_F(KafkaProducerTest, HeadersKeepOrderDuplicatesAndTheDifferenceOfNullAndEmp
   EXPECT_THAT(delivered_.at(0).headers, as_given);
 }
 
-TEST_F(KafkaProducerTest, HeadersAreReportedOnlyWhereDetailsWereAskedFor) {
+TEST_F(KafkaProducerTest, HeadersAreReportedOnlyWithDeliveryDetails) {
   CreateTopic("orders");
   Start();
   const Header header{"id", "1"};
@@ -189,7 +189,7 @@ TEST_F(KafkaProducerTest, HeadersAreReportedOnlyWhereDetailsWereAskedFor) {
   EXPECT_THAT(delivered_.at(0).headers, IsEmpty());
 }
 
-TEST_F(KafkaProducerTest, TimestampIsTheGivenOneInMilliseconds) {
+TEST_F(KafkaProducerTest, TimestampIsStoredInMilliseconds) {
   CreateTopic("orders");
   Start();
   const WallTime time = std::chrono::sys_days(std::chrono::year(2026) / 11 / 20) + Micros(1'999);
@@ -197,7 +197,7 @@ TEST_F(KafkaProducerTest, TimestampIsTheGivenOneInMilliseconds) {
   EXPECT_EQ(StoredTimestamp(), 1'795'132'800'001);
 }
 
-TEST_F(KafkaProducerTest, TheEpochIsNotTakenForThePresentTime) {
+TEST_F(KafkaProducerTest, EpochIsNotReplacedByTheCurrentTime) {
   CreateTopic("orders");
   Start();
   Arrived({.topic = "orders", .timestamp = WallTime()});
@@ -224,7 +224,7 @@ TEST_F(KafkaProducerTest, GivenPartitionIsUsed) {
   }
 }
 
-TEST_F(KafkaProducerTest, PartitionThatTheTopicDoesNotHaveConcernsTheRecordAlone) {
+TEST_F(KafkaProducerTest, MissingPartitionAffectsOnlyTheRecord) {
   CreateTopic("orders", 2);
   Start();
   const Header header{"id", "1"};
@@ -236,9 +236,9 @@ TEST_F(KafkaProducerTest, PartitionThatTheTopicDoesNotHaveConcernsTheRecordAlone
   EXPECT_THAT(DeliveredKeys(), ElementsAre("next"));
 }
 
-// Hashes as org.apache.kafka.common.utils.Utils.murmur2 has them; the first six are of Kafka's own
-// test.
-TEST_F(KafkaProducerTest, PartitionOfAKeyIsTheOneOfJavasProducer) {
+// Hashes as computed by org.apache.kafka.common.utils.Utils.murmur2; the first six are from Kafka's
+// own test.
+TEST_F(KafkaProducerTest, PartitionOfAKeyMatchesTheJavaProducer) {
   constexpr std::pair<std::string_view, int32_t> kHashes[] = {
       {"21", -973932308},
       {"foobar", -790332482},
@@ -258,7 +258,7 @@ TEST_F(KafkaProducerTest, PartitionOfAKeyIsTheOneOfJavasProducer) {
   }
 }
 
-TEST_F(KafkaProducerTest, RecordAboveTheLimitConcernsTheRecordAlone) {
+TEST_F(KafkaProducerTest, RecordAboveTheLimitAffectsOnlyTheRecord) {
   config_.kafka.max_record_bytes = 10'000;
   CreateTopic("orders");
   Start();
@@ -271,7 +271,7 @@ TEST_F(KafkaProducerTest, RecordAboveTheLimitConcernsTheRecordAlone) {
   EXPECT_THAT(DeliveredKeys(), ElementsAre("next"));
 }
 
-TEST_F(KafkaProducerTest, RecordOfAFewMegabytesGoesWhereTheLimitAllowsIt) {
+TEST_F(KafkaProducerTest, RecordOfAFewMegabytesIsDeliveredWithinTheLimit) {
   config_.kafka.max_record_bytes = 4'000'000;
   CreateTopic("orders");
   Start();
@@ -279,7 +279,7 @@ TEST_F(KafkaProducerTest, RecordOfAFewMegabytesGoesWhereTheLimitAllowsIt) {
   EXPECT_EQ(Arrived({.topic = "orders", .value = large}).value, large);
 }
 
-TEST_F(KafkaProducerTest, FullQueueIsToldAndHasRoomAgainAfterDeliveries) {
+TEST_F(KafkaProducerTest, FullQueueIsReportedAndHasRoomAfterDeliveries) {
   config_.kafka.librdkafka = {{"queue.buffering.max.messages", "3"}};
   CreateTopic("orders");
   Start();
@@ -296,7 +296,7 @@ TEST_F(KafkaProducerTest, FullQueueIsToldAndHasRoomAgainAfterDeliveries) {
   EXPECT_THAT(DeliveredKeys(), ElementsAre("warm-up", "a", "b", "c", "d"));
 }
 
-TEST_F(KafkaProducerTest, DescriptorWakesForTheTopicsAnswerAndForTheReport) {
+TEST_F(KafkaProducerTest, DescriptorIsReadableForMetadataAndReports) {
   CreateTopic("orders");
   Start();
   const Record record{.topic = "orders", .key = "k"};
@@ -307,7 +307,7 @@ TEST_F(KafkaProducerTest, DescriptorWakesForTheTopicsAnswerAndForTheReport) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerTest, DescriptorIsQuietWhenNothingIsToDo) {
+TEST_F(KafkaProducerTest, DescriptorIsNotReadableWhenIdle) {
   CreateTopic("orders");
   Start();
   Produce({.topic = "orders"});
@@ -343,7 +343,7 @@ TEST_F(KafkaProducerTest, ProducerWithoutAnyBrokerStartsAndEndsPromptly) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
 }
 
-TEST_F(KafkaProducerTest, NextProducerGoesOnWhereTheOneBeforeWasGivenUp) {
+TEST_F(KafkaProducerTest, NextProducerContinuesAfterThePreviousOne) {
   CreateTopic("orders");
   Start();
   ProduceKeys({"a"});

@@ -1,4 +1,4 @@
-// Which versions of librdkafka doctor warns about.
+// The versions of librdkafka that doctor warns about.
 
 #include "kafka/known_defects.h"
 
@@ -23,7 +23,7 @@ std::vector<std::string> FixedIn(int version, const std::string& mechanism = "")
   return fixed_in;
 }
 
-TEST(KnownDefectsTest, VersionsAreJudgedAsNumbers) {
+TEST(KnownDefectsTest, VersionsAreComparedAsNumbers) {
   EXPECT_THAT(FixedIn(0x020002ff), ElementsAre("2.3.0"));
   EXPECT_THAT(FixedIn(0x020200ff), ElementsAre("2.3.0", "2.5.0"));
   EXPECT_THAT(FixedIn(0x020400ff), ElementsAre("2.5.0"));
@@ -34,7 +34,7 @@ TEST(KnownDefectsTest, VersionsAreJudgedAsNumbers) {
   EXPECT_THAT(FixedIn(0x020f00ff), IsEmpty());
 }
 
-TEST(KnownDefectsTest, ScramIsOfConcernOnlyWhereItIsUsed) {
+TEST(KnownDefectsTest, ScramDefectIsReportedOnlyIfScramIsUsed) {
   EXPECT_THAT(FixedIn(0x020600ff), IsEmpty());
   EXPECT_THAT(FixedIn(0x020600ff, "PLAIN"), IsEmpty());
   EXPECT_THAT(FixedIn(0x020600ff, "SCRAM-SHA-512"), ElementsAre("2.6.1"));

@@ -19,17 +19,17 @@ class LagClockTest : public ::testing::Test {
   LagClock clock_;
 };
 
-TEST_F(LagClockTest, KnowsNothingBeforeTheFirstLook) {
+TEST_F(LagClockTest, AgeIsZeroBeforeTheFirstSample) {
   EXPECT_EQ(Age(seconds(5), 100), Micros(0));
 }
 
-TEST_F(LagClockTest, EndOfTheLogHasNoAge) {
+TEST_F(LagClockTest, AgeOfTheEndOfTheWalIsZero) {
   Look(seconds(1), 100);
   EXPECT_EQ(Age(seconds(50), 100), Micros(0));
   EXPECT_EQ(Age(seconds(50), 101), Micros(0));
 }
 
-TEST_F(LagClockTest, AgeIsTheTimeSinceTheLogEndedThere) {
+TEST_F(LagClockTest, AgeIsTheTimeSinceTheWalEndedThere) {
   Look(seconds(1), 100);
   Look(seconds(2), 200);
   Look(seconds(3), 300);
@@ -37,14 +37,14 @@ TEST_F(LagClockTest, AgeIsTheTimeSinceTheLogEndedThere) {
   EXPECT_EQ(Age(seconds(10), 250), seconds(8));
 }
 
-TEST_F(LagClockTest, PositionBeforeTheFirstLookIsAtLeastThatOld) {
+TEST_F(LagClockTest, PositionBeforeTheFirstSampleIsAtLeastThatOld) {
   Look(seconds(1), 100);
   Look(seconds(2), 200);
   EXPECT_EQ(Age(seconds(10), 5), seconds(9));
 }
 
-// After an idle night a commit of this second is a second old, and not a night.
-TEST_F(LagClockTest, TimeInWhichTheLogStandsStillIsNoLag) {
+// After an idle night, a commit of the last second is one second old, not one night.
+TEST_F(LagClockTest, IdleTimeOfTheWalIsNotLag) {
   for (int second = 1; second <= 60; ++second) {
     Look(seconds(second), 100);
   }
@@ -54,7 +54,7 @@ TEST_F(LagClockTest, TimeInWhichTheLogStandsStillIsNoLag) {
   EXPECT_EQ(Age(seconds(61), 150), seconds(1));
 }
 
-TEST_F(LagClockTest, PositionBeforeALogThatStandsStillGrowsOlder) {
+TEST_F(LagClockTest, PositionBeforeAnIdleWalGrowsOlder) {
   for (int second = 1; second <= 60; ++second) {
     Look(seconds(second), 100);
   }
@@ -69,7 +69,7 @@ TEST_F(LagClockTest, AnotherServerOrTimelineStartsOver) {
   EXPECT_EQ(Age(seconds(10), 400), seconds(7));
 }
 
-TEST_F(LagClockTest, AgesStayRightHoweverLongItLooks) {
+TEST_F(LagClockTest, AgesStayAccurateOverAMonth) {
   const Micros end = hours(24 * 30);
   uint64_t position = 0;
   for (Micros now{0}; now <= end; now += seconds(5)) {
@@ -82,7 +82,7 @@ TEST_F(LagClockTest, AgesStayRightHoweverLongItLooks) {
   }
 }
 
-TEST_F(LagClockTest, MonthsOfLooksTakeLittleMemory) {
+TEST_F(LagClockTest, MonthsOfSamplesUseLittleMemory) {
   const size_t before = testing::LiveBytes();
   for (uint64_t look = 1; look <= 1'000'000; ++look) {
     Look(seconds(5 * look), look);

@@ -7,12 +7,12 @@ namespace {
 
 using std::chrono::hours;
 
-TEST(LatencyWindowTest, WithoutALatencyThereIsNoQuantile) {
+TEST(LatencyWindowTest, EmptyWindowHasNoQuantile) {
   EXPECT_EQ(LatencyWindow().Quantile(0.5), std::nullopt);
   EXPECT_EQ(LatencyWindow().Quantile(0), std::nullopt);
 }
 
-TEST(LatencyWindowTest, QuantileIsRightToAnEighth) {
+TEST(LatencyWindowTest, QuantileIsAccurateToAnEighth) {
   for (int64_t micros = 64; micros < 10'000'000'000; micros = micros * 3 / 2) {
     LatencyWindow window;
     window.Add(Micros(micros));
@@ -31,8 +31,8 @@ TEST(LatencyWindowTest, QuantilesDivideTheLatencies) {
   EXPECT_EQ(window.count(), 1000u);
 }
 
-// Two clocks that disagree, a suspended machine: nothing is out of bounds.
-TEST(LatencyWindowTest, ExtremesAreTaken) {
+// With clocks that disagree or a suspended machine, every latency is possible.
+TEST(LatencyWindowTest, ExtremeLatenciesAreAccepted) {
   LatencyWindow window;
   for (const Micros latency : {Micros(-5), Micros(0), Micros(1), Micros(hours(24 * 365))}) {
     window.Add(latency);
@@ -41,7 +41,7 @@ TEST(LatencyWindowTest, ExtremesAreTaken) {
   EXPECT_GT(*window.Quantile(1), hours(10));
 }
 
-TEST(LatencyWindowTest, ClearForgets) {
+TEST(LatencyWindowTest, ClearRemovesAllLatencies) {
   LatencyWindow window;
   window.Add(Micros(7));
   window.Clear();

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The architecture, checked: arrows point down, names stay where they belong, no test is forgotten.
+"""Checks the architecture: includes point down, names stay in their layer, every test is registered.
 
-A layer is a folder of src/; src/CMakeLists.txt lists them from the bottom up. That a layer links only
-what is below it is also seen by the compiler; this test says it in one line and covers what a compiler
-does not.
+A layer is a folder of src/; src/CMakeLists.txt lists them from the bottom up. The compiler also detects
+that a layer uses a higher one; this test reports it in one line and covers rules that a compiler does not
+check.
 """
 
 import re
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = re.findall(r"add_subdirectory\((\w+)\)", (ROOT / "src/CMakeLists.txt").read_text())
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
-# Bytes and values in, bytes and values out: what the simulator runs millions of times.
+# Bytes and values in, bytes and values out: the simulator runs these layers millions of times.
 PURE = {"pgoutput", "txn", "encode", "route", "config"}
 
 # (pattern, where it is allowed, what to use instead)
@@ -32,7 +32,7 @@ BANNED_IN_PURE = [
     (r"\w+_clock::now\s*\(", "time comes in as a value"),
     (r"\bstd::(thread|mutex|atomic|condition_variable)\b", "one thread owns the state"),
     (r"\b(poll|read|write|open|socket|send|recv)\s*\(\s*\w+,", "no I/O"),
-    (r"\bLog(Info|Warning|Debug|Status)?\s*\(", "return a Status; the edges log"),
+    (r"\bLog(Info|Warning|Debug|Status)?\s*\(", "return a Status; the outer layers log"),
 ]
 
 

@@ -1,4 +1,4 @@
-// The demonstration's judge must find what it exists to find.
+// The demonstration's ledger must detect lost, disordered, damaged and phantom events.
 #include "demo/ledger.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 class LedgerTest : public ::testing::Test {
  protected:
-  // An event of the key, its next one.
+  // The next event of the key.
   LedgerEvent Event(const std::string& key) {
     return {.id = "id" + std::to_string(++ids_),
             .aggregate_type = "order",
@@ -16,7 +16,7 @@ class LedgerTest : public ::testing::Test {
             .event_type = "OrderPlaced",
             .number = ledger_.NextNumber(key)};
   }
-  // A committed event of the key, as it should stand in Kafka.
+  // Commits the next event of the key; returns the record expected in Kafka.
   StoredRecord Commit(const std::string& key) {
     const LedgerEvent event = Event(key);
     ledger_.Committed({event});
@@ -36,7 +36,7 @@ class LedgerTest : public ::testing::Test {
   int ids_ = 0;
 };
 
-TEST_F(LedgerTest, WhatWasCommittedAndIsThereIsGood) {
+TEST_F(LedgerTest, CommittedAndStoredEventsAreGood) {
   const auto a1 = Commit("a");
   const auto b1 = Commit("b");
   const auto a2 = Commit("a");
@@ -47,8 +47,8 @@ TEST_F(LedgerTest, WhatWasCommittedAndIsThereIsGood) {
   EXPECT_EQ(verdict.records, 3u);
 }
 
-// A demonstration that wrote nothing has shown nothing.
-TEST_F(LedgerTest, NothingIsNotGood) {
+// A demonstration without events proves nothing.
+TEST_F(LedgerTest, RunWithoutEventsIsNotGood) {
   EXPECT_FALSE(Verify({}).good());
 }
 
@@ -67,7 +67,7 @@ TEST_F(LedgerTest, DuplicatesAreCountedAndAllowed) {
   EXPECT_TRUE(verdict.good());
 }
 
-TEST_F(LedgerTest, DuplicateDoesNotReplaceWhatIsLost) {
+TEST_F(LedgerTest, DuplicateDoesNotReplaceALostEvent) {
   const auto a1 = Commit("a");
   Commit("a");
   EXPECT_EQ(Verify({a1, a1}).lost, 1u);
@@ -80,7 +80,7 @@ TEST_F(LedgerTest, LaterEventOfAKeyBeforeAnEarlierOneIsDisorder) {
   EXPECT_FALSE(Verify({a2, a1}).good());
 }
 
-TEST_F(LedgerTest, WhatRolledBackIsAPhantom) {
+TEST_F(LedgerTest, RolledBackEventIsAPhantom) {
   const LedgerEvent event = Event("a");
   ledger_.RolledBack(1);
   const auto a1 = Commit("a");
@@ -99,7 +99,7 @@ TEST_F(LedgerTest, RecordWithoutAnIdIsAPhantom) {
   EXPECT_EQ(Verify({a1}).lost, 1u);
 }
 
-TEST_F(LedgerTest, AnyPartThatIsOtherThanWrittenIsDamage) {
+TEST_F(LedgerTest, AnyDifferenceToTheCommittedEventIsDamage) {
   const auto good = Commit("a");
   auto key = good;
   key.key = "b";
@@ -115,7 +115,7 @@ TEST_F(LedgerTest, AnyPartThatIsOtherThanWrittenIsDamage) {
   }
 }
 
-TEST_F(LedgerTest, NumbersGoOnPerKeyWithoutWhatRolledBack) {
+TEST_F(LedgerTest, NumbersContinuePerKeyWithoutRolledBackEvents) {
   EXPECT_EQ(ledger_.NextNumber("a"), 1u);
   Commit("a");
   ledger_.RolledBack(5);

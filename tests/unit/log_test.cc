@@ -37,20 +37,20 @@ constexpr std::string_view kHostile[] = {
     "a\r\nb",
     "\x1b[2J\x1b]0;title\a",
     "\xC2\x9B"
-    "31m",  // C1: what a terminal takes for ESC [
+    "31m",  // C1: a terminal interprets it as ESC [
     "\xFF\xC0\xAF\xED\xA0\x80",
     {"zero\0byte", 9},
     "\"}\n{\"level\":\"error\"",
     "\x7F\b\b\b",
-    "a\u2028b\u2029c\u0085d",                        // what viewers take for line ends
-    "\u202Eevil\u202C \u2067x\u2069 \u200F \u061C",  // what changes the direction of text
+    "a\u2028b\u2029c\u0085d",                        // viewers treat them as line ends
+    "\u202Eevil\u202C \u2067x\u2069 \u200F \u061C",  // they change the direction of text
 };
 
 class LogTest : public ::testing::Test {
  protected:
   ~LogTest() override { StopLogging(); }
 
-  // All lines that were written, once the log has stopped.
+  // Stops the log and returns all lines that were written.
   std::vector<std::string> Lines() {
     StopLogging();
     std::vector<std::string> lines;
@@ -60,13 +60,13 @@ class LogTest : public ::testing::Test {
     }
     return lines;
   }
-  // The only line.
+  // Like Lines(), for a log of exactly one line.
   std::string Line() {
     const std::vector<std::string> lines = Lines();
     EXPECT_THAT(lines, SizeIs(1));
     return lines.empty() ? "" : lines[0];
   }
-  // The one line of an event with these fields.
+  // The line that is logged for an event with these fields.
   std::string LineOf(LogFormat format, std::string_view message,
                      std::initializer_list<LogField> fields = {}) {
     CapturedStream captured(stderr);
@@ -112,7 +112,7 @@ bool HasControlCharacter(std::string_view line) {
   return false;
 }
 
-TEST_F(LogTest, NothingIsWrittenBeforeTheStartAndAfterTheEnd) {
+TEST_F(LogTest, NothingIsWrittenBeforeStartOrAfterStop) {
   LogWarning("early", "before");
   StartLogging(LogLevel::kDebug, LogFormat::kText);
   StopLogging();
@@ -155,8 +155,8 @@ TEST_F(LogTest, JsonKeepsTheTypeOfEachField) {
                              R"("ratio":0.5,"position":"16/B374D848"})"));
 }
 
-// JSON has no word for them.
-TEST_F(LogTest, NumbersThatAreNoneAreStillJson) {
+// JSON cannot represent them.
+TEST_F(LogTest, NonFiniteNumbersAreWrittenAsNull) {
   for (const double number :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity()}) {
@@ -164,14 +164,14 @@ TEST_F(LogTest, NumbersThatAreNoneAreStillJson) {
   }
 }
 
-TEST_F(LogTest, TextLineReadsFromLeftToRight) {
+TEST_F(LogTest, TextLineHasLevelEventMessageAndFields) {
   const std::string line = LineOf(LogFormat::kText, "it begins",
                                   {{"slot", "walrelay"}, {"lag", 7}, {"ok", true}, {"none", ""}});
   EXPECT_THAT(line, EndsWith("Z info    event                it begins"
                              "  slot=walrelay  lag=7  ok=true  none=\"\""));
 }
 
-TEST_F(LogTest, HostileTextStaysOnItsLineAndSteersNothing) {
+TEST_F(LogTest, HostileTextStaysOnItsLineWithoutControlCharacters) {
   for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
     for (const std::string_view hostile : kHostile) {
       const std::string line = LineOf(format, hostile, {{"key", hostile}, {"other", hostile}});
@@ -180,7 +180,7 @@ TEST_F(LogTest, HostileTextStaysOnItsLineAndSteersNothing) {
   }
 }
 
-TEST_F(LogTest, JsonOfHostileTextIsReadBackWhole) {
+TEST_F(LogTest, JsonOfHostileTextCanBeParsed) {
   for (const std::string_view hostile : kHostile) {
     const std::string line = LineOf(LogFormat::kJson, hostile, {{"key", hostile}});
     EXPECT_EQ(FieldOf(line, "level"), "info");
@@ -189,26 +189,26 @@ TEST_F(LogTest, JsonOfHostileTextIsReadBackWhole) {
   EXPECT_EQ(FieldOf(LineOf(LogFormat::kJson, "a\n\"\\\x1b"), "msg"), "a\n\"\\\x1b");
 }
 
-TEST_F(LogTest, QuotesInAValueMakeNoFurtherField) {
+TEST_F(LogTest, QuotesInAValueDoNotStartAField) {
   const std::string line = LineOf(LogFormat::kText, "m", {{"key", R"(a"  code="WR-1001\)"}});
   EXPECT_THAT(line, EndsWith(R"(key="a\"  code=\"WR-1001\\")"));
 }
 
-TEST_F(LogTest, LongTextIsCut) {
+TEST_F(LogTest, LongTextIsTruncated) {
   const std::string megabyte(1 << 20, 'x');
   for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
     EXPECT_LT(LineOf(format, megabyte, {{"a", megabyte}, {"b", megabyte}}).size(), 5'000u);
   }
 }
 
-TEST_F(LogTest, TextThatIsCutInsideACharacterIsStillUtf8) {
+TEST_F(LogTest, TextTruncatedInsideACharacterIsValidUtf8) {
   for (const size_t length : {1021u, 1022u, 1023u, 2045u, 2046u, 2047u}) {
     const std::string text = std::string(length, 'x') + "🦊🦊";
     EXPECT_NE(FieldOf(LineOf(LogFormat::kJson, text, {{"key", text}}), "key"), "absent");
   }
 }
 
-TEST_F(LogTest, EventThatRepeatsIsHeldBackAndOthersAreNot) {
+TEST_F(LogTest, OnlyRepeatedEventsAreSuppressed) {
   StartLogging(LogLevel::kInfo, LogFormat::kText);
   for (int i = 0; i < 50; ++i) {
     LogInfo("often", "again");
@@ -221,7 +221,7 @@ TEST_F(LogTest, EventThatRepeatsIsHeldBackAndOthersAreNot) {
                                HasSubstr("suppressed=40")));
 }
 
-TEST_F(LogTest, ErrorsOfAnotherCodeAreNotHeldBackWithTheFirst) {
+TEST_F(LogTest, ErrorsOfDifferentCodesAreSuppressedSeparately) {
   StartLogging(LogLevel::kInfo, LogFormat::kJson);
   for (int i = 0; i < 30; ++i) {
     LogStatus(LogLevel::kWarning, "row_skipped", Error(ErrorCode::kKeyMissing, "a"));
@@ -234,7 +234,7 @@ TEST_F(LogTest, ErrorsOfAnotherCodeAreNotHeldBackWithTheFirst) {
   EXPECT_EQ(FieldOf(lines[11], "suppressed"), "20");
 }
 
-TEST_F(LogTest, LevelChangesWhileItRuns) {
+TEST_F(LogTest, LevelCanBeChangedAtRuntime) {
   StartLogging(LogLevel::kWarning, LogFormat::kText);
   LogInfo("a", "no");
   SetLogLevel(LogLevel::kDebug);
@@ -245,7 +245,7 @@ TEST_F(LogTest, LevelChangesWhileItRuns) {
   EXPECT_THAT(Lines(), SizeIs(1));
 }
 
-TEST_F(LogTest, ErrorTellsItsCodeMeaningAndRemedy) {
+TEST_F(LogTest, ErrorLineHasCodeMeaningAndRemedy) {
   StartLogging(LogLevel::kInfo, LogFormat::kJson);
   LogStatus(LogLevel::kError, "failed", Error(ErrorCode::kWalLevel, "wal_level is replica", "do"),
             {{"slot", "a"}});
@@ -257,7 +257,7 @@ TEST_F(LogTest, ErrorTellsItsCodeMeaningAndRemedy) {
   EXPECT_EQ(FieldOf(line, "hint"), "do");
 }
 
-TEST_F(LogTest, LinesOfManyThreadsStayWhole) {
+TEST_F(LogTest, LinesOfSeveralThreadsAreNotMixed) {
   StartLogging(LogLevel::kInfo, LogFormat::kJson);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
@@ -277,13 +277,13 @@ TEST_F(LogTest, LinesOfManyThreadsStayWhole) {
   }
 }
 
-TEST_F(LogTest, WhatIsNoTerminalGetsJson) {
+TEST_F(LogTest, AutoFormatIsJsonWithoutATerminal) {
   EXPECT_THAT(LineOf(LogFormat::kAuto, "m"), StartsWith("{"));
   EXPECT_THAT(LineOf(LogFormat::kText, "m"), Not(HasSubstr("\033")));
 }
 
-// A row that is left out is named, whatever the rate, the level and the queue.
-TEST_F(LogTest, AuditLinesAreAllWritten) {
+// Every skipped row is logged, whatever the rate, the level and the queue.
+TEST_F(LogTest, EveryAuditLineIsWritten) {
   StartLogging(LogLevel::kError, LogFormat::kJson);
   constexpr int kRows = 10'000;
   for (int i = 0; i < kRows; ++i) {
@@ -302,16 +302,15 @@ TEST_F(LogTest, AuditLinesAreAllWritten) {
   EXPECT_EQ(FieldOf(lines[0], "code"), ToString(ErrorCode::kKeyMissing));
 }
 
-TEST_F(LogTest, ThereIsRoomWhereNothingIsLogged) {
+TEST_F(LogTest, LogHasRoomBeforeTheStart) {
   EXPECT_TRUE(LogHasRoom());
   LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {});
   EXPECT_THAT(Lines(), IsEmpty());
 }
 
-// --- standard error is something else
-// ---------------------------------------------------------------
+// --- terminals and pipes ---
 
-// Standard error leads to `fd` as long as it lives.
+// Redirects standard error to `fd` during its lifetime.
 class StandardErrorTo {
  public:
   explicit StandardErrorTo(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
@@ -334,7 +333,7 @@ std::string ReadAll(int fd) {
 
 class LogTerminalTest : public ::testing::Test {
  protected:
-  // What a terminal is sent for these events.
+  // The bytes that a terminal receives for these events.
   static std::string Shown(
       LogFormat format, const std::function<void()>& log = [] { LogWarning("event", "m"); }) {
     UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
@@ -353,12 +352,12 @@ class LogTerminalTest : public ::testing::Test {
   EnvironmentVariable no_color_{"NO_COLOR", std::nullopt};
 };
 
-TEST_F(LogTerminalTest, GetsColouredText) {
+TEST_F(LogTerminalTest, TerminalGetsColouredText) {
   EXPECT_THAT(Shown(LogFormat::kAuto), HasSubstr("\033[33mwarning\033[0m event"));
   EXPECT_THAT(Shown(LogFormat::kJson), StartsWith("{"));
 }
 
-TEST_F(LogTerminalTest, ColourIsLeftOutWhereItIsNotWanted) {
+TEST_F(LogTerminalTest, NoColorAndDumbTerminalsDisableColour) {
   no_color_.Set("1");
   EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
   no_color_.Set(std::nullopt);
@@ -366,7 +365,7 @@ TEST_F(LogTerminalTest, ColourIsLeftOutWhereItIsNotWanted) {
   EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
 }
 
-TEST_F(LogTerminalTest, ProgressStaysOnItsLineUntilAnotherComes) {
+TEST_F(LogTerminalTest, ProgressIsRewrittenInPlace) {
   const std::string shown = Shown(LogFormat::kAuto, [] {
     LogProgress("copying", "1 of 3", {{"left", 2}});
     LogProgress("copying", "2 of 3");
@@ -380,7 +379,7 @@ TEST_F(LogTerminalTest, ProgressStaysOnItsLineUntilAnotherComes) {
   EXPECT_THAT(shown, Not(HasSubstr(std::string(80, 'x'))));
 }
 
-TEST_F(LogTerminalTest, ProgressIsALineLikeOthersWhereTheTerminalCannotBeSteered) {
+TEST_F(LogTerminalTest, ProgressIsAnOrdinaryLineOnADumbTerminal) {
   term_.Set("dumb");
   EXPECT_THAT(
       Shown(LogFormat::kAuto,
@@ -391,7 +390,7 @@ TEST_F(LogTerminalTest, ProgressIsALineLikeOthersWhereTheTerminalCannotBeSteered
       AllOf(HasSubstr("info"), HasSubstr("copying"), HasSubstr("left=2"), Not(HasSubstr("\033"))));
 }
 
-// A log reader never stalls the relay: where one of these fails, it does not end.
+// A log reader never stalls the relay. If one of these tests fails, it hangs.
 class LogPipeTest : public ::testing::Test {
  protected:
   LogPipeTest() {
@@ -404,7 +403,7 @@ class LogPipeTest : public ::testing::Test {
   }
   ~LogPipeTest() override { StopLogging(); }
 
-  // All lines that come out of the pipe, from now to the end of logging.
+  // Stops the log and returns all lines that are still in the pipe or the queue.
   std::vector<std::string> Drain() {
     std::string text;
     std::thread drain([&] { text = ReadAll(reader_.get()); });
@@ -423,7 +422,7 @@ class LogPipeTest : public ::testing::Test {
   std::optional<StandardErrorTo> redirected_;
 };
 
-TEST_F(LogPipeTest, ReaderThatStandsStillCostsTheOldestLinesAndTheyAreCounted) {
+TEST_F(LogPipeTest, StalledReaderLosesTheOldestLinesAndTheyAreCounted) {
   constexpr int kEvents = 20'000;
   for (int i = 0; i < kEvents; ++i) {
     LogInfo("event_" + std::to_string(i), "m");
@@ -445,7 +444,7 @@ TEST_F(LogPipeTest, ReaderThatStandsStillCostsTheOldestLinesAndTheyAreCounted) {
   EXPECT_EQ(written + dropped, uint64_t{kEvents});
 }
 
-TEST_F(LogPipeTest, AuditLinesWaitInOrderAndNoneIsDropped) {
+TEST_F(LogPipeTest, AuditLinesStayInOrderAndAreNeverDropped) {
   int audited = 0;
   while (LogHasRoom()) {
     LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {{"row", audited++}});
@@ -461,7 +460,7 @@ TEST_F(LogPipeTest, AuditLinesWaitInOrderAndNoneIsDropped) {
   EXPECT_EQ(next, audited);
 }
 
-TEST_F(LogPipeTest, StoppingDoesNotWaitForAReaderThatStandsStill) {
+TEST_F(LogPipeTest, StoppingDoesNotWaitForAStalledReader) {
   for (int i = 0; i < 2'000; ++i) {
     LogInfo("event_" + std::to_string(i), "m");
   }
@@ -469,7 +468,7 @@ TEST_F(LogPipeTest, StoppingDoesNotWaitForAReaderThatStandsStill) {
   LogInfo("late", "m");
 }
 
-TEST_F(LogPipeTest, ReaderThatIsGoneTakesNoRoom) {
+TEST_F(LogPipeTest, ClosedReaderUsesNoRoom) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   reader_.reset();
   for (int i = 0; i < 50'000; ++i) {

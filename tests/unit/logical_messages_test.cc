@@ -1,5 +1,4 @@
-// Logical messages as events, through the whole relay between a Postgres and a Kafka that do as the
-// test says.
+// Logical messages as events, through the whole relay between a fake Postgres and a fake Kafka.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +55,7 @@ class LogicalMessagesTest : public testing::RelayFixture {
   }
 };
 
-TEST_F(LogicalMessagesTest, MessageIsAnEventLikeARow) {
+TEST_F(LogicalMessagesTest, MessageIsPublishedLikeARow) {
   Start();
   const Lsn end = Commit({Message(kEvent)});
   ASSERT_EQ(kafka_.log.size(), 1U);
@@ -89,7 +88,7 @@ TEST_F(LogicalMessagesTest, NothingIsConfirmedBeforeItIsAcknowledged) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
-TEST_F(LogicalMessagesTest, OtherPrefixesAreNoEventsAndCounted) {
+TEST_F(LogicalMessagesTest, MessagesWithOtherPrefixesAreSkippedAndCounted) {
   Start();
   const Lsn end = Commit({Message("not even JSON", "audit"), Message(kEvent, "outbox2")});
   postgres_.SendRaw(testing::LogicalMessage(false, Lsn(5000), "audit", "x"));
@@ -99,7 +98,7 @@ TEST_F(LogicalMessagesTest, OtherPrefixesAreNoEventsAndCounted) {
   EXPECT_EQ(metrics_.events_skipped["other_message"].Value(), 3);
 }
 
-TEST_F(LogicalMessagesTest, ContentThatIsNoEventStopsTheLine) {
+TEST_F(LogicalMessagesTest, InvalidContentBlocksPublishing) {
   for (const char* content :
        {"hello", R"({"aggregate_type": "order", "aggregate_id": "k", "payload": "p"})",
         R"({"id": 1, "aggregate_type": "order", "aggregate_id": "k"})",
@@ -115,7 +114,7 @@ TEST_F(LogicalMessagesTest, ContentThatIsNoEventStopsTheLine) {
   EXPECT_THAT(kafka_.log, IsEmpty());
 }
 
-TEST_F(LogicalMessagesTest, BadMessagesCanBeSkipped) {
+TEST_F(LogicalMessagesTest, InvalidMessagesCanBeSkipped) {
   config_.on_error.value = OnError::kSkip;
   Start();
   const Lsn end = Commit({Event("a"), Message("hello"), Message("{}"), Event("b")});
@@ -124,7 +123,7 @@ TEST_F(LogicalMessagesTest, BadMessagesCanBeSkipped) {
   EXPECT_EQ(metrics_.events_skipped["WR-3007"].Value(), 2);
 }
 
-TEST_F(LogicalMessagesTest, BadMessagesCanBeDeadLettered) {
+TEST_F(LogicalMessagesTest, InvalidMessagesCanBeDeadLettered) {
   config_.on_error.value = OnError::kDeadLetter;
   config_.on_error.dead_letter_topic = "dead";
   Start();
@@ -140,7 +139,7 @@ TEST_F(LogicalMessagesTest, BadMessagesCanBeDeadLettered) {
 }
 
 // Any role may write one, and it is sent even when the transaction around it rolls back.
-TEST_F(LogicalMessagesTest, MessageThatIsNotTransactionalNeverBlocks) {
+TEST_F(LogicalMessagesTest, NonTransactionalMessageNeverBlocks) {
   for (const OnError policy : {OnError::kStop, OnError::kDeadLetter, OnError::kSkip}) {
     config_.on_error.value = policy;
     config_.on_error.dead_letter_topic = "dead";
@@ -176,8 +175,8 @@ TEST_F(LogicalMessagesTest, MembersMayDifferFromMessageToMessage) {
   EXPECT_EQ(kafka_.log[1].headers.count("event_type"), 0U);
 }
 
-// As in Debezium: what is taken apart has no table's name to begin with.
-TEST_F(LogicalMessagesTest, EnvelopesAreNamedByTheTypeThatCameFirst) {
+// As in Debezium: a decoded message has no table name for the name of the schema.
+TEST_F(LogicalMessagesTest, EnvelopeSchemaIsNamedByTheFirstAggregateType) {
   config_.format.value.format = Format::kJsonSchema;
   config_.source.tables[0].placements = {
       {.column = "aggregate_id", .where = Placement::Where::kEnvelope, .name = "who"}};

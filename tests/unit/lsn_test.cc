@@ -11,14 +11,14 @@ TEST(LsnTest, PrintsAsPostgresDoes) {
   EXPECT_EQ(Lsn(UINT64_MAX).ToString(), "FFFFFFFF/FFFFFFFF");
 }
 
-TEST(LsnTest, ReadsWhatItPrints) {
+TEST(LsnTest, ParseReadsTheOutputOfToString) {
   for (const uint64_t value : {uint64_t{0}, uint64_t{1}, uint64_t{0x16B374D848}, UINT64_MAX}) {
     EXPECT_EQ(Lsn::Parse(Lsn(value).ToString()), Lsn(value));
   }
   EXPECT_EQ(Lsn::Parse("0/abc"), Lsn(0xABC));
 }
 
-TEST(LsnTest, RefusesWhatIsNoPosition) {
+TEST(LsnTest, ParseRefusesInvalidPositions) {
   for (const char* text :
        {"", "/", "0", "0/", "/0", "0/0/0", "g/0", "0/ 1", "-1/0", "123456789/0", "0/0x1"}) {
     EXPECT_EQ(Lsn::Parse(text), std::nullopt) << text;

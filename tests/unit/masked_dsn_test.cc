@@ -1,4 +1,4 @@
-// What `config show` prints is in config_reference_test.cc; here is the masking by itself.
+// Tests only the masking; config_reference_test.cc tests the output of `config show`.
 #include "config/masked_dsn.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(MaskedDsnTest, OnlyTheValueOfThePasswordIsReplaced) {
+TEST(MaskedDsnTest, OnlyThePasswordIsMasked) {
   const std::pair<const char*, const char*> kCases[] = {
       {"host=db password=hunter2 user=u", "host=db password=*** user=u"},
       {"password = 'a b'  host=db", "password = ***  host=db"},
@@ -28,7 +28,7 @@ TEST(MaskedDsnTest, OnlyTheValueOfThePasswordIsReplaced) {
   }
 }
 
-// libpq takes every kind of blank between the pairs: a string of several lines in the file.
+// libpq accepts any whitespace between the pairs, as in a multi-line string in the file.
 TEST(MaskedDsnTest, PairsMayBeSeparatedByAnyBlank) {
   for (const char* dsn : {"host=db\npassword=hunter2\nuser=u", "host=db\tpassword=hunter2\tuser=u",
                           "\n  host=db\r\n  password=hunter2\r\n", "host=db\vpassword\f=\thunter2",
@@ -39,7 +39,7 @@ TEST(MaskedDsnTest, PairsMayBeSeparatedByAnyBlank) {
   EXPECT_EQ(MaskedDsn("host=db\npassword=hunter2\nuser=u"), "host=db\npassword=***\nuser=u");
 }
 
-TEST(MaskedDsnTest, WhatHasNoPasswordStaysAsItIs) {
+TEST(MaskedDsnTest, DsnWithoutPasswordIsUnchanged) {
   for (const char* dsn : {"", "host", "host=db", "host='a b' user=u", "a=b\nc=d", "=", "= =",
                           "postgresql://", "postgresql:///", "postgres://?", "postgresql://u@h/d",
                           "postgresql://[::1]:5432/d?a&b=c", "service=shop"}) {
@@ -47,7 +47,7 @@ TEST(MaskedDsnTest, WhatHasNoPasswordStaysAsItIs) {
   }
 }
 
-// Half-typed strings are masked as far as they go, and nothing is read outside of them.
+// Incomplete strings are masked up to their end, without an out-of-bounds read.
 TEST(MaskedDsnTest, EveryPrefixOfAConnectionStringIsMasked) {
   for (const std::string dsn :
        {"password='ZZZ' host=db", "host = 'x\\'y' password = ZZZ\\ ZZZ user=u",
@@ -56,14 +56,14 @@ TEST(MaskedDsnTest, EveryPrefixOfAConnectionStringIsMasked) {
       EXPECT_THAT(MaskedDsn(dsn.substr(0, length)), Not(HasSubstr("Z"))) << length;
     }
   }
-  // Before its "@", a URI's user and password may as well be a host and a port.
+  // Until the "@" is reached, a URI's user and password can also be a host and a port.
   const std::string uri = "postgresql://u:ZZZ@db1:1,db2:2/shop?sslpassword=ZZZ&a=b";
   for (size_t length = uri.find('@') + 1; length <= uri.size(); ++length) {
     EXPECT_THAT(MaskedDsn(uri.substr(0, length)), Not(HasSubstr("Z"))) << length;
   }
 }
 
-TEST(MaskedDsnTest, RandomBytesAreSurvived) {
+TEST(MaskedDsnTest, RandomBytesDoNotCrash) {
   constexpr std::string_view kAlphabet = "ab=' \\/@:?&%\n\tpassword";
   std::mt19937_64 random(7);
   for (int round = 0; round < 20'000; ++round) {

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 class MessageRowTest : public ::testing::Test {
  protected:
-  // "name:type=text" of each column.
+  // Each column as "name:type=text".
   std::vector<std::string> Columns(std::string_view content) {
     EXPECT_THAT(row_.Read("outbox", content), IsOk()) << content;
     std::vector<std::string> out;
@@ -35,7 +35,7 @@ class MessageRowTest : public ::testing::Test {
   MessageRow row_{NullMembers::kOptionalBytes, RowLimits::For(1'000'000)};
 };
 
-TEST_F(MessageRowTest, MembersAreColumnsOfTheTypeThatFits) {
+TEST_F(MessageRowTest, MembersBecomeColumnsOfMatchingTypes) {
   EXPECT_THAT(
       Columns(R"({"s": "a\"b", "t": true, "i": -7, "l": 3000000000, "f": 1.50, "n": null})"),
       ElementsAre("s:25=a\"b", "t:16=t", "i:23=-7", "l:20=3000000000", "f:701=1.50", "n:17=NULL"));
@@ -46,20 +46,20 @@ TEST_F(MessageRowTest, ObjectsAndArraysKeepTheirText) {
               ElementsAre(R"(o:2249={ "x" : [1.0, "}"] })", "a:2249=[ ]", "z:23=1"));
 }
 
-TEST_F(MessageRowTest, NullMembersCanBeLeftOut) {
+TEST_F(MessageRowTest, NullMembersCanBeIgnored) {
   MessageRow row(NullMembers::kIgnore, RowLimits::For(1'000'000));
   ASSERT_THAT(row.Read("outbox", R"({"a": null, "b": 1})"), IsOk());
   ASSERT_EQ(row.relation().columns.size(), 1U);
   EXPECT_EQ(row.relation().columns[0].name, "b");
 }
 
-TEST_F(MessageRowTest, OtherContentIsRefusedAndKept) {
+TEST_F(MessageRowTest, InvalidContentIsRejectedAndKept) {
   for (const char* content :
        {"", " {}", "hello", "[1]", "{\"a\": }", "{\"a\": 1", "null", "\"{}\""}) {
     ExpectRefused(content, "not a JSON object");
   }
   ExpectRefused(R"({"a": 92233720368547758080})", "more than 64 bits");
-  ExpectRefused(R"({"a": "\ud800"})", "half of a character");
+  ExpectRefused(R"({"a": "\ud800"})", "lone surrogate");
   std::string many = "{";
   for (int i = 0; i < 2000; ++i) {
     many += "\"m" + std::to_string(i) + "\": 1, ";
@@ -67,7 +67,7 @@ TEST_F(MessageRowTest, OtherContentIsRefusedAndKept) {
   ExpectRefused(many + "\"z\": 1}", "2001 members");
 }
 
-// Content that cannot fit into a record is not parsed: broken JSON is not even found out.
+// Content that cannot fit into a record is not parsed: invalid JSON in it is not detected.
 TEST_F(MessageRowTest, ContentBeyondTheLimitsIsTooLarge) {
   MessageRow row(NullMembers::kIgnore, RowLimits::For(1'000));
   const std::string large = "{\"a\":" + std::string(4'000, 'x');

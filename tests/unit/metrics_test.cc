@@ -19,10 +19,9 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// --- the catalogue
-// ---------------------------------------------------------------------------------
+// --- the catalogue ---
 
-TEST(MetricCatalogueTest, NamesAreThoseThatPrometheusAsksFor) {
+TEST(MetricCatalogueTest, NamesFollowPrometheusConventions) {
   std::set<std::string_view> names;
   for (const MetricEntry& entry : Metrics::Catalogue()) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
@@ -58,21 +57,21 @@ TEST(MetricCatalogueTest, HelpIsOneSentence) {
   }
 }
 
-// "slot" stands on every series, "le" is the histograms' own.
-TEST(MetricCatalogueTest, FurtherLabelIsNotOneThatIsThereAlready) {
+// "slot" is a label of every series, and "le" is reserved for histograms.
+TEST(MetricCatalogueTest, AdditionalLabelIsNotReserved) {
   for (const MetricEntry& entry : Metrics::Catalogue()) {
     EXPECT_TRUE(entry.label != "slot" && entry.label != "le") << entry.name;
   }
 }
 
-TEST(MetricCatalogueTest, DocsAreWhatTheProgramPrints) {
+TEST(MetricCatalogueTest, DocsMatchTheProgramsOutput) {
   std::ifstream file(WALRELAY_SOURCE_DIR "/docs/reference/metrics.md");
   std::stringstream content;
   content << file.rdbuf();
-  EXPECT_TRUE(content.str() == MetricReference()) << "scripts/dev docs makes the page anew";
+  EXPECT_TRUE(content.str() == MetricReference()) << "run scripts/dev docs to regenerate the page";
 }
 
-TEST(MetricCatalogueTest, EveryMetricStandsInASectionOfTheReference) {
+TEST(MetricCatalogueTest, EveryMetricIsInASectionOfTheReference) {
   const std::string reference = MetricReference();
   for (const MetricEntry& entry : Metrics::Catalogue()) {
     const size_t section = reference.find("\n## " + std::string(entry.section) + "\n");
@@ -81,12 +80,11 @@ TEST(MetricCatalogueTest, EveryMetricStandsInASectionOfTheReference) {
   }
 }
 
-// --- the page
-// --------------------------------------------------------------------------------------
+// --- the page ---
 
 class MetricsTest : public ::testing::Test {
  protected:
-  // The value of a series as it stands on the page; "" when it is not there.
+  // The value of a series on the page; "" if the series is absent.
   std::string ValueOf(const std::string& series) const {
     std::istringstream page(metrics_.Text());
     for (std::string line; std::getline(page, line);) {
@@ -110,7 +108,7 @@ TEST_F(MetricsTest, EverySeriesCarriesTheSlot) {
             "1");
 }
 
-TEST_F(MetricsTest, SeriesIsThereFromItsFirstUseUntilItIsCleared) {
+TEST_F(MetricsTest, SeriesExistsFromFirstUseUntilCleared) {
   const std::string series = R"(walrelay_slot_safe_wal_bytes{slot="orders"})";
   EXPECT_EQ(ValueOf(series), "");
   metrics_.slot_safe_wal_bytes->Set(1);
@@ -134,14 +132,14 @@ TEST_F(MetricsTest, EveryMetricHasHelpAndTypeAsCatalogued) {
   EXPECT_THAT(text, HasSubstr("# TYPE walrelay_end_to_end_latency_seconds histogram\n"));
 }
 
-TEST_F(MetricsTest, StateIsOneOfAll) {
+TEST_F(MetricsTest, SetOnlySetsOneStateAndClearsTheOthers) {
   metrics_.state.SetOnly("starting");
   metrics_.state.SetOnly("streaming");
   EXPECT_EQ(ValueOf(R"(walrelay_state{slot="orders",state="starting"})"), "0");
   EXPECT_EQ(ValueOf(R"(walrelay_state{slot="orders",state="streaming"})"), "1");
 }
 
-TEST_F(MetricsTest, LabelledMetricKnowsItsSeries) {
+TEST_F(MetricsTest, LabelledMetricReturnsTheSameSeries) {
   EXPECT_EQ(metrics_.events_published.size(), 0u);
   prometheus::Counter& first = metrics_.events_published["a"];
   EXPECT_EQ(&metrics_.events_published["a"], &first);
@@ -150,13 +148,13 @@ TEST_F(MetricsTest, LabelledMetricKnowsItsSeries) {
   EXPECT_EQ(metrics_.events_published.size(), 1u);
 }
 
-TEST_F(MetricsTest, HostileLabelStaysInItsQuotes) {
+TEST_F(MetricsTest, HostileLabelValueIsEscaped) {
   metrics_.events_published["a\"} 1\nforged_total 7\\"].Increment();
   EXPECT_THAT(metrics_.Text(), HasSubstr(R"(topic="a\"} 1\nforged_total 7\\"} 1)"));
   EXPECT_THAT(metrics_.Text(), Not(HasSubstr("\nforged_total")));
 }
 
-TEST_F(MetricsTest, LatencyFallsIntoItsBucket) {
+TEST_F(MetricsTest, LatencyIsCountedInItsBucket) {
   const std::string bucket = R"(walrelay_end_to_end_latency_seconds_bucket{slot="orders",le=)";
   metrics_.commit_to_ack_seconds.Observe(Micros(-1));
   metrics_.FlushLatencies();
@@ -175,15 +173,15 @@ TEST_F(MetricsTest, LatencyFallsIntoItsBucket) {
   EXPECT_EQ(ValueOf(R"(walrelay_end_to_end_latency_seconds_sum{slot="orders"})"), "100002.0005");
 }
 
-// A position beyond 2^53 loses its last bits; it must not lose its size.
-TEST_F(MetricsTest, LargeNumbersAreWrittenOut) {
+// A position above 2^53 loses its low bits; it must keep its magnitude.
+TEST_F(MetricsTest, LargeNumbersKeepTheirMagnitude) {
   metrics_.source_wal_lsn->Set(static_cast<double>(uint64_t{1} << 62));
   EXPECT_THAT(ValueOf(R"(walrelay_source_wal_lsn{slot="orders"})"),
               ::testing::AnyOf("4611686018427387904", "4.611686018427388e+18"));
 }
 
-// Under ThreadSanitizer this is a test of the locks.
-TEST_F(MetricsTest, PageIsWrittenWhileSeriesComeAndGo) {
+// Under ThreadSanitizer this tests the locks.
+TEST_F(MetricsTest, PageCanBeWrittenWhileSeriesChange) {
   std::thread relay([&] {
     for (int i = 0; i < 500; ++i) {
       metrics_.events_published[std::to_string(i % 50)].Increment();

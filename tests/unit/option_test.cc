@@ -1,4 +1,4 @@
-// The table of options as a table. What its rows do with values is in config_loader_test.cc.
+// Tests the table of options itself; config_loader_test.cc tests how its rows handle values.
 #include "config/option.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ constexpr OptionType kTypes[] = {OptionType::kString,  OptionType::kSecret,   Op
                                  OptionType::kInteger, OptionType::kDuration, OptionType::kSize,
                                  OptionType::kList,    OptionType::kChoice};
 
-TEST(OptionTest, EachIsFoundByItsNameAndThereOnce) {
+TEST(OptionTest, EachOptionIsUniqueAndFoundByName) {
   std::set<std::string> names;
   for (const Option& option : Options()) {
     EXPECT_TRUE(names.insert(option.Name()).second) << option.Name();
@@ -22,13 +22,13 @@ TEST(OptionTest, EachIsFoundByItsNameAndThereOnce) {
   }
 }
 
-TEST(OptionTest, OthersAreNotFound) {
+TEST(OptionTest, UnknownOptionsAreNotFound) {
   EXPECT_EQ(FindOption("source", "slott"), nullptr);
   EXPECT_EQ(FindOption("kafka", "slot"), nullptr);
   EXPECT_EQ(FindOption("", ""), nullptr);
 }
 
-TEST(OptionTest, ChoicesAreThereWhereThereIsAChoice) {
+TEST(OptionTest, OnlyChoiceOptionsHaveChoices) {
   for (const Option& option : Options()) {
     EXPECT_EQ(option.type == OptionType::kChoice, !option.choices.empty()) << option.Name();
   }
@@ -42,15 +42,15 @@ TEST(OptionTest, EveryTypeHasAName) {
   }
 }
 
-// Every row refuses every kind of value that is not its own, and leaves what it had.
-TEST(OptionTest, ValueOfAnotherKindIsRefused) {
+// Every option rejects values of another type, and keeps its value.
+TEST(OptionTest, ValueOfTheWrongTypeIsRejected) {
   for (const Option& option : Options()) {
     Config config;
     const std::string before = option.show(config);
     const bool list = option.type == OptionType::kList;
     const RawValue wrong = list ? RawValue(true) : RawValue(std::vector<std::string>{"a"});
     EXPECT_THAT(option.set(config, wrong), HasError(ErrorCode::kConfigValue)) << option.Name();
-    if (option.section != "source.columns") {  // there "auto" and "" are two things
+    if (option.section != "source.columns") {  // there "auto" and "" have different meanings
       EXPECT_EQ(option.show(config), before);
     }
   }
@@ -67,8 +67,8 @@ TEST(OptionTest, SecretsAreNeverShown) {
   }
 }
 
-// C libraries would take what stands before it for all of it.
-TEST(OptionTest, ZeroByteIsRefused) {
+// C libraries would truncate the value at the zero byte.
+TEST(OptionTest, ZeroByteIsRejected) {
   for (const char* key : {"dsn", "password", "slot"}) {
     Config config;
     EXPECT_THAT(FindOption("source", key)->set(config, RawValue(std::string("a\0b", 3))),
@@ -76,7 +76,7 @@ TEST(OptionTest, ZeroByteIsRefused) {
   }
 }
 
-TEST(OptionTest, TextMeansWhatItsTypeSays) {
+TEST(OptionTest, TextIsParsedByTheTypeOfTheOption) {
   EXPECT_EQ(FromText(OptionType::kString, "true").value(), RawValue(std::string("true")));
   EXPECT_EQ(FromText(OptionType::kBoolean, "true").value(), RawValue(true));
   EXPECT_EQ(FromText(OptionType::kInteger, "-7").value(), RawValue(int64_t{-7}));

@@ -19,19 +19,19 @@ class PacerTest : public ::testing::Test {
   Pacer pacer_{/*by_network=*/true};
 };
 
-TEST_F(PacerTest, NothingWaitsBeforeTheFirstMessage) {
+TEST_F(PacerTest, NoWaitBeforeTheFirstMessage) {
   ExpectNoWait();
 }
 
-TEST_F(PacerTest, LiveStreamIsReadAndHandedOverAtOnce) {
+TEST_F(PacerTest, LiveStreamHasNoWait) {
   for (const Micros lag : {Micros(0), Micros(1), Micros(milliseconds(10))}) {
     pacer_.OnLag(lag);
     ExpectNoWait();
   }
 }
 
-// The clock of the commit and that of the sending are the same server's, but it may be set.
-TEST_F(PacerTest, ClockThatWasSetBackIsNotBehind) {
+// Commit time and send time come from the same server's clock, but the clock may be set back.
+TEST_F(PacerTest, NegativeLagIsNotBehind) {
   pacer_.OnLag(-hours(1));
   ExpectNoWait();
 }
@@ -53,26 +53,26 @@ TEST_F(PacerTest, WaitsHaveAnUpperLimit) {
   EXPECT_EQ(pacer_.hold(), Micros(4'000));
 }
 
-TEST_F(PacerTest, UnixSocketIsFullSooner) {
+TEST_F(PacerTest, UnixSocketHasAShorterPause) {
   Pacer pacer(/*by_network=*/false);
   pacer.OnLag(Micros::max());
   EXPECT_EQ(pacer.pause(), Micros(200));
   EXPECT_EQ(pacer.hold(), Micros(4'000));
 }
 
-TEST_F(PacerTest, LastMessageDecides) {
+TEST_F(PacerTest, LagOfTheLastMessageApplies) {
   pacer_.OnLag(hours(1));
   pacer_.OnLag(Micros(5));
   ExpectNoWait();
 }
 
-TEST_F(PacerTest, ServerThatIsSilentForMomentsIsStillBehind) {
+TEST_F(PacerTest, BriefSilenceIsStillBehind) {
   pacer_.OnLag(hours(1));
   pacer_.OnNothingToRead(milliseconds(10));
   EXPECT_TRUE(pacer_.behind());
 }
 
-TEST_F(PacerTest, SilenceMeansThatItIsLiveAgain) {
+TEST_F(PacerTest, LongerSilenceIsNotBehind) {
   pacer_.OnLag(hours(1));
   pacer_.OnNothingToRead(milliseconds(11));
   ExpectNoWait();

@@ -34,7 +34,7 @@ class PagesTest : public ::testing::Test {
       Pages({"0.1.0", "orders", "orders_pub"}, board_, metrics_, clock_);
 };
 
-TEST_F(PagesTest, AliveAsLongAsTheLoopRuns) {
+TEST_F(PagesTest, LiveWhileTheLoopRuns) {
   clock_.Advance(seconds(89));
   EXPECT_EQ(Page("/livez").status, 200u);
   EXPECT_EQ(Page("/livez").body, "alive\n");
@@ -45,8 +45,8 @@ TEST_F(PagesTest, AliveAsLongAsTheLoopRuns) {
   EXPECT_EQ(Page("/livez").status, 200u);
 }
 
-// To end the process mends neither Postgres nor Kafka.
-TEST_F(PagesTest, AliveWhateverIsWrongOutside) {
+// A restart of the process fixes neither Postgres nor Kafka.
+TEST_F(PagesTest, LiveDespiteExternalFailures) {
   for (const RelayState state :
        {RelayState::kDegraded, RelayState::kBlocked, RelayState::kStopped}) {
     Publish(state, Error(ErrorCode::kConnectionLost, "cut"));
@@ -55,7 +55,7 @@ TEST_F(PagesTest, AliveWhateverIsWrongOutside) {
   }
 }
 
-TEST_F(PagesTest, ReadyWhereNothingNeedsAttention) {
+TEST_F(PagesTest, ReadyInStatesThatNeedNoAttention) {
   for (const RelayState state :
        {RelayState::kStandby, RelayState::kCatchingUp, RelayState::kStreaming}) {
     Publish(state);
@@ -70,14 +70,14 @@ TEST_F(PagesTest, ReadyWhereNothingNeedsAttention) {
   }
 }
 
-TEST_F(PagesTest, ReasonIsTold) {
+TEST_F(PagesTest, ReasonIsReported) {
   Publish(RelayState::kBlocked, Error(ErrorCode::kKeyMissing, "row 7"));
   EXPECT_EQ(Ready().body, "not ready: blocked\nWR-3004 row 7\n");
   EXPECT_THAT(Ready(true).body,
               AllOf(HasSubstr("WR-3004"), HasSubstr("row 7"), HasSubstr("what to do:")));
 }
 
-TEST_F(PagesTest, TableThatIsNotPublishedIsNotReadyThoughItStreams) {
+TEST_F(PagesTest, NotReadyWhileATableIsNotPublished) {
   Publish(RelayState::kStreaming);
   board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "public.outbox"), clock_.WallNow());
   EXPECT_EQ(Ready().status, 503u);
@@ -85,8 +85,8 @@ TEST_F(PagesTest, TableThatIsNotPublishedIsNotReadyThoughItStreams) {
   EXPECT_THAT(Ready(true).body, HasSubstr("ADD TABLE"));
 }
 
-// What a library or a server said goes to somebody's terminal.
-TEST_F(PagesTest, HostileMessageStaysOnItsLineAndSteersNothing) {
+// Messages of libraries and servers are displayed on terminals.
+TEST_F(PagesTest, HostileMessageIsEscaped) {
   Publish(RelayState::kDegraded, Error(ErrorCode::kConnectionLost, "a\nready: streaming\x1b[2J"));
   for (const bool verbose : {false, true}) {
     EXPECT_THAT(Ready(verbose).body, HasSubstr("a\\x0aready: streaming\\x1b[2J"));
@@ -94,13 +94,13 @@ TEST_F(PagesTest, HostileMessageStaysOnItsLineAndSteersNothing) {
   }
 }
 
-TEST_F(PagesTest, DetailIsForThoseWhoAsk) {
+TEST_F(PagesTest, DetailIsShownOnlyInVerboseMode) {
   board_.Publish({.state = RelayState::kStreaming, .detail = "where\x1b[2J"});
   EXPECT_THAT(Ready().body, Not(HasSubstr("where")));
   EXPECT_THAT(Ready(true).body, HasSubstr("where\\x1b[2J\n"));
 }
 
-TEST_F(PagesTest, SlotThatIsAlmostLostIsNotReadyThoughItStreams) {
+TEST_F(PagesTest, NotReadyWhileTheSlotIsAtCriticalRisk) {
   Publish(RelayState::kStreaming);
   SlotSample slot{.exists = true, .wal_status = "reserved", .risk = SlotRisk::kWarning};
   board_.SetSlot(slot, clock_.WallNow());
@@ -112,7 +112,7 @@ TEST_F(PagesTest, SlotThatIsAlmostLostIsNotReadyThoughItStreams) {
   EXPECT_THAT(Ready(true).body, HasSubstr("[-] slot: 0 B of WAL retained, risk critical"));
 }
 
-TEST_F(PagesTest, VerboseReadinessListsWhatWasChecked) {
+TEST_F(PagesTest, VerboseReadinessListsTheChecks) {
   Publish(RelayState::kStreaming);
   board_.SetSlot({.exists = true}, clock_.WallNow());
   board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
@@ -123,7 +123,7 @@ TEST_F(PagesTest, VerboseReadinessListsWhatWasChecked) {
             "[+] slot: 0 B of WAL retained, risk none, checked 3 s ago\n");
 }
 
-TEST_F(PagesTest, WhatWasNeverCheckedIsNotWell) {
+TEST_F(PagesTest, MissingCheckIsReportedAsUnknown) {
   Publish(RelayState::kStarting);
   EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: not checked yet\n"
                                           "[?] slot: not checked yet\n"));
@@ -132,7 +132,7 @@ TEST_F(PagesTest, WhatWasNeverCheckedIsNotWell) {
               HasSubstr("[?] publication and tables: not checked yet (WR-2001 refused)\n"));
 }
 
-TEST_F(PagesTest, WhatCanNoLongerBeCheckedIsNotWell) {
+TEST_F(PagesTest, StaleCheckIsReportedAsUnknown) {
   Publish(RelayState::kDegraded);
   board_.SetSlot({.exists = true}, clock_.WallNow());
   board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
@@ -140,24 +140,24 @@ TEST_F(PagesTest, WhatCanNoLongerBeCheckedIsNotWell) {
   EXPECT_THAT(Ready(true).body,
               AllOf(HasSubstr("[?] publication and tables: as required, checked"),
                     HasSubstr("[?] slot: 0 B of WAL retained"), HasSubstr("(WR-2001 refused)")));
-  // A look that succeeds says how things are again.
+  // A successful check clears the unknown state.
   board_.SetSlot({.exists = true}, clock_.WallNow());
   board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
   EXPECT_THAT(Ready(true).body, Not(HasSubstr("[?]")));
-  // One that hangs does not.
+  // A check that hangs does not.
   clock_.Advance(seconds(46));
   EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: as required, checked 46 s"));
 }
 
-// A problem that was seen stays one until it is seen to be gone.
-TEST_F(PagesTest, ProblemThatWasSeenStaysWhileNobodyCanLook) {
+// A known problem remains until a check finds it resolved.
+TEST_F(PagesTest, KnownProblemRemainsWhileChecksFail) {
   Publish(RelayState::kDegraded);
   board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), clock_.WallNow());
   board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
   EXPECT_THAT(Ready(true).body, HasSubstr("[-] publication and tables: see below"));
 }
 
-TEST_F(PagesTest, ForeignHostIsShownNothingOfRows) {
+TEST_F(PagesTest, ForeignHostSeesNoRowData) {
   board_.Publish({.state = RelayState::kBlocked,
                   .error = Error(ErrorCode::kKeyMissing, "row 7"),
                   .detail = "id=7"});
@@ -169,7 +169,7 @@ TEST_F(PagesTest, ForeignHostIsShownNothingOfRows) {
   EXPECT_EQ(pages_.at("/readyz")({.foreign_host = true}).body, "not ready: blocked\n");
 }
 
-TEST_F(PagesTest, StartedOnceTheFirstAttemptWasMade) {
+TEST_F(PagesTest, StartedAfterTheFirstAttempt) {
   EXPECT_EQ(Page("/startupz").status, 503u);
   for (const RelayState state : {RelayState::kStandby, RelayState::kStreaming,
                                  RelayState::kDegraded, RelayState::kBlocked}) {
@@ -178,7 +178,7 @@ TEST_F(PagesTest, StartedOnceTheFirstAttemptWasMade) {
   }
 }
 
-TEST_F(PagesTest, ProbesOfDebeziumServerGoOnWorking) {
+TEST_F(PagesTest, ProbesOfDebeziumServerWork) {
   Publish(RelayState::kBlocked);
   constexpr char kUp[] =
       "{\"status\":\"UP\",\"checks\":[{\"name\":\"walrelay\",\"status\":\"UP\"}]}\n";
@@ -192,7 +192,7 @@ TEST_F(PagesTest, ProbesOfDebeziumServerGoOnWorking) {
   EXPECT_EQ(Page("/q/health/ready").body, kUp);
 }
 
-TEST_F(PagesTest, StatusComesInThreeForms) {
+TEST_F(PagesTest, StatusHasThreeFormats) {
   Publish(RelayState::kStreaming);
   EXPECT_EQ(Page("/status").content_type, "text/html; charset=utf-8");
   EXPECT_THAT(Page("/status").body, HasSubstr("<h1>Events flow</h1>"));
@@ -207,7 +207,7 @@ TEST_F(PagesTest, MetricsAreInPrometheusFormat) {
               HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1"));
 }
 
-TEST_F(PagesTest, AreServed) {
+TEST_F(PagesTest, PagesAreServedOverHttp) {
   const auto server = HttpServer::Start("127.0.0.1:0", pages_);
   ASSERT_THAT(server, IsOk());
   const int port = (*server)->port();

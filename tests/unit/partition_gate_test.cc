@@ -1,5 +1,4 @@
-// The gate in front of each partition: a producer that the broker does not know yet sends one
-// record.
+// The gate of each partition: a producer that the broker does not know yet sends a single record.
 
 #include "kafka/partition_gate.h"
 
@@ -22,7 +21,7 @@ class PartitionGateTest : public ::testing::Test {
   MonoTime now_{std::chrono::seconds(1000)};
 };
 
-TEST_F(PartitionGateTest, FirstRecordEnters) {
+TEST_F(PartitionGateTest, FirstRecordMayEnter) {
   EXPECT_TRUE(gate_.IsOpen(0));
 }
 
@@ -33,14 +32,14 @@ TEST_F(PartitionGateTest, SecondRecordWaitsForTheFirst) {
   EXPECT_TRUE(gate_.IsOpen(0));
 }
 
-TEST_F(PartitionGateTest, PartitionsAreOpenedEachForItself) {
+TEST_F(PartitionGateTest, PartitionsOpenIndependently) {
   Accept(3);
   EXPECT_TRUE(gate_.IsOpen(2));
   AcceptAndDeliver(2);
   EXPECT_FALSE(gate_.IsOpen(3));
 }
 
-TEST_F(PartitionGateTest, OnceKnownManyAreInFlight) {
+TEST_F(PartitionGateTest, KnownProducerMayHaveManyRecordsInFlight) {
   AcceptAndDeliver(0);
   for (int i = 0; i < 5; ++i) {
     Accept(0);
@@ -48,7 +47,7 @@ TEST_F(PartitionGateTest, OnceKnownManyAreInFlight) {
   }
 }
 
-TEST_F(PartitionGateTest, ProducerThatWasSilentForAnHourIsUnknownAgain) {
+TEST_F(PartitionGateTest, ProducerIsUnknownAgainAfterAnHourOfSilence) {
   AcceptAndDeliver(0);
   Pass(std::chrono::minutes(61));
   EXPECT_TRUE(gate_.IsOpen(0));
@@ -65,14 +64,14 @@ TEST_F(PartitionGateTest, SteadyProducerStaysKnown) {
   }
 }
 
-TEST_F(PartitionGateTest, RecordThatFailedLeavesThePartitionUnknown) {
+TEST_F(PartitionGateTest, FailedRecordLeavesThePartitionUnknown) {
   Accept(0);
   gate_.OnFailed(0);
   Accept(0);
   EXPECT_FALSE(gate_.IsOpen(0));
 }
 
-TEST_F(PartitionGateTest, ReclosedWaitsForAllInFlightThenSendsOneRecordAlone) {
+TEST_F(PartitionGateTest, ReclosedGateDrainsThenAdmitsOneRecord) {
   AcceptAndDeliver(0);
   Accept(0);
   Accept(0);
@@ -101,7 +100,7 @@ TEST_F(PartitionGateTest, ReclosingOnePartitionLeavesTheOthersOpen) {
   EXPECT_TRUE(gate_.IsOpen(7));
 }
 
-TEST_F(PartitionGateTest, RecloseAllClosesEachThatWasUsed) {
+TEST_F(PartitionGateTest, RecloseAllClosesUsedPartitions) {
   AcceptAndDeliver(0);
   AcceptAndDeliver(1);
   gate_.RecloseAll();

@@ -11,7 +11,7 @@ namespace {
 
 class PendingMessagesTest : public ::testing::Test {
  protected:
-  // As libpq does: a buffer of its own for each.
+  // Allocates a separate buffer for each message, as libpq does.
   void Add(const std::string& text) {
     char* buffer = static_cast<char*>(std::malloc(text.size() + 1));
     std::memcpy(buffer, text.c_str(), text.size() + 1);
@@ -37,8 +37,8 @@ TEST_F(PendingMessagesTest, KeepsOrderAndCountsBytes) {
   EXPECT_EQ(pending_.bytes(), 0u);
 }
 
-// Each turn leaves something behind, as when Kafka is slower than Postgres.
-TEST_F(PendingMessagesTest, MemoryIsBoundedWhenItIsNeverEmpty) {
+// Each turn leaves messages unconsumed, as when Kafka is slower than Postgres.
+TEST_F(PendingMessagesTest, MemoryIsBoundedIfNeverEmpty) {
   constexpr size_t kBacklog = 1000;
   size_t most_entries = 0;
   size_t first = 0;
@@ -55,7 +55,7 @@ TEST_F(PendingMessagesTest, MemoryIsBoundedWhenItIsNeverEmpty) {
   EXPECT_LE(most_entries, 2 * kBacklog + 16);
 }
 
-TEST_F(PendingMessagesTest, EveryPatternOfAddingAndConsumingKeepsWhatIsPending) {
+TEST_F(PendingMessagesTest, PendingMessagesSurviveMixedAddsAndConsumes) {
   size_t added = 0;
   size_t consumed = 0;
   for (size_t step = 0; step < 2000; ++step) {

@@ -22,7 +22,7 @@ TEST(SqlstateTest, TranslatedSeverityDoesNotMatter) {
   EXPECT_EQ(SqlstateIn("FEHLER:  3D000: Datenbank \"shop\" existiert nicht"), "3D000");
 }
 
-TEST(SqlstateTest, NothingElseIsTakenForOne) {
+TEST(SqlstateTest, OtherTextIsNotASqlstate) {
   for (const char* message :
        {"", "FATAL:  ", "FATAL:  28P01", "FATAL:  28P0", "FATAL: 28P01: one space",
         "FATAL:  28p01: lower case", "FATAL:  28P012: six", "DETAIL:  There was: none",
@@ -42,13 +42,13 @@ TEST(ReadableTest, IsOneLineWithoutSqlstateAndLocation) {
   EXPECT_EQ(Readable("\n \n\t\n"), "");
 }
 
-TEST(ReadableTest, ServerCanNeitherForgeALineNorSteerATerminal) {
+TEST(ReadableTest, ControlCharactersAreEscaped) {
   EXPECT_EQ(Readable("ERROR:  a\r\x1b[2Jb\x07"), "ERROR:  a\\x0d\\x1b[2Jb\\x07");
   EXPECT_EQ(Readable("one\ntwo\nthree"), "one; two; three");
   EXPECT_EQ(Readable("\xFF\xC2\x9B"), "\\xff\\x9b");
 }
 
-TEST(ReadableTest, IsCut) {
+TEST(ReadableTest, LongMessageIsTruncated) {
   EXPECT_LT(Readable(std::string(100'000, 'x')).size(), 600u);
 }
 
@@ -59,7 +59,7 @@ struct Clear {
   void operator()(PGconn* connection) const { PQfinish(connection); }
 };
 
-TEST(ResultErrorTest, ResultThatTheServerDidNotSendIsALostConnection) {
+TEST(ResultErrorTest, ResultNotSentByTheServerIsALostConnection) {
   const std::unique_ptr<PGconn, Clear> connection(PQconnectStart("host=/no/such/directory"));
   const std::unique_ptr<PGresult, Clear> result(
       PQmakeEmptyPGresult(connection.get(), PGRES_FATAL_ERROR));
@@ -67,7 +67,7 @@ TEST(ResultErrorTest, ResultThatTheServerDidNotSendIsALostConnection) {
   EXPECT_THAT(ResultError(connection.get(), nullptr), HasError(ErrorCode::kConnectionLost));
 }
 
-TEST(ConnectErrorTest, ServerThatIsNotThereIsUnreachable) {
+TEST(ConnectErrorTest, MissingServerIsUnreachable) {
   const std::unique_ptr<PGconn, Clear> connection(PQconnectdb("host=/no/such/directory"));
   EXPECT_THAT(ConnectError(connection.get()),
               HasError(ErrorCode::kPostgresUnreachable, "/no/such/directory"));

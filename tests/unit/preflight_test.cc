@@ -22,21 +22,21 @@ class PreflightTest : public ::testing::Test {
   testing::TemporaryDirectory directory_;
 };
 
-TEST_F(PreflightTest, WhatIsRightPasses) {
+TEST_F(PreflightTest, ValidConfigurationPasses) {
   EXPECT_THAT(CheckOffline(config_), IsOk());
 }
 
-TEST_F(PreflightTest, ConnectionStringMustBeOne) {
+TEST_F(PreflightTest, ConnectionStringMustBeValid) {
   config_.source.dsn = "host 127.0.0.1";
   Expect(ErrorCode::kConfigValue, "");
 }
 
-TEST_F(PreflightTest, PostgresIsNotSpokenToUnprotected) {
+TEST_F(PreflightTest, UnprotectedPostgresConnectionIsRejected) {
   config_.source.dsn = "host=db sslmode=require";
   Expect(ErrorCode::kInsecureTransport, "[source]");
 }
 
-TEST_F(PreflightTest, SecretFilesMustBeThere) {
+TEST_F(PreflightTest, SecretFilesMustExist) {
   config_.source.password_file = directory_.File("missing");
   Expect(ErrorCode::kSecretFile, "missing");
   config_.source.password_file.clear();
@@ -44,22 +44,22 @@ TEST_F(PreflightTest, SecretFilesMustBeThere) {
   Expect(ErrorCode::kSecretFile, "absent");
 }
 
-TEST_F(PreflightTest, KafkaIsNotSpokenToUnprotected) {
+TEST_F(PreflightTest, UnprotectedKafkaConnectionIsRejected) {
   config_.kafka.bootstrap_servers = "kafka:9092";
   Expect(ErrorCode::kInsecureTransport, "[kafka]");
 }
 
-TEST_F(PreflightTest, SettingsOfLibrdkafkaMustBeSome) {
+TEST_F(PreflightTest, LibrdkafkaPropertiesMustExist) {
   config_.kafka.librdkafka = {{"no.such.property", "1"}};
   Expect(ErrorCode::kKafkaConfiguration, "no.such.property");
 }
 
-TEST_F(PreflightTest, DeadLetterTopicMustBeATopic) {
+TEST_F(PreflightTest, DeadLetterTopicMustBeAValidName) {
   config_.on_error.dead_letter_topic = "dead letters";
   Expect(ErrorCode::kTopicInvalid, "on_error.dead_letter_topic");
 }
 
-TEST_F(PreflightTest, RouteMustBeOne) {
+TEST_F(PreflightTest, RouteMustBeValid) {
   config_.route.regex = "(?=look)ahead";
   Expect(ErrorCode::kConfigValue, "route.regex");
   config_.route = RouteConfig();

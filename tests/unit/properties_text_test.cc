@@ -16,7 +16,7 @@ class PropertiesTextTest : public ::testing::Test {
   Arena arena_;
 };
 
-TEST_F(PropertiesTextTest, SpanContextAsJavaStoresIt) {
+TEST_F(PropertiesTextTest, SpanContextWrittenByJavaIsParsed) {
   const std::string_view text =
       "#Sat Nov 21 08:14:02 UTC 2026\n"
       "tracestate=congo\\=t61rcWkgMzE,rojo\\=00f067aa0ba902b7\n"
@@ -26,27 +26,27 @@ TEST_F(PropertiesTextTest, SpanContextAsJavaStoresIt) {
   EXPECT_EQ(In(text, "baggage"), std::nullopt);
 }
 
-TEST_F(PropertiesTextTest, KeyEndsAtASignOrABlank) {
+TEST_F(PropertiesTextTest, KeyEndsAtASeparatorOrBlank) {
   for (const char* text : {"k=v", "k:v", "k v", "  k = v", "k\t:\tv", "k=v\r\n", "\n\nk=v\n",
                            "\\k=v", "#k=w\n!k=w\nk=v", "other=w\nk=v", "k=w\nk=v"}) {
     EXPECT_EQ(In(text), "v") << text;
   }
 }
 
-TEST_F(PropertiesTextTest, ValueKeepsWhatOnlyAKeyEndsAt) {
+TEST_F(PropertiesTextTest, ValueKeepsSeparatorsAndBlanks) {
   EXPECT_EQ(In("k=a b:c=d "), "a b:c=d ");
   EXPECT_EQ(In("k="), "");
   EXPECT_EQ(In("k"), "");
 }
 
-TEST_F(PropertiesTextTest, EscapesAreUndone) {
+TEST_F(PropertiesTextTest, EscapesAreDecoded) {
   EXPECT_EQ(In("k=a\\tb\\\\c\\:d\\u0041\\u00e9"), "a\tb\\c:dA\xC3\xA9");
   EXPECT_EQ(In("k=a\\\n   b"), "ab");
   EXPECT_EQ(In("k=a\\\r\n\tb\nx=y"), "ab");
   EXPECT_EQ(In("k\\ 1=v", "k 1"), "v");
 }
 
-TEST_F(PropertiesTextTest, AnyTextHasAnAnswer) {
+TEST_F(PropertiesTextTest, MalformedTextDoesNotCrash) {
   for (const char* text : {"", "\\", "k=\\", "k=\\u12", "=", "\\u", "#", "k=\\uzzzz", "\n\\\n"}) {
     (void)In(text);
   }

@@ -37,7 +37,7 @@ TEST(PropertyTreeTest, YamlKeepsTheTextOfItsValues) {
   EXPECT_EQ(tree->items.back().Find("second")->kind, PropertyNode::Kind::kScalar);
 }
 
-TEST(PropertyTreeTest, NameGivenTwiceIsAnError) {
+TEST(PropertyTreeTest, DuplicateNameIsAnError) {
   EXPECT_THAT(ParseJson(R"({"a": 1, "a": 2})"),
               HasError(ErrorCode::kConfigSyntax, "\"a\" is given twice"));
   EXPECT_THAT(ParseYaml("a: 1\na: 2\n"), HasError(ErrorCode::kConfigSyntax, "line 2"));

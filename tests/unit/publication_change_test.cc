@@ -25,17 +25,17 @@ class PublicationChangeTest : public ::testing::Test {
   PublicationIdentity now_;
 };
 
-TEST_F(PublicationChangeTest, SameIdentityHidNothing) {
+TEST_F(PublicationChangeTest, SameIdentityHidesNoRows) {
   EXPECT_EQ(Change(), "");
 }
 
-TEST_F(PublicationChangeTest, WhatHidesRowsIsNamed) {
+TEST_F(PublicationChangeTest, ChangeThatHidesRowsIsNamed) {
   const std::pair<const char*, void (*)(PublicationIdentity&)> changes[] = {
-      {"the publication is gone", [](auto& now) { now.oid = 0; }},
-      {"the publication was created again", [](auto& now) { now.oid = 102; }},
+      {"the publication no longer exists", [](auto& now) { now.oid = 0; }},
+      {"the publication was recreated", [](auto& now) { now.oid = 102; }},
       {"the publication was altered", [](auto& now) { now.xmin = 710; }},
-      {"table public.outbox is gone", [](auto& now) { now.tables[0].oid = 0; }},
-      {"table public.outbox was created again",
+      {"table public.outbox no longer exists", [](auto& now) { now.tables[0].oid = 0; }},
+      {"table public.outbox was recreated",
        [](auto& now) {
          now.tables[0].oid = 501;
          now.tables[0].memberships = {{103, 711}};
@@ -46,9 +46,9 @@ TEST_F(PublicationChangeTest, WhatHidesRowsIsNamed) {
        [](auto& now) {
          now.tables[0].memberships = {{104, 712}};
        }},
-      {"table public.outbox was renamed or moved, and back",
+      {"table public.outbox was renamed or moved, and changed back",
        [](auto& now) { now.tables[0].renamed_by = 713; }},
-      {"table public.outbox is unlogged now", [](auto& now) { now.tables[0].unlogged = true; }},
+      {"table public.outbox is now unlogged", [](auto& now) { now.tables[0].unlogged = true; }},
   };
   for (const auto& [words, change] : changes) {
     now_ = before_;
@@ -57,7 +57,7 @@ TEST_F(PublicationChangeTest, WhatHidesRowsIsNamed) {
   }
 }
 
-TEST_F(PublicationChangeTest, AnotherOwnerHidesNothing) {
+TEST_F(PublicationChangeTest, ChangeOfOwnerHidesNoRows) {
   now_.xmin = 710;
   now_.owner = 11;
   table().owner = 11;
@@ -65,8 +65,8 @@ TEST_F(PublicationChangeTest, AnotherOwnerHidesNothing) {
   EXPECT_EQ(Change(), "");
 }
 
-TEST_F(PublicationChangeTest, MembershipThatStayedCoversTheTable) {
-  before_.tables[0].memberships = {{101, 700}, {120, 701}};  // itself, and its schema
+TEST_F(PublicationChangeTest, UnchangedMembershipCoversTheTable) {
+  before_.tables[0].memberships = {{101, 700}, {120, 701}};  // the table itself, and its schema
   now_ = before_;
   table().memberships = {{120, 701}};
   EXPECT_EQ(Change(), "");
@@ -74,7 +74,7 @@ TEST_F(PublicationChangeTest, MembershipThatStayedCoversTheTable) {
   EXPECT_EQ(Change(), "");
 }
 
-TEST_F(PublicationChangeTest, TableThatIsCreatedAgainUnderACoveringPublicationHidNothing) {
+TEST_F(PublicationChangeTest, TableRecreatedUnderACoveringPublicationHidesNoRows) {
   before_.all_tables = now_.all_tables = true;
   before_.tables[0].memberships.clear();
   table().memberships.clear();
@@ -86,10 +86,10 @@ TEST_F(PublicationChangeTest, TableThatIsCreatedAgainUnderACoveringPublicationHi
   EXPECT_EQ(Change(), "");
 }
 
-TEST_F(PublicationChangeTest, RenamedTableOfAllTablesIsNamedAlike) {
+TEST_F(PublicationChangeTest, RenamedTableOfAnAllTablesPublicationIsNamed) {
   before_.all_tables = now_.all_tables = true;
   table().renamed_by = 711;
-  EXPECT_EQ(Change(), "table public.outbox was renamed or moved, and back");
+  EXPECT_EQ(Change(), "table public.outbox was renamed or moved, and changed back");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A line of `walrelay run --events json`, from the printer to the demonstration that reads it.
+// A line of `walrelay run --events json`, from the printer to the parser of the demo.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,14 +33,14 @@ class EventPrinterTest : public ::testing::Test {
   testing::FakeClock clock_;
 };
 
-TEST_F(EventPrinterTest, TextIsOneLineForPeople) {
+TEST_F(EventPrinterTest, TextIsOneReadableLine) {
   const Header headers[] = {{"id", "7"}, {"trace_id", std::nullopt}};
   EXPECT_EQ(Text({.topic = "t", .partition = 2, .offset = 9, .key = "k", .headers = headers}),
             "2026-11-20T00:16:39.998500Z    1.5 ms  t[2]@9  key=k  id=7  trace_id=NULL\n");
   EXPECT_THAT(Text({.topic = "t"}), HasSubstr("key=NULL\n"));
 }
 
-TEST_F(EventPrinterTest, JsonIsOneLineForPrograms) {
+TEST_F(EventPrinterTest, JsonIsOneLine) {
   const Header headers[] = {{"id", "7"}, {"id", std::nullopt}, {"", ""}};
   EXPECT_EQ(Json({.topic = "t", .partition = 2, .offset = 9, .key = "k", .headers = headers}),
             R"({"committed":"2026-11-20T00:16:39.998500Z","latency_us":1500,"topic":"t",)"
@@ -49,7 +49,7 @@ TEST_F(EventPrinterTest, JsonIsOneLineForPrograms) {
   EXPECT_THAT(Json({.topic = "t"}), HasSubstr(R"("key":null,"headers":[]})"));
 }
 
-TEST_F(EventPrinterTest, HostileRowStaysOnItsLineAndSteersNothing) {
+TEST_F(EventPrinterTest, HostileRowIsEscaped) {
   const Header headers[] = {{kHostile, kHostile}};
   for (const bool json : {false, true}) {
     const std::string line = Print({.topic = kHostile, .key = kHostile, .headers = headers}, json);
@@ -58,13 +58,13 @@ TEST_F(EventPrinterTest, HostileRowStaysOnItsLineAndSteersNothing) {
   }
 }
 
-TEST_F(EventPrinterTest, LongKeysAreCutForPeopleOnly) {
+TEST_F(EventPrinterTest, LongKeysAreTruncatedInTextOnly) {
   const std::string key(10'000, 'k');
   EXPECT_LT(Text({.topic = "t", .key = key}).size(), 300u);
   EXPECT_GT(Json({.topic = "t", .key = key}).size(), 10'000u);
 }
 
-TEST_F(EventPrinterTest, WhatIsPrintedIsReadBack) {
+TEST_F(EventPrinterTest, PrintedJsonIsParsedBack) {
   const Header headers[] = {{"id", "7"}, {"event_type", "a \"b\""}};
   const auto event = ParsePublishedEvent(
       Json({.topic = "t", .partition = 2, .offset = 9, .key = "k\n1", .headers = headers}));
@@ -78,7 +78,7 @@ TEST_F(EventPrinterTest, WhatIsPrintedIsReadBack) {
   EXPECT_THAT(event->headers, ElementsAre(Pair("id", "7"), Pair("event_type", "a \"b\"")));
 }
 
-TEST_F(EventPrinterTest, HostileRowIsReadBackAsOneEvent) {
+TEST_F(EventPrinterTest, HostileRowIsParsedBackAsOneEvent) {
   const Header headers[] = {{kHostile, kHostile}};
   const auto event =
       ParsePublishedEvent(Json({.topic = "t", .offset = 3, .key = kHostile, .headers = headers}));
@@ -87,13 +87,13 @@ TEST_F(EventPrinterTest, HostileRowIsReadBackAsOneEvent) {
   EXPECT_EQ(event->headers.size(), 1u);
 }
 
-TEST(PublishedEventTest, WhatIsNoEventIsNone) {
+TEST(PublishedEventTest, OtherLinesAreNotEvents) {
   for (const char* line : {"", " ", "[]", "7", "null", "\"text\"", "walrelay: stopped", "{"}) {
     EXPECT_FALSE(ParsePublishedEvent(line)) << line;
   }
 }
 
-TEST(PublishedEventTest, WhatIsMissingOrOfAnotherKindReadsAsNothing) {
+TEST(PublishedEventTest, MissingAndMistypedFieldsAreEmpty) {
   const auto event = ParsePublishedEvent(
       R"({"topic":7,"partition":"x","offset":1.5,"key":null,"headers":[7,["a"],["b",null]]})");
   ASSERT_TRUE(event);
@@ -104,7 +104,7 @@ TEST(PublishedEventTest, WhatIsMissingOrOfAnotherKindReadsAsNothing) {
   EXPECT_THAT(ParsePublishedEvent(R"({"headers":{}})")->headers, IsEmpty());
 }
 
-TEST(PublishedEventTest, CutAndFlippedLinesAreSurvived) {
+TEST(PublishedEventTest, TruncatedAndCorruptedLinesDoNotCrash) {
   const std::string line =
       R"({"committed":"c","latency_us":1,"topic":"t","partition":2,"offset":9,"key":"k",)"
       R"("headers":[["id","7"],["a",null]]})";

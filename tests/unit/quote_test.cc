@@ -25,8 +25,8 @@ TEST(QuoteTest, LiteralsCannotEndEarly) {
   EXPECT_EQ(QuoteLiteral(R"(a"b)"), R"('a"b')");
 }
 
-// Whatever standard_conforming_strings is.
-TEST(QuoteTest, BackslashesInLiteralsAreWhatTheyAre) {
+// Independent of standard_conforming_strings.
+TEST(QuoteTest, BackslashesInLiteralsAreEscaped) {
   EXPECT_EQ(QuoteLiteral(R"(a\b)"), R"(E'a\\b')");
   EXPECT_EQ(QuoteLiteral(R"(\')"), R"(E'\\''')");
 }

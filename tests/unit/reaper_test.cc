@@ -1,4 +1,4 @@
-// The reaper: the owner that gives an object up does not wait for its end.
+// The reaper: the owner of an object does not wait for its destructor.
 
 #include "kafka/reaper.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{30};
 
-// Ends when it is told to.
+// An object whose destructor waits for `end`.
 class Slow {
  public:
   Slow(std::shared_future<void> end, std::atomic<int>& ended)
@@ -37,7 +37,7 @@ class ReaperTest : public ::testing::Test {
   Reaper reaper_;
 };
 
-TEST_F(ReaperTest, DestroyReturnsBeforeTheObjectIsGone) {
+TEST_F(ReaperTest, DestroyReturnsBeforeTheDestructorEnds) {
   for (int i = 0; i < Reaper::kMost; ++i) {
     reaper_.Destroy(NewSlow());
   }
@@ -48,7 +48,7 @@ TEST_F(ReaperTest, DestroyReturnsBeforeTheObjectIsGone) {
   EXPECT_EQ(ended_, Reaper::kMost);
 }
 
-TEST_F(ReaperTest, NoMoreThanAFewAtATime) {
+TEST_F(ReaperTest, ConcurrentDestructionsAreBounded) {
   for (int i = 0; i < Reaper::kMost; ++i) {
     reaper_.Destroy(NewSlow());
   }

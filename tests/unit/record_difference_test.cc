@@ -9,7 +9,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 
-// A record, and the same as it stands in its topic.
+// A record, and the same record as read from its topic.
 class RecordDifferenceTest : public ::testing::Test {
  protected:
   ExpectedRecord Expected() const { return ExpectedRecord(record_); }
@@ -32,7 +32,7 @@ class RecordDifferenceTest : public ::testing::Test {
                        .timestamp = WallTime(std::chrono::milliseconds(1'500))};
 };
 
-TEST_F(RecordDifferenceTest, SameIsSame) {
+TEST_F(RecordDifferenceTest, EqualRecordsHaveNoDifference) {
   EXPECT_EQ(Difference(), "");
 }
 
@@ -52,24 +52,24 @@ TEST_F(RecordDifferenceTest, EachPartIsCompared) {
   EXPECT_EQ(Difference(), "partition: walrelay 4, topic 3");
 }
 
-// As `kafka-run-class org.apache.kafka.common.utils.Utils` has it, see partitioner_test.
-TEST_F(RecordDifferenceTest, PartitionOfAKeyIsJavas) {
+// Expected values from `kafka-run-class org.apache.kafka.common.utils.Utils`, see partitioner_test.
+TEST_F(RecordDifferenceTest, PartitionOfAKeyIsThatOfTheJavaClient) {
   EXPECT_EQ(Difference(1), "partition: walrelay 0, topic 3");
   stored_.partition = 0;
   EXPECT_EQ(Difference(1), "");
   record_.key.reset();
   stored_.key.reset();
   stored_.partition = 3;
-  EXPECT_EQ(Difference(1), "") << "without a key any partition is right";
+  EXPECT_EQ(Difference(1), "") << "without a key any partition is correct";
 }
 
-TEST_F(RecordDifferenceTest, TimestampThatNobodyGaveIsNotCompared) {
+TEST_F(RecordDifferenceTest, UnsetTimestampIsNotCompared) {
   record_.timestamp.reset();
   stored_.timestamp = WallTime(std::chrono::seconds(99));
   EXPECT_EQ(Difference(), "");
 }
 
-TEST_F(RecordDifferenceTest, ContextNamesTheProcessAndIsComparedByName) {
+TEST_F(RecordDifferenceTest, ContextHeadersAreComparedByNameOnly) {
   headers_[1] = {"__debezium.context.runId", "one"};
   stored_.headers[1] = {"__debezium.context.runId", "another"};
   EXPECT_EQ(Difference(), "");
@@ -77,7 +77,7 @@ TEST_F(RecordDifferenceTest, ContextNamesTheProcessAndIsComparedByName) {
   EXPECT_NE(Difference(), "");
 }
 
-TEST_F(RecordDifferenceTest, OfLongTextsTheEndThatDiffersIsShown) {
+TEST_F(RecordDifferenceTest, LongTextsAreShownFromTheDifference) {
   const std::string same(1000, 'x');
   const std::string mine = same + "mine";
   record_.value = mine;
@@ -87,13 +87,13 @@ TEST_F(RecordDifferenceTest, OfLongTextsTheEndThatDiffersIsShown) {
             "value: walrelay …\"" + x + "mine\", topic …\"" + x + "theirs\" (from byte 980 on)");
 }
 
-TEST_F(RecordDifferenceTest, HostileBytesAreShownAsText) {
+TEST_F(RecordDifferenceTest, HostileBytesAreEscaped) {
   stored_.key = "\033[2J\n";
   EXPECT_EQ(Difference().find('\033'), std::string::npos);
   EXPECT_EQ(Difference().find('\n'), std::string::npos);
 }
 
-TEST_F(RecordDifferenceTest, EventIsKnownByItsId) {
+TEST_F(RecordDifferenceTest, EventIsIdentifiedByItsId) {
   stored_.key = "other";
   EXPECT_THAT(IdentitiesOf(stored_), Contains(IdentityOf(Expected())));
   stored_.headers[0].second = "8";
@@ -103,7 +103,7 @@ TEST_F(RecordDifferenceTest, EventIsKnownByItsId) {
   EXPECT_THAT(IdentitiesOf(stored_), Not(Contains(IdentityOf(Expected()))));
 }
 
-TEST_F(RecordDifferenceTest, EventWithoutIdIsKnownByKeyAndValue) {
+TEST_F(RecordDifferenceTest, EventWithoutIdIsIdentifiedByKeyAndValue) {
   headers_[0] = {"note", "7"};
   EXPECT_THAT(IdentitiesOf(stored_), Contains(IdentityOf(Expected())));
   stored_.value = "open";

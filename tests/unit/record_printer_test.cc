@@ -18,13 +18,13 @@ const Record kRecord{.topic = "orders",
                      .partition = 3,
                      .timestamp = WallTime(Micros(1'795'162'442'000'123))};
 
-TEST(RecordPrinterTest, TextIsALineForPeople) {
+TEST(RecordPrinterTest, TextIsOneReadableLine) {
   EXPECT_EQ(RecordText(kRecord),
             "orders[3]  2026-11-20T08:14:02.000123Z  key=k  id=7  none=NULL  raw=\\xff  "
             "value={\"a\": \"ü\"}");
 }
 
-TEST(RecordPrinterTest, TextCannotSteerATerminal) {
+TEST(RecordPrinterTest, TextEscapesControlCharacters) {
   EXPECT_EQ(RecordText({.topic = "t", .key = "\x1b[2J\n", .value = "\r"}),
             "t  now  key=\\x1b[2J\\x0a  value=\\x0d");
 }
@@ -43,7 +43,7 @@ TEST(RecordPrinterTest, JsonOfATombstoneHasNulls) {
       R"({"topic":"t","partition":null,"timestamp":null,"key":null,"headers":[],"value":null})");
 }
 
-TEST(RecordPrinterTest, WhatIsPrintedIsDeliveredAtTheNextPoll) {
+TEST(RecordPrinterTest, PrintedRecordIsDeliveredAtTheNextPoll) {
   struct Sink : DeliverySink {
     std::vector<DeliveryToken> tokens;
     void OnDelivered(const Delivery& delivery) override { tokens.push_back(delivery.token); }

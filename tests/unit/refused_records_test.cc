@@ -1,4 +1,4 @@
-// Records that brokers refuse: named, settled by on_error, and never a reason to repeat others.
+// Records that brokers reject: the row is named, on_error applies, and no other record is repeated.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class RefusedRecordsTest : public testing::RelayFixture {
   }
 };
 
-TEST_F(RefusedRecordsTest, RowIsNamedAndNothingBehindItIsProduced) {
+TEST_F(RefusedRecordsTest, RefusedRowIsNamedAndLaterRowsAreNotProduced) {
   Refuse("bad");
   Start();
   const Lsn good = Commit("a");
@@ -50,7 +50,7 @@ TEST_F(RefusedRecordsTest, RowIsNamedAndNothingBehindItIsProduced) {
   EXPECT_THAT(Appended(), ElementsAre(Pair("a", 1), Pair("b", 1)));
 }
 
-TEST_F(RefusedRecordsTest, RowStaysNamedWhileItsRecordIsOfferedAgain) {
+TEST_F(RefusedRecordsTest, RowStaysNamedWhileItsRecordIsRetried) {
   Refuse("bad");
   Start();
   Commit("bad");
@@ -64,7 +64,7 @@ TEST_F(RefusedRecordsTest, RowStaysNamedWhileItsRecordIsOfferedAgain) {
   EXPECT_LT(kafka_.producers, 30);
 }
 
-TEST_F(RefusedRecordsTest, RowThatIsTakenLaterIsPublishedInOrder) {
+TEST_F(RefusedRecordsTest, RowAcceptedLaterIsPublishedInOrder) {
   Refuse("bad");
   Start();
   postgres_.Commit({Event("a"), Event("bad"), Event("b")});
@@ -77,7 +77,7 @@ TEST_F(RefusedRecordsTest, RowThatIsTakenLaterIsPublishedInOrder) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RefusedRecordsTest, OthersOfTheBatchAreNotBlamed) {
+TEST_F(RefusedRecordsTest, OtherRecordsOfTheBatchAreNotBlamed) {
   config_.on_error.refused = OnError::kSkip;
   Refuse("bad");
   Start();
@@ -88,7 +88,7 @@ TEST_F(RefusedRecordsTest, OthersOfTheBatchAreNotBlamed) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RefusedRecordsTest, DeadLetterTakesThePlaceOfARefusedRecord) {
+TEST_F(RefusedRecordsTest, DeadLetterReplacesARefusedRecord) {
   config_.on_error.refused = OnError::kDeadLetter;
   config_.on_error.dead_letter_topic = "dead";
   Start();
@@ -113,8 +113,8 @@ TEST_F(RefusedRecordsTest, RefusedDeadLetterBlocksAndRepeatsNothing) {
   EXPECT_THAT(Appended(), ElementsAre(Pair("a", 1)));
 }
 
-// What is acknowledged stays acknowledged, also where its transaction is read again from its BEGIN.
-TEST_F(RefusedRecordsTest, BadRowsRepeatNothingOfALongTransaction) {
+// Acknowledged records stay acknowledged when their transaction is read again from its BEGIN.
+TEST_F(RefusedRecordsTest, BadRowsDoNotRepeatOtherRowsOfALongTransaction) {
   config_.on_error.refused = OnError::kSkip;
   Start();
   std::vector<FakeRow> rows;
@@ -147,7 +147,7 @@ TEST_F(RefusedRecordsTest, RefusedBatchIsFollowedBySmallerOnes) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RefusedRecordsTest, RecordTooLargeForItsTopicIsARowThatIsTooLarge) {
+TEST_F(RefusedRecordsTest, RecordTooLargeForItsTopicIsReportedAsATooLargeRow) {
   Refuse("big", ErrorCode::kBatchTooLarge);
   Start();
   Commit("a");
@@ -156,10 +156,10 @@ TEST_F(RefusedRecordsTest, RecordTooLargeForItsTopicIsARowThatIsTooLarge) {
   EXPECT_EQ(State(), RelayState::kBlocked);
   EXPECT_EQ(ShownError(), ErrorCode::kRecordTooLarge);
   EXPECT_THAT(board_.Read().detail, HasSubstr("key=big"));
-  EXPECT_EQ(kafka_.batch_bytes, 1'000'000);  // it was not the batch
+  EXPECT_EQ(kafka_.batch_bytes, 1'000'000);  // the batch size was not the cause
 }
 
-TEST_F(RefusedRecordsTest, TooLargeFollowsItsOwnPolicy) {
+TEST_F(RefusedRecordsTest, TooLargeRecordFollowsThePolicyForTooLarge) {
   config_.on_error.too_large = OnError::kSkip;
   Refuse("big", ErrorCode::kBatchTooLarge);
   Start();
@@ -169,7 +169,7 @@ TEST_F(RefusedRecordsTest, TooLargeFollowsItsOwnPolicy) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RefusedRecordsTest, DeniedTopicIsAnObstacleAndNoPolicyAppliesToIt) {
+TEST_F(RefusedRecordsTest, DeniedTopicBlocksUnderEveryPolicy) {
   config_.on_error = {.null_route = OnError::kSkip,
                       .null_key = OnError::kSkip,
                       .topic = OnError::kSkip,
@@ -188,7 +188,7 @@ TEST_F(RefusedRecordsTest, DeniedTopicIsAnObstacleAndNoPolicyAppliesToIt) {
   EXPECT_THAT(Appended(), ElementsAre(Pair("a", 1), Pair("b", 1), Pair("x", 1)));
 }
 
-TEST_F(RefusedRecordsTest, LostConnectionWhileARowBlocksNamesItAgain) {
+TEST_F(RefusedRecordsTest, BlockingRowIsNamedAgainAfterALostConnection) {
   Refuse("bad");
   Start();
   postgres_.Commit({Event("a"), Event("bad"), Event("b")});
@@ -197,10 +197,11 @@ TEST_F(RefusedRecordsTest, LostConnectionWhileARowBlocksNamesItAgain) {
   Pass(minutes(2));
   EXPECT_EQ(State(), RelayState::kBlocked);
   EXPECT_THAT(board_.Read().detail, HasSubstr("key=bad"));
-  EXPECT_THAT(Appended(), ElementsAre(Pair("a", ::testing::Le(3))));  // once more for the fault
+  EXPECT_THAT(Appended(),
+              ElementsAre(Pair("a", ::testing::Le(3))));  // one more repetition for the fault
 }
 
-TEST_F(RefusedRecordsTest, ProducerThatFailsAgainAndAgainAtOnePlaceStopsRepeatingTheOthers) {
+TEST_F(RefusedRecordsTest, RepeatedFailureAtOneRecordStopsRepeatingTheOthers) {
   Refuse("bad", ErrorCode::kProducerFailed);
   Start();
   Commit("a");
@@ -213,7 +214,7 @@ TEST_F(RefusedRecordsTest, ProducerThatFailsAgainAndAgainAtOnePlaceStopsRepeatin
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RefusedRecordsTest, ProducerThatFailsWhileNothingIsInFlightIsReplacedAndTheSessionStays) {
+TEST_F(RefusedRecordsTest, IdleProducerThatFailsIsReplacedWithinTheSession) {
   Start();
   Commit("a");
   Pass(seconds(1));
@@ -241,7 +242,7 @@ TEST_F(RefusedRecordsTest, StuckPartitionDoesNotRewindTheOthers) {
   EXPECT_EQ(kafka_.log.size(), 20u);
 }
 
-TEST_F(RefusedRecordsTest, OutdatedProducerIsReplacedWhenItHoldsNothing) {
+TEST_F(RefusedRecordsTest, OutdatedProducerIsReplacedWhenNothingIsInFlight) {
   kafka_.auto_acknowledge = false;
   Start();
   Commit("a");
@@ -250,7 +251,7 @@ TEST_F(RefusedRecordsTest, OutdatedProducerIsReplacedWhenItHoldsNothing) {
   Commit("b");
   Pass(seconds(5));
   EXPECT_EQ(kafka_.producers, 1);
-  EXPECT_EQ(kafka_.in_flight.size(), 1u);  // nothing new is handed to it
+  EXPECT_EQ(kafka_.in_flight.size(), 1u);  // no new record is produced
   kafka_.auto_acknowledge = true;
   Pass(seconds(1));
   EXPECT_EQ(kafka_.producers, 2);
@@ -258,7 +259,7 @@ TEST_F(RefusedRecordsTest, OutdatedProducerIsReplacedWhenItHoldsNothing) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RefusedRecordsTest, OutdatedProducerThatDeliversNothingIsGivenUp) {
+TEST_F(RefusedRecordsTest, OutdatedProducerThatDeliversNothingIsAbandoned) {
   kafka_.auto_acknowledge = false;
   Start();
   Commit("a");
@@ -271,7 +272,7 @@ TEST_F(RefusedRecordsTest, OutdatedProducerThatDeliversNothingIsGivenUp) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RefusedRecordsTest, ProducerThatReachesNoBrokerIsReplacedThoughNothingIsInFlight) {
+TEST_F(RefusedRecordsTest, IdleProducerThatReachesNoBrokerIsReplaced) {
   Start();
   kafka_.pending_topics = {"outbox.event.order"};
   kafka_.reachable = false;

@@ -18,7 +18,7 @@ TEST(RelationCacheTest, UnknownTableIsNotFound) {
   EXPECT_EQ(RelationCache().Find(7), nullptr);
 }
 
-TEST(RelationCacheTest, LastWordCounts) {
+TEST(RelationCacheTest, LastRelationMessageApplies) {
   RelationCache cache;
   cache.Replace(Outbox({{"id", 2950}, {"payload", 3802}}));
   cache.Replace(Outbox({{"id", 2950}, {"tenant", 25}, {"payload", 17}}));
@@ -27,7 +27,7 @@ TEST(RelationCacheTest, LastWordCounts) {
   EXPECT_EQ(cache.Find(7)->columns[2].type_oid, 17u);
 }
 
-TEST(RelationCacheTest, OwnsItsNames) {
+TEST(RelationCacheTest, CacheOwnsItsNames) {
   RelationCache cache;
   {
     std::string name = "outbox with a name that does not fit into a small string";
@@ -38,7 +38,7 @@ TEST(RelationCacheTest, OwnsItsNames) {
   EXPECT_EQ(cache.Find(7)->name, "outbox with a name that does not fit into a small string");
 }
 
-TEST(RelationCacheTest, ClearForgetsTheSession) {
+TEST(RelationCacheTest, ClearRemovesTables) {
   RelationCache cache;
   cache.Replace(Outbox({}));
   cache.Clear();
@@ -47,7 +47,7 @@ TEST(RelationCacheTest, ClearForgetsTheSession) {
 
 class DomainTest : public ::testing::Test {
  protected:
-  // The type that a column of type `oid` shows.
+  // The cached type of a column with type `oid`.
   uint32_t Shown(uint32_t oid) {
     const std::vector<Column> columns = {{"payload", oid}};
     return cache_.Replace(Outbox(columns)).columns[0].type_oid;
@@ -56,29 +56,29 @@ class DomainTest : public ::testing::Test {
   RelationCache cache_;
 };
 
-TEST_F(DomainTest, AColumnOfADomainShowsTheTypeBeneath) {
+TEST_F(DomainTest, DomainColumnHasItsBaseType) {
   cache_.OnType({.oid = 16390, .schema = "pg_catalog", .name = "bytea"});
   EXPECT_EQ(Shown(16390), kByteaOid);
   EXPECT_EQ(Shown(16391), 16391u);
 }
 
-TEST_F(DomainTest, AnEnumIsWhatItIsWhateverItIsCalled) {
+TEST_F(DomainTest, EnumNamedLikeABuiltInTypeKeepsItsOid) {
   cache_.OnType({.oid = 16390, .schema = "public", .name = "bytea"});
   EXPECT_EQ(Shown(16390), 16390u);
 }
 
-TEST_F(DomainTest, ADomainOverATypeThatIsNotTreatedByNameKeepsItsOid) {
+TEST_F(DomainTest, DomainOverAnUnsupportedTypeKeepsItsOid) {
   cache_.OnType({.oid = 16390, .schema = "pg_catalog", .name = "money"});
   EXPECT_EQ(Shown(16390), 16390u);
 }
 
-TEST_F(DomainTest, LastWordCountsForTypesToo) {
+TEST_F(DomainTest, LastTypeMessageApplies) {
   cache_.OnType({.oid = 16390, .schema = "pg_catalog", .name = "bytea"});
   cache_.OnType({.oid = 16390, .schema = "public", .name = "mood"});
   EXPECT_EQ(Shown(16390), 16390u);
 }
 
-TEST(RelationCacheTest, ForgottenTableIsStillKnownToBeDescribed) {
+TEST(RelationCacheTest, ForgottenTableIsStillDescribed) {
   RelationCache cache;
   const Column columns[] = {{.name = "a", .type_oid = 25}};
   const Relation table{.oid = 7, .schema = "s", .name = "t", .columns = columns};
@@ -96,7 +96,7 @@ TEST(RelationCacheTest, ForgottenTableIsStillKnownToBeDescribed) {
   EXPECT_FALSE(cache.IsDescribed(7));
 }
 
-TEST_F(DomainTest, ClearForgetsDomains) {
+TEST_F(DomainTest, ClearRemovesDomains) {
   cache_.OnType({.oid = 16390, .schema = "pg_catalog", .name = "bytea"});
   cache_.Clear();
   EXPECT_EQ(Shown(16390), 16390u);

@@ -1,5 +1,4 @@
-// What the relay does where events may be missing: it says so, holds, and continues when that was
-// accepted.
+// Gaps in the relay: it reports the gap, holds, and continues after the gap was accepted.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +17,7 @@ using ::testing::IsEmpty;
 
 class RelayGapTest : public testing::RelayFixture {
  protected:
-  // Streams, has published "a", and has nothing in flight.
+  // Streams and publishes "a"; nothing is in flight.
   RelayGapTest() { kafka_.auto_acknowledge = true; }
   void StartAndPublish() {
     Start();
@@ -44,7 +43,7 @@ class RelayGapTest : public testing::RelayFixture {
   }
   void Accept() { relay_->AcceptGap(Held()->id); }
   PublicationIdentity& identity() { return postgres_.facts.publication_look.identity; }
-  // Another connection looks at the publication now.
+  // Another connection reads the publication now.
   void Look() {
     PublicationLook look = postgres_.facts.publication_look;
     look.before = look.after = postgres_.facts.server.wal_end;
@@ -56,10 +55,9 @@ class RelayGapTest : public testing::RelayFixture {
   }
 };
 
-// --- holding
-// ---------------------------------------------------------------------------------------
+// --- holding ---
 
-TEST_F(RelayGapTest, SlotThatMovedIsHeldUntilItIsAccepted) {
+TEST_F(RelayGapTest, MovedSlotIsHeldUntilTheGapIsAccepted) {
   StartAndPublish();
   const Lsn before = postgres_.confirmed();
   postgres_.BreakConnection();
@@ -87,7 +85,7 @@ TEST_F(RelayGapTest, SlotThatMovedIsHeldUntilItIsAccepted) {
   EXPECT_FALSE(Held().has_value());
 }
 
-TEST_F(RelayGapTest, HeldRelayLooksSeldom) {
+TEST_F(RelayGapTest, HeldRelayReconnectsInfrequently) {
   StartAndPublish();
   postgres_.facts.slot.reset();
   Reconnect();
@@ -98,7 +96,7 @@ TEST_F(RelayGapTest, HeldRelayLooksSeldom) {
   EXPECT_GE(postgres_.opens - before, 50u);
 }
 
-TEST_F(RelayGapTest, WhatIsInFlightIsGivenUp) {
+TEST_F(RelayGapTest, RecordsInFlightAreAbandoned) {
   kafka_.auto_acknowledge = false;
   Start();
   Commit("a");
@@ -109,8 +107,8 @@ TEST_F(RelayGapTest, WhatIsInFlightIsGivenUp) {
   EXPECT_THAT(kafka_.in_flight, IsEmpty());
 }
 
-// The WAL of a restored server grows past what it had sent.
-TEST_F(RelayGapTest, GapThatIsNotSeenAnyMoreIsStillHeld) {
+// The WAL of a restored server grows past the position that it had sent before.
+TEST_F(RelayGapTest, GapIsHeldAfterItIsNoLongerDetectable) {
   StartAndPublish();
   const Lsn end = postgres_.facts.server.wal_end;
   postgres_.facts.server.wal_end = Lsn(1010);
@@ -130,8 +128,8 @@ TEST_F(RelayGapTest, GapThatIsNotSeenAnyMoreIsStillHeld) {
   EXPECT_EQ(postgres_.starts.back(), Lsn(1005));
 }
 
-// Found by the simulator: a standby may lag, so a look at it says nothing.
-TEST_F(RelayGapTest, AcceptanceTakesNoEffectOnAStandby) {
+// Found by the simulator: a standby may lag, so its catalog is not evidence.
+TEST_F(RelayGapTest, AcceptanceHasNoEffectOnAStandby) {
   StartAndPublish();
   identity().xmin = 720;
   Reconnect();
@@ -141,14 +139,14 @@ TEST_F(RelayGapTest, AcceptanceTakesNoEffectOnAStandby) {
   Pass(seconds(5));
   EXPECT_TRUE(Held().has_value());
   postgres_.facts.server.in_recovery = false;
-  identity().xmin = 730;  // and changed once more meanwhile
+  identity().xmin = 730;  // changed again in the meantime
   Pass(seconds(15));
   ExpectHeld(ErrorCode::kPublicationChanged);
   EXPECT_NE(Held()->id, gap.id);
 }
 
-// Found by the simulator: what is remembered of the lost WAL must not be used once it is hidden.
-TEST_F(RelayGapTest, RestoredServerIsNotForgottenForAnotherGap) {
+// Found by the simulator: the remembered position must not be used after the WAL grew past it.
+TEST_F(RelayGapTest, RestoredServerIsReportedBeforeAnotherGap) {
   StartAndPublish();
   const Lsn end = postgres_.facts.server.wal_end;
   postgres_.facts.server.wal_end = Lsn(1010);
@@ -164,7 +162,7 @@ TEST_F(RelayGapTest, RestoredServerIsNotForgottenForAnotherGap) {
   Accept();
   Pass(seconds(1));
   ExpectHeld(ErrorCode::kPublicationChanged);
-  EXPECT_EQ(Held()->from, Lsn(1000));  // the look at the start
+  EXPECT_EQ(Held()->from, Lsn(1000));  // where the publication was read at the start
   Accept();
   Pass(seconds(1));
   EXPECT_EQ(State(), RelayState::kStreaming);
@@ -191,7 +189,7 @@ TEST_F(RelayGapTest, StandbyAtAGapIsNotReady) {
   EXPECT_EQ(State(), RelayState::kStandby);
 }
 
-TEST_F(RelayGapTest, StopsAtOnceWhileItHolds) {
+TEST_F(RelayGapTest, StopsAtOnceWhileHolding) {
   StartAndPublish();
   postgres_.facts.slot.reset();
   Reconnect();
@@ -202,8 +200,7 @@ TEST_F(RelayGapTest, StopsAtOnceWhileItHolds) {
   EXPECT_THAT(relay_->result(), IsOk());
 }
 
-// --- accepting
-// -------------------------------------------------------------------------------------
+// --- accepting ---
 
 TEST_F(RelayGapTest, AcceptanceOfAnotherGapChangesNothing) {
   StartAndPublish();
@@ -215,7 +212,7 @@ TEST_F(RelayGapTest, AcceptanceOfAnotherGapChangesNothing) {
   ExpectHeld(ErrorCode::kSlotGone);
 }
 
-TEST_F(RelayGapTest, AcceptanceDoesNotCoverWhatTheNextLookFinds) {
+TEST_F(RelayGapTest, AcceptanceDoesNotCoverALaterChange) {
   StartAndPublish();
   postgres_.BreakConnection();
   Run();
@@ -234,7 +231,7 @@ TEST_F(RelayGapTest, AcceptanceDoesNotCoverWhatTheNextLookFinds) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayGapTest, AcceptedLossOfTheSlotWaitsForOneAndCreatesNone) {
+TEST_F(RelayGapTest, AcceptedLossOfTheSlotWaitsForANewSlotAndCreatesNone) {
   config_.source.create_slot = true;
   StartAndPublish();
   postgres_.facts.slot.reset();
@@ -256,7 +253,7 @@ TEST_F(RelayGapTest, AcceptedLossOfTheSlotWaitsForOneAndCreatesNone) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayGapTest, AcceptedLossOfALostSlotWaitsForAnother) {
+TEST_F(RelayGapTest, AcceptedInvalidationWaitsForANewSlot) {
   StartAndPublish();
   postgres_.facts.slot->wal_status = "lost";
   Reconnect();
@@ -270,7 +267,7 @@ TEST_F(RelayGapTest, AcceptedLossOfALostSlotWaitsForAnother) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayGapTest, SlotThatWasCreatedAgainBeforeTheAcceptanceIsNamedByItsOwnGap) {
+TEST_F(RelayGapTest, SlotRecreatedBeforeTheAcceptanceIsAnotherGap) {
   StartAndPublish();
   const Lsn before = postgres_.confirmed();
   postgres_.facts.slot.reset();
@@ -288,7 +285,7 @@ TEST_F(RelayGapTest, SlotThatWasCreatedAgainBeforeTheAcceptanceIsNamedByItsOwnGa
   ExpectHeld(ErrorCode::kSlotMoved);
 }
 
-TEST_F(RelayGapTest, AcceptedGapOfAnotherSystemIsNotAcceptedForAThird) {
+TEST_F(RelayGapTest, AcceptedChangeOfSystemDoesNotCoverTheNextChange) {
   StartAndPublish();
   postgres_.facts.server.system_id = "7302";
   Reconnect();
@@ -300,10 +297,9 @@ TEST_F(RelayGapTest, AcceptedGapOfAnotherSystemIsNotAcceptedForAThird) {
   ExpectHeld(ErrorCode::kSystemChanged);
 }
 
-// --- the publication
-// -------------------------------------------------------------------------------
+// --- the publication ---
 
-TEST_F(RelayGapTest, TableThatLeftThePublicationAndCameBackIsAGapWithARange) {
+TEST_F(RelayGapTest, TableRemovedAndAddedAgainIsAGapWithARange) {
   StartAndPublish();
   Look();
   const Lsn good = postgres_.facts.server.wal_end;
@@ -325,15 +321,15 @@ TEST_F(RelayGapTest, TableThatLeftThePublicationAndCameBackIsAGapWithARange) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayGapTest, ChangeWhileTheConnectionWasLostIsFoundWithoutTheSampler) {
+TEST_F(RelayGapTest, ChangeWhileDisconnectedIsFoundWithoutTheSampler) {
   StartAndPublish();
   identity().xmin = 720;
   Reconnect();
   ExpectHeld(ErrorCode::kPublicationChanged);
-  EXPECT_EQ(Held()->from, Lsn(1000));  // the look at the start
+  EXPECT_EQ(Held()->from, Lsn(1000));  // where the publication was read at the start
 }
 
-TEST_F(RelayGapTest, LookFromBeforeTheConnectionIsNotCompared) {
+TEST_F(RelayGapTest, PublicationReadBeforeTheConnectionIsNotCompared) {
   StartAndPublish();
   const MonoTime before = clock_.Now();
   const PublicationLook old = postgres_.facts.publication_look;
@@ -348,8 +344,8 @@ TEST_F(RelayGapTest, LookFromBeforeTheConnectionIsNotCompared) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-// The sampler's connection may lead to another server.
-TEST_F(RelayGapTest, ChangeThatTheOwnConnectionDoesNotSeeIsNoGap) {
+// The sampler's connection may be to another server.
+TEST_F(RelayGapTest, ChangeNotSeenOnTheReplicationConnectionIsNoGap) {
   postgres_.answers_pings = true;
   StartAndPublish();
   PublicationLook elsewhere = postgres_.facts.publication_look;
@@ -362,8 +358,8 @@ TEST_F(RelayGapTest, ChangeThatTheOwnConnectionDoesNotSeeIsNoGap) {
   EXPECT_LE(postgres_.starts.size(), 2u);
 }
 
-// Rows are hidden for as long as it is out: nobody knows yet where the gap ends.
-TEST_F(RelayGapTest, GapOfATableThatIsStillOutCannotBeAcceptedYet) {
+// Rows are hidden while the table is unpublished: the end of the gap is not known yet.
+TEST_F(RelayGapTest, GapCannotBeAcceptedWhileTheTableIsUnpublished) {
   StartAndPublish();
   Look();
   identity().tables[0].memberships.clear();
@@ -390,7 +386,7 @@ TEST_F(RelayGapTest, GapOfATableThatIsStillOutCannotBeAcceptedYet) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayGapTest, AcceptedChangeOfThePublicationDoesNotCoverTheSlot) {
+TEST_F(RelayGapTest, AcceptedPublicationChangeDoesNotCoverAMovedSlot) {
   StartAndPublish();
   Look();
   identity().tables[0].memberships = {{16555, 710}};
@@ -404,8 +400,8 @@ TEST_F(RelayGapTest, AcceptedChangeOfThePublicationDoesNotCoverTheSlot) {
   ExpectHeld(ErrorCode::kSlotMoved);
 }
 
-// Found by the simulator: "not a member" looks the same each time.
-TEST_F(RelayGapTest, TableThatLeavesThePublicationAgainIsAGapAgain) {
+// Found by the simulator: every removal yields the same identity, without a membership.
+TEST_F(RelayGapTest, TableRemovedASecondTimeIsAnotherGap) {
   StartAndPublish();
   for (const uint32_t oid : {16555u, 16556u}) {
     identity().tables[0].memberships.clear();
@@ -422,7 +418,7 @@ TEST_F(RelayGapTest, TableThatLeavesThePublicationAgainIsAGapAgain) {
   }
 }
 
-TEST_F(RelayGapTest, WhoeverReadsTheSlotAnswersForItsPublication) {
+TEST_F(RelayGapTest, StandbyReportsNoGapWhileAnotherProcessReadsTheSlot) {
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = 555;
   Start();
@@ -436,7 +432,7 @@ TEST_F(RelayGapTest, WhoeverReadsTheSlotAnswersForItsPublication) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayGapTest, StandbyThatTakesOverFindsWhatChangedSinceItsLastLook) {
+TEST_F(RelayGapTest, StandbyDetectsEarlierPublicationChangeOnTakeover) {
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = 555;
   Start();
@@ -449,7 +445,7 @@ TEST_F(RelayGapTest, StandbyThatTakesOverFindsWhatChangedSinceItsLastLook) {
 }
 
 TEST_F(RelayGapTest, ChangeBeforeTheFirstStreamIsNoGap) {
-  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
   Start();
   Look();
   identity().xmin = 720;
@@ -459,8 +455,7 @@ TEST_F(RelayGapTest, ChangeBeforeTheFirstStreamIsNoGap) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-// --- at the operator's limit
-// -----------------------------------------------------------------------
+// --- at the operator's limit ---
 
 TEST_F(RelayGapTest, SlotIsDroppedAtTheLimitAlsoWhileAGapIsHeld) {
   config_.source.max_retained_wal = 5'000;

@@ -1,4 +1,4 @@
-// What the relay counts, and how much of it.
+// The metrics of the relay, and their memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class RelayMetricsTest : public testing::RelayFixture {
     MakeRelay();
     Run();
   }
-  // Turns until nothing more happens at this instant, and until the gauges are written.
+  // Runs turns until nothing more happens at the current time and the gauges are updated.
   void Run() {
     for (int i = 0; i < 20; ++i) {
       relay_->Turn();
@@ -54,7 +54,7 @@ TEST_F(RelayMetricsTest, MemoryOfTheMetricsDoesNotGrowWithTheTopics) {
   EXPECT_EQ(metrics_.events_published.size(), 6u);
 }
 
-TEST_F(RelayMetricsTest, HistoryHasAPointEachTenSeconds) {
+TEST_F(RelayMetricsTest, HistoryHasAPointEveryTenSeconds) {
   Start();
   Publish("order");
   clock_.Advance(std::chrono::seconds(10));
@@ -69,7 +69,7 @@ TEST_F(RelayMetricsTest, HistoryHasAPointEachTenSeconds) {
   EXPECT_EQ(history[1].median, std::nullopt);
 }
 
-TEST_F(RelayMetricsTest, StatusTellsFiguresAndPastErrors) {
+TEST_F(RelayMetricsTest, StatusReportsFiguresAndPastErrors) {
   Start();
   Publish("order");
   postgres_.BreakConnection();
@@ -82,7 +82,7 @@ TEST_F(RelayMetricsTest, StatusTellsFiguresAndPastErrors) {
   EXPECT_THAT(snapshot.errors[0].error, HasError(ErrorCode::kConnectionLost, "cut"));
 }
 
-TEST_F(RelayMetricsTest, StagesOfALatencyAreMeasured) {
+TEST_F(RelayMetricsTest, LatencyStagesAreMeasured) {
   Start();
   Publish("order");
   for (const std::string stage : {"postgres", "relay", "kafka"}) {
@@ -91,7 +91,7 @@ TEST_F(RelayMetricsTest, StagesOfALatencyAreMeasured) {
   }
 }
 
-TEST_F(RelayMetricsTest, HolderShowsWhatAnInstanceThatWaitsDoesNot) {
+TEST_F(RelayMetricsTest, StandbyOmitsSeriesThatTheReaderExports) {
   Start();
   Publish("order");
   EXPECT_THAT(Page(), HasSubstr("walrelay_leader{slot=\"walrelay\"} 1\n"));
@@ -107,9 +107,9 @@ TEST_F(RelayMetricsTest, HolderShowsWhatAnInstanceThatWaitsDoesNot) {
   EXPECT_THAT(Page(), Not(HasSubstr("walrelay_inflight_records{")));
 }
 
-TEST_F(RelayMetricsTest, CutOffTheOldestUnpublishedAgesWithTheCut) {
+TEST_F(RelayMetricsTest, OldestUnpublishedAgeGrowsWhileDisconnected) {
   Start();
-  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
   postgres_.BreakConnection();
   Run();
   clock_.Advance(std::chrono::minutes(5));
@@ -117,9 +117,9 @@ TEST_F(RelayMetricsTest, CutOffTheOldestUnpublishedAgesWithTheCut) {
   EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 300);
 }
 
-// A restart in an outage must not silence the alerts.
-TEST_F(RelayMetricsTest, AgeIsThereFromTheFirstMomentOfAnOutage) {
-  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+// A restart during an outage must not silence the alerts.
+TEST_F(RelayMetricsTest, AgeIsExportedFromTheStartOfAnOutage) {
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
   MakeRelay();
   relay_->Turn();
   EXPECT_THAT(Page(), HasSubstr("walrelay_oldest_unpublished_age_seconds{"));
@@ -132,9 +132,9 @@ TEST_F(RelayMetricsTest, AgeIsThereFromTheFirstMomentOfAnOutage) {
   EXPECT_GE(clock_.WallNow() - *since, std::chrono::minutes(5));
 }
 
-// The sampler may get through where the stream does not.
-TEST_F(RelayMetricsTest, AgeCountsSinceTheSlotHadNoReader) {
-  postgres_.open_error = Error(ErrorCode::kNoSenderFree, "all taken");
+// The sampler may connect when the stream cannot.
+TEST_F(RelayMetricsTest, AgeCountsFromWhenTheSlotBecameInactive) {
+  postgres_.open_error = Error(ErrorCode::kNoSenderFree, "all in use");
   SlotSample slot{.exists = true, .wal_end = Lsn(900), .confirmed = Lsn(100)};
   slot.lag_age = std::chrono::minutes(2);
   board_.SetSlot(slot, clock_.WallNow());
@@ -148,14 +148,14 @@ TEST_F(RelayMetricsTest, AgeCountsSinceTheSlotHadNoReader) {
   EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 3600);
 }
 
-// What another instance publishes is not known here.
-TEST_F(RelayMetricsTest, StandbyThatIsCutOffKnowsNoAge) {
+// The progress of another instance is unknown.
+TEST_F(RelayMetricsTest, DisconnectedStandbyExportsNoAge) {
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = 4711;
   MakeRelay();
   Run();
   EXPECT_EQ(board_.Read().state, RelayState::kStandby);
-  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
   postgres_.on_inspect = [&] { postgres_.BreakConnection(); };
   clock_.Advance(std::chrono::minutes(5));
   Run();
@@ -163,7 +163,7 @@ TEST_F(RelayMetricsTest, StandbyThatIsCutOffKnowsNoAge) {
   EXPECT_EQ(board_.Read().figures.cut_off_since, std::nullopt);
 }
 
-TEST_F(RelayMetricsTest, RowThatBlocksIsTheOldestUnpublished) {
+TEST_F(RelayMetricsTest, BlockingRowIsTheOldestUnpublished) {
   Start();
   postgres_.Commit({{.key = std::nullopt}});
   Run();
@@ -172,14 +172,14 @@ TEST_F(RelayMetricsTest, RowThatBlocksIsTheOldestUnpublished) {
   EXPECT_EQ(board_.Read().state, RelayState::kBlocked);
   EXPECT_TRUE(board_.Read().figures.oldest_commit.has_value());
   EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
-  // Also while Postgres is away.
-  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  // Also while Postgres is unreachable.
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
   postgres_.BreakConnection();
   Run();
   EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
 }
 
-TEST_F(RelayMetricsTest, PageSaysHowFarItIs) {
+TEST_F(RelayMetricsTest, PageReportsProgressAndState) {
   Start();
   Publish("order");
   EXPECT_THAT(Page(), HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1\n"));

@@ -1,5 +1,4 @@
-// The relay between a Postgres and a Kafka that do as the test says, on a clock that moves when
-// told.
+// The relay between a fake Postgres and a fake Kafka, on a fake clock.
 
 #include "relay/relay.h"
 
@@ -22,10 +21,9 @@ using ::testing::IsEmpty;
 
 using RelayTest = testing::RelayFixture;
 
-// --- confirming
-// ------------------------------------------------------------------------------------
+// --- confirming ---
 
-TEST_F(RelayTest, PublishesWhatIsCommittedAndConfirmsWhatIsAcknowledged) {
+TEST_F(RelayTest, PublishesCommittedEventsAndConfirmsAcknowledgedOnes) {
   Start();
   const Lsn before = postgres_.confirmed();
   const Lsn end = Commit("a");
@@ -39,7 +37,7 @@ TEST_F(RelayTest, PublishesWhatIsCommittedAndConfirmsWhatIsAcknowledged) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RelayTest, AcknowledgementsOutOfOrderConfirmOnlyTheUnbrokenPrefix) {
+TEST_F(RelayTest, OutOfOrderAcknowledgementsConfirmOnlyTheContiguousPrefix) {
   Start();
   const Lsn before = postgres_.confirmed();
   Commit("a");
@@ -72,7 +70,7 @@ TEST_F(RelayTest, KeepaliveDoesNotConfirmPastAnEventInFlight) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
-TEST_F(RelayTest, RowsOfOtherTablesAreNoEvents) {
+TEST_F(RelayTest, RowsOfOtherTablesAreNotEvents) {
   Start();
   const Lsn end = postgres_.Commit({{.key = "x", .payload = "{}", .outbox = false}});
   Pass(milliseconds(150));
@@ -80,10 +78,9 @@ TEST_F(RelayTest, RowsOfOtherTablesAreNoEvents) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
-// --- losing Postgres
-// -------------------------------------------------------------------------------
+// --- losing Postgres ---
 
-TEST_F(RelayTest, BrokenConnectionGoesOnBehindWhatIsInFlight) {
+TEST_F(RelayTest, ReconnectStartsAfterTheRecordsInFlight) {
   Start();
   const Lsn end = Commit("a");
   Run();
@@ -99,7 +96,7 @@ TEST_F(RelayTest, BrokenConnectionGoesOnBehindWhatIsInFlight) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, ServerThatForgotItsConfirmedPositionMakesNoDuplicates) {
+TEST_F(RelayTest, LostConfirmedPositionCausesNoDuplicates) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("a");
@@ -112,7 +109,7 @@ TEST_F(RelayTest, ServerThatForgotItsConfirmedPositionMakesNoDuplicates) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayTest, OnlyTheOpenTransactionComesTwiceAfterABrokenConnection) {
+TEST_F(RelayTest, OnlyTheOpenTransactionIsRepeatedAfterReconnect) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("whole");
@@ -125,7 +122,7 @@ TEST_F(RelayTest, OnlyTheOpenTransactionComesTwiceAfterABrokenConnection) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, ReconnectingBacksOffAndNeverGivesUp) {
+TEST_F(RelayTest, ReconnectBacksOffAndRetriesIndefinitely) {
   Start();
   postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "down");
   postgres_.BreakConnection();
@@ -149,7 +146,7 @@ TEST_F(RelayTest, ProgressBeforeAnOutageDoesNotKeepResettingTheBackOff) {
   EXPECT_LT(postgres_.opens - before, 25u);
 }
 
-TEST_F(RelayTest, SilentServerIsPingedAndThenLeft) {
+TEST_F(RelayTest, SilentServerIsPingedThenDisconnected) {
   Start();
   Pass(seconds(29));
   EXPECT_EQ(postgres_.starts.size(), 1u);
@@ -159,9 +156,9 @@ TEST_F(RelayTest, SilentServerIsPingedAndThenLeft) {
   EXPECT_EQ(postgres_.starts.size(), 2u);
 }
 
-TEST_F(RelayTest, ServerThatAsksWithoutGoingOnIsLeftSoThatItCanShutDown) {
+TEST_F(RelayTest, RepeatedReplyRequestsAtOnePositionCloseTheStream) {
   Start();
-  Commit("a");  // never acknowledged: the position that the server waits for cannot come
+  Commit("a");  // never acknowledged: the server waits for a position that is not confirmed
   for (int i = 0; i < 30; ++i) {
     postgres_.Keepalive(postgres_.facts.server.wal_end, true);
     Pass(milliseconds(20));
@@ -170,7 +167,7 @@ TEST_F(RelayTest, ServerThatAsksWithoutGoingOnIsLeftSoThatItCanShutDown) {
   EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
 }
 
-TEST_F(RelayTest, ShutdownSeenByAnotherConnectionMakesItStepAside) {
+TEST_F(RelayTest, ShutdownSeenOnAnotherConnectionClosesTheStream) {
   Start();
   Commit("a");
   Run();
@@ -185,7 +182,7 @@ TEST_F(RelayTest, ShutdownSeenByAnotherConnectionMakesItStepAside) {
   EXPECT_EQ(kafka_.Keys().size(), 1u);
 }
 
-TEST_F(RelayTest, StreamThatIsNotReadIsLeftBeforeTheServerGivesTheSlotUp) {
+TEST_F(RelayTest, UnreadStreamIsClosedBeforeTheSlotIsInvalidated) {
   config_.pipeline.max_in_flight_records = 3;
   Start();
   for (const char* key : {"a", "b", "c", "d", "e"}) {
@@ -201,7 +198,7 @@ TEST_F(RelayTest, StreamThatIsNotReadIsLeftBeforeTheServerGivesTheSlotUp) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, StreamThatWasLeftForTheSlotsSakeIsReadAgainWhenKafkaAnswers) {
+TEST_F(RelayTest, StreamClosedForTheSlotReopensWhenKafkaResponds) {
   config_.pipeline.max_in_flight_records = 3;
   Start();
   for (const char* key : {"a", "b", "c", "d", "e"}) {
@@ -217,7 +214,7 @@ TEST_F(RelayTest, StreamThatWasLeftForTheSlotsSakeIsReadAgainWhenKafkaAnswers) {
   EXPECT_EQ(postgres_.opens, 2u);
 }
 
-TEST_F(RelayTest, StreamThatWasLeftForTheSlotsSakeIsTriedSeldom) {
+TEST_F(RelayTest, StreamClosedForTheSlotIsRetriedInfrequently) {
   config_.pipeline.max_in_flight_records = 1;
   Start();
   Commit("a");
@@ -230,7 +227,7 @@ TEST_F(RelayTest, StreamThatWasLeftForTheSlotsSakeIsTriedSeldom) {
   EXPECT_LE(postgres_.starts.size(), 3u);
 }
 
-TEST_F(RelayTest, StreamThatIsReadIsKeptToTheEnd) {
+TEST_F(RelayTest, StreamThatIsReadStaysOpen) {
   Start();
   Commit("a");
   Run();
@@ -238,8 +235,7 @@ TEST_F(RelayTest, StreamThatIsReadIsKeptToTheEnd) {
   EXPECT_TRUE(postgres_.streaming());
 }
 
-// --- at the operator's limit
-// -----------------------------------------------------------------------
+// --- at the operator's limit ---
 
 class RetainedLimitRelayTest : public RelayTest {
  protected:
@@ -253,7 +249,7 @@ class RetainedLimitRelayTest : public RelayTest {
     postgres_.facts.slot->confirmed_flush = Lsn(100'000);
     Keep(kLimit - 1);
   }
-  // The slot keeps so much of the log.
+  // The slot retains `bytes` of WAL.
   void Keep(uint64_t bytes) {
     postgres_.facts.slot->restart = Lsn(postgres_.facts.server.wal_end.value() - bytes);
   }
@@ -268,13 +264,13 @@ class RetainedLimitRelayTest : public RelayTest {
   }
 };
 
-TEST_F(RetainedLimitRelayTest, StreamEndsInGoodOrderAndTheSlotIsDropped) {
+TEST_F(RetainedLimitRelayTest, StreamEndsCleanlyAndTheSlotIsDropped) {
   Start();
   Commit("a");
   Run();
   kafka_.AcknowledgeAll();
   const Lsn end = postgres_.facts.server.wal_end;
-  Commit("b");  // which Kafka never acknowledges
+  Commit("b");  // never acknowledged
   Run();
   Keep(kLimit + 100);
   relay_->OnRetainedLimit();
@@ -286,7 +282,7 @@ TEST_F(RetainedLimitRelayTest, StreamEndsInGoodOrderAndTheSlotIsDropped) {
   EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSlotDropped, "was committed at"));
 }
 
-TEST_F(RetainedLimitRelayTest, SlotThatIsFoundBelowTheLimitIsReadOn) {
+TEST_F(RetainedLimitRelayTest, SlotFoundBelowTheLimitIsStreamedAgain) {
   Start();
   relay_->OnRetainedLimit();
   EXPECT_FALSE(postgres_.streaming());
@@ -295,7 +291,7 @@ TEST_F(RetainedLimitRelayTest, SlotThatIsFoundBelowTheLimitIsReadOn) {
   ExpectKept();
 }
 
-TEST_F(RetainedLimitRelayTest, SlotIsLookedAtOnceMoreBeforeItIsDropped) {
+TEST_F(RetainedLimitRelayTest, SlotIsCheckedAgainBeforeTheDrop) {
   Keep(kLimit);
   postgres_.on_inspect = [this] { Keep(kLimit - 1); };
   Start();
@@ -304,7 +300,7 @@ TEST_F(RetainedLimitRelayTest, SlotIsLookedAtOnceMoreBeforeItIsDropped) {
   ExpectKept();
 }
 
-TEST_F(RetainedLimitRelayTest, SlotThatKeepsTooMuchAtTheStartIsDropped) {
+TEST_F(RetainedLimitRelayTest, SlotOverTheLimitAtStartupIsDropped) {
   Keep(kLimit);
   Start();
   ExpectDropped();
@@ -319,7 +315,7 @@ TEST_F(RetainedLimitRelayTest, AlertDropsNothing) {
   ExpectKept();
 }
 
-TEST_F(RetainedLimitRelayTest, StandbyLeavesItToTheReader) {
+TEST_F(RetainedLimitRelayTest, StandbyDoesNotDropASlotInUse) {
   Keep(kLimit);
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = testing::kOurPid + 1;
@@ -328,12 +324,12 @@ TEST_F(RetainedLimitRelayTest, StandbyLeavesItToTheReader) {
   Pass(seconds(5));
   EXPECT_EQ(State(), RelayState::kStandby);
   ExpectKept();
-  postgres_.facts.slot->active = false;  // it has gone: now this one reads
+  postgres_.facts.slot->active = false;  // the reader disconnects: this relay takes over
   Pass(seconds(1));
   ExpectDropped();
 }
 
-TEST_F(RetainedLimitRelayTest, ReaderThatIsQuickerKeepsTheSlot) {
+TEST_F(RetainedLimitRelayTest, SlotTakenByAnotherReaderIsNotDropped) {
   Keep(kLimit);
   postgres_.on_inspect = [this] {
     postgres_.facts.slot->active = true;
@@ -344,10 +340,10 @@ TEST_F(RetainedLimitRelayTest, ReaderThatIsQuickerKeepsTheSlot) {
   ExpectKept();
 }
 
-TEST_F(RetainedLimitRelayTest, DropIsTriedAgainWhenPostgresIsBack) {
+TEST_F(RetainedLimitRelayTest, DropIsRetriedWhenPostgresIsReachable) {
   Start();
   Keep(kLimit);
-  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "away");
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
   relay_->OnRetainedLimit();
   Pass(seconds(30));
   ExpectKept();
@@ -356,7 +352,7 @@ TEST_F(RetainedLimitRelayTest, DropIsTriedAgainWhenPostgresIsBack) {
   ExpectDropped();
 }
 
-TEST_F(RetainedLimitRelayTest, DropWhoseAnswerIsLostIsStillOurs) {
+TEST_F(RetainedLimitRelayTest, DropWithLostResponseIsReportedAsADrop) {
   Keep(kLimit);
   postgres_.drop_error = Error(ErrorCode::kConnectionLost, "cut");
   Start();
@@ -365,7 +361,7 @@ TEST_F(RetainedLimitRelayTest, DropWhoseAnswerIsLostIsStillOurs) {
   ExpectDropped();
 }
 
-TEST_F(RetainedLimitRelayTest, SlotOfAnotherSystemIsNotOursToDrop) {
+TEST_F(RetainedLimitRelayTest, SlotOfAnotherSystemIsNotDropped) {
   Start();
   postgres_.facts.server.system_id = "7302";
   Keep(kLimit);
@@ -375,7 +371,7 @@ TEST_F(RetainedLimitRelayTest, SlotOfAnotherSystemIsNotOursToDrop) {
   EXPECT_TRUE(postgres_.facts.slot);
 }
 
-TEST_F(RetainedLimitRelayTest, SlotThatIsNotReadableIsNotOursToDrop) {
+TEST_F(RetainedLimitRelayTest, UnusableSlotIsNotDropped) {
   Keep(kLimit);
   postgres_.facts.slot->plugin = "wal2json";
   Start();
@@ -383,7 +379,7 @@ TEST_F(RetainedLimitRelayTest, SlotThatIsNotReadableIsNotOursToDrop) {
   EXPECT_TRUE(postgres_.facts.slot);
 }
 
-TEST_F(RetainedLimitRelayTest, MissingPublicationDoesNotKeepTheSlotForEver) {
+TEST_F(RetainedLimitRelayTest, MissingPublicationDoesNotPreventTheDrop) {
   Start();
   postgres_.facts.publication.exists = false;
   postgres_.BreakConnection();
@@ -408,10 +404,9 @@ TEST_F(RetainedLimitRelayTest, DrainIsNotDisturbed) {
   EXPECT_EQ(postgres_.drops, 0u);
 }
 
-// --- losing Kafka
-// ----------------------------------------------------------------------------------
+// --- losing Kafka ---
 
-TEST_F(RelayTest, FailedProducerRewindsAndEverythingGoesAgainInOrder) {
+TEST_F(RelayTest, FailedProducerRewindsAndRepeatsInOrder) {
   Start();
   Commit("a");
   Commit("b");
@@ -428,7 +423,7 @@ TEST_F(RelayTest, FailedProducerRewindsAndEverythingGoesAgainInOrder) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, AcknowledgementBehindARefusedRecordIsRepeatedNotTrusted) {
+TEST_F(RelayTest, RecordAcknowledgedAfterARefusedOneIsRepeated) {
   Start();
   Commit("a");
   Commit("b");
@@ -456,7 +451,7 @@ TEST_F(RelayTest, FatalProducerIsReplacedAndStreamingStartsAtTheFrontier) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayTest, FailingProducersAreMadeLessAndLessOften) {
+TEST_F(RelayTest, FailingProducersAreRecreatedWithBackOff) {
   Start();
   for (int i = 0; i < 600; ++i) {
     kafka_.health = Error(ErrorCode::kProducerFailed, "fatal");
@@ -466,7 +461,7 @@ TEST_F(RelayTest, FailingProducersAreMadeLessAndLessOften) {
   EXPECT_GT(kafka_.producers, 10);
 }
 
-TEST_F(RelayTest, WindowBoundsWhatIsInFlightAndReadingStops) {
+TEST_F(RelayTest, WindowBoundsRecordsInFlightAndStopsReading) {
   config_.pipeline.max_in_flight_records = 10;
   Start();
   for (int i = 0; i < 100; ++i) {
@@ -480,7 +475,7 @@ TEST_F(RelayTest, WindowBoundsWhatIsInFlightAndReadingStops) {
   EXPECT_EQ(kafka_.log.size(), 100u);
 }
 
-TEST_F(RelayTest, StuckRecordBoundsTheTransactionsBehindIt) {
+TEST_F(RelayTest, StuckRecordBoundsLaterTransactions) {
   config_.pipeline.max_in_flight_records = 10;
   Start();
   for (int i = 0; i < 100; ++i) {
@@ -505,7 +500,7 @@ TEST_F(RelayTest, OneRecordLargerThanTheWindowIsAdmitted) {
   EXPECT_EQ(kafka_.log.size(), 3u);
 }
 
-TEST_F(RelayTest, BackPressureKeepsReportingAndIsNotTakenForSilence) {
+TEST_F(RelayTest, BackPressureKeepsSendingStatusAndIsNotSilence) {
   config_.pipeline.max_in_flight_records = 1;
   Start();
   Commit("a");
@@ -514,12 +509,12 @@ TEST_F(RelayTest, BackPressureKeepsReportingAndIsNotTakenForSilence) {
   const size_t updates = postgres_.updates.size();
   Pass(minutes(2));
   EXPECT_EQ(postgres_.starts.size(), 1u);
-  EXPECT_GE(postgres_.updates.size(), updates + 12);  // a third of the server's timeout each
+  EXPECT_GE(postgres_.updates.size(), updates + 12);  // one per third of the server's timeout
   EXPECT_EQ(State(), RelayState::kDegraded);
   EXPECT_EQ(ShownError(), ErrorCode::kKafkaStalled);
 }
 
-TEST_F(RelayTest, FullQueueOfTheProducerHoldsTheLineAndLosesNothing) {
+TEST_F(RelayTest, FullProducerQueueBlocksAndLosesNothing) {
   kafka_.queue_limit = 3;
   Start();
   for (int i = 0; i < 20; ++i) {
@@ -548,7 +543,7 @@ TEST_F(RelayTest, ProducerThatReachesNoBrokerForMinutesIsReplaced) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RelayTest, TopicThatIsBeingLookedUpHoldsTheLineInOrder) {
+TEST_F(RelayTest, PendingTopicMetadataBlocksInOrder) {
   kafka_.pending_topics = {"outbox.event.order"};
   kafka_.auto_acknowledge = true;
   Start();
@@ -561,10 +556,9 @@ TEST_F(RelayTest, TopicThatIsBeingLookedUpHoldsTheLineInOrder) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-// --- rows that cannot be published
-// -----------------------------------------------------------------
+// --- rows that cannot be published ---
 
-TEST_F(RelayTest, RowWithoutATopicBlocksTheLineBeforeItAndIsNamed) {
+TEST_F(RelayTest, RowWithoutATopicBlocksAndIsNamed) {
   kafka_.auto_acknowledge = true;
   Start();
   const Lsn good = Commit("good");
@@ -579,7 +573,7 @@ TEST_F(RelayTest, RowWithoutATopicBlocksTheLineBeforeItAndIsNamed) {
   EXPECT_EQ(postgres_.starts.size(), 1u);
 }
 
-TEST_F(RelayTest, SkippedRowIsPassedOverOnlyWhereThatWasChosen) {
+TEST_F(RelayTest, RowIsSkippedOnlyIfConfigured) {
   config_.on_error.null_route = OnError::kSkip;
   kafka_.auto_acknowledge = true;
   Start();
@@ -591,7 +585,7 @@ TEST_F(RelayTest, SkippedRowIsPassedOverOnlyWhereThatWasChosen) {
   EXPECT_EQ(metrics_.events_skipped["WR-3003"].Value(), 1);
 }
 
-TEST_F(RelayTest, DeadLetterCountsLikeAnyOtherRecord) {
+TEST_F(RelayTest, DeadLetterIsAwaitedLikeAnyOtherRecord) {
   config_.on_error.topic = OnError::kDeadLetter;
   config_.on_error.dead_letter_topic = "dead";
   Start();
@@ -607,7 +601,7 @@ TEST_F(RelayTest, DeadLetterCountsLikeAnyOtherRecord) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, UnknownTopicBlocksUntilItIsThere) {
+TEST_F(RelayTest, UnknownTopicBlocksUntilItExists) {
   kafka_.bad_topics["outbox.event.order"] = Error(ErrorCode::kTopicUnknown, "outbox.event.order");
   kafka_.auto_acknowledge = true;
   Start();
@@ -621,7 +615,7 @@ TEST_F(RelayTest, UnknownTopicBlocksUntilItIsThere) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayTest, LongMessageThatArrivesInPiecesIsNotSilence) {
+TEST_F(RelayTest, MessageArrivingInPiecesIsNotSilence) {
   Start();
   for (int i = 0; i < 60; ++i) {
     postgres_.trickle = true;
@@ -630,7 +624,7 @@ TEST_F(RelayTest, LongMessageThatArrivesInPiecesIsNotSilence) {
   EXPECT_EQ(postgres_.starts.size(), 1u);
 }
 
-TEST_F(RelayTest, StreamThatFailsAtTheSamePlaceThreeTimesIsBlocked) {
+TEST_F(RelayTest, StreamFailingThreeTimesAtOnePositionIsBlocked) {
   Start();
   for (int i = 0; i < 3; ++i) {
     postgres_.SendRaw("Z");
@@ -641,7 +635,7 @@ TEST_F(RelayTest, StreamThatFailsAtTheSamePlaceThreeTimesIsBlocked) {
   EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
 }
 
-TEST_F(RelayTest, StuckStreamIsTriedAfterMinutesWhateverTheErrorIs) {
+TEST_F(RelayTest, StuckStreamIsRetriedAfterMinutesForEveryError) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("a");
@@ -650,7 +644,7 @@ TEST_F(RelayTest, StuckStreamIsTriedAfterMinutesWhateverTheErrorIs) {
                                  Error(ErrorCode::kServerSilent, "silent"),
                                  Error(ErrorCode::kPostgresError, "disk full")};
   size_t failures = 0;
-  std::function<void()> fail = [&] {  // nothing of what the server sends gets through
+  std::function<void()> fail = [&] {  // no message from the server arrives
     postgres_.CutAfter(0);
     postgres_.BreakConnection(errors[failures++ % 3]);
     postgres_.at_next_read = fail;
@@ -681,7 +675,7 @@ TEST_F(RelayTest, IdleStreamThatBreaksIsNotStuck) {
   EXPECT_EQ(postgres_.starts.size(), 7u);
 }
 
-TEST_F(RelayTest, ServerThatIsSilentAtTheSamePositionAgainGetsMoreTime) {
+TEST_F(RelayTest, RepeatedSilenceAtOnePositionRaisesTheSenderTimeout) {
   Start();
   std::function<void()> be_silent = [&] {
     postgres_.CutAfter(0);
@@ -696,7 +690,7 @@ TEST_F(RelayTest, ServerThatIsSilentAtTheSamePositionAgainGetsMoreTime) {
   EXPECT_EQ(postgres_.sender_timeout, minutes(10));
 }
 
-TEST_F(RelayTest, ProtocolViolationConfirmsNothingAndStartsAgain) {
+TEST_F(RelayTest, ProtocolViolationConfirmsNothingAndReconnects) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("a");
@@ -707,8 +701,7 @@ TEST_F(RelayTest, ProtocolViolationConfirmsNothingAndStartsAgain) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-// --- two instances
-// ---------------------------------------------------------------------------------
+// --- two instances ---
 
 TEST_F(RelayTest, StreamAbortsBetweenTransactionsAreCountedAndIgnored) {
   Start();
@@ -726,7 +719,7 @@ TEST_F(RelayTest, StreamAbortsBetweenTransactionsAreCountedAndIgnored) {
   EXPECT_EQ(metrics_.replication_messages["stream_abort"].Value(), 20);
 }
 
-// Its rows would be in the stream although they were rolled back.
+// The stream would contain rows that were rolled back.
 TEST_F(RelayTest, StreamAbortOfTheOpenTransactionEndsTheSession) {
   Start();
   postgres_.SendOpenTransaction({{.key = "a"}});
@@ -737,7 +730,7 @@ TEST_F(RelayTest, StreamAbortOfTheOpenTransactionEndsTheSession) {
   EXPECT_GE(postgres_.opens, 2u);
 }
 
-TEST_F(RelayTest, BusySlotMakesItAStandbyThatTakesOver) {
+TEST_F(RelayTest, BusySlotLeadsToStandbyThenTakeover) {
   kafka_.auto_acknowledge = true;
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = 555;
@@ -752,7 +745,7 @@ TEST_F(RelayTest, BusySlotMakesItAStandbyThatTakesOver) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RelayTest, OwnConnectionThatTheServerStillHoldsIsEnded) {
+TEST_F(RelayTest, OwnStaleConnectionIsTerminated) {
   Start();
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = testing::kOurPid;
@@ -762,7 +755,7 @@ TEST_F(RelayTest, OwnConnectionThatTheServerStillHoldsIsEnded) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayTest, SlotThatAnotherInstanceAdvancedIsTakenUpWhereItStands) {
+TEST_F(RelayTest, SlotAdvancedByAnotherInstanceResumesAtItsPosition) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("ours");
@@ -780,7 +773,7 @@ TEST_F(RelayTest, SlotThatAnotherInstanceAdvancedIsTakenUpWhereItStands) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("ours", "ours again"));
 }
 
-TEST_F(RelayTest, ProcessThatWasSuspendedGivesUpWhatItHolds) {
+TEST_F(RelayTest, SuspendedProcessAbandonsRecordsInFlight) {
   Start();
   Commit("a");
   Run();
@@ -792,7 +785,7 @@ TEST_F(RelayTest, ProcessThatWasSuspendedGivesUpWhatItHolds) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RelayTest, ProcessThatWasSuspendedWithinATurnGivesUpWhatItHolds) {
+TEST_F(RelayTest, ProcessSuspendedWithinATurnAbandonsRecordsInFlight) {
   Start();
   Commit("a");
   Run();
@@ -807,10 +800,9 @@ TEST_F(RelayTest, ProcessThatWasSuspendedWithinATurnGivesUpWhatItHolds) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-// --- ends that a person must judge
-// -----------------------------------------------------------------
+// --- exits and fatal errors ---
 
-TEST_F(RelayTest, SlotThatVanishedEndsItWithAGapWhereThatWasChosen) {
+TEST_F(RelayTest, MissingSlotExitsWithAGapIfConfigured) {
   config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.facts.slot.reset();
@@ -820,7 +812,7 @@ TEST_F(RelayTest, SlotThatVanishedEndsItWithAGapWhereThatWasChosen) {
   EXPECT_EQ(ExitCodeFor(relay_->result()), ExitCode::kGap);
 }
 
-TEST_F(RelayTest, SkippedPublicationEndsItWithAGapAndConfirmsNothing) {
+TEST_F(RelayTest, SkippedPublicationExitsWithAGapAndConfirmsNothing) {
   config_.source.on_gap = OnGap::kExit;
   Start();
   postgres_.BreakConnection(Error(ErrorCode::kPublicationSkipped, "walrelay"));
@@ -830,7 +822,7 @@ TEST_F(RelayTest, SkippedPublicationEndsItWithAGapAndConfirmsNothing) {
   EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
 }
 
-TEST_F(RelayTest, RestoredServerEndsItWithAGap) {
+TEST_F(RelayTest, RestoredServerExitsWithAGap) {
   config_.source.on_gap = OnGap::kExit;
   kafka_.auto_acknowledge = true;
   Start();
@@ -843,7 +835,7 @@ TEST_F(RelayTest, RestoredServerEndsItWithAGap) {
   EXPECT_THAT(relay_->result(), HasError(ErrorCode::kServerBehind));
 }
 
-TEST_F(RelayTest, RestoredServerIsRecognisedThoughSomethingElseKeepsItFromStreaming) {
+TEST_F(RelayTest, RestoredServerIsDetectedDespiteAnotherError) {
   config_.source.on_gap = OnGap::kExit;
   Start();
   Pass(seconds(1));
@@ -870,7 +862,7 @@ TEST_F(RelayTest, PromotedServerIsFollowedFromItsSlot) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.facts.server.wal_end);
 }
 
-TEST_F(RelayTest, DefiniteErrorEndsItAtTheFirstStartOnly) {
+TEST_F(RelayTest, DefiniteErrorIsFatalAtStartupOnly) {
   postgres_.open_error = Error(ErrorCode::kNoReplicationRole, "may not");
   Start();
   ASSERT_TRUE(relay_->finished());
@@ -889,7 +881,7 @@ TEST_F(RelayTest, DefiniteErrorEndsItAtTheFirstStartOnly) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayTest, RefusedLoginIsRetriedFromTheFirstStartOn) {
+TEST_F(RelayTest, RejectedLoginIsRetriedAtStartup) {
   postgres_.open_error = Error(ErrorCode::kPostgresLogin, "password");
   Start();
   Pass(minutes(5));
@@ -901,7 +893,7 @@ TEST_F(RelayTest, RefusedLoginIsRetriedFromTheFirstStartOn) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayTest, SecretThatCannotBeReadForAMomentDoesNotEndIt) {
+TEST_F(RelayTest, TemporarilyUnreadableSecretIsNotFatal) {
   Start();
   postgres_.open_error = Error(ErrorCode::kSecretFile, "mode 0644");
   postgres_.BreakConnection();
@@ -914,7 +906,7 @@ TEST_F(RelayTest, SecretThatCannotBeReadForAMomentDoesNotEndIt) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayTest, ProducerThatCannotBeCreatedEndsItAtTheFirstStartOnly) {
+TEST_F(RelayTest, ProducerCreationFailureIsFatalAtStartupOnly) {
   kafka_.factory_error = Error(ErrorCode::kKafkaConfiguration, "ssl.ca.location");
   Start();
   ASSERT_TRUE(relay_->finished());
@@ -936,8 +928,8 @@ TEST_F(RelayTest, ProducerThatCannotBeCreatedEndsItAtTheFirstStartOnly) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-// A warm standby is no first start.
-TEST_F(RelayTest, StandbyOutlivesErrorsOfAllKinds) {
+// A warm standby is past its startup.
+TEST_F(RelayTest, StandbySurvivesErrorsOfAllKinds) {
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = 555;
   Start();
@@ -955,7 +947,7 @@ TEST_F(RelayTest, StandbyOutlivesErrorsOfAllKinds) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-TEST_F(RelayTest, MissingSlotIsMadeOnlyWhereThatWasChosen) {
+TEST_F(RelayTest, MissingSlotIsCreatedOnlyIfConfigured) {
   postgres_.facts.slot.reset();
   Start();
   ASSERT_TRUE(relay_->finished());
@@ -966,7 +958,7 @@ TEST_F(RelayTest, MissingSlotIsMadeOnlyWhereThatWasChosen) {
   EXPECT_TRUE(postgres_.streaming());
 }
 
-TEST_F(RelayTest, SlotThatAStandbyHasSeenIsNotCreatedAgain) {
+TEST_F(RelayTest, SlotSeenByAStandbyIsNotRecreated) {
   config_.source.create_slot = true;
   postgres_.facts.slot->active = true;
   postgres_.facts.slot->active_pid = 555;
@@ -978,8 +970,7 @@ TEST_F(RelayTest, SlotThatAStandbyHasSeenIsNotCreatedAgain) {
   EXPECT_EQ(ShownError(), ErrorCode::kSlotMissing);
 }
 
-// --- stopping
-// --------------------------------------------------------------------------------------
+// --- stopping ---
 
 TEST_F(RelayTest, DrainWaitsForAcknowledgementsAndConfirmsThem) {
   Start();
@@ -996,7 +987,7 @@ TEST_F(RelayTest, DrainWaitsForAcknowledgementsAndConfirmsThem) {
   EXPECT_TRUE(postgres_.finished_in_order);
 }
 
-TEST_F(RelayTest, DrainFinishesTheOpenTransactionAndReadsNoFurther) {
+TEST_F(RelayTest, DrainFinishesTheOpenTransactionAndReadsNoMore) {
   kafka_.auto_acknowledge = true;
   Start();
   postgres_.SendOpenTransaction({Event("first")});
@@ -1008,18 +999,18 @@ TEST_F(RelayTest, DrainFinishesTheOpenTransactionAndReadsNoFurther) {
   postgres_.SendRaw(testing::InsertMessage(testing::kOutboxOid,
                                            testing::TextRow({"second", "order", "second", "{}"})));
   postgres_.SendRaw(testing::CommitMessage(commit, Lsn(commit.value() + 8), clock_.WallNow()));
-  postgres_.SendOpenTransaction({Event("not any more")});
+  postgres_.SendOpenTransaction({Event("after the drain")});
   Pass(seconds(1));
   ASSERT_TRUE(relay_->finished());
   EXPECT_THAT(kafka_.Keys(), ElementsAre("first", "second"));
   EXPECT_EQ(postgres_.confirmed(), Lsn(commit.value() + 8));
 }
 
-TEST_F(RelayTest, DrainSleepsThoughMoreHasArrived) {
+TEST_F(RelayTest, DrainSleepsDespiteUnreadMessages) {
   config_.pipeline.max_in_flight_records = 4;
   Start();
   postgres_.Commit({Event("a"), Event("b"), Event("c"), Event("d")});
-  Commit("not any more");
+  Commit("after the drain");
   Run();
   relay_->Drain();
   kafka_.Acknowledge(0);
@@ -1028,7 +1019,7 @@ TEST_F(RelayTest, DrainSleepsThoughMoreHasArrived) {
   EXPECT_GT(relay_->Turn().at, clock_.Now());
 }
 
-TEST_F(RelayTest, DrainLongerThanTheServersTimeoutDoesNotTakeItForSilent) {
+TEST_F(RelayTest, DrainLongerThanTheServersTimeoutIsNotSilence) {
   postgres_.facts.server.wal_sender_timeout = seconds(5);
   Start();
   const Lsn end = Commit("a");
@@ -1041,7 +1032,7 @@ TEST_F(RelayTest, DrainLongerThanTheServersTimeoutDoesNotTakeItForSilent) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
-TEST_F(RelayTest, DrainEndsAtItsTimeAndLeavesTheRestUnconfirmed) {
+TEST_F(RelayTest, DrainEndsAtItsTimeoutAndLeavesTheRestUnconfirmed) {
   Start();
   Commit("a");
   Run();
@@ -1052,7 +1043,7 @@ TEST_F(RelayTest, DrainEndsAtItsTimeAndLeavesTheRestUnconfirmed) {
   EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
 }
 
-TEST_F(RelayTest, DrainDoesNotWaitForALineThatStands) {
+TEST_F(RelayTest, DrainDoesNotWaitWhileBlocked) {
   kafka_.auto_acknowledge = true;
   Start();
   postgres_.Commit({{.type = std::nullopt, .key = "bad", .payload = "{}"}});

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-// A slot that keeps 100 MiB, and may.
+// A slot that retains 100 MiB, which is the limit.
 class RetainedLimitTest : public ::testing::Test {
  protected:
   RetainedLimitTest() {
@@ -24,7 +24,7 @@ class RetainedLimitTest : public ::testing::Test {
       .restart = Lsn(900 * kMiB), .confirmed_flush = Lsn(950 * kMiB), .wal_status = "extended"};
 };
 
-TEST_F(RetainedLimitTest, SlotIsDroppedFromTheLimitOn) {
+TEST_F(RetainedLimitTest, SlotIsDroppedAtTheLimit) {
   EXPECT_TRUE(Drops());
   slot_.restart = Lsn(slot_.restart.value() + 1);
   EXPECT_FALSE(Drops());
@@ -57,7 +57,7 @@ TEST_F(RetainedLimitTest, SlotInUseIsNotDropped) {
   EXPECT_FALSE(Drops());
 }
 
-TEST_F(RetainedLimitTest, SlotThatKeepsNothingIsNotDropped) {
+TEST_F(RetainedLimitTest, SlotThatRetainsNoWalIsNotDropped) {
   const SlotFacts whole = slot_;
   slot_.restart = Lsn();
   EXPECT_FALSE(Drops());
@@ -71,12 +71,13 @@ TEST_F(RetainedLimitTest, SlotThatKeepsNothingIsNotDropped) {
   EXPECT_TRUE(Drops());
 }
 
-TEST_F(RetainedLimitTest, EndIsToldWithFigures) {
+TEST_F(RetainedLimitTest, DropIsReportedWithFigures) {
   source_.slot = "orders";
-  EXPECT_THAT(SlotDropped(source_, server_, slot_, std::nullopt),
-              HasError(ErrorCode::kSlotDropped,
-                       "slot orders kept 100.0 MiB of log, and source.max_retained_wal is 100.0 "
-                       "MiB; everything up to 0/3B600000 was published"));
+  EXPECT_THAT(
+      SlotDropped(source_, server_, slot_, std::nullopt),
+      HasError(ErrorCode::kSlotDropped,
+               "slot orders retained 100.0 MiB of WAL, and source.max_retained_wal is 100.0 "
+               "MiB; everything up to 0/3B600000 was published"));
   EXPECT_THAT(SlotDropped(source_, server_, slot_, WallTime(std::chrono::hours(24))),
               HasError(ErrorCode::kSlotDropped, "committed at 1970-01-02T00:00:00"));
   EXPECT_EQ(ExitCodeFor(SlotDropped(source_, server_, slot_, std::nullopt)), ExitCode::kGap);

@@ -44,7 +44,7 @@ TEST(RingQueueTest, BehavesAsADequeOnRandomTraces) {
   }
 }
 
-TEST(RingQueueDeathTest, ReachingOutsideAborts) {
+TEST(RingQueueDeathTest, OutOfRangeAccessAborts) {
   RingQueue<int> queue;
   EXPECT_DEATH(queue.front(), "inside the queue");
   EXPECT_DEATH(queue.pop_front(), "has a front");

@@ -1,5 +1,5 @@
-// Rows as Debezium and Connect's converters show them. What each type becomes is
-// column_datum_test's matter, what the real thing makes of a row tests/conformance's.
+// Rows in the formats of Debezium and Connect's converters. column_datum_test tests the conversion
+// of each type; tests/conformance compares with Debezium's own records.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class RouterFormatsTest : public ::testing::Test {
     format_.schema_prefix = "srv";
   }
 
-  // The columns of Debezium's outbox, and then these.
+  // Describes a table with the columns of Debezium's outbox, followed by `more`.
   void Describe(std::vector<ColumnSpec> more = {}, uint32_t payload_type = pgoutput::kJsonbOid) {
     columns_ = {{"id", pgoutput::kUuidOid},
                 {"aggregatetype", pgoutput::kVarcharOid},
@@ -46,7 +46,7 @@ class RouterFormatsTest : public ::testing::Test {
   void Place(const std::string& column, Placement::Where where) {
     source_.tables.front().placements.push_back({.column = column, .where = where, .name = column});
   }
-  // A row of these payload and further values.
+  // A row with this payload, followed by further values.
   absl::StatusOr<Record> Route(std::optional<std::string> payload,
                                const std::vector<std::optional<std::string>>& more = {}) {
     std::vector<std::optional<std::string>> row = {"10711fa5-0000-0000-0000-000000000001", type_,
@@ -76,7 +76,7 @@ class RouterFormatsTest : public ::testing::Test {
   std::optional<std::string> key_ = "k";
 
  private:
-  // Made at first use, of the configuration as it is then.
+  // Created at first use, with the current configuration.
   void Prepare() {
     if (columns_.empty()) {
       Describe();
@@ -97,44 +97,44 @@ class RouterFormatsTest : public ::testing::Test {
   std::string bytes_;
 };
 
-TEST_F(RouterFormatsTest, JsonQuotesAPayloadThatIsText) {
+TEST_F(RouterFormatsTest, JsonQuotesATextPayload) {
   EXPECT_EQ(Value("{\"a\": 1}"), R"("{\"a\": 1}")");
   EXPECT_EQ(Value("\U0001D11E\x01\u00e9"), "\"\\uD834\\uDD1E\\u0001\u00e9\"");
 }
 
-TEST_F(RouterFormatsTest, SchemasStandBeforeThePayload) {
+TEST_F(RouterFormatsTest, SchemaPrecedesThePayload) {
   format_.value.format = Format::kJsonSchema;
   EXPECT_EQ(Value("{}"), R"({"schema":{"type":"string","optional":true,)"
                          R"("name":"io.debezium.data.Json","version":1},"payload":"{}"})");
 }
 
-TEST_F(RouterFormatsTest, BytesTakeByteaAndLeaveTheRestToTheDelegate) {
+TEST_F(RouterFormatsTest, BytesFormatAcceptsBytea) {
   format_.value.format = Format::kBytes;
   Describe({}, pgoutput::kByteaOid);
   EXPECT_EQ(Value("\\x6162"), "ab");
 }
 
-TEST_F(RouterFormatsTest, BytesWithoutADelegateRefuseText) {
+TEST_F(RouterFormatsTest, BytesFormatWithoutADelegateRejectsText) {
   format_.value.format = Format::kBytes;
   EXPECT_THAT(Route("{}"), HasError(ErrorCode::kValueInvalid, "bytea"));
 }
 
-TEST_F(RouterFormatsTest, ADelegateTakesText) {
+TEST_F(RouterFormatsTest, DelegateEncodesText) {
   format_.value = {Format::kBytes, Delegate::kJson};
   EXPECT_EQ(Value("{}"), "\"{}\"");
 }
 
-TEST_F(RouterFormatsTest, TextHasNoFormForBytes) {
+TEST_F(RouterFormatsTest, StringFormatRejectsBytes) {
   format_.value.format = Format::kString;
   Describe({}, pgoutput::kByteaOid);
   EXPECT_THAT(Route("\\x6162"), HasError(ErrorCode::kValueInvalid));
 }
 
-TEST_F(RouterFormatsTest, NullIsWhatTheFormatMakesOfIt) {
+TEST_F(RouterFormatsTest, NullIsEncodedByTheFormat) {
   EXPECT_EQ(Value(std::nullopt), "null");
 }
 
-TEST_F(RouterFormatsTest, NullIsTheDefaultOfItsColumn) {
+TEST_F(RouterFormatsTest, NullIsReplacedByTheDefaultOfItsColumn) {
   facts_.columns = {{.name = "payload", .default_expression = "'{}'::jsonb"},
                     {.name = "aggregateid", .default_expression = "'dflt'::character varying"}};
   key_.reset();
@@ -144,7 +144,7 @@ TEST_F(RouterFormatsTest, NullIsTheDefaultOfItsColumn) {
   EXPECT_EQ(record.key, "dflt");
 }
 
-TEST_F(RouterFormatsTest, EmptyAndBlankPayloadsAreTombstonesWhereAskedFor) {
+TEST_F(RouterFormatsTest, EmptyAndBlankPayloadsAreTombstonesIfConfigured) {
   route_.tombstone_on_empty = true;
   Describe({}, pgoutput::kTextOid);
   EXPECT_EQ(Routed("").value, std::nullopt);
@@ -153,32 +153,32 @@ TEST_F(RouterFormatsTest, EmptyAndBlankPayloadsAreTombstonesWhereAskedFor) {
   EXPECT_EQ(Value("\u00a0"), "\"\u00a0\"");
 }
 
-TEST_F(RouterFormatsTest, RawPayloadsTooAreTombstonesButNotEmptyBytes) {
+TEST_F(RouterFormatsTest, EmptyBytesAreNoTombstoneInRawFormat) {
   route_.tombstone_on_empty = true;
   format_.value.format = Format::kRaw;
   Describe({}, pgoutput::kByteaOid);
   EXPECT_EQ(Value("\\x"), "");
 }
 
-TEST_F(RouterFormatsTest, ANullKeyIsPublishedByDebeziumsRulesAlone) {
+TEST_F(RouterFormatsTest, NullKeyIsPublishedOnlyInDebeziumMode) {
   key_.reset();
   EXPECT_EQ(Routed("{}").key, std::nullopt);
 }
 
-TEST_F(RouterFormatsTest, ANullKeyIsRefusedByOurs) {
+TEST_F(RouterFormatsTest, NullKeyIsRejectedInWalrelayMode) {
   route_.compatibility = Compatibility::kWalrelay;
   key_.reset();
   EXPECT_THAT(Route("{}"), HasError(ErrorCode::kKeyMissing));
 }
 
-TEST_F(RouterFormatsTest, AnEnvelopeHasThePayloadFirst) {
+TEST_F(RouterFormatsTest, EnvelopeHasThePayloadFirst) {
   Describe({{"flag", pgoutput::kBoolOid}, {"n", pgoutput::kInt8Oid}});
   Place("n", Placement::Where::kEnvelope);
   Place("flag", Placement::Where::kEnvelope);
   EXPECT_EQ(Value("{}", {"t", "7"}), R"({"payload":"{}","n":7,"flag":true})");
 }
 
-TEST_F(RouterFormatsTest, AnEnvelopesSchemaIsNamedByTheTypeThatCameFirst) {
+TEST_F(RouterFormatsTest, EnvelopeSchemaIsNamedByTheFirstType) {
   format_.value.format = Format::kJsonSchema;
   Describe({{"n", pgoutput::kInt4Oid}});
   Place("n", Placement::Where::kEnvelope);
@@ -187,7 +187,7 @@ TEST_F(RouterFormatsTest, AnEnvelopesSchemaIsNamedByTheTypeThatCameFirst) {
   EXPECT_THAT(Value("{}", {"7"}), HasSubstr(R"("name":"srv.public.outbox.User.Value")"));
 }
 
-TEST_F(RouterFormatsTest, ATombstoneNamesTheEnvelopesBehindIt) {
+TEST_F(RouterFormatsTest, TombstoneNamesLaterEnvelopeSchemas) {
   route_.tombstone_on_empty = true;
   format_.value.format = Format::kJsonSchema;
   Describe({{"n", pgoutput::kInt4Oid}}, pgoutput::kTextOid);
@@ -197,14 +197,14 @@ TEST_F(RouterFormatsTest, ATombstoneNamesTheEnvelopesBehindIt) {
   EXPECT_THAT(Value("x", {"7"}), HasSubstr(R"("name":"srv.public.outbox.User.Value")"));
 }
 
-TEST_F(RouterFormatsTest, AMissingMemberMayBeLeftOutOfItsEnvelope) {
+TEST_F(RouterFormatsTest, MissingMemberCanBeOmittedFromTheEnvelope) {
   source_.missing_columns = MissingColumns::kIgnore;
   Place("nope", Placement::Where::kEnvelope);
   Place("nope", Placement::Where::kHeader);
   EXPECT_EQ(Value("{}"), R"({"payload":"{}"})");
 }
 
-TEST_F(RouterFormatsTest, AVersionWithAnotherPayloadStopsTheLine) {
+TEST_F(RouterFormatsTest, OneVersionWithTwoPayloadSchemasIsAnError) {
   format_.expand_json = true;
   source_.tables.front().columns.version = "v";
   Describe({{"v", pgoutput::kInt4Oid}});
@@ -214,7 +214,7 @@ TEST_F(RouterFormatsTest, AVersionWithAnotherPayloadStopsTheLine) {
   EXPECT_EQ(Value("{\"b\": 1}", {"2"}), R"({"payload":{"b":1},"v":2})");
 }
 
-TEST_F(RouterFormatsTest, ExpansionMakesMembers) {
+TEST_F(RouterFormatsTest, ExpansionCreatesMembers) {
   format_.expand_json = true;
   EXPECT_EQ(Value(R"({"b": 1e2, "a": {"x": null, "y": []}, "l": [1, null]})"),
             R"({"b":100.0,"a":{},"l":[1,null]})");
@@ -222,14 +222,14 @@ TEST_F(RouterFormatsTest, ExpansionMakesMembers) {
   EXPECT_EQ(Value("42"), "\"42\"");
 }
 
-TEST_F(RouterFormatsTest, ExpansionThatLosesMembersStopsTheLine) {
+TEST_F(RouterFormatsTest, ExpansionThatLosesMembersIsAnError) {
   format_.expand_json = true;
   EXPECT_THAT(Route(R"({"ex": [{"a": [{"x": 1}]}, {"a": [{"y": 2}]}]})"),
               HasError(ErrorCode::kValueInvalid, "\"y\""));
   EXPECT_THAT(Route(R"({"big": 18446744073709551615})"), HasError(ErrorCode::kValueInvalid));
 }
 
-TEST_F(RouterFormatsTest, HeadersAreTextInTheOrderOfTheConfiguration) {
+TEST_F(RouterFormatsTest, HeadersAreTextInConfiguredOrder) {
   format_.context_headers = true;
   Describe({{"flag", pgoutput::kBoolOid}, {"at", pgoutput::kTimestamptzOid, false, 3}});
   Place("at", Placement::Where::kHeader);
@@ -253,13 +253,13 @@ TEST_F(RouterFormatsTest, PartitionsAreInt4) {
   EXPECT_THAT(Route("{}", {"1"}), HasError(ErrorCode::kColumnType, "partition"));
 }
 
-TEST_F(RouterFormatsTest, TheAggregateTypeIsText) {
+TEST_F(RouterFormatsTest, AggregateTypeIsText) {
   source_.tables.front().columns.aggregate_type = "n";
   Describe({{"n", pgoutput::kInt4Oid}});
   EXPECT_THAT(Route("{}", {"7"}), HasError(ErrorCode::kColumnType, "aggregate type"));
 }
 
-TEST_F(RouterFormatsTest, ATypeWithoutAFormIsToldByName) {
+TEST_F(RouterFormatsTest, UnsupportedTypeIsNamed) {
   Describe({{"odd", pgoutput::kFirstUserOid}});
   Place("odd", Placement::Where::kHeader);
   EXPECT_THAT(Route("{}", {"x"}), HasError(ErrorCode::kColumnType, "\"odd\""));
@@ -278,24 +278,24 @@ class DebeziumTimestampTest : public RouterFormatsTest {
   }
 };
 
-TEST_F(DebeziumTimestampTest, CountsMillisecondsTowardsZero) {
+TEST_F(DebeziumTimestampTest, MillisecondsAreRoundedTowardsZero) {
   EXPECT_EQ(Millis("2019-03-24 20:52:59.0019"), 1'553'460'779'001);
   EXPECT_EQ(Millis("1969-12-31 23:59:59.9995"), 0);
   EXPECT_EQ(Millis("infinity"), 9'223'372'036'825'200);
 }
 
-TEST_F(DebeziumTimestampTest, NullAndMinusOneLeaveItToTheProducer) {
+TEST_F(DebeziumTimestampTest, NullAndMinusOneUseTheProducersTimestamp) {
   EXPECT_EQ(Millis(std::nullopt), std::nullopt);
   EXPECT_EQ(Millis("1969-12-31 23:59:59.999"), std::nullopt);
 }
 
-TEST_F(DebeziumTimestampTest, BeforeTheEpochIsRefused) {
+TEST_F(DebeziumTimestampTest, TimeBeforeTheEpochIsRejected) {
   Describe({{"at", pgoutput::kTimestampOid}});
   EXPECT_THAT(Route("{}", {"1969-12-31 23:59:55"}), HasError(ErrorCode::kValueInvalid));
   EXPECT_THAT(Route("{}", {"-infinity"}), HasError(ErrorCode::kValueInvalid));
 }
 
-TEST_F(DebeziumTimestampTest, OtherTypesAreRefused) {
+TEST_F(DebeziumTimestampTest, OtherTypesAreRejected) {
   Describe({{"at", pgoutput::kTimestamptzOid}});
   EXPECT_THAT(Route("{}", {"2019-03-24 20:52:59+00"}),
               HasError(ErrorCode::kColumnType, "timestamp"));

@@ -32,7 +32,7 @@ MATCHER_P2(HeaderIs, name, value, "") {
   return arg.name == name && arg.value == OptionalBytes(value);
 }
 
-// A router fed as in a session: messages as bytes, through the real decoder.
+// Tests the router as in a session: messages as bytes, through the real decoder.
 class RouterTest : public ::testing::Test {
  protected:
   RouterTest() { Describe(Canonical()); }
@@ -41,7 +41,7 @@ class RouterTest : public ::testing::Test {
     return {{"id", pgoutput::kUuidOid, true}, {"aggregate_type"}, {"aggregate_id"}, {"event_type"},
             {"payload", pgoutput::kJsonbOid}, {"trace_id"}};
   }
-  // Columns that follow the canonical ones.
+  // Columns after the canonical ones.
   static std::vector<ColumnSpec> CanonicalAnd(const std::vector<ColumnSpec>& more) {
     auto columns = Canonical();
     columns.insert(columns.end(), more.begin(), more.end());
@@ -55,7 +55,7 @@ class RouterTest : public ::testing::Test {
     }
     router().StartSession(facts);
   }
-  // A Relation message; true if the router takes the table for an outbox.
+  // Handles a Relation message; true if the router treats the table as an outbox.
   bool Describe(const std::vector<ColumnSpec>& columns, uint32_t oid = kOutbox,
                 const char* name = "outbox", const char* schema = "public") {
     bytes_ = testing::RelationMessage(oid, schema, name, columns);
@@ -68,7 +68,7 @@ class RouterTest : public ::testing::Test {
   absl::StatusOr<Record> Route(std::vector<std::optional<std::string>> values) {
     return Route(TextRow(std::move(values)));
   }
-  // The record of a row that must have one.
+  // The record of a row; the row must be routable.
   Record Routed(const testing::Row& row, uint32_t oid = kOutbox) {
     const auto record = Route(row, oid);
     EXPECT_THAT(record, IsOk());
@@ -82,7 +82,7 @@ class RouterTest : public ::testing::Test {
     bytes_ = testing::InsertMessage(kOutbox, row);
     return std::get<pgoutput::Insert>(*decoder_.Decode(bytes_)).row;
   }
-  // Made at first use, of the configuration as it is then.
+  // Created at first use, with the current configuration.
   Router& router() {
     if (!router_) {
       router_.emplace(*Router::Create(source_, route_));
@@ -90,7 +90,7 @@ class RouterTest : public ::testing::Test {
     }
     return *router_;
   }
-  // Forgets the router: the next use makes another of the changed configuration.
+  // Drops the router: the next use creates one with the changed configuration.
   void Reconfigure() { router_.reset(); }
 
   const std::string id_ = "10711fa5-0000-0000-0000-000000000001";
@@ -103,7 +103,7 @@ class RouterTest : public ::testing::Test {
   std::string bytes_;
 };
 
-TEST_F(RouterTest, AWholeRecord) {
+TEST_F(RouterTest, RowBecomesACompleteRecord) {
   const Record record =
       Routed({id_, "order", "order-1", "OrderPlaced", "{\"total\": 1.10}", "00-4bf9-01"});
   EXPECT_EQ(record.topic, "outbox.event.order");
@@ -124,7 +124,7 @@ TEST_F(RouterTest, TraceContextBecomesHeadersUnchanged) {
                                           HeaderIs("event_type", "t"), HeaderIs("trace_id", "x")));
 }
 
-TEST_F(RouterTest, TraceContextThatIsNullMakesNoHeader) {
+TEST_F(RouterTest, NullTraceContextCreatesNoHeader) {
   Describe(CanonicalAnd({{"traceparent"}, {"tracestate"}, {"tracingspancontext"}}));
   const Record record =
       Routed({id_, "order", "o", "t", "1", "x", std::nullopt, std::nullopt, std::nullopt});
@@ -142,7 +142,7 @@ TEST_F(RouterTest, DebeziumsSpanContextBecomesTheSameHeaders) {
                                           HeaderIs("event_type", "t"), HeaderIs("trace_id", "x")));
 }
 
-TEST_F(RouterTest, PlacementOfATraceColumnIsMeantInstead) {
+TEST_F(RouterTest, PlacementOfATraceColumnOverridesTheHeader) {
   source_.tables[0].placements = {{.column = "traceparent", .name = "ce_traceparent"}};
   Describe(CanonicalAnd({{"traceparent"}}));
   const Record record = Routed({id_, "order", "o", "t", "1", "x", "00-4bf9-00f0-01"});
@@ -170,19 +170,19 @@ TEST_F(RouterTest, EmptyKeyIsAKey) {
   EXPECT_EQ(record.key, "");
 }
 
-TEST_F(RouterTest, NullKeyAndNullTypeAreErrorsOfTheirOwn) {
+TEST_F(RouterTest, NullKeyAndNullTypeHaveSeparateErrors) {
   EXPECT_THAT(Route({id_, "order", std::nullopt, "t", "1", "x"}), HasError(ErrorCode::kKeyMissing));
   EXPECT_THAT(Route({id_, std::nullopt, "o", "t", "1", "x"}), HasError(ErrorCode::kRouteMissing));
 }
 
-TEST_F(RouterTest, AnErrorSpoilsNothingForTheNextRow) {
+TEST_F(RouterTest, ErrorDoesNotAffectTheNextRow) {
   EXPECT_THAT(Route({id_, "not legal", "o", "t", "1", "x"}), HasError(ErrorCode::kTopicInvalid));
   const Record record = Routed({id_, "order", "o", "t", "1", "x"});
   EXPECT_EQ(record.headers.size(), 3u);
   EXPECT_EQ(record.topic, "outbox.event.order");
 }
 
-TEST_F(RouterTest, PlacementsFollowInTheOrderOfTheConfiguration) {
+TEST_F(RouterTest, PlacementsFollowInConfiguredOrder) {
   source_.tables[0].placements = {{.column = "tenant", .name = "x-tenant"},
                                   {.column = "id", .name = "id"},
                                   {.column = "aggregate_id", .name = "again"}};
@@ -195,13 +195,13 @@ TEST_F(RouterTest, PlacementsFollowInTheOrderOfTheConfiguration) {
                   HeaderIs("x-tenant", std::nullopt), HeaderIs("id", id_), HeaderIs("again", "o")));
 }
 
-TEST_F(RouterTest, HeadersOfColumnsThatAreNotThereAreNotThere) {
+TEST_F(RouterTest, MissingColumnsCreateNoHeaders) {
   Describe({{"aggregatetype"}, {"aggregateid"}, {"payload"}, {"id"}});
   const Record record = Routed({"order", "o", "1", "7"});
   EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "7")));
 }
 
-TEST_F(RouterTest, BinaryRowsMakeTheSameRecord) {
+TEST_F(RouterTest, BinaryRowsYieldTheSameRecord) {
   const Record record =
       Routed({Value::Binary(std::string("\x10\x71\x1f\xa5\0\0\0\0\0\0\0\0\0\0\0\x01", 16)),
               Value::Binary("order"), Value::Binary("order-1"), Value::Null(),
@@ -224,7 +224,7 @@ TEST_F(RouterTest, SeveralDecodedColumnsOfOneRowDoNotShareMemory) {
   EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "id")));
 }
 
-TEST_F(RouterTest, PartitionIsTheColumnsAndNullLeavesItToTheKey) {
+TEST_F(RouterTest, PartitionComesFromTheColumnAndNullUsesTheKey) {
   source_.tables[0].placements = {
       {.column = "shard", .where = Placement::Where::kPartition, .name = ""}};
   Reconfigure();
@@ -251,24 +251,24 @@ class RouterTimestampTest : public RouterTest {
   }
 };
 
-TEST_F(RouterTimestampTest, NowIsLeftToTheProducer) {
+TEST_F(RouterTimestampTest, NowUsesTheProducersTimestamp) {
   Use(TimestampSource::kNow);
   EXPECT_EQ(RoutedAt("2026-11-20 08:14:02+00"), std::nullopt);
 }
 
-TEST_F(RouterTimestampTest, CommitIsTheTransactions) {
+TEST_F(RouterTimestampTest, CommitUsesTheCommitTime) {
   Use(TimestampSource::kCommit);
   EXPECT_EQ(RoutedAt("2020-01-01 00:00:00+00"), kCommitTime);
 }
 
-TEST_F(RouterTimestampTest, ColumnIsTheRowsAndNullFallsBackToTheCommit) {
+TEST_F(RouterTimestampTest, ColumnUsesTheRowsTimeAndNullUsesTheCommitTime) {
   Use(TimestampSource::kColumn);
   EXPECT_EQ(RoutedAt("1970-01-01 00:00:01+00"), WallTime(std::chrono::seconds(1)));
   EXPECT_EQ(RoutedAt(std::nullopt), kCommitTime);
   EXPECT_THAT(Route(RowOf("infinity")), HasError(ErrorCode::kValueInvalid, "\"infinity\""));
 }
 
-TEST_F(RouterTest, ARowOfAnotherWidthThanItsTableIsAViolation) {
+TEST_F(RouterTest, RowWithTheWrongColumnCountIsAViolation) {
   EXPECT_THAT(Route({id_, "order", "o", "t", "1"}),
               HasError(ErrorCode::kProtocolViolation, "a row of 5 values"));
   EXPECT_THAT(Route({id_, "order", "o", "t", "1", "x", "y"}),
@@ -276,13 +276,13 @@ TEST_F(RouterTest, ARowOfAnotherWidthThanItsTableIsAViolation) {
   EXPECT_THAT(Route(testing::Row{}), HasError(ErrorCode::kProtocolViolation));
 }
 
-TEST_F(RouterTest, ATableThatLacksAColumnFailsOnlyWhenARowComes) {
+TEST_F(RouterTest, MissingColumnFailsAtTheFirstRow) {
   EXPECT_TRUE(Describe({{"id"}, {"payload"}}));
   EXPECT_TRUE(router().IsOutbox(kOutbox));
   EXPECT_THAT(Route({id_, "1"}), HasError(ErrorCode::kColumnMissing, "aggregate_type"));
 }
 
-TEST_F(RouterTest, RowsFollowTheLastDescription) {
+TEST_F(RouterTest, RowsFollowTheLastRelationMessage) {
   Describe({{"trace_id"}, {"payload"}, {"aggregate_id"}, {"aggregate_type"}, {"id"}});
   const Record record = Routed({"x", "1", "o", "order", "7"});
   EXPECT_EQ(record.key, "o");
@@ -296,24 +296,24 @@ TEST_F(RouterTest, OtherTablesAreNotOutboxes) {
   EXPECT_TRUE(router().IsOutbox(kOutbox));
 }
 
-TEST_F(RouterTest, ARenamedTableIsKnownByItsOid) {
+TEST_F(RouterTest, RenamedTableIsRecognizedByItsOid) {
   EXPECT_TRUE(Describe(Canonical(), kOutbox, "outbox_old"));
   EXPECT_THAT(Route({id_, "order", "o", "t", "1", "x"}), IsOk());
 }
 
-TEST_F(RouterTest, ATableMadeAgainIsKnownByItsName) {
+TEST_F(RouterTest, RecreatedTableIsRecognizedByItsName) {
   EXPECT_TRUE(Describe(Canonical(), kOther, "outbox"));
   EXPECT_TRUE(router().IsOutbox(kOther));
   EXPECT_THAT(Route(TextRow({id_, "order", "o", "t", "1", "x"}), kOther), IsOk());
 }
 
-TEST_F(RouterTest, ATableThatGivesUpTheNameIsForgotten) {
+TEST_F(RouterTest, TableThatNoLongerHasTheNameIsRemoved) {
   Describe(Canonical(), kOther, "outbox");
   EXPECT_FALSE(Describe(Canonical(), kOther, "something else"));
   EXPECT_FALSE(router().IsOutbox(kOther));
 }
 
-TEST_F(RouterTest, ASessionKnowsNothingOfTheOneBefore) {
+TEST_F(RouterTest, SessionKeepsNoStateOfThePreviousOne) {
   StartSession();
   EXPECT_FALSE(router().IsOutbox(kOutbox));
   oids_["outbox"] = kOther;
@@ -322,7 +322,7 @@ TEST_F(RouterTest, ASessionKnowsNothingOfTheOneBefore) {
   EXPECT_TRUE(Describe(Canonical(), kOther, "renamed"));
 }
 
-TEST_F(RouterTest, EachTableHasAMappingOfItsOwn) {
+TEST_F(RouterTest, EachTableHasItsOwnMapping) {
   OutboxTable billing{.schema = "billing", .name = "events"};
   billing.columns.aggregate_type = "kind";
   billing.placements = {{.column = "kind", .name = "ce_type"}};
@@ -338,12 +338,12 @@ TEST_F(RouterTest, EachTableHasAMappingOfItsOwn) {
   EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "7"), HeaderIs("ce_type", "invoice")));
 }
 
-TEST_F(RouterTest, IdentifyNamesIdAndKeyAndNeverThePayload) {
+TEST_F(RouterTest, IdentifyNamesIdAndKeyButNotThePayload) {
   const std::string text = Identify(TextRow({id_, "order", "order-1", "t", "card 4111", "trace"}));
   EXPECT_EQ(text, "id=" + id_ + " key=order-1");
 }
 
-TEST_F(RouterTest, IdentifyIsCutAndEscaped) {
+TEST_F(RouterTest, IdentifyIsTruncatedAndEscaped) {
   const std::string forged = "k\r\nlevel=error \x1b[2J\xff" + std::string(100'000, 'k');
   const std::string text =
       Identify(TextRow({std::string(1000, 'i'), "order", forged, "t", "1", "x"}));
@@ -351,14 +351,14 @@ TEST_F(RouterTest, IdentifyIsCutAndEscaped) {
   EXPECT_LT(text.size(), 200u);
 }
 
-TEST_F(RouterTest, IdentifySaysWhatItDoesNotKnow) {
+TEST_F(RouterTest, IdentifyMarksUnknownValues) {
   EXPECT_EQ(Identify(TextRow({std::nullopt, "order", std::nullopt, "t", "1", "x"})),
             "id=NULL key=NULL");
   EXPECT_EQ(Identify(TextRow({id_})), "id=" + id_ + " key=?");
   EXPECT_EQ(router().Identify(kOther, Decode(TextRow({id_}))), "");
 }
 
-TEST_F(RouterTest, KeyOfReadsWhatItCan) {
+TEST_F(RouterTest, KeyOfReturnsTheKeyIfReadable) {
   EXPECT_THAT(router().KeyOf(kOutbox, Decode(TextRow({id_, "not legal", "o", "t", "1", "x"}))),
               Optional(std::string_view("o")));
   EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({id_, "order", std::nullopt, "t", "1", "x"}))),

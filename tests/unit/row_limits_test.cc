@@ -1,4 +1,4 @@
-// Memory for one row is bounded by kafka.max_record_bytes, whatever writers put into it.
+// Memory for one row is bounded by kafka.max_record_bytes, whatever the row contains.
 #include "encode/row_limits.h"
 
 #include <gmock/gmock.h>
@@ -26,14 +26,14 @@ using testing::PeakBytesDuring;
 constexpr uint32_t kOutbox = 16385;
 constexpr int64_t kMaxRecord = 100'000;
 constexpr size_t kMaxRaw = RowLimits::For(kMaxRecord).raw_bytes;
-// What the docs say: so many times kafka.max_record_bytes, for a row that is shown with its JSON's
-// members; and for one whose bytes stay as they are.
+// The documented bounds, as multiples of kafka.max_record_bytes: for a row whose JSON is expanded
+// into members, and for a row whose bytes are passed on unchanged.
 constexpr size_t kMostFactorOfJson = 320;
 constexpr size_t kMostFactorOfArrays = 160;
 constexpr size_t kMostFactorOfBytes = 48;
 constexpr size_t kMostKept = 4'000'000;
 
-// `count` of them, or as many as a row takes.
+// A list of `count` items, or of as many as fit into a row.
 std::string List(const std::function<std::string(size_t)>& item,
                  size_t count = std::numeric_limits<size_t>::max(), size_t most = kMaxRaw - 200) {
   std::string out;
@@ -68,7 +68,7 @@ std::string NestedArrays(size_t levels, const std::string& inner) {
   return out;
 }
 
-// Documents that cost much for their size: dense, deep, wide, repeating, and below the limits.
+// Documents that need much memory for their size: dense, deep, wide, repeating, within the limits.
 std::vector<std::pair<std::string, std::string>> HostileDocuments() {
   const size_t values = RowLimits::For(kMaxRecord).json_values - 2;
   const auto name = [](size_t i) { return "\"" + std::to_string(i) + "\""; };
@@ -101,7 +101,7 @@ std::vector<std::pair<std::string, std::string>> HostileDocuments() {
       {"long path and many objects",
        Nested(100, long_name, "{" + List([&](size_t i) { return name(i) + ":{}"; }, 5'000) + "}")},
       {"only spaces", "{" + std::string(kMaxRaw - 300, ' ') + "}"},
-      {"text behind", "{}" + std::string(kMaxRaw - 300, '1')},
+      {"text after", "{}" + std::string(kMaxRaw - 300, '1')},
   };
 }
 
@@ -143,12 +143,12 @@ TEST_F(RowLimitsTest, RowBeyondFourRecordsIsTooLarge) {
   MakeRouter();
   EXPECT_THAT(RoutePayload(std::string(kMaxRaw - 3, 'x')), IsOk());
   EXPECT_THAT(RoutePayload(std::string(kMaxRaw - 2, 'x')),
-              HasError(ErrorCode::kRecordTooLarge, "have 400001 bytes; 400000 are the most"));
+              HasError(ErrorCode::kRecordTooLarge, "have 400001 bytes; the limit is 400000"));
   EXPECT_THAT(Route({"i", "t", std::string(kMaxRaw, 'k'), "{}"}),
               HasError(ErrorCode::kRecordTooLarge));
 }
 
-// A column that no record is made of may be of any size.
+// A column that is not part of a record may have any size.
 TEST_F(RowLimitsTest, OtherColumnsDoNotCount) {
   columns_.push_back({"notes", pgoutput::kTextOid});
   MakeRouter();
@@ -159,14 +159,14 @@ TEST_F(RowLimitsTest, OtherColumnsDoNotCount) {
               HasError(ErrorCode::kRecordTooLarge));
 }
 
-TEST_F(RowLimitsTest, KeyOfAHugeRowIsNotMade) {
+TEST_F(RowLimitsTest, KeyOfAHugeRowIsNotBuilt) {
   MakeRouter();
   (void)Route({"i", "t", std::string(kMaxRaw + 1, 'k'), "{}"});
   const auto row = std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row;
   EXPECT_EQ(router_->KeyOf(kOutbox, row), std::nullopt);
 }
 
-TEST_F(RowLimitsTest, JsonThatIsRefusedIsTooLarge) {
+TEST_F(RowLimitsTest, JsonBeyondTheLimitsIsTooLarge) {
   format_.expand_json = true;
   format_.value.format = Format::kJson;
   MakeRouter();
@@ -175,15 +175,15 @@ TEST_F(RowLimitsTest, JsonThatIsRefusedIsTooLarge) {
   EXPECT_THAT(RoutePayload(Nested(120, std::string(3'000, 'n'), "1")),
               HasError(ErrorCode::kRecordTooLarge, "names in the schema"));
   EXPECT_THAT(RoutePayload("{\"a\":[" + List(Same("1"), 40'000) + "]}"), IsOk());
-  // A thousand elements of a thousand members each, of which one is not null.
+  // A thousand elements with a thousand members each, one of which is not null.
   EXPECT_THAT(RoutePayload(
                   "{\"a\":[" +
                   List([](size_t i) { return "{\"" + std::to_string(i) + "\":1}"; }, 1'000) + "]}"),
               HasError(ErrorCode::kRecordTooLarge, "all members of all elements"));
 }
 
-// Elements that are alike have one schema: their names count once.
-TEST_F(RowLimitsTest, NamesOfElementsThatAreAlikeCountOnce) {
+// Equal elements share one schema: their names count once.
+TEST_F(RowLimitsTest, NamesOfEqualElementsCountOnce) {
   format_.expand_json = true;
   format_.value.format = Format::kJson;
   MakeRouter();
@@ -204,8 +204,8 @@ TEST_F(RowLimitsTest, MemoryForARowIsBounded) {
   }
 }
 
-// What a huge row needed is given back with the next row.
-TEST_F(RowLimitsTest, MemoryForARowIsGivenBack) {
+// Memory for a huge row is released with the next row.
+TEST_F(RowLimitsTest, MemoryForARowIsReleased) {
   for (const Format format : {Format::kJson, Format::kJsonSchema}) {
     format_ = {.value = {.format = format}, .expand_json = true};
     for (const auto& [name, document] : HostileDocuments()) {

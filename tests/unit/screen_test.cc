@@ -37,7 +37,7 @@ TEST_F(ScreenTest, EventIsOneLine) {
   EXPECT_THAT(Shown(), HasSubstr("id=42 \n"));
 }
 
-TEST_F(ScreenTest, NothingSteersWhatIsNoTerminal) {
+TEST_F(ScreenTest, NoEscapeSequencesWithoutATerminal) {
   screen_.Title("title");
   screen_.Note("note");
   screen_.Event(Event());
@@ -45,8 +45,8 @@ TEST_F(ScreenTest, NothingSteersWhatIsNoTerminal) {
   EXPECT_THAT(Shown(), Not(HasSubstr("\033")));
 }
 
-// Also of a database that is the visitor's own.
-TEST_F(ScreenTest, HostileEventStaysOnItsLineAndSteersNothing) {
+// Also for events from the user's own database.
+TEST_F(ScreenTest, HostileEventIsEscaped) {
   PublishedEvent event = Event();
   for (std::string* text : {&event.topic, &event.key, &event.committed, &event.headers[0].first,
                             &event.headers[0].second}) {
@@ -62,9 +62,9 @@ TEST_F(ScreenTest, EventWithoutATimeIsShown) {
   EXPECT_THAT(Shown(), HasSubstr("[0]@0"));
 }
 
-TEST_F(ScreenTest, SummaryOfAGoodRunHasNoFailure) {
+TEST_F(ScreenTest, SummaryOfASuccessfulRunHasNoFailure) {
   screen_.Summary(Good(), 5, 1);
-  EXPECT_THAT(Shown(), HasSubstr("5 transactions committed 10 events; 1 rollbacks took back 2"));
+  EXPECT_THAT(Shown(), HasSubstr("5 transactions committed 10 events; 1 rollbacks discarded 2"));
   EXPECT_THAT(Shown(), HasSubstr("ok     every committed event is in Kafka: 10 of 10, 0 lost"));
   EXPECT_THAT(Shown(), Not(HasSubstr("FAILED")));
 }
@@ -80,7 +80,7 @@ TEST_F(ScreenTest, SummaryNamesEachFailure) {
   }
 }
 
-TEST_F(ScreenTest, DuplicatesAreToldAndNoFailure) {
+TEST_F(ScreenTest, DuplicatesAreReportedAndAreNoFailure) {
   Verdict verdict = Good();
   verdict.duplicates = 4;
   screen_.Summary(verdict, 5, 1);
@@ -88,7 +88,7 @@ TEST_F(ScreenTest, DuplicatesAreToldAndNoFailure) {
   EXPECT_THAT(Shown(), Not(HasSubstr("FAILED")));
 }
 
-TEST_F(ScreenTest, LatenciesAreTheMiddleAndTheWorst) {
+TEST_F(ScreenTest, LatenciesAreMedianAndP99) {
   for (int i = 1; i <= 100; ++i) {
     screen_.Event(Event(std::chrono::milliseconds(i)));
   }

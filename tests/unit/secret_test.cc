@@ -11,7 +11,7 @@
 namespace walrelay {
 namespace {
 
-// Longer than what a std::string keeps within itself.
+// Longer than the inline buffer of a std::string.
 const std::string kLong(100, 'x');
 
 template <typename T>
@@ -24,7 +24,7 @@ static_assert(fmt::is_formattable<std::string>::value && !fmt::is_formattable<Se
 static_assert(!std::convertible_to<Secret, std::string>);
 static_assert(!std::convertible_to<std::string, Secret>);
 
-TEST(SecretTest, IsCopied) {
+TEST(SecretTest, SecretIsCopied) {
   const Secret secret(kLong);
   Secret copy = secret;
   copy = std::as_const(copy);
@@ -34,7 +34,7 @@ TEST(SecretTest, IsCopied) {
   EXPECT_EQ(secret.Reveal(), kLong);
 }
 
-TEST(SecretTest, LeavesNothingWhereItWasMovedFrom) {
+TEST(SecretTest, MovedFromSecretIsEmpty) {
   for (const std::string& value : {std::string("short"), kLong}) {
     Secret first(value);
     Secret second(std::move(first));
@@ -46,9 +46,9 @@ TEST(SecretTest, LeavesNothingWhereItWasMovedFrom) {
   }
 }
 
-// The bytes themselves, which the string would leave behind in its buffer.
+// The bytes in the buffer, which a plain string would leave behind.
 TEST(SecretTest, BytesAreWiped) {
-  Secret secret("hunter2");  // short: within the object, which lives on
+  Secret secret("hunter2");  // short: stored in the object, which still exists
   const char* bytes = secret.Reveal().data();
   const Secret moved(std::move(secret));
   EXPECT_EQ(std::string(bytes, 7), std::string(7, '\0'));

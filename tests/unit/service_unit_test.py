@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""packaging/systemd/walrelay.service: systemd takes it, and it confines."""
+"""packaging/systemd/walrelay.service: systemd accepts it, and it confines the process."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "packaging" / "systemd" / "walrelay.service"
-MOST_EXPOSED = 2.0  # of 10, as systemd-analyze judges
+MOST_EXPOSED = 2.0  # of 10, as rated by systemd-analyze
 
 
 class ServiceUnitTest(unittest.TestCase):
@@ -17,22 +17,22 @@ class ServiceUnitTest(unittest.TestCase):
         self.text = UNIT.read_text()
 
     def analyze(self, *arguments: str) -> str:
-        """systemd-analyze of the unit with a program that is there."""
+        """Runs systemd-analyze on the unit with a program that exists."""
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / UNIT.name
             copy.write_text(self.text.replace("/usr/bin/walrelay", "/bin/true"))
             return subprocess.run(["systemd-analyze", *arguments, str(copy)], text=True, timeout=60,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
 
-    def test_systemd_understands_every_line(self) -> None:
+    def test_systemd_accepts_every_line(self) -> None:
         said = [line for line in self.analyze("verify", "--man=no").splitlines() if "walrelay.service" in line]
         self.assertEqual(said, [])
 
-    def test_little_is_exposed(self) -> None:
+    def test_exposure_is_low(self) -> None:
         level = re.search(r"exposure level for walrelay.service: ([\d.]+)", self.analyze("security", "--offline=yes"))
         self.assertLessEqual(float(level[1]), MOST_EXPOSED)
 
-    def test_what_cannot_be_helped_by_a_restart_is_not_restarted(self) -> None:
+    def test_no_restart_after_errors_that_a_restart_cannot_fix(self) -> None:
         codes = set(re.search(r"RestartPreventExitStatus=(.*)", self.text)[1].split())
         self.assertEqual(codes, {"4", "64", "78"})
 
@@ -40,7 +40,7 @@ class ServiceUnitTest(unittest.TestCase):
         drain = re.search(r"drain_timeout` \| duration \| `\"?(\d+)s", (ROOT / "docs/configuration.md").read_text())
         self.assertGreater(int(re.search(r"TimeoutStopSec=(\d+)", self.text)[1]), int(drain[1]))
 
-    def test_watchdog_is_more_patient_than_a_connection_attempt(self) -> None:
+    def test_watchdog_is_longer_than_a_connection_attempt(self) -> None:
         connect = re.search(r"connect_timeout` \| duration \| `\"?(\d+)s", (ROOT / "docs/configuration.md").read_text())
         self.assertGreater(int(re.search(r"WatchdogSec=(\d+)", self.text)[1]), 2 * int(connect[1]))
 

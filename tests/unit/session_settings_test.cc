@@ -19,7 +19,7 @@ using ::testing::Not;
 constexpr ConnectionPurpose kPurposes[] = {ConnectionPurpose::kReplication, ConnectionPurpose::kSql,
                                            ConnectionPurpose::kSetup};
 
-// A session as it should be, with what a test changes.
+// A session with the required settings, except those that a test changes.
 class CheckSettingsTest : public ::testing::Test {
  protected:
   absl::Status Check(ConnectionPurpose purpose) {
@@ -40,7 +40,7 @@ class CheckSettingsTest : public ::testing::Test {
   std::map<std::string, std::optional<std::string_view>, std::less<>> changed_;
 };
 
-TEST(SessionSettingsTest, EachIsPinnedOnceForEachKindOfSessionAndHasAReason) {
+TEST(SessionSettingsTest, EachSettingIsPinnedOncePerPurposeAndHasAReason) {
   for (const ConnectionPurpose purpose : kPurposes) {
     std::set<std::string_view> names;
     for (const SessionSetting& setting : SessionSettings()) {
@@ -56,8 +56,8 @@ TEST(SessionSettingsTest, EachIsPinnedOnceForEachKindOfSessionAndHasAReason) {
   }
 }
 
-// A server does not accept a connection with an option that it does not know.
-TEST(SessionSettingsTest, WhatAnOldServerDoesNotKnowIsSetLater) {
+// A server rejects a connection with an unknown option.
+TEST(SessionSettingsTest, SettingsUnknownToOldServersAreSetLater) {
   const std::string options = StartupSettings(ConnectionPurpose::kReplication);
   EXPECT_THAT(options, HasSubstr("-c search_path=pg_catalog"));
   EXPECT_THAT(options, HasSubstr("-c default_transaction_isolation=read\\ committed"));
@@ -70,7 +70,7 @@ TEST(SessionSettingsTest, WhatAnOldServerDoesNotKnowIsSetLater) {
               ElementsAre("SET idle_session_timeout = '0'", "SET transaction_timeout = '0'"));
 }
 
-TEST(SessionSettingsTest, LaterOnesCanBeColumnsOfAQuery) {
+TEST(SessionSettingsTest, LaterSettingsCanBeColumnsOfAQuery) {
   EXPECT_EQ(LaterSettingColumns(ConnectionPurpose::kSql, 130023), "");
   EXPECT_EQ(LaterSettingColumns(ConnectionPurpose::kSql, 140000),
             ", pg_catalog.set_config('idle_session_timeout', '0', false)");
@@ -91,7 +91,7 @@ TEST_F(CheckSettingsTest, SessionAsRequestedIsAccepted) {
   }
 }
 
-TEST_F(CheckSettingsTest, EachOtherValueIsRefusedAndNamed) {
+TEST_F(CheckSettingsTest, EveryOtherValueIsRejectedAndNamed) {
   for (const ConnectionPurpose purpose : kPurposes) {
     for (const SessionSetting& setting : SessionSettings()) {
       if (setting.IsFor(purpose)) {
@@ -104,7 +104,7 @@ TEST_F(CheckSettingsTest, EachOtherValueIsRefusedAndNamed) {
   }
 }
 
-TEST_F(CheckSettingsTest, SettingThatTheServerDoesNotHaveIsNotMissed) {
+TEST_F(CheckSettingsTest, SettingUnknownToTheServerIsNotRequired) {
   changed_ = {{"transaction_timeout", std::nullopt}, {"idle_session_timeout", std::nullopt}};
   EXPECT_THAT(Check(ConnectionPurpose::kReplication), IsOk());
 }

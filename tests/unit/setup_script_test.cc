@@ -12,7 +12,7 @@ using ::testing::Not;
 class SetupScriptTest : public ::testing::Test {
  protected:
   std::string Script() const { return SetupScript(source_, options_); }
-  // Where a statement begins in the script; it must be there.
+  // The position of a statement, which must be in the script.
   size_t At(const std::string& statement) const {
     const size_t at = Script().find("\n" + statement);
     EXPECT_NE(at, std::string::npos) << statement << "\n" << Script();
@@ -51,7 +51,7 @@ TEST_F(SetupScriptTest, ColumnsHaveTheirMappedNames) {
   EXPECT_THAT(Script(), Not(HasSubstr("\"aggregate_id\"")));
 }
 
-TEST_F(SetupScriptTest, ColumnThatPlaysTwoPartsIsMadeOnce) {
+TEST_F(SetupScriptTest, ColumnWithTwoRolesIsCreatedOnce) {
   source_.tables[0].columns.aggregate_type = "type";
   source_.tables[0].columns.event_type = "type";
   source_.tables[0].placements = {{.column = "created_at"}, {.column = "tenant"}};
@@ -62,14 +62,14 @@ TEST_F(SetupScriptTest, ColumnThatPlaysTwoPartsIsMadeOnce) {
   }
 }
 
-TEST_F(SetupScriptTest, PartsThatAreLeftOutHaveNoColumn) {
+TEST_F(SetupScriptTest, OmittedPartsHaveNoColumn) {
   source_.tables[0].columns.event_type = "";
   source_.tables[0].columns.trace_id = "";
   EXPECT_THAT(Script(), Not(HasSubstr("event_type")));
-  EXPECT_THAT(Script(), HasSubstr("pg_catalog.now()\n);"));  // the last one has no comma
+  EXPECT_THAT(Script(), HasSubstr("pg_catalog.now()\n);"));  // no comma after the last column
 }
 
-TEST_F(SetupScriptTest, SchemaIsMadeAndGrantedOnce) {
+TEST_F(SetupScriptTest, SchemaIsCreatedAndGrantedOnce) {
   source_.tables = {{.schema = "shop", .name = "a"}, {.schema = "shop", .name = "b"}};
   const std::string script = Script();
   for (const char* statement : {"CREATE SCHEMA IF NOT EXISTS \"shop\";", "GRANT USAGE ON SCHEMA"}) {
@@ -78,7 +78,7 @@ TEST_F(SetupScriptTest, SchemaIsMadeAndGrantedOnce) {
   }
 }
 
-TEST_F(SetupScriptTest, RoleNeedsNoRightOnATable) {
+TEST_F(SetupScriptTest, RoleNeedsNoPrivilegeOnATable) {
   options_.role = "relay";
   At("CREATE ROLE \"relay\";");
   At("ALTER ROLE \"relay\" LOGIN REPLICATION");
@@ -86,13 +86,13 @@ TEST_F(SetupScriptTest, RoleNeedsNoRightOnATable) {
   EXPECT_THAT(Script(), Not(HasSubstr("SUPERUSER")));
 }
 
-TEST_F(SetupScriptTest, FailoverSlotOnlyWhereItWasAskedFor) {
+TEST_F(SetupScriptTest, FailoverSlotOnlyIfRequested) {
   EXPECT_THAT(Script(), Not(HasSubstr("failover")));
   options_.failover = true;
   EXPECT_THAT(Script(), HasSubstr("failover => true"));
 }
 
-// The script is pasted into psql: a name must not begin a line of its own.
+// The script is pasted into psql: a name must not start a new line.
 TEST_F(SetupScriptTest, RoleCannotLeaveItsComment) {
   options_.role = "relay\nDROP TABLE x;";
   EXPECT_THAT(Script(), HasSubstr("\\password relay\\x0aDROP"));

@@ -11,7 +11,7 @@ namespace {
 constexpr Position kRefused{Lsn(100), 3};
 constexpr Position kLast{Lsn(300), 2};
 
-TEST(SingleStepTest, CoversFromTheRefusedRecordToTheLastThatWasOffered) {
+TEST(SingleStepTest, CoversFromTheRefusedRecordToTheLastOfferedOne) {
   SingleStep step;
   EXPECT_FALSE(step.Covers(kRefused));
   step.Cover(kRefused, kLast);
@@ -39,7 +39,7 @@ TEST(SingleStepTest, RangeEndsWhenItsLastTransactionIsAcknowledged) {
   EXPECT_FALSE(step.Covers(kLast));
 }
 
-TEST(SingleStepTest, OnlyTheRecordUnderWayDecidesTheAttempt) {
+TEST(SingleStepTest, OnlyTheRecordInFlightDecidesTheAttempt) {
   SingleStep step;
   step.OnOffered({7, 3});
   EXPECT_FALSE(step.OnDelivered({7, 2}));
@@ -50,7 +50,7 @@ TEST(SingleStepTest, OnlyTheRecordUnderWayDecidesTheAttempt) {
   EXPECT_FALSE(step.OnDelivered({7, 3}));
 }
 
-TEST(SingleStepTest, RefusalIsTakenOnce) {
+TEST(SingleStepTest, RefusalIsReturnedOnce) {
   SingleStep step;
   step.OnOffered({7, 3});
   EXPECT_TRUE(step.OnRefused({7, 3}, Error(ErrorCode::kDeliveryRefused, "policy")));
@@ -74,7 +74,7 @@ TEST(SingleStepDeathTest, PreconditionsAreChecked) {
   EXPECT_DEATH(step.Cover(kLast, kRefused), "in stream order");
   EXPECT_DEATH((void)step.TakeError(), "was refused");
   step.OnOffered({7, 3});
-  EXPECT_DEATH(step.OnOffered({7, 4}), "one record is under way");
+  EXPECT_DEATH(step.OnOffered({7, 4}), "one record is in flight");
 }
 
 }  // namespace

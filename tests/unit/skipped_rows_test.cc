@@ -1,5 +1,5 @@
-// Rows that are left out or dead-lettered: each is named in the log, whatever the rate and whatever
-// reads the log.
+// Skipped and dead-lettered rows: each is named in the log, whatever their rate and whatever the
+// reader of the log does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -40,13 +40,13 @@ class SkippedRowsTest : public testing::RelayFixture {
       clock_.Advance(milliseconds(25));
     }
   }
-  // A transaction of rows without a key; the id of each is its number.
+  // Commits a transaction of rows without a key; the id of each row is its number.
   void CommitPoison(size_t rows) {
     postgres_.Commit(std::vector<FakeRow>(rows, FakeRow{.key = std::nullopt}));
   }
   bool IsConfirmed() const { return postgres_.confirmed() == postgres_.facts.server.wal_end; }
 
-  // The lines of an event, parsed.
+  // The parsed log lines of an event.
   static std::vector<std::string> Ordinals(const std::string& text, const std::string& event) {
     std::vector<std::string> out;
     std::istringstream lines(text);
@@ -101,9 +101,9 @@ TEST_F(SkippedRowsTest, EachDeadLetterIsLoggedWithItsRow) {
   EXPECT_EQ(kafka_.log.size(), 500u);
 }
 
-// Nobody reads standard error. Publishing waits at the row whose line cannot be written, and says
-// so; the relay's turns go on.
-TEST_F(SkippedRowsTest, BlockedLogHoldsRowsThatAreLeftOutAndNothingElse) {
+// Standard error is not read. Publishing waits at the row whose audit line cannot be written, and
+// the status reports it; the relay's turns continue.
+TEST_F(SkippedRowsTest, BlockedLogDelaysOnlySkippedRows) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const UniqueFd reader(ends[0]);
@@ -131,7 +131,7 @@ TEST_F(SkippedRowsTest, BlockedLogHoldsRowsThatAreLeftOutAndNothingElse) {
       text.append(chunk, static_cast<size_t>(size));
     }
   });
-  while (!IsConfirmed()) {  // where it does not go on, this test does not end
+  while (!IsConfirmed()) {  // if publishing does not continue, this test does not end
     Run(1);
     std::this_thread::yield();
   }

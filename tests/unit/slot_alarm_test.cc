@@ -32,7 +32,7 @@ SlotRisk Judge(const SlotSample& sample) {
   return SlotAlarm().Judge(sample);
 }
 
-TEST(SlotAlarmTest, StepsAreReachedByWhatIsUsed) {
+TEST(SlotAlarmTest, RiskFollowsTheUsedShare) {
   EXPECT_EQ(Judge(Used(0)), SlotRisk::kNone);
   EXPECT_EQ(Judge(Used(49)), SlotRisk::kNone);
   EXPECT_EQ(Judge(Used(50)), SlotRisk::kNotice);
@@ -41,13 +41,13 @@ TEST(SlotAlarmTest, StepsAreReachedByWhatIsUsed) {
   EXPECT_EQ(Judge(Used(100)), SlotRisk::kCritical);
 }
 
-TEST(SlotAlarmTest, StepsAreReachedByTheTimeLeft) {
+TEST(SlotAlarmTest, RiskFollowsTheTimeLeft) {
   EXPECT_EQ(Judge(Left(minutes(61))), SlotRisk::kNone);
   EXPECT_EQ(Judge(Left(minutes(59))), SlotRisk::kWarning);
   EXPECT_EQ(Judge(Left(minutes(9))), SlotRisk::kCritical);
 }
 
-TEST(SlotAlarmTest, ServerHasTheLastWord) {
+TEST(SlotAlarmTest, ServersStatusOverridesTheEstimate) {
   SlotSample sample = Used(10);
   sample.wal_status = "unreserved";
   EXPECT_EQ(Judge(sample), SlotRisk::kCritical);
@@ -58,20 +58,20 @@ TEST(SlotAlarmTest, ServerHasTheLastWord) {
   EXPECT_EQ(Judge(sample), SlotRisk::kLost);
 }
 
-TEST(SlotAlarmTest, WithoutALimitNothingIsUsedUp) {
+TEST(SlotAlarmTest, WithoutALimitThereIsNoRisk) {
   SlotSample sample = Used(99);
   sample.safe_wal_bytes.reset();
   EXPECT_EQ(Judge(sample), SlotRisk::kNone);
 }
 
-// A limit of the operator's own is 50 MiB, the server's 100 MiB.
+// The operator's limit is 50 MiB, the server's 100 MiB.
 SlotSample UsedOfBudget(int percent, bool drop_slot = false) {
   SlotSample sample = Used(percent / 2);
   sample.budget = RetentionBudget{.bytes = 50 * kMiB, .drop_slot = drop_slot};
   return sample;
 }
 
-TEST(SlotAlarmTest, NearerLimitCounts) {
+TEST(SlotAlarmTest, LowerLimitApplies) {
   EXPECT_EQ(Judge(UsedOfBudget(48)), SlotRisk::kNone);
   EXPECT_EQ(Judge(UsedOfBudget(50)), SlotRisk::kNotice);
   EXPECT_EQ(Judge(UsedOfBudget(80)), SlotRisk::kWarning);
@@ -84,28 +84,28 @@ TEST(SlotAlarmTest, NearerLimitCounts) {
   EXPECT_FALSE(sample.budget_binds());
 }
 
-TEST(SlotAlarmTest, OperatorsLimitNeedsNoneOfTheServer) {
+TEST(SlotAlarmTest, OperatorsLimitAppliesWithoutAServerLimit) {
   SlotSample sample = UsedOfBudget(80);
   sample.safe_wal_bytes.reset();
   EXPECT_EQ(sample.reserve_bytes(), 10 * kMiB);
   EXPECT_EQ(Judge(sample), SlotRisk::kWarning);
 }
 
-TEST(SlotAlarmTest, OperatorsLimitIsPassedWhenItIsReached) {
+TEST(SlotAlarmTest, OperatorsLimitIsExceededOnceReached) {
   EXPECT_FALSE(UsedOfBudget(98).past_budget());
   EXPECT_TRUE(UsedOfBudget(100).past_budget());
   EXPECT_EQ(UsedOfBudget(120).budget_left(), -10 * kMiB);
   SlotSample sample = UsedOfBudget(120);
-  sample.restart = Lsn();  // the server has given it up
+  sample.restart = Lsn();  // the server has invalidated the slot
   EXPECT_FALSE(sample.past_budget());
   EXPECT_EQ(sample.reserve_bytes(), sample.safe_wal_bytes);
 }
 
-TEST(SlotAlarmTest, NoSlotIsAtNoRisk) {
+TEST(SlotAlarmTest, MissingSlotIsAtNoRisk) {
   EXPECT_EQ(Judge(SlotSample()), SlotRisk::kNone);
 }
 
-TEST(SlotAlarmTest, StepIsLeftOnlyWellBelow) {
+TEST(SlotAlarmTest, RiskFallsOnlyWithHysteresis) {
   SlotAlarm alarm;
   EXPECT_EQ(alarm.Judge(Used(80)), SlotRisk::kWarning);
   EXPECT_EQ(alarm.Judge(Used(76)), SlotRisk::kWarning);
@@ -116,7 +116,7 @@ TEST(SlotAlarmTest, StepIsLeftOnlyWellBelow) {
   EXPECT_EQ(alarm.Judge(Left(minutes(121))), SlotRisk::kNone);
 }
 
-TEST(SlotAlarmTest, NamesDiffer) {
+TEST(SlotAlarmTest, RiskNamesDiffer) {
   std::set<std::string_view> names;
   for (const SlotRisk risk : {SlotRisk::kNone, SlotRisk::kNotice, SlotRisk::kWarning,
                               SlotRisk::kCritical, SlotRisk::kLost}) {
@@ -129,16 +129,16 @@ SlotSample Judged(SlotSample sample) {
   return sample;
 }
 
-TEST(RiskTest, IsSaidWithFigures) {
+TEST(RiskTest, RiskIsReportedWithFigures) {
   EXPECT_THAT(RiskOf(Judged(Used(50))), IsOk());
   SlotSample sample = Used(80);
   sample.time_to_loss = minutes(25);
   EXPECT_THAT(RiskOf(Judged(sample)),
               HasError(ErrorCode::kSlotAtRisk,
-                       "80.0 MiB of log retained, 20.0 MiB left, enough for 25m00s"));
+                       "80.0 MiB of WAL retained, 20.0 MiB left, enough for 25m00s"));
 }
 
-TEST(RiskTest, ReserveThatIsOverdrawnIsNothing) {
+TEST(RiskTest, NegativeReserveIsReportedAsZero) {
   SlotSample sample = Used(95);
   sample.safe_wal_bytes = -7;
   sample.wal_status = "unreserved";
@@ -146,17 +146,17 @@ TEST(RiskTest, ReserveThatIsOverdrawnIsNothing) {
   EXPECT_THAT(RiskOf(Judged(sample)), HasError(ErrorCode::kSlotAtRisk, "next checkpoint"));
 }
 
-TEST(RiskTest, OperatorsLimitIsNamedWithWhatHappensThere) {
+TEST(RiskTest, OperatorsLimitIsNamedWithItsEffect) {
   EXPECT_THAT(RiskOf(Judged(UsedOfBudget(80))),
               HasError(ErrorCode::kSlotAtRisk,
-                       "40.0 MiB of log retained, 10.0 MiB left; source.max_retained_wal is 50.0 "
-                       "MiB, and there nothing is dropped"));
+                       "40.0 MiB of WAL retained, 10.0 MiB left; source.max_retained_wal is 50.0 "
+                       "MiB, at which nothing is dropped"));
   const absl::Status risk = RiskOf(Judged(UsedOfBudget(100, /*drop_slot=*/true)));
-  EXPECT_THAT(risk, HasError(ErrorCode::kSlotAtRisk, "there walrelay drops the slot"));
+  EXPECT_THAT(risk, HasError(ErrorCode::kSlotAtRisk, "at which walrelay drops the slot"));
   EXPECT_NE(RemedyFor(risk).find("raise source.max_retained_wal"), std::string::npos);
 }
 
-TEST(RiskTest, LostSlotIsTheErrorThatTheRelayEndsWith) {
+TEST(RiskTest, LostSlotIsReportedAsSlotLost) {
   SlotSample sample = Used(10);
   sample.wal_status = "lost";
   EXPECT_THAT(RiskOf(Judged(sample)), HasError(ErrorCode::kSlotLost, "wal_status is lost"));

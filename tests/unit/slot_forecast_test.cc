@@ -14,7 +14,7 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 
 class SlotForecastTest : public ::testing::Test {
  protected:
-  // Looks every second for `time`, while the positions move by so much a second.
+  // Takes a sample every second for `time`, while the positions advance by these rates per second.
   void Pass(Micros time, uint64_t wal, uint64_t confirmed = 0, uint64_t restart = 0) {
     for (const MonoTime end = now_ + time; now_ < end; now_ += seconds(1)) {
       wal_ += wal;
@@ -36,7 +36,7 @@ class SlotForecastTest : public ::testing::Test {
   uint64_t restart_ = 100 * kMiB;
 };
 
-TEST_F(SlotForecastTest, NothingIsKnownBeforeTheFirstLooks) {
+TEST_F(SlotForecastTest, NothingIsKnownBeforeTheFirstSamples) {
   EXPECT_EQ(forecast_.WalBytesPerSecond(), std::nullopt);
   EXPECT_EQ(forecast_.TimeToLoss(kGiB), std::nullopt);
   EXPECT_EQ(forecast_.TimeUntilCaughtUp(), std::nullopt);
@@ -44,7 +44,7 @@ TEST_F(SlotForecastTest, NothingIsKnownBeforeTheFirstLooks) {
   EXPECT_EQ(forecast_.WalBytesPerSecond(), std::nullopt);
 }
 
-TEST_F(SlotForecastTest, AReserveOfNothingIsLostNow) {
+TEST_F(SlotForecastTest, EmptyReserveIsLostNow) {
   EXPECT_EQ(SecondsToLoss(0), 0);
   EXPECT_EQ(SecondsToLoss(-5), 0);
 }
@@ -54,7 +54,7 @@ TEST_F(SlotForecastTest, RateIsMeasuredWithinSeconds) {
   EXPECT_NEAR(forecast_.WalBytesPerSecond().value_or(0), 4.0 * kMiB, kMiB / 10.0);
 }
 
-TEST_F(SlotForecastTest, StoppedSlotIsLostAtTheRateOfTheLog) {
+TEST_F(SlotForecastTest, StoppedSlotIsLostAtTheRateOfTheWal) {
   Pass(minutes(5), kMiB);
   EXPECT_NEAR(SecondsToLoss(kGiB), 1024, 20);
   EXPECT_NEAR(SecondsToLoss(kGiB / 4), 256, 5);
@@ -67,14 +67,14 @@ TEST_F(SlotForecastTest, ForecastCountsDown) {
   EXPECT_NEAR(SecondsToLoss(kGiB - static_cast<int64_t>(300 * kMiB)), before - 300, 20);
 }
 
-// An average over a quarter of an hour would see a burst's end of the world an hour late.
-TEST_F(SlotForecastTest, BurstAfterQuietIsBelieved) {
+// An average over 15 minutes would react to a burst far too late.
+TEST_F(SlotForecastTest, BurstAfterQuietRaisesTheRate) {
   Pass(minutes(14), 0);
   Pass(minutes(1), 10 * kMiB);
   EXPECT_NEAR(SecondsToLoss(kGiB), 102.4, 5);
 }
 
-TEST_F(SlotForecastTest, LullAfterABurstIsNotTrusted) {
+TEST_F(SlotForecastTest, LullAfterABurstDoesNotLowerTheRateAtOnce) {
   Pass(minutes(10), 10 * kMiB);
   Pass(minutes(2), 0);
   EXPECT_NEAR(SecondsToLoss(kGiB), 1024 / 10.0 * 12 / 10, 10);
@@ -90,8 +90,8 @@ TEST_F(SlotForecastTest, SlotThatKeepsUpIsNotLost) {
   EXPECT_EQ(SecondsToLoss(kGiB), -1);
 }
 
-// restart_lsn moves in steps of 15 seconds: between two of them it only falls back.
-TEST_F(SlotForecastTest, StepsOfASlotThatKeepsUpAreNoAlarm) {
+// restart_lsn advances every 15 seconds: between two steps it only falls behind.
+TEST_F(SlotForecastTest, StepsOfASlotThatKeepsUpForecastNoLoss) {
   for (int step = 0; step < 60; ++step) {
     for (int second = 0; second < 15; ++second) {
       Pass(seconds(1), 50 * kMiB, 50 * kMiB);
@@ -101,39 +101,39 @@ TEST_F(SlotForecastTest, StepsOfASlotThatKeepsUpAreNoAlarm) {
   }
 }
 
-TEST_F(SlotForecastTest, SlotThatFallsBackSlowlyIsLostInTheEnd) {
+TEST_F(SlotForecastTest, SlotThatFallsBehindSlowlyIsLostEventually) {
   Pass(minutes(10), 10 * kMiB, 5 * kMiB, 5 * kMiB);
   EXPECT_NEAR(SecondsToLoss(kGiB), 1024 / 5.0, 5);
 }
 
-TEST_F(SlotForecastTest, TransactionThatHoldsTheLogIsSeenThoughEventsFlow) {
+TEST_F(SlotForecastTest, OpenTransactionThatRetainsWalIsForecast) {
   Pass(minutes(3), kMiB, kMiB, 0);
   EXPECT_NEAR(SecondsToLoss(kGiB), 1024, 20);
 }
 
-TEST_F(SlotForecastTest, NothingIsSaidOfNextMonth) {
+TEST_F(SlotForecastTest, NoForecastForTheDistantFuture) {
   Pass(minutes(5), 100);
   EXPECT_EQ(SecondsToLoss(kGiB), -1);
 }
 
-TEST_F(SlotForecastTest, CatchingUpTakesWhatIsLeftAtThePaceOfTheLastMinute) {
+TEST_F(SlotForecastTest, CatchUpTimeUsesTheRateOfTheLastMinute) {
   wal_ += 600 * kMiB;
   Pass(minutes(1), kMiB, 6 * kMiB);
   EXPECT_NEAR(std::chrono::duration<double>(*forecast_.TimeUntilCaughtUp()).count(), 300 / 5.0, 2);
 }
 
-TEST_F(SlotForecastTest, PaceOfTheConfirmedPositionIsMeasured) {
+TEST_F(SlotForecastTest, RateOfTheConfirmedPositionIsMeasured) {
   EXPECT_EQ(forecast_.ConfirmedBytesPerSecond(), std::nullopt);
   Pass(minutes(1), kMiB, 6 * kMiB);
   EXPECT_NEAR(forecast_.ConfirmedBytesPerSecond().value_or(0), 6.0 * kMiB, kMiB / 10.0);
 }
 
-TEST_F(SlotForecastTest, NoTimeIsGivenWhileTheDistanceGrows) {
+TEST_F(SlotForecastTest, NoCatchUpTimeWhileTheLagGrows) {
   Pass(minutes(1), 2 * kMiB, kMiB);
   EXPECT_EQ(forecast_.TimeUntilCaughtUp(), std::nullopt);
 }
 
-TEST_F(SlotForecastTest, AnotherServersLogIsAnotherStory) {
+TEST_F(SlotForecastTest, PositionsOfAnotherServerResetTheForecast) {
   Pass(minutes(10), 50 * kMiB);
   wal_ = confirmed_ = restart_ = kMiB;
   Pass(seconds(30), kMiB);

@@ -36,14 +36,14 @@ class StartPositionTest : public ::testing::Test {
   SourceFacts facts_;
 };
 
-TEST_F(StartPositionTest, FirstConnectionStartsWhereTheSlotStands) {
+TEST_F(StartPositionTest, FirstConnectionStartsAtTheConfirmedPosition) {
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
   EXPECT_EQ(decision->position, Lsn(500));
   EXPECT_FALSE(decision->keep_in_flight);
 }
 
-TEST_F(StartPositionTest, ReconnectGoesOnAheadOfTheSlot) {
+TEST_F(StartPositionTest, ReconnectResumesAheadOfTheSlot) {
   Remember(600, 800);
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
@@ -51,23 +51,23 @@ TEST_F(StartPositionTest, ReconnectGoesOnAheadOfTheSlot) {
   EXPECT_TRUE(decision->keep_in_flight);
 }
 
-TEST_F(StartPositionTest, ServerThatForgotWhatWasConfirmedMakesNoDuplicates) {
+TEST_F(StartPositionTest, LostConfirmedPositionCausesNoDuplicates) {
   Remember(600, 600);
   facts_.slot->confirmed_flush = Lsn(100);
   EXPECT_EQ(Decide()->position, Lsn(600));
 }
 
-TEST_F(StartPositionTest, NeverStartsBeyondTheLog) {
+TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
   Remember(600, 1001);
   EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
 }
 
-TEST_F(StartPositionTest, AnotherSystemIsRefused) {
+TEST_F(StartPositionTest, AnotherSystemIsRejected) {
   Remember(600, 600).system_id = "9999";
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSystemChanged));
 }
 
-TEST_F(StartPositionTest, NewerTimelineStartsAtTheSlotAndDropsWhatIsInFlight) {
+TEST_F(StartPositionTest, NewerTimelineStartsAtTheSlotAndDropsRecordsInFlight) {
   Remember(600, 5000);
   ForkAt(Lsn(550));
   const auto decision = Decide();
@@ -79,15 +79,15 @@ TEST_F(StartPositionTest, NewerTimelineStartsAtTheSlotAndDropsWhatIsInFlight) {
   EXPECT_EQ(decision->fork, Lsn(550));
 }
 
-TEST_F(StartPositionTest, SlotThatWasMadeAnewOnANewerTimelineIsAGapAlsoBelowWhatWasConfirmed) {
+TEST_F(StartPositionTest, SlotRecreatedOnANewerTimelineIsAGapEvenBelowTheConfirmedPosition) {
   Remember(600, 600);
   ForkAt(Lsn(499));
-  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved, "timeline 2 parted at 0/1F3"));
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved, "timeline 2 forked at 0/1F3"));
   ForkAt(Lsn(500));
   EXPECT_THAT(Decide(), IsOk());
 }
 
-TEST_F(StartPositionTest, SlotThatAnotherInstanceMovedOnANewerTimelineIsATakeOver) {
+TEST_F(StartPositionTest, SlotMovedByAnotherInstanceOnANewerTimelineIsATakeover) {
   Remember(600, 600).slot_was_taken = true;
   ForkAt(Lsn(400));
   const auto decision = Decide();
@@ -96,7 +96,7 @@ TEST_F(StartPositionTest, SlotThatAnotherInstanceMovedOnANewerTimelineIsATakeOve
   EXPECT_TRUE(decision->taken_over);
 }
 
-TEST_F(StartPositionTest, TimelineFurtherOnIsJudgedByWhereOursEnded) {
+TEST_F(StartPositionTest, LaterTimelineIsComparedAtTheEndOfTheOwnTimeline) {
   Remember(600, 600);
   facts_.server.timeline = 4;
   facts_.server.ancestors = {{1, Lsn(550)}, {2, Lsn(700)}, {3, Lsn(900)}};
@@ -106,7 +106,7 @@ TEST_F(StartPositionTest, TimelineFurtherOnIsJudgedByWhereOursEnded) {
   EXPECT_EQ(Decide()->fork, Lsn(700));
 }
 
-TEST_F(StartPositionTest, TimelineOfASiblingIsJudgedByWhereTheTwoParted) {
+TEST_F(StartPositionTest, SiblingTimelineIsComparedAtTheFork) {
   Remember(600, 600).timeline = 2;
   memory_->ancestors = {{1, Lsn(550)}};
   facts_.server.timeline = 3;
@@ -116,34 +116,34 @@ TEST_F(StartPositionTest, TimelineOfASiblingIsJudgedByWhereTheTwoParted) {
   EXPECT_EQ(Decide()->fork, Lsn(550));
 }
 
-TEST_F(StartPositionTest, TimelineOfTheSameNumberMayBeAnother) {
+TEST_F(StartPositionTest, TimelineWithTheSameNumberMayDiffer) {
   Remember(600, 600).timeline = 2;
   memory_->ancestors = {{1, Lsn(550)}};
   ForkAt(Lsn(550));
   EXPECT_FALSE(Decide()->timeline_switched);
   ForkAt(Lsn(530));
   EXPECT_EQ(Decide()->fork, Lsn(530));
-  facts_.server.ancestors.clear();  // its history is not known: then the number decides
+  facts_.server.ancestors.clear();  // unknown history: the timeline number decides
   EXPECT_FALSE(Decide()->timeline_switched);
 }
 
-TEST_F(StartPositionTest, TimelineWithoutACommonHistoryIsRefused) {
+TEST_F(StartPositionTest, TimelineWithoutACommonHistoryIsRejected) {
   Remember(600, 600);
   facts_.server.timeline = 3;
-  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged, "nothing in common"));
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged, "no common history"));
 }
 
-TEST_F(StartPositionTest, OlderTimelineIsRefused) {
+TEST_F(StartPositionTest, OlderTimelineIsRejected) {
   Remember(600, 600).timeline = 3;
   EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged));
 }
 
-TEST_F(StartPositionTest, SlotThatMovedByItselfIsAGap) {
+TEST_F(StartPositionTest, SlotMovedWithoutAnotherInstanceIsAGap) {
   Remember(400, 400);
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
 }
 
-TEST_F(StartPositionTest, SlotThatAnotherInstanceMovedIsATakeOver) {
+TEST_F(StartPositionTest, SlotMovedByAnotherInstanceIsATakeover) {
   Remember(400, 450).slot_was_taken = true;
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
@@ -152,12 +152,12 @@ TEST_F(StartPositionTest, SlotThatAnotherInstanceMovedIsATakeOver) {
   EXPECT_FALSE(decision->keep_in_flight);
 }
 
-TEST_F(StartPositionTest, PoisonedSlotIsRefusedAlwaysAlsoAtFirst) {
+TEST_F(StartPositionTest, SlotAheadOfTheWalIsRejectedEvenAtStartup) {
   facts_.slot->confirmed_flush = Lsn(1001);
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotAheadOfLog));
 }
 
-TEST_F(StartPositionTest, MissingSlotIsAGapOnlyWhereThereWasOne) {
+TEST_F(StartPositionTest, MissingSlotIsAGapOnlyIfItWasSeenBefore) {
   facts_.slot.reset();
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing));
   Remember(600, 600);
@@ -183,7 +183,7 @@ TEST_F(StartPositionTest, InvalidatedSlotIsLost) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotLost, "idle_timeout"));
 }
 
-TEST_F(StartPositionTest, AcceptedGapContinuesWhereTheSlotStandsNow) {
+TEST_F(StartPositionTest, AcceptedGapResumesAtTheSlotsPosition) {
   Remember(600, 800);
   facts_.server.system_id = "9999";
   ASSERT_THAT(FindGap(memory_, std::nullopt, facts_), HasError(ErrorCode::kSystemChanged));
@@ -194,7 +194,7 @@ TEST_F(StartPositionTest, AcceptedGapContinuesWhereTheSlotStandsNow) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
 }
 
-TEST_F(StartPositionTest, AcceptedLossWaitsForASlotThatCanBeRead) {
+TEST_F(StartPositionTest, AcceptedLossWaitsForAUsableSlot) {
   Remember(600, 800);
   facts_.slot.reset();
   ASSERT_THAT(FindGap(memory_, std::nullopt, facts_), HasError(ErrorCode::kSlotGone));
@@ -211,7 +211,7 @@ TEST_F(StartPositionTest, AcceptedLossWaitsForASlotThatCanBeRead) {
   EXPECT_FALSE(decision->keep_in_flight);
 }
 
-TEST_F(StartPositionTest, GapIsFoundByServerThenPublicationThenSlot) {
+TEST_F(StartPositionTest, GapChecksServerThenPublicationThenSlot) {
   Remember(400, 400);
   const PublicationLook seen{.identity = {.oid = 1, .xmin = 7}, .before = Lsn(300)};
   facts_.publication_look = {.identity = {.oid = 1, .xmin = 8}, .after = Lsn(990)};
@@ -222,16 +222,16 @@ TEST_F(StartPositionTest, GapIsFoundByServerThenPublicationThenSlot) {
               HasError(ErrorCode::kPublicationChanged,
                        "the publication was altered; rows written between 0/12C and 0/3DE"));
   EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), HasError(ErrorCode::kSlotMoved));
-  facts_.slot->active = true;  // its reader answers for it
+  facts_.slot->active = true;  // its reader is responsible for it
   EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), IsOk());
   facts_.slot->active = false;
-  facts_.slot->plugin = "wal2json";  // wrong, but no gap
+  facts_.slot->plugin = "wal2json";  // unusable, but not a gap
   EXPECT_THAT(FindGap(memory_, std::nullopt, facts_), IsOk());
   facts_.server.in_recovery = true;
   EXPECT_THAT(FindGap(memory_, seen, facts_), IsOk());
 }
 
-TEST_F(StartPositionTest, StandbyServerIsRefused) {
+TEST_F(StartPositionTest, StandbyServerIsRejected) {
   facts_.server.in_recovery = true;
   EXPECT_THAT(Decide(), HasError(ErrorCode::kInRecovery));
 }
@@ -240,7 +240,7 @@ TEST_F(StartPositionTest, HealthyPublicationHasNoProblem) {
   EXPECT_THAT(Problem(), IsOk());
 }
 
-TEST_F(StartPositionTest, EveryWayInWhichRowsGoMissingIsAProblem) {
+TEST_F(StartPositionTest, EveryPublicationSettingThatHidesRowsIsAProblem) {
   const SourceFacts healthy = facts_;
   facts_.publication.exists = false;
   EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationMissing));

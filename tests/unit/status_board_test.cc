@@ -14,7 +14,7 @@ constexpr RelayState kStates[] = {
     RelayState::kStarting, RelayState::kStandby, RelayState::kCatchingUp, RelayState::kStreaming,
     RelayState::kDegraded, RelayState::kBlocked, RelayState::kDraining,   RelayState::kStopped};
 
-TEST(RelayStateTest, EachHasANameOfItsOwn) {
+TEST(RelayStateTest, EachStateHasAUniqueName) {
   std::set<std::string_view> names;
   for (const RelayState state : kStates) {
     EXPECT_TRUE(names.insert(NameOf(state)).second) << NameOf(state);
@@ -22,7 +22,7 @@ TEST(RelayStateTest, EachHasANameOfItsOwn) {
   }
 }
 
-TEST(RelayStateTest, ReadyIsWhatNeedsNoAttention) {
+TEST(RelayStateTest, StatesThatNeedNoAttentionAreReady) {
   const std::set<RelayState> ready = {RelayState::kStandby, RelayState::kCatchingUp,
                                       RelayState::kStreaming};
   for (const RelayState state : kStates) {
@@ -30,7 +30,7 @@ TEST(RelayStateTest, ReadyIsWhatNeedsNoAttention) {
   }
 }
 
-TEST(StatusBoardTest, ShowsTheLastThatWasPublished) {
+TEST(StatusBoardTest, ReadReturnsTheLastPublishedStatus) {
   StatusBoard board;
   EXPECT_EQ(board.Read().state, RelayState::kStarting);
   EXPECT_THAT(board.Read().error, IsOk());
@@ -40,7 +40,7 @@ TEST(StatusBoardTest, ShowsTheLastThatWasPublished) {
   EXPECT_THAT(board.Read().error, HasError(ErrorCode::kKeyMissing, "y"));
 }
 
-TEST(StatusBoardTest, WhatTheSamplerFoundStaysWhenTheRelayPublishes) {
+TEST(StatusBoardTest, SourceProblemRemainsWhenTheRelayPublishes) {
   StatusBoard board;
   board.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), WallTime());
   board.Publish({.state = RelayState::kStreaming});
@@ -63,7 +63,7 @@ TEST(StatusBoardTest, HistoryIsBoundedAndTakesTheLagFromTheSampler) {
   EXPECT_EQ(history.back().lag_bytes, 200u);
 }
 
-TEST(StatusBoardTest, ReadyWhenStatePublicationAndSlotAre) {
+TEST(StatusBoardTest, ReadyOnlyIfStatePublicationAndSlotAreReady) {
   StatusBoard board;
   EXPECT_FALSE(board.ready());
   board.Publish({.state = RelayState::kStreaming});
@@ -77,15 +77,15 @@ TEST(StatusBoardTest, ReadyWhenStatePublicationAndSlotAre) {
   EXPECT_FALSE(board.ready());
 }
 
-TEST(StatusBoardTest, BeatIsKeptToTheMicrosecond) {
+TEST(StatusBoardTest, BeatHasMicrosecondPrecision) {
   StatusBoard board;
   const MonoTime now(Micros(1'234'567'890'123));
   board.Beat(now);
   EXPECT_EQ(board.last_beat(), now);
 }
 
-// State and error belong together. Under ThreadSanitizer this is a test of the locks.
-TEST(StatusBoardTest, ReadersNeverSeeHalfOfASnapshot) {
+// State and error must be consistent. Under ThreadSanitizer this tests the locks.
+TEST(StatusBoardTest, ReadersNeverSeeAPartialSnapshot) {
   StatusBoard board;
   board.Publish({.state = RelayState::kStreaming, .detail = "streaming"});
   std::thread relay([&] {

@@ -14,12 +14,12 @@ TEST(SynchronousStandbysTest, NameIsFoundInEveryFormOfTheSetting) {
   }
 }
 
-TEST(SynchronousStandbysTest, OtherNamesAreOthers) {
+TEST(SynchronousStandbysTest, OtherNamesAreNotFound) {
   for (const char* setting : {"", "standby", "FIRST 1 (a, b)", "walrelay2", "\"walrelay \"",
                               "my_walrelay", "\"a\"\"walrelay\"", "1 (\"walrelay)\")"}) {
     EXPECT_FALSE(NamesStandby(setting, "walrelay")) << setting;
   }
-  EXPECT_FALSE(NamesStandby("FIRST 1 (a)", "")) << "no name is no entry";
+  EXPECT_FALSE(NamesStandby("FIRST 1 (a)", "")) << "an empty name does not match";
 }
 
 }  // namespace

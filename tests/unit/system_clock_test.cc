@@ -15,7 +15,7 @@ TEST(SystemClockTest, MonotonicTimeNeverGoesBack) {
   }
 }
 
-TEST(SystemClockTest, WallTimeIsThatOfTheMachine) {
+TEST(SystemClockTest, WallTimeIsTheSystemTime) {
   const auto before = std::chrono::floor<Micros>(std::chrono::system_clock::now());
   const WallTime now = SystemClock().WallNow();
   EXPECT_GE(now, before);

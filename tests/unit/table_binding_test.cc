@@ -15,7 +15,7 @@ class TableBindingTest : public ::testing::Test {
  protected:
   TableBindingTest() { relation_.schema = "public", relation_.name = "outbox"; }
 
-  // The server describes the table anew: these columns, all of type text.
+  // The server describes the table again, with these columns of type text.
   const TableBinding& Bind(const std::vector<std::string>& columns) {
     relation_.columns.clear();
     for (const std::string& name : columns) {
@@ -42,7 +42,7 @@ class TableBindingTest : public ::testing::Test {
   TableBinding binding_;
 };
 
-TEST_F(TableBindingTest, CanonicalNames) {
+TEST_F(TableBindingTest, CanonicalNamesAreBound) {
   const TableBinding& binding = Bind(canonical_);
   EXPECT_THAT(binding.status, IsOk());
   EXPECT_EQ(binding.column_count, 7u);
@@ -58,7 +58,7 @@ TEST_F(TableBindingTest, CanonicalNames) {
   EXPECT_TRUE(binding.headers.empty());
 }
 
-TEST_F(TableBindingTest, DebeziumsNames) {
+TEST_F(TableBindingTest, DebeziumsNamesAreBound) {
   const TableBinding& binding = Bind(debezium_);
   EXPECT_THAT(binding.status, IsOk());
   EXPECT_EQ(binding.aggregate_type.index, 1);
@@ -67,7 +67,7 @@ TEST_F(TableBindingTest, DebeziumsNames) {
   EXPECT_FALSE(binding.trace_id.present());
 }
 
-TEST_F(TableBindingTest, NamesMayBeMixedAndOursGoFirst) {
+TEST_F(TableBindingTest, NamesMayBeMixedAndCanonicalOnesTakePrecedence) {
   const TableBinding& binding = Bind({"type", "aggregateid", "aggregate_type", "payload",
                                       "aggregatetype", "id", "event_type", "aggregate_id"});
   EXPECT_THAT(binding.status, IsOk());
@@ -80,7 +80,7 @@ TEST_F(TableBindingTest, NamesMayBeMixedAndOursGoFirst) {
   EXPECT_EQ(binding.event_type.index, 4);
 }
 
-TEST_F(TableBindingTest, AnExplicitNameIsTheOnlyOneThatCounts) {
+TEST_F(TableBindingTest, ExplicitNameExcludesTheDefaults) {
   table_.columns.aggregate_type = "kind";
   std::vector<std::string> columns = canonical_;
   ExpectMissing(columns, "has no column \"kind\" (aggregate type)");
@@ -89,7 +89,7 @@ TEST_F(TableBindingTest, AnExplicitNameIsTheOnlyOneThatCounts) {
   EXPECT_EQ(binding_.aggregate_type.index, 7);
 }
 
-TEST_F(TableBindingTest, AnEmptyNameLeavesThePartOut) {
+TEST_F(TableBindingTest, EmptyNameOmitsThePart) {
   table_.columns.id = "";
   table_.columns.event_type = "";
   table_.columns.trace_id = "";
@@ -99,7 +99,7 @@ TEST_F(TableBindingTest, AnEmptyNameLeavesThePartOut) {
   EXPECT_FALSE(binding_.trace_id.present());
 }
 
-TEST_F(TableBindingTest, OptionalPartsThatAreNamedMustBeThere) {
+TEST_F(TableBindingTest, NamedOptionalPartsMustExist) {
   table_.columns.trace_id = "traceparent";
   ExpectMissing(debezium_, "\"traceparent\" (trace id)");
   table_.columns.trace_id.reset();
@@ -107,7 +107,7 @@ TEST_F(TableBindingTest, OptionalPartsThatAreNamedMustBeThere) {
   ExpectMissing(debezium_, "\"kind\" (event type)");
 }
 
-TEST_F(TableBindingTest, AMissingColumnIsNamedBesideThoseThatAreThere) {
+TEST_F(TableBindingTest, MissingColumnIsNamedWithTheExistingOnes) {
   ExpectMissing({"id", "aggregate_type", "payload"},
                 "public.outbox has no column \"aggregate_id\" (aggregate id); it has id, "
                 "aggregate_type, payload");
@@ -116,15 +116,15 @@ TEST_F(TableBindingTest, AMissingColumnIsNamedBesideThoseThatAreThere) {
   ExpectMissing({"id", "aggregate_type", "aggregate_id"}, "\"payload\" (payload)");
 }
 
-TEST_F(TableBindingTest, TheFirstProblemIsTheOneThatIsTold) {
+TEST_F(TableBindingTest, FirstProblemIsReported) {
   ExpectMissing({}, "\"id\" (event id); it has ");
 }
 
-TEST_F(TableBindingTest, NamesOfColumnsAreEscapedInMessages) {
+TEST_F(TableBindingTest, ColumnNamesAreEscapedInMessages) {
   ExpectMissing({"id", "a\nb\x1b[2J"}, "it has id, a\\x0ab\\x1b[2J");
 }
 
-TEST_F(TableBindingTest, NamesAreMatchedToTheLetter) {
+TEST_F(TableBindingTest, NamesAreMatchedExactly) {
   ExpectMissing({"ID", "Aggregate_Type", "aggregate_id ", "payload"}, "\"id\" (event id)");
 }
 
@@ -140,12 +140,12 @@ TEST_F(TableBindingTest, PlacementsKeepTheirOrderAndMayRepeat) {
   EXPECT_EQ(binding_.headers[2].column.index, 0);
 }
 
-TEST_F(TableBindingTest, APlacedColumnMustBeThere) {
+TEST_F(TableBindingTest, PlacedColumnMustExist) {
   table_.placements = {{.column = "tenant", .name = "tenant"}};
   ExpectMissing(canonical_, "\"tenant\" (placement)");
 }
 
-TEST_F(TableBindingTest, APartitionIsAnInteger) {
+TEST_F(TableBindingTest, PartitionMustBeAnInteger) {
   table_.placements = {{.column = "created_at", .where = Placement::Where::kPartition, .name = ""}};
   EXPECT_THAT(
       Bind(canonical_).status,
@@ -158,7 +158,7 @@ TEST_F(TableBindingTest, APartitionIsAnInteger) {
   EXPECT_TRUE(binding_.headers.empty());
 }
 
-TEST_F(TableBindingTest, ATimestampIsATimestampOrMilliseconds) {
+TEST_F(TableBindingTest, TimestampMustBeATimestampOrMilliseconds) {
   route_.timestamp = TimestampSource::kColumn;
   route_.timestamp_column = "created_at";
   EXPECT_THAT(Bind(canonical_).status,
@@ -172,10 +172,11 @@ TEST_F(TableBindingTest, ATimestampIsATimestampOrMilliseconds) {
   ExpectMissing(debezium_, "\"created_at\" (timestamp)");
 }
 
-TEST_F(TableBindingTest, EachDescriptionIsBoundAnew) {
+TEST_F(TableBindingTest, EachRelationMessageIsBoundAgain) {
   EXPECT_THAT(Bind({"payload", "aggregate_id", "aggregate_type", "id"}).status, IsOk());
   EXPECT_EQ(binding_.payload.index, 0);
-  // A column was added in front, another dropped: what was optional appears, what is needed goes.
+  // A column was added in front and another one dropped: an optional column appears, a required one
+  // is missing.
   EXPECT_THAT(Bind({"trace_id", "payload", "aggregate_id", "aggregate_type", "id"}).status, IsOk());
   EXPECT_EQ(binding_.payload.index, 1);
   EXPECT_EQ(binding_.trace_id.index, 0);

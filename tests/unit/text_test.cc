@@ -13,40 +13,40 @@ std::string Json(std::string_view text) {
   return out;
 }
 
-TEST(PrintableTest, ControlCharactersCannotForgeALineOrSteerATerminal) {
+TEST(PrintableTest, ControlCharactersAreEscaped) {
   EXPECT_EQ(Printable("a\nb\x1b[31mc\x7f"), "a\\x0ab\\x1b[31mc\\x7f");
   EXPECT_EQ(Printable("\xC2\x9B"
                       "31m"),
             "\\x9b31m");  // CSI as C1
 }
 
-// Line ends of some viewers, and controls of the direction of text, from the first to the last.
-TEST(PrintableTest, CharactersThatEndALineOrTurnTheTextAreShown) {
+// Line separators of some viewers, and text direction controls: the first and last of each range.
+TEST(PrintableTest, LineAndDirectionCharactersAreEscaped) {
   EXPECT_EQ(Printable("a\u2028b\u2029c"), "a\\u2028b\\u2029c");
   EXPECT_EQ(Printable("\u061C\u200E\u200F\u202A\u202E\u2066\u2069\u206F"),
             "\\u061c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069\\u206f");
   EXPECT_EQ(Json("a\u2028\u202Eb"), R"("a\u2028\u202eb")");
-  // Their neighbours are text.
+  // The neighbouring code points are text.
   const std::string_view plain = "\u061B\u200D\u2010\u2027\u202F\u2065\u2070\u20AC";
   EXPECT_EQ(Printable(plain), plain);
 }
 
-TEST(PrintableTest, GoodUtf8PassesAndBadBytesAreShown) {
+TEST(PrintableTest, ValidUtf8PassesAndInvalidBytesAreEscaped) {
   EXPECT_EQ(Printable("Zürich 🦊"), "Zürich 🦊");
   EXPECT_EQ(Printable("\xC0\xAF|\xED\xA0\x80|\xFF"), "\\xc0\\xaf|\\xed\\xa0\\x80|\\xff");
   EXPECT_EQ(Printable("\xE2\x82"), "\\xe2\\x82");
 }
 
-TEST(PrintableTest, IsCut) {
+TEST(PrintableTest, LongTextIsTruncated) {
   EXPECT_EQ(Printable("abcdef", 3), "abc…");
 }
 
-TEST(JsonStringTest, EscapesWhatJsonAsksFor) {
+TEST(JsonStringTest, JsonSpecialCharactersAreEscaped) {
   EXPECT_EQ(Json("a\"b\\c\n\t\x01"), R"("a\"b\\c\n\t\u0001")");
   EXPECT_EQ(Json("\xC2\x85"), R"("\u0085")");
 }
 
-TEST(JsonStringTest, BadUtf8BecomesTheReplacementCharacter) {
+TEST(JsonStringTest, InvalidUtf8BecomesTheReplacementCharacter) {
   EXPECT_EQ(Json("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
 }
 
@@ -57,7 +57,7 @@ TEST(NearestNameTest, FindsTheTypo) {
   EXPECT_EQ(NearestName("colour", kKeys), "");
 }
 
-TEST(HumanTest, BytesAndDurations) {
+TEST(HumanTest, BytesAndDurationsAreReadable) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
   EXPECT_EQ(HumanBytes(uint64_t{5} << 40), "5.0 TiB");

@@ -65,7 +65,7 @@ class TlsChecksTest : public ::testing::Test {
   Config config_;
 };
 
-TEST(CertificatesTest, AllOfATextAreRead) {
+TEST(CertificatesTest, AllCertificatesOfATextAreParsed) {
   const auto found = ParseCertificates(std::string("Some words.\n") + kOld + "more\n" + kNew);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].subject, "CN=db.example");
@@ -74,14 +74,14 @@ TEST(CertificatesTest, AllOfATextAreRead) {
   EXPECT_EQ(found[1].subject, "CN=other.example");
 }
 
-TEST(CertificatesTest, WhatIsNoneIsNone) {
+TEST(CertificatesTest, OtherTextYieldsNoCertificate) {
   EXPECT_THAT(ParseCertificates(""), IsEmpty());
   EXPECT_THAT(ParseCertificates("-----BEGIN CERTIFICATE-----\nMIIB\n"), IsEmpty());
   EXPECT_THAT(ParseCertificates("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
               IsEmpty());
 }
 
-TEST_F(TlsChecksTest, OneThatHasExpiredIsAProblemToTheSecond) {
+TEST_F(TlsChecksTest, ExpiredCertificateIsAProblemToTheSecond) {
   EXPECT_EQ(JudgeOne(Of(hours(1000), Micros(0))).severity, Severity::kProblem);
   EXPECT_THAT(findings_.all().back().text, HasSubstr("has expired, at 2026-06-01T00:00:00Z"));
   EXPECT_EQ(findings_.all().back().remedy, "Renew it.");
@@ -89,25 +89,25 @@ TEST_F(TlsChecksTest, OneThatHasExpiredIsAProblemToTheSecond) {
   EXPECT_EQ(JudgeOne(Of(hours(1000), Micros(1))).severity, Severity::kWarning);
 }
 
-TEST_F(TlsChecksTest, ThirtyDaysBeforeItIsAWarning) {
+TEST_F(TlsChecksTest, ThirtyDaysBeforeExpiryIsAWarning) {
   const Micros year_long = hours(24 * 365);
   EXPECT_EQ(JudgeOne(Of(year_long, hours(24 * 30))).severity, Severity::kOk);
   EXPECT_EQ(JudgeOne(Of(year_long, hours(24 * 30 - 1))).severity, Severity::kWarning);
   EXPECT_THAT(findings_.all().back().text, HasSubstr("expires in 29 days"));
 }
 
-TEST_F(TlsChecksTest, OneThatLivesForADayIsNotAlwaysAboutToExpire) {
+TEST_F(TlsChecksTest, OneDayCertificateIsNotAlwaysAboutToExpire) {
   EXPECT_EQ(JudgeOne(Of(hours(24), hours(8))).severity, Severity::kOk);
   EXPECT_EQ(JudgeOne(Of(hours(24), hours(7))).severity, Severity::kWarning);
   EXPECT_THAT(findings_.all().back().text, HasSubstr("expires in 7h00m"));
 }
 
-TEST_F(TlsChecksTest, OneThatIsNotValidYetIsAProblem) {
+TEST_F(TlsChecksTest, CertificateNotYetValidIsAProblem) {
   EXPECT_EQ(JudgeOne(Of(hours(1), hours(2))).severity, Severity::kProblem);
   EXPECT_THAT(findings_.all().back().text, HasSubstr("not valid before 2026-06-01T01:00:00Z"));
 }
 
-TEST_F(TlsChecksTest, ChainIsAsGoodAsItsFirstAndABundleAsItsLast) {
+TEST_F(TlsChecksTest, ChainIsJudgedByItsFirstAndBundleByItsLastToExpire) {
   const std::vector<Certificate> both = {Of(hours(9000), hours(8000)), Of(hours(9000), hours(-1))};
   JudgeChain("tls.files", "a", both, kNow, "", findings_);
   JudgeBundle("tls.files", "a", both, kNow, "", findings_);
@@ -115,33 +115,33 @@ TEST_F(TlsChecksTest, ChainIsAsGoodAsItsFirstAndABundleAsItsLast) {
   EXPECT_EQ(findings_.all()[1].severity, Severity::kOk);
 }
 
-TEST_F(TlsChecksTest, FilesOfKafkaAreLookedAt) {
+TEST_F(TlsChecksTest, KafkaFilesAreChecked) {
   config_.kafka.ssl_ca_file = directory_.Write("ca.pem", kOld);
   CheckCertificateFiles(config_, findings_);
   Expect(Severity::kProblem, "kafka.ssl_ca_file (" + config_.kafka.ssl_ca_file +
                                  "): certificate CN=db.example has expired");
 }
 
-TEST_F(TlsChecksTest, FilesOfTheDsnAreLookedAt) {
+TEST_F(TlsChecksTest, DsnFilesAreChecked) {
   config_.source.dsn = "host=db sslrootcert=" + directory_.Write("root.pem", kOld);
   CheckCertificateFiles(config_, findings_);
   Expect(Severity::kProblem, "sslrootcert of source.dsn");
 }
 
-TEST_F(TlsChecksTest, FilesOfPassedOnSettingsAreLookedAt) {
+TEST_F(TlsChecksTest, FilesInLibrdkafkaSettingsAreChecked) {
   config_.kafka.librdkafka = {{"ssl.certificate.location", directory_.Write("own.pem", kOld)}};
   CheckCertificateFiles(config_, findings_);
   Expect(Severity::kProblem, "kafka.librdkafka ssl.certificate.location");
 }
 
-TEST_F(TlsChecksTest, SystemsAuthoritiesAndFoldersOfThemArePassedOver) {
+TEST_F(TlsChecksTest, SystemAuthoritiesAndFoldersAreSkipped) {
   config_.source.dsn = "host=db sslrootcert=system";
   config_.kafka.librdkafka = {{"ssl.ca.location", directory_.path()}};
   CheckCertificateFiles(config_, findings_);
   EXPECT_THAT(findings_.all(), IsEmpty());
 }
 
-TEST_F(TlsChecksTest, FileThatIsMissingIsAProblem) {
+TEST_F(TlsChecksTest, MissingFileIsAProblem) {
   config_.kafka.ssl_ca_file = "/no/such/file.pem";
   CheckCertificateFiles(config_, findings_);
   Expect(Severity::kProblem, "No such file");
@@ -150,7 +150,7 @@ TEST_F(TlsChecksTest, FileThatIsMissingIsAProblem) {
 TEST_F(TlsChecksTest, FileWithoutACertificateIsAProblem) {
   config_.kafka.ssl_certificate_file = directory_.Write("own.pem", "nothing");
   CheckCertificateFiles(config_, findings_);
-  Expect(Severity::kProblem, "no certificate in it");
+  Expect(Severity::kProblem, "contains no certificate");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using testing::kPatience;
 
 class TopicDumpTest : public testing::ProducerFixture {
  protected:
-  // "topic[partition]@offset" of each record.
+  // Each record as "topic[partition]@offset".
   std::vector<std::string> Places(const std::vector<std::string>& topics) {
     std::vector<std::string> places;
     const auto records = ReadTopics(config_.kafka, topics, kPatience);
@@ -28,7 +28,7 @@ class TopicDumpTest : public testing::ProducerFixture {
   }
 };
 
-TEST_F(TopicDumpTest, RecordsComeByTopicPartitionAndOffset) {
+TEST_F(TopicDumpTest, RecordsAreOrderedByTopicPartitionAndOffset) {
   CreateTopic("b", 2);
   CreateTopic("a");
   Start();
@@ -67,7 +67,7 @@ TEST_F(ClusterFactsTest, BrokersAndClusterAreNamed) {
   EXPECT_FALSE(facts->cluster_id.empty());
 }
 
-TEST_F(ClusterFactsTest, TopicIsThereOnlyIfTheBrokerSaysSo) {
+TEST_F(ClusterFactsTest, TopicExistsOnlyIfTheBrokerReportsIt) {
   CreateTopic("orders");
   SetTopicError("missing", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   SetTopicError("denied", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
@@ -76,13 +76,13 @@ TEST_F(ClusterFactsTest, TopicIsThereOnlyIfTheBrokerSaysSo) {
   EXPECT_THAT(Read("denied").value().topics, ElementsAre(HasError(ErrorCode::kTopicDenied)));
 }
 
-TEST_F(ClusterFactsTest, NoBrokerIsAnErrorThatSaysWhy) {
+TEST_F(ClusterFactsTest, UnreachableBrokersAreNamed) {
   StopBrokers();
   EXPECT_THAT(Read("orders", milliseconds(500)),
               HasError(ErrorCode::kKafkaUnreachable, config_.kafka.bootstrap_servers));
 }
 
-TEST_F(ClusterFactsTest, SettingThatLibrdkafkaRefusesIsToldAsOne) {
+TEST_F(ClusterFactsTest, SettingRejectedByLibrdkafkaIsAConfigurationError) {
   config_.kafka.security_protocol = "SSL";
   config_.kafka.ssl_ca_file = "/no/such/file.pem";
   EXPECT_THAT(Read("orders"), HasError(ErrorCode::kKafkaConfiguration, "ssl.ca.location"));

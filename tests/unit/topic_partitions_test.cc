@@ -1,4 +1,4 @@
-// A topic's partitions: a changed count takes effect when nothing is in flight, a changed leader
+// A topic's partitions: a changed count takes effect when nothing is in flight; a changed leader
 // closes the gate again.
 
 #include "kafka/topic_partitions.h"
@@ -12,7 +12,7 @@ namespace {
 
 class TopicPartitionsTest : public ::testing::Test {
  protected:
-  // So many partitions, all led by broker 1.
+  // `count` partitions, all led by broker 1.
   void Learn(size_t count) { partitions_.Learn(std::vector<int32_t>(count, 1)); }
   int LearnLeaders(std::vector<int32_t> leaders) { return partitions_.Learn(leaders); }
   void Accept(int32_t partition) { partitions_.OnAccepted(partition, now_); }
@@ -57,7 +57,7 @@ TEST_F(TopicPartitionsTest, ChangedCountWaitsUntilNothingIsInFlight) {
   EXPECT_FALSE(partitions_.TakeCountChange());
 }
 
-TEST_F(TopicPartitionsTest, ChangeThatIsTakenBackHoldsNothing) {
+TEST_F(TopicPartitionsTest, RevertedChangeBlocksNothing) {
   Learn(3);
   Accept(0);
   Learn(6);
@@ -67,7 +67,7 @@ TEST_F(TopicPartitionsTest, ChangeThatIsTakenBackHoldsNothing) {
   EXPECT_FALSE(partitions_.TakeCountChange());
 }
 
-TEST_F(TopicPartitionsTest, AnswerWithoutPartitionsSaysNothing) {
+TEST_F(TopicPartitionsTest, ResponseWithoutPartitionsIsIgnored) {
   Learn(3);
   Learn(0);
   EXPECT_EQ(partitions_.count(), 3);
@@ -81,14 +81,14 @@ TEST_F(TopicPartitionsTest, GrownTopicStrandsNothing) {
   EXPECT_FALSE(partitions_.stranded());
 }
 
-TEST_F(TopicPartitionsTest, FewerPartitionsStrandWhatIsInFlight) {
+TEST_F(TopicPartitionsTest, FewerPartitionsStrandRecordsInFlight) {
   Learn(6);
   Accept(5);
   Learn(2);
   EXPECT_TRUE(partitions_.stranded());
 }
 
-TEST_F(TopicPartitionsTest, FewerPartitionsThatNothingIsInFlightToDoNotKnowTheProducer) {
+TEST_F(TopicPartitionsTest, FewerPartitionsWithNothingInFlightCloseTheGates) {
   Learn(6);
   AcceptAndDeliver(1);
   Learn(2);
@@ -109,7 +109,7 @@ TEST_F(TopicPartitionsTest, ChangedLeaderClosesTheGateOfItsPartition) {
   EXPECT_TRUE(partitions_.MayEnter(1));
 }
 
-TEST_F(TopicPartitionsTest, LeaderThatIsAwayForAMomentIsTheSameOne) {
+TEST_F(TopicPartitionsTest, TemporarilyMissingLeaderIsNoChange) {
   LearnLeaders({1});
   AcceptAndDeliver(0);
   LearnLeaders({-1});
@@ -118,7 +118,7 @@ TEST_F(TopicPartitionsTest, LeaderThatIsAwayForAMomentIsTheSameOne) {
   EXPECT_TRUE(partitions_.MayEnter(0));
 }
 
-TEST_F(TopicPartitionsTest, LeaderAfterOneThatWasAwayIsAnotherOne) {
+TEST_F(TopicPartitionsTest, NewLeaderAfterAMissingOneIsAChange) {
   LearnLeaders({1});
   AcceptAndDeliver(0);
   LearnLeaders({-1});
@@ -127,7 +127,7 @@ TEST_F(TopicPartitionsTest, LeaderAfterOneThatWasAwayIsAnotherOne) {
   EXPECT_FALSE(partitions_.MayEnter(0));
 }
 
-TEST_F(TopicPartitionsTest, TopicThatWasGoneDoesNotKnowTheProducer) {
+TEST_F(TopicPartitionsTest, RecreatedTopicClosesTheGates) {
   Learn(1);
   AcceptAndDeliver(0);
   partitions_.OnMissing();

@@ -39,14 +39,14 @@ class TopicRouterTest : public ::testing::Test {
   std::optional<TopicRouter> router_;
 };
 
-TEST_F(TopicRouterTest, DefaultsAreDebeziums) {
+TEST_F(TopicRouterTest, DefaultsEqualDebeziums) {
   EXPECT_THAT(Topic("order"), IsOkAndHolds("outbox.event.order"));
   EXPECT_THAT(Topic("Order"), IsOkAndHolds("outbox.event.Order"));
   EXPECT_THAT(Topic(""), IsOkAndHolds("outbox.event."));
 }
 
 struct Parity {
-  const char* name;  // the case of Debezium's that was executed
+  const char* name;  // the case that was executed with Debezium
   const char* regex;
   const char* topic;
   const char* aggregate_type;
@@ -86,12 +86,12 @@ INSTANTIATE_TEST_SUITE_P(
                "sales-events.Order"}),
     [](const auto& parity) { return parity.param.name; });
 
-// Cases B15 and B22: Debezium hands these to the producer, which fails the task.
-TEST_F(TopicRouterTest, NamesThatKafkaDoesNotTakeAreErrorsOfTheRow) {
+// Cases B15 and B22: Debezium passes these names to the producer, which fails the task.
+TEST_F(TopicRouterTest, NamesIllegalInKafkaAreRowErrors) {
   EXPECT_THAT(Topic("a/b c:d"), HasError(ErrorCode::kTopicInvalid, "outbox.event.a/b c:d"));
   EXPECT_THAT(Topic("caf\xc3\xa9"), HasError(ErrorCode::kTopicInvalid));
   EXPECT_THAT(Topic(std::string(240, 'x')), HasError(ErrorCode::kTopicInvalid, "253 characters"));
-  // A newline defeats `.`: the type itself is the topic, without the prefix.
+  // `.` does not match a newline: the type itself is the topic, without the prefix.
   EXPECT_THAT(Topic("a\nb"), HasError(ErrorCode::kTopicInvalid, "\"a\\x0ab\""));
 }
 
@@ -99,31 +99,31 @@ TEST_F(TopicRouterTest, BytesThatAreNotUtf8DoNotMatch) {
   EXPECT_THAT(Topic("a\xff"), HasError(ErrorCode::kTopicInvalid, "\"a\\xff\""));
 }
 
-TEST_F(TopicRouterTest, TheWholeTypeMustMatchBeforeAnythingIsReplaced) {
+TEST_F(TopicRouterTest, WholeTypeMustMatchBeforeReplacement) {
   Configure("[a-z]+", "t");
   EXPECT_THAT(Topic("order"), IsOkAndHolds("t"));
   EXPECT_THAT(Topic("order1"), IsOkAndHolds("order1"));
   EXPECT_THAT(Topic("1order"), IsOkAndHolds("1order"));
 }
 
-TEST_F(TopicRouterTest, ThenOnlyTheFirstFindIsReplaced) {
-  Configure("a|aab", "<");  // as a whole "aab", at first find "a"
+TEST_F(TopicRouterTest, OnlyTheFirstMatchIsReplaced) {
+  Configure("a|aab", "<");  // full match "aab", first match "a"
   EXPECT_THAT(Topic("aab"), HasError(ErrorCode::kTopicInvalid, "\"<ab\""));
   Configure("(?<first>[a-z]|.*)", "-${first}-");
   EXPECT_THAT(Topic("9order"), IsOkAndHolds("-9order-"));
   Configure("(?<first>[a-z]{2}|.+b)", "-${first}-");
   EXPECT_THAT(Topic("1ordb"), IsOkAndHolds("-1ordb-"));
-  Configure("x*|order", "t.");  // the first find is empty and stands before everything
+  Configure("x*|order", "t.");  // the first match is empty, at the start of the text
   EXPECT_THAT(Topic("order"), IsOkAndHolds("t.order"));
 }
 
-TEST_F(TopicRouterTest, AGroupThatTookNoPartIsEmpty) {
+TEST_F(TopicRouterTest, UnmatchedGroupIsEmpty) {
   Configure("(?<a>x)|(?<b>y)", "t${a}-${b}.");
   EXPECT_THAT(Topic("x"), IsOkAndHolds("tx-."));
   EXPECT_THAT(Topic("y"), IsOkAndHolds("t-y."));
 }
 
-TEST_F(TopicRouterTest, NumbersTakeAsManyDigitsAsNameAGroup) {
+TEST_F(TopicRouterTest, GroupNumberUsesAsManyDigitsAsNameAGroup) {
   Configure("(a)(b)", "$12.$2.$0.$1x");
   EXPECT_THAT(Topic("ab"), IsOkAndHolds("a2.b.ab.ax"));
   Configure("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)(k)(l)", "$12.$121.$1");
@@ -133,12 +133,12 @@ TEST_F(TopicRouterTest, NumbersTakeAsManyDigitsAsNameAGroup) {
   EXPECT_THAT(Topic("a"), IsOkAndHolds("a" + nines));
 }
 
-TEST_F(TopicRouterTest, ABackslashTakesTheNextCharacterAsItIs) {
+TEST_F(TopicRouterTest, BackslashEscapesTheNextCharacter) {
   Configure("(a)", "\\a.\\$1.\\\\");
   EXPECT_THAT(Topic("a"), HasError(ErrorCode::kTopicInvalid, "\"a.$1.\\\""));
 }
 
-TEST_F(TopicRouterTest, TemplatesThatMeanNothingAreRefused) {
+TEST_F(TopicRouterTest, InvalidTemplatesAreRejected) {
   ExpectRefused("(a)", "x.$7", "refers to no group");
   ExpectRefused("(a)", "$", "refers to no group");
   ExpectRefused("(a)", "$x", "refers to no group");
@@ -148,7 +148,7 @@ TEST_F(TopicRouterTest, TemplatesThatMeanNothingAreRefused) {
   ExpectRefused("(a)", "t\\", "ends with a backslash");
 }
 
-TEST_F(TopicRouterTest, WhatRe2CannotDoIsRefusedWithTheExpression) {
+TEST_F(TopicRouterTest, SyntaxUnsupportedByRe2IsRejectedWithTheExpression) {
   for (const char* regex :
        {"(?<=a)b", "(?<!a)b", "a(?=b)", "a(?!b)", "(a)\\1", "(?<n>a)\\k<n>", "(?>a)", "a*+", "a++",
         "(a", "a{2000}", "\\p{javaLowerCase}", "\\Z", "\\G"}) {
@@ -157,16 +157,16 @@ TEST_F(TopicRouterTest, WhatRe2CannotDoIsRefusedWithTheExpression) {
   }
 }
 
-// What both engines compile and understand differently would send events to other topics than
-// Java's.
-TEST_F(TopicRouterTest, WhatMeansAnotherThingInJavaIsRefused) {
+// Syntax that both engines accept with different meanings would route events to other topics than
+// Java does.
+TEST_F(TopicRouterTest, SyntaxWithAnotherMeaningInJavaIsRejected) {
   for (const char* regex :
        {"[a-z&&[^b]]", "[a&&b]", "[a-c[x-z]]", " [[a-z]", "[[:alpha:]]", "(?U)\\w+", "(?iU:a)"}) {
     ExpectRefused(regex, "t", "Java");
   }
 }
 
-TEST_F(TopicRouterTest, WhatOnlyLooksLikeSyntaxIsLeftAlone) {
+TEST_F(TopicRouterTest, TextThatOnlyLooksLikeSyntaxIsAccepted) {
   Configure("[(?<n>]+(?<n>[a-z]+)", "t.${n}");
   EXPECT_THAT(Topic("<?(order"), IsOkAndHolds("t.order"));
   EXPECT_THAT(Topic("Porder"), IsOkAndHolds("Porder"));
@@ -181,7 +181,7 @@ TEST_F(TopicRouterTest, WhatOnlyLooksLikeSyntaxIsLeftAlone) {
   EXPECT_THAT(Topic("Porder"), IsOkAndHolds("Porder"));
 }
 
-TEST_F(TopicRouterTest, TooManyGroupsAreRefused) {
+TEST_F(TopicRouterTest, TooManyGroupsAreRejected) {
   std::string groups;
   for (int i = 0; i < 31; ++i) {
     groups += "(a?)";
@@ -191,19 +191,19 @@ TEST_F(TopicRouterTest, TooManyGroupsAreRefused) {
   ExpectRefused(groups + "()", "t", "more than 31 groups");
 }
 
-TEST_F(TopicRouterTest, TypesThatWouldMakeABacktrackerStandStillAreQuick) {
+TEST_F(TopicRouterTest, PathologicalTypesAreMatchedInLinearTime) {
   Configure("(a+)+b|(?<rest>.*)", "t");
   EXPECT_THAT(Topic(std::string(100'000, 'a')), IsOkAndHolds("t"));
 }
 
-TEST_F(TopicRouterTest, OnlyAllowedTopicsAreReached) {
+TEST_F(TopicRouterTest, OnlyAllowedTopicsAreAccepted) {
   config_.allow = {"outbox.event.order", "outbox.event.billing-*"};
   EXPECT_THAT(Topic("order"), IsOkAndHolds("outbox.event.order"));
   EXPECT_THAT(Topic("billing-eu"), IsOkAndHolds("outbox.event.billing-eu"));
   EXPECT_THAT(Topic("orders"), HasError(ErrorCode::kTopicInvalid, "not in route.allow"));
 }
 
-TEST_F(TopicRouterTest, TheCapCountsTopicsAndNotTypes) {
+TEST_F(TopicRouterTest, CapCountsTopicsNotTypes) {
   config_.max_topics = 1;
   Configure("(?<first>[a-z]).*", "${first}");
   EXPECT_THAT(Topic("a1"), IsOkAndHolds("a"));
@@ -214,7 +214,7 @@ TEST_F(TopicRouterTest, TheCapCountsTopicsAndNotTypes) {
 TEST_F(TopicRouterTest, TopicsWithinTheCapStayReachable) {
   config_.max_topics = 2;
   EXPECT_THAT(Topic("a"), IsOk());
-  EXPECT_THAT(Topic("not legal"), HasError(ErrorCode::kTopicInvalid));  // counts for nothing
+  EXPECT_THAT(Topic("not legal"), HasError(ErrorCode::kTopicInvalid));  // does not count
   EXPECT_THAT(Topic("b"), IsOk());
   EXPECT_THAT(Topic("c"), HasError(ErrorCode::kTopicInvalid, "route.max_topics is 2"));
   EXPECT_THAT(Topic("c"), HasError(ErrorCode::kTopicInvalid, "topic number 3"));
@@ -222,7 +222,7 @@ TEST_F(TopicRouterTest, TopicsWithinTheCapStayReachable) {
   EXPECT_THAT(Topic("b"), IsOkAndHolds("outbox.event.b"));
 }
 
-TEST_F(TopicRouterTest, AKnownTypeAllocatesNothing) {
+TEST_F(TopicRouterTest, KnownTypeAllocatesNothing) {
   const std::string type(200, 'x');
   ASSERT_THAT(Topic(type), IsOk());
   bool routed = false;
@@ -230,8 +230,8 @@ TEST_F(TopicRouterTest, AKnownTypeAllocatesNothing) {
   EXPECT_TRUE(routed);
 }
 
-// Row data decides how many types there are and how long each is.
-TEST_F(TopicRouterTest, MemoryIsBoundedWhateverTypesComeAlong) {
+// Row data determines the number and the length of the types.
+TEST_F(TopicRouterTest, MemoryIsBoundedForAnyTypes) {
   Configure(".*", "t");
   const auto route = [&](int from, int to, size_t length) {
     for (int i = from; i < to; ++i) {

@@ -21,7 +21,7 @@ class TransactionAssemblerTest : public ::testing::Test {
   TransactionAssembler assembler_;
 };
 
-TEST_F(TransactionAssemblerTest, FollowsTransactionsAndCountsRows) {
+TEST_F(TransactionAssemblerTest, TransactionsAreFollowedAndRowsCounted) {
   EXPECT_THAT(Begin(10), IsOk());
   EXPECT_THAT(Row(), IsOk());
   EXPECT_THAT(Row(), IsOk());

@@ -13,7 +13,7 @@ bool IsOpen(int fd) {
   return ::fcntl(fd, F_GETFD) >= 0;
 }
 
-TEST(UniqueFdTest, ClosesWhatItOwnsAtItsEnd) {
+TEST(UniqueFdTest, DestructorClosesTheDescriptor) {
   const int fd = Open();
   {
     const UniqueFd owner(fd);
@@ -28,7 +28,7 @@ TEST(UniqueFdTest, OwnsNothingByDefault) {
   EXPECT_FALSE(UniqueFd(-1).valid());
 }
 
-TEST(UniqueFdTest, MoveTakesOverAndClosesWhatWasThere) {
+TEST(UniqueFdTest, MoveAssignmentClosesTheOldDescriptor) {
   UniqueFd first(Open());
   UniqueFd second(Open());
   const int kept = first.get();
@@ -40,7 +40,7 @@ TEST(UniqueFdTest, MoveTakesOverAndClosesWhatWasThere) {
   EXPECT_FALSE(IsOpen(closed));
 }
 
-TEST(UniqueFdTest, ReleaseGivesItAway) {
+TEST(UniqueFdTest, ReleaseTransfersOwnership) {
   UniqueFd owner(Open());
   const UniqueFd next(owner.release());
   EXPECT_FALSE(owner.valid());

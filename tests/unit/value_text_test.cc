@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(DurationTextTest, AWholeNumberAndAUnit) {
+TEST(DurationTextTest, DurationIsAnIntegerWithAUnit) {
   EXPECT_EQ(ParseDuration("7us"), 7us);
   EXPECT_EQ(ParseDuration("250ms"), 250ms);
   EXPECT_EQ(ParseDuration("30s"), 30s);
@@ -24,14 +24,14 @@ TEST(DurationTextTest, OnlyZeroNeedsNoUnit) {
   EXPECT_EQ(ParseDuration("30"), std::nullopt);
 }
 
-TEST(DurationTextTest, AnythingElseIsRefused) {
+TEST(DurationTextTest, InvalidTextIsRejected) {
   for (const char* text : {"", "s", " 30s", "30s ", "30 s", "-1s", "+1s", "1.5s", "1e3s", "30S",
                            "30sec", "1h30m", "1d", "30ns", "0x10s", "00"}) {
     EXPECT_EQ(ParseDuration(text), std::nullopt) << text;
   }
 }
 
-TEST(DurationTextTest, EndsWhereMicrosecondsEnd) {
+TEST(DurationTextTest, DurationRangeIsThatOfMicroseconds) {
   EXPECT_EQ(ParseDuration("9223372036854775807us"), Micros::max());
   EXPECT_EQ(ParseDuration("9223372036854775808us"), std::nullopt);
   EXPECT_EQ(ParseDuration("9223372036854775807h"), std::nullopt);
@@ -39,7 +39,7 @@ TEST(DurationTextTest, EndsWhereMicrosecondsEnd) {
   EXPECT_EQ(ParseDuration("2562047789h"), std::nullopt);
 }
 
-TEST(DurationTextTest, IsWrittenInTheLargestUnitThatIsExact) {
+TEST(DurationTextTest, DurationIsFormattedInTheLargestExactUnit) {
   EXPECT_EQ(FormatDuration(30s), "30s");
   EXPECT_EQ(FormatDuration(60s), "1m");
   EXPECT_EQ(FormatDuration(90s), "90s");
@@ -49,7 +49,7 @@ TEST(DurationTextTest, IsWrittenInTheLargestUnitThatIsExact) {
   EXPECT_EQ(FormatDuration(0s), "0");
 }
 
-TEST(DurationTextTest, IsReadBackAsItWasWritten) {
+TEST(DurationTextTest, FormatRoundTrips) {
   for (const Micros duration :
        {Micros(0), Micros(1), Micros(999), Micros(1'000), Micros(61'000'000), Micros(3'600'000'001),
         Micros(7'200'000'000), Micros::max()}) {
@@ -57,7 +57,7 @@ TEST(DurationTextTest, IsReadBackAsItWasWritten) {
   }
 }
 
-TEST(SizeTextTest, AWholeNumberAndAUnitOrNone) {
+TEST(SizeTextTest, SizeIsAnIntegerWithAnOptionalUnit) {
   EXPECT_EQ(ParseSize("1000"), 1000);
   EXPECT_EQ(ParseSize("1000B"), 1000);
   EXPECT_EQ(ParseSize("3KiB"), 3 << 10);
@@ -66,21 +66,21 @@ TEST(SizeTextTest, AWholeNumberAndAUnitOrNone) {
   EXPECT_EQ(ParseSize("0"), 0);
 }
 
-TEST(SizeTextTest, AnythingElseIsRefused) {
+TEST(SizeTextTest, InvalidTextIsRejected) {
   for (const char* text : {"", "B", "MiB", "1MB", "1kB", "1 MiB", "-1", "+1", "1.5MiB", "1mib",
                            "1BB", "1MiBB", "1Mi"}) {
     EXPECT_EQ(ParseSize(text), std::nullopt) << text;
   }
 }
 
-TEST(SizeTextTest, EndsWhereInt64Ends) {
+TEST(SizeTextTest, SizeRangeIsThatOfInt64) {
   EXPECT_EQ(ParseSize("9223372036854775807"), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(ParseSize("9223372036854775808"), std::nullopt);
   EXPECT_EQ(ParseSize("8589934591GiB"), int64_t{8589934591} << 30);
   EXPECT_EQ(ParseSize("8589934592GiB"), std::nullopt);
 }
 
-TEST(SizeTextTest, IsReadBackAsItWasWritten) {
+TEST(SizeTextTest, FormatRoundTrips) {
   EXPECT_EQ(FormatSize(1'000'000), "1000000B");
   EXPECT_EQ(FormatSize(16 << 20), "16MiB");
   for (const int64_t bytes :

@@ -22,7 +22,7 @@ XidSnapshot Before(uint64_t xmax) {
   return {.xmin = xmax, .xmax = xmax, .in_progress = {}};
 }
 
-// A gate whose first question is answered: transactions below 700 have ended.
+// A gate whose first request is answered: transactions below 700 have ended.
 class VisibilityGateTest : public ::testing::Test {
  protected:
   VisibilityGateTest() { Answer(700); }
@@ -36,7 +36,7 @@ class VisibilityGateTest : public ::testing::Test {
     EXPECT_THAT(gate_.Turn(clock_.Now()), IsOk());
   }
   bool Admits(uint32_t xid) { return gate_.Admits(xid, clock_.Now()); }
-  // Turns when the gate wants to, for a while.
+  // Runs turns when the gate requests them, for `time`.
   void Pass(Micros time) {
     const MonoTime end = clock_.Now() + time;
     while (gate_.NextDue() <= end) {
@@ -57,7 +57,7 @@ class VisibilityGateTest : public ::testing::Test {
                        clock_.Now()};
 };
 
-TEST_F(VisibilityGateTest, OneAnswerServesAllThatEndedBeforeIt) {
+TEST_F(VisibilityGateTest, OneSnapshotServesAllTransactionsThatEndedBeforeIt) {
   EXPECT_TRUE(Admits(650));
   EXPECT_TRUE(Admits(699));
   EXPECT_EQ(snapshots_.asked, 1u);
@@ -71,14 +71,14 @@ TEST_F(VisibilityGateTest, OneAnswerServesAllThatEndedBeforeIt) {
   EXPECT_EQ(snapshots_.asked, 2u);
 }
 
-TEST_F(VisibilityGateTest, QuestionThatIsUnderWayIsNotAskedTwice) {
+TEST_F(VisibilityGateTest, PendingRequestIsNotRepeated) {
   EXPECT_FALSE(Admits(700));
   EXPECT_FALSE(Admits(700));
   EXPECT_THAT(gate_.Turn(clock_.Now()), IsOk());
   EXPECT_EQ(snapshots_.asked, 2u);
 }
 
-TEST_F(VisibilityGateTest, RunningTransactionIsAskedAboutLessAndLessOften) {
+TEST_F(VisibilityGateTest, RunningTransactionIsPolledWithBackOff) {
   EXPECT_FALSE(Admits(700));
   Answer(700);
   EXPECT_TRUE(gate_.waiting());
@@ -94,10 +94,10 @@ TEST_F(VisibilityGateTest, RunningTransactionIsAskedAboutLessAndLessOften) {
   EXPECT_THAT(MessageOf(gate_.reason(clock_.Now())), HasSubstr("transaction 700"));
 }
 
-TEST_F(VisibilityGateTest, AnswerFromBeforeTheTransactionCameIsFollowedByAQuestionAtOnce) {
+TEST_F(VisibilityGateTest, SnapshotOlderThanTheTransactionIsRequestedAgainAtOnce) {
   EXPECT_FALSE(Admits(700));
   clock_.Advance(milliseconds(1));
-  EXPECT_FALSE(Admits(705));  // another stream position: the question is older than the BEGIN
+  EXPECT_FALSE(Admits(705));  // another stream position: the request is older than the BEGIN
   Answer(702);
   EXPECT_TRUE(gate_.waiting());
   EXPECT_EQ(snapshots_.asked, 3u);
@@ -124,7 +124,7 @@ TEST_F(VisibilityGateTest, ErrorHoldsTheTransactionAndIsRetriedWithBackOff) {
   EXPECT_THAT(gate_.reason(clock_.Now()), IsOk());
 }
 
-TEST_F(VisibilityGateTest, ErrorIsNotTheReasonWhileNothingWaits) {
+TEST_F(VisibilityGateTest, ErrorIsNotReportedWhileNothingWaits) {
   EXPECT_FALSE(Admits(700));
   Fail();
   Pass(seconds(1));
@@ -145,13 +145,13 @@ TEST_F(VisibilityGateTest, SilentConnectionIsClosedAfterTheTimeout) {
   EXPECT_THAT(MessageOf(gate_.reason(clock_.Now())), HasSubstr("no answer"));
 }
 
-TEST_F(VisibilityGateTest, StreamThatHasEndedEndsTheSession) {
+TEST_F(VisibilityGateTest, EndedStreamEndsTheSession) {
   EXPECT_FALSE(Admits(700));
   snapshots_.Fail(ErrorCode::kConnectionLost);
   EXPECT_THAT(gate_.Turn(clock_.Now()), HasError(ErrorCode::kConnectionLost));
 }
 
-// Its xids could be misread 2^31 transactions later.
+// Its xids would be ambiguous 2^31 transactions later.
 TEST_F(VisibilityGateTest, OldSnapshotIsNotUsed) {
   clock_.Advance(seconds(11));
   EXPECT_FALSE(Admits(650));
@@ -170,7 +170,7 @@ class RelayWithGateTest : public testing::RelayFixture {
   }
   ~RelayWithGateTest() override { relay_.reset(); }
 
-  // The keys of what the relay handed to Kafka.
+  // The keys of the records that the relay produced.
   std::vector<std::string> Produced() {
     kafka_.AcknowledgeAll();
     Run();
@@ -214,7 +214,7 @@ TEST_F(RelayWithGateTest, NothingIsProducedBeforeItIsVisible) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
-TEST_F(RelayWithGateTest, StatusUpdatesGoOnAndTheStateSaysWhy) {
+TEST_F(RelayWithGateTest, StatusUpdatesContinueAndTheStateNamesTheReason) {
   const Lsn before = postgres_.confirmed();
   Commit("a");
   Answer(7);
@@ -233,7 +233,7 @@ TEST_F(RelayWithGateTest, StatusUpdatesGoOnAndTheStateSaysWhy) {
   EXPECT_THAT(Produced(), ElementsAre("a"));
 }
 
-TEST_F(RelayWithGateTest, DrainDoesNotWaitForIt) {
+TEST_F(RelayWithGateTest, DrainDoesNotWaitForVisibility) {
   Commit("a");
   Answer(7);
   relay_->Drain();
@@ -243,7 +243,7 @@ TEST_F(RelayWithGateTest, DrainDoesNotWaitForIt) {
   EXPECT_THAT(Produced(), IsEmpty());
 }
 
-TEST_F(RelayWithGateTest, EachSessionAsksAnew) {
+TEST_F(RelayWithGateTest, EachSessionRequestsANewSnapshot) {
   Commit("a");
   Answer(8);
   kafka_.AcknowledgeAll();
@@ -255,12 +255,12 @@ TEST_F(RelayWithGateTest, EachSessionAsksAnew) {
   EXPECT_EQ(snapshots_.asked, asked + 1);
   Commit("b");
   Run();
-  EXPECT_THAT(Produced(), ElementsAre("a")) << "the snapshot of the last session counts no more";
+  EXPECT_THAT(Produced(), ElementsAre("a")) << "the snapshot of the last session must not be used";
   Answer(8);
   EXPECT_THAT(Produced(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayWithGateTest, EndedStreamIsConnectedAgain) {
+TEST_F(RelayWithGateTest, EndedStreamIsReconnected) {
   Commit("a");
   snapshots_.Fail(ErrorCode::kConnectionLost);
   const size_t opens = postgres_.opens;

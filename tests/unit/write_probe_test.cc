@@ -19,7 +19,7 @@ class WriteProbeTest : public testing::MockKafkaFixture {
   }
 };
 
-TEST_F(WriteProbeTest, LeavesOneRecordThatSaysWhatItIs) {
+TEST_F(WriteProbeTest, ProbeLeavesOneIdentifiableRecord) {
   CreateTopic("orders");
   EXPECT_EQ(Write().value().offset, 0);
   const auto second = Write();
@@ -33,30 +33,30 @@ TEST_F(WriteProbeTest, LeavesOneRecordThatSaysWhatItIs) {
   EXPECT_EQ(stored[0].value, std::nullopt);
 }
 
-TEST_F(WriteProbeTest, ProducerIdIsAskedForWithoutARecord) {
+TEST_F(WriteProbeTest, ProducerIdIsRequestedWithoutARecord) {
   CreateTopic("orders");
   EXPECT_THAT(AskForProducerId(config_, testing::kPatience), IsOk());
   EXPECT_THAT(StoredKeys("orders"), IsEmpty());
 }
 
-TEST_F(WriteProbeTest, UserWithoutAProducerIdIsToldTheGrant) {
+TEST_F(WriteProbeTest, DeniedProducerIdReportsTheRequiredGrant) {
   FailNext(testing::kInitProducerIdRequest, {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED});
   const absl::Status status = AskForProducerId(config_, testing::kPatience);
   EXPECT_THAT(status, HasError(ErrorCode::kTopicDenied, "CLUSTER_AUTHORIZATION_FAILED"));
   EXPECT_THAT(RemedyFor(status), HasSubstr("kafka-acls.sh"));
 }
 
-TEST_F(WriteProbeTest, TopicThatMayNotBeSeenIsNoneThatIsMissing) {
+TEST_F(WriteProbeTest, DeniedTopicIsNotReportedAsMissing) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   EXPECT_THAT(Write(), HasError(ErrorCode::kTopicDenied, "orders"));
 }
 
-TEST_F(WriteProbeTest, TopicThatIsNotMadeOnDemandIsMissing) {
+TEST_F(WriteProbeTest, TopicNotCreatedOnDemandIsMissing) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   EXPECT_THAT(Write(), HasError(ErrorCode::kTopicUnknown, "orders"));
 }
 
-TEST_F(WriteProbeTest, RecordThatIsRefusedIsToldAsSuch) {
+TEST_F(WriteProbeTest, RefusedRecordIsReported) {
   CreateTopic("orders");
   FailNext(testing::kProduceRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
   EXPECT_THAT(Write(), HasError(ErrorCode::kTopicDenied, "TOPIC_AUTHORIZATION_FAILED"));
@@ -65,14 +65,14 @@ TEST_F(WriteProbeTest, RecordThatIsRefusedIsToldAsSuch) {
   EXPECT_THAT(StoredKeys("orders"), IsEmpty());
 }
 
-TEST_F(WriteProbeTest, AcknowledgementThatDoesNotComeIsWaitedForNoLongerThanAsked) {
+TEST_F(WriteProbeTest, WaitForTheAcknowledgementIsBounded) {
   CreateTopic("orders");
   FailNext(testing::kProduceRequest,
            std::vector<rd_kafka_resp_err_t>(100, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS));
   EXPECT_THAT(Write(milliseconds(1500)), HasError(ErrorCode::kKafkaStalled, "orders"));
 }
 
-TEST_F(WriteProbeTest, NoBrokerIsAnErrorThatSaysSo) {
+TEST_F(WriteProbeTest, NoBrokerIsReportedAsUnreachable) {
   StopBrokers();
   EXPECT_THAT(AskForProducerId(config_, milliseconds(500)), HasError(ErrorCode::kKafkaUnreachable));
 }

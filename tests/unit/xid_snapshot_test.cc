@@ -18,7 +18,7 @@ TEST(XidSnapshotTest, TransactionHasEndedBelowXmaxUnlessItIsInProgress) {
   EXPECT_FALSE(HasEnded(snapshot, 711));
 }
 
-TEST(XidSnapshotTest, LaterEpochsCompareByTheirLowBits) {
+TEST(XidSnapshotTest, LaterEpochsAreComparedByTheLowBits) {
   const XidSnapshot snapshot{
       .xmin = 5 * kEpoch + 700, .xmax = 5 * kEpoch + 710, .in_progress = {5 * kEpoch + 700}};
   EXPECT_TRUE(HasEnded(snapshot, 699));
@@ -39,14 +39,14 @@ TEST(XidSnapshotTest, XidsWrapAround) {
 
   const XidSnapshot before{.xmin = kEpoch - 5, .xmax = kEpoch - 5, .in_progress = {}};
   EXPECT_TRUE(HasEnded(before, UINT32_MAX - 5));
-  EXPECT_FALSE(HasEnded(before, 3)) << "it is of the epoch to come";
+  EXPECT_FALSE(HasEnded(before, 3)) << "the xid belongs to the next epoch";
 }
 
 TEST(XidSnapshotTest, XidBeforeTheFirstEpochHasNotEnded) {
   EXPECT_FALSE(HasEnded({.xmin = 700, .xmax = 700, .in_progress = {}}, UINT32_MAX));
 }
 
-TEST(XidSnapshotTest, TextOfPostgresIsRead) {
+TEST(XidSnapshotTest, PostgresSnapshotTextIsParsed) {
   const auto snapshot = ParseSnapshot("733:740:733,736,739");
   ASSERT_TRUE(snapshot);
   EXPECT_EQ(snapshot->xmin, 733u);
@@ -59,7 +59,7 @@ TEST(XidSnapshotTest, TextOfPostgresIsRead) {
   EXPECT_TRUE(empty->in_progress.empty());
 }
 
-TEST(XidSnapshotTest, AnythingElseIsRefused) {
+TEST(XidSnapshotTest, InvalidTextIsRejected) {
   for (const char* text : {"",
                            ":",
                            "::",

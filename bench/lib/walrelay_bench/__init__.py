@@ -1,1 +1,1 @@
-"""The benchmark: scenarios over real servers, each system on the same work in the same run."""
+"""The benchmark: workloads on real servers; every system does the same work in the same run."""

@@ -1,4 +1,4 @@
-"""Workloads in which events wait when the system is started."""
+"""Workloads in which a backlog of events exists when the system is started."""
 
 import time
 
@@ -7,11 +7,11 @@ from .stage import Stage
 from .system import System, Work
 from .workload import LONG, Outcome, Workload, prepared, wait_for
 
-_QUIET = 2.0  # seconds without a record: nothing more will come
+_QUIET = 2.0  # seconds without a record after which the run is complete
 
 
 class Drain(Workload):
-    """One-row transactions that wait behind the slot, until the last of them is in the topic."""
+    """One-row transactions after the slot's position; ends when the last one is in the topic."""
 
     kind = "drain"
     payload = 300
@@ -32,7 +32,7 @@ class Drain(Workload):
         stage.settle("outbox")
 
     def write(self, stage: Stage) -> str:
-        """What waits; returns the end of the log behind it."""
+        """Writes the backlog; returns the WAL position after it."""
         return stage.fill(self.events, self.payload)
 
     @property
@@ -106,7 +106,7 @@ class Gigabyte(Transaction):
 
 
 class KillDrain(Drain):
-    """A SIGKILL half-way through a backlog, and a start at once."""
+    """A SIGKILL half-way through a backlog, and an immediate restart."""
 
     kind = "kill-drain"
     warms_up = False

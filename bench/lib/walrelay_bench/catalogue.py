@@ -1,4 +1,4 @@
-"""Which workloads there are, at full size and at the small one that only shows that all of it works."""
+"""The workloads, at full size and at a small size that only checks that everything works."""
 
 from .backlogs import Drain, Gigabyte, KillDrain, Start, Transaction
 from .live import Idle, Kills, Outage, Steady
@@ -9,13 +9,13 @@ _RATES = (100, 1000, 5000)
 _PAYLOADS = {"": 300, "-2kB": 2000}
 _TRANSACTIONS = {"": 1, "-x10": 10}
 
-# Of the twelve steady ones those that say something new; the others are run when they are named.
+# The steady workloads that run by default. The rest of the twelve run only if they are named.
 _STEADY = ("steady-100", "steady-1000", "steady-5000", "steady-1000-2kB", "steady-1000-x10", "steady-5000-x10",
            "steady-5000-2kB-x10")
 
 
 def workloads(quick: bool) -> dict[str, Workload]:
-    """All of them, by name, in the order in which they are run."""
+    """All workloads by name, in the order in which they run."""
     found: list[Workload] = [
         Start("start", 1000),
         *(Steady(f"steady-{rate}{size}{rows}",
@@ -34,13 +34,14 @@ def workloads(quick: bool) -> dict[str, Workload]:
 
 
 def chosen(names: str | None, quick: bool) -> list[Workload]:
-    """`names` as on the command line; None: the ones that a full run, or a quick one, has."""
+    """Parses `names` from the command line. None selects the workloads of a full run, or of a quick run."""
     there = workloads(quick)
     if names is None:
         return [each for each in there.values()
                 if not isinstance(each, Steady) or each.name in (_STEADY if not quick else ("steady-1000",))]
     wanted = names.split(",")
     if unknown := [name for name in wanted if name not in there and name != "steady"]:
-        raise SystemExit(f"no workload {unknown[0]}; there are {', '.join(there)}, and steady for the usual ones")
+        raise SystemExit(f"unknown workload {unknown[0]}; expected one of {', '.join(there)}, "
+                         "or steady for the default steady workloads")
     return [each for each in there.values()
             if each.name in wanted or ("steady" in wanted and each.name in _STEADY)]

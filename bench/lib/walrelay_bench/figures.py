@@ -1,6 +1,6 @@
-"""The words for what is measured."""
+"""Labels of the measured figures."""
 
-# What comes first: workload, figure, what it is in words, and whether more of it is better.
+# The summary of a report: workload, figure, label, and whether a higher value is better.
 HEADLINES = (
     ("drain", "events_per_s", "drain of a backlog, events/s", True),
     ("drain", "cpu_s_per_million", "drain, CPU s per million events", False),
@@ -12,7 +12,7 @@ HEADLINES = (
     ("start", "first_event_ms", "start → first record, ms", False),
 )
 
-# The lines of a table: those of these that the workload's runs have.
+# The lines of a table. A table contains the lines for which the workload's runs have a figure.
 FIGURES = (
     ("first_event_ms", "first record after, ms"),
     ("events_per_s", "events/s"),
@@ -27,11 +27,11 @@ FIGURES = (
     ("append_p999", "INSERT → broker's append, ms: p99.9"),
     ("commit_p50", "the INSERT itself, ms: p50"),
     ("kills", "kills"),
-    ("recovery_s", "records flow again after, s"),
-    ("recovery_max_s", "at most, s"),
+    ("recovery_s", "time until records flow again, s"),
+    ("recovery_max_s", "longest, s"),
     ("lost", "events lost"),
-    ("duplicated", "repeated"),
-    ("disordered", "out of the order of their key"),
+    ("duplicated", "events repeated"),
+    ("disordered", "out of order within their key"),
     ("cpu_s_per_million", "CPU s per million events"),
     ("cpu_percent", "CPU, % of a core"),
     ("postgres_cpu_s_per_million", "Postgres' CPU s per million events"),
@@ -41,7 +41,7 @@ FIGURES = (
     ("bytes_from_postgres_per_event", "bytes from Postgres per event"),
     ("bytes_to_kafka_per_event", "bytes to Kafka per event"),
     ("wal_written_mib", "WAL written, MiB"),
-    ("wal_retained_mib", "WAL retained, at most, MiB"),
-    ("wal_retained_end_mib", "WAL retained in the end, MiB"),
-    ("foreign_cpu_percent", "taken by other processes or the host, % of all cores"),
+    ("wal_retained_mib", "WAL retained, maximum, MiB"),
+    ("wal_retained_end_mib", "WAL retained at the end, MiB"),
+    ("foreign_cpu_percent", "used by other processes or the host, % of all cores"),
 )

@@ -15,7 +15,7 @@ _LIVE = Work(events=0)
 
 
 class Steady(Workload):
-    """Events at a fixed rate: how long each takes, and what that costs."""
+    """Events at a fixed rate: latency of each event, and resource usage."""
 
     kind = "steady"
 
@@ -44,7 +44,7 @@ class Steady(Workload):
 
 
 class Idle(Workload):
-    """No event at all, beside a table that others write to: what the slot holds back, and what waiting costs."""
+    """No event, while another table is written: WAL retained by the slot, and resource usage of an idle system."""
 
     kind = "idle"
     most_rounds = 1
@@ -73,7 +73,7 @@ class Idle(Workload):
 
 
 class Kills(Workload):
-    """SIGKILL every few seconds of work under load; a supervisor starts it again at once."""
+    """SIGKILL every few seconds of work under load; a supervisor restarts the system at once."""
 
     kind = "kills"
 
@@ -102,7 +102,7 @@ class Kills(Workload):
             finally:
                 load.close()
         if not killed:
-            raise ServerError(f"{system.name} was never at work for {self.interval:g} s")
+            raise ServerError(f"{system.name} never worked for {self.interval:g} s")
         recovered = [_recovery(seen["silences"], at, within=1) for at in killed]
         return Outcome({"kills": len(killed), "recovery_s": sorted(recovered)[len(recovered) // 2],
                         "recovery_max_s": max(recovered)} | verdict(seen) | meter.costs(self.rate.events),
@@ -110,7 +110,10 @@ class Kills(Workload):
 
 
     def _at_work_for_a_while(self, stage: Stage, system: System, over: float) -> bool:
-        """Whether it was before the time was over. One that has not come back is not killed again."""
+        """Waits for `interval` seconds of work; false if `over` comes first.
+
+        A system that has not recovered is not killed again.
+        """
         before, since = stage.records(), time.time()
 
         def done() -> bool:
@@ -120,7 +123,7 @@ class Kills(Workload):
 
 
 class Outage(Workload):
-    """The broker is stopped under load, and comes back."""
+    """The broker is stopped under load and started again."""
 
     kind = "outage"
     most_rounds = 1
@@ -158,7 +161,7 @@ class Outage(Workload):
 
 
 def _supervise(system: System, done: Callable[[], bool]) -> None:
-    """Starts it again whenever it ends by itself, as anybody's supervisor would."""
+    """Restarts the system whenever it exits by itself, as a supervisor does."""
     while not done():
         if system.failure() is not None:
             _start_again(system)
@@ -171,9 +174,9 @@ def _start_again(system: System) -> None:
 
 
 def _recovery(silences: list[list[float]], at: float, within: float) -> float:
-    """Seconds from `at` to the end of the longest silence of those that lasted then, or began `within` seconds.
+    """Seconds from `at` to the end of the longest silence that includes `at` or begins up to `within` seconds later.
 
-    Records that were on their way may still arrive after `at`. Silences under 20 ms are not told.
+    Records in flight may still arrive after `at`. Silences under 20 ms are not reported.
     """
     after = [(seconds, start + seconds) for start, seconds in silences
              if start + seconds > at and start < at + within]

@@ -1,4 +1,4 @@
-"""tools/load as a process: writes at a rate, sees each event arrive, and says what it saw."""
+"""tools/load as a process: writes at a rate, consumes each event, and reports the results."""
 
 import json
 import subprocess
@@ -13,15 +13,15 @@ from .stage import TOPIC, Stage, program
 
 @dataclass(frozen=True)
 class Rate:
-    """What is written, and for how long."""
+    """Rate, duration and size of the written events."""
 
     per_second: int
     seconds: float
-    warmup: float = 0         # comes first and is not measured, seconds
+    warmup: float = 0         # before the measurement, seconds
     payload: int = 300        # bytes
     per_transaction: int = 1  # events
-    patience: float = 10      # gives up when nothing has come for so long after the writing, seconds
-    settle: float = 0         # waits for more for so long after the last record, seconds
+    patience: float = 10      # after the last write: seconds without a record before the load stops waiting
+    settle: float = 0         # after the last expected record: seconds to wait for repeated ones
 
     @property
     def events(self) -> int:
@@ -29,7 +29,7 @@ class Rate:
 
 
 class Load:
-    """Begins at once."""
+    """The load process; it starts in the constructor."""
 
     def __init__(self, stage: Stage, table: str, rate: Rate) -> None:
         self.rate = rate
@@ -37,7 +37,7 @@ class Load:
                  "rate": rate.per_second, "seconds": rate.seconds, "warmup": rate.warmup, "payload": rate.payload,
                  "per-transaction": rate.per_transaction, "patience": rate.patience, "settle": rate.settle}
         argv = [word for name, value in words.items() for word in (f"--{name}", str(value))]
-        # Files, for nobody reads while it runs and a pipe would fill.
+        # Files, because nothing reads the output while the process runs and a pipe would fill up.
         self._output, self._errors = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
         self._child = subprocess.Popen([program("bench/walrelay_load"), *argv], stdin=subprocess.DEVNULL,
                                        stdout=self._output, stderr=self._errors)
@@ -46,10 +46,10 @@ class Load:
         return self._child.poll() is None
 
     def result(self) -> dict[str, Any]:
-        """Waits for the end."""
+        """Waits until the process exits."""
         code = self._child.wait()
         if code != 0:
-            raise ServerError(_all_of(self._errors).strip() or f"the load ended with {code}")
+            raise ServerError(_all_of(self._errors).strip() or f"the load exited with code {code}")
         return json.loads(_all_of(self._output))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What was measured, and on what: goes into every result."""
+"""Commit, machine and versions, which are part of every result."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from walrelay_dev.paths import REPOSITORY
 
 
 def commit() -> str:
-    """With + when the tree differs from it."""
+    """The short commit hash, with + if the tree has uncommitted changes."""
     def git(*arguments: str) -> str:
         return _output(["git", "-C", str(REPOSITORY), *arguments])
     return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
@@ -28,7 +28,7 @@ def machine() -> dict[str, str | int]:
 
 
 def versions() -> dict[str, str]:
-    """Of the servers and of what all systems share."""
+    """Versions of the servers and of the components that all systems share."""
     java = re.search(r'"([^"]+)"', subprocess.run(["java", "-version"], capture_output=True, text=True).stderr)
     return {"postgres": _output(["/usr/lib/postgresql/15/bin/postgres", "--version"]).split()[2],
             "kafka": KAFKA_VERSION, "librdkafka": library().libversion()[0], "java": java[1] if java else "?"}

@@ -1,4 +1,4 @@
-"""What a run costs over time: a thread that looks at the system and the servers a few times a second."""
+"""Resource usage of a run over time: a thread samples the system and the servers a few times a second."""
 
 import os
 import re
@@ -15,20 +15,20 @@ from .program import Cost, cost_of, cpu_of_tree, processes_but, stolen_cpu
 from .stage import SLOT, Stage
 
 _INTERVAL = 0.25
-_RARELY = 4  # samples
+_RARELY = 4  # samples between two calls of _look_around
 
 
 @dataclass(frozen=True)
 class Sample:
     at: float            # time.time()
-    cpu_seconds: float   # of the system's processes, the ended ones too
+    cpu_seconds: float   # of the system's processes, including exited ones
     rss_mib: float
     records: int | None  # in the topic; None while no broker answers
-    retained: int        # bytes of WAL that the slot holds back
+    retained: int        # bytes of WAL that the slot retains
 
 
 class Usage:
-    """CPU seconds since the beginning of processes that come and go."""
+    """CPU seconds since the beginning, of processes that may start and exit meanwhile."""
 
     def __init__(self) -> None:
         self._first: dict[int, float] = {}
@@ -39,7 +39,7 @@ class Usage:
         return sum(last - self._first[pid] for pid, last in self._last.items())
 
     def look(self, pids: Iterable[int], *, beginning: bool = False) -> list[Cost]:
-        """Their costs now. What was not there in the beginning counts from its start."""
+        """Their costs now. A process that did not exist at the beginning counts from its start."""
         costs = []
         for pid in pids:
             if (cost := cost_of(pid)) is not None:
@@ -50,7 +50,7 @@ class Usage:
 
 
 class Meter:
-    """Runs from `with` to its end. `pids` gives the processes of the system, as they are at the moment."""
+    """Measures while its `with` block runs. `pids` returns the current processes of the system."""
 
     def __init__(self, stage: Stage, pids: Callable[[], list[int]]) -> None:
         self.samples: list[Sample] = []
@@ -87,11 +87,11 @@ class Meter:
             raise self._failure
 
     def between(self, start: float, end: float) -> list[Sample]:
-        """The samples of a part of the run; times as time.time()."""
+        """The samples of a part of the run. `start` and `end` are values of time.time()."""
         return [each for each in self.samples if start <= each.at <= end]
 
     def costs(self, events: int) -> dict[str, float]:
-        """What every run has: the system's own, what it made the servers do, and what disturbed it."""
+        """The figures that every run has: usage by the system, by the servers, and by other processes."""
         own, kafka = self._own.cpu_seconds, self._kafka.cpu_seconds
         foreign = self._others.cpu_seconds + self._used["stolen"]
         millions = max(events, 1) / 1e6
@@ -109,7 +109,7 @@ class Meter:
         }
 
     def series(self) -> dict[str, list[Any]]:
-        """For plots: seconds from the beginning, and what was seen then."""
+        """For plots: seconds from the beginning, and the sampled values."""
         return {"seconds": [round(each.at - self._started, 2) for each in self.samples],
                 "rss_mib": [round(each.rss_mib, 1) for each in self.samples],
                 "records": [each.records for each in self.samples],
@@ -132,8 +132,9 @@ class Meter:
         self.samples.append(Sample(time.time(), self._own.cpu_seconds, sum(each.rss_mib for each in costs),
                                    self._stage.topic.try_count(), self._retained()))
 
-    # What the machine uses in all says nothing here: the kernel charges whole ticks to who runs at the tick, and a
-    # load that keeps time with the ticks is charged twice, or not at all. Of single processes it keeps exact times.
+    # The CPU usage of the whole machine is not usable here: the kernel charges a whole tick to the process that runs at
+    # the tick, and a load that is synchronous with the ticks is charged twice, or not at all. For single processes the
+    # kernel keeps exact times.
     def _look_around(self, *, beginning: bool = False) -> None:
         self._wire.look(self._pids(), beginning=beginning)
         self._others.look(processes_but([os.getpid(), self._postmaster, *self._brokers()]), beginning=beginning)
@@ -151,17 +152,17 @@ class Meter:
         return [int(file.read_text().split()[0]) for file in files if file.exists()]
 
     def _totals(self) -> dict[str, float]:
-        """CPU seconds so far of whoever stays from the beginning to the end."""
+        """CPU seconds so far of the processes that exist from the beginning to the end."""
         return {"stolen": stolen_cpu(), "postgres": cpu_of_tree(self._postmaster)}
 
 
 class Wire:
-    """Bytes that went over the system's TCP connections since the beginning, as the kernel counts them."""
+    """Bytes on the system's TCP connections since the beginning, as the kernel counts them."""
 
     def __init__(self, stage: Stage) -> None:
         self._postgres = stage.postgres.port
         self._kafka = {int(address.rpartition(":")[2]) for address in stage.kafka.bootstrap.split(",")}
-        self._first: dict[tuple[str, str, str], int] = {}  # own address, peer, which count
+        self._first: dict[tuple[str, str, str], int] = {}  # local address, peer address, counter name
         self._last: dict[tuple[str, str, str], int] = {}
 
     @property
@@ -177,7 +178,7 @@ class Wire:
                    if key[2] == count and _port(key[1]) in ports)
 
     def look(self, pids: list[int], *, beginning: bool = False) -> None:
-        """Connections that came and went between two looks are missed, and the end of those that were closed."""
+        """Misses connections that open and close between two calls, and the last bytes of closed connections."""
         run = subprocess.run(["ss", "-tinHpO", "state", "established"], capture_output=True, text=True)
         for line in run.stdout.splitlines():
             words = line.split()

@@ -1,4 +1,4 @@
-"""The plots of a report, as SVG, from the results alone. matplotlib is Debian's python3-matplotlib."""
+"""The plots of a report, as SVG, from the results file only. matplotlib is Debian's python3-matplotlib."""
 
 import math
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from walrelay_dev.errors import ServerError
 from .figures import HEADLINES
 from .results import REFERENCE, Results
 
-# The same system has the same colour in every plot (Okabe and Ito's, which the colour-blind can tell apart, and two of
-# Paul Tol's).
+# A system has the same colour in every plot. The palette is Okabe and Ito's, which is safe for colour-blind readers,
+# and two colours of Paul Tol's.
 _COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#999999", "#000000", "#56B4E9", "#F0E442", "#009E73", "#CC79A7",
             "#882255")
 _OPPONENTS = ("debezium-tuned", "debezium")
 
 
 def write(results: Results, folder: Path) -> dict[str, str]:
-    """Puts the plots that these results allow into `folder`; file name → what it shows."""
+    """Writes the plots that these results allow into `folder`; returns file name → title."""
     pyplot = _pyplot()
     written: dict[str, str] = {}
     for workload in results.workloads():
@@ -29,7 +29,7 @@ def write(results: Results, folder: Path) -> dict[str, str]:
              lambda figure, name=workload: _over_time(results, name, figure))]
         for name, title, draw in drawings:
             _save(pyplot, folder, name, title, draw, written)
-    _save(pyplot, folder, "bars", "How many times better than Debezium walrelay is",
+    _save(pyplot, folder, "bars", "Improvement of walrelay over Debezium, by factor",
           lambda figure: _bars(results, figure), written)
     return written
 
@@ -44,7 +44,7 @@ def _save(pyplot: Any, folder: Path, name: str, title: str, draw: Callable[[Any]
 
 
 def _latency(results: Results, workload: str, figure: Any) -> bool:
-    """A line a round, percentiles by nines: the tail is what matters."""
+    """One line per round. The axis scales percentiles by nines, to show the tail."""
     axes = figure.add_subplot()
     for system in results.systems(workload):
         for number, run in enumerate(results.runs_of(workload, system)):
@@ -58,13 +58,13 @@ def _latency(results: Results, workload: str, figure: Any) -> bool:
     axes.set_xlim(0, 3.3)
     axes.set_xticks([0, -math.log10(0.5), 1, 2, 3], ["0", "50", "90", "99", "99.9"])
     axes.set_xlabel("percentile")
-    axes.set_ylabel("INSERT called → a consumer has it, ms")
+    axes.set_ylabel("INSERT called → received by a consumer, ms")
     _finish(axes)
     return True
 
 
 def _over_time(results: Results, workload: str, figure: Any) -> bool:
-    """Events and memory of a backlog, or retained WAL where nothing is to be relayed."""
+    """Events and memory of a backlog, or retained WAL if no event is relayed."""
     runs = [(system, run["series"]) for system in results.systems(workload)
             for run in results.runs_of(workload, system)[:1] if run.get("series")]
     if not runs:
@@ -89,7 +89,7 @@ def _over_time(results: Results, workload: str, figure: Any) -> bool:
 
 
 def _rates(points: list[tuple[float, int]]) -> list[tuple[float, float]]:
-    """Over a second each, from a count that grows."""
+    """Rates over one second each, from a growing count."""
     rates, (since, before) = [(0.0, 0.0)], points[0] if points else (0.0, 0)
     for at, count in points[1:]:
         if at - since >= 1:
@@ -119,7 +119,7 @@ def _bars(results: Results, figure: Any) -> bool:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xlabel(f"{results.data['systems'][REFERENCE]} is so many times better")
+    axes.set_xlabel(f"factor by which {results.data['systems'][REFERENCE]} is better")
     axes.margins(x=0.15)
     _finish(axes, legend=False)
     axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
@@ -141,7 +141,7 @@ def _title(results: Results, system: str) -> str:
 
 
 def _log_scale(axes: Any) -> None:
-    """With 1, 10, 100 for ticks, not powers."""
+    """Labels the ticks 1, 10, 100 instead of powers of ten."""
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("")
@@ -158,9 +158,9 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise ServerError("no matplotlib for this Python: apt-get install python3-matplotlib") from None
+        raise ServerError("matplotlib is not installed for this Python: apt-get install python3-matplotlib") from None
     matplotlib.use("svg")
-    # Text stays text: small files, and the reader's own fonts.
+    # Keep text as text: small files, and the fonts of the reader.
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "walrelay", "font.size": 9})
     from matplotlib import pyplot
     return pyplot

@@ -1,4 +1,4 @@
-"""Programs that are measured, and what any process has cost so far, as the kernel counts it."""
+"""Programs under measurement, and the resource usage of any process, as the kernel counts it."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one process, from its start to now. An ended one has no memory any more."""
+    """Usage of one process since its start. The memory of an exited process is 0."""
 
     cpu_seconds: float
     rss_mib: float
@@ -23,7 +23,7 @@ class Cost:
 
 
 def cost_of(pid: int) -> Cost | None:
-    """None when the process is gone; one that has ended and was not collected still has its time."""
+    """None if the process does not exist. A process that has exited but was not reaped still has its CPU time."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         status = Path(f"/proc/{pid}/status").read_text()
@@ -35,7 +35,7 @@ def cost_of(pid: int) -> Cost | None:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """CPU seconds of a process and its children, those that have ended too, such as Postgres' backends."""
+    """CPU seconds of a process and its children, including exited ones, such as Postgres' backends."""
     def times(path: Path) -> list[float]:
         return [int(word) * _TICK for word in path.read_text().rpartition(")")[2].split()[11:15]]
     seconds = sum(times(Path(f"/proc/{pid}/stat")))
@@ -46,12 +46,12 @@ def cpu_of_tree(pid: int) -> float:
 
 
 def stolen_cpu() -> float:
-    """CPU seconds that the machine's host gave to others."""
+    """CPU seconds that the hypervisor gave to other machines."""
     return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8]) * _TICK
 
 
 def processes_but(roots: Iterable[int]) -> list[int]:
-    """All of the machine's, kernel threads too, but these and what descends from them."""
+    """All processes of the machine, including kernel threads, except `roots` and their descendants."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -63,7 +63,7 @@ def processes_but(roots: Iterable[int]) -> list[int]:
 
 
 class Program:
-    """A child process. Its exit code is collected by `end` alone, so that its cost can be read until then."""
+    """A child process. Only `end` reaps it, so that its usage can be read until then."""
 
     def __init__(self, argv: Sequence[str | Path], log: Path, *, stdin: int | None = subprocess.DEVNULL,
                  stdout: int | None = None, env: Mapping[str, str] | None = None) -> None:
@@ -74,7 +74,7 @@ class Program:
         self.stdout = self._child.stdout
 
     def close_stdout(self) -> None:
-        """Gives the pipe to its reader alone, so that the writer notices when that one goes."""
+        """Closes this process's end of the pipe, so that the writer notices when the reader exits."""
         assert self.stdout is not None
         self.stdout.close()
 
@@ -84,7 +84,7 @@ class Program:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
     def end(self, number: int = signal.SIGTERM, seconds: float = 120) -> None:
-        """Sends the signal and waits; what does not go within `seconds` is killed."""
+        """Sends the signal and waits; kills the process if it does not exit within `seconds`."""
         if self._child.returncode is not None:
             return
         self._child.send_signal(number)

@@ -1,4 +1,4 @@
-"""The report of a run, in Markdown, from the results alone."""
+"""The report of a run, in Markdown, from the results file only."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ _PAGE = REPOSITORY / "docs/benchmarks.md"
 _PLOTS = REPOSITORY / "docs/benchmarks"
 _BEGIN, _END = "<!-- results: written by bench/run -->\n", "<!-- end of results -->\n"
 
-# What is always the same, or says nothing, in a kind of workload.
+# Figures that are constant or meaningless for a kind of workload.
 _LEFT_OUT = {
     "steady": {"wal_retained_mib"},
     "drain": {"cpu_percent", "wal_retained_mib"},
@@ -26,12 +26,12 @@ _LEFT_OUT = {
                "bytes_from_postgres_per_event", "bytes_to_kafka_per_event"},
 }
 _LEFT_OUT["kill"] = _LEFT_OUT["kills"] | {"wal_retained_mib"}
-# Without a ratio: counts that are often nought, and what is not the system's.
+# Figures without a ratio: counts that are often zero, and figures that do not measure the system.
 _NO_RATIO = {"kills", "lost", "duplicated", "disordered", "commit_p50", "foreign_cpu_percent", "wal_written_mib"}
 
 
 def write(results: Results, folder: Path) -> None:
-    """report.md and its plots, in place of what the folder had."""
+    """Replaces the contents of the folder with report.md and its plots."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     images = plots.write(results, folder)
@@ -39,13 +39,13 @@ def write(results: Results, folder: Path) -> None:
 
 
 def write_docs(results: Results) -> None:
-    """The results of docs/benchmarks.md, between its marks, and docs/benchmarks/ with plots and data."""
+    """Writes the results into docs/benchmarks.md, between its markers, and plots and data into docs/benchmarks/."""
     if results.data["quick"]:
-        raise ServerError("figures of a quick run are not for the documents")
+        raise ServerError("the figures of a quick run must not go into the documents")
     before, begin, rest = _PAGE.read_text().partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise ServerError(f"{_PAGE} has lost the marks of its results: {_BEGIN.strip()} … {_END.strip()}")
+        raise ServerError(f"{_PAGE} does not contain the markers {_BEGIN.strip()} … {_END.strip()}")
     shutil.rmtree(_PLOTS, ignore_errors=True)
     _PLOTS.mkdir()
     results.save(_PLOTS / "results.json")
@@ -56,7 +56,7 @@ def write_docs(results: Results) -> None:
 def text(results: Results, images: dict[str, str], path: str) -> str:
     parts = [_heading(results)]
     if noisy := [workload for workload in results.workloads() if results.noise(workload)]:
-        parts.append(f"> **Noisy, and not to be relied on: {', '.join(noisy)}.** Why stands at each of them.\n")
+        parts.append(f"> **Noisy, not reliable: {', '.join(noisy)}.** Each section gives the reason.\n")
     parts.append(_summary(results))
     if "bars.svg" in images:
         parts.append(_image("bars.svg", images, path))
@@ -77,14 +77,14 @@ def text(results: Results, images: dict[str, str], path: str) -> str:
 def _heading(results: Results) -> str:
     data, machine = results.data, results.data["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    quick = "\n**A quick run: it shows that all works, and its figures mean nothing.**\n" if data["quick"] else ""
+    quick = "\n**A quick run: it shows that everything works; do not use its figures.**\n" if data["quick"] else ""
     return f"""Commit {data['commit']}, {data['time'][:10]}; {machine['cores']} cores ({machine['cpu']}), \
 {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.
 {versions}.
 {quick}
-Medians of the rounds, in each of which every system had its turn, with the lowest and the highest in parentheses. × is
-the ratio to {REFERENCE} in the same round; ≈ instead says that the rounds of the two overlap, or that there was only
-one, so that this run shows no difference.
+Medians of the rounds, with the lowest and the highest value in parentheses. Every system runs once in each round. × is
+the ratio to {REFERENCE} in the same round. ≈ replaces it where the rounds of the two systems overlap, or where there
+was only one round: this run shows no difference.
 """
 
 
@@ -93,18 +93,18 @@ def _rounds(count: int) -> str:
 
 
 def _summary(results: Results) -> str:
-    """The headlines, a line each, for all systems that have one."""
+    """The headlines, one per line, for all systems that have one."""
     shown = [(words, {system: _cell(results, workload, system, figure) for system in results.data["systems"]})
              for workload, figure, words, _ in HEADLINES]
     shown = [(words, cells) for words, cells in shown if any(cells.values())]
     systems = [system for system in results.data["systems"] if any(cells[system] for _, cells in shown)]
-    rows = [["in short", *(results.data["systems"][system] for system in systems)], ["---"] * (len(systems) + 1),
+    rows = [["summary", *(results.data["systems"][system] for system in systems)], ["---"] * (len(systems) + 1),
             *([words, *(cells[system] for system in systems)] for words, cells in shown)]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows) if shown else ""
 
 
 def _table(results: Results, workload: str) -> str:
-    """A line a figure, a column a system: there are more figures than systems."""
+    """One line per figure, one column per system, because there are more figures than systems."""
     systems = results.systems(workload)
     left_out = _LEFT_OUT.get(workload.split("-")[0], set())
     rows = [["", *(results.data["systems"][system] for system in systems)], ["---"] * (len(systems) + 1)]
@@ -130,7 +130,7 @@ def _cell(results: Results, workload: str, system: str, figure: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits that count."""
+    """Rounds to three significant digits."""
     if value == 0 or abs(value) >= 100:
         return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.3g}"

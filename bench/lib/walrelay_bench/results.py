@@ -1,8 +1,8 @@
-"""The results of a run of the benchmark, as a file, and what can be concluded from them.
+"""The results of a benchmark run, as a file, and the conclusions from them.
 
-A figure of a system is the median over its rounds, with the lowest and the highest. Two systems
-differ in a figure when these ranges do not touch: with three rounds that happens by chance, to equal
-systems, once in ten. Each round is also a pair, so ratios are taken round by round.
+A figure of a system is the median over its rounds, with the lowest and the highest value. Two systems
+differ in a figure if these ranges do not overlap. With three rounds, the ranges of two equal systems
+do not overlap in one case of ten. Each round is also a pair, so ratios are computed per round.
 """
 
 import json
@@ -15,8 +15,8 @@ from walrelay_dev.errors import ServerError
 
 REFERENCE = "walrelay"
 _CONTROL = "pg_recvlogical"
-_NOISY_CONTROL = 1.5    # highest by lowest, of what ought to be the same each time
-_NOISY_MACHINE = 10.0   # percent of all cores that were used by nobody of ours
+_NOISY_CONTROL = 1.5    # highest divided by lowest value of a figure that should be constant
+_NOISY_MACHINE = 10.0   # percent of all cores used by processes outside the benchmark
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Spread:
 
 
 class Results:
-    """`data` is the file's JSON: what was measured on, and `runs`, each of one system in one round."""
+    """`data` is the file's JSON: machine, versions, and `runs`, each of one system in one round."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -44,25 +44,25 @@ class Results:
         return cls(json.loads(path.read_text()))
 
     def save(self, path: Path) -> None:
-        """Replaced as a whole, so that a run that is interrupted leaves what it had."""
+        """Replaces the file atomically, so that an interrupted run keeps the completed results."""
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".tmp")
         temporary.write_text(json.dumps(self.data) + "\n")
         temporary.rename(path)
 
     def go_on_from(self, earlier: "Results") -> None:
-        """Takes its good runs over. What was measured elsewhere, or of another build, does not mix."""
+        """Adopts its successful runs. Rejects results of another machine or another build."""
         for what in ("schema", "commit", "quick", "machine"):
             if earlier.data[what] != self.data[what]:
-                raise ServerError(f"results of another {what} cannot be gone on with: "
-                                  f"{earlier.data[what]}, and here {self.data[what]}")
+                raise ServerError(f"cannot resume results of another {what}: expected {self.data[what]}, "
+                                  f"got {earlier.data[what]}")
         for what in ("versions", "systems", "titles"):
             self.data[what] = earlier.data[what] | self.data[what]
         self.data["time"] = earlier.data["time"]
         self.data["runs"] = [run for run in earlier.runs if "error" not in run]
 
     def arrange(self, systems: list[str], workloads: list[str]) -> None:
-        """In this order, whenever they were run."""
+        """Sorts systems and workloads into this order, independent of the order in which they ran."""
         for what, order in (("systems", systems), ("titles", workloads)):
             self.data[what] = {name: self.data[what][name] for name in order if name in self.data[what]}
 
@@ -71,7 +71,7 @@ class Results:
         return self.data["runs"]
 
     def workloads(self) -> list[str]:
-        """Those that were run."""
+        """The workloads that have runs."""
         found = {run["workload"] for run in self.runs}
         return [name for name in self.data["titles"] if name in found]
 
@@ -83,7 +83,7 @@ class Results:
         return sorted(found, key=list(self.data["systems"]).index)
 
     def runs_of(self, workload: str, system: str | None = None) -> list[dict[str, Any]]:
-        """The good ones."""
+        """The successful runs."""
         return [run for run in self.runs if run["workload"] == workload and "error" not in run
                 and system in (None, run["system"])]
 
@@ -95,27 +95,27 @@ class Results:
         return Spread.of(values) if values else None
 
     def ratio(self, workload: str, system: str, figure: str) -> Spread | None:
-        """To the reference, round by round. None where there is no reference, or it is zero."""
+        """Ratios to the reference, per round. None if there is no reference, or if it is zero."""
         reference = {run["round"]: run["figures"].get(figure) for run in self.runs_of(workload, REFERENCE)}
         ratios = [run["figures"][figure] / reference[run["round"]] for run in self.runs_of(workload, system)
                   if figure in run["figures"] and reference.get(run["round"])]
         return Spread.of(ratios) if ratios else None
 
     def differ(self, workload: str, system: str, figure: str) -> bool:
-        """Whether the rounds are apart from the reference's. A single round is apart from nothing."""
+        """Whether the rounds do not overlap with the reference's. A single round shows no difference."""
         own, other = (self.spread(workload, name, figure) for name in (system, REFERENCE))
         rounds = min(len(self.runs_of(workload, system)), len(self.runs_of(workload, REFERENCE)))
         return own is not None and other is not None and rounds > 1 and not own.touches(other)
 
     def noise(self, workload: str) -> list[str]:
-        """Why figures of this workload are not to be trusted, in sentences; empty: they are."""
+        """Reasons not to trust the figures of this workload, as sentences; empty if there are none."""
         found = []
         foreign = [run["figures"].get("foreign_cpu_percent", 0) for run in self.runs_of(workload)]
         if foreign and max(foreign) > _NOISY_MACHINE:
-            found.append(f"Other processes, or the host, took up to {max(foreign):.0f} % of all cores.")
+            found.append(f"Other processes or the host used up to {max(foreign):.0f} % of all cores.")
         for system, figure in ((_CONTROL, "events_per_s"), (REFERENCE, "commit_p50")):
             control = self.spread(workload, system, figure)
             if control is not None and control.high > control.low * _NOISY_CONTROL:
-                found.append(f"The control, {figure} of {system}, went from {control.low:.3g} to {control.high:.3g} "
-                             "over the rounds, where it ought to stay.")
+                found.append(f"The control, {figure} of {system}, varied from {control.low:.3g} to {control.high:.3g} "
+                             "over the rounds; it should be constant.")
         return found

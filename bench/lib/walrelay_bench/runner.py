@@ -1,4 +1,4 @@
-"""Runs the chosen workloads, in rounds in which every system has its turn, and says how far it is."""
+"""Runs the chosen workloads in rounds, every system once per round, and reports progress."""
 
 import collections
 import contextlib
@@ -16,7 +16,7 @@ from .stage import Stage
 from .system import System
 from .workload import Workload
 
-# What a line of progress shows of a run: those of these that it has.
+# Figures in a progress line, if the run has them.
 _SHOWN = ("events_per_s", "consumer_p50", "consumer_p99", "cpu_s_per_million", "first_event_ms", "lost", "duplicated",
           "disordered", "recovery_s", "wal_retained_mib", "cpu_percent", "peak_rss_mib", "foreign_cpu_percent")
 
@@ -28,9 +28,9 @@ class Turn(NamedTuple):
 
 
 class Runner:
-    """One call of bench/run. What is measured is saved after each run.
+    """One call of bench/run. Saves the results after each run.
 
-    With `resume` it goes on with what the file at `path` has: those runs are not made again.
+    With `resume` it continues from the file at `path` and does not repeat the runs in it.
     """
 
     def __init__(self, workloads: Sequence[Workload], systems: Sequence[str], rounds: int, path: Path, *,
@@ -66,7 +66,7 @@ class Runner:
     def _run_all(self, workload: Workload, stage: Stage, turns: list[tuple[System, int]]) -> None:
         workload.setup(stage)
         if workload.warms_up and not self._results.data["quick"]:
-            print(f"{workload.name}: once for the broker's compilers, not counted", flush=True)
+            print(f"{workload.name}: one warm-up run for the broker's JIT compiler, not counted", flush=True)
             workload.run(stage, turns[0][0])
         for peer, number in turns:
             self._run_one(workload, stage, peer, number)
@@ -96,7 +96,7 @@ class Runner:
         return max(min(self._rounds, workload.most_rounds or self._rounds), workload.fewest_rounds)
 
     def _turns(self, workload: Workload) -> list[Turn]:
-        """Those that are still to be taken. Nobody is always the first, or behind the same one."""
+        """The remaining turns. The order rotates: no system is always the first, or always after the same one."""
         takers = collections.deque(name for name, kind in self._types.items() if workload.takes(kind))
         there = {(run["round"], run["system"]) for run in self._results.runs_of(workload.name)}
         turns = []

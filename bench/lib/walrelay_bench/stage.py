@@ -1,4 +1,4 @@
-"""The servers that everything is measured on, and the work that is put before them."""
+"""The servers of a measurement, and the data that the workloads write to them."""
 
 import os
 import shutil
@@ -43,10 +43,10 @@ END $$;
 
 
 class Stage:
-    """A Postgres and a Kafka, as one would run them: durable, and with compilers that optimise.
+    """A Postgres and a Kafka server, configured as in production: durable, and with full JIT compilation.
 
-    What only loads the database for a workload commits asynchronously; what is measured does not.
-    Systems connect by TCP, all of them, and the writers by the Unix socket.
+    Preparing a workload commits asynchronously; measured writes commit synchronously. All systems
+    connect by TCP, the writers by the Unix socket.
     """
 
     def __init__(self) -> None:
@@ -72,11 +72,11 @@ class Stage:
         self.kafka.__exit__()
         self.postgres.__exit__()
 
-    # --- what systems and tools are told ---
+    # --- connection parameters of systems and tools ---
 
     @property
     def dsn(self) -> str:
-        """For systems."""
+        """The DSN for systems."""
         return self.postgres.dsn(host="tcp")
 
     @property
@@ -84,7 +84,7 @@ class Stage:
         return self.postgres.dsn()
 
     def scratch(self, name: str) -> Path:
-        """An empty folder, which goes with the stage."""
+        """An empty folder, which is deleted with the stage."""
         folder = self.postgres.data.parent / "scratch" / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -99,7 +99,7 @@ class Stage:
         self.sql(f"SELECT pg_create_logical_replication_slot('{name}', '{plugin}')")
 
     def copy_slot(self, source: str, name: str, plugin: str) -> None:
-        """The same position for each run: every system reads the very same log."""
+        """Starts each run at the same position: every system reads exactly the same WAL."""
         self.drop_slot(name)
         self.sql(f"SELECT pg_copy_logical_replication_slot('{source}', '{name}', false, '{plugin}')")
 
@@ -109,16 +109,16 @@ class Stage:
         self.sql(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{name}'")
 
     def fill(self, events: int, payload: int) -> str:
-        """That many one-row transactions; returns the end of the log behind them."""
+        """Writes `events` one-row transactions; returns the WAL position after them."""
         self.sql(f"SET synchronous_commit = off; CALL fill({events}, {max(1, payload - 40)})")
         return self.wal_end()
 
     def settle(self, table: str) -> None:
-        """Does now what the server would do later by itself, in the midst of a run."""
+        """Runs the maintenance that the server would otherwise start during a run."""
         self.sql(f"VACUUM (ANALYZE) {table}; CHECKPOINT")
 
     def wal_end(self) -> str:
-        # A record of its own, so that the position is one that a client can reach.
+        # Emits a WAL record, so that a client can reach the position.
         return self.sql("SELECT pg_logical_emit_message(true, 'bench', 'end'); SELECT pg_current_wal_flush_lsn()"
                         ).splitlines()[-1]
 
@@ -129,7 +129,7 @@ class Stage:
     # --- Kafka ---
 
     def fresh_topic(self, config: dict[str, str | int] | None = None) -> None:
-        """An empty TOPIC whose records have the time of the broker's append."""
+        """Creates an empty TOPIC whose records carry the time of the broker's append."""
         self._close_topic()
         if TOPIC in self.kafka.topics():
             self.kafka.delete_topic(TOPIC)
@@ -139,11 +139,11 @@ class Stage:
 
     @property
     def topic(self) -> Topic:
-        assert self._topic is not None, "fresh_topic() comes first"
+        assert self._topic is not None, "call fresh_topic() first"
         return self._topic
 
     def records(self) -> int:
-        """How many records the topic has been given."""
+        """The number of records appended to the topic."""
         return self.topic.count()
 
     def _close_topic(self) -> None:
@@ -153,8 +153,8 @@ class Stage:
 
 
 def program(name: str) -> Path:
-    """A program of $WALRELAY_BUILD_DIR, else of the release build."""
+    """A program in $WALRELAY_BUILD_DIR, or in the release build if that is not set."""
     path = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build/release")) / name
     if not path.exists():
-        raise SystemExit(f"{path} is missing: scripts/dev build release")
+        raise SystemExit(f"{path} does not exist; run: scripts/dev build release")
     return path

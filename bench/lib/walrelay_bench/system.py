@@ -1,7 +1,7 @@
-"""The interface of a system under measurement, and where the systems are found.
+"""The interface of a system under measurement, and the loader of the systems.
 
-Each is a folder of bench/peers with a README, its configuration, and a system.py that defines a
-class `Peer`. To add one: a folder, and the methods below that are abstract.
+Each system is a folder of bench/peers with a README, its configuration, and a system.py that defines a
+class `Peer`. To add a system, create a folder and implement the abstract methods below.
 """
 
 import importlib.util
@@ -20,74 +20,75 @@ PEERS = Path(__file__).resolve().parents[2] / "peers"
 
 @dataclass(frozen=True)
 class Work:
-    """What lies before a system when it is started."""
+    """The backlog that exists when a system is started."""
 
-    events: int             # that wait; 0: they will be written while it runs
-    payload: int = 300      # bytes of each
-    end: str | None = None  # LSN behind the last of them
+    events: int             # in the backlog; 0: events are written while the system runs
+    payload: int = 300      # bytes per event
+    end: str | None = None  # LSN after the last event
 
 
 class System(ABC):
-    """One system, between the servers of one stage. Started again after `kill` it goes on where it was.
+    """One system, connected to the servers of one stage. If started after `kill`, it continues where it was.
 
-    `workloads` names what it takes part in, kinds or single ones, None being all of them: a limit has no kills.
+    `workloads` lists the kinds or names of the workloads that the system runs; None means all. For example, a system
+    that only measures a limit does not run `kills`.
     """
 
-    title: str                           # as tables have it
+    title: str                           # the heading in tables
     workloads: Sequence[str] | None = None
-    plugin: str | None = "pgoutput"      # of its slot, stage.SLOT; None: it has none
-    table = "outbox"                     # where writers are to write
-    relays = True                        # each event becomes a record of stage.TOPIC
+    plugin: str | None = "pgoutput"      # output plugin of its slot, stage.SLOT; None: it has no slot
+    table = "outbox"                     # the table to write to
+    relays = True                        # whether each event becomes a record of stage.TOPIC
 
     def __init__(self, name: str, stage: Stage) -> None:
         self.name = name
         self.stage = stage
         self.folder = PEERS / name
-        self.scratch = stage.scratch(name)  # for its files
+        self.scratch = stage.scratch(name)  # folder for its files
 
     @property
     def dsn(self) -> str:
-        """How it reaches Postgres: by TCP, all that are compared."""
+        """Connection to Postgres: TCP for all systems that are compared."""
         return self.stage.dsn
 
     def prepare(self, work: Work) -> None:
-        """Before a run, unmeasured. What waits is in table outbox, and behind the slot."""
+        """Called before a run and not measured. The backlog is in table outbox and in the slot's WAL."""
 
     @abstractmethod
     def start(self, work: Work) -> None:
-        """Returns when the processes have been started, not when they are at work."""
+        """Starts the processes. Returns before they relay events."""
 
     @abstractmethod
     def stop(self) -> None:
-        """In good order. Also when it has ended by itself."""
+        """Shuts the system down gracefully. Also called if it has exited by itself."""
 
     @abstractmethod
     def kill(self) -> None:
-        """SIGKILL to all of it."""
+        """Sends SIGKILL to all processes."""
 
     @abstractmethod
     def pids(self) -> list[int]:
-        """Of its processes that run or were not collected yet; those of Postgres and Kafka not counted."""
+        """Its processes that run or were not reaped yet, without those of Postgres and Kafka."""
 
     def caught_up(self, work: Work) -> bool:
-        """Whether all of `work.events` are where they belong."""
+        """Whether all `work.events` have been relayed."""
         return self.stage.records() >= work.events
 
     def failure(self) -> str | None:
-        """Why it will never catch up: it ended, and should not have."""
+        """The reason why the system cannot catch up: it exited unexpectedly. None if it runs."""
         return None
 
     def close(self) -> None:
-        """After the last run."""
+        """Called after the last run."""
 
     @classmethod
     def versions(cls) -> dict[str, str]:
-        """Of its parts, by name."""
+        """Versions of its components, by name."""
         return {}
 
 
 class Programs(System):
-    """A system of one or several child processes; the first of them is the one that ends the others."""
+    """A system of one or several child processes; when the first one exits, the others exit as well."""
 
     def __init__(self, name: str, stage: Stage) -> None:
         super().__init__(name, stage)
@@ -95,7 +96,7 @@ class Programs(System):
 
     @abstractmethod
     def launch(self, work: Work) -> list[Program]:
-        """Starts them."""
+        """Starts the processes."""
 
     @property
     def log(self) -> Path:
@@ -119,11 +120,11 @@ class Programs(System):
         return all(each.alive() for each in self._running)
 
     def failure(self) -> str | None:
-        return None if self.alive() else f"{self.name} has ended: {self.log.read_text()[-2000:]}"
+        return None if self.alive() else f"{self.name} has exited: {self.log.read_text()[-2000:]}"
 
 
 def names() -> list[str]:
-    """walrelay first, as what all others are compared with."""
+    """All systems; walrelay, the reference of all comparisons, is first."""
     found = sorted(path.parent.name for path in PEERS.glob("*/system.py"))
     return sorted(found, key=lambda name: name != "walrelay")
 

@@ -1,11 +1,11 @@
-"""What the topic under measurement holds, as the broker has it."""
+"""The contents of the topic under measurement, as the broker reports them."""
 
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_records import consumer, library
 
 
 class Topic:
-    """One topic whose records have LogAppendTime. Any thread; to be closed."""
+    """One topic whose records have LogAppendTime. Usable on any thread. The owner calls close()."""
 
     def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
         kafka = library()
@@ -18,18 +18,18 @@ class Topic:
         self._reader.close()
 
     def count(self) -> int:
-        """Records appended so far, those that retention has removed too."""
+        """Records appended so far, including those that retention has removed."""
         return sum(high for _, high in self._bounds())
 
     def try_count(self) -> int | None:
-        """None while no broker answers."""
+        """Like count(); None while no broker answers."""
         try:
             return self.count()
         except ServerError:
             return None
 
     def first_append(self) -> float:
-        """When the first record was appended, by the broker's clock; seconds, exact to a millisecond."""
+        """Time at which the first record was appended, by the broker's clock; seconds, with a precision of 1 ms."""
         return min(self._append_time(partition, low) for partition, (low, high) in enumerate(self._bounds()) if high)
 
     def last_append(self) -> float:
@@ -40,7 +40,7 @@ class Topic:
         try:
             return [self._consumer.get_watermark_offsets(each, timeout=5) for each in self._partitions]
         except library().KafkaException as error:
-            raise ServerError(f"no offsets of the topic: {error.args[0].str()}") from error
+            raise ServerError(f"cannot read the offsets of the topic: {error.args[0].str()}") from error
 
     def _append_time(self, partition: int, offset: int) -> float:
         kafka = library()
@@ -51,5 +51,5 @@ class Topic:
             raise ServerError(f"cannot read {name}[{partition}]@{offset}")
         kind, millis = message.timestamp()
         if kind != kafka.TIMESTAMP_LOG_APPEND_TIME:
-            raise ServerError(f"{name} has no LogAppendTime")
+            raise ServerError(f"{name} does not use LogAppendTime")
         return millis / 1000

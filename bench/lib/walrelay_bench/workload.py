@@ -1,4 +1,4 @@
-"""What all workloads have in common: how a system is put to work, waited for, and what a run leaves."""
+"""Common parts of all workloads: how to start a system, wait for it, and store the outcome of a run."""
 
 import contextlib
 import time
@@ -12,44 +12,44 @@ from walrelay_dev.errors import ServerError
 from .stage import SLOT, Stage
 from .system import System, Work
 
-_LOOK = 0.2  # seconds; exact times come from the broker
+_LOOK = 0.2  # seconds between two polls; exact times come from the broker
 _FIRST_EVENT = 120.0
 LONG = 1800.0
 
 
 @dataclass
 class Outcome:
-    """Of one run of one system. All of it goes into the results as it stands."""
+    """The outcome of one run of one system. Stored in the results unchanged."""
 
     figures: dict[str, float]
     series: dict[str, list[Any]] = field(default_factory=dict)   # over time
-    curves: dict[str, list[Any]] = field(default_factory=dict)   # of a latency: [[part, ms], …]
+    curves: dict[str, list[Any]] = field(default_factory=dict)   # of latencies: [[fraction, ms], …]
 
 
 class Workload(ABC):
-    """One kind of work at one size. `setup` comes once, then a run for each system and round."""
+    """One kind of work at one size. `setup` is called once, then `run` for each system and round."""
 
-    kind: str                        # as System.workloads has it
+    kind: str                        # as used in System.workloads
     name: str
     title: str
-    most_rounds: int | None = None   # where more would only take time
+    most_rounds: int | None = None   # limit for workloads in which more rounds add no information
     fewest_rounds = 1
-    warms_up = False                 # a run comes first that does not count
+    warms_up = False                 # whether a warm-up run precedes the rounds
 
     @property
     @abstractmethod
     def seconds(self) -> float:
-        """About how long a run takes; for the time left, until one was seen."""
+        """Estimated duration of a run, used for the time left until a run has been timed."""
 
     def setup(self, stage: Stage) -> None:
-        """Before the first run."""
+        """Called before the first run."""
 
     @abstractmethod
     def run(self, stage: Stage, system: System) -> Outcome:
-        """One run, which leaves nothing behind."""
+        """One run. It removes everything that it creates."""
 
     def teardown(self, stage: Stage) -> None:
-        """After the last run."""
+        """Called after the last run."""
         stage.drop_slot("base")
         stage.sql("TRUNCATE outbox")
 
@@ -59,7 +59,10 @@ class Workload(ABC):
 
 @contextlib.contextmanager
 def prepared(stage: Stage, system: System, work: Work, topic: dict[str, str | int] | None = None) -> Iterator[None]:
-    """An empty topic, a slot (a copy of `base` where events wait, else at the end of the log), and in the end none."""
+    """Creates an empty topic and a slot; drops the slot at the end.
+
+    The slot is a copy of `base` if there is a backlog; otherwise it begins at the end of the WAL.
+    """
     stage.fresh_topic(topic)
     system.prepare(work)
     if system.plugin is not None and work.events:
@@ -76,7 +79,7 @@ def prepared(stage: Stage, system: System, work: Work, topic: dict[str, str | in
 
 @contextlib.contextmanager
 def at_work(stage: Stage, system: System, work: Work) -> Iterator[None]:
-    """`prepared`, started, and seen to have relayed one event."""
+    """`prepared`, then starts the system and waits until it has relayed one event."""
     with prepared(stage, system, work):
         system.start(work)
         wait_for(system, _one_event_arrives(stage, system), _FIRST_EVENT, "the first event")
@@ -85,7 +88,7 @@ def at_work(stage: Stage, system: System, work: Work) -> Iterator[None]:
 
 
 def _one_event_arrives(stage: Stage, system: System) -> Callable[[], bool]:
-    """Writes another one every second, for one that holds back the last (kcat)."""
+    """Writes one event per second, because kcat holds back the last one."""
     begun, written = time.monotonic(), 0
 
     def arrived() -> bool:
@@ -98,18 +101,18 @@ def _one_event_arrives(stage: Stage, system: System) -> Callable[[], bool]:
 
 
 def wait_for(system: System, done: Callable[[], bool], seconds: float, what: str) -> None:
-    """Raises when the system has failed, or the time is over."""
+    """Raises ServerError if the system has failed or the timeout has expired."""
     deadline = time.monotonic() + seconds
     while not done():
         if (failure := system.failure()) is not None:
             raise ServerError(failure)
         if time.monotonic() > deadline:
-            raise ServerError(f"{system.name}: waited {seconds:g} s in vain for {what}")
+            raise ServerError(f"{system.name}: timed out after {seconds:g} s waiting for {what}")
         time.sleep(_LOOK)
 
 
 def latencies(seen: dict[str, Any]) -> dict[str, float]:
-    """Percentiles of what the load saw, in ms: append_p50, consumer_p999, commit_p50 …"""
+    """Percentiles of the load's measurements, in ms: append_p50, consumer_p999, commit_p50 …"""
     return {f"{name}_{part}": seen[name][part] for name in ("append", "consumer", "commit") if seen[name]
             for part in ("p50", "p90", "p99", "p999", "max")}
 

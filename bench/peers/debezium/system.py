@@ -1,4 +1,4 @@
-"""Debezium on Kafka Connect, as both come."""
+"""Debezium on Kafka Connect, with their defaults."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ class Peer(System):
         self._worker: ConnectWorker | None = None
 
     def prepare(self, work: Work) -> None:
-        """A worker without a memory of earlier runs."""
+        """Creates a worker without state from earlier runs."""
         self._remove()
         worker = ConnectWorker(self.stage.kafka.bootstrap, [plugin_folder()], heap_mb=2048, optimise=True,
                                properties=self._properties("worker.json"))
@@ -53,7 +53,7 @@ class Peer(System):
 
     def failure(self) -> str | None:
         assert self._worker is not None
-        return None if self._worker.running() else f"Kafka Connect has ended, see {self._worker.log}"
+        return None if self._worker.running() else f"Kafka Connect has exited, see {self._worker.log}"
 
     def close(self) -> None:
         self._remove()

@@ -25,7 +25,7 @@ class Peer(Programs):
         return not self.alive()
 
     def failure(self) -> str | None:
-        return None  # it ends by itself
+        return None  # it exits by itself
 
     @classmethod
     def versions(cls) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The pipeline of two stock programs: the floor without features."""
+"""A pipeline of two stock programs: the lower bound without features."""
 
 import subprocess
 
@@ -6,7 +6,7 @@ from walrelay_bench.program import Program
 from walrelay_bench.stage import SLOT, TOPIC
 from walrelay_bench.system import Programs, Work
 
-_HELD = 4  # records that may stay in kcat for want of a KiB
+_HELD = 4  # records that kcat may hold back until its input buffer has a KiB
 _RECVLOGICAL = "/usr/lib/postgresql/15/bin/pg_recvlogical"
 
 

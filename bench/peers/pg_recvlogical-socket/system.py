@@ -1,4 +1,4 @@
-"""pg_recvlogical by Postgres' Unix socket."""
+"""pg_recvlogical through Postgres' Unix socket."""
 
 from walrelay_bench.system import load
 

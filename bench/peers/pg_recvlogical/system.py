@@ -1,4 +1,4 @@
-"""Postgres' own client, which throws away what it reads."""
+"""Postgres' client, which discards the stream."""
 
 import subprocess
 
@@ -23,7 +23,7 @@ class Peer(Programs):
         return not self.alive()
 
     def failure(self) -> str | None:
-        return None  # it ends by itself, at the end of the backlog
+        return None  # it exits by itself, at the end of the backlog
 
     @classmethod
     def versions(cls) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""relay.py DSN BOOTSTRAP TABLE PREFIX: a transactional outbox by polling, as it is usually written.
+"""relay.py DSN BOOTSTRAP TABLE PREFIX: a typical transactional outbox relay that polls.
 
-A batch is locked (FOR UPDATE SKIP LOCKED), sent, waited for, and deleted in the same transaction.
-A full batch is followed by the next at once; else the table is asked again after the interval.
+It locks a batch (FOR UPDATE SKIP LOCKED), sends it, waits for the acknowledgements, and deletes it in the same
+transaction. After a full batch it reads the next one at once; otherwise it polls again after the interval.
 """
 
 import signal

@@ -1,4 +1,4 @@
-"""A polling relay, the class most teams start with. Its table is a queue of its own, with a sequence."""
+"""A polling relay, the kind most teams start with. It uses a separate queue table with a sequence."""
 
 import sys
 

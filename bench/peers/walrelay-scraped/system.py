@@ -1,4 +1,4 @@
-"""walrelay, asked for its metrics every second."""
+"""walrelay, scraped every second."""
 
 import threading
 import urllib.request

@@ -1,4 +1,4 @@
-"""walrelay by Postgres' Unix socket."""
+"""walrelay through Postgres' Unix socket."""
 
 from walrelay_bench.system import load
 

@@ -13,7 +13,7 @@ class Peer(Programs):
     title = "walrelay"
 
     def launch(self, work: Work, *more: str) -> list[Program]:
-        # Rows of a MiB are more than the default lets through.
+        # Rows of 1 MiB exceed the default limit.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
         return [Program([program(_BINARY), "run", "--dsn", self.dsn, "--kafka", self.stage.kafka.bootstrap,
                          "--slot", SLOT, "--set", f"http.listen={self.listen()}", "--set", "log.level=warning", *larger,

@@ -1,8 +1,8 @@
 """Real servers for development, tests and benchmarks.
 
-Everything here starts Postgres and Kafka on loopback, from Debian's packages and Maven Central, as
-an unprivileged account. It needs Debian 12's /usr/bin/python3 and its standard library; only
-`kafka_client` needs one more package, and says so when it is missing.
+This package starts Postgres and Kafka on loopback, from Debian's packages and Maven Central, as an
+unprivileged account. It needs Debian 12's /usr/bin/python3 and the standard library; only
+`kafka_client` needs another package, and reports it if it is missing.
 
 To use it, put scripts/lib on sys.path:
 

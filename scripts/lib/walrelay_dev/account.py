@@ -1,7 +1,7 @@
-"""The account a server runs as, and the files and folders it needs to reach.
+"""The account that runs a server, and the files and folders that it must be able to read.
 
-Postgres refuses to run as root, and nothing else here needs to. So when we are root a server gets
-an unprivileged account, written as its name; None everywhere means our own account.
+Postgres refuses to run as root, and no other server needs root. So if this process runs as root, a
+server runs as an unprivileged account, given by name. None means the account of this process.
 """
 
 import os
@@ -16,7 +16,7 @@ from .paths import make_folders
 
 
 def server_account(*preferred: str) -> str | None:
-    """The first of the `preferred` accounts that exists, if we are root; else None."""
+    """The first existing account of `preferred` if this process runs as root; otherwise None."""
     if os.geteuid() != 0:
         return None
     for name in preferred:
@@ -24,7 +24,7 @@ def server_account(*preferred: str) -> str | None:
             return pwd.getpwnam(name).pw_name
         except KeyError:
             continue
-    raise ServerError(f"none of the accounts {', '.join(preferred)} exists to run a server as")
+    raise ServerError(f"cannot run a server as root, and none of the accounts {', '.join(preferred)} exists")
 
 
 def run_as(account: str | None) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def run_as(account: str | None) -> dict[str, Any]:
 
 
 def write_file(path: Path, text: str, account: str | None, mode: int = 0o644) -> None:
-    """Replaces a file's content; `account` owns the file and nobody sees it before it is so."""
+    """Replaces a file. `account` owns it, and no other account can read it before the mode is set."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8")
@@ -45,10 +45,10 @@ def write_file(path: Path, text: str, account: str | None, mode: int = 0o644) ->
 
 
 def claim_folder(directory: Path | None, prefix: str, account: str | None) -> Path:
-    """A new or empty folder that `account` owns: `directory`, or a fresh one under /tmp.
+    """A new or empty folder that `account` owns: `directory`, or a new one under /tmp.
 
-    Under /tmp whatever TMPDIR says, because a Unix socket's path has to be short. A folder that
-    has something in it is refused: what is claimed here is deleted as a whole later.
+    Ignores TMPDIR, because the path of a Unix socket must be short. Rejects a folder that is not
+    empty, because the claimed folder is deleted completely later.
     """
     if directory is None:
         directory = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
@@ -62,12 +62,11 @@ def claim_folder(directory: Path | None, prefix: str, account: str | None) -> Pa
 
 
 def check_reachable(path: Path, account: str | None) -> None:
-    """Raises unless `account` can enter a folder or run a program, which in a home it often cannot.
-    """
+    """Raises unless `account` can enter a folder or run a program; in home folders it often cannot."""
     found = subprocess.run(["test", "-x", path], cwd="/", **run_as(account))
     if found.returncode != 0:
-        raise ServerError(f"account {account or os.geteuid()} cannot enter {path}: choose a "
-                           "folder that is open to every account (WALRELAY_CACHE, --dir)")
+        raise ServerError(f"account {account or os.geteuid()} cannot enter {path}; choose a "
+                           "folder that every account can enter (WALRELAY_CACHE, --dir)")
 
 
 def _give_to(path: Path, account: str | None) -> None:

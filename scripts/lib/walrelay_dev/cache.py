@@ -1,4 +1,4 @@
-"""Folders in the cache that are built once, completely or not at all."""
+"""Folders in the cache that are built once and atomically."""
 
 import fcntl
 import os
@@ -13,10 +13,10 @@ from .paths import cache_folder, make_folders
 
 
 def cached(name: str, build: Callable[[Path], None]) -> Path:
-    """The cache's folder `name`, which `build` fills in a temporary folder the first time.
+    """The folder `name` of the cache. The first time, `build` fills it in a temporary folder.
 
-    Safe among processes: one builds while the others wait. A build that fails or is killed leaves
-    nothing under `name`. What is in the folder can be read by every account.
+    Safe for concurrent processes: one builds while the others wait. A build that fails or is killed
+    leaves nothing under `name`. Every account can read the folder.
     """
     folder = cache_folder() / name
     if folder.is_dir():
@@ -28,7 +28,7 @@ def cached(name: str, build: Callable[[Path], None]) -> Path:
             if not folder.is_dir():
                 _build(folder, build)
     except PermissionError as error:
-        raise ServerError(f"cannot write {error.filename}: set WALRELAY_CACHE") from error
+        raise ServerError(f"cannot write {error.filename}; set WALRELAY_CACHE to another folder") from error
     return folder
 
 
@@ -44,7 +44,7 @@ def _build(folder: Path, build: Callable[[Path], None]) -> None:
 
 
 def _let_everybody_read(top: Path) -> None:
-    """chmod -R a+rX: mkdtemp and a strict umask would keep a server's account out."""
+    """chmod -R a+rX, because mkdtemp and a strict umask would deny access to a server's account."""
     for path in [top, *top.rglob("*")]:
         if path.is_symlink():
             continue

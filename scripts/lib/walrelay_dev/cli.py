@@ -1,15 +1,15 @@
-"""What scripts/pg and scripts/kafka have in common."""
+"""Common code of scripts/pg and scripts/kafka."""
 
 import sys
 from collections.abc import Callable, Iterable
 
 from .errors import ServerError
 
-NOT_RUNNING = 3  # the exit code of a status command, as pg_ctl and init scripts have it
+NOT_RUNNING = 3  # the exit code of a status command, as in pg_ctl and init scripts
 
 
 def run(program: str, main: Callable[[], int]) -> None:
-    """Ends this process with the exit code of `main`, an error being one line on stderr."""
+    """Exits with the exit code of `main`; prints a ServerError as one line on stderr."""
     try:
         sys.exit(main())
     except ServerError as error:
@@ -20,9 +20,9 @@ def run(program: str, main: Callable[[], int]) -> None:
 
 
 def settings(words: Iterable[str]) -> dict[str, str]:
-    """name=value words as a mapping."""
+    """Parses name=value words into a mapping."""
     pairs = [word.partition("=") for word in words]
     for name, equals, _ in pairs:
         if not name or not equals:
-            raise ServerError(f"--set takes name=value, not {name + equals!r}")
+            raise ServerError(f"invalid --set: expected name=value, got {name + equals!r}")
     return {name: value for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""A throw-away Kafka Connect: one standalone worker, and its connectors by REST."""
+"""A temporary Kafka Connect: one standalone worker, and its connectors through REST."""
 
 import json
 import re
@@ -31,13 +31,13 @@ def libraries() -> Path:
 
 
 class ConnectWorker(ThrowAway):
-    """A standalone worker that writes to the Kafka behind `bootstrap`; `plugins` are folders of jars.
+    """A standalone worker that writes to the Kafka cluster at `bootstrap`; `plugins` are folders of jars.
 
-    As a context manager it exists from `with` to its end, in a fresh folder under /tmp unless
-    `directory` names another. `properties` override the worker's own. Any number of connectors run
-    in it, each a mapping of properties, of which `producer.override.*` are allowed. It keeps their
-    offsets in its folder and forgets the connectors themselves when it stops.
-    `optimise=True` lets the JVM compile fully, as a benchmark should.
+    As a context manager it exists during the `with` block, in a new folder under /tmp unless
+    `directory` names another. `properties` override the worker's defaults. It runs any number of
+    connectors, each a mapping of properties; `producer.override.*` properties are allowed. It keeps
+    their offsets in its folder, but not the connectors themselves when it stops.
+    `optimise=True` enables full JIT compilation, for benchmarks.
     """
 
     def __init__(self, bootstrap: str, plugins: Sequence[Path], *, directory: Path | None = None,
@@ -63,13 +63,13 @@ class ConnectWorker(ThrowAway):
         return self._started().pid
 
     def create(self) -> None:
-        """Claims the folder, which is new or empty."""
+        """Claims the folder, which must be new or empty."""
         self.directory = claim_folder(self.directory, "walrelay-connect-", self._account)
 
     def start(self, timeout: float = 180) -> None:
-        """Starts the worker with the properties as they are now, and waits until it answers."""
+        """Starts the worker with the current properties, and waits until it answers."""
         if self.running():
-            raise ServerError("the Connect worker runs already")
+            raise ServerError("the Connect worker is already running")
         for plugin in self._plugins:
             check_reachable(plugin, self._account)
         lines = [f"{name}={_text(value)}\n" for name, value in self._worker_properties().items()]
@@ -83,13 +83,13 @@ class ConnectWorker(ThrowAway):
         return self._process is not None and self._process.alive()
 
     def stop(self, timeout: float = 120) -> None:
-        """SIGTERM: the connectors end, offsets are written."""
+        """Sends SIGTERM: the connectors stop, and the worker writes their offsets."""
         process = self._started()
         process.signal(15)
         process.wait(timeout, f"Kafka Connect to stop, see {self.log}")
 
     def kill(self) -> None:
-        """SIGKILL, and waits for the end."""
+        """Sends SIGKILL and waits until the process has exited."""
         self._started().kill()
 
     def remove(self) -> None:
@@ -100,7 +100,7 @@ class ConnectWorker(ThrowAway):
             shutil.rmtree(self.directory)
 
     def memory_mb(self, name: str = "VmHWM") -> float:
-        """Resident memory at its peak, or another line of /proc/PID/status, in MiB."""
+        """Peak resident memory, or another line of /proc/PID/status, in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         found = re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)
         if found is None:
@@ -110,52 +110,52 @@ class ConnectWorker(ThrowAway):
     # --- connectors ---
 
     def create_connector(self, name: str, config: Mapping[str, Property]) -> None:
-        """POST; Connect validates the configuration and says what is wrong with it."""
+        """POST; Connect validates the configuration and reports errors in it."""
         words = {key: _text(value) for key, value in config.items()}
         self._ask("POST", "/connectors", {"name": name, "config": words})
 
     def delete_connector(self, name: str) -> None:
-        """Ends its tasks, which hands in all that they have sent; its offsets stay."""
+        """Stops its tasks, which flush what they have sent; its offsets remain."""
         self._ask("DELETE", f"/connectors/{name}")
 
     def stop_connector(self, name: str, seconds: float = _SECONDS) -> None:
-        """Ends its tasks and waits for it; the configuration stays, and the offsets."""
+        """Stops its tasks and waits for it; the configuration and the offsets remain."""
         self._ask("PUT", f"/connectors/{name}/stop")
         wait_until(lambda: self._is_stopped(name), seconds, f"connector {name} to stop, see {self.log}")
 
     def forget_offsets(self, name: str) -> None:
-        """Of a stopped connector."""
+        """Deletes the offsets of a stopped connector."""
         self._ask("DELETE", f"/connectors/{name}/offsets")
 
     def resume_connector(self, name: str) -> None:
-        """Starts a stopped connector again; `wait_running` waits for it."""
+        """Restarts a stopped connector; `wait_running` waits for it."""
         self._ask("PUT", f"/connectors/{name}/resume")
 
     def connectors(self) -> list[str]:
         return list(self._ask("GET", "/connectors"))
 
     def status(self, name: str) -> dict[str, Any]:
-        """As Connect has it: `connector` and `tasks`, each with `state` and perhaps `trace`."""
+        """Connect's status: `connector` and `tasks`, each with `state` and possibly `trace`."""
         return dict(self._ask("GET", f"/connectors/{name}/status"))
 
     def failure(self, name: str) -> str | None:
-        """The stack trace of what failed, connector or task; None while nothing has."""
+        """The stack trace of the failed connector or task; None if nothing has failed."""
         status = self.status(name)
         traces = [str(part.get("trace", "no trace")) for part in [status["connector"], *status["tasks"]]
                   if part["state"] == "FAILED"]
         return traces[0] if traces else None
 
     def wait_running(self, name: str, seconds: float = _SECONDS) -> None:
-        """Waits until the connector and at least one task run; raises at once when one failed.
+        """Waits until the connector and at least one task run; raises at once if one has failed.
 
-        That a task runs does not say that it has its slot: look into pg_replication_slots.
+        A running task does not necessarily have its slot: check pg_replication_slots.
         """
         wait_until(lambda: self._runs(name), seconds, f"connector {name} to run, see {self.log}")
 
     @property
     def _folder(self) -> Path:
         if self.directory is None:
-            raise ServerError("this worker does not exist yet: create() it")
+            raise ServerError("the Connect worker does not exist yet; call create() first")
         return self.directory
 
     def _worker_properties(self) -> Mapping[str, Property]:
@@ -192,7 +192,7 @@ class ConnectWorker(ThrowAway):
         return self._ask("GET", "/connectors", missing=None) is not None
 
     def _ask(self, method: str, path: str, body: object = None, **answers: Any) -> Any:
-        """The answer's JSON. With `missing`, that instead of an error while there is nothing."""
+        """The JSON of the response. If `missing` is given, returns it instead of an error for 404, 503 or no answer."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self._port}{path}", method=method,
             data=None if body is None else json.dumps(body).encode(),
@@ -203,7 +203,7 @@ class ConnectWorker(ThrowAway):
         except urllib.error.HTTPError as error:
             if "missing" in answers and error.code in (404, 503):
                 return answers["missing"]
-            raise ServerError(f"Kafka Connect refuses {method} {path}: {_message(error)}") from None
+            raise ServerError(f"Kafka Connect rejected {method} {path}: {_message(error)}") from None
         except OSError as error:
             if "missing" in answers:
                 return answers["missing"]

@@ -1,4 +1,4 @@
-"""Debezium's Postgres connector, from Maven Central, and what any configuration of it begins with."""
+"""Debezium's Postgres connector, from Maven Central, and a base configuration for it."""
 
 import tarfile
 from pathlib import Path
@@ -13,13 +13,13 @@ _COORDINATES = f"io.debezium:debezium-connector-postgres:{DEBEZIUM_VERSION}:tar.
 
 
 def plugin_folder() -> Path:
-    """What goes into a worker's `plugins`; downloaded on first use."""
+    """The folder for a worker's `plugins`; downloaded on first use."""
     return cached(f"debezium-{DEBEZIUM_VERSION}", _download)
 
 
 def outbox_connector(postgres: Postgres, database: str, *, slot: str, publication: str,
                      prefix: str = "walrelay", router: str = "outbox") -> dict[str, Property]:
-    """A connector with the EventRouter, all else as it comes, that makes neither slot nor rows.
+    """A connector with the EventRouter and default settings; it neither creates the slot nor takes a snapshot.
 
     Publication and slot must exist; `postgres` needs a TCP port.
     """

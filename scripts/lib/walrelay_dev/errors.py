@@ -2,8 +2,8 @@
 
 
 class ServerError(Exception):
-    """A server cannot be had or did not do as told.
+    """A server is unavailable or an operation on it failed.
 
-    The message is one line for a person: what failed, and what to do about it where that is known.
-    The command-line tools print it as it stands.
+    The message is one line: what failed, and what to do about it if that is known. The command-line
+    tools print it unchanged.
     """

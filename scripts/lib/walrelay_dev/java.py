@@ -12,15 +12,15 @@ from .process import Process
 
 def spawn_java(libraries: Path, arguments: Sequence[str], log: Path, *, folder: Path,
                account: str | None, options: Sequence[str] = ()) -> Process:
-    """Starts a main class and its arguments in `folder`; what it prints is appended to `log`.
+    """Starts a main class with arguments in `folder`; appends its output to `log`.
 
-    `options` are the JVM's. The time zone is UTC whatever the machine's.
+    `options` go to the JVM. The time zone is always UTC.
     """
     java = shutil.which("java")
     if java is None:
-        raise ServerError("no java on the PATH: apt-get install default-jre-headless")
+        raise ServerError("java is not on the PATH; run: apt-get install default-jre-headless")
     check_reachable(libraries, account)
-    # Nothing of a JVM may stay behind in /tmp: no performance data, no unpacked codecs.
+    # A JVM must leave nothing in /tmp: no performance data, no unpacked codecs.
     fixed = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}", "-Duser.timezone=UTC",
              "-Dorg.slf4j.simpleLogger.showDateTime=true",
              "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"]
@@ -29,6 +29,6 @@ def spawn_java(libraries: Path, arguments: Sequence[str], log: Path, *, folder: 
 
 
 def jvm_options(heap_mb: int, *, optimise: bool) -> list[str]:
-    """A bounded heap. Unless `optimise`, the JVM stops at the C1 compiler: it starts faster."""
+    """Options for a bounded heap. Unless `optimise`, the JVM uses only the C1 compiler and starts faster."""
     options = [f"-Xmx{heap_mb}m", "-XX:+UseSerialGC"]
     return options if optimise else [*options, "-XX:TieredStopAtLevel=1"]

@@ -1,4 +1,4 @@
-"""Throw-away Kafka clusters of one or three nodes."""
+"""Temporary Kafka clusters of one or three nodes."""
 
 import shutil
 import signal
@@ -18,18 +18,18 @@ from .throwaway import ThrowAway
 class KafkaCluster(ThrowAway, KafkaClient):
     """Combined brokers and controllers, with node ids from 1, in one folder.
 
-    As a context manager it exists from `with` to its end, in a fresh folder under /tmp unless
-    `directory` names another. Brokers listen on `port` and those after it, or on free ones.
-    Topics are created on first use; of three nodes each has a replica, and two must be in sync.
-    `properties` override everything else, and count from the next start of a node; not so
-    min.insync.replicas, which Kafka takes from here once and then keeps as a setting of its own.
-    With `secured`, a security protocol, each node listens for that as well; `properties` with the
-    prefix listener.name.secured. say how, `config.secured_bootstrap` where.
-    With `proxied`, each node can be reached through a proxy as well, which is not made here:
-    `config.proxy_ports` is where the proxies are to listen, `config.proxied_ports` where to lead.
+    As a context manager it exists during the `with` block, in a new folder under /tmp unless
+    `directory` names another. Brokers listen on `port` and the following ports, or on free ports.
+    Topics are created on first use. With three nodes each topic has three replicas, of which two must
+    be in sync. `properties` override everything else and apply from the next start of a node, except
+    min.insync.replicas, which Kafka reads once and then keeps as a dynamic setting.
+    With `secured`, a security protocol, each node has another listener for it; `properties` with the
+    prefix listener.name.secured. configure it, and `config.secured_bootstrap` is its address.
+    With `proxied`, each node is also reachable through a proxy, which the caller creates: the proxies
+    listen on `config.proxy_ports` and forward to `config.proxied_ports`.
 
-    The JVMs stop at the C1 compiler, which starts faster and is kinder to a small machine;
-    `optimise=True` lets them compile fully, as a benchmark should.
+    The JVMs use only the C1 compiler, which starts faster and uses less CPU on a small machine;
+    `optimise=True` enables full JIT compilation, for benchmarks.
     """
 
     def __init__(self, nodes: int = 1, *, directory: Path | None = None, port: int | None = None,
@@ -59,7 +59,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
         return list(range(1, len(self.config.ports) + 1))
 
     def create(self) -> None:
-        """Formats the storage of every node, in a folder that is new or empty."""
+        """Formats the storage of every node, in a new or empty folder."""
         self.directory = claim_folder(self.directory, "walrelay-kafka-", self._account)
         self._use(self.config)
         try:
@@ -69,7 +69,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
             raise
 
     def start(self, timeout: float = 180) -> None:
-        """Starts the nodes that do not run, and waits until they serve."""
+        """Starts the stopped nodes, and waits until they are ready."""
         starting = [number for number in self.node_ids if not self.node(number).running()]
         for number in starting:
             self._launch(number)
@@ -79,28 +79,28 @@ class KafkaCluster(ThrowAway, KafkaClient):
             self.config.save(self.directory)
 
     def stop(self, timeout: float = 120) -> None:
-        """Stops all nodes cleanly, at once."""
+        """Stops all nodes cleanly and in parallel."""
         for node in self._nodes.values():
             node.stop()
         for node in self._nodes.values():
             node.wait_stopped(timeout)
 
     def start_node(self, number: int, timeout: float = 180) -> None:
-        """Starts one node again and waits until it serves, which needs a majority of the nodes."""
+        """Restarts one node and waits until it is ready, which needs a majority of the nodes."""
         self._launch(number)
         self.node(number).wait_ready(timeout)
 
     def stop_node(self, number: int, timeout: float = 120) -> None:
-        """Stops one node cleanly: it hands its partitions over first."""
+        """Stops one node cleanly: it first moves the leadership of its partitions."""
         self.node(number).stop()
         self.node(number).wait_stopped(timeout)
 
     def kill_node(self, number: int) -> None:
-        """SIGKILL. The others replace it once its session has timed out, by default after 9 s."""
+        """Sends SIGKILL. The others take over when its session has timed out, by default after 9 s."""
         self.node(number).kill()
 
     def pause_node(self, number: int) -> None:
-        """SIGSTOP: its connections stay open and nothing answers."""
+        """Sends SIGSTOP: its connections stay open, but the node does not answer."""
         self.node(number).signal(signal.SIGSTOP)
 
     def resume_node(self, number: int) -> None:
@@ -108,7 +108,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
 
     def node(self, number: int) -> KafkaNode:
         if number not in self._nodes:
-            raise ServerError(f"no node {number}: the nodes are {self.node_ids}")
+            raise ServerError(f"unknown node {number}; expected one of {self.node_ids}")
         return self._nodes[number]
 
     def remove(self) -> None:
@@ -120,7 +120,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
         shutil.rmtree(self.directory)
 
     def _use(self, config: KafkaConfig) -> None:
-        """Adopts `config`, and its nodes where there is a folder for them."""
+        """Adopts `config`, and creates its nodes if the folder exists."""
         self.config = config
         super().__init__(config.bootstrap)
         self._nodes = {number: KafkaNode(number, self.directory / f"node{number}", self._account)

@@ -1,4 +1,4 @@
-"""What tests ask of a Kafka cluster, whether they started it or not."""
+"""Operations that tests perform on a Kafka cluster, whether or not they started it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,14 +12,14 @@ _SECONDS = 60.0
 
 
 class KafkaClient:
-    """Topics and records of the cluster behind `bootstrap`; holds no connection itself."""
+    """Topics and records of the cluster at `bootstrap`; holds no connection."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
 
     def create_topic(self, name: str, partitions: int = 1, replication: int | None = None,
                      config: Mapping[str, str | int] | None = None) -> None:
-        """Creates a topic and waits for its leaders; replicas as the broker's default has them."""
+        """Creates a topic and waits for its leaders. `replication` defaults to the broker's default."""
         topic = library("confluent_kafka.admin").NewTopic(
             name, partitions, -1 if replication is None else replication,
             config=_texts(config or {}))
@@ -27,18 +27,18 @@ class KafkaClient:
         wait_until(lambda: self._has_leaders(name, partitions), _SECONDS, f"leaders of {name}")
 
     def delete_topic(self, name: str) -> None:
-        """Deletes a topic and waits until it is gone."""
+        """Deletes a topic and waits until it no longer exists."""
         self._request(lambda client: client.delete_topics([name]), f"delete topic {name}")
-        wait_until(lambda: name not in self.topics(), _SECONDS, f"topic {name} to go")
+        wait_until(lambda: name not in self.topics(), _SECONDS, f"topic {name} to disappear")
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Gives a topic more partitions and waits for their leaders; `total` is what it then has."""
+        """Increases the number of partitions of a topic to `total` and waits for their leaders."""
         wanted = library("confluent_kafka.admin").NewPartitions(name, total)
         self._request(lambda client: client.create_partitions([wanted]), f"add partitions to {name}")
         wait_until(lambda: self._has_leaders(name, total), _SECONDS, f"leaders of {name}")
 
     def topic_config(self, name: str) -> dict[str, str]:
-        """The settings that were made for this topic; not the broker's defaults."""
+        """The settings of this topic, without the broker's defaults."""
         topic = self._resource(name)
         described = self._request(lambda client: client.describe_configs([topic]),
                                   f"describe topic {name}")
@@ -46,9 +46,10 @@ class KafkaClient:
         return {key: entry.value for key, entry in described.items() if entry.source == own}
 
     def alter_topic_config(self, name: str, config: Mapping[str, str | int | None]) -> None:
-        """Sets some of a topic's settings, None meaning back to the default, and keeps the rest.
+        """Changes some settings of a topic and keeps the rest. None resets a setting to its default.
 
-        AlterConfigs, all that this binding has, replaces the whole set: hence the reading first.
+        Reads the settings first, because AlterConfigs, the only request of this binding, replaces all
+        of them.
         """
         topic = self._resource(name)
         for key, value in _texts({**self.topic_config(name), **config}).items():
@@ -56,14 +57,14 @@ class KafkaClient:
         self._request(lambda client: client.alter_configs([topic]), f"alter topic {name}")
 
     def topics(self, timeout: float = 30) -> dict[str, int]:
-        """The number of partitions of every topic, internal ones too."""
+        """The number of partitions of every topic, including internal ones."""
         return {name: len(topic.partitions) for name, topic in self._metadata(timeout).items()}
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """The node that leads a partition; -1 while there is none."""
+        """The node that leads a partition; -1 while it has no leader."""
         found = self._metadata().get(topic)
         if found is None or partition not in found.partitions:
-            raise ServerError(f"no partition {partition} of a topic {topic}")
+            raise ServerError(f"partition {partition} of topic {topic} does not exist")
         return int(found.partitions[partition].leader)
 
     def wait_in_sync(self, timeout: float = 120) -> None:
@@ -71,23 +72,23 @@ class KafkaClient:
         wait_until(self._all_in_sync, timeout, "all replicas to be in sync")
 
     def consume(self, topic: str, timeout: float = 60) -> list[Record]:
-        """Everything in a topic, or in all that match a ^regular expression, as of now."""
+        """All current records of a topic, or of all topics that match a ^regular expression."""
         return consume(self.bootstrap, topic, timeout)
 
     def stream(self, topic: str, timeout: float = 60) -> Iterator[Record]:
-        """As `consume`, record by record as they come: for more than should be held in memory."""
+        """Like `consume`, but record by record as they arrive: for more records than fit into memory."""
         return stream(self.bootstrap, topic, timeout)
 
     def reader(self, topic: str) -> TopicReader:
-        """A `TopicReader` that has the records from the beginning and goes on; close it."""
+        """A `TopicReader` that reads from the beginning and continues; the caller closes it."""
         return TopicReader(self.bootstrap, topic)
 
     def _request(self, send: Callable[[Any], Mapping[Any, Any]], what: str) -> Any:
-        """The outcome of an admin request about one thing."""
-        client = admin(self.bootstrap)  # must live until the answer is here
+        """The result of an admin request for one resource."""
+        client = admin(self.bootstrap)  # must live until the response has arrived
         (future,) = send(client).values()
         try:
-            return future.result()  # librdkafka gives up by itself, after 60 s
+            return future.result()  # librdkafka times out by itself, after 60 s
         except library().KafkaException as error:
             raise ServerError(f"cannot {what}: {error.args[0].str()}") from error
 

@@ -1,4 +1,4 @@
-"""What a Kafka cluster of ours is made of, kept in its folder for later commands."""
+"""The configuration of a Kafka cluster, stored in its folder for later commands."""
 
 import json
 import uuid
@@ -14,7 +14,7 @@ Property = str | int
 
 
 def _new_cluster_id() -> str:
-    """22 characters of base64, as Kafka's own; a leading hyphen would look like an option."""
+    """22 characters of base64, like Kafka's ids; never with a leading hyphen, which would look like an option."""
     return "w" + urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
 
 
@@ -23,8 +23,8 @@ class KafkaConfig:
     """The choices of `KafkaCluster`, with the ports of node n at index n - 1.
 
     With `proxied_ports` each node has a second listener there, which it advertises at `proxy_ports`:
-    whoever enters through a proxy is told of proxies only. With `secured_ports` it has one for the
-    security protocol `secured` there.
+    a client that connects through a proxy learns only addresses of proxies. With `secured_ports` each
+    node has a listener there for the security protocol `secured`.
     """
 
     ports: list[int]
@@ -44,7 +44,7 @@ class KafkaConfig:
         try:
             return cls(**json.loads((directory / "cluster.json").read_text()))
         except FileNotFoundError:
-            raise ServerError(f"no Kafka cluster in {directory}: start one first") from None
+            raise ServerError(f"no Kafka cluster in {directory}; start one first") from None
 
     def save(self, directory: Path) -> None:
         (directory / "cluster.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
@@ -78,7 +78,7 @@ class KafkaConfig:
         }
 
     def _listeners(self, node_id: int) -> Mapping[str, Property]:
-        """name: protocol, port, and the port that clients are told."""
+        """Listener properties. `listeners` maps a name to protocol, port, and advertised port."""
         index = node_id - 1
         listeners = {"PLAINTEXT": ("PLAINTEXT", self.ports[index], self.ports[index])}
         if self.secured:
@@ -90,8 +90,8 @@ class KafkaConfig:
         return {
             "listeners": ",".join([f"{name}://127.0.0.1:{port}"
                                    for name, (_, port, _) in listeners.items()] + [controller]),
-            "advertised.listeners": ",".join(f"{name}://127.0.0.1:{told}"
-                                             for name, (_, _, told) in listeners.items()),
+            "advertised.listeners": ",".join(f"{name}://127.0.0.1:{advertised}"
+                                             for name, (_, _, advertised) in listeners.items()),
             "listener.security.protocol.map": ",".join(
                 [f"{name}:{protocol}" for name, (protocol, _, _) in listeners.items()]
                 + ["CONTROLLER:PLAINTEXT"]),
@@ -106,7 +106,7 @@ def _addresses(ports: Iterable[int]) -> str:
 
 
 def _replication(nodes: int) -> dict[str, Property]:
-    """As many replicas as there are nodes, one of which may be missing; few internal partitions."""
+    """One replica per node, one of which may be missing; few internal partitions."""
     in_sync = max(1, nodes - 1)
     return {
         "default.replication.factor": nodes,

@@ -12,7 +12,7 @@ from .process import Process, wait_until
 
 KAFKA_VERSION = "4.3.0"
 _COORDINATES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
-_READY = "Kafka Server started"  # logged after the controllers have let the broker in
+_READY = "Kafka Server started"  # logged after the controllers have unfenced the broker
 _PORT_TAKEN = "Address already in use"
 _STARTS = 5
 
@@ -25,7 +25,7 @@ def libraries() -> Path:
 class KafkaNode:
     """A node's folder: its properties, data, log and, while it runs, its pid file.
 
-    Whoever has the folder can control the node, so a later command finds it again.
+    The folder is sufficient to control the node, so that a later command can find it again.
     """
 
     def __init__(self, node_id: int, folder: Path, account: str | None) -> None:
@@ -39,31 +39,31 @@ class KafkaNode:
         self._starts_left = 0
 
     def format(self, properties: Mapping[str, str | int], cluster_id: str) -> Process:
-        """Starts the formatting of the node's storage; the caller waits for its end."""
+        """Starts to format the node's storage; the caller waits for the process."""
         claim_folder(self.folder, "", self._account)
         self.configure(properties)
         return self._java(["kafka.tools.StorageTool", "format", "--ignore-formatted",
                            "--cluster-id", cluster_id, "--config", "server.properties"], [])
 
     def configure(self, properties: Mapping[str, str | int]) -> None:
-        """Replaces the properties; they count from the next start."""
+        """Replaces the properties; they apply from the next start."""
         lines = [f"{name}={value}\n" for name, value in properties.items()]
         write_file(self.folder / "server.properties", "".join(lines), self._account)
 
     def start(self, jvm_options: Sequence[str]) -> None:
-        """Starts the JVM; `wait_ready` tells when it serves."""
+        """Starts the JVM; `wait_ready` waits until it is ready."""
         if self.running():
-            raise ServerError(f"Kafka node {self.node_id} runs already")
+            raise ServerError(f"Kafka node {self.node_id} is already running")
         self._jvm_options = jvm_options
         self._starts_left = _STARTS
         self._launch()
 
     def wait_ready(self, timeout: float) -> None:
-        """Waits until the node that was just started has joined the cluster."""
+        """Waits until the node has joined the cluster after its start."""
         wait_until(self._is_ready, timeout, f"Kafka node {self.node_id} to start, see {self.log}")
 
     def stop(self) -> None:
-        """Asks for a clean stop, also when it is paused; `wait_stopped` waits for it."""
+        """Requests a clean stop, also of a paused node; `wait_stopped` waits for it."""
         self.signal(signal.SIGTERM)
         self.signal(signal.SIGCONT)
 
@@ -72,7 +72,7 @@ class KafkaNode:
             process.wait(timeout, f"Kafka node {self.node_id} to stop, see {self.log}")
 
     def kill(self) -> None:
-        """SIGKILL, and waits for the end."""
+        """Sends SIGKILL and waits until the process has exited."""
         if (process := self._find()) is not None:
             process.kill()
 
@@ -81,11 +81,11 @@ class KafkaNode:
             process.signal(number)
 
     def running(self) -> bool:
-        """True also while it is paused."""
+        """Whether the process exists, even if it is paused."""
         return self._find() is not None
 
     def last_error(self) -> str:
-        """The log's last error since the latest start, or where the log is."""
+        """The last error in the log since the latest start, or a reference to the log."""
         errors = [line for line in self._new_log().splitlines()
                   if " ERROR " in line or "Exception: " in line]
         return errors[-1] if errors else f"see {self.log}"
@@ -111,7 +111,7 @@ class KafkaNode:
     def _is_ready(self) -> bool:
         if self.running():
             return _READY in self._new_log()
-        # A client's outgoing connection may have had the port, for as long as a connection lasts.
+        # An outgoing connection of a client may temporarily occupy the port.
         if self._starts_left > 0 and _PORT_TAKEN in self._new_log():
             self._launch()
             return False

@@ -1,4 +1,4 @@
-"""Following topics while they are written."""
+"""Reads topics while they are written."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -13,12 +13,12 @@ _DISCOVERY_SECONDS = 0.25
 
 
 class TopicReader:
-    """Reads a topic, or all that match a ^regular expression, from the beginning and goes on.
+    """Reads a topic, or all topics that match a ^regular expression, from the beginning and continues.
 
-    A thread takes records one by one as they come, so `Record.received_ns` is fit for measuring
-    latency as long as this Python process has little else to do. Another thread looks for new
-    topics and partitions, over a connection of its own. Brokers that go away are waited for.
-    `records` only ever grows, and may be read at any time; to be closed, or used with `with`.
+    A thread reads records one by one as they arrive, so `Record.received_ns` is suitable for latency
+    measurements as long as this Python process does little else. Another thread polls for new topics
+    and partitions, over a separate connection. The reader waits for brokers that are unavailable.
+    `records` only grows, and may be read at any time. The owner calls close(), or uses `with`.
     """
 
     def __init__(self, bootstrap: str, topic: str) -> None:
@@ -43,14 +43,14 @@ class TopicReader:
         self.close()
 
     def take(self) -> list[Record]:
-        """What has come since the last call; never waits."""
+        """The records that arrived since the last call; never waits."""
         self._check()
         new = self.records[self._taken:]
         self._taken += len(new)
         return new
 
     def wait_for(self, count: int, seconds: float) -> list[Record]:
-        """All records, once there are at least `count`."""
+        """Waits for at least `count` records and returns all of them."""
         wait_until(lambda: self._has(count), seconds, f"{count} records of {self._topic}")
         return list(self.records)
 
@@ -85,7 +85,7 @@ class TopicReader:
             try:
                 topics = metadata(self._admin, timeout=2)
             except ServerError:
-                continue  # no broker answers; the next round may find one
+                continue  # no broker answers; the next poll may reach one
             self._assign_new(topics)
 
     def _assign_new(self, topics: Mapping[str, Any]) -> None:

@@ -1,10 +1,10 @@
-"""Records as the broker has them, every byte of them, and reading a topic from end to end.
+"""Records exactly as the broker stores them, and functions that read a whole topic.
 
-This uses confluent-kafka, Debian's python3-confluent-kafka, rather than kcat. It hands out keys,
-values and header values as bytes or None; kcat -J puts bytes that are not UTF-8 into its JSON
-unescaped, and kcat -f prints a NULL header as the word NULL and ends a value at its first zero
-byte. The binding also manages topics without starting a JVM, and sees records arrive without a
-pipe in between. One limit is left: header names are text, so it cannot read one that is not UTF-8.
+This uses confluent-kafka, Debian's python3-confluent-kafka, instead of kcat. The binding returns keys,
+values and header values as bytes or None; kcat -J writes bytes that are not UTF-8 into its JSON
+unescaped, and kcat -f prints a NULL header as the word NULL and ends a value at its first zero byte.
+The binding also manages topics without a JVM, and receives records without a pipe in between. One
+limitation remains: header names are text, so it cannot read a name that is not UTF-8.
 """
 
 import ctypes
@@ -17,15 +17,15 @@ from typing import Any
 
 from .errors import ServerError
 
-# librdkafka would report to stderr each broker that a test has killed. Nagle's algorithm, on by
-# default, would add to the latencies that are measured.
+# By default librdkafka logs each broker that a test has killed to stderr, and enables Nagle's
+# algorithm, which would increase the measured latencies.
 CLIENT_SETTINGS: dict[str, Any] = {"log_level": 0, "socket.nagle.disable": True,
                                    "reconnect.backoff.max.ms": 500}
 
 
 @dataclass(frozen=True)
 class Record:
-    """One record. None is NULL, which is not b""; headers are in order and may repeat a name.
+    """One record. None is NULL and differs from b""; headers are in order and may repeat a name.
 
     `received_ns` is time.time_ns() on arrival here, to be compared with other clocks of this
     machine, such as Postgres' clock_timestamp().
@@ -42,18 +42,18 @@ class Record:
 
 
 def library(name: str = "confluent_kafka") -> Any:
-    """The binding; imported late, because to start and stop a broker one does not need it."""
+    """Imports the binding on first use, because starting and stopping a broker does not need it."""
     try:
         return import_module(name)
     except ModuleNotFoundError:
-        raise ServerError("no confluent_kafka for this Python: apt-get install "
+        raise ServerError("confluent_kafka is not installed for this Python; run: apt-get install "
                            "python3-confluent-kafka, and use /usr/bin/python3") from None
 
 
 def consumer(bootstrap: str, **settings: Any) -> Any:
-    """A consumer that is assigned partitions by hand, starts at their beginning, commits nothing.
+    """A consumer with manual assignment that starts at the beginning and commits no offsets.
 
-    Transactions that are open or were aborted are not seen (read_committed, the default).
+    It skips records of open and aborted transactions (read_committed, the default).
     """
     return library().Consumer({**CLIENT_SETTINGS, "bootstrap.servers": bootstrap,
                                "group.id": "walrelay-dev", "enable.auto.commit": False,
@@ -61,13 +61,13 @@ def consumer(bootstrap: str, **settings: Any) -> Any:
 
 
 def admin(bootstrap: str) -> Any:
-    """A client for metadata and topics; a new one each time, as old ones hang on to dead nodes."""
+    """A client for metadata and topics; a new one each time, because old ones keep using dead nodes."""
     return library("confluent_kafka.admin").AdminClient({**CLIENT_SETTINGS,
                                                          "bootstrap.servers": bootstrap})
 
 
 def metadata(client: Any, timeout: float = 30) -> dict[str, Any]:
-    """What the brokers know of every topic, internal ones too, by name."""
+    """The metadata of every topic, including internal ones, by name."""
     try:
         return dict(client.list_topics(timeout=timeout).topics)
     except library().KafkaException as error:
@@ -78,7 +78,7 @@ def partitions_of(topic: str, topics: Mapping[str, Any]) -> set[tuple[str, int]]
     """The partitions of `topic` in `topics`, which is a `metadata`.
 
     As in librdkafka, a `topic` that starts with ^ is a regular expression; it matches no internal
-    topic, all of which start with __.
+    topic; the names of internal topics start with __.
     """
     names = [topic] if not topic.startswith("^") else [
         name for name in topics if re.search(topic, name) and not name.startswith("__")]
@@ -87,10 +87,10 @@ def partitions_of(topic: str, topics: Mapping[str, Any]) -> set[tuple[str, int]]
 
 
 def from_beginning(partitions: Iterable[tuple[str, int]]) -> list[Any]:
-    """What a consumer is to be assigned.
+    """The assignment for a consumer.
 
-    Offset 0, which auto.offset.reset corrects where it is gone: a logical OFFSET_BEGINNING makes a
-    new consumer wait half a second for a timer of librdkafka's.
+    Uses offset 0, which auto.offset.reset corrects if that offset no longer exists, because with the
+    logical OFFSET_BEGINNING a new consumer waits half a second for a timer of librdkafka.
     """
     return [library().TopicPartition(name, partition, 0) for name, partition in sorted(partitions)]
 
@@ -107,15 +107,15 @@ def to_record(message: Any) -> Record:
 
 
 def _own_none() -> None:
-    """Pays for a NULL header, for which the binding of Debian 12 takes a None without counting it.
+    """Adds the reference to None that Debian 12's binding omits for a NULL header.
 
-    Some thousands of them later the interpreter would free its None, and end.
+    After some thousands of missing references the interpreter would free None and abort.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(None))
 
 
 def stream(bootstrap: str, topic: str, timeout: float = 60) -> Iterator[Record]:
-    """Everything up to the present end as it comes, which is in order within each partition."""
+    """All records up to the current end as they arrive, in order within each partition."""
     partitions = partitions_of(topic, metadata(admin(bootstrap)))
     if not partitions:
         return
@@ -125,7 +125,7 @@ def stream(bootstrap: str, topic: str, timeout: float = 60) -> Iterator[Record]:
         deadline = time.monotonic() + timeout
         while partitions:
             if time.monotonic() > deadline:
-                raise ServerError(f"waited {timeout:g} s in vain for the end of {partitions}")
+                raise ServerError(f"timed out after {timeout:g} s waiting for the end of {partitions}")
             for message in reader.consume(1000, timeout=0.1):
                 if message.error() is None:
                     yield to_record(message)
@@ -136,6 +136,6 @@ def stream(bootstrap: str, topic: str, timeout: float = 60) -> Iterator[Record]:
 
 
 def consume(bootstrap: str, topic: str, timeout: float = 60) -> list[Record]:
-    """Everything up to the present end, by topic, partition and offset; [] of no such topic."""
+    """All records up to the current end, sorted by topic, partition and offset; [] if no topic matches."""
     return sorted(stream(bootstrap, topic, timeout),
                   key=lambda record: (record.topic, record.partition, record.offset))

@@ -1,6 +1,6 @@
-"""Artifacts from Maven Central, through the machine's own `mvn` and its settings.
+"""Artifacts from Maven Central, through the machine's `mvn` and its settings.
 
-Coordinates are written group:artifact:version[:type[:classifier]], the type being jar by default.
+Coordinates have the form group:artifact:version[:type[:classifier]]; the default type is jar.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from .cache import cached
 from .errors import ServerError
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-_SECONDS = 900  # for one download on a slow line
+_SECONDS = 900  # for one download on a slow connection
 
 
 def resolve(name: str, coordinates: Sequence[str], *, transitive: bool) -> Path:
-    """A folder of the cache that holds the artifacts; downloaded the first time only.
+    """A folder of the cache with the artifacts; downloads them the first time only.
 
-    `name` is for people; the folder's full name changes with the coordinates.
+    `name` makes the folder recognizable; its full name depends on the coordinates.
     """
     digest = hashlib.sha256(repr((list(coordinates), transitive)).encode()).hexdigest()[:8]
     return cached(f"{name}-{digest}",
@@ -29,14 +29,14 @@ def resolve(name: str, coordinates: Sequence[str], *, transitive: bool) -> Path:
 
 
 def fetch(coordinates: Sequence[str], folder: Path, *, transitive: bool) -> None:
-    """Puts the artifacts, and what they need at run time if `transitive`, into `folder`."""
+    """Downloads the artifacts into `folder`, and their runtime dependencies if `transitive`."""
     mvn = shutil.which("mvn")
     if mvn is None:
-        raise ServerError("no mvn on the PATH: apt-get install maven default-jre-headless")
+        raise ServerError("mvn is not on the PATH; run: apt-get install maven default-jre-headless")
     with tempfile.TemporaryDirectory(prefix="walrelay-mvn-") as project:
         pom = Path(project) / "pom.xml"
         pom.write_text(_pom(coordinates))
-        # -U: an earlier failure to download must not count, as it does by default for a day
+        # -U: by default Maven caches a failed download for a day
         argv = [mvn, "-B", "-q", "-U", "-f", str(pom), _PLUGIN, f"-DoutputDirectory={folder}",
                 "-DincludeScope=runtime", f"-DexcludeTransitive={str(not transitive).lower()}"]
         try:
@@ -57,14 +57,14 @@ def _pom(coordinates: Sequence[str]) -> str:
 
 def _dependency(*words: str) -> str:
     names = ("groupId", "artifactId", "version", "type", "classifier")
-    # An absent classifier must stay absent: Maven takes an empty one for another artifact.
+    # Omit an absent classifier: Maven treats an empty one as another artifact.
     elements = "".join(f"<{name}>{word}</{name}>" for name, word in zip(names, words))
     return f"<dependency>{elements}</dependency>"
 
 
 def _explain(coordinates: Sequence[str], output: str) -> str:
     errors = re.findall(r"\[ERROR\] (.*?)(?: -> \[Help|$)", output, re.MULTILINE)
-    first = errors[0] if errors else "mvn did not say why"
+    first = errors[0] if errors else "mvn reported no reason"
     reason = "".join(first.rpartition("Could not")[1:])  # the innermost of nested reasons
     return (f"Maven could not fetch {', '.join(coordinates)}: {reason} "
-            "(is https://repo.maven.apache.org reachable? a proxy goes into ~/.m2/settings.xml)")
+            "(check that https://repo.maven.apache.org is reachable; configure a proxy in ~/.m2/settings.xml)")

@@ -1,4 +1,4 @@
-"""Where things are on this machine: the repository, and downloaded servers."""
+"""Paths of the repository and of downloaded servers."""
 
 import os
 from pathlib import Path
@@ -9,8 +9,8 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 def cache_folder() -> Path:
     """The folder for downloaded server binaries; it may not exist yet.
 
-    $WALRELAY_CACHE, else $XDG_CACHE_HOME/walrelay, else ~/.cache/walrelay. For root the last is
-    /var/cache/walrelay: root's servers run as another account, which cannot read /root.
+    The first that is set of $WALRELAY_CACHE, $XDG_CACHE_HOME/walrelay, ~/.cache/walrelay. For root the
+    last is /var/cache/walrelay, because root's servers run as another account, which cannot read /root.
     """
     if explicit := os.environ.get("WALRELAY_CACHE"):
         return Path(explicit).resolve()
@@ -22,7 +22,7 @@ def cache_folder() -> Path:
 
 
 def make_folders(path: Path) -> None:
-    """Like mkdir -p, but every account can enter the new folders whatever the umask."""
+    """Like mkdir -p, but every account can enter the new folders, regardless of the umask."""
     if not path.is_dir():
         make_folders(path.parent)
         path.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""TCP ports on 127.0.0.1 for servers that come and go."""
+"""TCP ports on 127.0.0.1 for temporary servers."""
 
 import random
 import socket
@@ -10,15 +10,15 @@ _CANDIDATES = range(10000, 32768)
 _FEWEST = 1000
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
-# What this process has handed out. An abstract socket has no file, and goes with the process.
+# The ports that this process has reserved. An abstract socket has no file and disappears with the process.
 _reserved: list[socket.socket] = []
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports that nothing listens on now, and that no other process is given by this function.
+    """Distinct ports that have no listener and that this function returns to no other process.
 
-    They are this process' until it ends, so that two test processes which start their servers at once
-    cannot choose the same. A server that outlives the process holds its port by listening on it.
+    The reservation lasts until this process exits, so that two concurrent test processes cannot choose
+    the same port. A server that outlives the process keeps its port by listening on it.
     """
     found: list[int] = []
     for port in random.sample(_candidates(), len(_candidates())):
@@ -31,15 +31,15 @@ def free_ports(count: int) -> list[int]:
 
 
 def _candidates() -> list[int]:
-    """Not those of outgoing connections, where there is a choice.
+    """Candidates outside the range of outgoing connections, if there are enough of them.
 
-    A client's connection must not take the port of a server that a test has killed and is about to
-    start again.
+    A client's connection must not occupy the port of a server that a test has killed and is about to
+    restart.
     """
     try:
         first, last = map(int, _EPHEMERAL.read_text().split())
     except (OSError, ValueError):
-        first, last = 32768, 60999  # Linux's own
+        first, last = 32768, 60999  # Linux's default
     outside = [port for port in _CANDIDATES if not first <= port <= last]
     return outside if len(outside) >= _FEWEST else list(_CANDIDATES)
 

@@ -1,4 +1,4 @@
-"""Throw-away Postgres clusters of any major from 13 to 18, ready for logical decoding."""
+"""Temporary Postgres clusters of major version 13 to 18, configured for logical decoding."""
 
 import json
 import os
@@ -23,16 +23,16 @@ Mode = Literal["fast", "immediate", "smart"]
 _STOP_SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 _ACCOUNTS = ("postgres", "nobody")
 _LONGEST_SOCKET_FOLDER = 90  # sun_path is 108 bytes and ends in /.s.PGSQL.54321 and a NUL
-_UNIX_ONLY_PORT = 5432       # names the socket only: each cluster has a folder of its own
+_UNIX_ONLY_PORT = 5432       # only names the socket: each cluster has a separate folder
 
 
 class Postgres(ThrowAway):
-    """One cluster in one folder. As a context manager it exists from `with` to its end.
+    """One cluster in one folder. As a context manager it exists during the `with` block.
 
-    Without `directory` the folder is a fresh one under /tmp. The server listens on a Unix socket
-    in it, and on 127.0.0.1 as well if `tcp`, on `port` or else a free one. Everybody is trusted,
-    unless there is a `password`: then user postgres has it, and every connection needs SCRAM.
-    `settings` may be changed at any time and count from the next start.
+    Without `directory` the folder is a new one under /tmp. The server listens on a Unix socket in it,
+    and if `tcp` also on 127.0.0.1, on `port` or on a free port. It uses trust authentication, unless
+    `password` is given: then it is the password of user postgres, and every connection needs SCRAM.
+    `settings` may be changed at any time and apply from the next start.
     """
 
     def __init__(self, major: int = 15, *, directory: Path | None = None, tcp: bool = False,
@@ -53,14 +53,14 @@ class Postgres(ThrowAway):
         try:
             state = json.loads((directory / "cluster.json").read_text())
         except FileNotFoundError:
-            raise ServerError(f"no Postgres cluster in {directory}: start one first") from None
+            raise ServerError(f"no Postgres cluster in {directory}; start one first") from None
         return cls(state["major"], directory=directory, settings=state["settings"],
                    port=state["port"] if state["tcp"] else None)
 
     @property
     def data(self) -> Path:
         if self.directory is None:
-            raise ServerError("this cluster does not exist yet: create() it")
+            raise ServerError("this cluster does not exist yet; call create() first")
         return self.directory / "data"
 
     @property
@@ -68,9 +68,9 @@ class Postgres(ThrowAway):
         return self.data.parent / "postgres.log"
 
     def create(self) -> None:
-        """initdb, in a folder that is new or empty."""
+        """Runs initdb in a new or empty folder."""
         if len(os.fsencode(self.directory or "")) > _LONGEST_SOCKET_FOLDER:
-            raise ServerError(f"{self.directory} is too long a path for a Unix socket: choose a "
+            raise ServerError(f"the path {self.directory} is too long for a Unix socket; choose a "
                                f"folder of at most {_LONGEST_SOCKET_FOLDER} bytes")
         self.directory = claim_folder(self.directory, "walrelay-pg-", self._account)
         try:
@@ -80,9 +80,9 @@ class Postgres(ThrowAway):
             raise
 
     def start(self, timeout: float = 120) -> None:
-        """Starts the server, with the settings as they are now, and waits until it answers."""
+        """Starts the server with the current settings, and waits until it is ready."""
         if self.running():
-            raise ServerError(f"the cluster in {self.directory} runs already")
+            raise ServerError(f"the cluster in {self.directory} is already running")
         write_configuration(self.data, {**self.settings, **self._address()}, self._account)
         log_size = self.log.stat().st_size if self.log.exists() else 0
         server = program(self.major, "postgres", self._account)
@@ -95,49 +95,49 @@ class Postgres(ThrowAway):
         """Stops the server. `fast` waits until each walsender's client has confirmed all WAL."""
         if (postmaster := self._postmaster()) is not None:
             postmaster.signal(_STOP_SIGNALS[mode])
-            postmaster.wait(timeout, f"the {mode} stop of Postgres, see {self.log}")
+            postmaster.wait(timeout, f"the {mode} shutdown of Postgres, see {self.log}")
 
     def restart(self, mode: Mode = "fast", timeout: float = 120) -> None:
         self.stop(mode, timeout)
         self.start(timeout)
 
     def kill(self, timeout: float = 60) -> None:
-        """SIGKILL of the postmaster; waits until its children have noticed and ended too."""
+        """Sends SIGKILL to the postmaster and waits until its children have noticed and exited, too."""
         if (postmaster := self._postmaster()) is not None:
             postmaster.kill(timeout)
-            # A zombie still holds its pid, and the next start would believe the old lock file.
-            wait_until(postmaster.reaped, timeout, "init to collect the postmaster's exit code")
-        wait_until(lambda: not self.running(), timeout, f"the processes of {self.data} to end")
+            # A zombie still holds its pid, and the next start would consider the old lock file valid.
+            wait_until(postmaster.reaped, timeout, "init to reap the postmaster")
+        wait_until(lambda: not self.running(), timeout, f"the processes of {self.data} to exit")
 
     def running(self) -> bool:
-        """Whether any process of the cluster is left."""
+        """Whether any process of the cluster exists."""
         return bool(processes(self.data))
 
     def remove(self) -> None:
-        """Ends the server, whatever state it is in, and deletes the folder."""
+        """Kills the server, in any state, and deletes the folder."""
         if self.directory is None or not self.directory.exists():
             return
-        if self._server is not None:  # just started, it may not be at work in the folder yet
+        if self._server is not None:  # a new process may not have changed to the folder yet
             self._server.kill()
         for pid in processes(self.data):
             Process(pid).signal(signal.SIGKILL)
-        wait_until(lambda: not self.running(), 60, f"the processes of {self.data} to end")
+        wait_until(lambda: not self.running(), 60, f"the processes of {self.data} to exit")
         remove_shared_memory(self.data)
         shutil.rmtree(self.directory)
 
     def dsn(self, dbname: str = "postgres", user: str = "postgres",
             host: Literal["socket", "tcp"] = "socket") -> str:
-        """A libpq connection string; without a password, which goes into PGPASSWORD."""
+        """A libpq connection string without the password; pass the password in PGPASSWORD."""
         if host == "tcp" and not self.tcp:
-            raise ServerError("this cluster has no TCP port: create it with tcp=True")
+            raise ServerError("this cluster has no TCP port; create it with tcp=True")
         address = "127.0.0.1" if host == "tcp" else str(self.data.parent)
         words = {"host": address, "port": str(self.port), "user": user, "dbname": dbname}
         return " ".join(f"{key}={_quote_word(value)}" for key, value in words.items())
 
     def psql(self, sql: str, dbname: str = "postgres", timeout: float = 120) -> str:
-        """Runs a script, each statement by itself, and returns its rows: a line each, fields by |.
+        """Runs a script without a transaction and returns its rows: one line per row, fields separated by |.
 
-        The first error ends the script and is raised in psql's words.
+        The first error ends the script; the exception carries psql's message.
         """
         argv = [str(psql_program()), "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(dbname),
                 "-f", "-"]
@@ -155,7 +155,7 @@ class Postgres(ThrowAway):
                 "listen_addresses": "127.0.0.1" if self.tcp else ""}
 
     def _save(self) -> None:
-        """Leaves for `open` what has proved to work."""
+        """Stores the state for `open` after a successful start."""
         state = {"major": self.major, "tcp": self.tcp, "port": self.port,
                  "settings": self.settings}
         (self.data.parent / "cluster.json").write_text(json.dumps(state) + "\n")
@@ -167,7 +167,7 @@ class Postgres(ThrowAway):
         return len(lines) > 7 and int(lines[0]) == self._server.pid and lines[7].strip() == "ready"
 
     def _postmaster(self) -> Process | None:
-        """Our own child, or the one that an earlier command started."""
+        """The postmaster that this process or an earlier command started."""
         if self._server is None or not self._server.alive():
             lines = lock_file(self.data)
             pid = int(lines[0]) if lines else 0
@@ -176,7 +176,7 @@ class Postgres(ThrowAway):
 
 
 def _quote_word(value: str) -> str:
-    """A value of a libpq connection string, in quotes if it needs them."""
+    """Quotes a value of a libpq connection string if needed."""
     if value and not set(value) & set(" '\\"):
         return value
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

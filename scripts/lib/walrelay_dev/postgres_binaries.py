@@ -1,8 +1,8 @@
-"""Where the server programs of each Postgres major come from.
+"""The sources of the server programs of each Postgres major version.
 
-Debian 12 packages 15. Maven Central has all of them, as the artifact that Zonky's embedded
-Postgres is made of: a jar with one .txz of bin, lib and share in it. It has no client programs, so
-psql is always Debian's; it talks to every major.
+Debian 12 packages version 15. Maven Central has all versions, as the artifacts of Zonky's embedded
+Postgres: a jar that contains one .txz with bin, lib and share. It has no client programs, so psql is
+always Debian's; it supports every major version.
 """
 
 import io
@@ -30,7 +30,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 @dataclass(frozen=True)
 class Source:
-    """One major's origin. `bin` is None while it has to be downloaded first."""
+    """The origin of one major version. `bin` is None until it has been downloaded."""
 
     major: int
     origin: str
@@ -38,9 +38,9 @@ class Source:
 
 
 def source(major: int) -> Source:
-    """Where `major` would come from now; looks, but downloads nothing."""
+    """The current origin of `major`; downloads nothing."""
     if major not in MAVEN_VERSIONS:
-        raise ServerError(f"no Postgres {major}: the majors are {MAJORS[0]} to {MAJORS[-1]}")
+        raise ServerError(f"unsupported Postgres version {major}; expected {MAJORS[0]} to {MAJORS[-1]}")
     debian = _DEBIAN / str(major) / "bin"
     if (debian / "initdb").exists():
         return Source(major, "Debian", debian)
@@ -56,13 +56,13 @@ def bin_folder(major: int) -> Path:
 
 
 def psql_program() -> Path:
-    """The newest Debian psql; not the wrapper on the PATH, which costs a start of Perl."""
+    """The newest Debian psql, not the wrapper on the PATH, which starts Perl."""
     packaged = sorted(_DEBIAN.glob("*/bin/psql"), key=lambda path: int(path.parts[-3]))
     if packaged:
         return packaged[-1]
     if on_path := shutil.which("psql"):
         return Path(on_path)
-    raise ServerError("no psql: apt-get install postgresql-client")
+    raise ServerError("psql is not installed; run: apt-get install postgresql-client")
 
 
 def _cache_name(major: int) -> str:
@@ -72,8 +72,8 @@ def _cache_name(major: int) -> str:
 def _download(major: int, folder: Path) -> None:
     machine = platform.machine()
     if machine not in _ARTIFACTS:
-        raise ServerError(f"Maven Central has no Postgres for {machine}: "
-                           f"apt-get install postgresql-{major}")
+        raise ServerError(f"Maven Central has no Postgres for {machine}; "
+                           f"run: apt-get install postgresql-{major}")
     fetch([f"{_GROUP}:{_ARTIFACTS[machine]}:{MAVEN_VERSIONS[major]}"], folder, transitive=False)
     jar = next(folder.glob("*.jar"))
     with zipfile.ZipFile(jar) as archive:

@@ -1,16 +1,19 @@
-"""What a cluster holds in the operating system: processes, lock file, shared memory."""
+"""Operating system resources of a cluster: processes, lock file, shared memory."""
 
 import subprocess
 from pathlib import Path
 
 
 def processes(data: Path) -> list[int]:
-    """Postmaster and children, also orphaned ones: they work in the data folder. No zombies."""
+    """Postmaster and children, including orphans: processes whose working directory is the data folder.
+
+    Excludes zombies.
+    """
     return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _works_in(entry, data)]
 
 
 def lock_file(data: Path) -> list[str]:
-    """The lines of postmaster.pid, which a SIGKILL leaves behind; none when there is no file."""
+    """The lines of postmaster.pid, which remains after a SIGKILL; empty if the file does not exist."""
     try:
         return (data / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:
@@ -18,7 +21,7 @@ def lock_file(data: Path) -> list[str]:
 
 
 def remove_shared_memory(data: Path) -> None:
-    """Removes the System V segment of a server that was killed; a restart would do the same."""
+    """Removes the System V segment of a killed server, as a restart would do."""
     lines = lock_file(data)
     if len(lines) > 6 and lines[6].split():
         subprocess.run(["ipcrm", "-m", lines[6].split()[1]], stderr=subprocess.DEVNULL)
@@ -28,5 +31,5 @@ def _works_in(process: Path, folder: Path) -> bool:
     try:
         return ((process / "comm").read_text() == "postgres\n"
                 and (process / "cwd").readlink() == folder)
-    except OSError:  # it has ended, or is somebody else's
+    except OSError:  # the process has exited, or belongs to another user
         return False

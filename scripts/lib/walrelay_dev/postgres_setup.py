@@ -1,4 +1,4 @@
-"""What a cluster needs besides its life cycle: its programs, initdb, configuration."""
+"""Programs, initdb and configuration of a cluster."""
 
 import os
 import re
@@ -12,8 +12,8 @@ from .postgres_binaries import bin_folder
 
 Setting = str | int | bool
 
-# fsync stays on, because where a slot stands after a crash is what many a test is about. Dynamic
-# shared memory is in the data folder, because what is in /dev/shm would outlive a SIGKILL.
+# fsync stays on, because many tests check the position of a slot after a crash. Dynamic shared memory
+# is in the data folder, because files in /dev/shm would remain after a SIGKILL.
 _DEFAULTS: dict[str, Setting] = {
     "wal_level": "logical",
     "shared_buffers": "32MB",
@@ -26,14 +26,14 @@ _DEFAULTS: dict[str, Setting] = {
 
 
 def program(major: int, name: str, account: str | None) -> Path:
-    """One of the server's programs, which `account` can run."""
+    """The path of a server program; raises if `account` cannot run it."""
     path = bin_folder(major) / name
     check_reachable(path, account)
     return path
 
 
 def initdb(major: int, data: Path, account: str | None, password: str | None) -> None:
-    """Creates the cluster; superuser postgres, who is trusted unless there is a password."""
+    """Creates the cluster with superuser postgres, and trust authentication unless `password` is given."""
     argv: list[str | Path] = [
         program(major, "initdb", account), "-D", data, "-U", "postgres", "-E", "UTF8",
         "--locale=C", "--no-sync"]
@@ -49,14 +49,13 @@ def initdb(major: int, data: Path, account: str | None, password: str | None) ->
 
 
 def write_configuration(data: Path, settings: Mapping[str, Setting], account: str | None) -> None:
-    """Replaces the settings of an earlier start; what ALTER SYSTEM has set goes before these."""
+    """Replaces the settings of an earlier start; settings of ALTER SYSTEM take precedence over these."""
     lines = [f"{name} = {_quote(value)}\n" for name, value in {**_DEFAULTS, **settings}.items()]
     write_file(data / "testbed.conf", "".join(lines), account)
 
 
 def why_it_ended(log: Path, offset: int) -> str:
-    """The FATAL message in a server's log after `offset`, and the one before, which often says why.
-    """
+    """The FATAL message in a server's log after `offset`, and the message before it, often the reason."""
     text = log.read_bytes()[offset:].decode(errors="replace")
     messages = re.findall(r"(?:LOG|WARNING|FATAL|PANIC):  (.*)", text.partition("FATAL:")[0])
     fatal = re.findall(r"(?:FATAL|PANIC):  (.*)", text)

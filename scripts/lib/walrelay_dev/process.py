@@ -1,7 +1,7 @@
-"""Server processes: started in a session of their own, waited for with a deadline, signalled.
+"""Server processes: start them in a new session, wait for them with a deadline, signal them.
 
-A `Process` is known by its pid and start time, so it can be found again by a later command
-through its pid file, and a pid that was reused by something else is never signalled.
+A `Process` is identified by its pid and start time, so that a later command can find it through its
+pid file, and a reused pid is never signalled.
 """
 
 import contextlib
@@ -22,18 +22,18 @@ _POLL_SECONDS = 0.02
 
 
 def wait_until(predicate: Callable[[], T], seconds: float, what: str) -> T:
-    """The first truthy result of `predicate`; ServerError naming `what` after `seconds`."""
+    """Returns the first truthy result of `predicate`; raises a ServerError with `what` after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         if result := predicate():
             return result
         if time.monotonic() > deadline:
-            raise ServerError(f"waited {seconds:g} s in vain for {what}")
+            raise ServerError(f"timed out after {seconds:g} s waiting for {what}")
         time.sleep(_POLL_SECONDS)
 
 
 class Process:
-    """One process, running or ended; our own child or somebody else's."""
+    """One process, running or exited; a child of this process or not."""
 
     def __init__(self, pid: int, child: "subprocess.Popen[bytes] | None" = None) -> None:
         self.pid = pid
@@ -43,7 +43,7 @@ class Process:
     @classmethod
     def spawn(cls, argv: Sequence[str | Path], log: Path, *, account: str | None = None,
               cwd: Path | None = None, env: Mapping[str, str] | None = None) -> "Process":
-        """Starts `argv`, its output appended to `log`; it outlives us unless it is stopped."""
+        """Starts `argv` and appends its output to `log`; it outlives this process unless it is stopped."""
         with open(log, "ab") as output:
             child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                      start_new_session=True, cwd=cwd, env=env, **run_as(account))
@@ -51,7 +51,7 @@ class Process:
 
     @classmethod
     def load(cls, path: Path) -> "Process | None":
-        """The process that `save` wrote to `path`, if it still runs."""
+        """The process that `save` wrote to `path`, if it is still running."""
         try:
             pid, started = path.read_text().split()
         except FileNotFoundError:
@@ -63,39 +63,39 @@ class Process:
         path.write_text(f"{self.pid} {self._started}\n")
 
     def alive(self) -> bool:
-        """False once it has ended, also while nobody has collected its exit code."""
+        """False once it has exited, even if it has not been reaped yet."""
         if self._child is not None:
             return self._child.poll() is None
         return self._started is not None and _start_time(self.pid) == self._started
 
     def reaped(self) -> bool:
-        """Whether even its exit code has been collected, so that the pid is free again."""
+        """Whether it has been reaped, so that the pid is free again."""
         return not self.alive() and not Path(f"/proc/{self.pid}").exists()
 
     @property
     def exit_code(self) -> int | None:
-        """As subprocess.Popen.returncode; None while it runs, or when it is not our child."""
+        """Like subprocess.Popen.returncode; None while it runs, or if it is not a child of this process."""
         return self._child.poll() if self._child is not None else None
 
     def signal(self, number: int) -> None:
-        """Sends any signal; nothing when the process has ended."""
+        """Sends a signal; does nothing if the process has exited."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def wait(self, seconds: float, what: str | None = None) -> int | None:
-        """Waits for the end and returns `exit_code`."""
-        wait_until(lambda: not self.alive(), seconds, what or f"the end of process {self.pid}")
+        """Waits until it has exited and returns `exit_code`."""
+        wait_until(lambda: not self.alive(), seconds, what or f"process {self.pid} to exit")
         return self.exit_code
 
     def kill(self, seconds: float = 60) -> None:
-        """SIGKILL, and waits until it is gone."""
+        """Sends SIGKILL and waits until it has exited."""
         self.signal(signal.SIGKILL)
         self.wait(seconds)
 
 
 def _start_time(pid: int) -> str | None:
-    """Clock ticks from boot to the start of `pid`; None when it is gone or a zombie."""
+    """Clock ticks from boot to the start of `pid`; None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

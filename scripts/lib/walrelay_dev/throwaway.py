@@ -1,23 +1,23 @@
-"""What throw-away servers have in common."""
+"""The common base class of temporary servers."""
 
 from abc import ABC, abstractmethod
 from typing import Self
 
 
 class ThrowAway(ABC):
-    """As a context manager a server exists from `with` to its end; also if it could not be started."""
+    """A context manager that creates and starts a server, and removes it at the end or if the start fails."""
 
     @abstractmethod
     def create(self) -> None:
-        """Its folder, with all that it needs to start."""
+        """Creates its folder, with everything that it needs to start."""
 
     @abstractmethod
     def start(self) -> None:
-        """Returns when it can be used."""
+        """Starts it. Returns when it is ready."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Ends it if it runs; nothing of it is left."""
+        """Kills it if it runs, and deletes all its files."""
 
     def __enter__(self) -> Self:
         self.create()
