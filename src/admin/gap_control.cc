@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "relay/announcer.h"
+#include "status/announcer.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "relay/status_board.h"
+#include "status/status_board.h"
 
 namespace walrelay {
 

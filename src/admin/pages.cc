@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "txn/slot_alarm.h"
+#include "slot/slot_alarm.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

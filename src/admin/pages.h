@@ -15,10 +15,10 @@
 #include <map>
 #include <string>
 
-#include "admin/http_server.h"
-#include "admin/status_report.h"
+#include "http/http_server.h"
 #include "metrics/metrics.h"
-#include "relay/status_board.h"
+#include "status/status_board.h"
+#include "status/status_report.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {

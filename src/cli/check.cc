@@ -8,9 +8,9 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
+#include "cli/preflight.h"
 #include "doctor/config_checks.h"
 #include "doctor/diagnosis.h"
-#include "doctor/preflight.h"
 
 namespace walrelay {
 namespace {

@@ -324,7 +324,7 @@ class CommandLine {
   PrintFlags print_;
   VerifyFlags verify_;
   SetupFlags setup_;
-  DemoFlags demo_;
+  DemoOptions demo_;
   ConfigCommandFlags config_;
   ImportFlags import_;
   ExplainFlags explain_;

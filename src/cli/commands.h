@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "cli/config_flags.h"
-#include "cli/rehearsal.h"
+#include "demo/demo.h"
+#include "dryrun/rehearsal.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -73,15 +74,7 @@ struct SetupFlags {
 };
 ExitCode SetupCommand(const SetupFlags& flags);
 
-struct DemoFlags {
-  std::string postgres;  // --postgres; "": a temporary cluster
-  std::string kafka;     // --kafka; "": in-process brokers
-  std::string http;      // --http; "": a free loopback port
-  int seconds = 8;
-  double rate = 10;  // transactions a second
-  bool keep_running = false;
-};
-ExitCode DemoCommand(const DemoFlags& flags);
+ExitCode DemoCommand(const DemoOptions& options);
 
 struct ConfigCommandFlags {
   ConfigFlags config;

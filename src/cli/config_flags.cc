@@ -12,6 +12,7 @@
 #include "base/read_to_end.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "debezium/connector_config.h"
 #include "walrelay/error.h"
 
 extern char** environ;
@@ -101,7 +102,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
   input.needs = flags.needs;
   input.environment = Environment();
   WR_ASSIGN_OR_RETURN(input.overrides, Overrides(flags));
-  return walrelay::LoadConfig(input);
+  return LoadConfigOrConnector(input);
 }
 
 }  // namespace walrelay

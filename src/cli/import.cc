@@ -11,8 +11,8 @@
 
 #include "base/unique_fd.h"
 #include "cli/commands.h"
-#include "config/debezium_import.h"
 #include "config/loader.h"
+#include "debezium/debezium_import.h"
 #include "route/topic_router.h"
 
 namespace walrelay {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/record_printer.h"
-#include "cli/rehearsal.h"
+#include "cli/preflight.h"
+#include "dryrun/record_printer.h"
+#include "dryrun/rehearsal.h"
 
 namespace walrelay {
 
@@ -17,6 +18,9 @@ ExitCode PrintCommand(const PrintFlags& flags) {
   }
   if (flags.scope.follow) {
     fmt::print(stderr, "waiting for events committed from now on; stop with Ctrl-C\n");
+  }
+  if (const absl::Status status = CheckOffline(loaded->config); !status.ok()) {
+    return Report(status);
   }
   RecordPrinter printer(flags.json);
   const auto records = Rehearse(loaded->config, flags.scope, printer);

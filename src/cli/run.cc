@@ -11,13 +11,13 @@
 
 #include "admin/control_socket.h"
 #include "admin/gap_control.h"
-#include "admin/http_server.h"
 #include "admin/pages.h"
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
 #include "cli/event_printer.h"
-#include "doctor/preflight.h"
+#include "cli/preflight.h"
+#include "http/http_server.h"
 #include "kafka/conf.h"
 #include "kafka/kafka_producer.h"
 #include "metrics/metrics.h"
@@ -25,9 +25,9 @@
 #include "postgres/pg_replication_source.h"
 #include "postgres/pg_snapshot_source.h"
 #include "postgres/slot_sampler.h"
-#include "relay/announcer.h"
 #include "relay/event_loop.h"
 #include "relay/relay.h"
+#include "status/announcer.h"
 #include "walrelay/version.h"
 
 namespace walrelay {

@@ -8,14 +8,14 @@
 #include <cstdlib>
 #include <thread>
 
-#include "admin/http_client.h"
-#include "admin/status_report.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
+#include "http/http_client.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "postgres/slot_reading.h"
-#include "txn/slot_alarm.h"
+#include "slot/slot_alarm.h"
+#include "status/status_report.h"
 #include "walrelay/version.h"
 
 namespace walrelay {

@@ -6,8 +6,6 @@
 #include <cctype>
 
 #include "config/assignment.h"
-#include "config/debezium_file.h"
-#include "config/debezium_import.h"
 #include "config/file_reader.h"
 #include "walrelay/error.h"
 
@@ -63,31 +61,22 @@ std::vector<Assignment> Assignments(const ConfigInput& input) {
   return out;
 }
 
-// Reads a connector's file instead of a walrelay.toml.
-absl::Status ReadConnector(const ConfigInput& input, const std::vector<Assignment>& assignments,
-                           LoadedConfig& out) {
-  ImportInput import{.connector = input.file_text};
-  for (const Assignment& assignment : assignments) {
-    import.decided.insert(assignment.name);
-  }
-  const auto imported = ImportDebezium(import);
-  WR_RETURN_IF_ERROR(Annotate(imported.status(), input.file_name));
-  WR_RETURN_IF_ERROR(Annotate(RefusalOf(*imported), input.file_name));
-  for (const auto& [name, value] : imported->translation.settings) {
-    out.origins[name] = input.file_name;
-  }
-  out.import_summary = ImportSummary(*imported);
-  return Annotate(ApplyTranslation(imported->translation, out.config), input.file_name);
-}
-
 }  // namespace
 
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input) {
+absl::Status ReadTomlFile(const ConfigInput& input, const std::set<std::string>& /*overridden*/,
+                          LoadedConfig& out) {
+  return ReadConfigFile(input, out);
+}
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input, ConfigFileReader read_file) {
   LoadedConfig out;
   out.file_name = input.file_name;
   const std::vector<Assignment> assignments = Assignments(input);
-  WR_RETURN_IF_ERROR(IsDebeziumFile(input.file_text) ? ReadConnector(input, assignments, out)
-                                                     : ReadConfigFile(input, out));
+  std::set<std::string> overridden;
+  for (const Assignment& assignment : assignments) {
+    overridden.insert(assignment.name);
+  }
+  WR_RETURN_IF_ERROR(read_file(input, overridden, out));
   // Variables and flags set the first table's columns; the other tables keep the file's settings.
   for (const Assignment& assignment : assignments) {
     WR_RETURN_IF_ERROR(SetFrom(assignment.place, assignment.name, assignment.text, out));

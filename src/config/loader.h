@@ -1,7 +1,7 @@
 // Loads the configuration: file, then environment, then flags; the later source overrides.
 //
-// The file is a walrelay.toml, or the configuration of a Debezium connector, which is detected by
-// its content and translated.
+// The file is a walrelay.toml, or, with another reader, the configuration of a Debezium connector
+// (debezium/connector_config.h).
 //
 // Strict: an unknown key is an error that names the nearest known one, with line and column.
 // Does no I/O: the caller passes the file's text and the variables, so that tests, fuzz targets and
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,19 @@ struct LoadedConfig {
   std::string import_summary;  // if the file was a connector's: the result of the import
 };
 
-// Errors: WR-1001 to WR-1003, WR-1007.
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input);
+// Reads `input.file_text` into `out`. `overridden`: the options that variables and flags set
+// afterwards, by name.
+using ConfigFileReader = absl::Status (*)(const ConfigInput& input,
+                                          const std::set<std::string>& overridden,
+                                          LoadedConfig& out);
+
+// The reader of walrelay.toml. Errors: WR-1001 to WR-1003.
+absl::Status ReadTomlFile(const ConfigInput& input, const std::set<std::string>& overridden,
+                          LoadedConfig& out);
+
+// Errors: those of the reader; WR-1002, WR-1003.
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input,
+                                        ConfigFileReader read_file = ReadTomlFile);
 
 // Checks constraints on and between values, whatever their origin. Part of LoadConfig().
 // Errors: WR-1003.

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "admin/http_client.h"
 #include "base/text.h"
+#include "http/http_client.h"
 #include "kafka/conf.h"
 #include "kafka/known_defects.h"
 #include "postgres/connection.h"

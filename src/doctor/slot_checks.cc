@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "postgres/quote.h"
 #include "postgres/slot_reading.h"
-#include "txn/slot_alarm.h"
+#include "slot/slot_alarm.h"
 
 namespace walrelay {
 namespace {

@@ -10,7 +10,7 @@
 #include "postgres/facts.h"
 #include "postgres/quote.h"
 #include "route/table_binding.h"
-#include "txn/start_position.h"
+#include "stream/start_position.h"
 
 namespace walrelay {
 namespace {

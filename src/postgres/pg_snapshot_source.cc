@@ -14,7 +14,7 @@
 #include "postgres/quote.h"
 #include "postgres/session_settings.h"
 #include "postgres/synchronous_standbys.h"
-#include "txn/xid_snapshot.h"
+#include "stream/xid_snapshot.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "postgres/quote.h"
-#include "txn/retained_limit.h"
+#include "slot/retained_limit.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

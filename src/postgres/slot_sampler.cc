@@ -10,7 +10,7 @@
 #include "postgres/publication_look.h"
 #include "postgres/session.h"
 #include "postgres/slot_reading.h"
-#include "txn/start_position.h"
+#include "stream/start_position.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mutant.h"
 #include "relay/relay.h"
-#include "txn/retained_limit.h"
+#include "slot/retained_limit.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

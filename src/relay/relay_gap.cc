@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mutant.h"
 #include "relay/relay.h"
-#include "txn/publication_change.h"
+#include "stream/publication_change.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mutant.h"
 #include "base/text.h"
-#include "txn/xid_snapshot.h"
+#include "stream/xid_snapshot.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "admin/http_server.h"
+#include "http/http_server.h"
 #include "support/status_samples.h"
 
 namespace {

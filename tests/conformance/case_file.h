@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "config/debezium_options.h"
+#include "debezium/debezium_options.h"
 
 namespace walrelay::conformance {
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "config/debezium_options.h"
 #include "config/loader.h"
 #include "conformance/pg_type.h"
+#include "debezium/debezium_options.h"
 #include "metrics/metrics.h"
 #include "relay/pipeline.h"
 #include "support/pgoutput_writer.h"

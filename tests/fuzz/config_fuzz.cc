@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "config/loader.h"
 #include "config/reference.h"
+#include "debezium/connector_config.h"
 #include "walrelay/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.file_name = "fuzz.toml";
   input.file_text.assign(reinterpret_cast<const char*>(data), size);
   input.needs = {.postgres = false, .kafka = false};
-  const auto loaded = LoadConfig(input);
+  const auto loaded = LoadConfigOrConnector(input);
   if (!loaded.ok()) {
     WR_CHECK(CodeOf(loaded.status()) < ErrorCode::kPostgresUnreachable,
              "the error is a configuration error");

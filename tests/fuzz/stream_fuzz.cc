@@ -13,7 +13,7 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
-#include "txn/transaction_assembler.h"
+#include "stream/transaction_assembler.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

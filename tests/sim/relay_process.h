@@ -12,13 +12,13 @@
 #include "context.h"
 #include "metrics/metrics.h"
 #include "relay/relay.h"
-#include "relay/status_board.h"
 #include "relay_host.h"
 #include "sim_kafka.h"
 #include "sim_postgres.h"
 #include "sim_producer.h"
 #include "sim_snapshots.h"
 #include "sim_source.h"
+#include "status/status_board.h"
 
 namespace walrelay::sim {
 

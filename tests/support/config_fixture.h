@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/loader.h"
+#include "debezium/connector_config.h"
 #include "support/status_matchers.h"
 
 namespace walrelay::testing {
@@ -22,7 +22,7 @@ class ConfigFixture : public ::testing::Test {
   }
   absl::StatusOr<LoadedConfig> TryLoad(std::string_view file) {
     input_.file_text = file;
-    return LoadConfig(input_);
+    return LoadConfigOrConnector(input_);
   }
   void ExpectError(std::string_view file, ErrorCode code, const std::string& part) {
     EXPECT_THAT(TryLoad(file), HasError(code, part)) << file;

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "admin/status_report.h"
+#include "status/status_report.h"
 #include "walrelay/error.h"
 
 namespace walrelay::testing {

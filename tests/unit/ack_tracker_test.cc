@@ -1,4 +1,4 @@
-#include "txn/ack_tracker.h"
+#include "stream/ack_tracker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Notifications to the service manager, received on a socket of the test.
-#include "relay/announcer.h"
+#include "status/announcer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

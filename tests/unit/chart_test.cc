@@ -1,4 +1,4 @@
-#include "admin/chart.h"
+#include "status/chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "admin/http_server.h"
 #include "base/error_reference.h"
 #include "config/reference.h"
 #include "doctor/checks.h"
+#include "http/http_server.h"
 #include "kafka/mock_cluster.h"
 #include "support/captured_stream.h"
 #include "support/environment_variable.h"

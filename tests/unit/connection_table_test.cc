@@ -1,4 +1,4 @@
-#include "admin/connection_table.h"
+#include "http/connection_table.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // Realistic connector files: the converted configuration and the report for each property.
-#include "config/debezium_import.h"
+#include "debezium/debezium_import.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -303,7 +303,7 @@ TEST_F(DebeziumImportTest, LoaderAcceptsAConnectorFile) {
   input_.file_name = "connector.json";
   input_.file_text = kConnector;
   Flag("source.slot", "mine");
-  const auto loaded = LoadConfig(input_);
+  const auto loaded = LoadConfigOrConnector(input_);
   ASSERT_THAT(loaded, IsOk());
   EXPECT_EQ(loaded->config.source.slot, "mine");
   EXPECT_EQ(loaded->config.route.topic, "${routedByValue}.events");
@@ -313,7 +313,7 @@ TEST_F(DebeziumImportTest, LoaderAcceptsAConnectorFile) {
 
 TEST_F(DebeziumImportTest, LoaderRefusesMissingProperties) {
   ExpectError(Without("\"value.converter\""), ErrorCode::kConnectorRefused,
-              "value.converter: not given");
+              "value.converter: not set");
   Flag("format.value", "string");
   EXPECT_EQ(Load(Without("\"value.converter\"")).format.value.format, Format::kString);
 }

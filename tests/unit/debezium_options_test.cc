@@ -1,4 +1,4 @@
-#include "config/debezium_options.h"
+#include "debezium/debezium_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "relay/error_history.h"
+#include "status/error_history.h"
 
 #include <gtest/gtest.h>
 

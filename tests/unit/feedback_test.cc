@@ -1,4 +1,4 @@
-#include "txn/feedback.h"
+#include "stream/feedback.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "txn/gap.h"
+#include "stream/gap.h"
 
 #include <gtest/gtest.h>
 

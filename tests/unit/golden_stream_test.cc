@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "pgoutput/decoder.h"
 #include "route/router.h"
+#include "stream/transaction_assembler.h"
 #include "support/status_matchers.h"
-#include "txn/transaction_assembler.h"
 
 namespace walrelay {
 namespace {

@@ -1,4 +1,4 @@
-#include "admin/host_header.h"
+#include "http/host_header.h"
 
 #include <gtest/gtest.h>
 

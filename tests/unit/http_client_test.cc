@@ -1,4 +1,4 @@
-#include "admin/http_client.h"
+#include "http/http_client.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -6,9 +6,9 @@
 #include <functional>
 #include <thread>
 
-#include "admin/http_server.h"
-#include "admin/listen_address.h"
 #include "base/unique_fd.h"
+#include "http/http_server.h"
+#include "http/listen_address.h"
 #include "support/status_matchers.h"
 
 namespace walrelay {

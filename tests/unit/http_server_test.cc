@@ -1,4 +1,4 @@
-#include "admin/http_server.h"
+#include "http/http_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "relay/in_flight_window.h"
+#include "stream/in_flight_window.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "config/jaas_config.h"
+#include "debezium/jaas_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "config/java_properties.h"
+#include "debezium/java_properties.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

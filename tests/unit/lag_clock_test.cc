@@ -1,4 +1,4 @@
-#include "postgres/lag_clock.h"
+#include "slot/lag_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "relay/latency_window.h"
+#include "status/latency_window.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ LAYERS = re.findall(r"add_subdirectory\((\w+)\)", (ROOT / "src/CMakeLists.txt").
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 # Bytes and values in, bytes and values out: the simulator runs these layers millions of times.
-PURE = {"pgoutput", "txn", "encode", "route", "config"}
+PURE = {"pgoutput", "stream", "slot", "encode", "route", "config", "debezium"}
 
 # (pattern, where it is allowed, what to use instead)
 BANNED = [

@@ -1,4 +1,4 @@
-#include "relay/pacer.h"
+#include "stream/pacer.h"
 
 #include <gtest/gtest.h>
 

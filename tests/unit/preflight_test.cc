@@ -1,4 +1,4 @@
-#include "doctor/preflight.h"
+#include "cli/preflight.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "config/property_tree.h"
+#include "debezium/property_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "txn/publication_change.h"
+#include "stream/publication_change.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/record_difference.h"
+#include "dryrun/record_difference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/record_printer.h"
+#include "dryrun/record_printer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

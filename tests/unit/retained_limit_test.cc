@@ -1,4 +1,4 @@
-#include "txn/retained_limit.h"
+#include "slot/retained_limit.h"
 
 #include <gtest/gtest.h>
 

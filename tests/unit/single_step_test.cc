@@ -1,4 +1,4 @@
-#include "txn/single_step.h"
+#include "stream/single_step.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "txn/slot_alarm.h"
+#include "slot/slot_alarm.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "txn/slot_forecast.h"
+#include "slot/slot_forecast.h"
 
 #include <gtest/gtest.h>
 

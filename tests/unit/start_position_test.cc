@@ -1,4 +1,4 @@
-#include "txn/start_position.h"
+#include "stream/start_position.h"
 
 #include <gtest/gtest.h>
 

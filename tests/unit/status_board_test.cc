@@ -1,4 +1,4 @@
-#include "relay/status_board.h"
+#include "status/status_board.h"
 
 #include <gtest/gtest.h>
 

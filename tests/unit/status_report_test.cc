@@ -1,4 +1,4 @@
-#include "admin/status_report.h"
+#include "status/status_report.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>

@@ -1,4 +1,4 @@
-#include "txn/transaction_assembler.h"
+#include "stream/transaction_assembler.h"
 
 #include <gtest/gtest.h>
 

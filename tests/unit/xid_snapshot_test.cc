@@ -1,4 +1,4 @@
-#include "txn/xid_snapshot.h"
+#include "stream/xid_snapshot.h"
 
 #include <gtest/gtest.h>
 

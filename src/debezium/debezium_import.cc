@@ -1,0 +1,311 @@
+#include "debezium/debezium_import.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "debezium/debezium_file.h"
+#include "debezium/debezium_options.h"
+#include "debezium/debezium_producer.h"
+#include "debezium/debezium_source.h"
+#include "debezium/java_properties.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::string_view kTransforms = "transforms.";
+constexpr std::string_view kProducer = "producer.override.";
+constexpr std::string_view kWorkersOwn = "only concerns the Connect worker itself";
+
+bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
+// Secrets that the file does not contain are omitted; every other value is required.
+bool HoldsSecret(std::string_view name) {
+  constexpr std::string_view kSecrets[] = {"password", "jaas.config", "ssl.keystore.key",
+                                           ".certificates", ".certificate.chain"};
+  return std::any_of(std::begin(kSecrets), std::end(kSecrets), [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
+}
+
+class Importer {
+ public:
+  Importer(DebeziumFile file, const ImportInput& input) : file_(std::move(file)), input_(input) {}
+
+  absl::StatusOr<DebeziumImport> Run() {
+    out_.translation = DebeziumDefaults();
+    WR_RETURN_IF_ERROR(AddWorker());
+    for (const DebeziumProperty& property : file_.properties) {
+      all_[property.name] = property.value;
+      if (property.name.starts_with(kProducer)) {
+        producer_[property.name.substr(kProducer.size())] = property.value;
+      }
+    }
+    WR_RETURN_IF_ERROR(FindRouter());
+    TranslateAll();
+    FinishSource(all_, out_.translation);
+    FinishProducer(out_.translation);
+    CheckMissing();
+    Decide();
+    out_.form = std::move(file_.form);
+    return std::move(out_);
+  }
+
+ private:
+  bool Has(std::string_view name) const {
+    return std::any_of(file_.properties.begin(), file_.properties.end(),
+                       [&](const DebeziumProperty& property) { return property.name == name; });
+  }
+
+  // Adds the worker's settings, which the connector's own properties override.
+  absl::Status AddWorker() {
+    WR_ASSIGN_OR_RETURN(const JavaProperties worker, ParseJavaProperties(input_.worker));
+    const std::vector<std::string_view> own = OwnConverters();
+    for (const auto& entry : worker) {
+      const std::string& name = entry.first;
+      const std::string& value = entry.second;
+      DebeziumProperty property{.name = name,
+                                .value = value,
+                                .shown = "worker: " + name,
+                                .external = AsksProvider(value)};
+      const bool converter =
+          StartsWithAny(name, {"key.converter", "value.converter", "header.converter"});
+      if (name == "bootstrap.servers" || name.starts_with("producer.")) {
+        const size_t prefix =
+            name.starts_with("producer.") ? std::string_view("producer.").size() : 0;
+        property.name = std::string(kProducer) + name.substr(prefix);
+      } else if (!converter) {
+        out_.properties.push_back({property.shown, Meaningless(kWorkersOwn)});
+        continue;
+      }
+      const bool overruled = Has(property.name) ||
+                             (converter && std::any_of(own.begin(), own.end(), [&](auto own_name) {
+                                return name.starts_with(own_name);
+                              }));
+      if (overruled) {
+        out_.properties.push_back({property.shown, Meaningless("overridden by the connector")});
+      } else {
+        file_.properties.push_back(std::move(property));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string_view> OwnConverters() const {
+    std::vector<std::string_view> own;
+    for (const std::string_view name : {"key.converter", "value.converter", "header.converter"}) {
+      if (Has(name)) {
+        own.push_back(name);
+      }
+    }
+    return own;
+  }
+
+  // Finds the router's transform by its class; its alias is arbitrary.
+  absl::Status FindRouter() {
+    for (const std::string& entry : JavaSplit(ValueOr(all_, "transforms", ""), ',')) {
+      const std::string alias = JavaTrim(entry);
+      const std::string type = ValueOr(all_, fmt::format("transforms.{}.type", alias), "");
+      if (router_.empty() && type.ends_with(".outbox.EventRouter")) {
+        router_ = fmt::format("transforms.{}.", alias);
+      } else if (router_.empty() && type.ends_with(".DecodeLogicalDecodingMessageContent")) {
+        decoder_ = fmt::format("transforms.{}.", alias);
+        out_.translation.settings["format.message_nulls"] = "ignore";
+      } else if (!alias.empty()) {
+        others_.push_back(fmt::format("{} ({})", Printable(alias, 60), Printable(type, 120)));
+      }
+    }
+    return router_.empty()
+               ? Error(
+                     ErrorCode::kConnectorRefused,
+                     "no transform of this connector is io.debezium.transforms.outbox.EventRouter",
+                     "walrelay replaces an outbox connector; keep other connectors in Connect.")
+               : absl::OkStatus();
+  }
+
+  // The router's options first: others can override them.
+  void TranslateAll() {
+    std::vector<std::optional<Fate>> fates(file_.properties.size());
+    for (const bool of_router : {true, false}) {
+      for (size_t i = 0; i < fates.size(); ++i) {
+        if (file_.properties[i].name.starts_with(router_) == of_router) {
+          fates[i] = Translate(file_.properties[i]);
+        }
+      }
+    }
+    for (size_t i = 0; i < fates.size(); ++i) {
+      out_.properties.push_back({file_.properties[i].shown, *std::move(fates[i])});
+    }
+  }
+
+  Fate Translate(const DebeziumProperty& property) {
+    if (!property.external || HoldsSecret(property.name)) {
+      return TranslateKnown(property, out_.translation);
+    }
+    DebeziumTranslation unused = out_.translation;
+    Fate fate = TranslateKnown(property, unused);
+    if (fate.bin != Bin::kMeaningless) {
+      all_.erase(property.name);
+      fate = Refused(
+          "Connect fetches the value from a config provider, which walrelay does not support",
+          fate.setting);
+    }
+    return fate;
+  }
+
+  Fate TranslateKnown(const DebeziumProperty& property, DebeziumTranslation& out) {
+    const std::string_view name = property.name;
+    if (name == "transforms") {
+      return others_.empty() ? Equivalent("the router is the only transform")
+                             : Refused(fmt::format("transforms other than the router: {}",
+                                                   fmt::join(others_, ", ")));
+    }
+    std::optional<Fate> fate;
+    if (name.starts_with(router_)) {
+      fate = TranslateRouterOption(name.substr(router_.size()), property.value, out);
+    } else if (!decoder_.empty() && name.starts_with(decoder_)) {
+      fate = TranslateMessageDecoderOption(name.substr(decoder_.size()), property.value, out);
+    } else if (!decoder_.empty() && name == "message.prefix.include.list") {
+      fate = TranslateMessagePrefixes(property.value, out);
+    } else if (name.starts_with(kTransforms)) {
+      fate = Refused("belongs to a transform other than the router");
+    } else if (name.starts_with(kProducer)) {
+      fate = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
+    } else {
+      fate = TranslateFormatOption(name, property.value, all_, out);
+      if (!fate) {
+        fate = TranslateSourceOption(property, out);
+      }
+    }
+    return fate ? *std::move(fate)
+                : Refused("unknown to walrelay; remove it if nothing depends on it");
+  }
+
+  void Miss(const std::string& name, const std::string& setting, std::string_view what) {
+    out_.properties.push_back({name, Refused(fmt::format("not set: {}", what), setting)});
+  }
+
+  // Debezium supports messages without a table too: its publication then has no tables.
+  void CheckMessagesAndTables() {
+    auto& translation = out_.translation;
+    if (!decoder_.empty() && !Has("message.prefix.include.list")) {
+      Miss("message.prefix.include.list", "source.message_prefixes",
+           "without it the connector reads every message; name the prefix");
+    }
+    const bool names_tables = std::any_of(out_.properties.begin(), out_.properties.end(),
+                                          [](const ImportedProperty& property) {
+                                            return property.fate.setting == "source.table" ||
+                                                   property.fate.setting == "[[source.tables]]";
+                                          });
+    const bool no_tables =
+        JavaLower(ValueOr(all_, "publication.autocreate.mode", "")) == "no_tables";
+    if (!names_tables && !decoder_.empty() && no_tables) {
+      translation.settings["source.table"] = "";
+    } else if (!names_tables) {
+      Miss("table.include.list", "source.table",
+           "without it the connector reads every table; name the outbox");
+    }
+  }
+
+  // Settings that decide what is published must be explicit.
+  void CheckMissing() {
+    auto& translation = out_.translation;
+    for (const std::string_view part : {"key", "value"}) {
+      const std::string name = fmt::format("{}.converter", part);
+      if (!Has(name) && file_.is_server) {
+        const std::string schemas = ValueOr(all_, name + ".schemas.enable", "");
+        translation.settings["format." + std::string(part)] =
+            JavaLower(schemas) == "false" ? "json" : "json_schema";
+      } else if (!Has(name)) {
+        Miss(name, fmt::format("format.{}", part),
+             "the Connect worker's setting applies; use --worker FILE");
+      }
+    }
+    if (!Has("header.converter") && file_.is_server) {
+      Miss("debezium.format.header", "format.headers",
+           "Debezium Server writes headers as JSON, walrelay as SimpleHeaderConverter does");
+    }
+    if (!Has("plugin.name")) {
+      Miss("plugin.name", "source.slot",
+           "without it the slot uses decoderbufs; walrelay requires a pgoutput slot");
+    }
+    CheckMessagesAndTables();
+    if (!translation.settings.contains("kafka.bootstrap_servers")) {
+      translation.wanted.emplace_back("kafka.bootstrap_servers");
+    }
+  }
+
+  // The operator's settings replace missing and refused properties.
+  void Decide() {
+    const auto decided = [&](const std::string& setting) {
+      return input_.decided.contains(setting) || input_.decided.contains(setting + "_file");
+    };
+    for (ImportedProperty& property : out_.properties) {
+      if (property.fate.bin == Bin::kRefused && !property.fate.setting.empty() &&
+          decided(property.fate.setting)) {
+        property.fate = Translated(property.fate.setting, "set by the operator");
+      }
+    }
+    std::erase_if(out_.translation.wanted, decided);
+    if (decided("source.table")) {
+      out_.translation.tables.clear();
+    }
+  }
+
+  DebeziumFile file_;
+  const ImportInput& input_;
+  DebeziumOptions all_;
+  DebeziumOptions producer_;  // names without the prefix
+  std::string router_;        // "transforms.outbox."
+  std::string decoder_;       // prefix of the message decoder's options; "": no decoder
+  std::vector<std::string> others_;
+  DebeziumImport out_;
+};
+
+}  // namespace
+
+size_t DebeziumImport::Count(Bin bin) const {
+  return static_cast<size_t>(
+      std::count_if(properties.begin(), properties.end(),
+                    [&](const ImportedProperty& property) { return property.fate.bin == bin; }));
+}
+
+absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input) {
+  WR_ASSIGN_OR_RETURN(DebeziumFile file, ReadDebeziumFile(input.connector));
+  return Importer(std::move(file), input).Run();
+}
+
+absl::Status RefusalOf(const DebeziumImport& import) {
+  std::vector<std::string> refused;
+  std::vector<std::string> settings;
+  for (const ImportedProperty& property : import.properties) {
+    if (property.fate.bin == Bin::kRefused) {
+      refused.push_back(fmt::format("{}: {}", Printable(property.name, 120), property.fate.note));
+      if (!property.fate.setting.empty()) {
+        settings.push_back(property.fate.setting);
+      }
+    }
+  }
+  if (refused.empty()) {
+    return absl::OkStatus();
+  }
+  std::sort(settings.begin(), settings.end());
+  settings.erase(std::unique(settings.begin(), settings.end()), settings.end());
+  const std::string hint = settings.empty()
+                               ? ""
+                               : fmt::format(
+                                     "Choose values: --set {}=…. For the rest change the "
+                                     "connector's file, or see walrelay import debezium "
+                                     "--allow-lossy.",
+                                     fmt::join(settings, "=… --set "));
+  return Error(ErrorCode::kConnectorRefused, fmt::format("{}", fmt::join(refused, "; ")), hint);
+}
+
+}  // namespace walrelay

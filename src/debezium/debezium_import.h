@@ -1,0 +1,56 @@
+// Converts a connector's configuration to a configuration of walrelay, with a report of every
+// property.
+//
+// Pure: text in, settings and report out. Used by `walrelay import debezium`, and by the loader if
+// the configuration file is a connector's instead of a walrelay.toml.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "debezium/debezium_translation.h"
+
+namespace walrelay {
+
+struct ImportInput {
+  std::string_view connector;  // the file's text
+  std::string_view worker;     // the Connect worker's .properties, or ""
+  // Names of settings that the operator sets, such as "format.value": they override properties that
+  // would otherwise be refused.
+  std::set<std::string> decided;
+};
+
+struct ImportedProperty {
+  std::string name;  // name as in the file
+  Fate fate;
+};
+
+struct DebeziumImport {
+  std::string form;  // the kind of file, for reports
+  DebeziumTranslation translation;
+  std::vector<ImportedProperty> properties;  // in the order of the file
+
+  size_t Count(Bin bin) const;
+};
+
+// Errors: WR-1001; WR-1007 for a file without an outbox EventRouter. Refused properties are not an
+// error here.
+absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input);
+
+// WR-1007 with each refused property, or OK.
+absl::Status RefusalOf(const DebeziumImport& import);
+
+// The settings as walrelay.toml. Secrets are written only if `with_secrets`; otherwise a comment
+// marks their places.
+std::string ImportedToml(const DebeziumImport& import, bool with_secrets);
+
+// Every property, by bin; never a secret. Ends with the settings that the operator must supply.
+std::string ImportReport(const DebeziumImport& import);
+
+// One line: "a connector's properties in JSON: 12 translated, …".
+std::string ImportSummary(const DebeziumImport& import);
+
+}  // namespace walrelay

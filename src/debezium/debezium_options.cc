@@ -1,0 +1,349 @@
+#include "debezium/debezium_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "debezium/debezium_rules.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Translation of an option of the router. `meanings`: "debezium=walrelay, …"; "": value unchanged.
+struct RouterOption {
+  std::string_view name;
+  std::string_view setting;
+  std::string_view meanings;
+};
+
+constexpr std::string_view kBoolean = "true=true, false=false";
+
+constexpr RouterOption kRouterOptions[] = {
+    {"table.op.invalid.behavior", "source.on_update", "warn=ignore, error=ignore, fatal=fail"},
+    {"table.field.event.id", "source.columns.id", ""},
+    {"table.field.event.key", "source.columns.aggregate_id", ""},
+    {"table.field.event.payload", "source.columns.payload", ""},
+    {"table.field.event.schema.version", "source.columns.version", ""},
+    {"table.field.additional.missing", "source.missing_columns", "error=fail, ignore=ignore"},
+    {"route.by.field", "source.columns.aggregate_type", ""},
+    {"route.topic.regex", "route.regex", ""},
+    {"route.topic.replacement", "route.topic", ""},
+    {"route.tombstone.on.empty.payload", "route.tombstone_on_empty", kBoolean},
+    {"table.expand.json.payload", "format.expand_json", kBoolean},
+    {"table.json.payload.null.behavior", "format.json_nulls",
+     "ignore=ignore, optional_bytes=optional_bytes"},
+    {"table.json.payload.empty.array.behavior", "format.json_empty_arrays",
+     "ignore=ignore, optional_string=optional_string"},
+};
+
+constexpr std::string_view kTracing =
+    "has an effect only with OpenTelemetry on Connect's class path; in walrelay trace_id is a "
+    "column";
+
+constexpr PropertyRule kIgnoredRouterOptions[] = {
+    {"type", "walrelay is the router"},
+    {"table.field.event.type", "Debezium never reads it; publish the column as a header instead"},
+    {"table.field.event.payload.id", "removed in Debezium 2.0"},
+    {"table.fields.additional.error.on.missing", "ignored since Debezium 3.6"},
+    {"debezium.op.invalid.behavior", "removed in Debezium 2.0"},
+    {"tracing.span.context.field", kTracing},
+    {"tracing.operation.name", kTracing},
+    {"tracing.with.context.field.only", kTracing},
+    {"negate", "belongs to the predicate"},
+};
+
+// Options of which walrelay supports one value: another would silently change bytes.
+struct FixedOption {
+  std::string_view name;
+  std::string_view value;
+  std::string_view reason;
+  std::string_view setting = "";  // the setting with which an operator can override
+};
+
+constexpr FixedOption kFixedRouterOptions[] = {
+    {"field.name.adjustment.mode", "none", "Debezium loses the value of each member it renames"},
+    {"predicate", "", "walrelay reads only outbox tables; name them as its tables", "source.table"},
+};
+
+constexpr FixedOption kFixedConnectorOptions[] = {
+    {"time.precision.mode", "adaptive", "walrelay represents columns as in mode \"adaptive\""},
+    {"decimal.handling.mode", "precise", "walrelay represents columns as in mode \"precise\""},
+    {"binary.handling.mode", "bytes", "walrelay represents columns as in mode \"bytes\""},
+    {"include.unknown.datatypes", "false",
+     "walrelay does not represent columns of unknown types as bytes"},
+    {"schema.name.adjustment.mode", "none", "walrelay does not adjust schema names"},
+    {"field.name.adjustment.mode", "none", "walrelay does not adjust column names"},
+    {"topic.delimiter", ".", "walrelay joins schema names with \".\""},
+    {"errors.tolerance", "none",
+     "with \"all\" a row that cannot be published is lost silently; "
+     "choose [on_error] skip or dead_letter instead"},
+};
+
+// Options of a converter, without its name. "schemas.enable" is handled with the converter itself.
+constexpr FixedOption kFixedConverterOptions[] = {
+    {"decimal.format", "base64", "walrelay writes decimals as base64"},
+    {"replace.null.with.default", "true", "walrelay represents NULL as the column's default"},
+    {"converter.encoding", "utf-8", "walrelay writes text as UTF-8"},
+};
+
+Fate Meant(const RouterOption& option, const std::string& value, DebeziumTranslation& out) {
+  const std::string setting(option.setting);
+  if (option.meanings.empty()) {
+    return out.Set(setting, value);
+  }
+  for (const std::string& pair : JavaSplit(option.meanings, ',')) {
+    const auto parts = JavaSplit(JavaTrim(pair), '=');
+    if (parts[0] == JavaLower(value)) {
+      return out.Set(setting, parts[1]);
+    }
+  }
+  return Refused(fmt::format("\"{}\": unknown value in Debezium", Printable(value, 80)));
+}
+
+Fate Checked(const FixedOption& fixed, const std::string& value) {
+  return JavaLower(value) == fixed.value ? Equivalent("same behaviour")
+                                         : Refused(fmt::format("\"{}\" is not supported: {}",
+                                                               Printable(value, 80), fixed.reason),
+                                                   std::string(fixed.setting));
+}
+
+template <size_t N>
+std::optional<Fate> CheckedAmong(const FixedOption (&options)[N], std::string_view name,
+                                 const std::string& value) {
+  for (const FixedOption& fixed : options) {
+    if (fixed.name == name) {
+      return Checked(fixed, value);
+    }
+  }
+  return std::nullopt;
+}
+
+// column:placement[:alias]
+absl::StatusOr<Placement> ParsePlacement(const std::string& entry) {
+  const auto parts = JavaSplit(JavaTrim(entry), ':');
+  if (parts.size() < 2 || parts.size() > 3) {
+    return Error(
+        ErrorCode::kConfigValue,
+        fmt::format("expected column:placement[:alias], got \"{}\"", Printable(entry, 80)));
+  }
+  Placement out{.column = JavaTrim(parts[0])};
+  out.name = JavaTrim(parts[parts.size() == 3 ? 2 : 0]);
+  const std::string where = JavaLower(parts[1]);
+  if (where == "envelope") {
+    out.where = Placement::Where::kEnvelope;
+  } else if (where == "partition") {
+    out.where = Placement::Where::kPartition;
+  } else if (where != "header") {
+    return Error(
+        ErrorCode::kConfigValue,
+        fmt::format("expected header, envelope or partition, got \"{}\"", Printable(parts[1], 80)));
+  }
+  return out;
+}
+
+Fate TranslatePlacements(const std::string& value, DebeziumTranslation& out) {
+  for (const std::string& entry : JavaSplit(value, ',')) {
+    auto placement = ParsePlacement(entry);
+    if (!placement.ok()) {
+      return Refused(MessageOf(placement.status()));
+    }
+    out.placements.push_back(*std::move(placement));
+  }
+  return Translated("[[source.placement]]");
+}
+
+// The format of a converter class and its schemas.enable; "" for an unknown class.
+std::string_view FormatOf(std::string_view converter, const DebeziumOptions& options,
+                          const std::string& prefix) {
+  if (converter.ends_with("StringConverter")) {
+    return "string";
+  }
+  if (converter.ends_with("JsonConverter")) {
+    const bool enabled = JavaLower(ValueOr(options, prefix + ".schemas.enable", "")) != "false";
+    return enabled ? "json_schema" : "json";
+  }
+  const bool bytes = converter.ends_with("ByteArrayConverter") ||
+                     converter.ends_with("BinaryDataConverter") ||
+                     converter.ends_with("ByteBufferConverter");
+  return bytes ? "bytes" : "";
+}
+
+constexpr std::string_view kDelegate = ".delegate.converter.type";
+
+// "value.converter" and all properties with this prefix.
+std::optional<Fate> TranslateConverter(std::string_view part, std::string_view name,
+                                       const std::string& value, const DebeziumOptions& connector,
+                                       DebeziumTranslation& out) {
+  const std::string converter = fmt::format("{}.converter", part);
+  const std::string delegate = converter + std::string(kDelegate);
+  if (name == converter || name == delegate) {
+    const std::string setting =
+        fmt::format("format.{}{}", part, name == delegate ? "_delegate" : "");
+    const std::string_view format = FormatOf(JavaTrim(value), connector, std::string(name));
+    return format.empty()
+               ? Refused(fmt::format("walrelay does not support \"{}\"", Printable(value, 120)),
+                         setting)
+               : out.Set(setting, std::string(format));
+  }
+  std::string_view option = name.substr(std::min(converter.size() + 1, name.size()));
+  if (name.starts_with(delegate + ".")) {
+    option = name.substr(delegate.size() + 1);
+  }
+  if (option == "schemas.enable") {
+    return Translated(fmt::format("format.{}", part), "decides between json and json_schema");
+  }
+  if (option == "schemas.cache.size" || option == "converter.type") {
+    return Meaningless("only concerns the internals of Connect's converter");
+  }
+  if (const auto fixed = CheckedAmong(kFixedConverterOptions, option, value)) {
+    return fixed;
+  }
+  return Refused("unknown option of a converter");
+}
+
+Fate TranslateHeaderConverter(std::string_view name, const std::string& value,
+                              DebeziumTranslation& out) {
+  const std::string converter = JavaTrim(value);
+  if (name != "header.converter") {
+    return Meaningless("an option of the header converter");
+  }
+  if (converter.ends_with("SimpleHeaderConverter")) {
+    return out.Set("format.headers", "simple");
+  }
+  if (converter.ends_with("StringConverter")) {
+    return out.Set("format.headers", "simple",
+                   "same bytes for text, numbers and booleans; arrays and bytea differ");
+  }
+  return Refused(
+      fmt::format("\"{}\": walrelay writes headers as SimpleHeaderConverter does, or unchanged",
+                  Printable(value, 120)),
+      "format.headers");
+}
+
+// Updates and deletes are never events; inserts must not be skipped, truncates must be.
+Fate TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
+  bool truncates = false;
+  for (const std::string& entry : JavaSplit(value, ',')) {
+    const std::string operation = JavaLower(entry);
+    truncates = truncates || operation == "t";
+    if (operation == "c") {
+      return Refused("with \"c\" no event is published");
+    }
+    if (operation == "u") {
+      out.settings["source.on_update"] = "ignore";
+    }
+  }
+  return truncates ? Equivalent("only inserts are events")
+                   : Refused(fmt::format("\"{}\" is not supported: the router fails at each "
+                                         "TRUNCATE that is not skipped",
+                                         Printable(value, 80)));
+}
+
+absl::Status AsError(std::string_view name, const std::optional<Fate>& fate) {
+  return fate && fate->bin == Bin::kRefused
+             ? Error(ErrorCode::kConfigValue, fmt::format("{}: {}", name, fate->note))
+             : absl::OkStatus();
+}
+
+}  // namespace
+
+DebeziumTranslation DebeziumDefaults() {
+  DebeziumTranslation out;
+  out.settings = {{"source.columns.id", "id"},
+                  {"source.columns.aggregate_type", "aggregatetype"},
+                  {"source.columns.aggregate_id", "aggregateid"},
+                  {"source.columns.payload", "payload"},
+                  {"source.columns.event_type", ""},
+                  {"source.columns.trace_id", ""},
+                  {"source.columns.traceparent", ""},
+                  {"source.columns.tracestate", ""},
+                  {"route.compatibility", "debezium"},
+                  {"route.timestamp", "now"},
+                  {"format.headers", "simple"},
+                  {"format.context_headers", "true"}};
+  return out;
+}
+
+std::optional<Fate> TranslateRouterOption(std::string_view name, const std::string& value,
+                                          DebeziumTranslation& out) {
+  for (const RouterOption& option : kRouterOptions) {
+    if (option.name == name) {
+      return Meant(option, value, out);
+    }
+  }
+  if (const PropertyRule* ignored = FindRule(kIgnoredRouterOptions, name)) {
+    return Meaningless(ignored->reason);
+  }
+  if (name == "table.field.event.timestamp") {
+    return out.Set("route.timestamp", "column:" + value);
+  }
+  if (name == "table.fields.additional.placement") {
+    return TranslatePlacements(value, out);
+  }
+  return CheckedAmong(kFixedRouterOptions, name, value);
+}
+
+std::optional<Fate> TranslateFormatOption(std::string_view name, const std::string& value,
+                                          const DebeziumOptions& connector,
+                                          DebeziumTranslation& out) {
+  for (const std::string_view part : {"key", "value"}) {
+    if (name.starts_with(fmt::format("{}.converter", part))) {
+      return TranslateConverter(part, name, value, connector, out);
+    }
+  }
+  if (name.starts_with("header.converter")) {
+    return TranslateHeaderConverter(name, value, out);
+  }
+  if (name == "topic.prefix") {
+    return out.Set("format.schema_prefix", value);
+  }
+  if (name == "extended.headers.enabled") {
+    return out.Set("format.context_headers", JavaLower(value) == "false" ? "false" : "true");
+  }
+  if (name == "skipped.operations") {
+    return TranslateSkipped(value, out);
+  }
+  return CheckedAmong(kFixedConnectorOptions, name, value);
+}
+
+std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const std::string& value,
+                                                  DebeziumTranslation& out) {
+  if (name == "type") {
+    return Translated("source.message_prefixes", "members are mapped like columns");
+  }
+  if (name == "fields.null.include") {
+    return out.Set("format.message_nulls",
+                   JavaLower(value) == "true" ? "optional_bytes" : "ignore");
+  }
+  return std::nullopt;
+}
+
+Fate TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out) {
+  std::string prefixes;
+  for (const std::string& entry : JavaSplit(value, ',')) {
+    const std::string prefix = LiteralOf(JavaTrim(entry));
+    if (prefix.empty() || prefix.find_first_of("*?") != std::string::npos) {
+      return Refused(
+          fmt::format("\"{}\" matches more than one prefix", Printable(JavaTrim(entry), 120)),
+          "source.message_prefixes");
+    }
+    prefixes += (prefixes.empty() ? "" : ",") + prefix;
+  }
+  return out.Set("source.message_prefixes", prefixes);
+}
+
+absl::StatusOr<DebeziumTranslation> TranslateDebezium(const DebeziumOptions& router,
+                                                      const DebeziumOptions& connector) {
+  DebeziumTranslation out = DebeziumDefaults();
+  for (const auto& [name, value] : router) {
+    WR_RETURN_IF_ERROR(AsError(name, TranslateRouterOption(name, value, out)));
+  }
+  for (const auto& [name, value] : connector) {
+    WR_RETURN_IF_ERROR(AsError(name, TranslateFormatOption(name, value, connector, out)));
+  }
+  return out;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,21 @@
+// Translates properties of a Java Kafka producer to [kafka] and [kafka.librdkafka].
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "debezium/debezium_file.h"
+#include "debezium/debezium_translation.h"
+
+namespace walrelay {
+
+// `name` without "producer.override."; `producer` holds all properties under such names, because
+// some depend on others. nullopt: not a known producer property.
+std::optional<Fate> TranslateProducerOption(std::string_view name, const DebeziumProperty& property,
+                                            const DebeziumOptions& producer,
+                                            DebeziumTranslation& out);
+
+// Adds the settings that follow from all properties together.
+void FinishProducer(DebeziumTranslation& out);
+
+}  // namespace walrelay

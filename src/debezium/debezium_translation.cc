@@ -1,0 +1,109 @@
+#include "debezium/debezium_translation.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "config/assignment.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+std::string ValueOr(const DebeziumOptions& options, std::string_view name,
+                    std::string_view otherwise) {
+  const auto found = options.find(name);
+  return found == options.end() ? std::string(otherwise) : found->second;
+}
+
+Fate Translated(std::string setting, std::string note) {
+  return {Bin::kTranslated, std::move(setting), std::move(note)};
+}
+
+Fate Equivalent(std::string note) {
+  return {Bin::kEquivalent, "", std::move(note)};
+}
+
+Fate Meaningless(std::string_view note) {
+  return {Bin::kMeaningless, "", std::string(note)};
+}
+
+Fate Refused(std::string note, std::string setting) {
+  return {Bin::kRefused, std::move(setting), std::move(note)};
+}
+
+Fate DebeziumTranslation::Set(const std::string& setting, std::string value, std::string note) {
+  settings[setting] = std::move(value);
+  return Translated(setting, std::move(note));
+}
+
+Fate DebeziumTranslation::Want(const std::string& setting) {
+  wanted.push_back(setting);
+  return Translated(setting, "you must supply this: the file refers to a config provider");
+}
+
+absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config) {
+  for (const auto& [name, text] : translation.settings) {
+    WR_RETURN_IF_ERROR(SetFromText(name, text, config));
+  }
+  std::vector<OutboxTable>& tables = config.source.tables;
+  tables.front().placements = translation.placements;
+  if (!translation.tables.empty()) {
+    const OutboxTable common = tables.front();
+    std::vector<OutboxTable> named;
+    for (const std::string& name : translation.tables) {
+      tables.front() = common;
+      WR_RETURN_IF_ERROR(SetFromText("source.table", name, config));
+      named.push_back(tables.front());
+    }
+    tables = std::move(named);
+  }
+  return absl::OkStatus();
+}
+
+std::string JavaTrim(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= 0x20) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= 0x20) {
+    text.remove_suffix(1);
+  }
+  return std::string(text);
+}
+
+std::string JavaLower(std::string_view text) {
+  std::string out = JavaTrim(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::vector<std::string> JavaSplit(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  while (parts.size() > 1 && parts.back().empty()) {
+    parts.pop_back();
+  }
+  return parts;
+}
+
+std::string LiteralOf(std::string_view regex) {
+  std::string name;
+  for (size_t i = 0; i < regex.size(); ++i) {
+    const char c = regex[i];
+    if (c == '\\' && i + 1 < regex.size()) {
+      name += regex[++i];
+    } else if (std::string_view("\\*+?[](){}|^$").find(c) != std::string_view::npos) {
+      return "";
+    } else {
+      name += c;
+    }
+  }
+  return name;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,181 @@
+#include "debezium/property_tree.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+#include <yaml.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int kMostLevels = 32;
+constexpr int kMostNodes = 20'000;  // a YAML alias can repeat everything before it
+
+absl::Status Malformed(std::string_view what) {
+  return Error(ErrorCode::kConfigSyntax, what);
+}
+
+// Counts nodes and levels, and rejects a tree that is too large to be a configuration.
+class Bounds {
+ public:
+  absl::Status Enter(int level) {
+    return level <= kMostLevels && ++nodes_ <= kMostNodes
+               ? absl::OkStatus()
+               : Malformed("too large or too deep for a configuration");
+  }
+
+ private:
+  int nodes_ = 0;
+};
+
+absl::Status Add(std::string name, PropertyNode value, PropertyNode& map) {
+  if (map.Find(name) != nullptr) {
+    return Malformed(fmt::format("\"{}\" is given twice", Printable(name, 80)));
+  }
+  map.names.push_back(std::move(name));
+  map.items.push_back(std::move(value));
+  return absl::OkStatus();
+}
+
+class JsonBuilder {
+ public:
+  absl::StatusOr<PropertyNode> Build(const simdjson::dom::element& element, int level = 0) {
+    WR_RETURN_IF_ERROR(bounds_.Enter(level));
+    PropertyNode out;
+    if (simdjson::dom::object object; element.get(object) == simdjson::SUCCESS) {
+      out.kind = PropertyNode::Kind::kMap;
+      for (const auto& [name, member] : object) {
+        WR_ASSIGN_OR_RETURN(PropertyNode value, Build(member, level + 1));
+        WR_RETURN_IF_ERROR(Add(std::string(name), std::move(value), out));
+      }
+    } else if (simdjson::dom::array array; element.get(array) == simdjson::SUCCESS) {
+      out.kind = PropertyNode::Kind::kList;
+      for (const simdjson::dom::element& item : array) {
+        WR_ASSIGN_OR_RETURN(out.items.emplace_back(), Build(item, level + 1));
+      }
+    } else if (!element.is_null()) {
+      out.kind = PropertyNode::Kind::kScalar;
+      std::string_view text;
+      out.text =
+          element.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::minify(element);
+    }
+    return out;
+  }
+
+ private:
+  Bounds bounds_;
+};
+
+class YamlBuilder {
+ public:
+  explicit YamlBuilder(yaml_document_t& document) : document_(document) {}
+
+  absl::StatusOr<PropertyNode> Build(int index, int level = 0) {
+    WR_RETURN_IF_ERROR(bounds_.Enter(level));
+    const yaml_node_t& node = *yaml_document_get_node(&document_, index);
+    switch (node.type) {
+      case YAML_SCALAR_NODE:
+        return Scalar(node);
+      case YAML_SEQUENCE_NODE:
+        return List(node, level);
+      case YAML_MAPPING_NODE:
+        return Map(node, level);
+      case YAML_NO_NODE:
+        break;
+    }
+    return PropertyNode();
+  }
+
+ private:
+  static std::string TextOf(const yaml_node_t& node) {
+    return {node.data.scalar.value, node.data.scalar.value + node.data.scalar.length};
+  }
+
+  static PropertyNode Scalar(const yaml_node_t& node) {
+    PropertyNode out{.text = TextOf(node)};
+    const bool is_null = node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+                         (out.text.empty() || out.text == "~" || out.text == "null");
+    out.kind = is_null ? PropertyNode::Kind::kNull : PropertyNode::Kind::kScalar;
+    return out;
+  }
+
+  absl::StatusOr<PropertyNode> List(const yaml_node_t& node, int level) {
+    PropertyNode out{.kind = PropertyNode::Kind::kList};
+    const auto& items = node.data.sequence.items;
+    for (const int* item = items.start; item != items.top; ++item) {
+      WR_ASSIGN_OR_RETURN(out.items.emplace_back(), Build(*item, level + 1));
+    }
+    return out;
+  }
+
+  absl::StatusOr<PropertyNode> Map(const yaml_node_t& node, int level) {
+    PropertyNode out{.kind = PropertyNode::Kind::kMap};
+    const auto& pairs = node.data.mapping.pairs;
+    for (const yaml_node_pair_t* pair = pairs.start; pair != pairs.top; ++pair) {
+      const yaml_node_t& key = *yaml_document_get_node(&document_, pair->key);
+      if (key.type != YAML_SCALAR_NODE) {
+        return Malformed(fmt::format("line {}: expected a name", key.start_mark.line + 1));
+      }
+      WR_ASSIGN_OR_RETURN(PropertyNode value, Build(pair->value, level + 1));
+      WR_RETURN_IF_ERROR(Annotate(Add(TextOf(key), std::move(value), out),
+                                  fmt::format("line {}", key.start_mark.line + 1)));
+    }
+    return out;
+  }
+
+  yaml_document_t& document_;
+  Bounds bounds_;
+};
+
+}  // namespace
+
+const PropertyNode* PropertyNode::Find(std::string_view name) const {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) {
+      return &items[i];
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<PropertyNode> ParseJson(std::string_view text) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+    return Malformed(fmt::format("not JSON: {}", simdjson::error_message(error)));
+  }
+  return JsonBuilder().Build(root);
+}
+
+absl::StatusOr<PropertyNode> ParseYaml(std::string_view text) {
+  yaml_parser_t parser;
+  if (yaml_parser_initialize(&parser) == 0) {
+    return Malformed("out of memory");
+  }
+  const std::unique_ptr<yaml_parser_t, decltype(&yaml_parser_delete)> ends(&parser,
+                                                                           &yaml_parser_delete);
+  yaml_parser_set_input_string(&parser, reinterpret_cast<const unsigned char*>(text.data()),
+                               text.size());
+  PropertyNode out{.kind = PropertyNode::Kind::kList};
+  while (true) {
+    yaml_document_t document;
+    if (yaml_parser_load(&parser, &document) == 0) {
+      const char* problem = parser.problem;
+      return Malformed(fmt::format("line {}, column {}: not YAML: {}", parser.problem_mark.line + 1,
+                                   parser.problem_mark.column + 1,
+                                   problem == nullptr ? "out of memory" : problem));
+    }
+    const std::unique_ptr<yaml_document_t, decltype(&yaml_document_delete)> released(
+        &document, &yaml_document_delete);
+    if (yaml_document_get_root_node(&document) == nullptr) {
+      return out;
+    }
+    WR_ASSIGN_OR_RETURN(out.items.emplace_back(), YamlBuilder(document).Build(1));
+  }
+}
+
+}  // namespace walrelay

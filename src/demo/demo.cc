@@ -1,0 +1,249 @@
+#include "demo/demo.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "demo/ledger.h"
+#include "demo/order_writer.h"
+#include "demo/relay_child.h"
+#include "demo/screen.h"
+#include "demo/throwaway_postgres.h"
+#include "http/http_server.h"
+#include "kafka/mock_cluster.h"
+#include "kafka/topic_dump.h"
+#include "postgres/connection_parameters.h"
+#include "postgres/session.h"
+#include "postgres/setup.h"
+#include "relay/event_loop.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kCatchUp{60};
+constexpr std::chrono::seconds kReadBack{30};
+
+class Demo {
+ public:
+  explicit Demo(const DemoOptions& options) : options_(options) {}
+
+  absl::Status Run() {
+    screen_.Title("walrelay demo");
+    WR_ASSIGN_OR_RETURN(http_, options_.http.empty() ? FreeLoopbackAddress() : options_.http);
+    WR_RETURN_IF_ERROR(StartPostgres());
+    WR_RETURN_IF_ERROR(StartKafka());
+    WR_RETURN_IF_ERROR(SetUp());
+    const absl::Status status = Play();
+    return CleanUp(status);
+  }
+
+ private:
+  absl::Status StartPostgres() {
+    source_.allow_insecure = true;
+    if (!options_.postgres.empty()) {
+      source_.dsn = options_.postgres;
+      screen_.Fact("Postgres", DescribeDsn(source_));
+      return absl::OkStatus();
+    }
+    WR_ASSIGN_OR_RETURN(postgres_, ThrowawayPostgres::Start());
+    source_.dsn = postgres_->dsn();
+    screen_.Fact("Postgres", fmt::format("{}, a temporary cluster in {}", postgres_->version(),
+                                         postgres_->directory()));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartKafka() {
+    kafka_.allow_insecure = true;
+    if (!options_.kafka.empty()) {
+      kafka_.bootstrap_servers = options_.kafka;
+      screen_.Fact("Kafka", options_.kafka);
+      return absl::OkStatus();
+    }
+    WR_ASSIGN_OR_RETURN(mock_, MockCluster::Start(/*brokers=*/3));
+    for (const std::string& topic : Topics()) {
+      mock_->CreateTopic(topic, /*partitions=*/3);
+    }
+    kafka_.bootstrap_servers = mock_->bootstrap_servers();
+    screen_.Fact("Kafka", fmt::format("three in-process brokers: {}", kafka_.bootstrap_servers));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<PgConnection> Connect() const {
+    WR_ASSIGN_OR_RETURN(OpenedSession session,
+                        OpenSession(source_, {.purpose = ConnectionPurpose::kSetup,
+                                              .interrupt_fd = signals_.fd()}));
+    return std::move(session.connection);
+  }
+
+  // Uses a separate schema, so that it can be removed completely from the user's database.
+  absl::Status SetUp() {
+    source_.slot = name_;
+    source_.publication = name_;
+    source_.tables.front().schema = name_;
+    WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
+    set_up_ = true;
+    WR_RETURN_IF_ERROR(
+        connection.Query(fmt::format("CREATE SCHEMA {}", name_), kReadBack).status());
+    WR_ASSIGN_OR_RETURN(const auto steps, PlanSetup(connection, source_, {.create_table = true}));
+    for (const SetupStep& step : steps) {
+      WR_RETURN_IF_ERROR(connection.Query(step.sql, kReadBack).status());
+    }
+    screen_.Fact("setup", fmt::format("table {0}.outbox, publication {0}, slot {0}", name_));
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> Topics() const { return {prefix_ + "order", prefix_ + "payment"}; }
+
+  std::vector<std::string> RelayArguments() const {
+    std::vector<std::string> arguments = {
+        "--kafka",       kafka_.bootstrap_servers, "--slot",  source_.slot,
+        "--publication", source_.publication,      "--table", fmt::format("{}.outbox", name_)};
+    for (const std::string& setting :
+         {std::string("source.allow_insecure=true"), std::string("kafka.allow_insecure=true"),
+          std::string("log.format=text"), "http.listen=" + http_,
+          fmt::format("route.topic={}${{routedByValue}}", prefix_)}) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    }
+    return arguments;
+  }
+
+  absl::Status Play() {
+    // The DSN may hold a password, which an argument would show in the process list.
+    RelayChild relay(RelayArguments(), {"WALRELAY_SOURCE__DSN=" + source_.dsn}, LogFile());
+    WR_RETURN_IF_ERROR(StartRelay(relay, "relay"));
+    WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
+    screen_.Header();
+    OrderWriter writer(std::move(connection), fmt::format("{}.outbox", name_), options_.rate,
+                       ledger_);
+    const auto half = std::chrono::milliseconds(options_.seconds * 500);
+    WR_RETURN_IF_ERROR(Watch(relay, half));
+    relay.Kill();
+    screen_.Note("the relay was killed with SIGKILL; orders are still written, none are relayed");
+    WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(500)));
+    WR_RETURN_IF_ERROR(StartRelay(relay, "restarted"));
+    WR_RETURN_IF_ERROR(Watch(relay, half));
+    while (options_.keep_running && !stopped_) {
+      if (!std::exchange(invited_, true)) {
+        Invite();
+      }
+      WR_RETURN_IF_ERROR(Watch(relay, std::chrono::seconds(1)));
+    }
+    WR_RETURN_IF_ERROR(writer.Stop());
+    return Conclude(relay);
+  }
+
+  absl::Status StartRelay(RelayChild& relay, std::string_view what) {
+    WR_RETURN_IF_ERROR(relay.Start());
+    screen_.Fact(what, fmt::format("process {}, http://{}/readyz, log in {}", relay.pid(), http_,
+                                   LogFile()));
+    return absl::OkStatus();
+  }
+
+  void Invite() const {
+    screen_.Note("running until Ctrl-C; in another terminal, try:");
+    screen_.Fact("", fmt::format("kcat -C -b {} -t {}order -f '%k %h %s\\n'",
+                                 kafka_.bootstrap_servers, prefix_));
+    screen_.Fact("", fmt::format("psql '{}' -c 'TABLE {}.outbox'",
+                                 postgres_ ? source_.dsn : "your database", name_));
+    screen_.Fact("", fmt::format("curl http://{}/metrics", http_));
+  }
+
+  // Shows events as they are published. Returns early on Ctrl-C, and with an error if the relay has
+  // exited although it was not killed.
+  absl::Status Watch(RelayChild& relay, Micros duration) {
+    const auto until = SteadyClock::now() + duration;
+    while (!stopped_ && SteadyClock::now() < until) {
+      stopped_ = signals_.Take();
+      const bool killed = relay.pid() < 0;
+      if (killed) {
+        pollfd interrupt{signals_.fd(), POLLIN, 0};
+        (void)::poll(&interrupt, 1, 20);
+      } else if (!relay.running()) {
+        return Error(ErrorCode::kDemoFailed,
+                     fmt::format("the relay exited unexpectedly; see {}", LogFile()));
+      } else {
+        ReadEvents(relay);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void ReadEvents(RelayChild& relay) {
+    relay.ReadEvents(std::chrono::milliseconds(50),
+                     [&](const PublishedEvent& event) { screen_.Event(event); });
+  }
+
+  // Waits until the relay has published all events, stops it, and verifies the topics.
+  absl::Status Conclude(RelayChild& relay) {
+    const auto deadline = SteadyClock::now() + kCatchUp;
+    size_t in_kafka = 0;
+    while (in_kafka < ledger_.committed() && SteadyClock::now() < deadline && relay.running()) {
+      ReadEvents(relay);
+      // Events acknowledged just before the SIGKILL were not printed, so the topics are read.
+      WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
+      in_kafka = ledger_.committed() - ledger_.Verify(records).lost;
+    }
+    const int exit_code = relay.Stop();
+    WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
+    const Verdict verdict = ledger_.Verify(records);
+    screen_.Summary(verdict, ledger_.transactions(), ledger_.transactions_rolled_back());
+    if (!verdict.good()) {
+      return Error(ErrorCode::kDemoFailed, "the records in Kafka differ from the committed events");
+    }
+    return exit_code == 0 ? absl::OkStatus()
+                          : Error(ErrorCode::kDemoFailed,
+                                  fmt::format("the relay exited with code {}", exit_code));
+  }
+
+  // Removes everything that the demonstration created in the user's database and Kafka cluster.
+  absl::Status CleanUp(absl::Status status) {
+    if (postgres_ == nullptr && set_up_) {
+      auto connection = Connect();
+      status.Update(connection.ok() ? UndoSetup(*connection, source_) : connection.status());
+      if (connection.ok()) {
+        status.Update(
+            connection->Query(fmt::format("DROP SCHEMA {} CASCADE", name_), kReadBack).status());
+      }
+    }
+    if (mock_ == nullptr) {
+      status.Update(DeleteTopics(kafka_, Topics(), kReadBack));
+    }
+    return status;
+  }
+
+  std::string LogFile() const {
+    return postgres_ ? postgres_->directory() + "/relay.log" : std::string("/dev/null");
+  }
+
+  const DemoOptions& options_;
+  StopSignals signals_;
+  const std::string name_ = fmt::format("walrelay_demo_{:08x}", std::random_device()());
+  const std::string prefix_ = options_.kafka.empty() ? "outbox.event." : fmt::format("{}.", name_);
+  std::string http_;
+  SourceConfig source_;
+  KafkaConfig kafka_;
+  std::unique_ptr<ThrowawayPostgres> postgres_;
+  std::unique_ptr<MockCluster> mock_;
+  Screen screen_;
+  Ledger ledger_;
+  bool set_up_ = false;
+  bool stopped_ = false;
+  bool invited_ = false;
+};
+
+}  // namespace
+
+absl::Status RunDemo(const DemoOptions& options) {
+  return Demo(options).Run();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,107 @@
+#include "dryrun/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "kafka/topic_facts.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kKafkaTimeout{30};
+constexpr seconds kReadInterval{1};
+constexpr size_t kMostPrinted = 20;
+
+std::string NameOf(const ExpectedRecord& record) {
+  const std::string* const id = record.id();
+  return fmt::format("{}  {}", Printable(record.topic, 249),
+                     id != nullptr ? "id=" + Printable(*id, 80)
+                                   : "key=" + Printable(record.key.value_or("NULL"), 80));
+}
+
+std::string PlaceOf(const StoredRecord& stored) {
+  return fmt::format("[{}]@{}", stored.partition, stored.offset);
+}
+
+}  // namespace
+
+Comparison::Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
+                       std::optional<WallTime> since)
+    : kafka_(kafka), since_(since), expected_(std::move(expected)) {
+  for (const ExpectedRecord& record : expected_) {
+    topics_.push_back(record.topic);
+  }
+  std::sort(topics_.begin(), topics_.end());
+  topics_.erase(std::unique(topics_.begin(), topics_.end()), topics_.end());
+}
+
+absl::Status Comparison::Find(Micros timeout) {
+  const SystemClock clock;
+  const MonoTime deadline = clock.Now() + timeout;
+  while (true) {
+    WR_ASSIGN_OR_RETURN(stored_, ReadTopics(kafka_, topics_, kKafkaTimeout, since_));
+    Index();
+    const bool all = std::all_of(expected_.begin(), expected_.end(),
+                                 [this](const auto& record) { return Stored(record) != nullptr; });
+    if (all || clock.Now() >= deadline) {
+      return CountPartitions();
+    }
+    std::this_thread::sleep_for(kReadInterval);
+  }
+}
+
+size_t Comparison::PrintDifferences() const {
+  size_t different = 0;
+  for (const ExpectedRecord& record : expected_) {
+    const StoredRecord* const stored = Stored(record);
+    const std::string difference =
+        stored == nullptr ? "missing in the topic" : Differs(record, *stored);
+    if (!difference.empty() && ++different <= kMostPrinted) {
+      fmt::print("{}  {}\n    {}\n", NameOf(record), stored != nullptr ? PlaceOf(*stored) : "",
+                 difference);
+    }
+  }
+  return different;
+}
+
+// Indexes the first record of each event: an event may be repeated.
+void Comparison::Index() {
+  index_.clear();
+  for (const StoredRecord& record : stored_) {
+    for (std::string& identity : IdentitiesOf(record)) {
+      index_.try_emplace(std::move(identity), &record);
+    }
+  }
+}
+
+const StoredRecord* Comparison::Stored(const ExpectedRecord& record) const {
+  const auto found = index_.find(IdentityOf(record));
+  return found == index_.end() ? nullptr : found->second;
+}
+
+absl::Status Comparison::CountPartitions() {
+  const auto required = [this](std::string_view name) {
+    return std::binary_search(topics_.begin(), topics_.end(), name);
+  };
+  WR_ASSIGN_OR_RETURN(const std::vector<TopicFacts> facts,
+                      ReadTopicFacts(kafka_, required, topics_.size(), kKafkaTimeout));
+  for (const TopicFacts& topic : facts) {
+    partitions_[topic.name] = topic.partitions;
+  }
+  return absl::OkStatus();
+}
+
+std::string Comparison::Differs(const ExpectedRecord& record, const StoredRecord& stored) const {
+  const auto partitions = partitions_.find(record.topic);
+  return DifferenceOf(record, stored, partitions == partitions_.end() ? 0 : partitions->second);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,37 @@
+// RecordCollector: a producer that stores the records it is given.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "dryrun/record_difference.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// Accepts every record and reports it as delivered at the next Poll().
+class RecordCollector final : public Producer {
+ public:
+  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
+    records_.emplace_back(record);
+    deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
+    return Produced::kAccepted;
+  }
+  void Poll(DeliverySink& sink) override {
+    for (const Delivery& delivery : deliveries_) {
+      sink.OnDelivered(delivery);
+    }
+    deliveries_.clear();
+  }
+  absl::Status Health() const override { return absl::OkStatus(); }
+  absl::Status Trouble() const override { return absl::OkStatus(); }
+  int poll_fd() const override { return -1; }
+
+  std::vector<ExpectedRecord>& records() { return records_; }
+
+ private:
+  std::vector<ExpectedRecord> records_;
+  std::vector<Delivery> deliveries_;
+};
+
+}  // namespace walrelay

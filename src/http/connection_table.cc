@@ -1,0 +1,57 @@
+#include "http/connection_table.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace walrelay {
+
+void ConnectionTable::End(Connection& connection) {
+  (void)::shutdown(connection.socket, SHUT_RDWR);
+  connection.ended = true;
+}
+
+// Closes the oldest connections for which `counts` is true, until `limit` of them are left.
+template <typename Predicate>
+void ConnectionTable::EndOldestBeyond(size_t limit, const Predicate& counts) {
+  const auto open = [&](const Connection& each) { return !each.ended && counts(each); };
+  auto left = static_cast<size_t>(std::count_if(connections_.begin(), connections_.end(), open));
+  for (Connection& each : connections_) {
+    if (left <= limit) {
+      return;
+    }
+    if (open(each)) {
+      End(each);
+      --left;
+    }
+  }
+}
+
+void ConnectionTable::Add(int socket, std::string peer, MonoTime now) {
+  connections_.push_back({.socket = socket, .peer = std::move(peer), .since = now});
+  const std::string& newcomer = connections_.back().peer;
+  EndOldestBeyond(limits_.of_one_peer,
+                  [&](const Connection& each) { return each.peer == newcomer; });
+  EndOldestBeyond(limits_.connections, [](const Connection&) { return true; });
+}
+
+void ConnectionTable::Remove(int socket) {
+  connections_.remove_if([&](const Connection& each) { return each.socket == socket; });
+}
+
+void ConnectionTable::EndOverdue(MonoTime now) {
+  for (Connection& each : connections_) {
+    if (!each.ended && now - each.since >= limits_.lifetime) {
+      End(each);
+    }
+  }
+}
+
+std::optional<MonoTime> ConnectionTable::NextDeadline() const {
+  const auto next = std::find_if(connections_.begin(), connections_.end(),
+                                 [](const Connection& each) { return !each.ended; });
+  return next == connections_.end() ? std::nullopt : std::optional(next->since + limits_.lifetime);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,50 @@
+#include "http/host_header.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/ascii.h"
+
+namespace walrelay {
+namespace {
+
+// Removes the port and the trailing dot, and converts to lower case.
+std::string NameOf(std::string_view host_header) {
+  std::string name(host_header);
+  absl::AsciiStrToLower(&name);
+  const size_t colon = name.rfind(':');
+  if (colon != std::string::npos && !name.ends_with(']')) {
+    name.resize(colon);
+  }
+  if (name.ends_with('.')) {
+    name.pop_back();
+  }
+  return name;
+}
+
+bool IsAddress(const std::string& name) {
+  in_addr v4{};
+  in6_addr v6{};
+  const bool bracketed = name.starts_with('[') && name.ends_with(']');
+  return bracketed ? ::inet_pton(AF_INET6, name.substr(1, name.size() - 2).c_str(), &v6) == 1
+                   : ::inet_pton(AF_INET, name.c_str(), &v4) == 1;
+}
+
+}  // namespace
+
+bool NamesThisMachine(std::string_view host_header, std::string_view own_name) {
+  if (host_header.empty()) {
+    return true;
+  }
+  const std::string name = NameOf(host_header);
+  if (name.empty()) {
+    return false;
+  }
+  return IsAddress(name) || name.find_first_of(".:[]") == std::string::npos ||
+         name.ends_with(".localhost") || name.ends_with(".local") || name.ends_with(".internal") ||
+         name == NameOf(own_name);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,189 @@
+#include "http/http_server.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "http/host_header.h"
+#include "http/listen_address.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Never reached: ConnectionTable closes the oldest connection first.
+constexpr unsigned kMostConnections = 64;
+constexpr unsigned kIdleSeconds = 5;
+constexpr size_t kRequestBytes = 8 * 1024;
+
+MHD_Result Answer(MHD_Connection* connection, const HttpResponse& response) {
+  MHD_Response* out = MHD_create_response_from_buffer(
+      response.body.size(), const_cast<char*>(response.body.data()), MHD_RESPMEM_MUST_COPY);
+  if (out == nullptr) {
+    return MHD_NO;
+  }
+  MHD_add_response_header(out, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type.c_str());
+  MHD_add_response_header(out, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
+  if (response.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+    MHD_add_response_header(out, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+  }
+  const MHD_Result result = MHD_queue_response(connection, response.status, out);
+  MHD_destroy_response(out);
+  return result;
+}
+
+MonoTime Now() {
+  return SystemClock().Now();
+}
+
+// The address without the port.
+std::string AddressOf(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const bool v6 = address->sa_family == AF_INET6;
+  const void* from =
+      v6 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr)
+         : &reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  return ::inet_ntop(address->sa_family, from, text.data(), text.size()) != nullptr ? text.data()
+                                                                                    : "";
+}
+
+std::string MachineName() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+struct HttpServer::Callbacks {
+  static MHD_Result OnRequest(void* server, MHD_Connection* connection, const char* url,
+                              const char* method, const char* version, const char* upload,
+                              size_t* upload_size, void** state);
+  static void OnConnection(void* server, MHD_Connection* connection, void** state,
+                           MHD_ConnectionNotificationCode code);
+};
+
+// libmicrohttpd calls this when the headers have been read, and again for a body, which is not
+// expected.
+MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connection, const char* url,
+                                            const char* method, const char* /*version*/,
+                                            const char* /*upload*/, size_t* upload_size,
+                                            void** /*state*/) {
+  const auto& server = *static_cast<const HttpServer*>(raw);
+  const std::string_view verb = method;
+  if (verb != MHD_HTTP_METHOD_GET && verb != MHD_HTTP_METHOD_HEAD) {
+    *upload_size = 0;
+    return Answer(connection, {.status = MHD_HTTP_METHOD_NOT_ALLOWED, .body = "only GET\n"});
+  }
+  const auto page = server.pages_.find(url);
+  if (page == server.pages_.end()) {
+    return Answer(connection, {.status = MHD_HTTP_NOT_FOUND, .body = "no such page\n"});
+  }
+  // The variant with a length also finds "?verbose", which has no value.
+  const bool verbose =
+      MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, "verbose",
+                                    sizeof("verbose") - 1, nullptr, nullptr) == MHD_YES;
+  const char* host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+  const bool foreign = host != nullptr && !NamesThisMachine(host, server.own_name_);
+  return Answer(connection, page->second({.verbose = verbose, .foreign_host = foreign}));
+}
+
+void HttpServer::Callbacks::OnConnection(void* raw, MHD_Connection* connection, void** /*state*/,
+                                         MHD_ConnectionNotificationCode code) {
+  auto& connections = static_cast<HttpServer*>(raw)->connections_;
+  const auto* socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  const auto* peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (socket == nullptr || peer == nullptr) {
+    return;
+  }
+  if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    connections.Add(socket->connect_fd, AddressOf(peer->client_addr), Now());
+  } else {
+    connections.Remove(socket->connect_fd);
+  }
+}
+
+HttpServer::HttpServer(std::map<std::string, HttpHandler> pages)
+    : pages_(std::move(pages)),
+      own_name_(MachineName()),
+      connections_(ConnectionTable::Limits()),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
+    std::string_view listen, std::map<std::string, HttpHandler> pages) {
+  const auto address = ListenAddress::Parse(listen);
+  if (!address) {
+    return Error(ErrorCode::kHttpListen,
+                 fmt::format("\"{}\" is not address:port", Printable(listen, 80)));
+  }
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(pages)));
+  const unsigned flags = MHD_USE_EPOLL | (address->is_v6() ? MHD_USE_IPv6 : 0);
+  errno = 0;
+  // Without MHD_OPTION_LISTENING_ADDRESS_REUSE: that sets SO_REUSEPORT, with which a second process
+  // would silently share the port and receive every other probe.
+  server->daemon_ = MHD_start_daemon(
+      flags, 0, nullptr, nullptr, &Callbacks::OnRequest, server.get(), MHD_OPTION_SOCK_ADDR,
+      address->get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+      kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes * 2,
+      MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::OnConnection, server.get(), MHD_OPTION_END);
+  if (server->daemon_ == nullptr) {
+    return Error(ErrorCode::kHttpListen,
+                 fmt::format("{}: {}", Printable(listen, 80), std::strerror(errno)));
+  }
+  server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
+  return server;
+}
+
+void HttpServer::Run() {
+  const int events = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+  while (true) {
+    int wait = -1;
+    if (MHD_UNSIGNED_LONG_LONG millis = 0; MHD_get_timeout(daemon_, &millis) == MHD_YES) {
+      wait = static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(millis, 60'000));
+    }
+    if (const auto deadline = connections_.NextDeadline()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Now()).count();
+      const int until = static_cast<int>(std::max<int64_t>(left, 0));
+      wait = wait < 0 ? until : std::min(wait, until);
+    }
+    pollfd wanted[] = {{events, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+    (void)::poll(wanted, 2, wait);
+    if (wanted[1].revents != 0) {
+      return;
+    }
+    (void)MHD_run(daemon_);
+    connections_.EndOverdue(Now());
+  }
+}
+
+absl::StatusOr<std::string> FreeLoopbackAddress() {
+  WR_ASSIGN_OR_RETURN(const auto probe, HttpServer::Start("127.0.0.1:0", {}));
+  return fmt::format("127.0.0.1:{}", probe->port());
+}
+
+HttpServer::~HttpServer() {
+  if (thread_.joinable()) {
+    (void)::eventfd_write(stop_.get(), 1);
+    thread_.join();
+  }
+  if (daemon_ != nullptr) {
+    MHD_stop_daemon(daemon_);
+  }
+}
+
+int HttpServer::port() const {
+  const MHD_DaemonInfo* info = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_BIND_PORT);
+  return info != nullptr ? info->port : 0;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,71 @@
+// HttpServer: read-only pages for probes, scrapers and people.
+//
+// Serves GET and HEAD on fixed paths. A connection is limited to one request of 8 KiB, five seconds
+// of idle time and ten seconds in total; the 17th connection of one peer and the 49th connection
+// overall close the oldest (ConnectionTable). Responses contain no part of the request. The server
+// calls the handlers on its own thread: they read what other threads have published and must not
+// wait for those threads.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "base/unique_fd.h"
+#include "http/connection_table.h"
+
+struct MHD_Daemon;
+
+namespace walrelay {
+
+struct HttpResponse {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+struct PageRequest {
+  bool verbose = false;  // the query asks for detail
+  // The Host is an Internet name: the request may come from a page of a foreign site, which must
+  // not receive row data.
+  bool foreign_host = false;
+};
+
+using HttpHandler = std::function<HttpResponse(const PageRequest&)>;
+
+// "127.0.0.1:port" with a port that is currently free. Errors: WR-5002.
+absl::StatusOr<std::string> FreeLoopbackAddress();
+
+class HttpServer {
+ public:
+  // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 selects a free
+  // port. Errors: WR-5002 (HttpListen).
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
+      std::string_view listen, std::map<std::string, HttpHandler> pages);
+  // Waits for running handlers.
+  ~HttpServer();
+
+  // The port of the listening socket.
+  int port() const;
+
+  const std::map<std::string, HttpHandler>& pages() const { return pages_; }
+
+ private:
+  struct Callbacks;  // for libmicrohttpd
+
+  explicit HttpServer(std::map<std::string, HttpHandler> pages);
+  void Run();
+
+  const std::map<std::string, HttpHandler> pages_;
+  const std::string own_name_;  // this host's name
+  ConnectionTable connections_;
+  UniqueFd stop_;
+  MHD_Daemon* daemon_ = nullptr;
+  std::thread thread_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,113 @@
+#include "slot/slot_forecast.h"
+
+#include <algorithm>
+
+namespace walrelay {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr Micros kSpacing = seconds(5);
+constexpr Micros kShort = minutes(1);
+constexpr Micros kLong = minutes(15);
+constexpr Micros kLeastToMeasure = seconds(5);
+// restart_lsn moves in steps of 15 seconds in normal operation; this is four of them.
+constexpr Micros kStands = minutes(1);
+// One step more or less must not appear as a trend.
+constexpr Micros kLeastToCompare = minutes(5);
+constexpr double kNoTrend = 0.1;
+// Beyond this horizon a forecast is meaningless.
+constexpr Micros kSight = std::chrono::hours(24 * 30);
+
+std::optional<Micros> TimeFor(double bytes, double per_second) {
+  if (bytes <= 0) {
+    return Micros(0);
+  }
+  const double time = per_second > 0 ? bytes / per_second : 0;
+  const std::chrono::duration<double> in_seconds(time);
+  return per_second > 0 && in_seconds < kSight
+             ? std::optional(std::chrono::duration_cast<Micros>(in_seconds))
+             : std::nullopt;
+}
+
+}  // namespace
+
+void SlotForecast::Look(MonoTime now, const Positions& positions) {
+  const bool other_log = !looks_.empty() && positions.wal_end < looks_.back().positions.wal_end;
+  if (other_log) {
+    looks_.clear();
+  }
+  if (looks_.empty() || looks_.back().positions.restart != positions.restart) {
+    restart_moved_ = now;
+  }
+  // The last entry is replaced by the current one; earlier entries are kSpacing apart.
+  if (looks_.size() >= 2 && now - looks_[looks_.size() - 2].at < kSpacing) {
+    looks_.pop_back();
+  }
+  looks_.push_back({now, positions});
+  while (now - looks_.front().at > kLong) {
+    looks_.pop_front();
+  }
+}
+
+std::optional<SlotForecast::Rates> SlotForecast::RatesOver(Micros window, Micros least) const {
+  if (looks_.empty()) {
+    return std::nullopt;
+  }
+  const Entry& last = looks_.back();
+  const Entry& first = *std::find_if(
+      looks_.begin(), looks_.end(), [&](const Entry& look) { return last.at - look.at <= window; });
+  if (last.at - first.at < least) {
+    return std::nullopt;
+  }
+  const double time = std::chrono::duration<double>(last.at - first.at).count();
+  const auto rate = [time](Lsn from, Lsn to) {
+    return static_cast<double>(BytesBetween(from, to)) / time;
+  };
+  return Rates{.wal = rate(first.positions.wal_end, last.positions.wal_end),
+               .confirmed = rate(first.positions.confirmed, last.positions.confirmed),
+               .restart = rate(first.positions.restart, last.positions.restart)};
+}
+
+std::optional<double> SlotForecast::WalBytesPerSecond() const {
+  const auto now = RatesOver(kShort, kLeastToMeasure);
+  const auto lately = RatesOver(kLong, kLeastToMeasure);
+  return now && lately ? std::optional(std::max(now->wal, lately->wal)) : std::nullopt;
+}
+
+std::optional<double> SlotForecast::ConfirmedBytesPerSecond() const {
+  const auto now = RatesOver(kShort, kLeastToMeasure);
+  return now ? std::optional(now->confirmed) : std::nullopt;
+}
+
+double SlotForecast::ShrinkPerSecond() const {
+  if (looks_.empty()) {
+    return 0;
+  }
+  if (looks_.back().at - restart_moved_ >= kStands) {
+    return WalBytesPerSecond().value_or(0);
+  }
+  const auto trend = RatesOver(kLong, kLeastToCompare);
+  if (!trend) {
+    return 0;
+  }
+  const double shrink = trend->wal - trend->restart;
+  return shrink > kNoTrend * trend->wal ? shrink : 0;
+}
+
+std::optional<Micros> SlotForecast::TimeToLoss(int64_t bytes) const {
+  return TimeFor(static_cast<double>(bytes), ShrinkPerSecond());
+}
+
+std::optional<Micros> SlotForecast::TimeUntilCaughtUp() const {
+  const auto rates = RatesOver(kShort, kLeastToMeasure);
+  if (!rates || rates->confirmed <= rates->wal) {
+    return std::nullopt;
+  }
+  const Positions& last = looks_.back().positions;
+  return TimeFor(static_cast<double>(BytesBetween(last.confirmed, last.wal_end)),
+                 rates->confirmed - rates->wal);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,54 @@
+#include "status/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace walrelay {
+namespace {
+
+constexpr double kWidth = 600;
+constexpr double kHeight = 120;
+constexpr double kRoomAbove = 6;  // space for half of the line width
+
+// Draws one section without a gap: the area and the line above it.
+void AppendStretch(const std::vector<std::pair<double, double>>& stretch, std::string& out) {
+  if (stretch.empty()) {
+    return;
+  }
+  std::string line;
+  for (const auto& [x, y] : stretch) {
+    line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x, y);
+  }
+  out += fmt::format(R"(<path class="area" d="{}L{:.1f} {} L{:.1f} {}Z"/>)", line,
+                     stretch.back().first, kHeight, stretch.front().first, kHeight);
+  out += fmt::format(R"(<path class="line" d="{}"/>)", line);
+}
+
+}  // namespace
+
+std::string ChartSvg(const std::vector<ChartPoint>& points, double least_top,
+                     std::string_view label) {
+  double top = least_top;
+  for (const ChartPoint& point : points) {
+    top = std::max(top, point.y.value_or(0));
+  }
+  std::string out = fmt::format(
+      R"(<svg viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">)", kWidth,
+      kHeight, label);
+  std::vector<std::pair<double, double>> stretch;
+  for (const ChartPoint& point : points) {
+    if (!point.y) {
+      AppendStretch(stretch, out);
+      stretch.clear();
+      continue;
+    }
+    const double share = top > 0 ? std::max(*point.y, 0.0) / top : 0;
+    stretch.emplace_back(std::clamp(point.x, 0.0, 1.0) * kWidth,
+                         kHeight - share * (kHeight - kRoomAbove));
+  }
+  AppendStretch(stretch, out);
+  return out + "</svg>";
+}
+
+}  // namespace walrelay

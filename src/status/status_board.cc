@@ -1,0 +1,67 @@
+#include "status/status_board.h"
+
+namespace walrelay {
+namespace {
+
+// One hour of points at ten-second intervals.
+constexpr size_t kMostPoints = 360;
+
+}  // namespace
+
+std::string_view NameOf(RelayState state) {
+  switch (state) {
+    case RelayState::kStarting:
+      return "starting";
+    case RelayState::kStandby:
+      return "standby";
+    case RelayState::kCatchingUp:
+      return "catching_up";
+    case RelayState::kStreaming:
+      return "streaming";
+    case RelayState::kDegraded:
+      return "degraded";
+    case RelayState::kBlocked:
+      return "blocked";
+    case RelayState::kDraining:
+      return "draining";
+    case RelayState::kStopped:
+      return "stopped";
+  }
+  return "?";
+}
+
+bool IsReady(RelayState state) {
+  return state == RelayState::kStandby || state == RelayState::kCatchingUp ||
+         state == RelayState::kStreaming;
+}
+
+bool IsReady(const StatusSnapshot& snapshot) {
+  const bool slot_is_safe = !snapshot.slot || snapshot.slot->risk < SlotRisk::kCritical;
+  return IsReady(snapshot.relay.state) && snapshot.source_problem.ok() && slot_is_safe;
+}
+
+void StatusBoard::NoteError(const absl::Status& error, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  errors_.Add(error, now);
+}
+
+void StatusBoard::AddPoint(HistoryPoint point) {
+  const std::lock_guard lock(mutex_);
+  if (shown_.slot && shown_.slot->exists) {
+    point.lag_bytes = shown_.slot->lag_bytes();
+  }
+  if (history_.size() >= kMostPoints) {
+    history_.pop_front();
+  }
+  history_.push_back(point);
+}
+
+StatusSnapshot StatusBoard::Snapshot() const {
+  const std::lock_guard lock(mutex_);
+  StatusSnapshot snapshot = shown_;
+  snapshot.errors = errors_.errors();
+  snapshot.history.assign(history_.begin(), history_.end());
+  return snapshot;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,190 @@
+// StatusBoard: the state that the relay's thread shares with other threads.
+//
+// The relay publishes its status, its errors and points of history at intervals, and a heartbeat in
+// each turn; the sampler adds its observations; HTTP handlers read. Thread-safe. Memory is bounded:
+// one hour of history, a handful of errors.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "status/error_history.h"
+#include "stream/gap.h"
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+#include "walrelay/slot_sample.h"
+
+namespace walrelay {
+
+enum class RelayState : uint8_t {
+  kStarting,    // not yet streamed
+  kStandby,     // another instance holds the slot
+  kCatchingUp,  // streaming, lagging
+  kStreaming,
+  kDegraded,  // cut off from Postgres or from Kafka; retries automatically
+  kBlocked,   // nothing is published until an operator acts: a row, a setting, a gap
+  kDraining,
+  kStopped,
+};
+
+std::string_view NameOf(RelayState state);
+// Whether an orchestrator should consider the instance ready.
+bool IsReady(RelayState state);
+
+struct RelayFigures {
+  uint64_t acknowledged = 0;  // events, since the process started
+  uint64_t records_in_flight = 0;
+  uint64_t bytes_in_flight = 0;
+  uint64_t transactions_in_flight = 0;
+  std::optional<WallTime> oldest_commit;  // of the transactions read and not yet acknowledged
+  // Since when nothing can be read: transactions committed after that are unpublished and unknown.
+  // Absent while streaming, and for a standby.
+  std::optional<WallTime> cut_off_since;
+  std::optional<WallTime> last_acknowledged;
+  Lsn received;
+  Lsn frontier;
+};
+
+struct RelayStatus {
+  RelayState state = RelayState::kStarting;
+  absl::Status error;         // why the state is not healthy; OK when it is
+  std::string detail;         // the row or topic concerned
+  std::optional<Gap> gap;     // nothing is published until an operator accepts it
+  bool gap_accepted = false;  // takes effect at the next check of the source
+  absl::Status gap_obstacle;  // must be fixed before the gap can be accepted, as of the last check
+  uint64_t gap_looks = 0;     // checks of the source since the gap was found
+  WallTime since;             // when the relay entered this state
+  std::string waits_for;      // what must happen before it continues; "" when nothing must
+  RelayFigures figures;
+};
+
+// How the time from commit to acknowledgement divides over the stages; medians.
+struct StageMedians {
+  Micros postgres{0};  // until it was sent
+  Micros relay{0};     // including the network
+  Micros kafka{0};
+};
+
+// One interval of the history.
+struct HistoryPoint {
+  WallTime at;  // end of the interval
+  Micros span{0};
+  uint64_t events = 0;            // acknowledged
+  std::optional<Micros> median;   // from commit to acknowledgement; absent without an event
+  std::optional<Micros> slowest;  // 99th percentile
+  std::optional<StageMedians> stages;
+  std::optional<uint64_t> lag_bytes;  // at the end of the interval, as last sampled
+};
+
+// When the sampler last read the server, by this host's clock. A value that was never read, or not
+// recently, is not known to be good.
+struct SamplerLooks {
+  Micros interval = std::chrono::seconds(5);  // as configured
+  std::optional<WallTime> slot;               // last successful sample
+  std::optional<WallTime> publication;        // last successful check
+  absl::Status failure;                       // why the last sample failed; OK when it succeeded
+
+  // Whether a sample from that time still describes the present.
+  bool IsCurrent(const std::optional<WallTime>& look, WallTime now) const {
+    constexpr Micros kSlowLook = std::chrono::seconds(30);
+    return look && failure.ok() && now - *look <= 3 * interval + kSlowLook;
+  }
+};
+
+// The complete state at one moment.
+struct StatusSnapshot {
+  RelayStatus relay;
+  SamplerLooks looks;
+  absl::Status source_problem;
+  std::optional<SlotSample> slot;
+  std::vector<PastError> errors;      // latest first
+  std::vector<HistoryPoint> history;  // oldest first; one hour at most
+};
+
+// Whether state, publication and slot are healthy.
+bool IsReady(const StatusSnapshot& snapshot);
+
+class StatusBoard {
+ public:
+  // `look_interval`: the sampling interval.
+  explicit StatusBoard(Micros look_interval = std::chrono::seconds(5)) {
+    shown_.looks.interval = look_interval;
+  }
+
+  void Publish(RelayStatus status) {
+    const std::lock_guard lock(mutex_);
+    shown_.relay = std::move(status);
+  }
+  RelayStatus Read() const {
+    const std::lock_guard lock(mutex_);
+    return shown_.relay;
+  }
+
+  // The problem that the sampler found in the publication or a table; OK when there is none.
+  void SetSourceProblem(const absl::Status& problem, WallTime now) {
+    const std::lock_guard lock(mutex_);
+    shown_.source_problem = problem;
+    shown_.looks.publication = now;
+    shown_.looks.failure = absl::OkStatus();
+  }
+  absl::Status source_problem() const {
+    const std::lock_guard lock(mutex_);
+    return shown_.source_problem;
+  }
+
+  // The sampler's last sample of the slot; nullopt before the first one.
+  void SetSlot(const SlotSample& sample, WallTime now) {
+    const std::lock_guard lock(mutex_);
+    shown_.slot = sample;
+    shown_.looks.slot = now;
+  }
+  // The last sample failed. REQUIRES: !failure.ok().
+  void SetLookFailure(const absl::Status& failure) {
+    const std::lock_guard lock(mutex_);
+    shown_.looks.failure = failure;
+  }
+  std::optional<SlotSample> slot() const {
+    const std::lock_guard lock(mutex_);
+    return shown_.slot;
+  }
+
+  SamplerLooks looks() const {
+    const std::lock_guard lock(mutex_);
+    return shown_.looks;
+  }
+
+  // REQUIRES: !error.ok().
+  void NoteError(const absl::Status& error, WallTime now);
+  void AddPoint(HistoryPoint point);
+
+  StatusSnapshot Snapshot() const;
+  bool ready() const {
+    const std::lock_guard lock(mutex_);
+    return IsReady(shown_);
+  }
+
+  void Beat(MonoTime now) {
+    heartbeat_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  MonoTime last_beat() const {
+    return MonoTime(Micros(heartbeat_.load(std::memory_order_relaxed)));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  // Guards all members below except heartbeat_. The errors and history of shown_ are filled in by
+  // Snapshot().
+  StatusSnapshot shown_;
+  ErrorHistory errors_;
+  std::deque<HistoryPoint> history_;
+  std::atomic<int64_t> heartbeat_{0};
+};
+
+}  // namespace walrelay

@@ -1,0 +1,318 @@
+// The status report as an HTML page. It is complete without JavaScript.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "status/chart.h"
+#include "status/status_page_assets.h"
+#include "status/status_report.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr Micros kHour = std::chrono::hours(1);
+// An interval without a point is a gap if it is longer than this many points.
+constexpr int kGapPoints = 3;
+
+// Escapes text for HTML content and attributes. Control characters are made visible.
+std::string Html(std::string_view text) {
+  std::string out;
+  for (const char c : Printable(text, 4096)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string Ago(WallTime then, WallTime now) {
+  return now - then < std::chrono::seconds(1) ? "just now" : SpanWords(now - then) + " ago";
+}
+
+std::string Capitalised(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') {
+    out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  }
+  return out;
+}
+
+// "2026-11-20 08:14:02 UTC"; without the date if `near` is on the same day.
+std::string TimeTag(WallTime time, WallTime near = WallTime()) {
+  const std::string text = Rfc3339(time);
+  const bool same_day =
+      std::chrono::floor<std::chrono::days>(time) == std::chrono::floor<std::chrono::days>(near);
+  return fmt::format(R"(<time datetime="{}">{}{} UTC</time>)", text,
+                     same_day ? "" : text.substr(0, 10) + " ", text.substr(11, 8));
+}
+
+std::string Head(const StatusReport& report) {
+  return fmt::format(
+      R"(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; connect-src 'self'; base-uri 'none'; form-action 'none'">
+<noscript><meta http-equiv="refresh" content="15"></noscript>
+<title>{} · walrelay {}</title>
+<style>{}</style>
+</head>
+)",
+      kStatusScriptHash, HeadlineOf(report), Html(report.identity.slot), kStatusStyle);
+}
+
+std::string Masthead(const StatusReport& report) {
+  return fmt::format("<header><b>walrelay</b><span>slot {}</span><span>{}</span>{}</header>\n",
+                     Html(report.identity.slot), Html(report.identity.version),
+                     TimeTag(report.now));
+}
+
+std::string StateCard(const StatusReport& report) {
+  const RelayStatus& relay = report.snapshot.relay;
+  std::string since = fmt::format("For {}.", SpanWords(report.now - relay.since));
+  if (!relay.waits_for.empty()) {
+    since += fmt::format(" Waiting for {}.", Html(relay.waits_for));
+  }
+  return fmt::format(
+      "<section class=\"state {}\"><h1>{}</h1><p>{}</p><small>{}</small></section>\n",
+      NameOf(ToneOf(report)), HeadlineOf(report), Html(SummaryOf(report)), since);
+}
+
+std::string RemedyBox(const absl::Status& error) {
+  return fmt::format("<p class=\"remedy\"><b>What to do</b>{}</p>", Html(RemedyFor(error)));
+}
+
+std::string ProblemCard(const Problem& problem, Tone tone) {
+  const ErrorEntry& entry = Describe(CodeOf(problem.error));
+  std::string out = fmt::format(
+      "<article class=\"card problem {}\"><h3><span class=\"code\">{}</span>{}</h3>"
+      "<p class=\"said\">{}</p>",
+      NameOf(tone), ToString(entry.code), Html(Capitalised(entry.title)),
+      Html(MessageOf(problem.error)));
+  if (!problem.detail.empty()) {
+    out += fmt::format("<p class=\"said\">{}</p>", Html(problem.detail));
+  }
+  return out +
+         fmt::format("<p>{}</p>{}</article>\n", Html(entry.meaning), RemedyBox(problem.error));
+}
+
+std::string Tile(std::string_view name, std::string_view value, std::string_view note) {
+  return fmt::format("<div class=\"card\"><dt>{}</dt><dd>{}<small>{}</small></dd></div>", name,
+                     value, note);
+}
+
+std::string OldestTile(const StatusReport& report) {
+  const RelayFigures& figures = report.snapshot.relay.figures;
+  constexpr std::string_view kName = "Oldest unacknowledged";
+  if (figures.oldest_commit) {
+    return Tile(kName, SpanWords(report.now - *figures.oldest_commit),
+                fmt::format("committed {}", TimeTag(*figures.oldest_commit, report.now)));
+  }
+  const OldestWords words = OldestOf(report);
+  if (!words.note.empty()) {
+    return Tile(kName, words.value, words.note);
+  }
+  return Tile(kName, words.value,
+              figures.last_acknowledged
+                  ? fmt::format("acknowledged {}", Ago(*figures.last_acknowledged, report.now))
+                  : std::string("nothing published yet"));
+}
+
+std::string RateText(double rate) {
+  return rate >= 10 || rate == 0 ? Grouped(static_cast<uint64_t>(std::llround(rate)))
+                                 : fmt::format("{:.1f}", rate);
+}
+
+std::string Tiles(const StatusReport& report) {
+  const RelayFigures& figures = report.snapshot.relay.figures;
+  const auto pace = PaceOf(report.snapshot.history);
+  const bool timed = pace && pace->median && pace->slowest;
+  const std::string stages = pace ? StageWords(*pace) : "";
+  return fmt::format(
+      "<dl class=\"tiles\">{}{}{}{}</dl>\n{}", OldestTile(report),
+      Tile("Events per second", pace ? RateText(pace->events_per_second) : "–",
+           fmt::format("{} since the start", Grouped(figures.acknowledged))),
+      Tile("Commit to Kafka", timed ? LatencyWords(*pace->median) : "–",
+           timed ? fmt::format("p99 {}", LatencyWords(*pace->slowest))
+                 : std::string("no events in the last minute")),
+      Tile("In flight to Kafka", Grouped(figures.records_in_flight),
+           fmt::format("{} in {} transactions", HumanBytes(figures.bytes_in_flight),
+                       Grouped(figures.transactions_in_flight))),
+      stages.empty() ? "" : fmt::format("<p class=\"stages\">Latency by stage: {}.</p>\n", stages));
+}
+
+std::string Meter(const SlotSample& slot) {
+  const auto retained = static_cast<double>(slot.retained_bytes());
+  const auto limit = retained + static_cast<double>(std::max<int64_t>(*slot.reserve_bytes(), 0));
+  const double percent = limit > 0 ? 100 * retained / limit : 100;
+  const Tone tone = slot.risk >= SlotRisk::kCritical  ? Tone::kBad
+                    : slot.risk == SlotRisk::kWarning ? Tone::kWarning
+                                                      : Tone::kGood;
+  return fmt::format(
+      "<div class=\"meter {}\" role=\"img\" aria-label=\"{:.0f} percent used\">"
+      "<i style=\"width:{:.1f}%\"></i></div>"
+      "<div class=\"ends\"><span>{} retained</span><span>limit {}</span></div>",
+      NameOf(tone), percent, std::min(percent, 100.0), HumanBytes(slot.retained_bytes()),
+      HumanBytes(static_cast<uint64_t>(limit)));
+}
+
+std::string SlotFacts(const SlotSample& slot) {
+  const auto fact = [](std::string_view name, std::string_view value) {
+    return fmt::format("<span>{} <b>{}</b></span>", name, Html(value));
+  };
+  std::string out =
+      fact("lag", fmt::format("{}, {}", HumanBytes(slot.lag_bytes()), SpanWords(slot.lag_age)));
+  out += fact("confirmed", slot.confirmed.ToString());
+  out += fact("WAL end", slot.wal_end.ToString());
+  if (!slot.wal_status.empty()) {
+    out += fact("wal_status", slot.wal_status);
+  }
+  out += slot.active ? fact("active, process", fmt::format("{}", slot.active_pid))
+                     : fact("active", "no");
+  if (slot.inactive_since) {
+    out += fact("inactive since", Rfc3339(*slot.inactive_since));
+  }
+  return fmt::format("<div class=\"facts\">{}</div>", out);
+}
+
+std::string SlotSection(const SlotSample& slot) {
+  std::string out = "<h2>WAL retained by the slot</h2>\n<section class=\"card\">";
+  if (slot.exists && slot.reserve_bytes()) {
+    out += Meter(slot);
+  }
+  for (const std::string& words : SlotWords(slot)) {
+    out += fmt::format("<p>{}</p>", Html(words));
+  }
+  return out + (slot.exists ? SlotFacts(slot) : "") + "</section>\n";
+}
+
+// The points of one series over the last hour. Missing points appear as a gap.
+template <typename Figure>
+std::vector<ChartPoint> Series(const StatusReport& report, Figure&& figure) {
+  std::vector<ChartPoint> points;
+  WallTime before;
+  for (const HistoryPoint& point : report.snapshot.history) {
+    const Micros ago = report.now - point.at;
+    const double x = 1 - static_cast<double>(ago.count()) / static_cast<double>(kHour.count());
+    if (!points.empty() && point.at - before > kGapPoints * point.span) {
+      points.push_back({x, std::nullopt});
+    }
+    before = point.at;
+    points.push_back({x, figure(point)});
+  }
+  return points;
+}
+
+std::string ChartFigure(std::string_view name, std::string_view value, const std::string& svg) {
+  return fmt::format(
+      "<figure class=\"card\"><figcaption><span>{}</span><b>{}</b></figcaption>{}"
+      "<figcaption><span>an hour ago</span><span>now</span></figcaption></figure>",
+      name, value, svg);
+}
+
+// The maximum of a series as "up to X".
+template <typename Words>
+std::string Peak(const std::vector<ChartPoint>& points, Words&& words) {
+  std::optional<double> top;
+  for (const ChartPoint& point : points) {
+    top = std::max(top, point.y);
+  }
+  return top ? "up to " + words(*top) : "–";
+}
+
+std::string Charts(const StatusReport& report) {
+  const auto lag = Series(report, [](const HistoryPoint& point) {
+    return point.lag_bytes ? std::optional(static_cast<double>(*point.lag_bytes)) : std::nullopt;
+  });
+  const auto rate = Series(report, [](const HistoryPoint& point) {
+    return std::optional(static_cast<double>(point.events) /
+                         std::chrono::duration<double>(point.span).count());
+  });
+  const auto latency = Series(report, [](const HistoryPoint& point) {
+    return point.slowest ? std::optional(static_cast<double>(point.slowest->count()))
+                         : std::nullopt;
+  });
+  const auto bytes = [](double y) { return HumanBytes(static_cast<uint64_t>(y)); };
+  const auto duration = [](double y) { return LatencyWords(Micros(std::llround(y))); };
+  return fmt::format(
+      "<h2>The last hour</h2>\n<section class=\"charts\">{}{}{}</section>\n",
+      ChartFigure("Slot lag", Peak(lag, bytes), ChartSvg(lag, 1 << 20, "slot lag")),
+      ChartFigure("Events per second", Peak(rate, RateText),
+                  ChartSvg(rate, 1, "events per second")),
+      ChartFigure("Latency (p99)", Peak(latency, duration),
+                  ChartSvg(latency, 1000, "latency from commit to acknowledgement")));
+}
+
+std::string PastSection(const StatusReport& report) {
+  if (report.snapshot.errors.empty()) {
+    return "";
+  }
+  std::string out = "<h2>Recent errors</h2>\n<section class=\"card\"><ul class=\"past\">";
+  for (const PastError& past : report.snapshot.errors) {
+    const ErrorEntry& entry = Describe(CodeOf(past.error));
+    out += fmt::format(
+        "<li><span class=\"when\">{}{}</span><span class=\"code\">{}</span>{}"
+        "<p class=\"said\">{}</p><p>{}</p></li>",
+        past.times > 1 ? fmt::format("{} times, last ", Grouped(past.times)) : "",
+        Ago(past.last, report.now), ToString(entry.code), Html(Capitalised(entry.title)),
+        Html(MessageOf(past.error)), Html(RemedyFor(past.error)));
+  }
+  return out + "</ul></section>\n";
+}
+
+constexpr std::string_view kFooter =
+    "<footer><a href=\"status.json\">as JSON</a><a href=\"metrics\">metrics</a>"
+    "<a href=\"readyz?verbose\">readiness</a></footer>\n";
+
+}  // namespace
+
+std::string StatusPage(const StatusReport& report) {
+  std::string out = Head(report);
+  out +=
+      "<body>\n<div id=\"stale\" role=\"alert\">walrelay does not answer; this is its last known "
+      "status</div>\n<main>\n";
+  out += Masthead(report);
+  out += StateCard(report);
+  for (const Problem& problem : ProblemsOf(report)) {
+    const Tone tone = ToneOf(report);
+    out += ProblemCard(problem, tone == Tone::kBad ? Tone::kBad : Tone::kWarning);
+  }
+  for (const std::string& words : UnknownsOf(report)) {
+    out += fmt::format("<p class=\"stages\">{}</p>\n", Html(words));
+  }
+  // A standby has no figures. The page of the active instance shows them.
+  if (report.snapshot.relay.state != RelayState::kStandby) {
+    out += Tiles(report);
+  }
+  if (report.snapshot.slot) {
+    out += SlotSection(*report.snapshot.slot);
+  }
+  out += Charts(report);
+  out += PastSection(report);
+  out += kFooter;
+  out += fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", kStatusScript);
+  return out;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,93 @@
+// The status report as text for a terminal.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "status/status_report.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+void Line(std::string& out, std::string_view label, std::string_view text) {
+  out += fmt::format("  {:<12} {}\n", label, Printable(text));
+}
+
+std::string OldestText(const StatusReport& report) {
+  const OldestWords words = OldestOf(report);
+  if (report.snapshot.relay.figures.oldest_commit) {
+    return fmt::format("committed {} ago", words.value);
+  }
+  return words.note.empty() ? words.value : fmt::format("{}: {}", words.value, words.note);
+}
+
+std::string PaceWords(const Pace& pace) {
+  std::string text = fmt::format("{:.1f} events/s in the last minute", pace.events_per_second);
+  if (pace.median && pace.slowest) {
+    text += fmt::format("; commit to acknowledgement p50 {}, p99 {}", LatencyWords(*pace.median),
+                        LatencyWords(*pace.slowest));
+  }
+  return text;
+}
+
+void RelayLines(const StatusReport& report, std::string& out) {
+  const RelayStatus& relay = report.snapshot.relay;
+  Line(out, "since", SpanWords(report.now - relay.since));
+  if (!relay.waits_for.empty()) {
+    Line(out, "waiting for", relay.waits_for);
+  }
+  if (relay.state != RelayState::kStandby) {
+    Line(out, "oldest event", OldestText(report));
+  }
+  Line(out, "in flight",
+       fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
+                   HumanBytes(relay.figures.bytes_in_flight)));
+  if (const auto pace = PaceOf(report.snapshot.history)) {
+    Line(out, "throughput", PaceWords(*pace));
+    if (pace->stages) {
+      Line(out, "latency", StageWords(*pace));
+    }
+  }
+}
+
+void SlotLines(const SlotSample& slot, std::string& out) {
+  if (slot.exists) {
+    Line(out, "lag",
+         fmt::format("{}, {} of WAL", SpanWords(slot.lag_age), HumanBytes(slot.lag_bytes())));
+  }
+  std::string_view label = "slot";
+  for (const std::string& words : SlotWords(slot)) {
+    Line(out, label, words);
+    label = "";
+  }
+}
+
+}  // namespace
+
+std::string StatusText(const StatusReport& report) {
+  std::string out = fmt::format("{}. {}\n", HeadlineOf(report), SummaryOf(report));
+  if (report.relay_answered) {
+    RelayLines(report, out);
+  }
+  if (report.snapshot.slot) {
+    SlotLines(*report.snapshot.slot, out);
+  }
+  for (const std::string& words : UnknownsOf(report)) {
+    Line(out, "unknown", words);
+  }
+  for (const Problem& problem : ProblemsOf(report)) {
+    const ErrorEntry& entry = Describe(CodeOf(problem.error));
+    out += fmt::format("\n{} {}: {}\n", ToString(entry.code), entry.title,
+                       Printable(MessageOf(problem.error)));
+    if (!problem.detail.empty()) {
+      Line(out, "where", problem.detail);
+    }
+    Line(out, "meaning", entry.meaning);
+    Line(out, "what to do", RemedyFor(problem.error));
+  }
+  return out;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,62 @@
+#include "stream/publication_change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace walrelay {
+namespace {
+
+// Whether a membership row is unchanged, so that the table was published throughout.
+bool StayedMember(const TableIdentity& before, const TableIdentity& now) {
+  return std::any_of(
+      before.memberships.begin(), before.memberships.end(), [&](const Membership& membership) {
+        return std::find(now.memberships.begin(), now.memberships.end(), membership) !=
+               now.memberships.end();
+      });
+}
+
+std::string TableChange(const TableIdentity& before, const TableIdentity& now, bool all_tables) {
+  if (now.oid == 0) {
+    return fmt::format("table {} no longer exists", now.name);
+  }
+  if (now.unlogged != before.unlogged) {
+    return fmt::format("table {} is now {}", now.name, now.unlogged ? "unlogged" : "logged");
+  }
+  // A table that is recreated under a FOR ALL TABLES publication, or in a published schema, is
+  // published from its first row on.
+  if (!all_tables && !StayedMember(before, now)) {
+    return now.oid != before.oid
+               ? fmt::format("table {} was recreated", now.name)
+               : fmt::format("table {} was removed from the publication{}", now.name,
+                             now.memberships.empty() ? "" : " and added again");
+  }
+  const bool renamed = now.renamed_by != before.renamed_by && now.owner == before.owner;
+  if (now.oid == before.oid && renamed) {
+    return fmt::format("table {} was renamed or moved, and changed back", now.name);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now) {
+  WR_CHECK(before.tables.size() == now.tables.size(), "both readings are of the same tables");
+  if (now.oid != before.oid) {
+    return now.oid == 0 ? "the publication no longer exists" : "the publication was recreated";
+  }
+  if (now.xmin != before.xmin && now.owner == before.owner) {
+    return "the publication was altered";
+  }
+  for (size_t i = 0; i < now.tables.size(); ++i) {
+    std::string change = TableChange(before.tables[i], now.tables[i], now.all_tables);
+    if (!change.empty()) {
+      return change;
+    }
+  }
+  return "";
+}
+
+}  // namespace walrelay

@@ -1,0 +1,73 @@
+#include "stream/single_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutant.h"
+
+namespace walrelay {
+
+void SingleStep::Cover(Position from, Position until) {
+  WR_CHECK(from <= until, "a range of positions is in stream order");
+  if (Mutant(MutantId::kNeverSingleStep)) {
+    return;
+  }
+  if (Mutant(MutantId::kStepOnlyRefused)) {
+    until = from;
+  }
+  range_ = range_ ? Range{std::min(range_->from, from), std::max(range_->until, until)}
+                  : Range{from, until};
+}
+
+bool SingleStep::Covers(Position position) const {
+  return range_ && range_->from <= position && position <= range_->until;
+}
+
+void SingleStep::OnFrontier(Lsn frontier) {
+  if (range_ && range_->until.commit_lsn < frontier) {
+    range_.reset();
+  }
+}
+
+void SingleStep::Clear() {
+  range_.reset();
+  EndAttempt();
+}
+
+void SingleStep::OnOffered(DeliveryToken token) {
+  WR_CHECK(attempt_ == Attempt::kNone, "one record is in flight at a time");
+  attempt_ = Attempt::kInFlight;
+  token_ = token;
+}
+
+bool SingleStep::OnDelivered(DeliveryToken token) {
+  if (attempt_ != Attempt::kInFlight || token != token_) {
+    return false;
+  }
+  attempt_ = Attempt::kDelivered;
+  return true;
+}
+
+bool SingleStep::OnRefused(DeliveryToken token, const absl::Status& error) {
+  WR_CHECK(!error.ok(), "a refusal has a cause");
+  if (attempt_ != Attempt::kInFlight || token != token_) {
+    return false;
+  }
+  attempt_ = Attempt::kRefused;
+  error_ = error;
+  return true;
+}
+
+absl::Status SingleStep::TakeError() {
+  WR_CHECK(attempt_ == Attempt::kRefused, "a record was refused");
+  attempt_ = Attempt::kNone;
+  return std::exchange(error_, absl::OkStatus());
+}
+
+void SingleStep::EndAttempt() {
+  attempt_ = Attempt::kNone;
+  error_ = absl::OkStatus();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,67 @@
+#include "stream/xid_snapshot.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/mutant.h"
+
+namespace walrelay {
+namespace {
+
+// The 64-bit xid with these low bits that is nearest to `near`.
+uint64_t Widen(uint32_t xid, uint64_t near) {
+  if (Mutant(MutantId::kCompareXidsWithoutWraparound)) {
+    return xid;
+  }
+  const auto distance = static_cast<int32_t>(xid - static_cast<uint32_t>(near));
+  return near + static_cast<uint64_t>(int64_t{distance});
+}
+
+// Consumes a number and the `separator` after it from the front of `text`.
+std::optional<uint64_t> TakeNumber(std::string_view& text, char separator) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (!text.empty()) {
+    if (text.front() != separator) {
+      return std::nullopt;
+    }
+    text.remove_prefix(1);
+  }
+  return number;
+}
+
+}  // namespace
+
+bool HasEnded(const XidSnapshot& snapshot, uint32_t xid) {
+  const uint64_t full = Widen(xid, snapshot.xmax);
+  return full < snapshot.xmax &&
+         !std::binary_search(snapshot.in_progress.begin(), snapshot.in_progress.end(), full);
+}
+
+std::optional<XidSnapshot> ParseSnapshot(std::string_view text) {
+  // "7:9:" and "7:9:7,8": both colons are required, a comma only between xids.
+  if (std::count(text.begin(), text.end(), ':') != 2 || text.ends_with(',')) {
+    return std::nullopt;
+  }
+  const auto xmin = TakeNumber(text, ':');
+  const auto xmax = xmin ? TakeNumber(text, ':') : std::nullopt;
+  if (!xmax || *xmax < *xmin) {
+    return std::nullopt;
+  }
+  XidSnapshot snapshot{.xmin = *xmin, .xmax = *xmax, .in_progress = {}};
+  while (!text.empty()) {
+    const auto xid = TakeNumber(text, ',');
+    const uint64_t least = snapshot.in_progress.empty() ? *xmin : snapshot.in_progress.back() + 1;
+    if (!xid || *xid < least || *xid >= *xmax) {
+      return std::nullopt;
+    }
+    snapshot.in_progress.push_back(*xid);
+  }
+  return snapshot;
+}
+
+}  // namespace walrelay
