@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <random>
 
-#include "base/mutant.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {
@@ -20,9 +19,6 @@ class Backoff {
   Backoff(Micros first, Micros most, uint64_t seed) : first_(first), most_(most), random_(seed) {}
 
   Micros Next() {
-    if (Mutant(MutantId::kNeverBackOff)) {
-      return first_ / 10;
-    }
     const Micros step = std::min(most_, first_ * (int64_t{1} << std::min(attempts_, 20)));
     ++attempts_;
     return step / 2 +

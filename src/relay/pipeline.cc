@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/mutant.h"
 #include "base/text.h"
 #include "encode/dead_letter.h"
 #include "walrelay/error.h"
@@ -148,7 +147,7 @@ absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
 
 absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
   WR_RETURN_IF_ERROR(assembler_.OnCommit(commit));
-  tracker_.Commit(Mutant(MutantId::kConfirmCommitLsn) ? commit.commit_lsn : commit.end_lsn);
+  tracker_.Commit(commit.end_lsn);
   metrics_.transactions[events_in_transaction_ > 0 ? "published" : "empty"].Increment();
   return absl::OkStatus();
 }
@@ -166,9 +165,6 @@ absl::Status Pipeline::OnRelation(const pgoutput::Relation& relation) {
 }
 
 absl::Status Pipeline::OnStreamAbort(const pgoutput::StreamAbort& abort) {
-  if (Mutant(MutantId::kRefuseStreamAbort)) {
-    return Error(ErrorCode::kProtocolViolation, "streaming was not requested");
-  }
   return assembler_.OnStreamAbort(abort);
 }
 
@@ -294,10 +290,6 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OfferAlone(const Record& record, Pro
       break;
   }
   const absl::Status refusal = step_.TakeError();
-  if (Mutant(MutantId::kForgetRefusal)) {
-    CountRow();
-    return Outcome::kHandled;
-  }
   if (HasCode(refusal, ErrorCode::kProducerFailed)) {
     return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
   }
@@ -306,44 +298,32 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OfferAlone(const Record& record, Pro
 
 // Hands a record to the producer. kHandled: the record is in flight.
 absl::StatusOr<Pipeline::Outcome> Pipeline::Hand(const Record& record, Producer& producer) {
-  const bool forgotten =
-      Mutant(MutantId::kForgetDeadLetter) && record.topic == config_.on_error.dead_letter_topic;
   const Position position = NextPosition();
-  WR_ASSIGN_OR_RETURN(
-      const Produced produced,
-      producer.Produce(record, forgotten ? DeliveryToken() : tracker_.token(position.ordinal)));
+  WR_ASSIGN_OR_RETURN(const Produced produced,
+                      producer.Produce(record, tracker_.token(position.ordinal)));
   switch (produced) {
     case Produced::kTopicPending:
-      return Mutant(MutantId::kSkipWhenTopicPending) ? Outcome::kHandled : Outcome::kTopicPending;
-    case Produced::kQueueFull: {
-      const bool idle = tracker_.records_in_flight() == 0;
-      const bool skipped = Mutant(MutantId::kSkipWhenQueueFull) ||
-                           (Mutant(MutantId::kSkipWhenQueueFullAndIdle) && idle);
-      return skipped ? Outcome::kHandled : Outcome::kQueueFull;
-    }
+      return Outcome::kTopicPending;
+    case Produced::kQueueFull:
+      return Outcome::kQueueFull;
     case Produced::kAccepted:
       break;
   }
   last_offered_ = std::max(last_offered_, position);
-  if (!forgotten) {
-    tracker_.OnProduced(record.window_bytes());
-  }
+  tracker_.OnProduced(record.window_bytes());
   return Outcome::kHandled;
 }
 
 absl::StatusOr<Pipeline::Outcome> Pipeline::OnUnroutable(absl::Status reason,
                                                          const pgoutput::Insert& insert,
                                                          Producer& producer) {
-  OnError policy = PolicyFor(CodeOf(reason), config_.on_error).value_or(OnError::kStop);
-  if (Mutant(MutantId::kSkipUnroutable)) {
-    policy = OnError::kSkip;
-  }
+  const OnError policy = PolicyFor(CodeOf(reason), config_.on_error).value_or(OnError::kStop);
   if (policy == OnError::kStop) {
     Block(insert.relation_oid, insert.row);
     return reason;
   }
   refusal_ = reason;  // brokers are not offered its record again
-  if (!LogHasRoom() && !Mutant(MutantId::kSkipWithoutAudit)) {
+  if (!LogHasRoom()) {
     return Outcome::kLogFull;
   }
   const auto outcome =
@@ -411,9 +391,6 @@ void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
 }
 
 void Pipeline::Block(uint32_t relation_oid, pgoutput::Tuple row) {
-  if (Mutant(MutantId::kForgetRowName) && step_.Covers(NextPosition())) {
-    return;
-  }
   const pgoutput::CachedRelation& relation = *relations_.Find(relation_oid);
   blocked_row_ = BlockedRow{.table = fmt::format("{}.{}", relation.schema, relation.name),
                             .row = router_.Identify(relation_oid, row),

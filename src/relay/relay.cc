@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/mutant.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -115,7 +114,7 @@ void Relay::TakeReports(MonoTime now) {
 
 // If no record was lost with the producer, nothing has to be read again.
 void Relay::OnProducerFailed(const absl::Status& error, MonoTime now) {
-  const bool lost = tracker_.records_in_flight() > 0 || Mutant(MutantId::kRewindForEachRefusal);
+  const bool lost = tracker_.records_in_flight() > 0;
   if (lost) {
     // Without all reports it is unknown which rows after the frontier are acknowledged.
     const bool known = AllReportsAreIn() && !unnamed_lost_;
@@ -128,7 +127,7 @@ void Relay::OnProducerFailed(const absl::Status& error, MonoTime now) {
       single_stepping_ = true;
     }
     StartOver(error, now);
-    pipeline_.SetSettledBefore(Mutant(MutantId::kForgetSettled) ? std::nullopt : settled);
+    pipeline_.SetSettledBefore(settled);
     return;
   }
   if (HasCode(error, ErrorCode::kBatchTooLarge)) {
@@ -183,7 +182,7 @@ Producer& Relay::ProducerInUse(MonoTime now) {
 // created once nothing is in flight. If that does not happen within kRenewPatience, because of the
 // login itself, the records in flight are abandoned.
 void Relay::RenewProducer(MonoTime now) {
-  if (!producer_->Outdated() || Mutant(MutantId::kKeepOutdatedProducer)) {
+  if (!producer_->Outdated()) {
     outdated_since_.reset();
     return;
   }
@@ -209,8 +208,7 @@ void Relay::WatchForStall(MonoTime now) {
     last_delivery_ = now;
   }
   const auto since = WaitingForKafkaSince();
-  const bool unreachable = !producer_->Reachable() || Mutant(MutantId::kRebuildForOnePartition);
-  if (!since || now - *since <= kStallRebuild || !unreachable) {
+  if (!since || now - *since <= kStallRebuild || producer_->Reachable()) {
     return;
   }
   const absl::Status cause = Error(
@@ -274,9 +272,7 @@ void Relay::OnFailed(const DeliveryFailure& failure) {
     unnamed_lost_ = true;
     return;
   }
-  if (!failure.purged || !Mutant(MutantId::kSettleTooMuch)) {
-    first_lost_ = std::min(first_lost_.value_or(*position), *position);
-  }
+  first_lost_ = std::min(first_lost_.value_or(*position), *position);
   if (!failure.purged) {
     first_refused_ = std::min(first_refused_.value_or(*position), *position);
   }
@@ -297,19 +293,12 @@ void Relay::StartOver(const absl::Status& cause, MonoTime now) {
   if (ReactionTo(error) == Reaction::kBlocked && !stepping) {
     standing_ = error;
   }
-  const bool kept = Mutant(MutantId::kCountLateReports) && producer_ && producer_->Health().ok();
-  if (!kept) {
-    DestroyProducer();
-  }
+  DestroyProducer();
   pipeline_.SetSettledBefore(std::nullopt);
   EndSession();
   oldest_unread_ = oldest_unpublished_;
-  const Lsn handled = tracker_.resume();
   tracker_.Reset();
   Remember();
-  if (Mutant(MutantId::kForgetWindow) && memory_) {
-    memory_->resume = handled;
-  }
   parts_.source.Close();
   phase_ = Phase::kDisconnected;
   // The row that caused the failure is not known yet.
@@ -351,7 +340,7 @@ absl::Status Relay::MakeProducer() {
 // otherwise progress from before an outage would reset the back-off repeatedly.
 void Relay::NoteProgress() {
   if (tracker_.frontier() > noted_frontier_) {
-    noted_frontier_ = Mutant(MutantId::kForgetNoProgress) ? noted_frontier_ : tracker_.frontier();
+    noted_frontier_ = tracker_.frontier();
     reconnect_backoff_.Reset();
     producer_backoff_.Reset();
     stuck_backoff_.Reset();
@@ -412,8 +401,7 @@ void Relay::ContinueDrain(MonoTime now) {
   }
   const bool acknowledged = tracker_.records_in_flight() == 0;
   const bool stands = !session_->obstacle().ok();
-  const bool complete = (acknowledged && (stands || !pipeline_.in_transaction())) ||
-                        Mutant(MutantId::kDrainWithoutWaiting);
+  const bool complete = acknowledged && (stands || !pipeline_.in_transaction());
   if (!complete && now < drain_deadline_) {
     return;
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/mutant.h"
 #include "relay/relay.h"
 #include "slot/retained_limit.h"
 #include "walrelay/error.h"
@@ -57,11 +56,9 @@ absl::StatusOr<SourceFacts> Relay::OpenServer() {
 
 absl::StatusOr<SourceFacts> Relay::OpenSource() {
   WR_ASSIGN_OR_RETURN(SourceFacts facts, OpenServer());
-  const bool judge_last = Mutant(MutantId::kLookAtServerLast);
-  const absl::Status gap = judge_last ? absl::OkStatus() : JudgeGap(facts);
+  const absl::Status gap = JudgeGap(facts);
   // Before any check that could delay us here while the disk fills.
-  while (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot) &&
-         !Mutant(MutantId::kForgetLimit)) {
+  while (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot)) {
     if (!gap.ok() && !DecideStart(memory_, facts).ok()) {
       return gap;  // we must not drop this slot; the gap explains why
     }
@@ -75,9 +72,6 @@ absl::StatusOr<SourceFacts> Relay::OpenSource() {
   if (!problems.empty()) {
     return problems.front();
   }
-  if (judge_last) {
-    WR_RETURN_IF_ERROR(JudgeGap(facts));
-  }
   if (!facts.slot && MayCreateSlot()) {
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
     LogInfo("slot_created",
@@ -90,8 +84,7 @@ absl::StatusOr<SourceFacts> Relay::OpenSource() {
 
 // A slot that existed before was removed for a reason, and rows were lost with it.
 bool Relay::MayCreateSlot() const {
-  const bool awaited = Mutant(MutantId::kRecreateReadSlot) && memory_ && memory_->awaits_slot;
-  const bool known = (slot_seen_ || memory_) && !Mutant(MutantId::kRemakeSlot) && !awaited;
+  const bool known = slot_seen_ || memory_;
   return parts_.config.source.create_slot && !known;
 }
 
@@ -178,9 +171,6 @@ void Relay::LogStart(const SourceFacts& facts, const StartDecision& decision) co
 // connection of this relay that broke and that the server has not noticed yet, in which case its
 // backend is terminated.
 absl::Status Relay::TakeSlot(const SlotFacts& slot) {
-  if (Mutant(MutantId::kStealSlot)) {
-    own_backend_pid_ = slot.active_pid;
-  }
   if (slot.active_pid != own_backend_pid_) {
     return Error(ErrorCode::kSlotBusy, fmt::format("held by server process {}", slot.active_pid));
   }
@@ -255,17 +245,14 @@ bool Relay::EndsProcess(const absl::Status& error) const {
   switch (ReactionTo(error)) {
     case Reaction::kConfiguration:
     case Reaction::kUsage:
-      return !started_ || Mutant(MutantId::kExitOnLaterConfigError);
     case Reaction::kDefinite:
       return !started_;
     case Reaction::kRetry:
-      return !started_ && Mutant(MutantId::kExitOnLogin) &&
-             HasCode(error, ErrorCode::kPostgresLogin);
-    case Reaction::kGap:
-      return parts_.config.source.on_gap == OnGap::kExit;
     case Reaction::kStandby:
     case Reaction::kBlocked:
       return false;
+    case Reaction::kGap:
+      return parts_.config.source.on_gap == OnGap::kExit;
   }
   return false;
 }
@@ -322,8 +309,7 @@ void Relay::AllowMoreTime() {
 }
 
 void Relay::Disconnect(const absl::Status& error, MonoTime now) {
-  const bool stuck =
-      HasCode(error, ErrorCode::kStreamStuck) && !Mutant(MutantId::kHammerStuckStream);
+  const bool stuck = HasCode(error, ErrorCode::kStreamStuck);
   const Micros wait = stuck ? stuck_backoff_.Next() : reconnect_backoff_.Next();
   LogStatus(LogLevel::kWarning, "disconnected", error,
             {{"frontier", tracker_.frontier()},
@@ -342,7 +328,7 @@ void Relay::Disconnect(const absl::Status& error, MonoTime now) {
 }
 
 void Relay::OnServerShuttingDown() {
-  if (phase_ != Phase::kDisconnected && !draining_ && !Mutant(MutantId::kHoldUpShutdown)) {
+  if (phase_ != Phase::kDisconnected && !draining_) {
     StepAside(Error(ErrorCode::kPostgresShuttingDown, "closing the stream"), kBusyPatience);
   }
 }
@@ -359,8 +345,7 @@ void Relay::OnRetainedLimit() {
 // A walsender that cannot send does not exit either, and the checkpoint that waits for it blocks
 // the whole server. While the stream is read, its final message gets through.
 void Relay::OnSlotAlmostLost() {
-  if (phase_ == Phase::kStreaming && session_->held_since() && !draining_ &&
-      !Mutant(MutantId::kHoldUpCheckpoint)) {
+  if (phase_ == Phase::kStreaming && session_->held_since() && !draining_) {
     StepAside(Error(ErrorCode::kSlotAtRisk,
                     "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
                     "checkpoint would wait for a walsender that cannot send"),

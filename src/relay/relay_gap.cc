@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/mutant.h"
 #include "relay/relay.h"
 #include "stream/publication_change.h"
 #include "walrelay/error.h"
@@ -30,9 +29,6 @@ bool IsOfServer(const Gap& gap) {
 // recreated slot may reach the expected position. An acceptance applies only to the gap that it
 // names, therefore to a check that finds this gap or none.
 absl::Status Relay::JudgeGap(const SourceFacts& facts) {
-  if (Mutant(MutantId::kRemakeSlot) && !facts.slot) {
-    memory_.reset();
-  }
   if (facts.server.in_recovery) {
     return absl::OkStatus();  // it may lag: it is neither checked nor streamed from
   }
@@ -55,10 +51,9 @@ absl::Status Relay::JudgeGap(const SourceFacts& facts) {
   // A gap of the server takes precedence: nothing else can be compared with positions of another
   // WAL.
   const bool hidden = gap_ && IsOfServer(*gap_) && !(found_ && IsOfServer(*found_));
-  const bool other =
-      found_ && gap_ && found_->id != gap_->id && !hidden && !Mutant(MutantId::kAcceptAnyGap);
+  const bool other = found_ && gap_ && found_->id != gap_->id && !hidden;
   CheckAcceptance(facts);
-  if (gap_ && !other && (gap_accepted_ || Mutant(MutantId::kResumeByItself))) {
+  if (gap_ && !other && gap_accepted_) {
     ApplyAcceptance(facts);
     return JudgeGap(facts);  // another gap may have been hidden by it
   }
@@ -174,8 +169,7 @@ void Relay::OnPublicationSeen(const PublicationLook& look, MonoTime begun) {
     }
     return;
   }
-  if (phase_ != Phase::kStreaming || look.identity == disputed_ || draining_ ||
-      Mutant(MutantId::kConfirmWhileHeld) || Mutant(MutantId::kIgnorePublicationChange)) {
+  if (phase_ != Phase::kStreaming || look.identity == disputed_ || draining_) {
     return;
   }
   disputed_ = look.identity;

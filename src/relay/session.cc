@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/mutant.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -93,16 +92,13 @@ absl::Status Session::Turn(Producer& producer, bool draining) {
     WR_RETURN_IF_ERROR(gate_->Turn(now));
   }
   const bool between_transactions = draining && !parts_.pipeline.in_transaction();
-  if (hold_ != Hold::kNone || (between_transactions && !Mutant(MutantId::kDrainTakenForSilence))) {
+  if (hold_ != Hold::kNone || between_transactions) {
     feedback_.OnReceived(now);  // while we are not reading, the server cannot be considered silent
   }
   if (MayHandle(now) && now >= read_at_ && !between_transactions) {
     WR_RETURN_IF_ERROR(Read(now));
   }
   WR_RETURN_IF_ERROR(HandlePending(now, producer, draining));
-  if (Mutant(MutantId::kSilentUnderBackPressure) && hold_ == Hold::kWindow) {
-    return absl::OkStatus();
-  }
   return Report(now);
 }
 
@@ -180,8 +176,7 @@ absl::Status Session::HandlePending(MonoTime now, Producer& producer, bool drain
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
   parts_.source.Consume(handled);
   // A drain does not handle the remaining messages: do not wake up for them.
-  const bool rest_waits =
-      (!draining || Mutant(MutantId::kSpinWhileDraining)) && !parts_.source.pending().empty();
+  const bool rest_waits = !draining && !parts_.source.pending().empty();
   burst_since_ = rest_waits ? std::optional(now) : std::nullopt;
   SetHold(hold.value_or(Hold::kNone), handled > 0, now);
   return hold.status();
@@ -308,14 +303,14 @@ void Session::SetHold(Hold hold, bool moved, MonoTime now) {
 }
 
 absl::Status Session::Report(MonoTime now) {
-  if (feedback_.ServerLeaving() && !Mutant(MutantId::kHoldUpShutdown)) {
+  if (feedback_.ServerLeaving()) {
     // The server waits for a position that cannot be reached now. Closing the stream lets it shut
     // down.
     (void)SendStatus(now, FeedbackCause::kRequested);
     return Error(ErrorCode::kPostgresShuttingDown,
                  "the server repeatedly requests a status update without making progress");
   }
-  if (feedback_.ServerSilent(now) && !Mutant(MutantId::kIgnoreSilence)) {
+  if (feedback_.ServerSilent(now)) {
     return Error(ErrorCode::kServerSilent, "no data received for wal_sender_timeout");
   }
   if (const auto cause = feedback_.Due(now, parts_.tracker.frontier())) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/mutant.h"
 #include "base/text.h"
 #include "stream/xid_snapshot.h"
 #include "walrelay/error.h"
@@ -40,7 +39,7 @@ VisibilityGate::~VisibilityGate() {
 }
 
 bool VisibilityGate::Admits(uint32_t xid, MonoTime now) {
-  if (Mutant(MutantId::kPublishInvisible) || Knows(xid, now)) {
+  if (Knows(xid, now)) {
     waiting_for_.reset();
     return true;
   }
@@ -56,12 +55,6 @@ bool VisibilityGate::Admits(uint32_t xid, MonoTime now) {
 }
 
 bool VisibilityGate::Knows(uint32_t xid, MonoTime now) const {
-  if (Mutant(MutantId::kAskOncePerSession) && snapshot_) {
-    return true;
-  }
-  if (Mutant(MutantId::kPublishWhenUnknown) && !error_.ok()) {
-    return true;
-  }
   return snapshot_ && now - taken_at_ <= kFresh && HasEnded(*snapshot_, xid);
 }
 
@@ -88,8 +81,7 @@ absl::Status VisibilityGate::TakeAnswer(MonoTime now) {
   auto answer = parts_.snapshots.Poll();
   if (!answer.ok()) {
     OnError(answer.status(), now);
-    if (HasCode(answer.status(), ErrorCode::kConnectionLost) &&
-        !Mutant(MutantId::kIgnoreEndedStream)) {
+    if (HasCode(answer.status(), ErrorCode::kConnectionLost)) {
       return answer.status();
     }
   } else if (*answer) {
@@ -111,9 +103,6 @@ void VisibilityGate::OnError(const absl::Status& error, MonoTime now) {
   }
   error_ = error;
   ask_at_ = now + backoff_.Next();
-  if (Mutant(MutantId::kPublishWhenUnknown)) {
-    waiting_for_.reset();
-  }
 }
 
 void VisibilityGate::OnSnapshot(XidSnapshot snapshot, MonoTime now) {
@@ -134,10 +123,6 @@ void VisibilityGate::OnSnapshot(XidSnapshot snapshot, MonoTime now) {
     parts_.metrics.visibility_wait_seconds->Increment(
         std::chrono::duration<double>(now - waiting_since_).count());
     waiting_for_.reset();
-    return;
-  }
-  if (Mutant(MutantId::kNeverAskAgain) && !early) {
-    ask_at_ = MonoTime::max();
     return;
   }
   // A snapshot requested before the BEGIN arrived may be older than the commit: ask again at once.

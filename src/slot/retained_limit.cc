@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mutant.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 
@@ -25,7 +24,7 @@ std::optional<RetentionBudget> BudgetOf(const SourceConfig& source) {
 
 bool MustDropSlot(const SourceConfig& source, const ServerFacts& server, const SlotFacts& slot) {
   const auto budget = BudgetOf(source);
-  if (!budget || !(budget->drop_slot || Mutant(MutantId::kDropSlotUnasked))) {
+  if (!budget || !budget->drop_slot) {
     return false;
   }
   const bool in_use = slot.active || slot.temporary || slot.synced || server.in_recovery;
@@ -33,8 +32,7 @@ bool MustDropSlot(const SourceConfig& source, const ServerFacts& server, const S
   const bool retains =
       slot.restart.valid() && slot.wal_status != "lost" && slot.invalidation_reason.empty();
   const auto limit = static_cast<uint64_t>(budget->bytes);
-  return !in_use && retains &&
-         RetainedBytes(server, slot) >= (Mutant(MutantId::kDropSlotEarly) ? limit / 2 : limit);
+  return !in_use && retains && RetainedBytes(server, slot) >= limit;
 }
 
 absl::Status SlotDropped(const SourceConfig& source, const ServerFacts& server,

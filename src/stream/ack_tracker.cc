@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/mutant.h"
 
 namespace walrelay {
 
@@ -77,9 +76,6 @@ void AckTracker::Commit(Lsn end_lsn) {
   entry.end_lsn = end_lsn;
   resume_ = std::max(resume_, end_lsn);
   received_ = std::max(received_, end_lsn);
-  if (Mutant(MutantId::kConfirmOnProduce)) {
-    frontier_ = std::max(frontier_, end_lsn);
-  }
   if (!open_produced_) {
     // Its token was never handed out, so the next transaction may reuse it.
     entries_.pop_back();
@@ -89,12 +85,6 @@ void AckTracker::Commit(Lsn end_lsn) {
 }
 
 void AckTracker::OnKeepalive(Lsn wal_end) {
-  if (Mutant(MutantId::kConfirmKeepalive)) {
-    frontier_ = std::max(frontier_, wal_end);
-  }
-  if (Mutant(MutantId::kPassOpenTransaction) && open_) {
-    resume_ = std::max(resume_, Lsn(wal_end.value() + 1));
-  }
   received_ = std::max(received_, wal_end);
   // Inside a transaction, a keepalive's wal_end may already include the COMMIT that is yet to be
   // sent.
@@ -105,11 +95,6 @@ void AckTracker::OnKeepalive(Lsn wal_end) {
 }
 
 void AckTracker::AbandonOpen() {
-  if (Mutant(MutantId::kForgetInFlight)) {
-    const Lsn go_on = resume_;
-    Reset();
-    resume_ = go_on;
-  }
   if (open_) {
     open_ = false;
     entries_.back().sealed = true;
@@ -129,15 +114,6 @@ std::optional<WallTime> AckTracker::OnDelivered(DeliveryToken token, size_t byte
   --records_in_flight_;
   bytes_in_flight_ -= bytes;
   const WallTime commit_time = entry.commit_time;
-  if (Mutant(MutantId::kConfirmHighestAck) && entry.sealed && entry.outstanding == 0) {
-    frontier_ = std::max(frontier_, entry.end_lsn);
-  }
-  if (Mutant(MutantId::kConfirmLastAck) && entry.sealed) {
-    frontier_ = entry.end_lsn;
-  }
-  if (Mutant(MutantId::kConfirmOnFirstAck) && entry.sealed && found == &entries_.front()) {
-    frontier_ = std::max(frontier_, entry.end_lsn);
-  }
   Advance();
   return commit_time;
 }
@@ -153,7 +129,7 @@ void AckTracker::OnRefused(DeliveryToken token, size_t bytes) {
 }
 
 void AckTracker::Reset() {
-  first_number_ += Mutant(MutantId::kCountLateReports) ? 0 : entries_.size();
+  first_number_ += entries_.size();
   floor_ = first_number_;
   entries_.clear();
   open_ = false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/mutant.h"
 
 namespace walrelay {
 namespace {
@@ -22,7 +21,7 @@ Feedback::Feedback(const Options& options, MonoTime now)
       requests_since_(now) {}
 
 void Feedback::OnKeepalive(MonoTime now, Lsn wal_end, bool reply_requested) {
-  if (!reply_requested && !Mutant(MutantId::kAnswerEveryKeepalive)) {
+  if (!reply_requested) {
     return;
   }
   reply_wanted_ = true;
@@ -48,12 +47,10 @@ std::optional<FeedbackCause> Feedback::Due(MonoTime now, Lsn frontier) const {
   if (now >= PingDue()) {
     return FeedbackCause::kPing;
   }
-  if (reply_wanted_ &&
-      (now >= last_sent_ + options_.reply_spacing || Mutant(MutantId::kAnswerEveryKeepalive))) {
+  if (reply_wanted_ && now >= last_sent_ + options_.reply_spacing) {
     return FeedbackCause::kRequested;
   }
-  if (frontier > sent_frontier_ && now >= last_sent_ + options_.progress_delay &&
-      !Mutant(MutantId::kConfirmSeldom)) {
+  if (frontier > sent_frontier_ && now >= last_sent_ + options_.progress_delay) {
     return FeedbackCause::kProgress;
   }
   if (now >= last_sent_ + interval_) {
@@ -67,7 +64,7 @@ MonoTime Feedback::NextDue(Lsn frontier) const {
   if (reply_wanted_) {
     next = std::min(next, last_sent_ + options_.reply_spacing);
   }
-  if (frontier > sent_frontier_ && !Mutant(MutantId::kConfirmSeldom)) {
+  if (frontier > sent_frontier_) {
     next = std::min(next, last_sent_ + options_.progress_delay);
   }
   return std::min(next, last_received_ + timeout_);

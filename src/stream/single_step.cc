@@ -4,18 +4,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutant.h"
 
 namespace walrelay {
 
 void SingleStep::Cover(Position from, Position until) {
   WR_CHECK(from <= until, "a range of positions is in stream order");
-  if (Mutant(MutantId::kNeverSingleStep)) {
-    return;
-  }
-  if (Mutant(MutantId::kStepOnlyRefused)) {
-    until = from;
-  }
   range_ = range_ ? Range{std::min(range_->from, from), std::max(range_->until, until)}
                   : Range{from, until};
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "stream/publication_change.h"
 #include "walrelay/error.h"
 
@@ -146,7 +145,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
     return StartDecision{.position = confirmed, .keep_in_flight = false};
   }
   if (confirmed > memory->frontier) {
-    if (!memory->slot_was_taken && !Mutant(MutantId::kIgnoreMovedSlot)) {
+    if (!memory->slot_was_taken) {
       return Error(ErrorCode::kSlotMoved,
                    fmt::format("confirmed up to {} when walrelay last used it, now {}",
                                memory->frontier.ToString(), confirmed.ToString()));
@@ -154,8 +153,8 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
     return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
   }
   WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, facts.server));
-  if (fork != kEndless && !Mutant(MutantId::kIgnoreTimeline)) {
-    if (confirmed > fork && !memory->slot_was_taken && !Mutant(MutantId::kIgnoreFork)) {
+  if (fork != kEndless) {
+    if (confirmed > fork && !memory->slot_was_taken) {
       return Error(ErrorCode::kSlotMoved,
                    fmt::format("timeline {} forked at {} from the WAL that was read, and the slot "
                                "is at {}: it was created or advanced there",
@@ -180,7 +179,7 @@ absl::Status FindGap(const std::optional<StreamMemory>& memory,
     return absl::OkStatus();
   }
   WR_RETURN_IF_ERROR(CheckServer(memory, facts.server));
-  if (publication && !Mutant(MutantId::kIgnorePublicationChange)) {
+  if (publication) {
     const PublicationLook& now = facts.publication_look;
     const std::string change = HidingChange(publication->identity, now.identity);
     if (!change.empty()) {

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/mutant.h"
-
 namespace walrelay {
 namespace {
 
 // The 64-bit xid with these low bits that is nearest to `near`.
 uint64_t Widen(uint32_t xid, uint64_t near) {
-  if (Mutant(MutantId::kCompareXidsWithoutWraparound)) {
-    return xid;
-  }
   const auto distance = static_cast<int32_t>(xid - static_cast<uint32_t>(near));
   return near + static_cast<uint64_t>(int64_t{distance});
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "base/mutant.h"
+#include "mutant.h"
 
 namespace walrelay::sim {
 namespace {
@@ -18,7 +18,7 @@ struct WrongRelay {
 
 constexpr WrongRelay kWrongRelays[] = {
 #define WALRELAY_MUTANT(name, what) {MutantId::k##name, #name, what},
-#include "base/mutants.def"
+#include "mutants.def"
 #undef WALRELAY_MUTANT
 };
 

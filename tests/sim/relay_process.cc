@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
+#include "mutant.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {

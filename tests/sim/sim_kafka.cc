@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
+#include "mutant.h"
 #include "outbox.h"
 
 namespace walrelay::sim {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
+#include "mutant.h"
 #include "outbox.h"
 #include "walrelay/error.h"
 

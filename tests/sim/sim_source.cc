@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutant.h"
+#include "mutant.h"
 #include "walrelay/error.h"
 #include "wire.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/endian.h"
-#include "base/mutant.h"
+#include "mutant.h"
 #include "outbox.h"
 #include "wire.h"
 
