@@ -108,7 +108,7 @@ class DropSlotTest(SlotLimitCase):
         self.assertFalse(relay.logs("dropping_slot"))
         self.write(120)
         message = self.expect_drop(relay)
-        self.assertIn(f"slot {self.slot} kept", message)
+        self.assertIn(f"slot {self.slot} retained", message)
         self.assertIn("source.max_retained_wal is 24.0 MiB", message)
         self.assertIn("committed at", message)
         reported = parse_lsn(message.partition("everything up to ")[2].partition(" ")[0])
