@@ -141,6 +141,7 @@ class VisibilityTest(WaitingRelay):
         with self.database.transaction() as cursor:
             cursor.execute("SET LOCAL synchronous_commit = off")
             self.outbox.insert(2, cursor=cursor)
+        self.wait_for_records(2)  # the end of the WAL that settle() reads may precede an asynchronous commit
         self.expect_published(1, 2)
 
     def test_backlog_needs_few_queries(self) -> None:
