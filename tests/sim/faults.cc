@@ -360,13 +360,19 @@ bool World::ApplyToPublication(const Fault& fault) {
       told();
       postgres_.TerminateSender();
       postgres_.SetPublished(false);
-      Heal(fault.length, [this] { postgres_.SetPublished(true); });
+      Heal(fault.length, [this] {
+        postgres_.SetPublished(true);
+        TerminateUnwatched();
+      });
       return true;
     case FaultKind::kPublishNothing:
       told();
       postgres_.TerminateSender();
       postgres_.SetPublishesInsert(false);
-      Heal(fault.length, [this] { postgres_.SetPublishesInsert(true); });
+      Heal(fault.length, [this] {
+        postgres_.SetPublishesInsert(true);
+        TerminateUnwatched();
+      });
       return true;
     case FaultKind::kRepublish:
       told();
@@ -417,6 +423,8 @@ bool World::ApplyToVisibility(const Fault& fault) {
   }
 }
 
+// Without the second connection only a new stream compares the publication with what it was. The
+// change itself may have come between the comparison and the start of a stream.
 void World::TerminateUnwatched() {
   if (!plan_.sampler) {
     postgres_.TerminateSender();
