@@ -55,31 +55,32 @@ absl::StatusOr<SourceFacts> Relay::OpenServer() {
 }
 
 absl::StatusOr<SourceFacts> Relay::OpenSource() {
-  WR_ASSIGN_OR_RETURN(SourceFacts facts, OpenServer());
-  const absl::Status gap = JudgeGap(facts);
-  // Before any check that could delay us here while the disk fills.
-  while (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot)) {
-    if (!gap.ok() && !DecideStart(memory_, facts).ok()) {
-      return gap;  // we must not drop this slot; the gap explains why
+  // Each pass uses a new server process, which the stream needs after a query, and checks
+  // everything again: the server and the publication may have changed since the last pass.
+  while (true) {
+    WR_ASSIGN_OR_RETURN(const SourceFacts facts, OpenServer());
+    const absl::Status gap = JudgeGap(facts);
+    // Before any check that could delay us here while the disk fills.
+    if (facts.slot && MustDropSlot(parts_.config.source, facts.server, *facts.slot)) {
+      if (!gap.ok() && !DecideStart(memory_, facts).ok()) {
+        return gap;  // we must not drop this slot; the gap explains why
+      }
+      WR_RETURN_IF_ERROR(GiveUpSlot(facts));
+      continue;  // the slot was kept after all
     }
-    WR_RETURN_IF_ERROR(GiveUpSlot(facts));
-    // The slot was kept after all. This server process has run a query, so the stream needs a new
-    // one.
-    WR_ASSIGN_OR_RETURN(facts, OpenServer());
-  }
-  WR_RETURN_IF_ERROR(gap);
-  const auto problems = PublicationProblems(facts, parts_.config.source.publication);
-  if (!problems.empty()) {
-    return problems.front();
-  }
-  if (!facts.slot && MayCreateSlot()) {
+    WR_RETURN_IF_ERROR(gap);
+    const auto problems = PublicationProblems(facts, parts_.config.source.publication);
+    if (!problems.empty()) {
+      return problems.front();
+    }
+    if (facts.slot || !MayCreateSlot()) {
+      return facts;
+    }
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
     LogInfo("slot_created",
             "created the replication slot; rows committed from now on are published",
             {{"slot", parts_.config.source.slot}});
-    return parts_.source.Open();
   }
-  return facts;
 }
 
 // A slot that existed before was removed for a reason, and rows were lost with it.

@@ -100,8 +100,9 @@ class FakePostgres final : public ReplicationSource {
   SourceFacts facts;
   absl::Status open_error;
   std::function<void()> on_inspect;  // called before the slot is read again
-  absl::Status drop_error;           // the slot is dropped, but DropSlot() returns this
-  Micros sender_timeout{0};          // last value requested by the relay
+  std::function<void()> after_create_slot;
+  absl::Status drop_error;   // the slot is dropped, but DropSlot() returns this
+  Micros sender_timeout{0};  // last value requested by the relay
   size_t opens = 0;
   size_t drops = 0;
   std::vector<Lsn> starts;             // positions of START_REPLICATION
@@ -141,6 +142,9 @@ class FakePostgres final : public ReplicationSource {
   absl::Status CreateSlot() override {
     facts.slot = SlotFacts{
         .plugin = "pgoutput", .database = "shop", .confirmed_flush = facts.server.wal_end};
+    if (after_create_slot) {
+      after_create_slot();
+    }
     return absl::OkStatus();
   }
   absl::Status DropSlot() override {

@@ -958,6 +958,15 @@ TEST_F(RelayTest, MissingSlotIsCreatedOnlyIfConfigured) {
   EXPECT_TRUE(postgres_.streaming());
 }
 
+TEST_F(RelayTest, PublicationThatChangesWhileTheSlotIsCreatedIsChecked) {
+  config_.source.create_slot = true;
+  postgres_.facts.slot.reset();
+  postgres_.after_create_slot = [this] { postgres_.facts.tables.front().published = false; };
+  Start();
+  EXPECT_FALSE(postgres_.streaming());
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kTableNotPublished));
+}
+
 TEST_F(RelayTest, SlotSeenByAStandbyIsNotRecreated) {
   config_.source.create_slot = true;
   postgres_.facts.slot->active = true;
