@@ -77,6 +77,7 @@ absl::StatusOr<SourceFacts> Relay::OpenSource() {
       return facts;
     }
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
+    slot_seen_ = true;  // if it disappears before it is read, rows are lost with it
     LogInfo("slot_created",
             "created the replication slot; rows committed from now on are published",
             {{"slot", parts_.config.source.slot}});

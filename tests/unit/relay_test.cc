@@ -967,6 +967,15 @@ TEST_F(RelayTest, PublicationThatChangesWhileTheSlotIsCreatedIsChecked) {
   EXPECT_THAT(relay_->result(), HasError(ErrorCode::kTableNotPublished));
 }
 
+TEST_F(RelayTest, SlotThatDisappearsAfterItsCreationIsNotRecreated) {
+  config_.source.create_slot = true;
+  postgres_.facts.slot.reset();
+  postgres_.after_create_slot = [this] { postgres_.facts.slot.reset(); };
+  Start();
+  EXPECT_FALSE(postgres_.facts.slot.has_value());
+  EXPECT_THAT(relay_->result(), HasError(ErrorCode::kSlotMissing));
+}
+
 TEST_F(RelayTest, SlotSeenByAStandbyIsNotRecreated) {
   config_.source.create_slot = true;
   postgres_.facts.slot->active = true;
