@@ -15,10 +15,13 @@ class Peer(Programs):
     def launch(self, work: Work, *more: str) -> list[Program]:
         # Rows of 1 MiB exceed the default limit.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
-        return [Program([program(_BINARY), "run", "--dsn", self.dsn, "--kafka", self.stage.kafka.bootstrap,
+        return [Program([self.executable(), "run", "--dsn", self.dsn, "--kafka", self.stage.kafka.bootstrap,
                          "--slot", SLOT, "--set", f"http.listen={self.listen()}", "--set", "log.level=warning", *larger,
                          *more],
                         self.log)]
+
+    def executable(self) -> str:
+        return str(program(_BINARY))
 
     def listen(self) -> str:
         return ""
