@@ -111,7 +111,8 @@ TEST_F(ConfigFlagsTest, LastSetWins) {
 
 TEST_F(ConfigFlagsTest, SetWithoutAValueIsAUsageError) {
   flags_.set = {"source.slot\x1b[2J"};
-  EXPECT_THAT(Load(), HasError(ErrorCode::kUsage, "--set source.slot\\x1b[2J: expected section.key=value"));
+  EXPECT_THAT(Load(),
+              HasError(ErrorCode::kUsage, "--set source.slot\\x1b[2J: expected section.key=value"));
   flags_.set = {"=x"};
   EXPECT_THAT(Load(), HasError(ErrorCode::kConfigUnknownKey));
 }
