@@ -70,7 +70,6 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   SourceFacts facts = server_.Facts();
   facts.server.backend_pid = pid_;
   looked_changes_ = server_.publication_changes();
-  knows_slot_ = knows_slot_ || facts.slot.has_value();
   past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; now the connection for the stream is opened.
   if (!host_.Pass(2 * network_.latency, true)) {
@@ -79,6 +78,8 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   WR_RETURN_IF_ERROR(CheckAlive());
   server_.OnConnected();
   WrongEyes::Misread(facts);
+  // What was read on a connection that then broke did not reach the relay.
+  knows_slot_ = knows_slot_ || facts.slot.has_value();
   if (facts.slot) {
     seen_.insert(facts.slot->confirmed_flush.value());
   }
@@ -122,6 +123,7 @@ absl::Status SimSource::CreateSlot() {
   }
   server_.MakeSlot();
   context_.coverage.Count("relay creates the slot");
+  knows_slot_ = true;
   return absl::OkStatus();
 }
 
