@@ -4,7 +4,7 @@
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 export ROOT
 
-BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
+BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config python3 libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
     libfmt-dev libre2-dev libsimdjson-dev libyaml-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev
     libcurl4-openssl-dev libssl-dev libprotobuf-dev protobuf-compiler libjemalloc-dev libgtest-dev libgmock-dev libbenchmark-dev)
 SERVER_PACKAGES=(postgresql-15)
