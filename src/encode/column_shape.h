@@ -52,7 +52,7 @@ struct ColumnTraits {
   std::vector<std::string> enum_labels;  // in declaration order; empty: not an enum
 };
 
-// Errors: WR-3002 for a type whose Debezium form is not implemented here.
+// Errors: WR-3002 for a type that walrelay cannot write as Debezium does.
 absl::StatusOr<ColumnShape> ShapeOf(const ColumnTraits& column);
 
 }  // namespace walrelay

@@ -176,23 +176,6 @@ class RelayWithGateTest : public testing::RelayFixture {
     Run();
     return kafka_.Keys();
   }
-  void Run() {
-    for (int i = 0; i < 10 && !relay_->finished(); ++i) {
-      relay_->Turn();
-    }
-  }
-  void Pass(Micros time) {
-    const MonoTime end = clock_.Now() + time;
-    while (clock_.Now() < end && !relay_->finished()) {
-      const Wakeup wakeup = relay_->Turn();
-      const Micros step = std::max(wakeup.at - clock_.Now(), Micros(milliseconds(1)));
-      clock_.Advance(std::min(step, end - clock_.Now()));
-    }
-    Run();
-  }
-  Lsn Commit(const std::string& key) {
-    return postgres_.Commit({{.type = "order", .key = key, .payload = "{}"}});
-  }
   // FakePostgres' transactions have xid 7.
   void Answer(uint64_t xmax) {
     snapshots_.Answer(Before(xmax));
