@@ -129,27 +129,20 @@ std::vector<std::string> GrantRole(const SourceConfig& source, const std::string
   return out;
 }
 
-absl::StatusOr<bool> RoleExists(PgConnection& connection, const std::string& role) {
-  WR_ASSIGN_OR_RETURN(const PgResult row,
-                      connection.Query(fmt::format("SELECT 1 FROM pg_catalog.pg_roles "
-                                                   "WHERE rolname OPERATOR(pg_catalog.=) {}",
-                                                   QuoteLiteral(role)),
-                                       kTimeout));
-  return row.rows() > 0;
-}
-
-absl::StatusOr<bool> SchemaExists(PgConnection& connection, const std::string& schema) {
-  WR_ASSIGN_OR_RETURN(const PgResult row,
-                      connection.Query(fmt::format("SELECT 1 FROM pg_catalog.pg_namespace "
-                                                   "WHERE nspname OPERATOR(pg_catalog.=) {}",
-                                                   QuoteLiteral(schema)),
-                                       kTimeout));
+// Whether a catalog has a row with this name. `catalog` and `column` are ours, `name` is quoted.
+absl::StatusOr<bool> Exists(PgConnection& connection, std::string_view catalog,
+                            std::string_view column, const std::string& name) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT 1 FROM pg_catalog.{} WHERE {} OPERATOR(pg_catalog.=) {}",
+                                   catalog, column, QuoteLiteral(name)),
+                       kTimeout));
   return row.rows() > 0;
 }
 
 absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, const std::string& role,
                       std::vector<SetupStep>& steps) {
-  WR_ASSIGN_OR_RETURN(const bool exists, RoleExists(connection, role));
+  WR_ASSIGN_OR_RETURN(const bool exists, Exists(connection, "pg_roles", "rolname", role));
   if (exists) {
     return absl::OkStatus();
   }
@@ -164,7 +157,7 @@ absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, cons
 absl::Status PlanSchemas(PgConnection& connection, const SourceConfig& source,
                          std::vector<SetupStep>& steps) {
   for (const std::string& schema : Schemas(source)) {
-    WR_ASSIGN_OR_RETURN(const bool exists, SchemaExists(connection, schema));
+    WR_ASSIGN_OR_RETURN(const bool exists, Exists(connection, "pg_namespace", "nspname", schema));
     if (!exists) {
       steps.push_back({fmt::format("schema {}", schema), CreateSchema(schema)});
     }
