@@ -9,7 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core_on_bytes.h"
-#include "support/allocation_counter.h"
+#include "fakes/allocation_counter.h"
 
 namespace walrelay::bench {
 namespace {
@@ -72,7 +72,7 @@ void RouteAs(benchmark::State& state, const FormatConfig& format, Allocating all
   auto router = *Router::Create(config.source, config.route, format);
   pgoutput::Decoder decoder;
   pgoutput::RelationCache relations;
-  const TableFacts outbox{.schema = "public", .name = "outbox", .oid = kOutboxOid};
+  const TableInfo outbox{.schema = "public", .name = "outbox", .oid = kOutboxOid};
   router.StartSession({&outbox, 1});
   const std::string table =
       testing::RelationMessage(kOutboxOid, "public", "outbox", OutboxColumns());

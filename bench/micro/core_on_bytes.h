@@ -8,11 +8,12 @@
 
 #include "base/check.h"
 #include "base/endian.h"
+#include "fakes/pgoutput_writer.h"
 #include "metrics/metrics.h"
 #include "pgoutput/copy_data.h"
 #include "pgoutput/type_oids.h"
 #include "relay/pipeline.h"
-#include "support/pgoutput_writer.h"
+#include "relay/record_sender.h"
 #include "walrelay/producer.h"
 
 namespace walrelay::bench {
@@ -35,13 +36,13 @@ inline testing::Row OutboxRow(size_t payload) {
 
 class AcceptAll final : public Producer {
  public:
-  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
     last_ = Delivery{.token = token, .bytes = record.window_bytes()};
-    return Produced::kAccepted;
+    return ProduceResult::kAccepted;
   }
   void Poll(DeliverySink&) override {}
-  absl::Status Health() const override { return absl::OkStatus(); }
-  absl::Status Trouble() const override { return absl::OkStatus(); }
+  absl::Status FatalError() const override { return absl::OkStatus(); }
+  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
   const Delivery& last() const { return last_; }
@@ -55,11 +56,12 @@ class CoreOnBytes {
   CoreOnBytes(const FormatConfig& format, size_t payload)
       : config_(WithFormat(format)),
         metrics_("walrelay"),
-        pipeline_(config_, MakeRouter(config_), tracker_, metrics_),
+        sender_(producer_, tracker_, metrics_, nullptr),
+        pipeline_(config_, MakeRouter(config_), tracker_, sender_, metrics_),
         begin_(testing::XLogDataMessage(testing::BeginMessage(Lsn(), {}, 7))),
         insert_(testing::XLogDataMessage(testing::InsertMessage(kOutboxOid, OutboxRow(payload)))),
         commit_(testing::XLogDataMessage(testing::CommitMessage(Lsn(), Lsn(), {}))) {
-    const TableFacts outbox{.schema = "public", .name = "outbox", .oid = kOutboxOid};
+    const TableInfo outbox{.schema = "public", .name = "outbox", .oid = kOutboxOid};
     pipeline_.StartSession({&outbox, 1});
     tracker_.Restart(Lsn(1));
     Handle(testing::XLogDataMessage(
@@ -104,14 +106,15 @@ class CoreOnBytes {
   void Handle(const std::string& message) {
     const auto data = pgoutput::DecodeCopyData(message);
     WR_CHECK(data.ok(), "the message has a valid frame");
-    const auto outcome = pipeline_.Handle(std::get<pgoutput::XLogData>(*data), producer_);
-    WR_CHECK(outcome.ok() && *outcome == Pipeline::Outcome::kHandled, "the message is valid");
+    const auto outcome = pipeline_.Handle(std::get<pgoutput::XLogData>(*data));
+    WR_CHECK(outcome.ok() && *outcome == Outcome::kHandled, "the message is valid");
   }
 
   Config config_;
   Metrics metrics_;
   AckTracker tracker_;
   AcceptAll producer_;
+  RecordSender sender_;
   Pipeline pipeline_;
   std::string begin_, insert_, commit_;
   uint64_t lsn_ = 4096;

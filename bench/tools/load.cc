@@ -45,7 +45,7 @@ struct Options {
   double rate = 1000;  // events per second
   double seconds = 20;
   double warmup = 5;            // not measured, seconds
-  double patience = 10;         // seconds without a record, after the last write, until it stops
+  double timeout = 10;          // seconds without a record, after the last write, until it stops
   double settle = 0;            // seconds to continue after the last record
   int64_t payload = 300;        // bytes
   int64_t per_transaction = 1;  // events
@@ -71,7 +71,7 @@ Options Parse(int argc, char** argv) {
   const std::map<std::string_view, double*> times = {{"--rate", &options.rate},
                                                      {"--seconds", &options.seconds},
                                                      {"--warmup", &options.warmup},
-                                                     {"--patience", &options.patience},
+                                                     {"--timeout", &options.timeout},
                                                      {"--settle", &options.settle}};
   const std::map<std::string_view, int64_t*> counts = {
       {"--payload", &options.payload},
@@ -262,9 +262,9 @@ class Consumer {
 };
 
 // Records the arrival of each event.
-class Ledger {
+class ExpectedEvents {
  public:
-  Ledger(const Options& options, int64_t measured_from)
+  ExpectedEvents(const Options& options, int64_t measured_from)
       : options_(options),
         measured_from_(measured_from),
         wall_offset_(WallOffset()),
@@ -359,7 +359,7 @@ int main(int argc, char** argv) {
   Consumer consumer(options);
   const auto start = Clock::now() + std::chrono::milliseconds(300);
   const auto seconds = [](double count) { return std::llround(count * 1e9); };
-  Ledger ledger(options, Nanos(start) + seconds(options.warmup));
+  ExpectedEvents expected(options, Nanos(start) + seconds(options.warmup));
 
   std::vector<Writer> writers;
   writers.reserve(static_cast<size_t>(options.writers));
@@ -374,16 +374,16 @@ int main(int argc, char** argv) {
   const int64_t written = Nanos(start) + seconds(options.warmup + options.seconds);
   const auto given_up = [&] {
     return Nanos(Clock::now()) >=
-           std::max(written, ledger.last_arrival()) + seconds(options.patience);
+           std::max(written, expected.last_arrival()) + seconds(options.timeout);
   };
   const auto settled = [&] {
-    return ledger.complete() &&
-           Nanos(Clock::now()) >= ledger.last_arrival() + seconds(options.settle);
+    return expected.complete() &&
+           Nanos(Clock::now()) >= expected.last_arrival() + seconds(options.settle);
   };
   while (!settled() && !given_up()) {
     Arrival arrival;
     if (consumer.Next(arrival)) {
-      ledger.Add(arrival);
+      expected.Add(arrival);
     }
   }
   std::vector<double> commits;
@@ -391,7 +391,7 @@ int main(int argc, char** argv) {
     threads[i].join();
     commits.insert(commits.end(), writers[i].commits().begin(), writers[i].commits().end());
   }
-  ledger.Print(std::move(commits));
+  expected.Print(std::move(commits));
   std::fflush(stdout);
   std::_Exit(0);  // skips the shutdown of the consumer's threads
 }

@@ -24,12 +24,15 @@ struct MonotonicTimeline {
   static constexpr bool is_steady = true;
 };
 
+// A point in time of each timeline. They do not convert to each other, and a difference of the two
+// does not compile.
 using MonoTime = MonotonicTimeline::time_point;
 using WallTime = std::chrono::sys_time<Micros>;
 
 class Clock {
  public:
   virtual ~Clock() = default;
+  // Since an unspecified start; later calls never return less.
   virtual MonoTime Now() const = 0;
   virtual WallTime WallNow() const = 0;
 };

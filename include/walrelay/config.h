@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "walrelay/clock.h"
+#include "walrelay/log_level.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
@@ -40,6 +41,7 @@ struct Placement {
   std::string name;  // of the header, or of the envelope's member
 };
 
+// A table whose inserted rows are events.
 struct OutboxTable {
   std::string schema = "public";
   std::string name = "outbox";
@@ -47,6 +49,7 @@ struct OutboxTable {
   std::vector<Placement> placements;
 };
 
+// Handling of an UPDATE of an outbox row: its event may be published already.
 enum class OnUpdate : uint8_t { kIgnore, kFail };
 
 // Handling of a placement whose column does not exist in the table.
@@ -59,6 +62,7 @@ enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
 // code 4.
 enum class OnGap : uint8_t { kHold, kExit };
 
+// The database, the slot, and what is read from it.
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
   Secret password;
@@ -83,12 +87,14 @@ struct SourceConfig {
   Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: the server's setting
 };
 
+// Where a record's timestamp comes from.
 enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 
 // Which rules apply where Debezium's EventRouter and walrelay differ: the meaning of a NULL key,
 // and the types that a part may have.
 enum class Compatibility : uint8_t { kWalrelay, kDebezium };
 
+// From the aggregate type to the topic.
 struct RouteConfig {
   std::string regex = "(?<routedByValue>.*)";
   std::string topic = "outbox.event.${routedByValue}";
@@ -101,12 +107,18 @@ struct RouteConfig {
 };
 
 // kRaw: the column's bytes unchanged. The others match Kafka Connect's converters.
+// How a part of a record is converted to bytes.
 enum class Format : uint8_t { kRaw, kString, kJson, kJsonSchema, kBytes };
+// What kBytes does with a column that is not bytea, as ByteArrayConverter's delegate in Debezium.
 enum class Delegate : uint8_t { kNone, kString, kJson, kJsonSchema };
+// kSimple: as Connect's SimpleHeaderConverter.
 enum class HeaderFormat : uint8_t { kRaw, kSimple };
+// What becomes of JSON members that are null, and of arrays without elements: their type is
+// unknown.
 enum class NullMembers : uint8_t { kIgnore, kOptionalBytes };
 enum class EmptyArrays : uint8_t { kIgnore, kOptionalString };
 
+// The format of a key or a value.
 struct PartFormat {
   Format format = Format::kRaw;
   Delegate delegate = Delegate::kNone;  // of kBytes, for columns that are not bytea
@@ -125,6 +137,7 @@ struct FormatConfig {
   bool context_headers = false;
 };
 
+// What happens to a row of one cause.
 enum class OnError : uint8_t { kStop, kDeadLetter, kSkip };
 
 // What happens to a row that cannot be published, by cause.
@@ -138,6 +151,7 @@ struct ErrorPolicy {
   std::string dead_letter_topic;
 };
 
+// The brokers, the login, and the limits of a batch.
 struct KafkaConfig {
   std::string bootstrap_servers;
   std::string client_id = "walrelay";
@@ -159,6 +173,7 @@ struct KafkaConfig {
       librdkafka;  // other properties, by librdkafka's names
 };
 
+// Limits of what is in flight, and when progress is confirmed.
 struct PipelineConfig {
   int64_t max_in_flight_records = 10'000;
   int64_t max_in_flight_bytes = int64_t{16} << 20;
@@ -166,20 +181,24 @@ struct PipelineConfig {
   Micros drain_timeout = std::chrono::seconds(25);
 };
 
+// The listener for probes, metrics and the status page.
 struct HttpConfig {
   std::string listen = "127.0.0.1:9464";  // "": no HTTP
 };
 
+// How the slot is polled, and how many series there are.
 struct MetricsConfig {
   Micros slot_poll_interval = std::chrono::seconds(5);
   int64_t max_topics = 200;
 };
 
+// What is logged, and in which form.
 struct LogConfig {
-  std::string level = "info";
-  std::string format = "auto";
+  LogLevel level = LogLevel::kInfo;
+  LogFormat format = LogFormat::kAuto;
 };
 
+// All sections of the configuration file.
 struct Config {
   SourceConfig source;
   RouteConfig route;

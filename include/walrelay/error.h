@@ -18,6 +18,7 @@
 
 namespace walrelay {
 
+// The codes are numbers that never change and are never reused: operators search for them.
 enum class ErrorCode : uint16_t {
 #define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) k##name = number,
 #include "walrelay/error_codes.def"
@@ -34,6 +35,7 @@ enum class Reaction : uint8_t {
   kUsage,          // exit; invalid command line
 };
 
+// A row of error_codes.def.
 struct ErrorEntry {
   ErrorCode code;
   std::string_view name;
@@ -58,12 +60,14 @@ absl::Status Error(ErrorCode code, std::string_view message, std::string_view hi
 // The code of `status`; kInternal for a status without one. REQUIRES: !status.ok().
 ErrorCode CodeOf(const absl::Status& status);
 bool HasCode(const absl::Status& status, ErrorCode code);
+// What the relay does about an error.
 inline Reaction ReactionTo(const absl::Status& status) {
   return Describe(CodeOf(status)).reaction;
 }
 
 // The hint if present, otherwise the catalogue's remedy.
 std::string RemedyFor(const absl::Status& status);
+// Without the code, as it was given to Error().
 std::string MessageOf(const absl::Status& status);
 
 // The same error with `context` and a colon in front of its message.
@@ -85,6 +89,7 @@ enum class ExitCode : int {
   kPermission = 77,
   kConfiguration = 78,
 };
+// The exit code of a process that ends with this status.
 ExitCode ExitCodeFor(const absl::Status& status);
 
 }  // namespace walrelay
@@ -97,7 +102,8 @@ ExitCode ExitCodeFor(const absl::Status& status);
     }                                                             \
   } while (false)
 
-// Declares or assigns `target` from a StatusOr, or returns its error.
+// Declares or assigns `target` from a StatusOr, or returns its error. Not a block like the macro
+// above: the declared target must outlive it. It is therefore no body for an `if` without braces.
 #define WR_CONCAT_(a, b) a##b
 #define WR_CONCAT(a, b) WR_CONCAT_(a, b)
 #define WR_ASSIGN_OR_RETURN(target, expression) \

@@ -25,11 +25,13 @@ class Lsn {
   static std::optional<Lsn> Parse(std::string_view text);
 
   constexpr uint64_t value() const { return value_; }
+  // Not 0/0.
   constexpr bool valid() const { return value_ != 0; }
 
   // Upper-case hexadecimal, as Postgres prints it: "16/B374D848".
   std::string ToString() const;
 
+  // In the order of the WAL. The order of positions on different timelines has no meaning.
   friend constexpr auto operator<=>(Lsn, Lsn) = default;
 
  private:

@@ -1,7 +1,7 @@
 // Producer: the seam to Kafka.
 //
 // One producer lives for one epoch: from its creation to the first permanent error. It is never
-// repaired. If Health() is not OK, or a delivery failed, its owner destroys it, which drops all
+// repaired. If FatalError() is not OK, or a delivery failed, its owner destroys it, which drops all
 // undelivered records, and restarts from the last acknowledged position with a new producer. Only
 // this preserves order after an error: if a single failed record were sent again, it would come
 // after its successors.
@@ -63,14 +63,17 @@ struct DeliveryFailure {
   bool purged = false;  // dropped unsent, because the producer failed with another record
 };
 
+// Receives a producer's reports, inside Poll().
 class DeliverySink {
  public:
   virtual ~DeliverySink() = default;
+  // A record was acknowledged; called once for each.
   virtual void OnDelivered(const Delivery& delivery) = 0;
+  // A record failed; called once for each. Never both.
   virtual void OnFailed(const DeliveryFailure& failure) = 0;
 };
 
-enum class Produced {
+enum class ProduceResult {
   kAccepted,      // copied; a report follows
   kTopicPending,  // the topic's metadata is being fetched: retry after a Poll()
   kQueueFull,     // retry after reports arrived
@@ -78,26 +81,28 @@ enum class Produced {
 
 class Producer {
  public:
+  // Drops undelivered records.
   virtual ~Producer() = default;
 
-  // Produces one record; never blocks. If Health() is still OK, an error concerns only this record
-  // (it is too large, the topic does not exist or access is denied), otherwise the whole producer.
-  virtual absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) = 0;
+  // Produces one record; never blocks. If FatalError() is still OK, an error concerns only this
+  // record (it is too large, the topic does not exist or access is denied), otherwise the whole
+  // producer.
+  virtual absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) = 0;
 
   // Passes every report that has arrived to `sink`; never blocks.
   virtual void Poll(DeliverySink& sink) = 0;
 
   // Not OK once the producer has failed permanently. The status usually does not contain the cause,
   // which comes with the report of a record.
-  virtual absl::Status Health() const = 0;
+  virtual absl::Status FatalError() const = 0;
 
   // Abandons undelivered records: reports each as failed and purged, whether or not a broker has
   // received it. For a failed producer, some of whose reports would never arrive.
-  virtual void GiveUp() {}
+  virtual void AbandonUndelivered() {}
 
   // The last transient error (no broker reachable, login rejected); OK after a later delivery. Only
   // for display: no decision depends on it, because librdkafka recovers from such errors itself.
-  virtual absl::Status Trouble() const = 0;
+  virtual absl::Status TransientError() const = 0;
 
   // Whether a broker is reachable, as far as known: false from the time when all brokers were down
   // until one responds.

@@ -28,6 +28,7 @@ struct Membership {
 };
 
 // One outbox table, by its configured name.
+// Compared by value: two readings of an unchanged table are equal.
 struct TableIdentity {
   std::string name;  // schema.table
   uint32_t oid = 0;  // 0: no table of that name
@@ -41,6 +42,7 @@ struct TableIdentity {
   friend bool operator==(const TableIdentity&, const TableIdentity&) = default;
 };
 
+// All that decides which rows of the outbox tables are published.
 struct PublicationIdentity {
   uint32_t oid = 0;  // 0: no publication of that name
   uint32_t xmin = 0;
@@ -52,7 +54,7 @@ struct PublicationIdentity {
 };
 
 // One reading of the identity, with its place in the WAL.
-struct PublicationLook {
+struct PublicationState {
   PublicationIdentity identity;
   Lsn before;  // read after everything that was committed before this position
   Lsn after;   // and before everything that was committed after this one

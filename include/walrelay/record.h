@@ -21,6 +21,7 @@ struct Header {
   std::optional<std::string_view> value;
 };
 
+// One record to be produced.
 struct Record {
   std::string_view topic;
   std::optional<std::string_view> key;

@@ -8,7 +8,7 @@
 //
 // Threads: all calls from one thread. Calls up to Start() may block, each for less than half a
 // minute regardless of the number of hosts and queries, and return early with kCancelled when the
-// process received a request to stop. Finish() blocks for at most `patience`. Nothing else blocks.
+// process received a request to stop. Finish() blocks for at most `timeout`. Nothing else blocks.
 //
 // Source: Postgres documentation, "Streaming Replication Protocol" and "Logical Streaming
 // Replication Protocol"; src/backend/replication/walsender.c for what the documentation leaves
@@ -28,6 +28,7 @@
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 #include "walrelay/publication_identity.h"
+#include "walrelay/slot_info.h"
 
 namespace walrelay {
 
@@ -38,7 +39,7 @@ struct TimelineEnd {
 };
 
 // The result of IDENTIFY_SYSTEM, and the session settings that affect a client.
-struct ServerFacts {
+struct ServerInfo {
   std::string system_id;
   uint32_t timeline = 0;
   // TIMELINE_HISTORY: the ancestors of this timeline. Empty on timeline 1, and if the server has no
@@ -53,23 +54,8 @@ struct ServerFacts {
   bool by_network = false;       // connected by TCP, not by a Unix socket
 };
 
-// A row of pg_replication_slots. Columns that the server's version lacks keep their defaults.
-struct SlotFacts {
-  std::string plugin;
-  std::string database;
-  bool logical = true;
-  bool temporary = false;
-  bool active = false;
-  int active_pid = 0;
-  Lsn restart;
-  Lsn confirmed_flush;
-  std::string wal_status;           // reserved, extended, unreserved, lost; PG 13+
-  std::string invalidation_reason;  // PG 17+
-  bool synced = false;              // PG 17+: synchronized from a primary
-};
-
 // Properties of a column that are in the catalog but not in the stream.
-struct ColumnFacts {
+struct ColumnInfo {
   std::string name;
   bool not_null = false;
   std::string default_expression;        // as printed by pg_get_expr(); "": none
@@ -77,7 +63,7 @@ struct ColumnFacts {
 };
 
 // One outbox table, as currently defined on the server.
-struct TableFacts {
+struct TableInfo {
   std::string schema;
   std::string name;
   uint32_t oid = 0;          // 0: no such table
@@ -86,22 +72,22 @@ struct TableFacts {
   bool column_list = false;  // the publication hides columns
   bool unlogged = false;     // never decoded
   bool partitioned = false;
-  std::vector<ColumnFacts> columns;  // known columns; others may be NULL
+  std::vector<ColumnInfo> columns;  // known columns; others may be NULL
 };
 
-struct PublicationFacts {
+struct PublicationInfo {
   bool exists = false;
   bool publishes_insert = false;
   bool publishes_more = false;  // update, delete or truncate
   bool via_partition_root = false;
 };
 
-struct SourceFacts {
-  ServerFacts server;
-  std::optional<SlotFacts> slot;  // nullopt: no slot of that name
-  PublicationFacts publication;
-  std::vector<TableFacts> tables;  // in configured order
-  PublicationLook publication_look;
+struct SourceInfo {
+  ServerInfo server;
+  std::optional<SlotInfo> slot;  // nullopt: no slot of that name
+  PublicationInfo publication;
+  std::vector<TableInfo> tables;  // in configured order
+  PublicationState publication_state;
 };
 
 // Standby status update: the position up to which the client has received data, and the position up
@@ -118,14 +104,14 @@ class ReplicationSource {
  public:
   virtual ~ReplicationSource() = default;
 
-  virtual absl::StatusOr<SourceFacts> Open() = 0;
+  virtual absl::StatusOr<SourceInfo> Open() = 0;
 
   // Sets wal_sender_timeout of sessions from the next Open() on; 0: the configured value.
   virtual void SetSenderTimeout(Micros timeout) = 0;
 
   // Reads the slot again, on a connection that does not stream yet. nullopt: the slot does not
   // exist.
-  virtual absl::StatusOr<std::optional<SlotFacts>> InspectSlot() = 0;
+  virtual absl::StatusOr<std::optional<SlotInfo>> InspectSlot() = 0;
 
   // Terminates a server process of the same role: walrelay's own broken connection, if the server
   // has not detected the failure yet. On a connection that does not stream yet.
@@ -166,8 +152,8 @@ class ReplicationSource {
 
   // Ends streaming gracefully, which guarantees that the server has read the last status: sends
   // CopyDone, then reads and discards everything up to the server's CopyDone, for at most
-  // `patience`.
-  virtual absl::Status Finish(Micros patience) = 0;
+  // `timeout`.
+  virtual absl::Status Finish(Micros timeout) = 0;
 
   virtual void Close() = 0;
 

@@ -10,11 +10,13 @@
 
 namespace walrelay {
 
+// Copies are independent: each is wiped when it is destroyed.
 class Secret {
  public:
   Secret() = default;
   explicit Secret(std::string value) : value_(std::move(value)) {}
   Secret(const Secret&) = default;
+  // std::string may keep short values inside itself, so a move copies them: the source is wiped.
   Secret(Secret&& other) noexcept : value_(other.value_) { other.Wipe(); }
   Secret& operator=(const Secret& other) {
     if (this != &other) {
@@ -33,6 +35,7 @@ class Secret {
   }
   ~Secret() { Wipe(); }
 
+  // Valid as long as the secret. Do not copy it into an object that is not a Secret.
   bool empty() const { return value_.empty(); }
   const std::string& Reveal() const { return value_; }
 

@@ -12,6 +12,7 @@
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/slot_info.h"
 
 namespace walrelay {
 
@@ -26,7 +27,7 @@ enum class SlotRisk : uint8_t {
 
 // The oldest open transaction on the server. Postgres retains the WAL from its beginning on,
 // however far the slot is confirmed.
-struct LogHolder {
+struct OldestTransaction {
   int pid = 0;              // 0: a prepared transaction
   std::string prepared_as;  // the prepared transaction's name
   std::string user;
@@ -44,7 +45,7 @@ struct SpillCounters {
 
 // The operator's limit for the WAL that the slot retains, independent of the server's limit:
 // source.max_retained_wal and source.on_retained_limit.
-struct RetentionBudget {
+struct WalRetentionLimit {
   int64_t bytes = 0;
   bool drop_slot = false;  // at the limit the relay drops the slot; otherwise it only alerts
 };
@@ -52,37 +53,30 @@ struct RetentionBudget {
 struct SlotSample {
   WallTime taken;
   bool exists = false;  // the following members require an existing slot
-  bool active = false;
-  int active_pid = 0;
+  SlotInfo row;
   Lsn wal_end;
-  Lsn confirmed;
-  Lsn restart;
-  std::string wal_status;           // reserved, extended, unreserved, lost
-  std::string invalidation_reason;  // Postgres 17 and later
-  std::optional<WallTime> inactive_since;
-  std::optional<int64_t> safe_wal_bytes;  // remaining up to the server's limit; absent without one
-  int64_t max_retained_bytes = -1;        // max_slot_wal_keep_size; -1: no limit
-  std::optional<RetentionBudget> budget;
+  int64_t max_retained_bytes = -1;  // max_slot_wal_keep_size; -1: no limit
+  std::optional<WalRetentionLimit> budget;
   std::optional<SpillCounters> spill;
-  std::optional<LogHolder> held_by;  // queried only if it holds back much WAL
+  std::optional<OldestTransaction> held_by;  // queried only if it holds back much WAL
 
   // From this sample and previous ones.
-  Micros lag_age{0};                                 // how long the WAL has been beyond `confirmed`
+  Micros lag_age{0};                                 // how long WAL has been unconfirmed
   std::optional<double> wal_bytes_per_second;        // absent until measured
   std::optional<double> confirmed_bytes_per_second;  // likewise
   std::optional<Micros> time_to_loss;                // absent: not foreseeable
   std::optional<Micros> time_until_caught_up;        // absent: caught up, or not getting closer
   SlotRisk risk = SlotRisk::kNone;
 
-  uint64_t lag_bytes() const { return BytesBetween(confirmed, wal_end); }
-  uint64_t retained_bytes() const { return BytesBetween(restart, wal_end); }
+  uint64_t lag_bytes() const { return BytesBetween(row.confirmed_flush_lsn, wal_end); }
+  uint64_t retained_bytes() const { return BytesBetween(row.restart_lsn, wal_end); }
   // Retained although confirmed, because transactions were open.
-  uint64_t held_bytes() const { return BytesBetween(restart, confirmed); }
+  uint64_t held_bytes() const { return BytesBetween(row.restart_lsn, row.confirmed_flush_lsn); }
 
   // Remaining up to the operator's limit; negative beyond it. Absent without a limit, and if the
   // slot retains nothing (any more).
   std::optional<int64_t> budget_left() const {
-    return budget && restart.valid()
+    return budget && row.restart_lsn.valid()
                ? std::optional(budget->bytes - static_cast<int64_t>(retained_bytes()))
                : std::nullopt;
   }
@@ -90,15 +84,17 @@ struct SlotSample {
   // reached.
   std::optional<int64_t> reserve_bytes() const {
     const auto left = budget_left();
-    return left && safe_wal_bytes ? std::optional(std::min(*left, *safe_wal_bytes))
-           : left                 ? left
-                                  : safe_wal_bytes;
+    return left && row.safe_wal_size ? std::optional(std::min(*left, *row.safe_wal_size))
+           : left                    ? left
+                                     : row.safe_wal_size;
   }
   // Whether the operator's limit is reached first.
-  bool budget_binds() const { return budget_left() && budget_left() == reserve_bytes(); }
+  bool operator_limit_applies() const { return budget_left() && budget_left() == reserve_bytes(); }
   bool past_budget() const { return budget_left().value_or(1) <= 0; }
   // Beyond the server's limit: a checkpoint terminates the reader and invalidates the slot.
-  bool past_server_limit() const { return wal_status == "unreserved" || wal_status == "lost"; }
+  bool past_server_limit() const {
+    return row.wal_status == "unreserved" || row.wal_status == "lost";
+  }
 };
 
 }  // namespace walrelay

@@ -20,6 +20,7 @@ namespace walrelay {
 
 // pg_current_snapshot(): the transactions that had ended at that time. Xids are 64 bits wide
 // (xid8), and of top-level transactions only.
+// Sorted and bounded as Postgres prints it; see ParseSnapshot().
 struct XidSnapshot {
   uint64_t xmin = 0;                  // all lower xids had ended
   uint64_t xmax = 0;                  // neither this xid nor a higher one had ended
@@ -30,12 +31,13 @@ struct XidSnapshot {
 // relay's thread. No call blocks.
 class SnapshotSource {
  public:
+  // Closes the connection.
   virtual ~SnapshotSource() = default;
 
   // Requests a snapshot that is taken after this call, on the server whose process `walsender_pid`
   // streams the slot to this relay. Connects first if not connected to that server.
   // REQUIRES: no request is pending.
-  virtual void Ask(int walsender_pid) = 0;
+  virtual void Request(int walsender_pid) = 0;
 
   // The snapshot; nullopt while the request is pending. An error ends the request and closes the
   // connection: WR-2004 (ConnectionLost) if another process or none reads the slot, because then

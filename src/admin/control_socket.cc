@@ -15,14 +15,15 @@
 #include <optional>
 #include <random>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-constexpr size_t kMostBytes = 16 * 1024;  // of a request or an answer
-constexpr timeval kPatience{.tv_sec = 2, .tv_usec = 0};
+constexpr size_t kMaxBytes = 16 * 1024;  // of a request or an answer
+constexpr timeval kTimeout{.tv_sec = 2, .tv_usec = 0};
 
 // FNV-1a. The name need not be secret; it only has to be the same for the same database.
 uint32_t Hash(std::string_view text) {
@@ -33,6 +34,8 @@ uint32_t Hash(std::string_view text) {
   return hash;
 }
 
+// A sockaddr_un with the length that the name needs: in the abstract namespace the length is part
+// of the name.
 struct Address {
   sockaddr_un value{};
   socklen_t length = 0;
@@ -41,23 +44,25 @@ struct Address {
 // REQUIRES: the name fits into sun_path; slot names have at most 63 characters.
 Address AddressOf(std::string_view name) {
   Address address;
+  WR_CHECK(name.size() < sizeof(address.value.sun_path), "the name fits into the address");
   address.value.sun_family = AF_UNIX;
   // The first byte stays zero: the name is in the abstract namespace.
-  std::memcpy(address.value.sun_path + 1, name.data(),
-              std::min(name.size(), sizeof(address.value.sun_path) - 1));
+  std::memcpy(address.value.sun_path + 1, name.data(), name.size());
   address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return address;
 }
 
+// SEQPACKET keeps the boundaries of messages, so that no length or terminator is needed.
 UniqueFd NewSocket() {
   UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (fd.valid()) {
-    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof(kTimeout));
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof(kTimeout));
   }
   return fd;
 }
 
+// The kernel fills in the credentials at connect() or listen(); the peer cannot choose them.
 std::optional<ucred> CredentialsOf(const UniqueFd& socket) {
   ucred credentials{};
   socklen_t length = sizeof(credentials);
@@ -67,14 +72,14 @@ std::optional<ucred> CredentialsOf(const UniqueFd& socket) {
 }
 
 std::string Receive(const UniqueFd& socket) {
-  std::string message(kMostBytes, '\0');
+  std::string message(kMaxBytes, '\0');
   const ssize_t length = ::recv(socket.get(), message.data(), message.size(), 0);
   message.resize(length > 0 ? static_cast<size_t>(length) : 0);
   return message;
 }
 
 bool Send(const UniqueFd& socket, std::string_view message) {
-  message = message.substr(0, kMostBytes);
+  message = message.substr(0, kMaxBytes);
   return ::send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(message.size());
 }
@@ -95,6 +100,8 @@ std::string ControlPrefix(std::string_view slot, std::string_view source) {
                         : fmt::format("walrelay/{}/{:08x}/", slot, Hash(source));
 }
 
+// The random part is not a secret, because /proc/net/unix shows it; it only cannot be known before
+// the relay binds it.
 absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(const std::string& prefix,
                                                                     Handler handler) {
   std::random_device random;
@@ -123,11 +130,12 @@ ControlServer::~ControlServer() {
   thread_.join();
 }
 
+// One connection after the other: requests are rare, and each ends within the timeouts.
 void ControlServer::Run() {
   while (true) {
-    pollfd wanted[] = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
-    (void)::poll(wanted, 2, -1);
-    if (wanted[0].revents != 0) {
+    pollfd polled[] = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+    (void)::poll(polled, 2, -1);
+    if (polled[0].revents != 0) {
       return;
     }
     const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -137,6 +145,7 @@ void ControlServer::Run() {
   }
 }
 
+// Before anything is read from it.
 void ControlServer::Serve(const UniqueFd& client) const {
   const auto peer = CredentialsOf(client);
   if (!peer || (peer->uid != 0 && peer->uid != ::geteuid())) {
@@ -144,8 +153,8 @@ void ControlServer::Serve(const UniqueFd& client) const {
                {{"uid", peer ? static_cast<int64_t>(peer->uid) : -1}});
     return;
   }
-  (void)::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-  (void)::setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+  (void)::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof(kTimeout));
+  (void)::setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof(kTimeout));
   const std::string request = Receive(client);
   if (!request.empty()) {
     (void)Send(client, handler_(request));
@@ -177,7 +186,9 @@ std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
   return peers;
 }
 
-absl::StatusOr<std::string> AskControlPeer(const ControlPeer& peer, std::string_view request) {
+// Checked again: the process may have ended since FindControlPeers(), and another one may have
+// bound its name.
+absl::StatusOr<std::string> SendControlRequest(const ControlPeer& peer, std::string_view request) {
   const UniqueFd connection = ConnectTo(peer.name);
   const auto credentials = connection.valid() ? CredentialsOf(connection) : std::nullopt;
   if (!credentials || credentials->uid != peer.user) {

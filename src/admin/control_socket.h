@@ -31,6 +31,8 @@ namespace walrelay {
 // the database as formatted by DescribeDsn(); "": any database.
 std::string ControlPrefix(std::string_view slot, std::string_view source);
 
+// Threads: the handler is called on the server's thread, one request at a time. A client that sends
+// nothing is dropped after two seconds.
 class ControlServer {
  public:
   // Answers a request. Called on the server's thread.
@@ -39,6 +41,7 @@ class ControlServer {
   // Errors: WR-5008 if the socket cannot be created.
   static absl::StatusOr<std::unique_ptr<ControlServer>> Start(const std::string& prefix,
                                                               Handler handler);
+  // Waits for the request that is being answered.
   ~ControlServer();
 
   ControlServer(const ControlServer&) = delete;
@@ -47,7 +50,9 @@ class ControlServer {
  private:
   ControlServer(UniqueFd listener, Handler handler);
 
+  // The body of the thread: accepts connections until stop_ is written.
   void Run();
+  // Checks the user of a connection, and answers its request.
   void Serve(const UniqueFd& client) const;
 
   const UniqueFd listener_;
@@ -67,6 +72,6 @@ struct ControlPeer {
 std::vector<ControlPeer> FindControlPeers(std::string_view prefix);
 
 // Errors: WR-5007 if the relay does not answer.
-absl::StatusOr<std::string> AskControlPeer(const ControlPeer& peer, std::string_view request);
+absl::StatusOr<std::string> SendControlRequest(const ControlPeer& peer, std::string_view request);
 
 }  // namespace walrelay

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/text.h"
-#include "status/announcer.h"
+#include "status/status_notifier.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -17,24 +18,26 @@ std::string NoGap(const RelayStatus& status) {
 
 // REQUIRES: a gap is held.
 std::string Answer(std::string_view word, const RelayStatus& status) {
-  return fmt::format("{} {} {}\n{}  waits for:     {}\n", word, status.gap->id, status.gap_looks,
+  WR_CHECK(status.gap.has_value(), "a gap is held");
+  return fmt::format("{} {} {}\n{}  waits for:     {}\n", word, status.gap->id, status.gap_checks,
                      DescribeGap(*status.gap), status.waits_for);
 }
 
-std::string Show(const RelayStatus& status) {
+std::string GapReport(const RelayStatus& status) {
   if (!status.gap) {
     return NoGap(status);
   }
-  return Answer(status.gap_obstacle.ok() ? "held" : "obstructed", status);
+  return Answer(status.gap_error.ok() ? "held" : "blocked", status);
 }
 
 }  // namespace
 
+// The id in the request decides: the gap may have changed since the operator read it.
 std::string AnswerControl(std::string_view request, const StatusBoard& board,
                           const std::function<void(std::string)>& accept) {
   const RelayStatus status = board.Read();
   if (request == "show") {
-    return Show(status);
+    return GapReport(status);
   }
   if (!request.starts_with(kAccept)) {
     return "unknown\nThis version of walrelay does not support this request.\n";
@@ -45,6 +48,7 @@ std::string AnswerControl(std::string_view request, const StatusBoard& board,
   if (status.gap->id != request.substr(kAccept.size())) {
     return Answer("other", status);
   }
+  // Takes effect on the relay's thread; the answer only says that it was requested.
   accept(status.gap->id);
   return Answer("accepting", status);
 }

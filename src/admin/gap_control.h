@@ -1,10 +1,10 @@
 // The requests and answers of the control channel about a gap.
 //
-//   show        none | held ID LOOKS | obstructed ID LOOKS
-//   accept ID   accepting ID LOOKS | other ID LOOKS | none
+//   show        none | held ID CHECKS | blocked ID CHECKS
+//   accept ID   accepting ID CHECKS | other ID CHECKS | none
 //
-// LOOKS counts the relay's checks of the source since the gap has been held: an acceptance takes
-// effect with a later check. Obstructed: the last check found another problem that must be fixed
+// CHECKS counts the relay's checks of the source since the gap has been held: an acceptance takes
+// effect with a later check. "blocked": the last check found another problem that must be fixed
 // before the gap can be accepted. The first line of each answer is for programs, the rest is for
 // people.
 #pragma once

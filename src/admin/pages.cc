@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "slot/slot_alarm.h"
+#include "slot/slot_risk_classifier.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -25,9 +25,10 @@ HttpResponse Live(const StatusBoard& board, const Clock& clock) {
     return {.status = kOk, .body = "alive\n"};
   }
   return {.status = kUnavailable,
-          .body = fmt::format("the main loop has not run for {}\n", HumanDuration(silent))};
+          .body = fmt::format("the main loop has not run for {}\n", FormatDuration(silent))};
 }
 
+// The first attempt may fail: a process that retries has started.
 HttpResponse Started(const StatusBoard& board) {
   if (board.Read().state == RelayState::kStarting) {
     return {.status = kUnavailable, .body = "the first connection attempt is in progress\n"};
@@ -37,34 +38,36 @@ HttpResponse Started(const StatusBoard& board) {
 
 // The result of the last check and its age. Only a current, successful check is marked "+".
 std::string Check(std::string_view subject, bool good, std::string_view finding,
-                  const std::optional<WallTime>& look, const SamplerLooks& looks, WallTime now) {
-  const bool current = looks.IsCurrent(look, now);
+                  const std::optional<WallTime>& look, const SamplerStatus& sampler, WallTime now) {
+  const bool current = sampler.IsCurrent(look, now);
   std::string text = fmt::format("{}: {}", subject, look ? finding : "not checked yet");
   if (look) {
-    text += fmt::format(", checked {} ago", SpanWords(now - *look));
+    text += fmt::format(", checked {} ago", FormatDuration(now - *look));
   }
-  if (!current && !looks.failure.ok()) {
-    text += fmt::format(" ({} {})", ToString(CodeOf(looks.failure)), MessageOf(looks.failure));
+  if (!current && !sampler.failure.ok()) {
+    text += fmt::format(" ({} {})", ToString(CodeOf(sampler.failure)), MessageOf(sampler.failure));
   }
   return fmt::format("[{}] {}\n", look && !good ? "-" : current ? "+" : "?", Printable(text));
 }
 
 // One line for each condition of readiness.
+// As `kubectl get --raw /readyz?verbose` prints them.
 std::string Checks(const StatusSnapshot& snapshot, WallTime now) {
   std::string out = fmt::format("[{}] relay: {}\n", IsReady(snapshot.relay.state) ? "+" : "-",
                                 NameOf(snapshot.relay.state));
   out += Check("publication and tables", snapshot.source_problem.ok(),
                snapshot.source_problem.ok() ? "as required" : "see below",
-               snapshot.looks.publication, snapshot.looks, now);
+               snapshot.sampler.publication, snapshot.sampler, now);
   const auto& slot = snapshot.slot;
   return out + Check("slot", !slot || (slot->exists && slot->risk < SlotRisk::kCritical),
                      slot && slot->exists
                          ? fmt::format("{} of WAL retained, risk {}",
                                        HumanBytes(slot->retained_bytes()), NameOf(slot->risk))
                          : "does not exist",
-                     snapshot.looks.slot, snapshot.looks, now);
+                     snapshot.sampler.slot, snapshot.sampler, now);
 }
 
+// Code and message by default, because probes show little; meaning and remedy with ?verbose.
 HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTime now) {
   const StatusSnapshot snapshot = board.Snapshot();
   const bool verbose = request.verbose;
@@ -77,7 +80,7 @@ HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTim
   if (verbose) {
     body += Checks(snapshot, now);
   }
-  const absl::Status slot = snapshot.slot ? RiskOf(*snapshot.slot) : absl::OkStatus();
+  const absl::Status slot = snapshot.slot ? RiskStatus(*snapshot.slot) : absl::OkStatus();
   for (const absl::Status& problem : {snapshot.relay.error, snapshot.source_problem, slot}) {
     if (!problem.ok()) {
       body += verbose ? fmt::format("{}\n", Explain(problem))
@@ -118,8 +121,10 @@ HttpResponse Health(const HttpResponse& answer) {
 
 }  // namespace
 
-std::map<std::string, HttpHandler> Pages(const StatusIdentity& identity, const StatusBoard& board,
-                                         const Metrics& metrics, const Clock& clock) {
+// The handlers refer to the arguments, which outlive the server, and copy the identity.
+std::map<std::string, HttpHandler> StatusEndpoints(const StatusIdentity& identity,
+                                                   const StatusBoard& board, const Metrics& metrics,
+                                                   const Clock& clock) {
   const auto live = [&](const PageRequest&) { return Live(board, clock); };
   const auto ready = [&](const PageRequest& request) {
     return Ready(board, request, clock.WallNow());

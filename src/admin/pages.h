@@ -10,6 +10,8 @@
 //
 // The status pages and the reasons on /readyz show row data (ids, keys); requests with a foreign
 // Host do not get them.
+//
+// The handlers run on the HTTP server's thread, and read only the board and the metrics.
 #pragma once
 
 #include <map>
@@ -24,7 +26,8 @@
 namespace walrelay {
 
 // All arguments except `identity` must outlive the server.
-std::map<std::string, HttpHandler> Pages(const StatusIdentity& identity, const StatusBoard& board,
-                                         const Metrics& metrics, const Clock& clock);
+std::map<std::string, HttpHandler> StatusEndpoints(const StatusIdentity& identity,
+                                                   const StatusBoard& board, const Metrics& metrics,
+                                                   const Clock& clock);
 
 }  // namespace walrelay

@@ -1,7 +1,7 @@
-// Conversions between std::string_view and absl::string_view.
+// Conversion of std::string_view to absl::string_view.
 //
-// Debian's Abseil is built with a separate string_view type; upstream's is an alias of std's. These
-// two functions compile either way and cost nothing. walrelay's interfaces use only std's type.
+// Debian's Abseil is built with a separate string_view type; upstream's is an alias of std's. This
+// function compiles either way and costs nothing. walrelay's interfaces use only std's type.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,6 @@
 namespace walrelay {
 
 inline absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
-inline std::string_view FromAbsl(absl::string_view text) {
   return {text.data(), text.size()};
 }
 

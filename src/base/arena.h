@@ -3,6 +3,8 @@
 // Memory that Allocate() returned does not move until Clear(). Clear() keeps the blocks for reuse,
 // so that in steady state nothing is allocated, except blocks of more than a mebibyte: one huge row
 // must not occupy memory permanently.
+//
+// Not thread-safe. Holds bytes, not objects: nothing is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace walrelay {
 
 class Arena {
  public:
+  // At least `size` bytes, not initialised; a pointer that is not null also for 0.
   char* Allocate(size_t size) {
     while (current_ < blocks_.size() && blocks_[current_].size - used_ < size) {
       ++current_;
@@ -28,6 +31,7 @@ class Arena {
     return out;
   }
 
+  // Invalidates everything that was allocated.
   void Clear() {
     std::erase_if(blocks_, [](const Block& block) { return block.size > kLargestKept; });
     current_ = 0;
@@ -43,6 +47,7 @@ class Arena {
     size_t size = 0;
   };
 
+  // Filled one after the other; those after current_ are empty.
   std::vector<Block> blocks_;
   size_t current_ = 0;
   size_t used_ = 0;  // of the current block

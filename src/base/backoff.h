@@ -18,6 +18,7 @@ class Backoff {
  public:
   Backoff(Micros first, Micros most, uint64_t seed) : first_(first), most_(most), random_(seed) {}
 
+  // The next wait. After 20 doublings the step no longer grows, so that the shift cannot overflow.
   Micros Next() {
     const Micros step = std::min(most_, first_ * (int64_t{1} << std::min(attempts_, 20)));
     ++attempts_;
@@ -25,8 +26,8 @@ class Backoff {
            Micros(static_cast<int64_t>(random_() % static_cast<uint64_t>(step.count() / 2 + 1)));
   }
 
+  // After progress: the next wait is the first one again.
   void Reset() { attempts_ = 0; }
-  int attempts() const { return attempts_; }
 
  private:
   Micros first_;

@@ -2,6 +2,9 @@
 //
 // Every read is bounds-checked and returns whether it succeeded; a failed read consumes nothing and
 // does not change its output. Strings are views into the input and share its lifetime.
+//
+// (Pointer arithmetic at each call site would need the same checks, and one of them would be
+// missing.)
 #pragma once
 
 #include <concepts>
@@ -30,6 +33,7 @@ class ByteReader {
     return true;
   }
 
+  // Exactly `count` bytes.
   [[nodiscard]] bool ReadBytes(size_t count, std::string_view& out) {
     if (rest_.size() < count) {
       return false;

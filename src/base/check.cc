@@ -5,6 +5,8 @@
 
 namespace walrelay {
 
+// fprintf() and not the log: the log has a thread, which may be the one that failed. stderr is
+// unbuffered.
 void CheckFailed(const char* file, int line, const char* condition, const char* why) {
   std::fprintf(
       stderr,

@@ -11,6 +11,8 @@ namespace walrelay {
 
 }  // namespace walrelay
 
+// A macro, so that a failure names file, line and condition. The condition is evaluated once, in
+// every build.
 #define WR_CHECK(condition, why)                     \
   (__builtin_expect(static_cast<bool>(condition), 1) \
        ? static_cast<void>(0)                        \

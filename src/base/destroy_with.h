@@ -4,6 +4,7 @@
 
 namespace walrelay {
 
+// Stateless, so a unique_ptr with it is as small as a pointer.
 template <auto Destroy>
 struct DestroyWith {
   template <typename T>

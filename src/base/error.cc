@@ -13,9 +13,11 @@
 namespace walrelay {
 namespace {
 
+// In the status' payloads, so that a code survives every function that passes a status on.
 constexpr char kCodePayload[] = "walrelay/code";
 constexpr char kHintPayload[] = "walrelay/hint";
-constexpr size_t kMostShown = 4096;
+// A message may quote a server at length.
+constexpr size_t kMaxShown = 4096;
 
 constexpr ErrorEntry kCatalogue[] = {
 #define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) \
@@ -42,6 +44,7 @@ std::span<const ErrorEntry> ErrorCatalogue() {
   return kCatalogue;
 }
 
+// Binary search: the catalogue is sorted, which is checked at compile time.
 const ErrorEntry& Describe(ErrorCode code) {
   const auto* entry = std::lower_bound(
       std::begin(kCatalogue), std::end(kCatalogue), code,
@@ -63,6 +66,7 @@ absl::Status Error(ErrorCode code, std::string_view message, std::string_view hi
   return status;
 }
 
+// Only Error() sets the payload, so it is a number of the catalogue.
 ErrorCode CodeOf(const absl::Status& status) {
   WR_CHECK(!status.ok(), "only an error has a code");
   const auto payload = status.GetPayload(kCodePayload);
@@ -85,6 +89,7 @@ std::string MessageOf(const absl::Status& status) {
   return std::string(status.message());
 }
 
+// Payloads are copied one by one, because a status' message cannot be changed.
 absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) {
     return status;
@@ -99,10 +104,11 @@ absl::Status Annotate(const absl::Status& status, std::string_view context) {
 std::string Explain(const absl::Status& status) {
   const ErrorEntry& entry = Describe(CodeOf(status));
   return fmt::format("{} {}: {}\n  what it means: {}\n  what to do:    {}", ToString(entry.code),
-                     entry.title, Printable(MessageOf(status), kMostShown), entry.meaning,
-                     Printable(RemedyFor(status), kMostShown));
+                     entry.title, Printable(MessageOf(status), kMaxShown), entry.meaning,
+                     Printable(RemedyFor(status), kMaxShown));
 }
 
+// sysexits.h, so that service managers and scripts can tell a wrong configuration from an outage.
 ExitCode ExitCodeFor(const absl::Status& status) {
   if (status.ok()) {
     return ExitCode::kOk;

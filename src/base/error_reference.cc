@@ -17,6 +17,7 @@ text for it. The relay's reaction to an error is one of:
 
 )";
 
+// The thousands of a code.
 struct Block {
   unsigned first;
   std::string_view title;
@@ -92,6 +93,7 @@ std::string ErrorReference() {
   return out;
 }
 
+// As operators type it, with or without the prefix.
 std::optional<ErrorCode> FindErrorCode(std::string_view text) {
   if (text.starts_with("WR-") || text.starts_with("wr-")) {
     text.remove_prefix(3);

@@ -23,8 +23,8 @@
 namespace walrelay {
 namespace {
 
-constexpr size_t kMostOfAValue = 1024;
-constexpr size_t kMostOfALine = 79;                       // a wrapped line could not be replaced
+constexpr size_t kMaxOfAValue = 1024;
+constexpr size_t kMaxOfALine = 79;                        // a wrapped line could not be replaced
 constexpr std::string_view kLineAbove = "\033[A\033[2K";  // moves up one line, and clears it
 constexpr int kLinesPerWindow = 10;
 constexpr std::chrono::seconds kWindow{10};
@@ -137,7 +137,7 @@ std::string ToText(const LogField::Value& value) {
           }
           // Escaped, so that a value cannot imitate its own end and a further field.
           std::string quoted;
-          AppendJsonString(std::string_view(v).substr(0, kMostOfAValue), quoted);
+          AppendJsonString(std::string_view(v).substr(0, kMaxOfAValue), quoted);
           return quoted;
         } else {
           return fmt::format("{}", v);
@@ -148,7 +148,7 @@ std::string ToText(const LogField::Value& value) {
 
 void AppendJson(const LogField::Value& value, std::string& out) {
   if (const auto* text = std::get_if<std::string>(&value)) {
-    AppendJsonString(std::string_view(*text).substr(0, kMostOfAValue), out);
+    AppendJsonString(std::string_view(*text).substr(0, kMaxOfAValue), out);
   } else if (const auto* number = std::get_if<double>(&value); number && !std::isfinite(*number)) {
     out += "null";  // JSON has no such number
   } else {
@@ -206,7 +206,7 @@ void Put(LogLevel level, std::string_view event, std::string_view message, const
 }
 
 // REQUIRES: as above.
-void TellHeldBack(MonoTime now) {
+void ReportSuppressed(MonoTime now) {
   for (const RepeatLimit::HeldBack& held : writer->repeats.Take(now)) {
     Fields fields{{"of", held.event}, {"suppressed", held.lines}};
     if (!held.code.empty()) {
@@ -223,7 +223,7 @@ void Write(LogLevel level, std::string_view event, std::string_view code, std::s
     return;
   }
   const MonoTime now = SystemClock().Now();
-  TellHeldBack(now);
+  ReportSuppressed(now);
   if (writer->repeats.Admit(event, code, now)) {
     Put(level, event, message, fields);
   }
@@ -274,7 +274,7 @@ void StopLogging() {
   std::unique_ptr<Writer> ending;  // destroyed last: waits for standard error without the lock
   const std::lock_guard lock(writer_mutex);
   if (writer != nullptr) {
-    TellHeldBack(MonoTime::max());
+    ReportSuppressed(MonoTime::max());
   }
   ending = std::move(writer);
 }
@@ -287,10 +287,10 @@ LogLevel CurrentLogLevel() {
   return least_level.load(std::memory_order_relaxed);
 }
 
-void TellSuppressed() {
+void LogSuppressed() {
   const std::lock_guard lock(writer_mutex);
   if (writer != nullptr) {
-    TellHeldBack(SystemClock().Now());
+    ReportSuppressed(SystemClock().Now());
   }
 }
 
@@ -313,7 +313,7 @@ void LogProgress(std::string_view event, std::string_view message,
   }
   const bool replaces = writer->progress == event;
   writer->lines.critical(
-      fmt::format("{}{}", replaces ? kLineAbove : "", Printable(message, kMostOfALine)));
+      fmt::format("{}{}", replaces ? kLineAbove : "", Printable(message, kMaxOfALine)));
   writer->progress = event;
 }
 

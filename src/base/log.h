@@ -19,14 +19,14 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "walrelay/log_level.h"
 #include "walrelay/lsn.h"
 
 namespace walrelay {
 
-enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 std::string_view NameOf(LogLevel level);  // "debug", "info", "warning", "error"
-enum class LogFormat : uint8_t { kAuto, kText, kJson };
 
+// A field of a line. The value is copied; the key must outlive the call, and is usually a literal.
 struct LogField {
   using Value = std::variant<std::string, int64_t, uint64_t, double, bool>;
 
@@ -57,7 +57,7 @@ LogLevel CurrentLogLevel();
 
 // Reports the number of suppressed lines for each event whose ten seconds are over. Call it
 // periodically; it is cheap if no line was suppressed.
-void TellSuppressed();
+void LogSuppressed();
 
 void Log(LogLevel level, std::string_view event, std::string_view message,
          std::initializer_list<LogField> fields = {});

@@ -16,9 +16,9 @@
 namespace walrelay {
 namespace {
 
-constexpr size_t kMostLines = 8192;
-constexpr size_t kMostBytes = size_t{4} << 20;
-constexpr size_t kMostKeptBytes = size_t{8} << 20;
+constexpr size_t kMaxLines = 8192;
+constexpr size_t kMaxBytes = size_t{4} << 20;
+constexpr size_t kMaxKeptBytes = size_t{8} << 20;
 constexpr std::chrono::seconds kStopPatience{3};
 // Pause between attempts to write to a blocked descriptor.
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
@@ -27,6 +27,7 @@ constexpr size_t kChunk = 4096;
 
 }  // namespace
 
+// Lives as long as the queue or its thread, whichever ends last.
 struct LogQueue::State {
   struct Line {
     uint64_t number = 0;
@@ -41,6 +42,7 @@ struct LogQueue::State {
   std::mutex mutex;
   std::condition_variable changed;
   // The following members are guarded by mutex.
+  // In the order of arrival within each queue; the numbers order the two queues.
   std::deque<Line> ordinary;
   std::deque<Line> kept;
   size_t ordinary_bytes = 0;
@@ -89,6 +91,8 @@ bool LogQueue::State::Pause() {
 }
 
 // False: abandoned by Stop().
+// Waits with poll() and not in write(): a pipe that is full would block the thread, and with it
+// Stop().
 bool LogQueue::State::Write(std::string_view text) {
   while (!text.empty()) {
     pollfd ready{fd, POLLOUT, 0};
@@ -103,6 +107,7 @@ bool LogQueue::State::Write(std::string_view text) {
     const ssize_t written = ::write(fd, text.data(), std::min(text.size(), kChunk));
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
+      // A full disk may get room again, so the line is kept and written later.
     } else if (errno == EAGAIN || errno == ENOSPC || errno == EDQUOT) {
       if (!Pause()) {
         return false;
@@ -114,6 +119,7 @@ bool LogQueue::State::Write(std::string_view text) {
   return true;
 }
 
+// Outside of the lock while it writes: Put() never waits for the descriptor.
 void LogQueue::State::Run() {
   for (std::string line; Next(line);) {
     line += '\n';
@@ -134,12 +140,13 @@ LogQueue::~LogQueue() {
   Stop(kStopPatience);
 }
 
+// The oldest lines are dropped, because the latest say what is wrong now.
 void LogQueue::Put(std::string line) {
   const std::lock_guard lock(state_->mutex);
   state_->ordinary_bytes += line.size();
   state_->ordinary.push_back({++state_->last_number, std::move(line)});
-  while (state_->ordinary.size() > kMostLines ||
-         (state_->ordinary_bytes > kMostBytes && state_->ordinary.size() > 1)) {
+  while (state_->ordinary.size() > kMaxLines ||
+         (state_->ordinary_bytes > kMaxBytes && state_->ordinary.size() > 1)) {
     state_->ordinary_bytes -= state_->ordinary.front().text.size();
     state_->ordinary.pop_front();
     ++state_->dropped;
@@ -147,6 +154,7 @@ void LogQueue::Put(std::string line) {
   state_->changed.notify_all();
 }
 
+// Not bounded here: the caller has asked HasRoom() before.
 void LogQueue::PutKept(std::string line) {
   const std::lock_guard lock(state_->mutex);
   state_->kept_bytes += line.size();
@@ -156,10 +164,12 @@ void LogQueue::PutKept(std::string line) {
 
 bool LogQueue::HasRoom() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->kept_bytes < kMostKeptBytes;
+  return state_->kept_bytes < kMaxKeptBytes;
 }
 
-void LogQueue::Stop(Micros patience) {
+// The thread may hang in write() on a descriptor that poll() reported as writable. It is abandoned
+// then: the state that it uses is shared.
+void LogQueue::Stop(Micros timeout) {
   if (!thread_.joinable()) {
     return;
   }
@@ -167,7 +177,7 @@ void LogQueue::Stop(Micros patience) {
   state_->stopping = true;
   state_->changed.notify_all();
   const auto ended = [&] { return state_->ended; };
-  if (!state_->changed.wait_for(lock, patience, ended)) {
+  if (!state_->changed.wait_for(lock, timeout, ended)) {
     state_->given_up = true;
     state_->changed.notify_all();
     // The thread ends when it next checks given_up, unless the write itself hangs.

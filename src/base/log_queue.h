@@ -39,9 +39,9 @@ class LogQueue {
   void PutKept(std::string line);
   bool HasRoom() const;
 
-  // Writes queued lines for at most `patience`, and discards the rest: a blocked descriptor must
+  // Writes queued lines for at most `timeout`, and discards the rest: a blocked descriptor must
   // not block the caller.
-  void Stop(Micros patience);
+  void Stop(Micros timeout);
 
  private:
   struct State;

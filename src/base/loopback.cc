@@ -6,6 +6,7 @@
 
 namespace walrelay {
 
+// No resolution, also not of "localhost" in /etc/hosts: what counts is what the operator wrote.
 bool IsLoopback(std::string_view host) {
   const std::string text(host);
   in_addr v4{};

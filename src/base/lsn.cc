@@ -7,6 +7,7 @@
 namespace walrelay {
 namespace {
 
+// At most eight digits, so that two halves fit into 64 bits.
 std::optional<uint64_t> ParseHalf(std::string_view text) {
   if (text.empty() || text.size() > 8) {
     return std::nullopt;
@@ -35,6 +36,7 @@ std::optional<Lsn> Lsn::Parse(std::string_view text) {
   return Lsn(*high << 32 | *low);
 }
 
+// As pg_lsn prints it: without leading zeros.
 std::string Lsn::ToString() const {
   return fmt::format("{:X}/{:X}", value_ >> 32, value_ & 0xFFFFFFFF);
 }

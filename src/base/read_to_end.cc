@@ -6,6 +6,7 @@
 
 namespace walrelay {
 
+// errno is that of read() when it fails, for the caller's message.
 std::optional<std::string> ReadToEnd(int fd, size_t limit) {
   std::string content(limit,
                       '\0');  // full size now: growing would leave copies of secrets in memory

@@ -19,6 +19,7 @@ class RingQueue {
   size_t size() const { return size_; }
 
   T& operator[](size_t position) {
+    // Stays on in release builds: an element that does not exist would be another transaction's.
     WR_CHECK(position < size_, "position is inside the queue");
     return slots_[Index(position)];
   }
@@ -41,6 +42,7 @@ class RingQueue {
 
   void pop_front() {
     WR_CHECK(size_ > 0, "the queue has a front");
+    // Releases what the element holds.
     slots_[head_] = T();
     head_ = Index(1);
     --size_;
@@ -52,6 +54,7 @@ class RingQueue {
     --size_;
   }
 
+  // Keeps the capacity.
   void clear() {
     while (!empty()) {
       pop_front();
@@ -62,6 +65,7 @@ class RingQueue {
   // The capacity is a power of two.
   size_t Index(size_t position) const { return (head_ + position) & (slots_.size() - 1); }
 
+  // Doubles the capacity, and moves the elements to the front.
   void Grow() {
     std::vector<T> larger(slots_.empty() ? 16 : slots_.size() * 2);
     for (size_t i = 0; i < size_; ++i) {

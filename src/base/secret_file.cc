@@ -14,7 +14,7 @@
 namespace walrelay {
 namespace {
 
-constexpr size_t kMostBytes = 64 * 1024;
+constexpr size_t kMaxBytes = 64 * 1024;
 
 absl::Status Unusable(const std::string& path, std::string_view why) {
   return Error(ErrorCode::kSecretFile, fmt::format("{}: {}", path, why));
@@ -22,20 +22,22 @@ absl::Status Unusable(const std::string& path, std::string_view why) {
 
 }  // namespace
 
+// The mode is checked on the open file, not on the path: the file may be replaced in between.
 absl::StatusOr<Secret> ReadSecretFile(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat facts;
-  if (!file.valid() || ::fstat(file.get(), &facts) != 0) {
+  struct stat info;
+  if (!file.valid() || ::fstat(file.get(), &info) != 0) {
     return Unusable(path, std::strerror(errno));
   }
-  if ((facts.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+  // The group may read it: Kubernetes mounts secrets with fsGroup.
+  if ((info.st_mode & (S_IROTH | S_IWOTH)) != 0) {
     return Unusable(path, "the file is readable or writable by other users");
   }
-  std::optional<std::string> content = ReadToEnd(file.get(), kMostBytes + 1);
+  std::optional<std::string> content = ReadToEnd(file.get(), kMaxBytes + 1);
   if (!content) {
     return Unusable(path, std::strerror(errno));
   }
-  if (content->size() > kMostBytes) {
+  if (content->size() > kMaxBytes) {
     return Unusable(path, "the file is larger than 64 KiB");
   }
   if (content->ends_with('\n')) {

@@ -11,6 +11,7 @@
 
 namespace walrelay {
 
+// Lookups by view and by string must agree: both hash as a view.
 struct StringHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return absl::HashOf(text); }

@@ -7,6 +7,7 @@
 namespace walrelay {
 namespace {
 
+// Rounded down to microseconds, the unit of Postgres' timestamps.
 Micros Read(clockid_t id) {
   timespec now;
   WR_CHECK(clock_gettime(id, &now) == 0, "the kernel has this clock");
@@ -16,6 +17,8 @@ Micros Read(clockid_t id) {
 
 }  // namespace
 
+// Not CLOCK_MONOTONIC, which stops while the machine sleeps: the relay could not tell that its slot
+// may have been taken over.
 MonoTime SystemClock::Now() const {
   return MonoTime(Read(CLOCK_BOOTTIME));
 }

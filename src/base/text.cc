@@ -5,60 +5,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <vector>
+
+#include "base/utf8.h"
 
 namespace walrelay {
 namespace {
 
-bool IsControl(unsigned char byte) {
-  return byte < 0x20 || byte == 0x7F;
+bool IsControl(uint32_t point) {
+  return point < 0x20 || (point >= 0x7F && point < 0xA0);
 }
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none. Overlong
-// forms, surrogates and values above U+10FFFF are not well-formed (Unicode, table 3-7).
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) {
-    return 1;
-  }
-  if (lead >= 0xC2 && lead <= 0xDF && continues(1)) {
-    return 2;
-  }
-  if (lead >= 0xE0 && lead <= 0xEF && continues(1) && continues(2)) {
-    const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = lead == 0xED && byte(1) > 0x9F;
-    return overlong || surrogate ? 0 : 3;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4 && continues(1) && continues(2) && continues(3)) {
-    const bool overlong = lead == 0xF0 && byte(1) < 0x90;
-    const bool beyond = lead == 0xF4 && byte(1) > 0x8F;
-    return overlong || beyond ? 0 : 4;
-  }
-  return 0;
-}
-
-bool IsC1Control(std::string_view text) {
-  return text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;
-}
-
-// The first code point of `text` if it ends a line for some viewers or changes the direction of
-// text; otherwise 0. All of them have three bytes in UTF-8, except U+061C.
-uint32_t SteeringCharacter(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
-  if (text.starts_with("\xD8\x9C")) {
-    return 0x061C;
-  }
-  if (!text.starts_with("\xE2\x80") && !text.starts_with("\xE2\x81")) {
-    return 0;
-  }
-  const uint32_t point = (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-  const bool steers = (point >= 0x200E && point <= 0x200F) ||  // marks
-                      (point >= 0x2028 && point <= 0x202E) ||  // separators, embeddings, overrides
-                      (point >= 0x2066 && point <= 0x206F);    // isolates, and deprecated controls
-  return steers ? point : 0;
+// Ends a line for some viewers, or changes the direction of text.
+bool IsSteering(uint32_t point) {
+  return point == 0x061C || (point >= 0x200E && point <= 0x200F) ||  // marks
+         (point >= 0x2028 && point <= 0x202E) ||  // separators, embeddings, overrides
+         (point >= 0x2066 && point <= 0x206F);    // isolates, and deprecated controls
 }
 
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -78,17 +42,6 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) {
-      return false;
-    }
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 std::string Printable(std::string_view text, size_t limit) {
   std::string out;
   out.reserve(std::min(text.size(), limit));
@@ -97,20 +50,17 @@ std::string Printable(std::string_view text, size_t limit) {
       out += "…";
       break;
     }
-    const size_t length = Utf8Length(text);
-    if (length == 0 || IsControl(static_cast<unsigned char>(text[0]))) {
+    const auto [point, length] = FirstCharacter(text);
+    if (length == 0) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-      text.remove_prefix(1);
-    } else if (IsC1Control(text)) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[1]));
-      text.remove_prefix(2);
-    } else if (const uint32_t steering = SteeringCharacter(text); steering != 0) {
-      out += fmt::format("\\u{:04x}", steering);
-      text.remove_prefix(length);
+    } else if (IsControl(point)) {
+      out += fmt::format("\\x{:02x}", point);
+    } else if (IsSteering(point)) {
+      out += fmt::format("\\u{:04x}", point);
     } else {
       out += text.substr(0, length);
-      text.remove_prefix(length);
     }
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
 }
@@ -118,30 +68,22 @@ std::string Printable(std::string_view text, size_t limit) {
 void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    const char lead = text[0];
+    const auto [point, length] = FirstCharacter(text);
     if (length == 0) {
       out += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-      continue;
-    }
-    if (lead == '"' || lead == '\\') {
+    } else if (point == '"' || point == '\\') {
       out += '\\';
-      out += lead;
-    } else if (lead == '\n') {
+      out += text[0];
+    } else if (point == '\n') {
       out += "\\n";
-    } else if (lead == '\t') {
+    } else if (point == '\t') {
       out += "\\t";
-    } else if (IsControl(static_cast<unsigned char>(lead))) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(lead));
-    } else if (IsC1Control(text)) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1]));
-    } else if (const uint32_t steering = SteeringCharacter(text); steering != 0) {
-      out += fmt::format("\\u{:04x}", steering);
+    } else if (IsControl(point) || IsSteering(point)) {
+      out += fmt::format("\\u{:04x}", point);
     } else {
       out += text.substr(0, length);
     }
-    text.remove_prefix(length);
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   out += '"';
 }
@@ -173,8 +115,8 @@ std::string HumanBytes(uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::string HumanDuration(Micros duration) {
-  const int64_t micros = duration.count();
+std::string FormatDuration(Micros duration) {
+  const int64_t micros = std::max<int64_t>(duration.count(), 0);
   const int64_t seconds = micros / 1'000'000;
   if (micros < 1'000) {
     return fmt::format("{} µs", micros);
@@ -182,13 +124,23 @@ std::string HumanDuration(Micros duration) {
   if (seconds == 0) {
     return fmt::format("{:.1f} ms", static_cast<double>(micros) / 1e3);
   }
+  if (seconds < 10) {
+    return fmt::format("{} s", std::round(static_cast<double>(micros) / 1e5) / 10);
+  }
   if (seconds < 60) {
-    return fmt::format("{:.1f} s", static_cast<double>(micros) / 1e6);
+    return fmt::format("{} s", seconds);
+  }
+  if (seconds < 600 && seconds % 60 != 0) {
+    return fmt::format("{} min {} s", seconds / 60, seconds % 60);
   }
   if (seconds < 3600) {
-    return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+    return fmt::format("{} min", seconds / 60);
   }
-  return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+  if (seconds < 48 * 3600) {
+    return seconds % 3600 < 60 ? fmt::format("{} h", seconds / 3600)
+                               : fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
+  }
+  return fmt::format("{} days", seconds / 86400);
 }
 
 std::string Rfc3339(WallTime time) {

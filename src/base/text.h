@@ -15,8 +15,6 @@ namespace walrelay {
 // a terminal.
 std::string Printable(std::string_view text, size_t limit = 1024);
 
-bool IsUtf8(std::string_view text);
-
 // Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD;
 // characters that Printable() escapes are escaped too.
 void AppendJsonString(std::string_view text, std::string& out);
@@ -27,8 +25,9 @@ std::string_view NearestName(std::string_view name, std::span<const std::string_
 // "532 B", "1.5 KiB", "3.1 GiB".
 std::string HumanBytes(uint64_t bytes);
 
-// "250 µs", "1.4 ms", "12.0 s", "1m17s", "3h05m".
-std::string HumanDuration(Micros duration);
+// "250 µs", "1.4 ms", "4.5 s", "12 s", "9 min 57 s", "40 min", "2 h 5 min", "4 days": rounded down
+// from ten seconds on. A negative duration is shown as zero.
+std::string FormatDuration(Micros duration);
 
 // "2026-11-20T08:14:02.000123Z".
 std::string Rfc3339(WallTime time);

@@ -7,6 +7,7 @@
 
 namespace walrelay {
 
+// Movable, not copyable. -1: none.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -20,7 +21,6 @@ class UniqueFd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1) {
     if (fd_ >= 0) {
       ::close(fd_);

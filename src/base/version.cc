@@ -2,6 +2,7 @@
 
 namespace walrelay {
 
+// Both are compiled in.
 std::string_view Version() {
   return WALRELAY_VERSION;
 }

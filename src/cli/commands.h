@@ -8,11 +8,13 @@
 
 #include "cli/config_flags.h"
 #include "demo/demo.h"
-#include "dryrun/rehearsal.h"
+#include "dryrun/dry_run.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 
+// The flags of each command, as the command line gives them: names and formats are checked there,
+// values that depend on the configuration by the command.
 struct RunFlags {
   ConfigFlags config;
   // The format in which each acknowledged event is printed to standard output: "" (not printed),
@@ -53,15 +55,15 @@ ExitCode ResumeCommand(const ResumeFlags& flags);
 struct PrintFlags {
   ConfigFlags config;
   bool json = false;
-  Scope scope;
+  DryRunScope scope;
 };
 ExitCode PrintCommand(const PrintFlags& flags);
 
 struct VerifyFlags {
   ConfigFlags config;
-  Scope scope{.limit = 1000};  // given rows, or from now on; never from the slot's position
-  int seconds = 60;            // how long to collect events
-  int timeout = 30;            // how long to wait for the last record, seconds
+  DryRunScope scope{.limit = 1000};  // given rows, or from now on; never from the slot's position
+  int seconds = 60;                  // how long to collect events
+  int timeout = 30;                  // how long to wait for the last record, seconds
 };
 ExitCode VerifyCommand(const VerifyFlags& flags);
 

@@ -20,7 +20,7 @@ extern char** environ;
 namespace walrelay {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 
 // The configuration file to read; "" if none is given and no default file exists.
 std::string FindFile(const ConfigFlags& flags) {
@@ -31,6 +31,7 @@ std::string FindFile(const ConfigFlags& flags) {
       variable != nullptr && *variable != '\0') {
     return variable;
   }
+  // A file that exists but cannot be read is an error later, not a reason to use the next one.
   for (const char* path : {"walrelay.toml", "/etc/walrelay/walrelay.toml"}) {
     if (::access(path, F_OK) == 0) {
       return path;
@@ -57,12 +58,13 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::optional<std::string> content;
   if (file.valid()) {
-    content = ReadToEnd(file.get(), kMostBytes + 1);
+    // Bounded: the path may name a device or a pipe.
+    content = ReadToEnd(file.get(), kMaxBytes + 1);
   }
   if (!content) {
     return Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  if (content->size() > kMostBytes) {
+  if (content->size() > kMaxBytes) {
     return Error(ErrorCode::kConfigFile, fmt::format("{}: larger than 1 MiB", path));
   }
   return *std::move(content);

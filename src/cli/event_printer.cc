@@ -5,42 +5,31 @@
 #include <cstdio>
 #include <string>
 
+#include "base/json_writer.h"
 #include "base/text.h"
 
 namespace walrelay {
 namespace {
 
-void AppendJsonOrNull(const std::optional<std::string_view>& text, std::string& out) {
-  if (text) {
-    AppendJsonString(*text, out);
-  } else {
-    out += "null";
-  }
+std::string HeaderJson(const Header& header) {
+  return fmt::format("[{},{}]", JsonText(header.name), JsonText(header.value));
 }
 
 std::string JsonLine(const Delivery& delivery, WallTime commit_time, Micros latency) {
-  std::string line = fmt::format(R"({{"committed":"{}","latency_us":{},"topic":)",
-                                 Rfc3339(commit_time), latency.count());
-  AppendJsonString(delivery.topic, line);
-  line += fmt::format(R"(,"partition":{},"offset":{},"key":)", delivery.partition, delivery.offset);
-  AppendJsonOrNull(delivery.key, line);
-  line += R"(,"headers":[)";
-  const char* separator = "";
-  for (const Header& header : delivery.headers) {
-    line += separator;
-    line += '[';
-    AppendJsonString(header.name, line);
-    line += ',';
-    AppendJsonOrNull(header.value, line);
-    line += ']';
-    separator = ",";
-  }
-  return line + "]}\n";
+  JsonObject out;
+  out.Add("committed", commit_time);
+  out.Add("latency_us", latency.count());
+  out.Add("topic", delivery.topic);
+  out.Add("partition", delivery.partition);
+  out.Add("offset", delivery.offset);
+  out.AddOrNull("key", delivery.key);
+  out.Raw("headers", JsonArray(delivery.headers, HeaderJson));
+  return std::move(out).Finish() + "\n";
 }
 
 std::string TextLine(const Delivery& delivery, WallTime commit_time, Micros latency) {
   std::string line =
-      fmt::format("{}  {:>8}  {}[{}]@{}  key={}", Rfc3339(commit_time), HumanDuration(latency),
+      fmt::format("{}  {:>8}  {}[{}]@{}  key={}", Rfc3339(commit_time), FormatDuration(latency),
                   Printable(delivery.topic), delivery.partition, delivery.offset,
                   delivery.key ? Printable(*delivery.key, 80) : "NULL");
   for (const Header& header : delivery.headers) {

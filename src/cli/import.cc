@@ -28,7 +28,7 @@ absl::StatusOr<DebeziumImport> Import(const ImportFlags& flags) {
   WR_ASSIGN_OR_RETURN(const auto overrides, Overrides(flags.config));
   ImportInput input{.connector = connector, .worker = worker};
   for (const auto& [name, value] : overrides) {
-    input.decided.insert(name);
+    input.overrides.insert(name);
   }
   auto import = ImportDebezium(input);
   WR_RETURN_IF_ERROR(Annotate(import.status(), flags.file));
@@ -82,7 +82,7 @@ ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
   if (const absl::Status refusal = RefusalOf(*import); !refusal.ok() && !flags.allow_lossy) {
     return Refuse(Error(ErrorCode::kConnectorRefused,
                         fmt::format("properties refused: {} (listed above); nothing was written",
-                                    import->Count(Bin::kRefused)),
+                                    import->Count(PropertyOutcome::kRefused)),
                         RemedyFor(refusal)));
   }
   if (const absl::Status usable = Check(import->translation); !usable.ok()) {

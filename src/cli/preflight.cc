@@ -8,6 +8,8 @@
 
 namespace walrelay {
 
+// By building what `run` builds: librdkafka's own parser judges its options, and the router's the
+// template.
 absl::Status CheckOffline(const Config& config) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_RETURN_IF_ERROR(MakeConnectionParameters(config.source, ConnectionPurpose::kSql).status());

@@ -4,8 +4,8 @@
 
 #include "cli/commands.h"
 #include "cli/preflight.h"
+#include "dryrun/dry_run.h"
 #include "dryrun/record_printer.h"
-#include "dryrun/rehearsal.h"
 
 namespace walrelay {
 
@@ -23,7 +23,7 @@ ExitCode PrintCommand(const PrintFlags& flags) {
     return Report(status);
   }
   RecordPrinter printer(flags.json);
-  const auto records = Rehearse(loaded->config, flags.scope, printer);
+  const auto records = DryRun(loaded->config, flags.scope, printer);
   if (!records.ok()) {
     return Report(records.status());
   }

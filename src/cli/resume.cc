@@ -15,24 +15,24 @@ namespace walrelay {
 namespace {
 
 // The relay checks the source again before it continues, which may take two connections.
-constexpr std::chrono::seconds kPatience{30};
-constexpr std::chrono::milliseconds kBetweenLooks{200};
+constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::milliseconds kPollInterval{200};
 
 // A relay's answer about its gap: admin/gap_control.h.
-struct Told {
+struct Reply {
   std::string what;
   std::string id;
-  int64_t looks = 0;
+  int64_t checks = 0;
   std::string text;
 };
 
-absl::StatusOr<Told> Ask(const ControlPeer& peer, std::string_view request) {
-  WR_ASSIGN_OR_RETURN(const std::string answer, AskControlPeer(peer, request));
+absl::StatusOr<Reply> SendRequest(const ControlPeer& peer, std::string_view request) {
+  WR_ASSIGN_OR_RETURN(const std::string answer, SendControlRequest(peer, request));
   const size_t line = std::min(answer.find('\n'), answer.size());
-  Told told{.what = "", .id = "", .text = answer.substr(std::min(line + 1, answer.size()))};
+  Reply reply{.what = "", .id = "", .text = answer.substr(std::min(line + 1, answer.size()))};
   std::istringstream words(answer.substr(0, line));
-  words >> told.what >> told.id >> told.looks;
-  return told;
+  words >> reply.what >> reply.id >> reply.checks;
+  return reply;
 }
 
 // Escapes each line, because another user's process may have written the text.
@@ -46,27 +46,29 @@ void Print(const ControlPeer& peer, std::string_view text) {
 }
 
 // Waits until the relay has checked the source again, and continues or is on hold at another gap.
-ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t looks) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t checks) {
+  const auto deadline = std::chrono::steady_clock::now() + kTimeout;
   while (std::chrono::steady_clock::now() < deadline) {
-    const auto told = Ask(peer, "show");
-    if (!told.ok()) {
-      return Report(told.status());
+    const auto reply = SendRequest(peer, "show");
+    if (!reply.ok()) {
+      return Report(reply.status());
     }
-    if (told->what == "none") {
+    if (reply->what == "none") {
       fmt::print("Gap {} is accepted.\n", id);
-      Print(peer, told->text);
+      Print(peer, reply->text);
       return ExitCode::kOk;
     }
-    const bool other = told->id != id;
-    if (other || (told->what == "obstructed" && told->looks > looks)) {
+    // `checks` counts the relay's looks at the source: until it grows, the reply is of before the
+    // acceptance.
+    const bool other = reply->id != id;
+    if (other || (reply->what == "blocked" && reply->checks > checks)) {
       fmt::print(
           "Gap {} was not accepted{}.\n", id,
           other ? ": the relay has found another one" : ": another problem must be fixed first");
-      Print(peer, told->text);
+      Print(peer, reply->text);
       return ExitCode::kProblemsFound;
     }
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kPollInterval);
   }
   fmt::print(
       "Gap {} is accepted; the relay continues as soon as it can check Postgres, which it has not "
@@ -76,15 +78,15 @@ ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t lo
 }
 
 ExitCode Accept(const ControlPeer& peer, const std::string& id) {
-  const auto told = Ask(peer, fmt::format("accept {}", id));
-  if (!told.ok()) {
-    return Report(told.status());
+  const auto reply = SendRequest(peer, fmt::format("accept {}", id));
+  if (!reply.ok()) {
+    return Report(reply.status());
   }
-  if (told->what == "accepting") {
-    return AwaitOutcome(peer, id, told->looks);
+  if (reply->what == "accepting") {
+    return AwaitOutcome(peer, id, reply->checks);
   }
-  Print(peer, told->text);
-  return told->what == "none" ? ExitCode::kOk : ExitCode::kProblemsFound;
+  Print(peer, reply->text);
+  return reply->what == "none" ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
 ExitCode Worse(ExitCode a, ExitCode b) {
@@ -96,11 +98,11 @@ absl::StatusOr<std::string> ShowAll(const std::vector<ControlPeer>& peers, bool&
   std::string id;
   bool same = true;
   for (const ControlPeer& peer : peers) {
-    WR_ASSIGN_OR_RETURN(const Told told, Ask(peer, "show"));
-    Print(peer, told.text);
-    if (told.what == "held" || told.what == "obstructed") {
-      same = same && (id.empty() || id == told.id);
-      id = told.id;
+    WR_ASSIGN_OR_RETURN(const Reply reply, SendRequest(peer, "show"));
+    Print(peer, reply.text);
+    if (reply.what == "held" || reply.what == "blocked") {
+      same = same && (id.empty() || id == reply.id);
+      id = reply.id;
       held = true;
     }
   }
@@ -118,6 +120,7 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
   }
   const std::string id = flags.gap.empty() ? *shown : flags.gap;
   if (!flags.accept || id.empty()) {
+    // Without an id only a gap that was shown is accepted: the operator must have read it.
     fmt::print("{}\n", flags.accept ? "The relays are on hold at different gaps; name one: "
                                       "walrelay resume --accept-gap ID"
                                     : "To continue without these events: walrelay resume "

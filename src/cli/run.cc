@@ -27,7 +27,7 @@
 #include "postgres/slot_sampler.h"
 #include "relay/event_loop.h"
 #include "relay/relay.h"
-#include "status/announcer.h"
+#include "status/status_notifier.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -35,19 +35,6 @@ namespace {
 
 // How long the process waits at its end for Kafka clients to close.
 constexpr std::chrono::seconds kReaperPatience{3};
-
-LogLevel LevelOf(const LogConfig& log) {
-  return log.level == "debug"     ? LogLevel::kDebug
-         : log.level == "warning" ? LogLevel::kWarning
-         : log.level == "error"   ? LogLevel::kError
-                                  : LogLevel::kInfo;
-}
-
-LogFormat FormatOf(const LogConfig& log) {
-  return log.format == "text"   ? LogFormat::kText
-         : log.format == "json" ? LogFormat::kJson
-                                : LogFormat::kAuto;
-}
 
 ProducerFactory MakeFactory(const Config& config, bool delivery_details, Reaper& reaper,
                             Metrics& metrics) {
@@ -72,15 +59,15 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
 }
 
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const Clock& clock) {
-  return {.server_shutting_down = [&loop] { loop.Report(EventLoop::Sighting::kServerShutdown); },
+  return {.server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
           .slot_sampled =
               [&board, &loop, &clock](const SlotSample& sample) {
                 board.SetSlot(sample, clock.WallNow());
                 if (sample.past_budget() && sample.budget->drop_slot) {
-                  loop.Report(EventLoop::Sighting::kRetainedLimit);
+                  loop.Report(EventLoop::ServerEvent::kRetainedLimit);
                 }
                 if (sample.past_server_limit()) {
-                  loop.Report(EventLoop::Sighting::kSlotAlmostLost);
+                  loop.Report(EventLoop::ServerEvent::kSlotAlmostLost);
                 }
               },
           .publication_checked =
@@ -90,7 +77,7 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
                 }
                 board.SetSourceProblem(problem, clock.WallNow());
               },
-          .publication_seen = [&loop](const PublicationLook& look,
+          .publication_seen = [&loop](const PublicationState& look,
                                       MonoTime begun) { loop.Report(look, begun); },
           .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
 }
@@ -133,9 +120,9 @@ struct Signals {
 
 // SIGUSR1 logs the status. SIGUSR2 switches to log level debug, and back to the configured level
 // the next time. Only the same user and root can send a signal; no port is needed.
-void Obey(int signal, const Announcer& announcer, LogLevel configured) {
+void HandleOperatorSignal(int signal, const StatusNotifier& notifier, LogLevel configured) {
   if (signal == SIGUSR1) {
-    announcer.LogStatus();
+    notifier.LogStatus();
     return;
   }
   const bool debugging = CurrentLogLevel() == LogLevel::kDebug && configured != LogLevel::kDebug;
@@ -159,17 +146,17 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
   if (!config.http.listen.empty()) {
     const StatusIdentity identity{std::string(Version()), config.source.slot,
                                   config.source.publication};
-    WR_ASSIGN_OR_RETURN(
-        http, HttpServer::Start(config.http.listen, Pages(identity, board, metrics, clock)));
+    WR_ASSIGN_OR_RETURN(http, HttpServer::Start(config.http.listen,
+                                                StatusEndpoints(identity, board, metrics, clock)));
     LogInfo("listening", "serving /status, /livez, /readyz, /startupz and /metrics",
             {{"port", http->port()}});
   }
-  Announcer announcer(ServiceManager::FromEnvironment(), clock, board,
-                      config.pipeline.drain_timeout);
+  StatusNotifier notifier(SystemdNotifier::FromEnvironment(), clock, board,
+                          config.pipeline.drain_timeout);
   // With a slow Postgres the thread stays in Open() and is still alive.
   const auto on_step = [&] {
     board.Beat(clock.Now());
-    announcer.OnTurn();
+    notifier.OnTurn();
   };
   PgReplicationSource source(config.source, signals.stop.fd(), on_step);
   PgSnapshotSource snapshots(config.source, source);
@@ -185,12 +172,13 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
               std::move(router));
   EventLoop loop(
       relay, source, clock, signals.stop, signals.operators,
-      {.after_turn = [&announcer] { announcer.OnTurn(); },
-       .operator_signal = [&](int signal) { Obey(signal, announcer, LevelOf(config.log)); }});
+      {.after_turn = [&notifier] { notifier.OnTurn(); },
+       .operator_signal =
+           [&](int signal) { HandleOperatorSignal(signal, notifier, config.log.level); }});
   const auto control = StartControl(config, board, loop);
   const SlotSampler sampler(config, clock, metrics, MakeCallbacks(board, loop, clock));
   const absl::Status result = loop.Run();
-  announcer.OnEnd();
+  notifier.OnEnd();
   return result;
 }
 
@@ -204,7 +192,7 @@ ExitCode RunCommand(const RunFlags& flags) {
     return Report(loaded.status());
   }
   const Config& config = loaded->config;
-  StartLogging(LevelOf(config.log), FormatOf(config.log));
+  StartLogging(config.log.level, config.log.format);
   LogInfo("starting", "walrelay is starting",
           {{"version", Version()},
            {"postgres", DescribeDsn(config.source)},
@@ -214,12 +202,14 @@ ExitCode RunCommand(const RunFlags& flags) {
   if (!loaded->import_summary.empty()) {
     LogInfo("imported", loaded->import_summary, {{"file", flags.config.file}});
   }
+  // Outlives the relay: a client that does not close in time may end after Run() has returned.
   Reaper reaper;
   const absl::Status status = Run(config, flags.events, signals, reaper);
   const bool aborted = absl::IsAborted(status);
   if (!status.ok() && !aborted) {
     LogStatus(LogLevel::kError, "failed", status);
   }
+  // Aborted: by a second signal. The operator wants the end now: no wait for the clients either.
   const ExitCode code = aborted ? ExitCode::kTemporary : ExitCodeFor(status);
   const bool clients_ended = reaper.Wait(aborted ? Micros(0) : kReaperPatience);
   StopLogging();

@@ -13,29 +13,29 @@
 #include "http/http_client.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
-#include "postgres/slot_reading.h"
-#include "slot/slot_alarm.h"
+#include "postgres/slot_query.h"
+#include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
-constexpr std::chrono::seconds kBetweenLooks{2};
+constexpr std::chrono::seconds kTimeout{5};
+constexpr std::chrono::seconds kPollInterval{2};
 
-absl::StatusOr<HttpAnswer> Ask(const Config& config, std::string_view path) {
+absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   if (config.http.listen.empty()) {
     return Error(ErrorCode::kRelaySilent, "http.listen is empty: the relay has no HTTP server");
   }
-  return HttpGet(config.http.listen, path, kPatience);
+  return HttpGet(config.http.listen, path, kTimeout);
 }
 
-absl::StatusOr<StatusReport> AskPostgres(const Config& config) {
+absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
-  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kPatience));
-  slot.risk = SlotAlarm().Judge(slot);
+  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kTimeout));
+  slot.risk = SlotRiskClassifier().Classify(slot);
   StatusReport report{
       .identity = {std::string(Version()), config.source.slot, config.source.publication},
       .now = SystemClock().WallNow(),
@@ -45,8 +45,8 @@ absl::StatusOr<StatusReport> AskPostgres(const Config& config) {
 }
 
 // Returns the text to show.
-absl::StatusOr<std::string> Look(const Config& config, bool json) {
-  const auto answer = Ask(config, json ? "/status.json" : "/status.txt");
+absl::StatusOr<std::string> FetchStatus(const Config& config, bool json) {
+  const auto answer = Get(config, json ? "/status.json" : "/status.txt");
   if (answer.ok() && answer->status == 200) {
     return answer->body;
   }
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> Look(const Config& config, bool json) {
                                            config.http.listen, answer->status))
                        : answer.status();
   }
-  WR_ASSIGN_OR_RETURN(const StatusReport report, AskPostgres(config));
+  WR_ASSIGN_OR_RETURN(const StatusReport report, ReadFromPostgres(config));
   return json ? StatusJson(report) : StatusText(report);
 }
 
@@ -79,7 +79,7 @@ void Show(std::string_view text, bool json, bool watch) {
 }
 
 ExitCode Probe(const Config& config, const std::string& probe) {
-  const auto answer = Ask(config, probe == "live" ? "/livez" : "/readyz");
+  const auto answer = Get(config, probe == "live" ? "/livez" : "/readyz");
   if (!answer.ok()) {
     return Report(answer.status());
   }
@@ -99,8 +99,9 @@ ExitCode StatusCommand(const StatusFlags& flags) {
   if (!flags.probe.empty()) {
     return Probe(loaded->config, flags.probe);
   }
+  // An error does not end --watch: the relay may be restarting.
   while (true) {
-    const auto text = Look(loaded->config, flags.json);
+    const auto text = FetchStatus(loaded->config, flags.json);
     if (text.ok()) {
       Show(*text, flags.json, flags.watch);
     } else if (const ExitCode code = Report(text.status()); !flags.watch) {
@@ -109,7 +110,7 @@ ExitCode StatusCommand(const StatusFlags& flags) {
     if (!flags.watch) {
       return ExitCode::kOk;
     }
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kPollInterval);
   }
 }
 

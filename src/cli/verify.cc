@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "cli/preflight.h"
 #include "dryrun/comparison.h"
+#include "dryrun/dry_run.h"
 #include "dryrun/record_collector.h"
-#include "dryrun/rehearsal.h"
 
 namespace walrelay {
 namespace {
@@ -22,12 +22,13 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   WR_RETURN_IF_ERROR(CheckOffline(config));
   const SystemClock clock;
   const WallTime started = clock.WallNow();
-  const MonoTime enough = clock.Now() + seconds(flags.seconds);
-  Scope scope = flags.scope;
+  const MonoTime stop_condition = clock.Now() + seconds(flags.seconds);
+  DryRunScope scope = flags.scope;
+  // Never from the slot's position: a relay that reads the slot moves it while this runs.
   scope.follow = scope.ids.empty();
-  scope.enough = [&] { return clock.Now() >= enough; };
+  scope.stop_condition = [&] { return clock.Now() >= stop_condition; };
   RecordCollector collector;
-  WR_ASSIGN_OR_RETURN(const uint64_t count, Rehearse(config, scope, collector));
+  WR_ASSIGN_OR_RETURN(const uint64_t count, DryRun(config, scope, collector));
   if (!scope.follow && config.route.timestamp != TimestampSource::kColumn) {
     for (ExpectedRecord& record : collector.records()) {
       record.timestamp.reset();  // the commit time of a row is unknown

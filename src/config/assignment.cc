@@ -1,6 +1,7 @@
 #include "config/assignment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -10,17 +11,6 @@
 
 namespace walrelay {
 namespace {
-
-bool IsChoice(std::string_view choices, std::string_view value) {
-  while (!choices.empty()) {
-    const size_t comma = std::min(choices.find(", "), choices.size());
-    if (choices.substr(0, comma) == value) {
-      return true;
-    }
-    choices.remove_prefix(std::min(comma + 2, choices.size()));
-  }
-  return false;
-}
 
 std::string Suggestion(std::string_view name) {
   std::vector<std::string> names;
@@ -34,18 +24,21 @@ std::string Suggestion(std::string_view name) {
 
 }  // namespace
 
+// The setter would reject an unknown choice too, but without the list of valid ones.
 absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config) {
   if (option.type == OptionType::kChoice) {
     const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr || !IsChoice(option.choices, *text)) {
+    if (text == nullptr ||
+        std::find(option.choices.begin(), option.choices.end(), *text) == option.choices.end()) {
       return Error(ErrorCode::kConfigValue,
-                   fmt::format("expected one of {}{}", option.choices,
+                   fmt::format("expected one of {}{}", fmt::join(option.choices, ", "),
                                text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
     }
   }
   return option.set(config, value);
 }
 
+// Kept in the order of the file: librdkafka applies properties one after the other.
 void SetPassThrough(std::string_view name, std::string value, Config& config) {
   for (auto& [known, current] : config.kafka.librdkafka) {
     if (known == name) {
@@ -56,6 +49,8 @@ void SetPassThrough(std::string_view name, std::string value, Config& config) {
   config.kafka.librdkafka.emplace_back(name, std::move(value));
 }
 
+// An unknown name is an error and never ignored: a misspelt option would otherwise keep its default
+// without a word.
 absl::Status SetFromText(std::string_view name, std::string_view text, Config& config) {
   if (name.starts_with(kPassThroughPrefix)) {
     SetPassThrough(name.substr(kPassThroughPrefix.size()), std::string(text), config);

@@ -10,6 +10,8 @@
 namespace walrelay {
 
 // Sets `option`, checking a choice against its table.
+// The one place where a choice is checked, for options whose type is text (compression, log level)
+// as well.
 absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config);
 
 // Adds or replaces a property for librdkafka.
@@ -17,6 +19,7 @@ void SetPassThrough(std::string_view name, std::string value, Config& config);
 
 // Sets "section.key", or "kafka.librdkafka.PROPERTY", from text. Errors: WR-1002 for an unknown
 // name, with the nearest known one; WR-1003.
+// The file reader does the same with positions in its messages.
 absl::Status SetFromText(std::string_view name, std::string_view text, Config& config);
 
 }  // namespace walrelay

@@ -11,6 +11,7 @@
 
 namespace walrelay {
 
+// One of an enumeration's values, by the name that operators write.
 template <typename Enum>
 struct Choice {
   std::string_view name;
@@ -18,6 +19,7 @@ struct Choice {
 };
 
 // In the order of the reference.
+// A specialisation per enumeration: one that is forgotten does not compile where it is used.
 template <typename Enum>
 inline constexpr void* kChoices = nullptr;
 template <>
@@ -65,7 +67,17 @@ inline constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>
 template <>
 inline constexpr auto kChoices<EmptyArrays> = std::to_array<Choice<EmptyArrays>>(
     {{"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}});
+template <>
+inline constexpr auto kChoices<LogLevel> =
+    std::to_array<Choice<LogLevel>>({{"debug", LogLevel::kDebug},
+                                     {"info", LogLevel::kInfo},
+                                     {"warning", LogLevel::kWarning},
+                                     {"error", LogLevel::kError}});
+template <>
+inline constexpr auto kChoices<LogFormat> = std::to_array<Choice<LogFormat>>(
+    {{"auto", LogFormat::kAuto}, {"text", LogFormat::kText}, {"json", LogFormat::kJson}});
 
+// nullopt: no value has this name.
 template <typename Enum>
 constexpr std::optional<Enum> ChoiceNamed(std::string_view name) {
   for (const Choice<Enum>& choice : kChoices<Enum>) {
@@ -76,7 +88,7 @@ constexpr std::optional<Enum> ChoiceNamed(std::string_view name) {
   return std::nullopt;
 }
 
-// REQUIRES: one of its enumerators.
+// The name of an enumerator; "?" for any other value.
 template <typename Enum>
 constexpr std::string_view NameOfChoice(Enum value) {
   for (const Choice<Enum>& choice : kChoices<Enum>) {
@@ -87,28 +99,14 @@ constexpr std::string_view NameOfChoice(Enum value) {
   return "?";
 }
 
-// "a, b, c", built at compile time.
+// The names alone, in the same order.
 template <typename Enum>
-struct ChoiceNames {
-  static constexpr std::string_view kSeparator = ", ";
-  static constexpr auto kText = [] {
-    constexpr size_t kSize = [] {
-      size_t size = 0;
-      for (const Choice<Enum>& choice : kChoices<Enum>) {
-        size += (size == 0 ? 0 : kSeparator.size()) + choice.name.size();
-      }
-      return size;
-    }();
-    std::array<char, kSize> text{};
-    size_t at = 0;
-    for (const Choice<Enum>& choice : kChoices<Enum>) {
-      for (const std::string_view part : {at == 0 ? std::string_view() : kSeparator, choice.name}) {
-        at += part.copy(&text[at], part.size());
-      }
-    }
-    return text;
-  }();
-  static constexpr std::string_view kJoined{kText.data(), kText.size()};
-};
+inline constexpr auto kChoiceNames = [] {
+  std::array<std::string_view, kChoices<Enum>.size()> names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    names[i] = kChoices<Enum>[i].name;
+  }
+  return names;
+}();
 
 }  // namespace walrelay

@@ -1,6 +1,7 @@
 #include "config/file_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 // toml++ asserts conditions that an invalid file can violate ("[=]"), and with NDEBUG lets clang
 // assume them. It needs neither: after the assertion it reports the error.
@@ -43,6 +44,7 @@ constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
 constexpr std::string_view kPassThrough = "kafka.librdkafka";
 
+// In the words of the configuration's documentation.
 std::string ExpectedValue(const Option& option) {
   switch (option.type) {
     case OptionType::kBoolean:
@@ -50,12 +52,13 @@ std::string ExpectedValue(const Option& option) {
     case OptionType::kInteger:
       return "a whole number";
     case OptionType::kChoice:
-      return fmt::format("one of {}", option.choices);
+      return fmt::format("one of {}", fmt::join(option.choices, ", "));
     default:
       return fmt::format("a {}", TypeName(option.type));
   }
 }
 
+// Floating-point numbers, dates and nested arrays have no option, and become nullopt.
 std::optional<RawValue> ToRaw(const toml::node& node) {
   if (const auto* text = node.as_string()) {
     return RawValue(text->get());
@@ -79,6 +82,7 @@ std::optional<RawValue> ToRaw(const toml::node& node) {
   return std::nullopt;
 }
 
+// A member function returns at the first error: later ones often follow from it.
 class FileReader {
  public:
   FileReader(const ConfigInput& input, LoadedConfig& out) : file_(input.file_name), out_(out) {}
@@ -98,7 +102,7 @@ class FileReader {
   absl::Status CheckText(std::string_view text, const toml::source_region& region) const {
     return text.find('\0') == std::string_view::npos
                ? absl::OkStatus()
-               : Wrong(region, "a string must not contain a zero byte");
+               : InvalidValue(region, "a string must not contain a zero byte");
   }
 
   absl::Status CheckNode(const toml::node& node) const {
@@ -122,17 +126,18 @@ class FileReader {
     return absl::OkStatus();
   }
 
+  // "walrelay.toml:12:3", which editors and terminals can open.
   std::string Place(const toml::source_region& region) const {
     return fmt::format("{}:{}:{}", file_, region.begin.line, region.begin.column);
   }
 
-  absl::Status Wrong(const toml::source_region& region, std::string_view what) const {
+  absl::Status InvalidValue(const toml::source_region& region, std::string_view what) const {
     return Error(ErrorCode::kConfigValue, fmt::format("{}: {}", Place(region), what));
   }
 
   absl::Status CheckIsTable(const toml::node& node, std::string_view name) const {
     return node.is_table() ? absl::OkStatus()
-                           : Wrong(node.source(), fmt::format("{}: expected a table", name));
+                           : InvalidValue(node.source(), fmt::format("{}: expected a table", name));
   }
 
   // `known`: the names that are valid at this position.
@@ -149,7 +154,7 @@ class FileReader {
     for (auto&& [key, node] : root) {
       if (key.str() == "config_version") {
         if (node.value<int64_t>() != 1) {
-          return Wrong(node.source(), "unknown config_version; expected 1");
+          return InvalidValue(node.source(), "unknown config_version; expected 1");
         }
       } else if (IsSection(key.str())) {
         WR_RETURN_IF_ERROR(CheckIsTable(node, key.str()));
@@ -161,6 +166,7 @@ class FileReader {
     return absl::OkStatus();
   }
 
+  // Tables inside a section have their own readers; everything else is an option.
   absl::Status ReadSection(const std::string& section, const toml::table& table) {
     for (auto&& [key, node] : table) {
       const std::string full = fmt::format("{}.{}", section, key.str());
@@ -183,6 +189,7 @@ class FileReader {
     return ReadSection(std::string(kColumns), *node.as_table());
   }
 
+  // A renamed option is an error with its new name, and not an alias: one name per setting.
   absl::Status ReadOption(const std::string& section, const toml::key& key,
                           const toml::node& node) {
     const Option* option = FindOption(section, key.str());
@@ -197,20 +204,23 @@ class FileReader {
     }
     const auto value = ToRaw(node);
     if (!value) {
-      return Wrong(node.source(),
-                   fmt::format("{}: expected {}", option->Name(), ExpectedValue(*option)));
+      return InvalidValue(node.source(),
+                          fmt::format("{}: expected {}", option->Name(), ExpectedValue(*option)));
     }
     out_.origins[option->Name()] = Place(node.source());
     return Annotate(ApplyOption(*option, *value, out_.config),
                     fmt::format("{}: {}", Place(node.source()), option->Name()));
   }
 
+  // Numbers and booleans are accepted, because librdkafka's documentation writes them without
+  // quotes.
   absl::Status ReadPassThrough(const toml::table& table) {
     for (auto&& [key, node] : table) {
       const auto value = ToRaw(node);
       if (!value || std::holds_alternative<std::vector<std::string>>(*value)) {
-        return Wrong(node.source(), fmt::format("\"{}\": expected a string, a number or a boolean",
-                                                Printable(key.str(), 80)));
+        return InvalidValue(node.source(),
+                            fmt::format("\"{}\": expected a string, a number or a boolean",
+                                        Printable(key.str(), 80)));
       }
       SetPassThrough(key.str(), TextOf(*value), out_.config);
     }
@@ -228,10 +238,11 @@ class FileReader {
   }
 
   // [[source.placement]]: column, to, as.
+  // The name defaults to the column's.
   absl::Status ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
     const auto* array = node.as_array();
     if (array == nullptr || !array->is_array_of_tables()) {
-      return Wrong(node.source(), "expected an array of tables: [[source.placement]]");
+      return InvalidValue(node.source(), "expected an array of tables: [[source.placement]]");
     }
     for (const toml::node& element : *array) {
       Placement placement;
@@ -245,7 +256,7 @@ class FileReader {
     for (auto&& [key, node] : table) {
       const auto* text = node.as_string();
       if (text == nullptr || text->get().empty()) {
-        return Wrong(node.source(), "expected a name");
+        return InvalidValue(node.source(), "expected a name");
       }
       if (key.str() == "column") {
         out.column = text->get();
@@ -254,7 +265,8 @@ class FileReader {
       } else if (key.str() == "to") {
         const auto where = ChoiceNamed<Placement::Where>(text->get());
         if (!where) {
-          return Wrong(node.source(), "to: expected \"header\", \"envelope\" or \"partition\"");
+          return InvalidValue(node.source(),
+                              "to: expected \"header\", \"envelope\" or \"partition\"");
         }
         out.where = *where;
       } else {
@@ -262,7 +274,7 @@ class FileReader {
       }
     }
     if (out.column.empty()) {
-      return Wrong(table.source(), "a placement requires a column");
+      return InvalidValue(table.source(), "a placement requires a column");
     }
     if (out.name.empty()) {
       out.name = out.column;
@@ -275,10 +287,10 @@ class FileReader {
   absl::Status ReadTables(const toml::node& node) {
     const auto* array = node.as_array();
     if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
-      return Wrong(node.source(), "expected an array of tables: [[source.tables]]");
+      return InvalidValue(node.source(), "expected an array of tables: [[source.tables]]");
     }
     if (out_.origins.contains("source.table")) {
-      return Wrong(node.source(), "set either source.table or [[source.tables]], not both");
+      return InvalidValue(node.source(), "set either source.table or [[source.tables]], not both");
     }
     const OutboxTable common = out_.config.source.tables.front();
     std::vector<OutboxTable> tables;
@@ -292,13 +304,15 @@ class FileReader {
     return absl::OkStatus();
   }
 
+  // A table may be named once only; "name" has the form of source.table.
   absl::Status ReadTable(const toml::table& table) {
     bool named = false;
     for (auto&& [key, node] : table) {
       if (key.str() == "name") {
         const auto* name = node.as_string();
         if (name == nullptr || name->get().empty()) {
-          return Wrong(node.source(), "expected the name of a table, such as \"public.outbox\"");
+          return InvalidValue(node.source(),
+                              "expected the name of a table, such as \"public.outbox\"");
         }
         named = true;
         WR_RETURN_IF_ERROR(Annotate(
@@ -312,9 +326,10 @@ class FileReader {
         return Unknown(key, "key of a table", {"name", "columns", "placement"});
       }
     }
-    return named ? absl::OkStatus() : Wrong(table.source(), "a table requires a name");
+    return named ? absl::OkStatus() : InvalidValue(table.source(), "a table requires a name");
   }
 
+  // The sections in the order of the table of options, for messages.
   static std::vector<std::string_view> SectionNames() {
     std::vector<std::string_view> names;
     for (const Option& option : Options()) {
@@ -350,7 +365,7 @@ class FileReader {
   LoadedConfig& out_;
 };
 
-constexpr size_t kMostKeyParts = 250;
+constexpr size_t kMaxKeyParts = 250;
 
 // Each dot of a key is a nested table, which the parser builds without a limit and destroys by
 // recursion. A string value with that many dots is rejected too; no value needs them.
@@ -362,7 +377,7 @@ bool HasEndlessKey(std::string_view text) {
     } else if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) {
       dots = 0;
     }
-    if (dots >= kMostKeyParts) {
+    if (dots >= kMaxKeyParts) {
       return true;
     }
   }
@@ -371,10 +386,11 @@ bool HasEndlessKey(std::string_view text) {
 
 }  // namespace
 
+// The parser reports syntax errors with positions; what the values mean is checked afterwards.
 absl::Status ReadConfigFile(const ConfigInput& input, LoadedConfig& out) {
   if (HasEndlessKey(input.file_text)) {
     return Error(ErrorCode::kConfigSyntax,
-                 fmt::format("{}: a key has more than {} parts", input.file_name, kMostKeyParts));
+                 fmt::format("{}: a key has more than {} parts", input.file_name, kMaxKeyParts));
   }
   const toml::parse_result parsed = toml::parse(input.file_text, input.file_name);
   if (!parsed) {

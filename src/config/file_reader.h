@@ -1,4 +1,6 @@
 // Reads walrelay.toml into a Config. Part of the loader.
+//
+// Only its implementation includes the TOML library, which is large.
 #pragma once
 
 #include "absl/status/status.h"

@@ -12,6 +12,7 @@
 namespace walrelay {
 namespace {
 
+// Variables without "__" belong to the process' supervisor, or to tests.
 constexpr std::string_view kPrefix = "WALRELAY_";
 
 std::string Lower(std::string_view text) {
@@ -40,6 +41,7 @@ absl::Status SetFrom(const std::string& place, std::string_view name, std::strin
 }
 
 // The settings from variables and flags, by name. Variables come first: flags override them.
+// Collected before the file is read: the reader of a connector's file must know what is overridden.
 struct Assignment {
   std::string name;
   std::string_view text;
@@ -68,6 +70,7 @@ absl::Status ReadTomlFile(const ConfigInput& input, const std::set<std::string>&
   return ReadConfigFile(input, out);
 }
 
+// Each source overrides the earlier ones as a whole value: lists are replaced, not merged.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input, ConfigFileReader read_file) {
   LoadedConfig out;
   out.file_name = input.file_name;

@@ -24,6 +24,7 @@
 namespace walrelay {
 
 // The servers that a command connects to: only their addresses are required.
+// Commands that do not connect to a server need no address of it.
 struct ConfigNeeds {
   bool postgres = true;
   bool kafka = true;
@@ -38,6 +39,7 @@ struct ConfigInput {
   ConfigNeeds needs;
 };
 
+// Where a value comes from is shown by `walrelay config show`, and is part of error messages.
 struct LoadedConfig {
   Config config;
   std::string file_name;  // "" when there was no file
@@ -62,6 +64,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input,
 
 // Checks constraints on and between values, whatever their origin. Part of LoadConfig().
 // Errors: WR-1003.
+// Values are consistent after it: the rest of the program does not check them again.
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs = {});
 
 }  // namespace walrelay

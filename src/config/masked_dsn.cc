@@ -17,6 +17,7 @@ bool IsPassword(std::string_view name) {
 }
 
 // The part of a URI between "//" and "/" or "?": user:password@hosts.
+// The password may contain "@", so the last one before the hosts counts.
 std::string MaskedAuthority(std::string_view authority) {
   const size_t at = authority.rfind('@');
   const size_t colon = authority.find(':');
@@ -27,6 +28,7 @@ std::string MaskedAuthority(std::string_view authority) {
 }
 
 // name=value&name=value
+// libpq accepts any parameter in a URI's query, passwords included.
 std::string MaskedQuery(std::string_view query) {
   std::string out;
   while (!query.empty()) {
@@ -70,6 +72,7 @@ size_t ValueLength(std::string_view text) {
 }
 
 // name = value, separated by blanks.
+// Backslashes and quotes are interpreted as libpq does it: a quoted password may contain blanks.
 std::string MaskedPairs(std::string_view pairs) {
   std::string out;
   while (!pairs.empty()) {
@@ -85,6 +88,7 @@ std::string MaskedPairs(std::string_view pairs) {
 
 }  // namespace
 
+// Keywords that look like a password are masked, whether or not libpq knows them.
 std::string MaskedDsn(std::string_view dsn) {
   const bool uri = dsn.starts_with("postgresql://") || dsn.starts_with("postgres://");
   return uri ? MaskedUri(dsn) : MaskedPairs(dsn);

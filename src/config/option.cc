@@ -8,13 +8,15 @@
 
 #include "config/masked_dsn.h"
 #include "config/option_rows.h"
+#include "config/toml_writer.h"
 
 namespace walrelay {
 namespace {
 
+// Everything after the first dot is the table's name.
 absl::Status SetTable(Config& config, const RawValue& value) {
   std::string name;
-  WR_RETURN_IF_ERROR(Take(value, name));
+  WR_RETURN_IF_ERROR(ParseInto(value, name));
   const size_t dot = name.find('.');
   OutboxTable& table = config.source.tables.front();
   table.schema = dot == std::string::npos ? "public" : name.substr(0, dot);
@@ -23,8 +25,9 @@ absl::Status SetTable(Config& config, const RawValue& value) {
     table.schema.clear();
     return absl::OkStatus();  // no table: logical messages only
   }
-  return table.schema.empty() || table.name.empty() ? Wrong("expected a table as \"schema.table\"")
-                                                    : absl::OkStatus();
+  return table.schema.empty() || table.name.empty()
+             ? InvalidValue("expected a table as \"schema.table\"")
+             : absl::OkStatus();
 }
 
 std::string ShowTable(const Config& config) {
@@ -32,9 +35,10 @@ std::string ShowTable(const Config& config) {
   return TomlString(table.name.empty() ? "" : fmt::format("{}.{}", table.schema, table.name));
 }
 
+// Three values in one option: which column is meant only matters for the third.
 absl::Status SetTimestamp(Config& config, const RawValue& value) {
   std::string text;
-  WR_RETURN_IF_ERROR(Take(value, text));
+  WR_RETURN_IF_ERROR(ParseInto(value, text));
   constexpr std::string_view kColumn = "column:";
   if (text == "commit") {
     config.route.timestamp = TimestampSource::kCommit;
@@ -44,7 +48,7 @@ absl::Status SetTimestamp(Config& config, const RawValue& value) {
     config.route.timestamp = TimestampSource::kColumn;
     config.route.timestamp_column = text.substr(kColumn.size());
   } else {
-    return Wrong("expected \"commit\", \"now\" or \"column:NAME\"");
+    return InvalidValue("expected \"commit\", \"now\" or \"column:NAME\"");
   }
   return absl::OkStatus();
 }
@@ -68,7 +72,14 @@ constexpr auto kFormat = &Config::format;
 constexpr auto kOnError = &Config::on_error;
 constexpr auto kKafka = &Config::kafka;
 constexpr auto kPipeline = &Config::pipeline;
+constexpr auto kLog = &Config::log;
 
+// Values of librdkafka, passed to it as they are.
+constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd", "gzip", "snappy"};
+constexpr std::string_view kSecurityProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT",
+                                                   "SASL_SSL"};
+
+// The order is that of the reference, and sections are contiguous.
 constexpr Option kOptions[] = {
     {"source",
      "dsn",
@@ -78,7 +89,7 @@ constexpr Option kOptions[] = {
      "uses the one that is a primary, unless `target_session_attrs` says otherwise. `PG*` "
      "variables and `~/.pgpass` work as in psql. Connect to the server itself, not to a "
      "pooler.",
-     [](Config& config, const RawValue& value) { return Take(value, config.source.dsn); },
+     [](Config& config, const RawValue& value) { return ParseInto(value, config.source.dsn); },
      [](const Config& config) { return TomlString(MaskedDsn(config.source.dsn)); }},
     Row<kSource, &SourceConfig::password>(
         "source", "password", kSecret,
@@ -128,10 +139,10 @@ constexpr Option kOptions[] = {
     ChoiceRow<kSource, &SourceConfig::on_retained_limit>(
         "source", "on_retained_limit",
         "What to do when the slot retains `max_retained_wal`. `alert` reports it and does "
-        "not drop the slot. `drop_slot` drops the slot to protect the primary's disk, and "
-        "walrelay exits with code 4: events that were not published by then have to be sent "
-        "again from the table. The cause makes no difference: an unavailable Kafka, a "
-        "stopped relay, a backlog that walrelay is catching up with, a transaction left open."),
+        "not drop the slot. `drop_slot` drops the slot to protect the primary's disk, which is a "
+        "gap (`on_gap`): events that were not published by then have to be sent again from the "
+        "table. The cause makes no difference: an unavailable Kafka, a stopped relay, a backlog "
+        "that walrelay is catching up with, a transaction left open."),
     ChoiceRow<kSource, &SourceConfig::on_gap>(
         "source", "on_gap",
         "What to do when events may be missing (the slot was advanced, recreated or "
@@ -299,8 +310,7 @@ constexpr Option kOptions[] = {
                                                  "Bootstrap brokers: `host:port,host:port`."),
     Row<kKafka, &KafkaConfig::client_id>("kafka", "client_id", kString, "The Kafka `client.id`."),
     Row<kKafka, &KafkaConfig::compression>("kafka", "compression", kChoice,
-                                           "Compression of record batches.",
-                                           "none, lz4, zstd, gzip, snappy"),
+                                           "Compression of record batches.", kCompressions),
     SizeRow<kKafka, &KafkaConfig::max_record_bytes>(
         "kafka", "max_record_bytes",
         "The largest record to send; at most the topics' `max.message.bytes`."),
@@ -311,7 +321,7 @@ constexpr Option kOptions[] = {
         "smaller ones."),
     Row<kKafka, &KafkaConfig::security_protocol>(
         "kafka", "security_protocol", kChoice, "Security protocol for connections to the brokers.",
-        "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        kSecurityProtocols),
     Row<kKafka, &KafkaConfig::sasl_mechanism>(
         "kafka", "sasl_mechanism", kString,
         "`SCRAM-SHA-512`, `SCRAM-SHA-256`, `PLAIN`, `GSSAPI` …"),
@@ -368,15 +378,14 @@ constexpr Option kOptions[] = {
         "metrics", "max_topics", kInteger,
         "Maximum number of topics with a separate series; further topics are counted as "
         "`__other__`."),
-    Row<&Config::log, &LogConfig::level>("log", "level", kChoice, "Minimum log level.",
-                                         "debug, info, warning, error"),
-    Row<&Config::log, &LogConfig::format>("log", "format", kChoice,
-                                          "`auto`: text on a terminal, JSON lines otherwise.",
-                                          "auto, text, json"),
+    ChoiceRow<kLog, &LogConfig::level>("log", "level", "Minimum log level."),
+    ChoiceRow<kLog, &LogConfig::format>("log", "format",
+                                        "`auto`: text on a terminal, JSON lines otherwise."),
 };
 
 }  // namespace
 
+// Options that had another name in an earlier version.
 std::string_view RenamedTo(std::string_view old_name) {
   constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
       {"metrics.slot_interval", "metrics.slot_poll_interval"},
@@ -402,6 +411,7 @@ const Option* FindOption(std::string_view section, std::string_view key) {
   return found == std::end(kOptions) ? nullptr : found;
 }
 
+// Errs on the side of masking: a property that is not secret may be hidden, never the reverse.
 bool IsSecretProperty(std::string_view property) {
   constexpr std::string_view kSecrets[] = {"password", "passphrase", "secret", ".pem",
                                            "oauthbearer.config"};

@@ -12,11 +12,12 @@
 
 namespace walrelay {
 
+// A row of the table. All views are of literals.
 struct Option {
   std::string_view section;
   std::string_view key;
   OptionType type;
-  std::string_view choices;  // of kChoice: "a, b, c"
+  std::span<const std::string_view> choices;  // of kChoice
   std::string_view doc;
 
   // Error messages contain no position; the loader adds it.

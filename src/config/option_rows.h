@@ -1,10 +1,13 @@
 // Builders for the rows of the table of options (option.cc). Each row is built from the member that
 // it sets, so that setting and showing cannot diverge.
+//
+// Templates and not closures: a row is a constant, and its functions need no state.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -12,29 +15,32 @@
 #include "config/choices.h"
 #include "config/option.h"
 #include "config/option_value.h"
+#include "config/toml_writer.h"
 #include "config/value_text.h"
 
 namespace walrelay {
 
 // A member of a section's struct.
+// The commonest row: type and text form follow from the member's type.
 template <auto Section, auto Member>
 constexpr Option Row(std::string_view section, std::string_view key, OptionType type,
-                     std::string_view doc, std::string_view choices = {}) {
-  return {
-      section,
-      key,
-      type,
-      choices,
-      doc,
-      [](Config& config, const RawValue& value) { return Take(value, config.*Section.*Member); },
-      [](const Config& config) { return Show(config.*Section.*Member); }};
+                     std::string_view doc, std::span<const std::string_view> choices = {}) {
+  return {section,
+          key,
+          type,
+          choices,
+          doc,
+          [](Config& config, const RawValue& value) {
+            return ParseInto(value, config.*Section.*Member);
+          },
+          [](const Config& config) { return ToToml(config.*Section.*Member); }};
 }
 
 // A member that is an enumeration.
 template <auto Section, auto Member>
 constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::string_view doc) {
   using Enum = std::remove_cvref_t<decltype(Config().*Section.*Member)>;
-  return Row<Section, Member>(section, key, OptionType::kChoice, doc, ChoiceNames<Enum>::kJoined);
+  return Row<Section, Member>(section, key, OptionType::kChoice, doc, kChoiceNames<Enum>);
 }
 
 // A size in bytes, written "64MiB" or as a number; 0 is valid only with `zero_is_none`.
@@ -56,11 +62,11 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
               return absl::OkStatus();
             }
             if (text != nullptr && (!bytes || *bytes <= 0)) {
-              return Wrong(
+              return InvalidValue(
                   fmt::format("expected a size such as \"64MiB\" (B, KiB, MiB, GiB), got \"{}\"",
                               Printable(*text, 80)));
             }
-            return Take(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
+            return ParseInto(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
           },
           [](const Config& config) { return TomlString(FormatSize(config.*Section.*Member)); }};
 }
@@ -68,15 +74,16 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
 // A column of the first table; the loader copies the names to the tables that do not override them.
 template <auto Member>
 constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
-  return {"source.columns",
-          key,
-          OptionType::kString,
-          {},
-          doc,
-          [](Config& config, const RawValue& value) {
-            return Take(value, config.source.tables.front().columns.*Member);
-          },
-          [](const Config& config) { return Show(config.source.tables.front().columns.*Member); }};
+  return {
+      "source.columns",
+      key,
+      OptionType::kString,
+      {},
+      doc,
+      [](Config& config, const RawValue& value) {
+        return ParseInto(value, config.source.tables.front().columns.*Member);
+      },
+      [](const Config& config) { return ToToml(config.source.tables.front().columns.*Member); }};
 }
 
 // The format of a key or a value, or its delegate format.
@@ -86,12 +93,12 @@ constexpr Option FormatRow(std::string_view key, std::string_view doc) {
   return {"format",
           key,
           OptionType::kChoice,
-          ChoiceNames<Enum>::kJoined,
+          kChoiceNames<Enum>,
           doc,
           [](Config& config, const RawValue& value) {
-            return Take(value, config.format.*Part.*Member);
+            return ParseInto(value, config.format.*Part.*Member);
           },
-          [](const Config& config) { return Show(config.format.*Part.*Member); }};
+          [](const Config& config) { return ToToml(config.format.*Part.*Member); }};
 }
 
 }  // namespace walrelay

@@ -1,7 +1,6 @@
 #include "config/option_value.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,15 +11,17 @@
 namespace walrelay {
 namespace {
 
+// from_chars() accepts no leading plus sign and no spaces.
 absl::StatusOr<RawValue> IntegerFromText(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return Wrong(fmt::format("expected a whole number, got \"{}\"", Printable(text, 80)));
+    return InvalidValue(fmt::format("expected a whole number, got \"{}\"", Printable(text, 80)));
   }
   return RawValue(number);
 }
 
+// No escapes: a value with a comma can be written in the file only.
 RawValue ListFromText(std::string_view text) {
   std::vector<std::string> list;
   while (!text.empty()) {
@@ -33,87 +34,66 @@ RawValue ListFromText(std::string_view text) {
 
 }  // namespace
 
-absl::Status Take(const RawValue& value, std::string& out) {
+absl::Status ParseInto(const RawValue& value, std::string& out) {
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) {
-    return Wrong("expected a string");
+    return InvalidValue("expected a string");
   }
   if (text->find('\0') != std::string::npos) {
-    return Wrong("a string must not contain a zero byte");
+    return InvalidValue("a string must not contain a zero byte");
   }
   out = *text;
   return absl::OkStatus();
 }
 
-absl::Status Take(const RawValue& value, std::optional<std::string>& out) {
-  return Take(value, out.emplace());
+// Present, also if it is empty: "" means that there is no column.
+absl::Status ParseInto(const RawValue& value, std::optional<std::string>& out) {
+  return ParseInto(value, out.emplace());
 }
 
-absl::Status Take(const RawValue& value, Secret& out) {
+absl::Status ParseInto(const RawValue& value, Secret& out) {
   std::string text;
-  WR_RETURN_IF_ERROR(Take(value, text));
+  WR_RETURN_IF_ERROR(ParseInto(value, text));
   out = Secret(std::move(text));
   return absl::OkStatus();
 }
 
-absl::Status Take(const RawValue& value, bool& out) {
+absl::Status ParseInto(const RawValue& value, bool& out) {
   if (const bool* flag = std::get_if<bool>(&value)) {
     out = *flag;
     return absl::OkStatus();
   }
-  return Wrong("expected true or false");
+  return InvalidValue("expected true or false");
 }
 
-absl::Status Take(const RawValue& value, int64_t& out) {
+// Every integer option is a limit, for which 0 has no meaning.
+absl::Status ParseInto(const RawValue& value, int64_t& out) {
   const int64_t* number = std::get_if<int64_t>(&value);
   if (number == nullptr || *number < 1) {
-    return Wrong("expected a whole number from 1 up");
+    return InvalidValue("expected a whole number from 1 up");
   }
   out = *number;
   return absl::OkStatus();
 }
 
-absl::Status Take(const RawValue& value, Micros& out) {
+absl::Status ParseInto(const RawValue& value, Micros& out) {
   const auto* text = std::get_if<std::string>(&value);
   const auto duration = text != nullptr ? ParseDuration(*text) : std::nullopt;
   if (!duration) {
-    return Wrong(fmt::format("expected a duration such as \"30s\" (us, ms, s, m, h){}",
-                             text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
+    return InvalidValue(
+        fmt::format("expected a duration such as \"30s\" (us, ms, s, m, h){}",
+                    text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
   }
   out = *duration;
   return absl::OkStatus();
 }
 
-absl::Status Take(const RawValue& value, std::vector<std::string>& out) {
+absl::Status ParseInto(const RawValue& value, std::vector<std::string>& out) {
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
     out = *list;
     return absl::OkStatus();
   }
-  return Wrong("expected a list of strings");
-}
-
-std::string Show(const std::string& value) {
-  return TomlString(value);
-}
-std::string Show(const std::optional<std::string>& value) {
-  return value ? TomlString(*value) : "auto";
-}
-std::string Show(const Secret& value) {
-  return value.empty() ? "\"\"" : "\"***\"";
-}
-std::string Show(bool value) {
-  return value ? "true" : "false";
-}
-std::string Show(int64_t value) {
-  return fmt::format("{}", value);
-}
-std::string Show(Micros value) {
-  return TomlString(FormatDuration(value));
-}
-std::string Show(const std::vector<std::string>& value) {
-  std::vector<std::string> quoted;
-  std::transform(value.begin(), value.end(), std::back_inserter(quoted), TomlString);
-  return fmt::format("[{}]", fmt::join(quoted, ", "));
+  return InvalidValue("expected a list of strings");
 }
 
 using enum OptionType;
@@ -140,13 +120,14 @@ std::string_view TypeName(OptionType type) {
   return "?";
 }
 
+// The text of a variable or a flag has no quotes, so that text and choices are taken as they are.
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
   switch (type) {
     case kBoolean:
       if (text == "true" || text == "false") {
         return RawValue(text == "true");
       }
-      return Wrong("expected true or false");
+      return InvalidValue("expected true or false");
     case kInteger:
       return IntegerFromText(text);
     case kList:
@@ -158,7 +139,7 @@ absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
     case kChoice:
       return RawValue(std::string(text));
   }
-  return Wrong("the option has an unknown type");
+  return InvalidValue("the option has an unknown type");
 }
 
 }  // namespace walrelay

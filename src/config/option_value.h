@@ -1,5 +1,4 @@
-// The value of an option: converts a value from TOML, a variable or a flag to a member of Config,
-// and back to TOML.
+// The value of an option: converts a value from TOML, a variable or a flag to a member of Config.
 //
 // Pure. Errors are WR-1003 (ConfigValue), without a position; the loader adds it.
 #pragma once
@@ -14,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "config/choices.h"
-#include "config/value_text.h"
 #include "walrelay/config.h"
 #include "walrelay/error.h"
 
@@ -38,43 +36,31 @@ std::string_view TypeName(OptionType type);
 
 // Converts the text of an environment variable or a flag to a value of `type`. The items of a list
 // are separated by commas.
+// What the value is for is not known here: choices and ranges are checked by the caller.
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text);
 
-inline absl::Status Wrong(std::string_view what) {
+inline absl::Status InvalidValue(std::string_view what) {
   return Error(ErrorCode::kConfigValue, what);
 }
 
-absl::Status Take(const RawValue& value, std::string& out);
-absl::Status Take(const RawValue& value, std::optional<std::string>& out);
-absl::Status Take(const RawValue& value, Secret& out);
-absl::Status Take(const RawValue& value, bool& out);
-absl::Status Take(const RawValue& value, int64_t& out);
-absl::Status Take(const RawValue& value, Micros& out);
-absl::Status Take(const RawValue& value, std::vector<std::string>& out);
+// Each reads one type, and rejects values of another: a number in quotes is not a number.
+absl::Status ParseInto(const RawValue& value, std::string& out);
+absl::Status ParseInto(const RawValue& value, std::optional<std::string>& out);
+absl::Status ParseInto(const RawValue& value, Secret& out);
+absl::Status ParseInto(const RawValue& value, bool& out);
+absl::Status ParseInto(const RawValue& value, int64_t& out);
+absl::Status ParseInto(const RawValue& value, Micros& out);
+absl::Status ParseInto(const RawValue& value, std::vector<std::string>& out);
 
 template <typename Enum>
-requires std::is_enum_v<Enum> absl::Status Take(const RawValue& value, Enum& out) {
+requires std::is_enum_v<Enum> absl::Status ParseInto(const RawValue& value, Enum& out) {
   const auto* text = std::get_if<std::string>(&value);
   const auto choice = text != nullptr ? ChoiceNamed<Enum>(*text) : std::nullopt;
   if (!choice) {
-    return Wrong("unknown value");
+    return InvalidValue("unknown value");
   }
   out = *choice;
   return absl::OkStatus();
-}
-
-// Secrets as "***".
-std::string Show(const std::string& value);
-std::string Show(const std::optional<std::string>& value);
-std::string Show(const Secret& value);
-std::string Show(bool value);
-std::string Show(int64_t value);
-std::string Show(Micros value);
-std::string Show(const std::vector<std::string>& value);
-
-template <typename Enum>
-requires std::is_enum_v<Enum> std::string Show(Enum value) {
-  return TomlString(NameOfChoice(value));
 }
 
 }  // namespace walrelay

@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "config/option.h"
-#include "config/value_text.h"
+#include "config/toml_writer.h"
 
 namespace walrelay {
 namespace {
@@ -91,7 +92,7 @@ std::string_view AfterSection(std::string_view section) {
 }
 
 std::string TypeOf(const Option& option) {
-  return option.type == OptionType::kChoice ? std::string(option.choices)
+  return option.type == OptionType::kChoice ? fmt::format("{}", fmt::join(option.choices, ", "))
                                             : std::string(TypeName(option.type));
 }
 
@@ -105,56 +106,59 @@ bool IsOfOneTable(const Option& option) {
          (option.section == "source" && option.key == "table");
 }
 
-std::string ShowPlacements(const OutboxTable& table) {
+void WritePlacements(const OutboxTable& table, TomlWriter& out) {
   std::vector<std::string> shown;
   for (const Placement& placement : table.placements) {
-    const bool partition = placement.where == Placement::Where::kPartition;
-    shown.push_back(fmt::format("{{ column = {}, to = \"{}\", as = {} }}",
-                                TomlString(placement.column), partition ? "partition" : "header",
-                                TomlString(placement.name)));
+    shown.push_back(TomlInlineTable({{"column", ToToml(placement.column)},
+                                     {"to", ToToml(placement.where)},
+                                     {"as", ToToml(placement.name)}}));
   }
-  return shown.empty() ? "" : fmt::format("placement = [{}]\n", fmt::join(shown, ", "));
+  if (!shown.empty()) {
+    out.Set("placement", TomlArray(shown));
+  }
 }
 
-// The columns of a table that differ from the defaults, as an inline table.
-std::string ShowColumns(const OutboxTable& table) {
+// The columns of a table that differ from the defaults.
+void WriteColumns(const OutboxTable& table, TomlWriter& out) {
   Config config;
   config.source.tables = {table};
-  std::vector<std::string> shown;
+  std::vector<std::pair<std::string_view, std::string>> shown;
   for (const Option& option : Options()) {
     if (option.section == "source.columns" && option.show(config) != "auto") {
-      shown.push_back(fmt::format("{} = {}", option.key, option.show(config)));
+      shown.emplace_back(option.key, option.show(config));
     }
   }
-  return shown.empty() ? "" : fmt::format("columns = {{ {} }}\n", fmt::join(shown, ", "));
+  if (!shown.empty()) {
+    out.Set("columns", TomlInlineTable(shown));
+  }
 }
 
-std::string ShowTables(const std::vector<OutboxTable>& tables) {
-  std::string out;
+void WriteTables(const std::vector<OutboxTable>& tables, TomlWriter& out) {
   for (const OutboxTable& table : tables) {
-    out += fmt::format("\n[[source.tables]]\nname = {}\n{}{}",
-                       TomlString(fmt::format("{}.{}", table.schema, table.name)),
-                       ShowColumns(table), ShowPlacements(table));
+    out.Element("source.tables");
+    out.Set("name", TomlString(fmt::format("{}.{}", table.schema, table.name)));
+    WriteColumns(table, out);
+    WritePlacements(table, out);
   }
-  return out;
 }
 
-std::string ShowPassThrough(const KafkaConfig& kafka) {
-  std::string out = kafka.librdkafka.empty() ? "" : "\n[kafka.librdkafka]\n";
+void WritePassThrough(const KafkaConfig& kafka, TomlWriter& out) {
   for (const auto& [name, value] : kafka.librdkafka) {
-    out += fmt::format("{} = {}\n", TomlString(name),
-                       IsSecretProperty(name) ? "\"***\"" : TomlString(value));
+    out.Table("kafka.librdkafka");
+    out.Set(TomlString(name), IsSecretProperty(name) ? "\"***\"" : TomlString(value));
   }
-  return out;
 }
 
 // The part of a section that is not an option.
-std::string BlockAfter(std::string_view section, const Config& config) {
-  if (section == "source") {
-    const std::vector<OutboxTable>& tables = config.source.tables;
-    return tables.size() > 1 ? ShowTables(tables) : ShowPlacements(tables.front());
+void WriteRest(std::string_view section, const Config& config, TomlWriter& out) {
+  const std::vector<OutboxTable>& tables = config.source.tables;
+  if (section == "kafka") {
+    WritePassThrough(config.kafka, out);
+  } else if (section == "source" && tables.size() > 1) {
+    WriteTables(tables, out);
+  } else if (section == "source") {
+    WritePlacements(tables.front(), out);
   }
-  return section == "kafka" ? ShowPassThrough(config.kafka) : "";
 }
 
 }  // namespace
@@ -177,24 +181,26 @@ std::string ConfigReference() {
 
 std::string ShowConfig(const LoadedConfig& loaded) {
   const SourceConfig& source = loaded.config.source;
-  std::string out;
+  TomlWriter out;
   std::string_view section;
   for (const Option& option : Options()) {
     if (source.tables.size() > 1 && IsOfOneTable(option)) {
       continue;
     }
     if (option.section != section) {
-      out += BlockAfter(section, loaded.config);
-      out += fmt::format("{}[{}]\n", section.empty() ? "" : "\n", option.section);
+      WriteRest(section, loaded.config, out);
+      out.Table(option.section);
       section = option.section;
     }
     const auto origin = loaded.origins.find(option.Name());
     const std::string shown = option.show(loaded.config);
-    // "auto" is not a TOML value: the line is printed as a comment.
-    out += fmt::format("{}{} = {}  # {}\n", shown == "auto" ? "# " : "", option.key, shown,
-                       origin == loaded.origins.end() ? "default" : origin->second);
+    const std::string_view comment =
+        origin == loaded.origins.end() ? std::string_view("default") : origin->second;
+    // "auto" is not a TOML value.
+    shown == "auto" ? out.SetInComment(option.key, shown, comment)
+                    : out.Set(option.key, shown, comment);
   }
-  return out;
+  return std::move(out).Finish();
 }
 
 }  // namespace walrelay

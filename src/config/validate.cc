@@ -10,7 +10,7 @@
 namespace walrelay {
 namespace {
 
-absl::Status Wrong(std::string_view what) {
+absl::Status InvalidValue(std::string_view what) {
   return Error(ErrorCode::kConfigValue, what);
 }
 
@@ -58,44 +58,46 @@ absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
                  "[source], --dsn, or WALRELAY_SOURCE__DSN.");
   }
   if (!IsSlotName(source.slot)) {
-    return Wrong(fmt::format(
+    return InvalidValue(fmt::format(
         "source.slot: expected at most 63 lower-case letters, digits and underscores, got \"{}\"",
         Printable(source.slot, 80)));
   }
   if (!IsPublicationName(source.publication)) {
-    return Wrong(fmt::format(
+    return InvalidValue(fmt::format(
         "source.publication: expected at most 63 bytes without backslash or control character, "
         "got \"{}\"",
         Printable(source.publication, 80)));
   }
   if (source.connect_timeout < std::chrono::seconds(1)) {
-    return Wrong("source.connect_timeout: expected at least one second");
+    return InvalidValue("source.connect_timeout: expected at least one second");
   }
   if (source.wal_sender_timeout.count() != 0 &&
       source.wal_sender_timeout < std::chrono::seconds(1)) {
-    return Wrong("source.wal_sender_timeout: expected \"0\", or at least one second");
+    return InvalidValue("source.wal_sender_timeout: expected \"0\", or at least one second");
   }
-  constexpr int64_t kLeastDecodingMemory = 64 * 1024;  // logical_decoding_work_mem, in kB
-  constexpr int64_t kMostDecodingMemory = int64_t{2147483647} * 1024;
-  if (source.decoding_memory != 0 && (source.decoding_memory < kLeastDecodingMemory ||
-                                      source.decoding_memory > kMostDecodingMemory)) {
-    return Wrong("source.decoding_memory: expected \"0\", or between \"64KiB\" and \"2047GiB\"");
+  constexpr int64_t kMinDecodingMemory = 64 * 1024;  // logical_decoding_work_mem, in kB
+  constexpr int64_t kMaxDecodingMemory = int64_t{2147483647} * 1024;
+  if (source.decoding_memory != 0 && (source.decoding_memory < kMinDecodingMemory ||
+                                      source.decoding_memory > kMaxDecodingMemory)) {
+    return InvalidValue(
+        "source.decoding_memory: expected \"0\", or between \"64KiB\" and \"2047GiB\"");
   }
   return ValidateRetention(source);
 }
 
+// A table without its required columns could publish nothing.
 absl::Status ValidateColumns(const OutboxTable& table) {
   const auto empty = [](const std::optional<std::string>& name) { return name && name->empty(); };
   if (empty(table.columns.aggregate_type) || empty(table.columns.aggregate_id) ||
       empty(table.columns.payload)) {
-    return Wrong(fmt::format("{}.{}: aggregate_type, aggregate_id and payload are required",
-                             table.schema, table.name));
+    return InvalidValue(fmt::format("{}.{}: aggregate_type, aggregate_id and payload are required",
+                                    table.schema, table.name));
   }
   const auto partitions = std::count_if(
       table.placements.begin(), table.placements.end(),
       [](const Placement& placement) { return placement.where == Placement::Where::kPartition; });
   if (partitions > 1) {
-    return Wrong(
+    return InvalidValue(
         fmt::format("{}.{}: only one column can be the partition", table.schema, table.name));
   }
   return absl::OkStatus();
@@ -109,13 +111,13 @@ absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value)
       continue;
     }
     if (value.format == Format::kRaw) {
-      return Wrong(
+      return InvalidValue(
           fmt::format("{}.{}: an envelope requires format.value \"json\" or \"json_schema\"",
                       table.schema, table.name));
     }
     if (std::find(names.begin(), names.end(), placement.name) != names.end()) {
-      return Wrong(fmt::format("{}.{}: the envelope has two members \"{}\"", table.schema,
-                               table.name, Printable(placement.name, 63)));
+      return InvalidValue(fmt::format("{}.{}: the envelope has two members \"{}\"", table.schema,
+                                      table.name, Printable(placement.name, 63)));
     }
     names.push_back(placement.name);
   }
@@ -125,11 +127,11 @@ absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value)
 absl::Status ValidateFormat(const FormatConfig& format, const std::vector<OutboxTable>& tables) {
   for (const PartFormat* part : {&format.key, &format.value}) {
     if (part->delegate != Delegate::kNone && part->format != Format::kBytes) {
-      return Wrong("format: only \"bytes\" has a delegate");
+      return InvalidValue("format: only \"bytes\" has a delegate");
     }
   }
   if (format.expand_json && format.value.format == Format::kRaw) {
-    return Wrong("format.expand_json requires format.value \"json\" or \"json_schema\"");
+    return InvalidValue("format.expand_json requires format.value \"json\" or \"json_schema\"");
   }
   for (const OutboxTable& table : tables) {
     WR_RETURN_IF_ERROR(ValidateEnvelope(table, format.value));
@@ -137,60 +139,65 @@ absl::Status ValidateFormat(const FormatConfig& format, const std::vector<Outbox
   return absl::OkStatus();
 }
 
+// Column names cannot be checked here: the catalog is not known.
 absl::Status ValidateTables(const std::vector<OutboxTable>& tables) {
   for (size_t i = 0; i < tables.size(); ++i) {
     WR_RETURN_IF_ERROR(ValidateColumns(tables[i]));
     for (size_t j = 0; j < i; ++j) {
       if (tables[i].schema == tables[j].schema && tables[i].name == tables[j].name) {
-        return Wrong(fmt::format("table {}.{} is named twice", tables[i].schema, tables[i].name));
+        return InvalidValue(
+            fmt::format("table {}.{} is named twice", tables[i].schema, tables[i].name));
       }
     }
   }
   return absl::OkStatus();
 }
 
+// An empty prefix would match no message, and is usually a comma too many.
 absl::Status ValidateMessages(const SourceConfig& source) {
   for (const std::string& prefix : source.message_prefixes) {
     if (prefix.empty()) {
-      return Wrong("source.message_prefixes: a prefix is empty");
+      return InvalidValue("source.message_prefixes: a prefix is empty");
     }
   }
   return source.tables.front().name.empty() && source.message_prefixes.empty()
-             ? Wrong(
+             ? InvalidValue(
                    "source.table is empty: name a table, or message prefixes in "
                    "source.message_prefixes")
              : absl::OkStatus();
 }
 
+// Each cause that may end in a dead letter needs the topic.
 absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
-  const OnError all[] = {policy.null_route, policy.null_key, policy.topic, policy.too_large,
-                         policy.value};
+  const OnError all[] = {policy.null_route, policy.null_key, policy.topic,
+                         policy.too_large,  policy.value,    policy.refused};
   const bool wants_topic = std::any_of(std::begin(all), std::end(all),
                                        [](OnError on) { return on == OnError::kDeadLetter; });
   if (wants_topic && policy.dead_letter_topic.empty()) {
-    return Wrong("on_error: \"dead_letter\" requires on_error.dead_letter_topic");
+    return InvalidValue("on_error: \"dead_letter\" requires on_error.dead_letter_topic");
   }
   return absl::OkStatus();
 }
 
 // librdkafka would reject these too, under its own property names.
 absl::Status ValidateKafka(const KafkaConfig& kafka) {
-  constexpr int64_t kLeast = 1'000;
-  constexpr int64_t kMostRecord = 1'000'000'000;
-  constexpr int64_t kMostBatch = std::numeric_limits<int32_t>::max();
-  if (kafka.max_record_bytes < kLeast || kafka.max_record_bytes > kMostRecord) {
-    return Wrong(fmt::format("kafka.max_record_bytes: expected {} to {}, got {}", kLeast,
-                             kMostRecord, kafka.max_record_bytes));
+  constexpr int64_t kMin = 1'000;
+  constexpr int64_t kMaxRecord = 1'000'000'000;
+  constexpr int64_t kMaxBatch = std::numeric_limits<int32_t>::max();
+  if (kafka.max_record_bytes < kMin || kafka.max_record_bytes > kMaxRecord) {
+    return InvalidValue(fmt::format("kafka.max_record_bytes: expected {} to {}, got {}", kMin,
+                                    kMaxRecord, kafka.max_record_bytes));
   }
-  if (kafka.max_batch_bytes < kLeast || kafka.max_batch_bytes > kMostBatch) {
-    return Wrong(fmt::format("kafka.max_batch_bytes: expected {} to {}, got {}", kLeast, kMostBatch,
-                             kafka.max_batch_bytes));
+  if (kafka.max_batch_bytes < kMin || kafka.max_batch_bytes > kMaxBatch) {
+    return InvalidValue(fmt::format("kafka.max_batch_bytes: expected {} to {}, got {}", kMin,
+                                    kMaxBatch, kafka.max_batch_bytes));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
+// In the order of the sections; the first error is reported.
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
   WR_RETURN_IF_ERROR(ValidateSource(config.source, needs));
   WR_RETURN_IF_ERROR(ValidateTables(config.source.tables));
@@ -204,12 +211,12 @@ absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
                  "WALRELAY_KAFKA__BOOTSTRAP_SERVERS.");
   }
   if (config.pipeline.confirm_interval > std::chrono::seconds(10)) {
-    return Wrong(
+    return InvalidValue(
         "pipeline.confirm_interval: expected at most ten seconds, because a crash repeats this "
         "much");
   }
   if (config.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
-    return Wrong("metrics.slot_poll_interval: expected at least 100 ms");
+    return InvalidValue("metrics.slot_poll_interval: expected at least 100 ms");
   }
   return absl::OkStatus();
 }

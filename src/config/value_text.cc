@@ -6,8 +6,6 @@
 #include <limits>
 #include <span>
 
-#include "base/text.h"
-
 namespace walrelay {
 namespace {
 
@@ -20,6 +18,7 @@ constexpr Unit kDurations[] = {
     {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}, {"us", 1}};
 constexpr Unit kSizes[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {"", 1}};
 
+// Units are matched as a whole, so that "m" is not taken for "ms".
 std::optional<int64_t> Parse(std::string_view text, std::span<const Unit> units) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -56,7 +55,7 @@ std::optional<Micros> ParseDuration(std::string_view text) {
   return micros ? std::optional(Micros(*micros)) : std::nullopt;
 }
 
-std::string FormatDuration(Micros duration) {
+std::string FormatConfigDuration(Micros duration) {
   return Format(duration.count(), kDurations);
 }
 
@@ -66,12 +65,6 @@ std::optional<int64_t> ParseSize(std::string_view text) {
 
 std::string FormatSize(int64_t bytes) {
   return Format(bytes, kSizes);
-}
-
-std::string TomlString(std::string_view text) {
-  std::string out;
-  AppendJsonString(text, out);  // TOML has JSON's escapes
-  return out;
 }
 
 }  // namespace walrelay

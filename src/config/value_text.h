@@ -1,4 +1,4 @@
-// The text form of values: durations "30s", sizes "64MiB", quoted strings.
+// The text form of values: durations "30s", sizes "64MiB".
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,13 @@
 namespace walrelay {
 
 // A whole number and one of us, ms, s, m, h; or "0". nullopt for anything else and on overflow.
+// Whole numbers only: "1.5s" is written "1500ms".
 std::optional<Micros> ParseDuration(std::string_view text);
-std::string FormatDuration(Micros duration);
+// In the same form: "597s". For people see FormatDuration() in base/text.h.
+std::string FormatConfigDuration(Micros duration);
 
 // A whole number and one of B, KiB, MiB, GiB, or none for bytes.
 std::optional<int64_t> ParseSize(std::string_view text);
 std::string FormatSize(int64_t bytes);
-
-// A TOML basic string, quotes included.
-std::string TomlString(std::string_view text);
 
 }  // namespace walrelay

@@ -1,6 +1,9 @@
 // Loads the configuration from the file of a Debezium connector in place of a walrelay.toml.
 //
 // Pure: text in, configuration out.
+//
+// An operator can so replace a connector by walrelay without writing a new configuration; settings
+// given as variables or flags override the connector's.
 #pragma once
 
 #include "absl/status/statusor.h"

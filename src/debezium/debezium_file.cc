@@ -20,6 +20,8 @@ absl::Status NotAConnector(std::string_view what) {
 }
 
 // Calls `visit` with each line, without its indent, until it returns true. Returns whether it did.
+// The form is recognised without parsing, so that the error of a broken file is that of its own
+// parser.
 template <typename Visit>
 bool AnyLine(std::string_view text, Visit visit) {
   while (!text.empty()) {
@@ -55,6 +57,7 @@ bool AsksEnvironment(std::string_view value) {
   return open != std::string_view::npos && (open == 0 || value[open - 1] != '$');
 }
 
+// A list or a map as a value is no property of Connect.
 absl::Status AddProperty(const std::string& name, const PropertyNode& value, DebeziumFile& out) {
   if (value.kind == PropertyNode::Kind::kNull) {
     return absl::OkStatus();  // like an absent property
@@ -84,6 +87,7 @@ bool IsConnectorResource(const PropertyNode& node) {
 }
 
 // spec: class, tasksMax, config and Strimzi's own settings.
+// Settings of the resource itself are reported too, each with its own outcome.
 absl::StatusOr<DebeziumFile> FromResource(const PropertyNode& resource) {
   DebeziumFile out{.form = "a KafkaConnector resource"};
   const PropertyNode& spec = *resource.Find("spec");
@@ -102,6 +106,7 @@ absl::StatusOr<DebeziumFile> FromResource(const PropertyNode& resource) {
   return out;
 }
 
+// As returned by GET /connectors/NAME, or only its "config".
 absl::StatusOr<DebeziumFile> FromJson(const PropertyNode& root) {
   if (IsConnectorResource(root)) {
     return FromResource(root);
@@ -136,6 +141,8 @@ absl::StatusOr<DebeziumFile> FromYaml(const PropertyNode& documents) {
                           : FromResource(*found);
 }
 
+// Debezium Server uses the same options under other names; they are translated once, under
+// Connect's.
 struct Rename {
   std::string_view from;
   std::string_view to;
@@ -179,6 +186,8 @@ std::string WithoutDoubledDollars(std::string text) {
   return text;
 }
 
+// Also for values that the environment supplies: `external` says that the value is not the real
+// one.
 DebeziumProperty FromServer(const std::string& shown, const std::string& value) {
   DebeziumProperty out{.name = shown,
                        .value = WithoutDoubledDollars(value),
@@ -232,6 +241,8 @@ absl::StatusOr<DebeziumFile> FromProperties(std::string_view text) {
 
 }  // namespace
 
+// A colon before the brace distinguishes a provider from a group of a regular expression's
+// replacement, "${routedByValue}".
 bool AsksProvider(std::string_view value) {
   const size_t open = value.find("${");
   const std::string_view inside = value.substr(std::min(open, value.size()));

@@ -1,5 +1,6 @@
 // Reads the file formats of a Debezium connector's configuration into properties with Kafka
 // Connect's names.
+// The formats are recognised by their content, not by the file's name.
 #pragma once
 
 #include <string>

@@ -35,6 +35,8 @@ bool HoldsSecret(std::string_view name) {
   });
 }
 
+// One run per file. The order of the steps matters: options of the router decide how others are
+// read.
 class Importer {
  public:
   Importer(DebeziumFile file, const ImportInput& input) : file_(std::move(file)), input_(input) {}
@@ -98,6 +100,7 @@ class Importer {
     return absl::OkStatus();
   }
 
+  // A converter that the connector sets replaces the worker's with all its options.
   std::vector<std::string_view> OwnConverters() const {
     std::vector<std::string_view> own;
     for (const std::string_view name : {"key.converter", "value.converter", "header.converter"}) {
@@ -132,62 +135,68 @@ class Importer {
 
   // The router's options first: others can override them.
   void TranslateAll() {
-    std::vector<std::optional<Fate>> fates(file_.properties.size());
+    std::vector<std::optional<PropertyResult>> results(file_.properties.size());
     for (const bool of_router : {true, false}) {
-      for (size_t i = 0; i < fates.size(); ++i) {
+      for (size_t i = 0; i < results.size(); ++i) {
         if (file_.properties[i].name.starts_with(router_) == of_router) {
-          fates[i] = Translate(file_.properties[i]);
+          results[i] = Translate(file_.properties[i]);
         }
       }
     }
-    for (size_t i = 0; i < fates.size(); ++i) {
-      out_.properties.push_back({file_.properties[i].shown, *std::move(fates[i])});
+    for (size_t i = 0; i < results.size(); ++i) {
+      out_.properties.push_back({file_.properties[i].shown, *std::move(results[i])});
     }
   }
 
-  Fate Translate(const DebeziumProperty& property) {
+  // A value that only Connect can fetch is unknown here. It does not matter where the property has
+  // no effect; elsewhere it is refused, unless it is a secret, which the operator supplies
+  // separately.
+  PropertyResult Translate(const DebeziumProperty& property) {
     if (!property.external || HoldsSecret(property.name)) {
       return TranslateKnown(property, out_.translation);
     }
     DebeziumTranslation unused = out_.translation;
-    Fate fate = TranslateKnown(property, unused);
-    if (fate.bin != Bin::kMeaningless) {
+    PropertyResult result = TranslateKnown(property, unused);
+    if (result.outcome != PropertyOutcome::kMeaningless) {
       all_.erase(property.name);
-      fate = Refused(
+      result = Refused(
           "Connect fetches the value from a config provider, which walrelay does not support",
-          fate.setting);
+          result.setting);
     }
-    return fate;
+    return result;
   }
 
-  Fate TranslateKnown(const DebeziumProperty& property, DebeziumTranslation& out) {
+  // From the most specific owner of a name to the least: router, decoder, transforms, producer,
+  // converters, connector.
+  PropertyResult TranslateKnown(const DebeziumProperty& property, DebeziumTranslation& out) {
     const std::string_view name = property.name;
     if (name == "transforms") {
       return others_.empty() ? Equivalent("the router is the only transform")
                              : Refused(fmt::format("transforms other than the router: {}",
                                                    fmt::join(others_, ", ")));
     }
-    std::optional<Fate> fate;
+    std::optional<PropertyResult> result;
     if (name.starts_with(router_)) {
-      fate = TranslateRouterOption(name.substr(router_.size()), property.value, out);
+      result = TranslateRouterOption(name.substr(router_.size()), property.value, out);
     } else if (!decoder_.empty() && name.starts_with(decoder_)) {
-      fate = TranslateMessageDecoderOption(name.substr(decoder_.size()), property.value, out);
+      result = TranslateMessageDecoderOption(name.substr(decoder_.size()), property.value, out);
     } else if (!decoder_.empty() && name == "message.prefix.include.list") {
-      fate = TranslateMessagePrefixes(property.value, out);
+      result = TranslateMessagePrefixes(property.value, out);
     } else if (name.starts_with(kTransforms)) {
-      fate = Refused("belongs to a transform other than the router");
+      result = Refused("belongs to a transform other than the router");
     } else if (name.starts_with(kProducer)) {
-      fate = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
+      result = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
     } else {
-      fate = TranslateFormatOption(name, property.value, all_, out);
-      if (!fate) {
-        fate = TranslateSourceOption(property, out);
+      result = TranslateFormatOption(name, property.value, all_, out);
+      if (!result) {
+        result = TranslateSourceOption(property, out);
       }
     }
-    return fate ? *std::move(fate)
-                : Refused("unknown to walrelay; remove it if nothing depends on it");
+    return result ? *std::move(result)
+                  : Refused("unknown to walrelay; remove it if nothing depends on it");
   }
 
+  // A property that is absent, but whose default would decide what is published.
   void Miss(const std::string& name, const std::string& setting, std::string_view what) {
     out_.properties.push_back({name, Refused(fmt::format("not set: {}", what), setting)});
   }
@@ -201,8 +210,8 @@ class Importer {
     }
     const bool names_tables = std::any_of(out_.properties.begin(), out_.properties.end(),
                                           [](const ImportedProperty& property) {
-                                            return property.fate.setting == "source.table" ||
-                                                   property.fate.setting == "[[source.tables]]";
+                                            return property.result.setting == "source.table" ||
+                                                   property.result.setting == "[[source.tables]]";
                                           });
     const bool no_tables =
         JavaLower(ValueOr(all_, "publication.autocreate.mode", "")) == "no_tables";
@@ -238,23 +247,23 @@ class Importer {
     }
     CheckMessagesAndTables();
     if (!translation.settings.contains("kafka.bootstrap_servers")) {
-      translation.wanted.emplace_back("kafka.bootstrap_servers");
+      translation.required.emplace_back("kafka.bootstrap_servers");
     }
   }
 
   // The operator's settings replace missing and refused properties.
   void Decide() {
-    const auto decided = [&](const std::string& setting) {
-      return input_.decided.contains(setting) || input_.decided.contains(setting + "_file");
+    const auto overrides = [&](const std::string& setting) {
+      return input_.overrides.contains(setting) || input_.overrides.contains(setting + "_file");
     };
     for (ImportedProperty& property : out_.properties) {
-      if (property.fate.bin == Bin::kRefused && !property.fate.setting.empty() &&
-          decided(property.fate.setting)) {
-        property.fate = Translated(property.fate.setting, "set by the operator");
+      if (property.result.outcome == PropertyOutcome::kRefused &&
+          !property.result.setting.empty() && overrides(property.result.setting)) {
+        property.result = Translated(property.result.setting, "set by the operator");
       }
     }
-    std::erase_if(out_.translation.wanted, decided);
-    if (decided("source.table")) {
+    std::erase_if(out_.translation.required, overrides);
+    if (overrides("source.table")) {
       out_.translation.tables.clear();
     }
   }
@@ -271,10 +280,10 @@ class Importer {
 
 }  // namespace
 
-size_t DebeziumImport::Count(Bin bin) const {
-  return static_cast<size_t>(
-      std::count_if(properties.begin(), properties.end(),
-                    [&](const ImportedProperty& property) { return property.fate.bin == bin; }));
+size_t DebeziumImport::Count(PropertyOutcome outcome) const {
+  return static_cast<size_t>(std::count_if(
+      properties.begin(), properties.end(),
+      [&](const ImportedProperty& property) { return property.result.outcome == outcome; }));
 }
 
 absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input) {
@@ -282,14 +291,15 @@ absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input) {
   return Importer(std::move(file), input).Run();
 }
 
+// All refusals at once, so that an operator need not find them one by one.
 absl::Status RefusalOf(const DebeziumImport& import) {
   std::vector<std::string> refused;
   std::vector<std::string> settings;
   for (const ImportedProperty& property : import.properties) {
-    if (property.fate.bin == Bin::kRefused) {
-      refused.push_back(fmt::format("{}: {}", Printable(property.name, 120), property.fate.note));
-      if (!property.fate.setting.empty()) {
-        settings.push_back(property.fate.setting);
+    if (property.result.outcome == PropertyOutcome::kRefused) {
+      refused.push_back(fmt::format("{}: {}", Printable(property.name, 120), property.result.note));
+      if (!property.result.setting.empty()) {
+        settings.push_back(property.result.setting);
       }
     }
   }

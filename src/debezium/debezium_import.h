@@ -15,25 +15,27 @@
 
 namespace walrelay {
 
+// All three parts influence each other, so they are translated together.
 struct ImportInput {
   std::string_view connector;  // the file's text
   std::string_view worker;     // the Connect worker's .properties, or ""
   // Names of settings that the operator sets, such as "format.value": they override properties that
   // would otherwise be refused.
-  std::set<std::string> decided;
+  std::set<std::string> overrides;
 };
 
 struct ImportedProperty {
   std::string name;  // name as in the file
-  Fate fate;
+  PropertyResult result;
 };
 
+// What is known about a connector after the translation. May contain secrets.
 struct DebeziumImport {
   std::string form;  // the kind of file, for reports
   DebeziumTranslation translation;
   std::vector<ImportedProperty> properties;  // in the order of the file
 
-  size_t Count(Bin bin) const;
+  size_t Count(PropertyOutcome outcome) const;
 };
 
 // Errors: WR-1001; WR-1007 for a file without an outbox EventRouter. Refused properties are not an
@@ -47,7 +49,7 @@ absl::Status RefusalOf(const DebeziumImport& import);
 // marks their places.
 std::string ImportedToml(const DebeziumImport& import, bool with_secrets);
 
-// Every property, by bin; never a secret. Ends with the settings that the operator must supply.
+// Every property, by outcome; never a secret. Ends with the settings that the operator must supply.
 std::string ImportReport(const DebeziumImport& import);
 
 // One line: "a connector's properties in JSON: 12 translated, …".

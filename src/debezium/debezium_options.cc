@@ -88,7 +88,9 @@ constexpr FixedOption kFixedConverterOptions[] = {
     {"converter.encoding", "utf-8", "walrelay writes text as UTF-8"},
 };
 
-Fate Meant(const RouterOption& option, const std::string& value, DebeziumTranslation& out) {
+// An unknown value is refused, not ignored: Debezium would reject it as well.
+PropertyResult Meant(const RouterOption& option, const std::string& value,
+                     DebeziumTranslation& out) {
   const std::string setting(option.setting);
   if (option.meanings.empty()) {
     return out.Set(setting, value);
@@ -102,7 +104,8 @@ Fate Meant(const RouterOption& option, const std::string& value, DebeziumTransla
   return Refused(fmt::format("\"{}\": unknown value in Debezium", Printable(value, 80)));
 }
 
-Fate Checked(const FixedOption& fixed, const std::string& value) {
+// Case does not matter, as in Debezium's EnumeratedValue.
+PropertyResult Checked(const FixedOption& fixed, const std::string& value) {
   return JavaLower(value) == fixed.value ? Equivalent("same behaviour")
                                          : Refused(fmt::format("\"{}\" is not supported: {}",
                                                                Printable(value, 80), fixed.reason),
@@ -110,8 +113,8 @@ Fate Checked(const FixedOption& fixed, const std::string& value) {
 }
 
 template <size_t N>
-std::optional<Fate> CheckedAmong(const FixedOption (&options)[N], std::string_view name,
-                                 const std::string& value) {
+std::optional<PropertyResult> CheckedAmong(const FixedOption (&options)[N], std::string_view name,
+                                           const std::string& value) {
   for (const FixedOption& fixed : options) {
     if (fixed.name == name) {
       return Checked(fixed, value);
@@ -143,7 +146,8 @@ absl::StatusOr<Placement> ParsePlacement(const std::string& entry) {
   return out;
 }
 
-Fate TranslatePlacements(const std::string& value, DebeziumTranslation& out) {
+// The placements are common to all tables, as in Debezium.
+PropertyResult TranslatePlacements(const std::string& value, DebeziumTranslation& out) {
   for (const std::string& entry : JavaSplit(value, ',')) {
     auto placement = ParsePlacement(entry);
     if (!placement.ok()) {
@@ -173,9 +177,10 @@ std::string_view FormatOf(std::string_view converter, const DebeziumOptions& opt
 constexpr std::string_view kDelegate = ".delegate.converter.type";
 
 // "value.converter" and all properties with this prefix.
-std::optional<Fate> TranslateConverter(std::string_view part, std::string_view name,
-                                       const std::string& value, const DebeziumOptions& connector,
-                                       DebeziumTranslation& out) {
+std::optional<PropertyResult> TranslateConverter(std::string_view part, std::string_view name,
+                                                 const std::string& value,
+                                                 const DebeziumOptions& connector,
+                                                 DebeziumTranslation& out) {
   const std::string converter = fmt::format("{}.converter", part);
   const std::string delegate = converter + std::string(kDelegate);
   if (name == converter || name == delegate) {
@@ -203,8 +208,9 @@ std::optional<Fate> TranslateConverter(std::string_view part, std::string_view n
   return Refused("unknown option of a converter");
 }
 
-Fate TranslateHeaderConverter(std::string_view name, const std::string& value,
-                              DebeziumTranslation& out) {
+// walrelay has one format of headers; the options of other converters have nothing to apply to.
+PropertyResult TranslateHeaderConverter(std::string_view name, const std::string& value,
+                                        DebeziumTranslation& out) {
   const std::string converter = JavaTrim(value);
   if (name != "header.converter") {
     return Meaningless("an option of the header converter");
@@ -223,7 +229,7 @@ Fate TranslateHeaderConverter(std::string_view name, const std::string& value,
 }
 
 // Updates and deletes are never events; inserts must not be skipped, truncates must be.
-Fate TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
+PropertyResult TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
   bool truncates = false;
   for (const std::string& entry : JavaSplit(value, ',')) {
     const std::string operation = JavaLower(entry);
@@ -241,14 +247,16 @@ Fate TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
                                          Printable(value, 80)));
 }
 
-absl::Status AsError(std::string_view name, const std::optional<Fate>& fate) {
-  return fate && fate->bin == Bin::kRefused
-             ? Error(ErrorCode::kConfigValue, fmt::format("{}: {}", name, fate->note))
+// For callers that accept no refusal.
+absl::Status AsError(std::string_view name, const std::optional<PropertyResult>& result) {
+  return result && result->outcome == PropertyOutcome::kRefused
+             ? Error(ErrorCode::kConfigValue, fmt::format("{}: {}", name, result->note))
              : absl::OkStatus();
 }
 
 }  // namespace
 
+// All that a connector without options does, because walrelay's own defaults differ.
 DebeziumTranslation DebeziumDefaults() {
   DebeziumTranslation out;
   out.settings = {{"source.columns.id", "id"},
@@ -266,8 +274,9 @@ DebeziumTranslation DebeziumDefaults() {
   return out;
 }
 
-std::optional<Fate> TranslateRouterOption(std::string_view name, const std::string& value,
-                                          DebeziumTranslation& out) {
+// Debezium's names are looked up in three tables: translated, without effect, and fixed.
+std::optional<PropertyResult> TranslateRouterOption(std::string_view name, const std::string& value,
+                                                    DebeziumTranslation& out) {
   for (const RouterOption& option : kRouterOptions) {
     if (option.name == name) {
       return Meant(option, value, out);
@@ -285,9 +294,9 @@ std::optional<Fate> TranslateRouterOption(std::string_view name, const std::stri
   return CheckedAmong(kFixedRouterOptions, name, value);
 }
 
-std::optional<Fate> TranslateFormatOption(std::string_view name, const std::string& value,
-                                          const DebeziumOptions& connector,
-                                          DebeziumTranslation& out) {
+std::optional<PropertyResult> TranslateFormatOption(std::string_view name, const std::string& value,
+                                                    const DebeziumOptions& connector,
+                                                    DebeziumTranslation& out) {
   for (const std::string_view part : {"key", "value"}) {
     if (name.starts_with(fmt::format("{}.converter", part))) {
       return TranslateConverter(part, name, value, connector, out);
@@ -308,8 +317,9 @@ std::optional<Fate> TranslateFormatOption(std::string_view name, const std::stri
   return CheckedAmong(kFixedConnectorOptions, name, value);
 }
 
-std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const std::string& value,
-                                                  DebeziumTranslation& out) {
+std::optional<PropertyResult> TranslateMessageDecoderOption(std::string_view name,
+                                                            const std::string& value,
+                                                            DebeziumTranslation& out) {
   if (name == "type") {
     return Translated("source.message_prefixes", "members are mapped like columns");
   }
@@ -320,7 +330,9 @@ std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const s
   return std::nullopt;
 }
 
-Fate TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out) {
+// Debezium's list contains regular expressions; walrelay's prefixes are globs. Only names without
+// special characters mean the same in both.
+PropertyResult TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out) {
   std::string prefixes;
   for (const std::string& entry : JavaSplit(value, ',')) {
     const std::string prefix = LiteralOf(JavaTrim(entry));

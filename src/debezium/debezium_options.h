@@ -20,20 +20,21 @@ DebeziumTranslation DebeziumDefaults();
 
 // Translates an option of the router; `name` without the prefix "transforms.outbox.". nullopt: the
 // router has no such option, and Connect ignores it.
-std::optional<Fate> TranslateRouterOption(std::string_view name, const std::string& value,
-                                          DebeziumTranslation& out);
+std::optional<PropertyResult> TranslateRouterOption(std::string_view name, const std::string& value,
+                                                    DebeziumTranslation& out);
 
 // Translates a connector's property that decides bytes, including converters. `connector` holds all
 // properties, because some depend on others.
-std::optional<Fate> TranslateFormatOption(std::string_view name, const std::string& value,
-                                          const DebeziumOptions& connector,
-                                          DebeziumTranslation& out);
+std::optional<PropertyResult> TranslateFormatOption(std::string_view name, const std::string& value,
+                                                    const DebeziumOptions& connector,
+                                                    DebeziumTranslation& out);
 
 // Translates options of DecodeLogicalDecodingMessageContent, which parses logical messages for the
 // router, and the connector's property that selects the messages.
-std::optional<Fate> TranslateMessageDecoderOption(std::string_view name, const std::string& value,
-                                                  DebeziumTranslation& out);
-Fate TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out);
+std::optional<PropertyResult> TranslateMessageDecoderOption(std::string_view name,
+                                                            const std::string& value,
+                                                            DebeziumTranslation& out);
+PropertyResult TranslateMessagePrefixes(const std::string& value, DebeziumTranslation& out);
 
 // Translates all router and format options; unknown options are ignored. Errors: WR-1003
 // (ConfigValue), for the first refused option.

@@ -12,6 +12,7 @@
 namespace walrelay {
 namespace {
 
+// A property with the same meaning under another name.
 struct Renamed {
   std::string_view name;
   std::string_view setting;
@@ -89,7 +90,8 @@ constexpr PropertyRule kRefusedHere[] = {
     {"security.providers", "providers are Java code"},
 };
 
-Fate TranslateJaas(const DebeziumProperty& property, DebeziumTranslation& out) {
+// The login module decides which of its options exist.
+PropertyResult TranslateJaas(const DebeziumProperty& property, DebeziumTranslation& out) {
   const auto login = ParseJaasConfig(property.value);
   if (!login.ok()) {
     return property.external
@@ -127,12 +129,14 @@ Fate TranslateJaas(const DebeziumProperty& property, DebeziumTranslation& out) {
                  "kafka.sasl_password");
 }
 
+// "jks" is Java's default for both stores.
 std::string TypeOfStore(std::string_view store, const DebeziumOptions& producer) {
   return JavaLower(ValueOr(producer, fmt::format("ssl.{}.type", store), "jks"));
 }
 
-Fate TranslateTruststore(const std::string& value, const DebeziumOptions& producer,
-                         DebeziumTranslation& out) {
+// PEM files have the same form in both clients; a Java key store can only be read by Java.
+PropertyResult TranslateTruststore(const std::string& value, const DebeziumOptions& producer,
+                                   DebeziumTranslation& out) {
   if (TypeOfStore("truststore", producer) == "pem") {
     return out.Set("kafka.ssl_ca_file", value);
   }
@@ -141,8 +145,8 @@ Fate TranslateTruststore(const std::string& value, const DebeziumOptions& produc
       "kafka.ssl_ca_file");
 }
 
-Fate TranslateKeystore(const std::string& value, const DebeziumOptions& producer,
-                       DebeziumTranslation& out) {
+PropertyResult TranslateKeystore(const std::string& value, const DebeziumOptions& producer,
+                                 DebeziumTranslation& out) {
   const std::string type = TypeOfStore("keystore", producer);
   if (type == "pem") {
     out.settings["kafka.ssl_certificate_file"] = value;
@@ -158,13 +162,14 @@ Fate TranslateKeystore(const std::string& value, const DebeziumOptions& producer
 }
 
 // A secret, or a request to supply it if the file does not contain it.
-Fate TranslateSecret(const std::string& setting, const DebeziumProperty& property,
-                     DebeziumTranslation& out) {
+PropertyResult TranslateSecret(const std::string& setting, const DebeziumProperty& property,
+                               DebeziumTranslation& out) {
   return property.external ? out.Want(setting) : out.Set(setting, property.value);
 }
 
-std::optional<Fate> TranslateTls(std::string_view name, const DebeziumProperty& property,
-                                 const DebeziumOptions& producer, DebeziumTranslation& out) {
+std::optional<PropertyResult> TranslateTls(std::string_view name, const DebeziumProperty& property,
+                                           const DebeziumOptions& producer,
+                                           DebeziumTranslation& out) {
   const std::string& value = property.value;
   if (name == "ssl.truststore.type" || name == "ssl.keystore.type") {
     return Translated(name == "ssl.truststore.type" ? "kafka.ssl_ca_file" : "kafka.ssl_key_file",
@@ -201,13 +206,15 @@ std::optional<Fate> TranslateTls(std::string_view name, const DebeziumProperty& 
 }
 
 // Connect passes bytes to the producer; Debezium Server encodes text as UTF-8.
-Fate TranslateSerializer(const std::string& value) {
+PropertyResult TranslateSerializer(const std::string& value) {
   return value.ends_with("ByteArraySerializer") || value.ends_with("StringSerializer")
              ? Equivalent("[format] decides the bytes")
              : Refused(fmt::format("walrelay does not support \"{}\"", Printable(value, 120)));
 }
 
-Fate TranslatePartitioner(std::string_view name, const std::string& value) {
+// The same hash of the same key: a key's records stay in their partition when walrelay replaces the
+// connector.
+PropertyResult TranslatePartitioner(std::string_view name, const std::string& value) {
   const bool usual = name == "partitioner.class"
                          ? value.empty() || value.ends_with("DefaultPartitioner")
                          : JavaLower(value) == "false";
@@ -218,14 +225,16 @@ Fate TranslatePartitioner(std::string_view name, const std::string& value) {
 
 }  // namespace
 
-std::optional<Fate> TranslateProducerOption(std::string_view name, const DebeziumProperty& property,
-                                            const DebeziumOptions& producer,
-                                            DebeziumTranslation& out) {
+// Checks that need several properties come first; then the tables.
+std::optional<PropertyResult> TranslateProducerOption(std::string_view name,
+                                                      const DebeziumProperty& property,
+                                                      const DebeziumOptions& producer,
+                                                      DebeziumTranslation& out) {
   if (name == "sasl.jaas.config") {
     return TranslateJaas(property, out);
   }
-  if (auto fate = TranslateTls(name, property, producer, out)) {
-    return fate;
+  if (auto result = TranslateTls(name, property, producer, out)) {
+    return result;
   }
   if (name == "key.serializer" || name == "value.serializer") {
     return TranslateSerializer(property.value);
@@ -247,6 +256,7 @@ std::optional<Fate> TranslateProducerOption(std::string_view name, const Debeziu
   return std::nullopt;
 }
 
+// Also without any TLS property, because PLAINTEXT is Kafka's default.
 void FinishProducer(DebeziumTranslation& out) {
   auto& settings = out.settings;
   const auto protocol = settings.find("kafka.security_protocol");

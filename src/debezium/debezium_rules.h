@@ -7,6 +7,7 @@
 namespace walrelay {
 
 // A name that ends in "*" matches every name with that prefix.
+// The reason is shown in the report, after the property's name and value.
 struct PropertyRule {
   std::string_view name;
   std::string_view reason;

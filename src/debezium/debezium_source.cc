@@ -132,7 +132,7 @@ constexpr Demand kDemands[] = {
     {"sink.type", "kafka", "walrelay writes to Kafka", ""},
 };
 
-Fate Demanded(const Demand& demand, const std::string& value) {
+PropertyResult Demanded(const Demand& demand, const std::string& value) {
   for (const std::string& allowed : JavaSplit(demand.values, ',')) {
     if (JavaTrim(allowed) == JavaLower(value)) {
       return Equivalent("same behaviour");
@@ -142,7 +142,8 @@ Fate Demanded(const Demand& demand, const std::string& value) {
                  std::string(demand.setting));
 }
 
-Fate TranslateTables(const std::string& value, DebeziumTranslation& out) {
+// Regular expressions that match exactly one name are names; others would need the catalog.
+PropertyResult TranslateTables(const std::string& value, DebeziumTranslation& out) {
   std::vector<std::string> tables;
   for (const std::string& entry : JavaSplit(value, ',')) {
     tables.push_back(LiteralOf(JavaTrim(entry)));
@@ -159,13 +160,14 @@ Fate TranslateTables(const std::string& value, DebeziumTranslation& out) {
   return out.Set("source.table", tables.front());
 }
 
-Fate TranslatePassword(const DebeziumProperty& property, DebeziumTranslation& out) {
+PropertyResult TranslatePassword(const DebeziumProperty& property, DebeziumTranslation& out) {
   return property.external
              ? out.Want("source.password_file")
              : out.Set("source.password", property.value, "prefer a file: source.password_file");
 }
 
-Fate TranslateConnectorClass(const std::string& value) {
+// The class in full, or by its simple name.
+PropertyResult TranslateConnectorClass(const std::string& value) {
   return JavaTrim(value) == "io.debezium.connector.postgresql.PostgresConnector" ||
                  JavaTrim(value) == "PostgresConnector" || JavaTrim(value) == "PostgresSource"
              ? Meaningless("walrelay replaces the connector")
@@ -173,7 +175,9 @@ Fate TranslateConnectorClass(const std::string& value) {
                                    Printable(value, 120)));
 }
 
-Fate TranslateSnapshotMode(const std::string& value) {
+// walrelay never reads the table, so most modes have nothing to do. A connector that only takes a
+// snapshot cannot be replaced.
+PropertyResult TranslateSnapshotMode(const std::string& value) {
   const std::string mode = JavaLower(value);
   if (mode == "initial_only") {
     return Refused("\"initial_only\": the connector does not stream");
@@ -198,6 +202,7 @@ constexpr DsnPart kDsnParts[] = {
 };
 
 // A value in a libpq connection string.
+// As PQconninfoParse() reads it: quotes and backslashes are escaped by a backslash.
 std::string Quoted(std::string_view value) {
   const bool plain = !value.empty() && value.find_first_of(" '\\\t\n") == std::string_view::npos;
   if (plain) {
@@ -212,8 +217,10 @@ std::string Quoted(std::string_view value) {
 
 }  // namespace
 
-std::optional<Fate> TranslateSourceOption(const DebeziumProperty& property,
-                                          DebeziumTranslation& out) {
+// From single properties to tables of prefixes; what no row matches is unknown, and is refused by
+// the caller.
+std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& property,
+                                                    DebeziumTranslation& out) {
   const std::string& name = property.name;
   const std::string& value = property.value;
   for (const DsnPart& part : kDsnParts) {
@@ -265,6 +272,8 @@ std::optional<Fate> TranslateSourceOption(const DebeziumProperty& property,
   return std::nullopt;
 }
 
+// Debezium's defaults, so that the relay continues with the slot and the publication that the
+// connector has used.
 void FinishSource(const DebeziumOptions& connector, DebeziumTranslation& out) {
   out.settings.try_emplace("source.slot", "debezium");
   out.settings.try_emplace("source.publication", "dbz_publication");

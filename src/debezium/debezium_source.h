@@ -13,8 +13,8 @@
 namespace walrelay {
 
 // nullopt: not a property of the connector, of Connect or of Debezium Server.
-std::optional<Fate> TranslateSourceOption(const DebeziumProperty& property,
-                                          DebeziumTranslation& out);
+std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& property,
+                                                    DebeziumTranslation& out);
 
 // Adds the settings that follow from all properties together: the connection string, and Debezium's
 // default names of slot and publication.

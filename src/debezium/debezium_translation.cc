@@ -14,32 +14,34 @@ std::string ValueOr(const DebeziumOptions& options, std::string_view name,
   return found == options.end() ? std::string(otherwise) : found->second;
 }
 
-Fate Translated(std::string setting, std::string note) {
-  return {Bin::kTranslated, std::move(setting), std::move(note)};
+PropertyResult Translated(std::string setting, std::string note) {
+  return {PropertyOutcome::kTranslated, std::move(setting), std::move(note)};
 }
 
-Fate Equivalent(std::string note) {
-  return {Bin::kEquivalent, "", std::move(note)};
+PropertyResult Equivalent(std::string note) {
+  return {PropertyOutcome::kEquivalent, "", std::move(note)};
 }
 
-Fate Meaningless(std::string_view note) {
-  return {Bin::kMeaningless, "", std::string(note)};
+PropertyResult Meaningless(std::string_view note) {
+  return {PropertyOutcome::kMeaningless, "", std::string(note)};
 }
 
-Fate Refused(std::string note, std::string setting) {
-  return {Bin::kRefused, std::move(setting), std::move(note)};
+PropertyResult Refused(std::string note, std::string setting) {
+  return {PropertyOutcome::kRefused, std::move(setting), std::move(note)};
 }
 
-Fate DebeziumTranslation::Set(const std::string& setting, std::string value, std::string note) {
+PropertyResult DebeziumTranslation::Set(const std::string& setting, std::string value,
+                                        std::string note) {
   settings[setting] = std::move(value);
   return Translated(setting, std::move(note));
 }
 
-Fate DebeziumTranslation::Want(const std::string& setting) {
-  wanted.push_back(setting);
+PropertyResult DebeziumTranslation::Want(const std::string& setting) {
+  required.push_back(setting);
   return Translated(setting, "you must supply this: the file refers to a config provider");
 }
 
+// Through the same function as variables and flags: a translated value is validated like any other.
 absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config) {
   for (const auto& [name, text] : translation.settings) {
     WR_RETURN_IF_ERROR(SetFromText(name, text, config));
@@ -91,6 +93,7 @@ std::vector<std::string> JavaSplit(std::string_view text, char separator) {
   return parts;
 }
 
+// Backslash escapes a character; any other special character makes it a pattern.
 std::string LiteralOf(std::string_view regex) {
   std::string name;
   for (size_t i = 0; i < regex.size(); ++i) {

@@ -50,12 +50,14 @@ class Tokens {
   std::string_view rest_;
 };
 
+// Without the text: it contains a password.
 absl::Status Malformed() {
   return Error(ErrorCode::kConfigValue, "expected the form MODULE required name=\"value\" …;");
 }
 
 }  // namespace
 
+// The flag (required, optional, ...) decides nothing with a single module.
 absl::StatusOr<JaasLogin> ParseJaasConfig(std::string_view text) {
   Tokens tokens(text);
   const auto module = tokens.Next();

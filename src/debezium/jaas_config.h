@@ -9,6 +9,7 @@
 
 namespace walrelay {
 
+// The first entry of the configuration; Kafka clients use no other.
 struct JaasLogin {
   std::string module;  // "org.apache.kafka.common.security.scram.ScramLoginModule"
   std::map<std::string, std::string> options;

@@ -1,5 +1,7 @@
 // The text of a Java .properties file: the configuration of a standalone worker, its connectors and
 // Debezium Server.
+//
+// Strict, unlike encode/properties_text.h: an operator's file should not be guessed at.
 #pragma once
 
 #include <string>

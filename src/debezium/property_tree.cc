@@ -12,8 +12,9 @@
 namespace walrelay {
 namespace {
 
-constexpr int kMostLevels = 32;
-constexpr int kMostNodes = 20'000;  // a YAML alias can repeat everything before it
+// Both far above any real configuration.
+constexpr int kMaxLevels = 32;
+constexpr int kMaxNodes = 20'000;  // a YAML alias can repeat everything before it
 
 absl::Status Malformed(std::string_view what) {
   return Error(ErrorCode::kConfigSyntax, what);
@@ -23,7 +24,7 @@ absl::Status Malformed(std::string_view what) {
 class Bounds {
  public:
   absl::Status Enter(int level) {
-    return level <= kMostLevels && ++nodes_ <= kMostNodes
+    return level <= kMaxLevels && ++nodes_ <= kMaxNodes
                ? absl::OkStatus()
                : Malformed("too large or too deep for a configuration");
   }
@@ -32,6 +33,7 @@ class Bounds {
   int nodes_ = 0;
 };
 
+// Linear per name, and so quadratic in their number, which Bounds limits.
 absl::Status Add(std::string name, PropertyNode value, PropertyNode& map) {
   if (map.Find(name) != nullptr) {
     return Malformed(fmt::format("\"{}\" is given twice", Printable(name, 80)));
@@ -41,6 +43,7 @@ absl::Status Add(std::string name, PropertyNode value, PropertyNode& map) {
   return absl::OkStatus();
 }
 
+// Recursive; Bounds limits the depth.
 class JsonBuilder {
  public:
   absl::StatusOr<PropertyNode> Build(const simdjson::dom::element& element, int level = 0) {
@@ -95,6 +98,7 @@ class YamlBuilder {
     return {node.data.scalar.value, node.data.scalar.value + node.data.scalar.length};
   }
 
+  // Only plain scalars can be null: "null" in quotes is text. Numbers and booleans stay text.
   static PropertyNode Scalar(const yaml_node_t& node) {
     PropertyNode out{.text = TextOf(node)};
     const bool is_null = node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
@@ -142,6 +146,7 @@ const PropertyNode* PropertyNode::Find(std::string_view name) const {
   return nullptr;
 }
 
+// The whole text must be one value: simdjson rejects what follows it.
 absl::StatusOr<PropertyNode> ParseJson(std::string_view text) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
@@ -151,6 +156,7 @@ absl::StatusOr<PropertyNode> ParseJson(std::string_view text) {
   return JsonBuilder().Build(root);
 }
 
+// libyaml composes a document at a time, and resolves aliases while it is walked here.
 absl::StatusOr<PropertyNode> ParseYaml(std::string_view text) {
   yaml_parser_t parser;
   if (yaml_parser_initialize(&parser) == 0) {

@@ -13,6 +13,7 @@
 
 namespace walrelay {
 
+// Scalars keep their text, because Connect passes every value as text.
 struct PropertyNode {
   enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
 

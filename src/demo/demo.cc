@@ -11,14 +11,14 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "demo/ledger.h"
+#include "demo/demo_output.h"
+#include "demo/expected_events.h"
 #include "demo/order_writer.h"
-#include "demo/relay_child.h"
-#include "demo/screen.h"
-#include "demo/throwaway_postgres.h"
+#include "demo/relay_process.h"
+#include "demo/temporary_postgres.h"
 #include "http/http_server.h"
 #include "kafka/mock_cluster.h"
-#include "kafka/topic_dump.h"
+#include "kafka/topic_reader.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "postgres/setup.h"
@@ -37,7 +37,7 @@ class Demo {
   explicit Demo(const DemoOptions& options) : options_(options) {}
 
   absl::Status Run() {
-    screen_.Title("walrelay demo");
+    output_.Title("walrelay demo");
     WR_ASSIGN_OR_RETURN(http_, options_.http.empty() ? FreeLoopbackAddress() : options_.http);
     WR_RETURN_IF_ERROR(StartPostgres());
     WR_RETURN_IF_ERROR(StartKafka());
@@ -51,12 +51,12 @@ class Demo {
     source_.allow_insecure = true;
     if (!options_.postgres.empty()) {
       source_.dsn = options_.postgres;
-      screen_.Fact("Postgres", DescribeDsn(source_));
+      output_.Fact("Postgres", DescribeDsn(source_));
       return absl::OkStatus();
     }
-    WR_ASSIGN_OR_RETURN(postgres_, ThrowawayPostgres::Start());
+    WR_ASSIGN_OR_RETURN(postgres_, TemporaryPostgres::Start());
     source_.dsn = postgres_->dsn();
-    screen_.Fact("Postgres", fmt::format("{}, a temporary cluster in {}", postgres_->version(),
+    output_.Fact("Postgres", fmt::format("{}, a temporary cluster in {}", postgres_->version(),
                                          postgres_->directory()));
     return absl::OkStatus();
   }
@@ -65,7 +65,7 @@ class Demo {
     kafka_.allow_insecure = true;
     if (!options_.kafka.empty()) {
       kafka_.bootstrap_servers = options_.kafka;
-      screen_.Fact("Kafka", options_.kafka);
+      output_.Fact("Kafka", options_.kafka);
       return absl::OkStatus();
     }
     WR_ASSIGN_OR_RETURN(mock_, MockCluster::Start(/*brokers=*/3));
@@ -73,7 +73,7 @@ class Demo {
       mock_->CreateTopic(topic, /*partitions=*/3);
     }
     kafka_.bootstrap_servers = mock_->bootstrap_servers();
-    screen_.Fact("Kafka", fmt::format("three in-process brokers: {}", kafka_.bootstrap_servers));
+    output_.Fact("Kafka", fmt::format("three in-process brokers: {}", kafka_.bootstrap_servers));
     return absl::OkStatus();
   }
 
@@ -90,6 +90,7 @@ class Demo {
     source_.publication = name_;
     source_.tables.front().schema = name_;
     WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
+    // Before the first statement: after an error half-way, CleanUp() removes what exists.
     set_up_ = true;
     WR_RETURN_IF_ERROR(
         connection.Query(fmt::format("CREATE SCHEMA {}", name_), kReadBack).status());
@@ -97,7 +98,7 @@ class Demo {
     for (const SetupStep& step : steps) {
       WR_RETURN_IF_ERROR(connection.Query(step.sql, kReadBack).status());
     }
-    screen_.Fact("setup", fmt::format("table {0}.outbox, publication {0}, slot {0}", name_));
+    output_.Fact("setup", fmt::format("table {0}.outbox, publication {0}, slot {0}", name_));
     return absl::OkStatus();
   }
 
@@ -118,16 +119,17 @@ class Demo {
 
   absl::Status Play() {
     // The DSN may hold a password, which an argument would show in the process list.
-    RelayChild relay(RelayArguments(), {"WALRELAY_SOURCE__DSN=" + source_.dsn}, LogFile());
+    RelayProcess relay(RelayArguments(), {"WALRELAY_SOURCE__DSN=" + source_.dsn}, LogFile());
     WR_RETURN_IF_ERROR(StartRelay(relay, "relay"));
     WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
-    screen_.Header();
+    output_.Header();
     OrderWriter writer(std::move(connection), fmt::format("{}.outbox", name_), options_.rate,
-                       ledger_);
+                       expected_);
     const auto half = std::chrono::milliseconds(options_.seconds * 500);
     WR_RETURN_IF_ERROR(Watch(relay, half));
+    // Not SIGTERM: a drained relay has confirmed everything, and nothing would be published twice.
     relay.Kill();
-    screen_.Note("the relay was killed with SIGKILL; orders are still written, none are relayed");
+    output_.Note("the relay was killed with SIGKILL; orders are still written, none are relayed");
     WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(500)));
     WR_RETURN_IF_ERROR(StartRelay(relay, "restarted"));
     WR_RETURN_IF_ERROR(Watch(relay, half));
@@ -137,29 +139,30 @@ class Demo {
       }
       WR_RETURN_IF_ERROR(Watch(relay, std::chrono::seconds(1)));
     }
+    // The writer first: the set of committed events must be final before the topics are compared.
     WR_RETURN_IF_ERROR(writer.Stop());
     return Conclude(relay);
   }
 
-  absl::Status StartRelay(RelayChild& relay, std::string_view what) {
+  absl::Status StartRelay(RelayProcess& relay, std::string_view what) {
     WR_RETURN_IF_ERROR(relay.Start());
-    screen_.Fact(what, fmt::format("process {}, http://{}/readyz, log in {}", relay.pid(), http_,
+    output_.Fact(what, fmt::format("process {}, http://{}/readyz, log in {}", relay.pid(), http_,
                                    LogFile()));
     return absl::OkStatus();
   }
 
   void Invite() const {
-    screen_.Note("running until Ctrl-C; in another terminal, try:");
-    screen_.Fact("", fmt::format("kcat -C -b {} -t {}order -f '%k %h %s\\n'",
+    output_.Note("running until Ctrl-C; in another terminal, try:");
+    output_.Fact("", fmt::format("kcat -C -b {} -t {}order -f '%k %h %s\\n'",
                                  kafka_.bootstrap_servers, prefix_));
-    screen_.Fact("", fmt::format("psql '{}' -c 'TABLE {}.outbox'",
+    output_.Fact("", fmt::format("psql '{}' -c 'TABLE {}.outbox'",
                                  postgres_ ? source_.dsn : "your database", name_));
-    screen_.Fact("", fmt::format("curl http://{}/metrics", http_));
+    output_.Fact("", fmt::format("curl http://{}/metrics", http_));
   }
 
   // Shows events as they are published. Returns early on Ctrl-C, and with an error if the relay has
   // exited although it was not killed.
-  absl::Status Watch(RelayChild& relay, Micros duration) {
+  absl::Status Watch(RelayProcess& relay, Micros duration) {
     const auto until = SteadyClock::now() + duration;
     while (!stopped_ && SteadyClock::now() < until) {
       stopped_ = signals_.Take();
@@ -177,25 +180,25 @@ class Demo {
     return absl::OkStatus();
   }
 
-  void ReadEvents(RelayChild& relay) {
+  void ReadEvents(RelayProcess& relay) {
     relay.ReadEvents(std::chrono::milliseconds(50),
-                     [&](const PublishedEvent& event) { screen_.Event(event); });
+                     [&](const PublishedEvent& event) { output_.Event(event); });
   }
 
   // Waits until the relay has published all events, stops it, and verifies the topics.
-  absl::Status Conclude(RelayChild& relay) {
+  absl::Status Conclude(RelayProcess& relay) {
     const auto deadline = SteadyClock::now() + kCatchUp;
     size_t in_kafka = 0;
-    while (in_kafka < ledger_.committed() && SteadyClock::now() < deadline && relay.running()) {
+    while (in_kafka < expected_.committed() && SteadyClock::now() < deadline && relay.running()) {
       ReadEvents(relay);
       // Events acknowledged just before the SIGKILL were not printed, so the topics are read.
       WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
-      in_kafka = ledger_.committed() - ledger_.Verify(records).lost;
+      in_kafka = expected_.committed() - expected_.Verify(records).lost;
     }
     const int exit_code = relay.Stop();
     WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
-    const Verdict verdict = ledger_.Verify(records);
-    screen_.Summary(verdict, ledger_.transactions(), ledger_.transactions_rolled_back());
+    const Verdict verdict = expected_.Verify(records);
+    output_.Summary(verdict, expected_.transactions(), expected_.transactions_rolled_back());
     if (!verdict.good()) {
       return Error(ErrorCode::kDemoFailed, "the records in Kafka differ from the committed events");
     }
@@ -231,10 +234,10 @@ class Demo {
   std::string http_;
   SourceConfig source_;
   KafkaConfig kafka_;
-  std::unique_ptr<ThrowawayPostgres> postgres_;
+  std::unique_ptr<TemporaryPostgres> postgres_;
   std::unique_ptr<MockCluster> mock_;
-  Screen screen_;
-  Ledger ledger_;
+  DemoOutput output_;
+  ExpectedEvents expected_;
   bool set_up_ = false;
   bool stopped_ = false;
   bool invited_ = false;

@@ -2,7 +2,7 @@
 //
 // Its thread commits orders: each is a transaction that writes one to three events into the outbox.
 // Some transactions are rolled back, completely or to a savepoint. It records the result in the
-// ledger.
+// expected.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "demo/ledger.h"
+#include "demo/expected_events.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 
@@ -20,10 +20,10 @@ namespace walrelay {
 
 class OrderWriter {
  public:
-  // Writes `transactions_per_second` until Stop(). `table`: the qualified, quoted name. `ledger`
+  // Writes `transactions_per_second` until Stop(). `table`: the qualified, quoted name. `expected`
   // must outlive the writer.
   OrderWriter(PgConnection connection, std::string table, double transactions_per_second,
-              Ledger& ledger);
+              ExpectedEvents& expected);
   ~OrderWriter();
 
   // Waits for the current transaction. Returns the error that stopped the writer early, if any.
@@ -32,15 +32,15 @@ class OrderWriter {
  private:
   void Run();
   absl::Status OneTransaction();
-  LedgerEvent NewEvent(const std::string& order, std::string_view type, std::string_view event_type,
-                       const std::vector<LedgerEvent>& before);
-  absl::Status Insert(const LedgerEvent& event);
+  ExpectedEvent NewEvent(const std::string& order, std::string_view type,
+                         std::string_view event_type, const std::vector<ExpectedEvent>& before);
+  absl::Status Insert(const ExpectedEvent& event);
   absl::Status Execute(const std::string& sql);
 
   PgConnection connection_;
   const std::string table_;
   const double rate_;
-  Ledger& ledger_;
+  ExpectedEvents& expected_;
   std::mt19937_64 random_;
   std::atomic<bool> stopping_{false};
   absl::Status status_;

@@ -41,6 +41,7 @@ Certificate FactsOf(const X509* certificate) {
           .not_after = TimeOf(X509_get0_notAfter(certificate))};
 }
 
+// An absent chain is the null pointer, of which sk_X509_num() is -1.
 std::vector<Certificate> FactsOf(const STACK_OF(X509) * chain) {
   std::vector<Certificate> out;
   for (int i = 0; i < sk_X509_num(chain); ++i) {
@@ -60,6 +61,7 @@ std::string Reason() {
   return reason != nullptr ? reason : "the peer closed the connection";
 }
 
+// RFC 6066, section 3: the server name is no literal address.
 bool IsName(const std::string& host) {
   return host.find_first_not_of("0123456789.") != std::string::npos &&
          host.find(':') == std::string::npos;
@@ -107,9 +109,10 @@ std::vector<Certificate> PeerCertificates(void* tls) {
   return FactsOf(SSL_get_peer_cert_chain(static_cast<SSL*>(tls)));
 }
 
-absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const std::string& host,
-                                                            Micros timeout) {
+absl::StatusOr<std::vector<Certificate>> FetchCertificates(int socket, const std::string& host,
+                                                           Micros timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
+  // A time limit for all steps together: a peer could answer one byte at a time.
   const WithoutSigpipe guard;
   ERR_clear_error();
   const TlsContext context(SSL_CTX_new(TLS_client_method()));
@@ -133,6 +136,8 @@ absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const st
     const std::string reason =
         std::chrono::steady_clock::now() >= deadline ? "timed out" : Reason();
     ERR_clear_error();
+    // OpenSSL's queue of errors belongs to the thread: what remains there would be read as the
+    // reason of a later failure.
     return absl::UnavailableError(reason);
   }
   ERR_clear_error();

@@ -30,7 +30,7 @@ std::vector<Certificate> PeerCertificates(void* tls);
 // The chain that the peer presents in a handshake on a connected socket, its own certificate first.
 // `host` is the server name to request. Also works if the peer then closes the connection because
 // it requires a client certificate. kUnavailable, with the reason, on failure or after `timeout`.
-absl::StatusOr<std::vector<Certificate>> AskForCertificates(int socket, const std::string& host,
-                                                            Micros timeout);
+absl::StatusOr<std::vector<Certificate>> FetchCertificates(int socket, const std::string& host,
+                                                           Micros timeout);
 
 }  // namespace walrelay

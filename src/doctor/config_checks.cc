@@ -9,9 +9,10 @@
 namespace walrelay {
 namespace {
 
+// Group permissions are no finding: a service's group is a common way to let it read its file.
 bool IsReadByAll(const std::string& path) {
-  struct stat facts {};
-  return !path.empty() && ::stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IROTH) != 0;
+  struct stat info {};
+  return !path.empty() && ::stat(path.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0;
 }
 
 // Secrets whose value comes from the file itself: variables and flags override it.

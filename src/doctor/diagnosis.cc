@@ -14,6 +14,9 @@
 namespace walrelay {
 namespace {
 
+// Two connections, like the relay's: pg_hba.conf treats logical replication as an ordinary
+// connection to the database, but the role's attribute REPLICATION and a free walsender are needed
+// only for the first. With one, the other's failure would remain unseen until the start.
 void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
   auto walsender = ConnectTo(config.source, ConnectionPurpose::kReplication);
   if (!walsender.ok()) {
@@ -33,6 +36,8 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
     }
     return;
   }
+  // Each part runs whether or not the others failed: a user wants all findings at once. Only the
+  // first error of a query is reported, because a broken connection fails all that follow.
   absl::Status status = CheckServerSettings(*sql, config, out);
   status.Update(CheckVisibility(*sql, config, out));
   if (depth == Depth::kAll) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "walrelay/version.h"
 
@@ -22,9 +23,16 @@ std::string_view MarkOf(Severity severity) {
   return "?";
 }
 
-void AppendMember(std::string_view name, std::string_view value, std::string& out) {
-  out += fmt::format(",\"{}\":", name);
-  AppendJsonString(value, out);
+std::string FindingJson(const Finding& finding) {
+  JsonObject out;
+  out.Add("check", finding.check);
+  out.Add("severity", NameOf(finding.severity));
+  out.Add("text", finding.text);
+  out.AddText("remedy", finding.remedy);
+  if (finding.code) {
+    out.Add("code", ToString(*finding.code));
+  }
+  return std::move(out).Finish();
 }
 
 }  // namespace
@@ -81,24 +89,11 @@ std::string FindingText(const Finding& finding, bool colour) {
 }
 
 std::string FindingsJson(const Findings& findings) {
-  std::string out = "{\"version\":";
-  AppendJsonString(Version(), out);
-  AppendMember("worst", NameOf(findings.worst()), out);
-  out += ",\"findings\":[";
-  for (const Finding& finding : findings.all()) {
-    out += &finding == findings.all().data() ? "{\"check\":" : ",{\"check\":";
-    AppendJsonString(finding.check, out);
-    AppendMember("severity", NameOf(finding.severity), out);
-    AppendMember("text", finding.text, out);
-    if (!finding.remedy.empty()) {
-      AppendMember("remedy", finding.remedy, out);
-    }
-    if (finding.code) {
-      AppendMember("code", ToString(*finding.code), out);
-    }
-    out += '}';
-  }
-  return out + "]}\n";
+  JsonObject out;
+  out.Add("version", Version());
+  out.Add("worst", NameOf(findings.worst()));
+  out.Raw("findings", JsonArray(findings.all(), FindingJson));
+  return std::move(out).Finish() + "\n";
 }
 
 }  // namespace walrelay

@@ -29,8 +29,6 @@ struct Finding {
   std::string text;
   std::string remedy;             // text to paste if available; "" for kOk
   std::optional<ErrorCode> code;  // of a problem that the relay reports too
-
-  std::string_view group() const { return check.substr(0, check.find('.')); }
 };
 
 class Findings {

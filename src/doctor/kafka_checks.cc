@@ -8,10 +8,10 @@
 #include "doctor/reachability.h"
 #include "doctor/tls_checks.h"
 #include "kafka/broker_settings.h"
-#include "kafka/cluster_facts.h"
+#include "kafka/cluster_info.h"
 #include "kafka/partition_gate.h"
 #include "kafka/topic_creation.h"
-#include "kafka/topic_facts.h"
+#include "kafka/topic_info.h"
 #include "kafka/write_probe.h"
 
 namespace walrelay {
@@ -19,9 +19,11 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{5};
 constexpr std::chrono::seconds kBrokerTimeout{2};
-constexpr size_t kMostTopics = 50;
+// A template may match thousands of topics; each costs a part of a request for its settings.
+constexpr size_t kMaxTopics = 50;
 
 // The common prefix of the topics' names: the template up to its first group.
+// A group is "$1" or "\\1".
 std::string TopicPrefix(const RouteConfig& route) {
   return route.topic.substr(0, route.topic.find_first_of("$\\"));
 }
@@ -50,6 +52,7 @@ std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
   std::vector<std::string> addresses;
   std::string_view rest = kafka.bootstrap_servers;
   while (!rest.empty()) {
+    // librdkafka's syntax: "SSL://host:port", with spaces after the commas.
     std::string_view server = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(server.size() + 1, rest.size()));
     server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
@@ -66,14 +69,14 @@ std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
 }
 
 // A bootstrap address that responds is not enough: records go to the brokers' advertised addresses.
-void CheckBrokers(const ClusterFacts& facts, Findings& out) {
-  for (const std::string& broker : facts.brokers) {
+void CheckBrokers(const ClusterInfo& info, Findings& out) {
+  for (const std::string& broker : info.brokers) {
     const auto start = std::chrono::steady_clock::now();
     const auto reached = Reach(broker, kBrokerTimeout);
     const auto took = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - start);
     if (reached.ok()) {
       out.Good("kafka.brokers", fmt::format("broker {} is reachable, connected in {}",
-                                            Printable(broker, 200), HumanDuration(took)));
+                                            Printable(broker, 200), FormatDuration(took)));
     } else {
       out.Problem(
           "kafka.brokers",
@@ -86,7 +89,9 @@ void CheckBrokers(const ClusterFacts& facts, Findings& out) {
   }
 }
 
-void CheckReplicas(const TopicFacts& topic, size_t brokers, Findings& out) {
+// With acks = all, an acknowledged record is on all replicas in sync, of which there may be only
+// one unless min.insync.replicas says otherwise.
+void CheckReplicas(const TopicInfo& topic, size_t brokers, Findings& out) {
   if (topic.leaderless > 0 || topic.in_sync < topic.min_in_sync) {
     out.Problem(
         "kafka.topics",
@@ -123,10 +128,10 @@ void CheckReplicas(const TopicFacts& topic, size_t brokers, Findings& out) {
   }
 }
 
-void CheckNamedTopics(const std::vector<std::string>& names, const ClusterFacts& facts,
+void CheckNamedTopics(const std::vector<std::string>& names, const ClusterInfo& info,
                       Findings& out) {
   for (size_t i = 0; i < names.size(); ++i) {
-    const absl::Status& status = facts.topics[i];
+    const absl::Status& status = info.topics[i];
     if (HasCode(status, ErrorCode::kTopicUnknown)) {
       out.Warn("kafka.named_topics", fmt::format("topic {} does not exist", names[i]),
                "Create it, unless the brokers create topics on demand.");
@@ -137,7 +142,7 @@ void CheckNamedTopics(const std::vector<std::string>& names, const ClusterFacts&
 }
 
 void CheckProducerId(const Config& config, Findings& out) {
-  if (const absl::Status status = AskForProducerId(config, kTimeout); !status.ok()) {
+  if (const absl::Status status = RequestProducerId(config, kTimeout); !status.ok()) {
     out.Problem("kafka.producer_id", status);
     return;
   }
@@ -150,7 +155,7 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
   const std::string prefix = TopicPrefix(config.route);
   const bool is_name = prefix.size() == config.route.topic.size();
   const auto asked =
-      AskAboutCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor", kTimeout);
+      CheckTopicCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor", kTimeout);
   if (!asked.ok()) {
     out.Problem("kafka.topic_creation", asked.status());
     return;
@@ -187,7 +192,7 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
 // From a producer that it has forgotten, a leader accepts a batch whose predecessor it rejected.
 // The relay prevents that with the partition gate, which works by time.
 void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
-  constexpr Micros kLeast = 2 * PartitionGate::kSilence;
+  constexpr Micros kMin = 2 * PartitionGate::kSilence;
   if (!settings.producer_id_lifetime) {
     out.Warn("kafka.producer_id_lifetime",
              "this user may not read the brokers' settings: producer.id.expiration.ms is unknown",
@@ -196,8 +201,8 @@ void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
              "DescribeConfigs --cluster");
     return;
   }
-  const std::string lifetime = HumanDuration(*settings.producer_id_lifetime);
-  if (*settings.producer_id_lifetime < kLeast) {
+  const std::string lifetime = FormatDuration(*settings.producer_id_lifetime);
+  if (*settings.producer_id_lifetime < kMin) {
     out.Warn("kafka.producer_id_lifetime",
              fmt::format("brokers forget a producer that was silent for {} "
                          "(producer.id.expiration.ms); expected at least two hours",
@@ -220,18 +225,18 @@ void CheckSettings(const Config& config, size_t brokers, Findings& out) {
   CheckCreation(config, *settings, brokers, out);
 }
 
-void CheckTopics(const Config& config, const ClusterFacts& cluster, Findings& out) {
+void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
   const std::string& dead_letters = config.on_error.dead_letter_topic;
   const auto wanted = [&](std::string_view name) {
     return (!prefix.empty() && name.starts_with(prefix)) || name == dead_letters;
   };
-  const auto topics = ReadTopicFacts(config.kafka, wanted, kMostTopics, kTimeout);
+  const auto topics = ReadTopicInfo(config.kafka, wanted, kMaxTopics, kTimeout);
   if (!topics.ok()) {
     out.Problem("kafka.topics", topics.status());
     return;
   }
-  for (const TopicFacts& topic : *topics) {
+  for (const TopicInfo& topic : *topics) {
     CheckReplicas(topic, cluster.brokers.size(), out);
     if (topic.max_message_bytes && *topic.max_message_bytes < config.kafka.max_record_bytes) {
       out.Warn(
@@ -240,36 +245,39 @@ void CheckTopics(const Config& config, const ClusterFacts& cluster, Findings& ou
                       "larger record blocks publishing",
                       topic.name, *topic.max_message_bytes, config.kafka.max_record_bytes),
           Alter(topic.name,
+                // The limit of a topic applies to the batch, which has an overhead around its
+                // records.
                 fmt::format("max.message.bytes={}", config.kafka.max_record_bytes + 1000)));
     }
   }
   out.Good("kafka.topics",
            fmt::format("{} event topic{} exist{}{}", topics->size(), topics->size() == 1 ? "" : "s",
                        topics->size() == 1 ? "s" : "",
-                       topics->size() == kMostTopics ? " (the most that doctor checks)" : ""));
+                       topics->size() == kMaxTopics ? " (the most that doctor checks)" : ""));
 }
 
 }  // namespace
 
 void CheckKafka(const Config& config, Depth depth, Findings& out) {
   const std::vector<std::string> named = NamedTopics(config);
-  const auto facts = ReadClusterFacts(config.kafka, named, kTimeout);
-  if (!facts.ok()) {
-    out.Problem("kafka.cluster", facts.status());
+  const auto info = ReadClusterInfo(config.kafka, named, kTimeout);
+  if (!info.ok()) {
+    out.Problem("kafka.cluster", info.status());
+    // librdkafka reports an expired certificate only as a failed verification.
     CheckBrokerCertificates(config.kafka, BootstrapAddresses(config.kafka), out);
     return;
   }
   out.Good("kafka.cluster",
-           fmt::format("Kafka: {} broker{}, cluster {}", facts->brokers.size(),
-                       facts->brokers.size() == 1 ? "" : "s",
-                       facts->cluster_id.empty() ? "without an id" : facts->cluster_id));
-  CheckNamedTopics(named, *facts, out);
+           fmt::format("Kafka: {} broker{}, cluster {}", info->brokers.size(),
+                       info->brokers.size() == 1 ? "" : "s",
+                       info->cluster_id.empty() ? "without an id" : info->cluster_id));
+  CheckNamedTopics(named, *info, out);
   CheckProducerId(config, out);
   if (depth == Depth::kAll) {
-    CheckBrokers(*facts, out);
-    CheckBrokerCertificates(config.kafka, facts->brokers, out);
-    CheckTopics(config, *facts, out);
-    CheckSettings(config, facts->brokers.size(), out);
+    CheckBrokers(*info, out);
+    CheckBrokerCertificates(config.kafka, info->brokers, out);
+    CheckTopics(config, *info, out);
+    CheckSettings(config, info->brokers.size(), out);
   }
 }
 

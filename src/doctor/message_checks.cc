@@ -37,6 +37,7 @@ absl::Status CheckMessageWriters(PgConnection& connection, const Config& config,
                       connection.Query(std::string(kQuery), config.source.connect_timeout));
   const std::string roles =
       row.Get(0, "roles") ? Printable(row.Text(0, "roles"), 400) : "superusers only";
+  // Postgres grants EXECUTE on functions to PUBLIC by default, this one included.
   if (!row.Bool(0, "everyone")) {
     out.Good("messages.writers",
              fmt::format("roles that can publish events as logical messages: {}", roles));

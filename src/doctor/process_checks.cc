@@ -16,7 +16,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kHttpTimeout{2};
 constexpr rlim_t kFewFiles = 1024;
 // The memory of a relay beside the records in flight, which count twice: librdkafka holds each
 // record and its copy in a send buffer.
@@ -48,6 +48,7 @@ void CheckLimits(const Config& config, Findings& out) {
                          files.rlim_cur),
              "LimitNOFILE=65536 in the unit, or ulimit -n 65536.");
   }
+  // cgroup v2. The content of an unlimited group is "max", which is no number: no finding.
   std::ifstream cgroup("/sys/fs/cgroup/memory.max");
   int64_t limit = 0;
   const bool takes_json_apart =
@@ -70,6 +71,7 @@ void CheckLimits(const Config& config, Findings& out) {
 }
 
 // The value of a stage's series on a page of metrics; 0 if the series is missing.
+// No parser of the exposition format: the page is the relay's own, with one line per series.
 double SeriesOf(std::string_view page, std::string_view name, std::string_view stage) {
   const std::string label = fmt::format("stage=\"{}\"", stage);
   for (size_t at = page.find(name); at != std::string_view::npos; at = page.find(name, at + 1)) {
@@ -95,12 +97,12 @@ std::optional<double> MeanOf(std::string_view page, std::string_view stage) {
 }
 
 std::string Shown(double seconds) {
-  return HumanDuration(std::chrono::duration_cast<Micros>(std::chrono::duration<double>(seconds)));
+  return FormatDuration(std::chrono::duration_cast<Micros>(std::chrono::duration<double>(seconds)));
 }
 
 // Latency by stage, as measured by the running relay.
 void CheckStages(const Config& config, Findings& out) {
-  const auto page = HttpGet(config.http.listen, "/metrics", kPatience);
+  const auto page = HttpGet(config.http.listen, "/metrics", kHttpTimeout);
   if (!page.ok() || page->status != 200) {
     return;
   }
@@ -115,6 +117,7 @@ void CheckStages(const Config& config, Findings& out) {
       "walrelay and the network {}, Kafka {}",
       Shown(*postgres), Shown(*relay), Shown(*kafka));
   const double measured = SeriesOf(page->body, kStageCount, "postgres");
+  // A few transactions right after a start say nothing: the backlog dominates them.
   if (measured >= kTransactionsToJudgeBy && *postgres > kLateAtPostgres && *postgres > *kafka) {
     out.Warn(
         "latency.stages", text,
@@ -130,7 +133,7 @@ void CheckRelay(const Config& config, Findings& out) {
   if (config.http.listen.empty()) {
     return;
   }
-  const auto ready = HttpGet(config.http.listen, "/readyz", kPatience);
+  const auto ready = HttpGet(config.http.listen, "/readyz", kHttpTimeout);
   if (!ready.ok()) {
     out.Warn("process.relay",
              fmt::format("no relay responds at {}: its state is unknown", config.http.listen),
@@ -138,6 +141,7 @@ void CheckRelay(const Config& config, Findings& out) {
              "http.listen=ADDRESS:PORT.");
     return;
   }
+  // Whatever answers at the address may not be walrelay: its text is printed with escapes.
   const std::string says(ready->body.substr(0, ready->body.find('\n')));
   if (ready->status == 200) {
     out.Good("process.relay",

@@ -51,13 +51,14 @@ absl::StatusOr<UniqueFd> Connect(const addrinfo& to, Micros timeout) {
   if (errno != EINPROGRESS) {
     return Because(errno);
   }
-  pollfd wanted{socket.get(), POLLOUT, 0};
+  pollfd polled{socket.get(), POLLOUT, 0};
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(timeout);
-  if (::poll(&wanted, 1, static_cast<int>(millis.count())) <= 0) {
+  if (::poll(&polled, 1, static_cast<int>(millis.count())) <= 0) {
     return Because(ETIMEDOUT);
   }
   int error = 0;
   socklen_t size = sizeof(error);
+  // A refused connection is writable, too: connect(2), EINPROGRESS.
   (void)::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) {
     return Because(error);
@@ -73,6 +74,7 @@ absl::StatusOr<UniqueFd> Reach(const std::string& address, Micros timeout) {
     return found.status();
   }
   absl::StatusOr<UniqueFd> last = absl::UnavailableError("the name has no address");
+  // A name may have an IPv6 address that is unreachable from here: one that answers is enough.
   for (const addrinfo* to = found->get(); to != nullptr; to = to->ai_next) {
     last = Connect(*to, timeout);
     if (last.ok()) {

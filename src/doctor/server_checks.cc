@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <vector>
 
 #include "base/loopback.h"
 #include "base/system_clock.h"
 #include "base/text.h"
-#include "postgres/facts.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/quote.h"
 
 namespace walrelay {
@@ -55,11 +53,11 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
     const Micros took = clock.Now() - asked;
     if (took < round_trip) {
       round_trip = took;
-      const double seconds = std::strtod(std::string(row.Text(0, "now")).c_str(), nullptr);
-      offset = WallTime(Micros(std::llround(seconds * 1e6))) - (clock.WallNow() - took / 2);
+      const Micros now = row.Seconds(0, "now").value_or(Micros(0));
+      offset = WallTime(now) - (clock.WallNow() - took / 2);
     }
   }
-  const std::string text = fmt::format("a round trip takes {}", HumanDuration(round_trip));
+  const std::string text = fmt::format("a round trip takes {}", FormatDuration(round_trip));
   if (round_trip > kFarAway) {
     out.Warn("network.postgres", text + ": every event is delayed by at least half of that",
              "Run walrelay close to Postgres.");
@@ -70,12 +68,12 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
     out.Warn("network.clocks",
              fmt::format("the server's clock is {} {} this host's: measured latencies are wrong by "
                          "as much",
-                         HumanDuration(std::max(offset, -offset)),
+                         FormatDuration(std::max(offset, -offset)),
                          offset > Micros(0) ? "ahead of" : "behind"),
              "Synchronize both hosts with NTP (chronyc tracking, timedatectl).");
   } else {
     out.Good("network.clocks",
-             fmt::format("the clocks agree to {}", HumanDuration(std::max(offset, -offset))));
+             fmt::format("the clocks agree to {}", FormatDuration(std::max(offset, -offset))));
   }
   return absl::OkStatus();
 }
@@ -92,6 +90,7 @@ absl::Status CheckTls(PgConnection& connection, Micros timeout, Findings& out) {
   return absl::OkStatus();
 }
 
+// doctor itself holds a walsender while this runs: one that is in use here may be its own.
 absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
@@ -146,6 +145,7 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
 }
 
 // "'off' for role app in database shop".
+// Only settings of roles and databases are visible: a session that sets the option itself is not.
 constexpr std::string_view kAsynchronousQuery = R"(
 WITH asynchronous AS (
   SELECT s.setdatabase, s.setrole, d.datname, r.rolname
@@ -227,6 +227,8 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
   };
   bool found = false;
   const std::string_view source = here.rows() == 1 ? here.Text(0, "source") : "";
+  // The value in this session. One that comes from its role, database or connection says nothing
+  // about the server's default; the query below finds those of others.
   if (here.rows() == 1 && here.Text(0, "setting") == "off" && source != "database" &&
       source != "user" && source != "database user" && source != "client") {
     found = true;

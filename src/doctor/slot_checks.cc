@@ -7,13 +7,13 @@
 
 #include "base/text.h"
 #include "postgres/quote.h"
-#include "postgres/slot_reading.h"
-#include "slot/slot_alarm.h"
+#include "postgres/slot_query.h"
+#include "slot/slot_risk_classifier.h"
 
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr std::chrono::seconds kPollInterval{1};
 constexpr int kFailoverSlots = 170000;
 
 // From two samples: how long the reserve lasts if the confirmed position does not advance.
@@ -22,8 +22,8 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
   const double rate =
       seconds <= 0 ? 0
                    : static_cast<double>(BytesBetween(before.wal_end, sample.wal_end)) / seconds;
-  sample.risk = SlotAlarm().Judge(sample);
-  if (const absl::Status risk = RiskOf(sample); !risk.ok()) {
+  sample.risk = SlotRiskClassifier().Classify(sample);
+  if (const absl::Status risk = RiskStatus(sample); !risk.ok()) {
     out.Problem("slot.retained", risk);
     return;
   }
@@ -32,12 +32,12 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
   if (const auto reserve = sample.reserve_bytes()) {
     text += fmt::format("; {} more may be written before {}",
                         HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*reserve, 0))),
-                        sample.budget_binds() ? "the slot retains source.max_retained_wal"
-                                              : "the slot is invalidated");
+                        sample.operator_limit_applies() ? "the slot retains source.max_retained_wal"
+                                                        : "the slot is invalidated");
     if (rate >= 1) {
       const auto left = static_cast<double>(*reserve) / rate;
       text += fmt::format(", in {} at {}/s if the confirmed position does not advance",
-                          HumanDuration(std::chrono::duration_cast<Micros>(
+                          FormatDuration(std::chrono::duration_cast<Micros>(
                               std::chrono::duration<double>(std::min(left, 1e9)))),
                           HumanBytes(static_cast<uint64_t>(std::llround(rate))));
     }
@@ -45,10 +45,10 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
   out.Good("slot.retained", text);
 }
 
-void CheckHolder(const LogHolder& holder, uint64_t bytes, Findings& out) {
+void CheckHolder(const OldestTransaction& holder, uint64_t bytes, Findings& out) {
   const std::string text = fmt::format(
       "{} of confirmed WAL is retained because a transaction is open{}: ", HumanBytes(bytes),
-      holder.age ? " for " + HumanDuration(*holder.age) : "");
+      holder.age ? " for " + FormatDuration(*holder.age) : "");
   if (holder.pid == 0) {
     out.Warn(
         "slot.held_back",
@@ -216,7 +216,8 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
   if (!before.exists) {
     return absl::OkStatus();  // slot.usable already reported it
   }
-  std::this_thread::sleep_for(kBetweenLooks);
+  // A rate needs two samples: Postgres has only positions.
+  std::this_thread::sleep_for(kPollInterval);
   WR_ASSIGN_OR_RETURN(const SlotSample sample, ReadSlotSample(connection, source, timeout));
   if (!sample.exists) {
     return absl::OkStatus();
@@ -225,13 +226,13 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
   if (sample.held_by) {
     CheckHolder(*sample.held_by, sample.held_bytes(), out);
   }
-  if (sample.active) {
-    WR_RETURN_IF_ERROR(CheckReader(connection, sample.active_pid, timeout, out));
+  if (sample.row.active) {
+    WR_RETURN_IF_ERROR(CheckReader(connection, sample.row.active_pid, timeout, out));
   } else {
     out.Warn("slot.reader",
-             sample.inactive_since
+             sample.row.inactive_since
                  ? fmt::format("no process has read the slot since {}: retained WAL grows",
-                               Rfc3339(*sample.inactive_since))
+                               Rfc3339(*sample.row.inactive_since))
                  : "no process reads the slot: retained WAL grows",
              "Start walrelay run.");
   }

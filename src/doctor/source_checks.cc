@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
-#include "postgres/facts.h"
 #include "postgres/quote.h"
 #include "route/table_binding.h"
 #include "stream/start_position.h"
@@ -15,18 +15,19 @@
 namespace walrelay {
 namespace {
 
-void CheckColumns(PgConnection& connection, const Config& config, const TableFacts& table,
+void CheckColumns(PgConnection& connection, const Config& config, const TableInfo& table,
                   const OutboxTable& mapping, Findings& out) {
   const auto relation = ReadRelation(connection, table, config.source.connect_timeout);
   if (!relation.ok()) {
     out.Problem("table.columns", relation.status());
     return;
   }
+  // The binding of the relay itself, so that doctor cannot accept a table that the relay rejects.
   const TableBinding binding = BindTable(*relation, mapping,
                                          {.route = config.route,
                                           .format = config.format,
                                           .missing_columns = config.source.missing_columns,
-                                          .facts = &table});
+                                          .info = &table});
   if (!binding.status.ok()) {
     out.Problem("table.columns", binding.status);
     return;
@@ -49,10 +50,10 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableFac
   }
 }
 
-void CheckPublication(const SourceFacts& facts, const std::string& publication, Findings& out) {
-  const auto problems = PublicationProblems(facts, publication);
-  const auto named = std::count_if(facts.tables.begin(), facts.tables.end(),
-                                   [](const TableFacts& table) { return !table.name.empty(); });
+void CheckPublication(const SourceInfo& info, const std::string& publication, Findings& out) {
+  const auto problems = PublicationProblems(info, publication);
+  const auto named = std::count_if(info.tables.begin(), info.tables.end(),
+                                   [](const TableInfo& table) { return !table.name.empty(); });
   for (const absl::Status& problem : problems) {
     out.Problem("publication.complete", problem);
   }
@@ -62,7 +63,7 @@ void CheckPublication(const SourceFacts& facts, const std::string& publication, 
   out.Good("publication.complete",
            fmt::format("publication {} publishes the inserts of {} outbox table{}", publication,
                        named, named == 1 ? "" : "s"));
-  if (facts.publication.publishes_more) {
+  if (info.publication.publishes_more) {
     out.Warn(
         "publication.inserts_only",
         fmt::format("publication {} sends more than inserts; walrelay reads and ignores the rest",
@@ -75,7 +76,7 @@ void CheckPublication(const SourceFacts& facts, const std::string& publication, 
 // Postgres rejects updates and deletes of a table that publishes them and has no replica identity:
 // those of the application, or of the job that empties the outbox.
 absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& source,
-                                  const TableFacts& table, Findings& out) {
+                                  const TableInfo& table, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
       connection.Query(
@@ -110,16 +111,17 @@ void CheckLogicalMessages(const SourceConfig& source, int server_version, Findin
 }
 
 // CheckSlot() reports the slot's reader in full.
-void CheckStart(const SourceFacts& facts, const Config& config, Depth depth, Findings& out) {
-  if (depth == Depth::kStart && facts.slot && facts.slot->active) {
+void CheckStart(const SourceInfo& info, const Config& config, Depth depth, Findings& out) {
+  if (depth == Depth::kStart && info.slot && info.slot->active) {
     out.Warn(
         "slot.in_use",
         fmt::format(
             "slot {} is in use by server process {}: an instance started now becomes a standby",
-            config.source.slot, facts.slot->active_pid),
+            config.source.slot, info.slot->active_pid),
         "Nothing if that process is one of your walrelay instances.");
   }
-  const auto decision = DecideStart(std::nullopt, facts);
+  // The relay's own decision for a start without memory of a previous session.
+  const auto decision = DecideStart(std::nullopt, info);
   if (!decision.ok()) {
     out.Problem("slot.usable", decision.status());
     return;
@@ -127,7 +129,7 @@ void CheckStart(const SourceFacts& facts, const Config& config, Depth depth, Fin
   out.Good("slot.usable",
            fmt::format("slot {}: confirmed up to {}, {} behind the end of the WAL",
                        config.source.slot, decision->position.ToString(),
-                       HumanBytes(BytesBetween(decision->position, facts.server.wal_end))));
+                       HumanBytes(BytesBetween(decision->position, info.server.wal_end))));
 }
 
 // A connection parameter that a remedy names; "" if absent.
@@ -146,26 +148,26 @@ std::string Parameter(const SourceConfig& source, std::string_view name) {
 absl::Status CheckSource(PgConnection& connection, const Config& config, Depth depth,
                          Findings& out) {
   const Micros timeout = config.source.connect_timeout;
-  SourceFacts facts;
-  WR_ASSIGN_OR_RETURN(facts.server, ReadServerFacts(connection, timeout));
-  out.Good("postgres.connect", fmt::format("Postgres {}: version {}.{}, system {}, timeline {}",
-                                           DescribeDsn(config.source), facts.server.version / 10000,
-                                           facts.server.version % 10000, facts.server.system_id,
-                                           facts.server.timeline));
-  WR_ASSIGN_OR_RETURN(facts.publication,
-                      ReadPublicationFacts(connection, config.source.publication, timeout));
-  WR_ASSIGN_OR_RETURN(facts.tables, ReadTableFacts(connection, config.source.publication,
-                                                   config.source.tables, timeout));
-  CheckPublication(facts, config.source.publication, out);
-  CheckLogicalMessages(config.source, facts.server.version, out);
-  for (size_t i = 0; i < facts.tables.size(); ++i) {
-    if (facts.tables[i].oid != 0) {
-      CheckColumns(connection, config, facts.tables[i], config.source.tables[i], out);
-      WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, facts.tables[i], out));
+  SourceInfo info;
+  WR_ASSIGN_OR_RETURN(info.server, ReadServerInfo(connection, timeout));
+  out.Good("postgres.connect",
+           fmt::format("Postgres {}: version {}.{}, system {}, timeline {}",
+                       DescribeDsn(config.source), info.server.version / 10000,
+                       info.server.version % 10000, info.server.system_id, info.server.timeline));
+  WR_ASSIGN_OR_RETURN(info.publication,
+                      ReadPublicationInfo(connection, config.source.publication, timeout));
+  WR_ASSIGN_OR_RETURN(info.tables, ReadTableInfo(connection, config.source.publication,
+                                                 config.source.tables, timeout));
+  CheckPublication(info, config.source.publication, out);
+  CheckLogicalMessages(config.source, info.server.version, out);
+  for (size_t i = 0; i < info.tables.size(); ++i) {
+    if (info.tables[i].oid != 0) {
+      CheckColumns(connection, config, info.tables[i], config.source.tables[i], out);
+      WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, info.tables[i], out));
     }
   }
-  WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(connection, config.source.slot, timeout));
-  CheckStart(facts, config, depth, out);
+  WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(connection, config.source.slot, timeout));
+  CheckStart(info, config, depth, out);
   return absl::OkStatus();
 }
 

@@ -8,7 +8,8 @@
 
 namespace walrelay {
 
-// REQUIRES: a replication connection. An error is a failed query; the findings are in `out`.
+// An error is a failed query, for example IDENTIFY_SYSTEM on a connection that is not a replication
+// connection; the findings are in `out`.
 absl::Status CheckSource(PgConnection& connection, const Config& config, Depth depth,
                          Findings& out);
 

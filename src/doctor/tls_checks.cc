@@ -24,7 +24,7 @@ namespace {
 
 constexpr Micros kSoon = std::chrono::hours(24 * 30);
 constexpr std::chrono::seconds kTimeout{3};
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMaxBytes = size_t{4} << 20;
 
 constexpr char kRenewServer[] =
     "Renew it on the server, and reload the server; walrelay needs no restart.";
@@ -34,12 +34,6 @@ constexpr char kRenewFile[] =
 
 std::string DateOf(WallTime time) {
   return Rfc3339(time).substr(0, sizeof("2026-01-01T00:00:00") - 1) + "Z";
-}
-
-// In days if at least two are left.
-std::string Shown(Micros left) {
-  const auto days = std::chrono::floor<std::chrono::days>(left);
-  return days.count() >= 2 ? fmt::format("{} days", days.count()) : HumanDuration(left);
 }
 
 void Judge(CheckName check, const std::string& whose, const Certificate& certificate, WallTime now,
@@ -55,9 +49,10 @@ void Judge(CheckName check, const std::string& whose, const Certificate& certifi
                 fmt::format("{} is not valid before {}", name, DateOf(certificate.not_before)),
                 "Wait, or correct this host's clock (timedatectl).");
   } else if (left < soon) {
-    out.Warn(check, fmt::format("{} expires in {}, at {}", name, Shown(left), until), remedy);
+    out.Warn(check, fmt::format("{} expires in {}, at {}", name, FormatDuration(left), until),
+             remedy);
   } else {
-    out.Good(check, fmt::format("{} is valid for {}, until {}", name, Shown(left), until));
+    out.Good(check, fmt::format("{} is valid for {}, until {}", name, FormatDuration(left), until));
   }
 }
 
@@ -99,11 +94,11 @@ std::vector<File> NamedFiles(const Config& config) {
 void CheckFile(const File& file, WallTime now, Findings& out) {
   const std::string whose = fmt::format("{} ({})", file.option, file.path);
   const UniqueFd opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat facts {};
-  if (opened.valid() && ::fstat(opened.get(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+  struct stat info {};
+  if (opened.valid() && ::fstat(opened.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return;  // one file per authority, named by its hash
   }
-  const auto text = opened.valid() ? ReadToEnd(opened.get(), kMostBytes) : std::nullopt;
+  const auto text = opened.valid() ? ReadToEnd(opened.get(), kMaxBytes) : std::nullopt;
   if (!text) {
     out.Problem("tls.files", fmt::format("{}: {}", whose, std::generic_category().message(errno)),
                 "Name an existing file that walrelay's user may read.");
@@ -122,7 +117,7 @@ void CheckFile(const File& file, WallTime now, Findings& out) {
 
 // The server reports whether it supports TLS before the handshake starts.
 // Source: Postgres documentation, "Message Formats", SSLRequest.
-absl::Status AskPostgresForTls(int socket) {
+absl::Status RequestPostgresTls(int socket) {
   constexpr std::array<unsigned char, 8> kRequest = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
   pollfd answer{socket, POLLIN, 0};
   char says = 0;
@@ -144,7 +139,7 @@ absl::StatusOr<std::vector<Certificate>> ShownAt(const std::string& address,
                                                  absl::Status (*begin)(int socket)) {
   WR_ASSIGN_OR_RETURN(const UniqueFd socket, Reach(address, kTimeout));
   WR_RETURN_IF_ERROR(begin(socket.get()));
-  return AskForCertificates(socket.get(), HostOf(address), kTimeout);
+  return FetchCertificates(socket.get(), HostOf(address), kTimeout);
 }
 
 }  // namespace
@@ -194,7 +189,8 @@ void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out) 
   if (host.empty() || host.starts_with('/')) {
     return;
   }
-  if (const auto chain = ShownAt(fmt::format("{}:{}", host, port), AskPostgresForTls); chain.ok()) {
+  if (const auto chain = ShownAt(fmt::format("{}:{}", host, port), RequestPostgresTls);
+      chain.ok()) {
     JudgeChain("tls.postgres", "the Postgres server", *chain, SystemClock().WallNow(), kRenewServer,
                out);
   }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "postgres/facts.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/synchronous_standbys.h"
 
 namespace walrelay {
@@ -19,6 +19,8 @@ constexpr const char* kConnectionsQuery =
     " WHERE name OPERATOR(pg_catalog.=) ANY (ARRAY['superuser_reserved_connections',"
     " 'reserved_connections']::pg_catalog.text[])";
 
+// A standby is synchronous by its application_name, and a walsender of logical replication counts
+// like any other. Source: src/backend/replication/syncrep.c, SyncRepGetStandbyPriority.
 void CheckStandbyNames(PgConnection& connection, const std::string& standbys, bool wait_visible,
                        Findings& out) {
   if (standbys.empty()) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "kafka/topic_facts.h"
+#include "kafka/topic_info.h"
 #include "kafka/write_probe.h"
 #include "route/topic_name.h"
 
@@ -18,15 +18,15 @@ absl::Status WithCause(const absl::Status& error, const Config& config, const st
   if (!HasCode(error, ErrorCode::kKafkaStalled)) {
     return error;
   }
-  const auto facts = ReadTopicFacts(
+  const auto info = ReadTopicInfo(
       config.kafka, [&](std::string_view name) { return name == topic; }, 1, kTimeout);
-  if (!facts.ok() || facts->empty() || !facts->front().min_in_sync ||
-      facts->front().in_sync >= *facts->front().min_in_sync) {
+  if (!info.ok() || info->empty() || !info->front().min_in_sync ||
+      info->front().in_sync >= *info->front().min_in_sync) {
     return error;
   }
   return Error(ErrorCode::kKafkaStalled,
                fmt::format("{}: {} replicas are in sync, min.insync.replicas is {}",
-                           MessageOf(error), facts->front().in_sync, *facts->front().min_in_sync),
+                           MessageOf(error), info->front().in_sync, *info->front().min_in_sync),
                "Restore the brokers: kafka-topics.sh --bootstrap-server BROKER --describe "
                "--under-min-isr-partitions");
 }
@@ -46,7 +46,7 @@ void CheckWriting(const Config& config, const std::string& topic, Findings& out)
   out.Good("kafka.write",
            fmt::format("a record was written to topic {}, partition {}, offset {}, and "
                        "acknowledged by all replicas in sync in {}",
-                       topic, written->partition, written->offset, HumanDuration(written->took)));
+                       topic, written->partition, written->offset, FormatDuration(written->took)));
 }
 
 }  // namespace walrelay

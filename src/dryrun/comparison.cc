@@ -8,7 +8,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
-#include "kafka/topic_facts.h"
+#include "kafka/topic_info.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 constexpr seconds kKafkaTimeout{30};
 constexpr seconds kReadInterval{1};
-constexpr size_t kMostPrinted = 20;
+constexpr size_t kMaxPrinted = 20;
 
 std::string NameOf(const ExpectedRecord& record) {
   const std::string* const id = record.id();
@@ -47,6 +47,8 @@ absl::Status Comparison::Find(Micros timeout) {
   const SystemClock clock;
   const MonoTime deadline = clock.Now() + timeout;
   while (true) {
+    // Reads everything each time, which is simpler than to continue at the previous ends: a run of
+    // `verify` covers a minute or a few rows.
     WR_ASSIGN_OR_RETURN(stored_, ReadTopics(kafka_, topics_, kKafkaTimeout, since_));
     Index();
     const bool all = std::all_of(expected_.begin(), expected_.end(),
@@ -64,7 +66,7 @@ size_t Comparison::PrintDifferences() const {
     const StoredRecord* const stored = Stored(record);
     const std::string difference =
         stored == nullptr ? "missing in the topic" : Differs(record, *stored);
-    if (!difference.empty() && ++different <= kMostPrinted) {
+    if (!difference.empty() && ++different <= kMaxPrinted) {
       fmt::print("{}  {}\n    {}\n", NameOf(record), stored != nullptr ? PlaceOf(*stored) : "",
                  difference);
     }
@@ -91,9 +93,9 @@ absl::Status Comparison::CountPartitions() {
   const auto required = [this](std::string_view name) {
     return std::binary_search(topics_.begin(), topics_.end(), name);
   };
-  WR_ASSIGN_OR_RETURN(const std::vector<TopicFacts> facts,
-                      ReadTopicFacts(kafka_, required, topics_.size(), kKafkaTimeout));
-  for (const TopicFacts& topic : facts) {
+  WR_ASSIGN_OR_RETURN(const std::vector<TopicInfo> info,
+                      ReadTopicInfo(kafka_, required, topics_.size(), kKafkaTimeout));
+  for (const TopicInfo& topic : info) {
     partitions_[topic.name] = topic.partitions;
   }
   return absl::OkStatus();

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "base/string_hash.h"
 #include "dryrun/record_difference.h"
-#include "kafka/topic_dump.h"
+#include "kafka/topic_reader.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 
@@ -31,7 +31,9 @@ class Comparison {
 
  private:
   void Index();
+  // The first record with the identity; nullptr if there is none.
   const StoredRecord* Stored(const ExpectedRecord& record) const;
+  // Asks for the partition counts, with which the partition of a key is computed.
   absl::Status CountPartitions();
   std::string Differs(const ExpectedRecord& record, const StoredRecord& stored) const;
 

@@ -12,10 +12,10 @@ namespace walrelay {
 // Accepts every record and reports it as delivered at the next Poll().
 class RecordCollector final : public Producer {
  public:
-  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
     records_.emplace_back(record);
     deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
-    return Produced::kAccepted;
+    return ProduceResult::kAccepted;
   }
   void Poll(DeliverySink& sink) override {
     for (const Delivery& delivery : deliveries_) {
@@ -23,8 +23,8 @@ class RecordCollector final : public Producer {
     }
     deliveries_.clear();
   }
-  absl::Status Health() const override { return absl::OkStatus(); }
-  absl::Status Trouble() const override { return absl::OkStatus(); }
+  absl::Status FatalError() const override { return absl::OkStatus(); }
+  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
   std::vector<ExpectedRecord>& records() { return records_; }

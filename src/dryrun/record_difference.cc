@@ -125,6 +125,7 @@ std::vector<std::string> IdentitiesOf(const StoredRecord& stored) {
 
 std::string DifferenceOf(const ExpectedRecord& expected, const StoredRecord& stored,
                          int partitions) {
+  // The partition first: if it differs, the record is in the wrong place, whatever it contains.
   const auto partition = PartitionOf(expected, partitions);
   if (partition && *partition != stored.partition) {
     return fmt::format("partition: walrelay {}, topic {}", *partition, stored.partition);

@@ -5,7 +5,9 @@
 #include <cstdio>
 
 #include "absl/strings/escaping.h"
+#include "base/json_writer.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace walrelay {
 namespace {
@@ -17,17 +19,21 @@ std::string Shown(const std::optional<std::string_view>& bytes) {
   return bytes ? Printable(*bytes, kShown) : "NULL";
 }
 
-void AppendMember(std::string_view name, const std::optional<std::string_view>& bytes,
-                  std::string& out) {
-  const bool text = !bytes || IsUtf8(*bytes);
-  out += fmt::format(",\"{}{}\":", name, text ? "" : "_base64");
-  if (!bytes) {
-    out += "null";
-  } else if (text) {
-    AppendJsonString(*bytes, out);
+// Bytes that are not UTF-8 have a name of their own.
+void AddBytes(const std::string& name, const std::optional<std::string_view>& bytes,
+              JsonObject& out) {
+  if (!bytes || IsUtf8(*bytes)) {
+    out.AddOrNull(name, bytes);
   } else {
-    out += '"' + absl::Base64Escape({bytes->data(), bytes->size()}) + '"';
+    out.Add(name + "_base64", absl::Base64Escape({bytes->data(), bytes->size()}));
   }
+}
+
+std::string HeaderJson(const Header& header) {
+  JsonObject out;
+  out.Add("name", header.name);
+  AddBytes("value", header.value, out);
+  return std::move(out).Finish();
 }
 
 }  // namespace
@@ -46,32 +52,22 @@ std::string RecordText(const Record& record) {
 }
 
 std::string RecordJson(const Record& record) {
-  std::string line = "{\"topic\":";
-  AppendJsonString(record.topic, line);
-  line += ",\"partition\":" + (record.partition ? fmt::format("{}", *record.partition) : "null");
-  line += ",\"timestamp\":" +
-          (record.timestamp ? fmt::format("\"{}\"", Rfc3339(*record.timestamp)) : "null");
-  AppendMember("key", record.key, line);
-  line += ",\"headers\":[";
-  const char* separator = "";
-  for (const Header& header : record.headers) {
-    line += fmt::format("{}{{\"name\":", separator);
-    AppendJsonString(header.name, line);
-    AppendMember("value", header.value, line);
-    line += '}';
-    separator = ",";
-  }
-  line += ']';
-  AppendMember("value", record.value, line);
-  return line + '}';
+  JsonObject out;
+  out.Add("topic", record.topic);
+  out.AddOrNull("partition", record.partition);
+  out.AddOrNull("timestamp", record.timestamp);
+  AddBytes("key", record.key, out);
+  out.Raw("headers", JsonArray(record.headers, HeaderJson));
+  AddBytes("value", record.value, out);
+  return std::move(out).Finish();
 }
 
-absl::StatusOr<Produced> RecordPrinter::Produce(const Record& record, DeliveryToken token) {
+absl::StatusOr<ProduceResult> RecordPrinter::Produce(const Record& record, DeliveryToken token) {
   const std::string line = (json_ ? RecordJson(record) : RecordText(record)) + '\n';
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
   deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
-  return Produced::kAccepted;
+  return ProduceResult::kAccepted;
 }
 
 void RecordPrinter::Poll(DeliverySink& sink) {

@@ -20,10 +20,10 @@ class RecordPrinter : public Producer {
  public:
   explicit RecordPrinter(bool json) : json_(json) {}
 
-  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override;
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   void Poll(DeliverySink& sink) override;
-  absl::Status Health() const override { return absl::OkStatus(); }
-  absl::Status Trouble() const override { return absl::OkStatus(); }
+  absl::Status FatalError() const override { return absl::OkStatus(); }
+  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
  private:

@@ -6,6 +6,8 @@ namespace {
 using Element = std::optional<std::string_view>;
 
 // Consumes from after the opening quote to after the closing one.
+// The result is at most as long as the text, so one allocation is enough; what is not used is lost
+// until the arena is cleared.
 std::optional<std::string_view> TakeQuoted(std::string_view& text, Arena& arena) {
   char* const begin = arena.Allocate(text.size());
   char* to = begin;
@@ -33,6 +35,7 @@ bool TakeElement(std::string_view& text, Arena& arena, Element& out) {
     out = TakeQuoted(text, arena);
     return out.has_value();
   }
+  // array_out quotes every element that contains one of these characters, is empty, or reads NULL.
   const std::string_view bare = text.substr(0, text.find_first_of(",}{\"\\"));
   text.remove_prefix(bare.size());
   out = bare == "NULL" ? std::nullopt : Element(bare);
@@ -43,6 +46,7 @@ bool TakeElement(std::string_view& text, Arena& arena, Element& out) {
 
 std::optional<std::vector<Element>> ParseArray(std::string_view text, Arena& arena) {
   // Explicit bounds: [2:3]={a,b}.
+  // Where the indices begin does not matter: Connect's arrays begin at 0.
   if (text.starts_with('[')) {
     text.remove_prefix(std::min(text.find('='), text.size() - 1) + 1);
   }

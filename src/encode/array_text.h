@@ -1,4 +1,6 @@
 // An array of one dimension as Postgres prints it: {a,"b \"c\"",NULL}.
+//
+// Pure function. Source: Postgres, src/backend/utils/adt/arrayfuncs.c, array_out.
 #pragma once
 
 #include <optional>

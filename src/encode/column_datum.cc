@@ -24,12 +24,14 @@ using pgoutput::TupleValue;
 constexpr int64_t kInfinityMicros = 9'223'372'036'825'200'000;
 constexpr int64_t kMinusInfinityMicros = -9'223'372'036'832'400'000;
 
+// The value is row data: it is escaped, and cut to what identifies it.
 absl::Status NotShown(std::string_view text, std::string_view what) {
   return Error(
       ErrorCode::kValueInvalid,
       fmt::format("\"{}\" is not a valid {} for a Connect format", Printable(text, 40), what));
 }
 
+// For texts that are made here: a datum holds only views.
 std::string_view Keep(std::string_view text, Arena& arena) {
   char* const out = arena.Allocate(text.size());
   text.copy(out, text.size());
@@ -45,6 +47,7 @@ absl::StatusOr<Datum> Integer(std::string_view text) {
   return Datum{number};
 }
 
+// from_chars() is independent of the locale, and accepts no leading space or plus sign.
 template <typename Float>
 absl::StatusOr<Datum> FloatingPoint(std::string_view text) {
   constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
@@ -54,6 +57,7 @@ absl::StatusOr<Datum> FloatingPoint(std::string_view text) {
   if (text == "Infinity" || text == "-Infinity") {
     return Datum{text[0] == '-' ? -kInfinity : kInfinity};
   }
+  // Text that is out of range is rejected: Postgres prints no number that the type cannot hold.
   Float number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
@@ -63,7 +67,7 @@ absl::StatusOr<Datum> FloatingPoint(std::string_view text) {
 }
 
 // For NaN and the infinities Debezium produces NULL, and fails if the column is NOT NULL.
-absl::StatusOr<Datum> NoDecimal(std::string_view text, const ColumnShape& shape) {
+absl::StatusOr<Datum> NoDecimal(std::string_view text, const ConnectColumnType& shape) {
   const bool special = text == "NaN" || text == "Infinity" || text == "-Infinity";
   if (special && shape.schema->optional && !shape.is_array) {
     return Datum{Null()};
@@ -71,7 +75,7 @@ absl::StatusOr<Datum> NoDecimal(std::string_view text, const ColumnShape& shape)
   return NotShown(text, "numeric");
 }
 
-absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ColumnShape& shape,
+absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ConnectColumnType& shape,
                                       Arena& arena) {
   if (!IsDecimal(text)) {
     return NoDecimal(text, shape);
@@ -97,7 +101,7 @@ absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ColumnShape& 
 }
 
 // A struct of scale and value, without trailing zeros in the fraction.
-absl::StatusOr<Datum> VariableDecimal(std::string_view text, const ColumnShape& shape,
+absl::StatusOr<Datum> VariableDecimal(std::string_view text, const ConnectColumnType& shape,
                                       Arena& arena) {
   if (!IsDecimal(text)) {
     return NoDecimal(text, shape);
@@ -116,6 +120,7 @@ absl::StatusOr<Datum> TimestampNumber(std::string_view text, bool millis) {
     const int64_t micros = text[0] == '-' ? kMinusInfinityMicros : kInfinityMicros;
     return Datum{millis ? micros / 1000 : micros};
   }
+  // Years beyond the range of int64 microseconds exist in Postgres (up to 294276).
   const auto instant = ParseInstant(text);
   constexpr int64_t kLastSecond = std::numeric_limits<int64_t>::max() / 1'000'000 - 1;
   if (!instant || instant->seconds > kLastSecond) {
@@ -140,8 +145,10 @@ absl::StatusOr<Datum> TimestampText(std::string_view text, int digits, Arena& ar
 absl::StatusOr<Datum> TimeText(std::string_view text, Arena& arena) {
   constexpr Micros kDay = std::chrono::hours(24);
   const auto time = ParseTimeOfDay(text);
+  // "24:00:00" is valid in Postgres, and Debezium's OffsetTime cannot represent it.
   if (!time || text.starts_with("24:")) {
     return NotShown(text, "time with time zone");
+    // The zone may have moved the time to another day; only the time of day counts.
   }
   const Micros of_day = (*time % kDay + kDay) % kDay;
   const std::chrono::hh_mm_ss clock(of_day);
@@ -183,7 +190,8 @@ absl::StatusOr<Datum> BytesOfHex(std::string_view text, Arena& arena) {
   return Datum{Bytes{*bytes}};
 }
 
-absl::StatusOr<Datum> Scalar(std::string_view text, const ColumnShape& shape, Arena& arena) {
+// One value, or one element of an array: both have the same text.
+absl::StatusOr<Datum> Scalar(std::string_view text, const ConnectColumnType& shape, Arena& arena) {
   switch (shape.form) {
     case ColumnForm::kText:
       return Datum{text};
@@ -219,7 +227,8 @@ absl::StatusOr<Datum> Scalar(std::string_view text, const ColumnShape& shape, Ar
 
 }  // namespace
 
-absl::StatusOr<Datum> DatumOfText(std::string_view text, const ColumnShape& shape, Arena& arena) {
+absl::StatusOr<Datum> DatumOfText(std::string_view text, const ConnectColumnType& shape,
+                                  Arena& arena) {
   if (!shape.is_array) {
     return Scalar(text, shape, arena);
   }
@@ -229,6 +238,8 @@ absl::StatusOr<Datum> DatumOfText(std::string_view text, const ColumnShape& shap
   }
   DatumList list;
   list.reserve(elements->size());
+  // Nested arrays were rejected by ParseArray(): Connect has arrays of arrays, Debezium does not
+  // make them from Postgres.
   for (const auto& element : *elements) {
     if (!element) {
       list.push_back({Null()});
@@ -240,10 +251,13 @@ absl::StatusOr<Datum> DatumOfText(std::string_view text, const ColumnShape& shap
   return Datum{std::move(list)};
 }
 
-absl::StatusOr<Datum> ColumnDatum(const TupleValue& value, const ColumnShape& shape, Arena& arena) {
+absl::StatusOr<Datum> ColumnDatum(const TupleValue& value, const ConnectColumnType& shape,
+                                  Arena& arena) {
   if (value.is_null()) {
     return Datum{Null()};
   }
+  // bytea in binary form is the value itself; all other binary forms have a text of the same
+  // meaning.
   const bool binary_bytes = value.kind == TupleValue::Kind::kBinary && !shape.is_array &&
                             shape.form == ColumnForm::kBytes;
   if (binary_bytes) {

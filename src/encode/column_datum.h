@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/arena.h"
-#include "encode/column_shape.h"
+#include "encode/connect_column_type.h"
 #include "pgoutput/message.h"
 
 namespace walrelay {
@@ -16,10 +16,11 @@ namespace walrelay {
 // NULL yields Null, whatever the column's default: the default belongs to the schema, see
 // OrDefault(). Errors: WR-3007 for a value that Debezium cannot represent either (an infinite date,
 // an array of several dimensions), WR-3002 for a type that is not supported in binary form.
-absl::StatusOr<Datum> ColumnDatum(const pgoutput::TupleValue& value, const ColumnShape& shape,
+absl::StatusOr<Datum> ColumnDatum(const pgoutput::TupleValue& value, const ConnectColumnType& shape,
                                   Arena& arena);
 
 // The same for a text as printed by Postgres.
-absl::StatusOr<Datum> DatumOfText(std::string_view text, const ColumnShape& shape, Arena& arena);
+absl::StatusOr<Datum> DatumOfText(std::string_view text, const ConnectColumnType& shape,
+                                  Arena& arena);
 
 }  // namespace walrelay

@@ -20,6 +20,7 @@ using pgoutput::TupleValue;
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
+// Only the size: the bytes themselves are row data of any kind.
 absl::Status Malformed(std::string_view type, std::string_view bytes) {
   return Error(ErrorCode::kValueInvalid,
                fmt::format("{} bytes are not a valid {}", bytes.size(), type));
@@ -39,6 +40,7 @@ int HexValue(char digit) {
 }
 
 // "\x48656c6c6f", as printed with bytea_output = hex.
+// The form depends on bytea_output, which the session sets to hex.
 absl::StatusOr<OptionalBytes> FromHex(std::string_view text, Arena& arena) {
   if (!text.starts_with("\\x") || text.size() % 2 != 0) {
     return Malformed("bytea in hex form", text);
@@ -57,6 +59,7 @@ absl::StatusOr<OptionalBytes> FromHex(std::string_view text, Arena& arena) {
   return std::string_view(out, size);
 }
 
+// As Postgres prints it: lower case, 8-4-4-4-12.
 absl::StatusOr<OptionalBytes> UuidText(std::string_view bytes, Arena& arena) {
   if (bytes.size() != 16) {
     return Malformed("uuid", bytes);
@@ -74,6 +77,7 @@ absl::StatusOr<OptionalBytes> UuidText(std::string_view bytes, Arena& arena) {
   return std::string_view(out, 36);
 }
 
+// The size decides whether the bytes are of this type.
 template <typename Int>
 std::optional<int64_t> BinaryInt(std::string_view bytes) {
   if (bytes.size() != sizeof(Int)) {
@@ -104,6 +108,8 @@ absl::StatusOr<OptionalBytes> IntText(std::string_view bytes, uint32_t type_oid,
   return std::string_view(out, static_cast<size_t>(result.ptr - out));
 }
 
+// Only types whose text can be made without knowing the server's settings. For all others the
+// server must send text.
 absl::StatusOr<OptionalBytes> FromBinary(std::string_view bytes, uint32_t type_oid, Arena& arena) {
   switch (type_oid) {
     case pgoutput::kByteaOid:
@@ -129,6 +135,7 @@ absl::StatusOr<OptionalBytes> FromBinary(std::string_view bytes, uint32_t type_o
       if (bytes.size() != 1) {
         return Malformed("bool", bytes);
       }
+      // boolout() prints "t" and "f".
       return bytes[0] != 0 ? std::string_view("t") : std::string_view("f");
     default:
       return Error(ErrorCode::kColumnType,
@@ -152,11 +159,13 @@ std::optional<int64_t> IntegerOf(const TupleValue& value, uint32_t type_oid) {
 }
 
 // In binary form, infinity is the largest and -infinity the smallest int64.
+// int8: milliseconds since 1970. timestamp and timestamptz: microseconds since 2000, in UTC, in
+// binary form.
 std::optional<WallTime> TimeOf(const TupleValue& value, uint32_t type_oid) {
   if (type_oid == pgoutput::kInt8Oid) {
     const auto millis = IntegerOf(value, type_oid);
-    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
-    const bool fits = millis && *millis <= kMost && *millis >= -kMost;
+    constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 1000;
+    const bool fits = millis && *millis <= kMax && *millis >= -kMax;
     return fits ? std::optional(WallTime(Micros(*millis * 1000))) : std::nullopt;
   }
   if (value.kind == TupleValue::Kind::kText) {
@@ -182,6 +191,7 @@ absl::StatusOr<OptionalBytes> ColumnBytes(const TupleValue& value, uint32_t type
     case TupleValue::Kind::kBinary:
       return FromBinary(value.bytes, type_oid, arena);
     case TupleValue::Kind::kUnchangedToast:
+      // Only an UPDATE's new row may contain it, and the decoder rejects it elsewhere.
       break;
   }
   return Error(ErrorCode::kProtocolViolation, "the server did not send a value of the row");
@@ -204,6 +214,7 @@ absl::StatusOr<std::optional<int32_t>> ColumnPartition(const TupleValue& value, 
   if (value.is_null()) {
     return std::nullopt;
   }
+  // The topic's number of partitions is not known here; the producer checks it.
   const auto number = IntegerOf(value, type_oid);
   if (!number || *number < 0 || *number > std::numeric_limits<int32_t>::max()) {
     return Error(ErrorCode::kValueInvalid,

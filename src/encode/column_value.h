@@ -37,6 +37,7 @@ absl::StatusOr<std::optional<int32_t>> ColumnPartition(const pgoutput::TupleValu
 absl::StatusOr<std::optional<WallTime>> ColumnTimestamp(const pgoutput::TupleValue& value,
                                                         uint32_t type_oid);
 
+// By OID: a domain has the OID of its base type (RelationCache).
 bool IsPartitionType(uint32_t type_oid);
 bool IsTimestampType(uint32_t type_oid);
 

@@ -11,6 +11,7 @@
 namespace walrelay {
 namespace {
 
+// As in JsonConverter: the names of Connect's types, except float and double.
 std::string_view TypeName(SchemaType type) {
   switch (type) {
     case SchemaType::kInt16:
@@ -56,6 +57,7 @@ void AppendNumber(Float number, std::string& out) {
   out += quote;
 }
 
+// Four upper-case digits, as Jackson writes them.
 void AppendEscape(unsigned unit, std::string& out) {
   fmt::format_to(std::back_inserter(out), "\\u{:04X}", unit);
 }
@@ -69,6 +71,7 @@ size_t AppendEscapedSequence(std::string_view text, std::string& out) {
     AppendEscape(0xD000u | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu), out);
     return 3;
   }
+  // A character beyond the BMP is two UTF-16 units in Java, and each is escaped.
   if (byte(0) >= 0xF0 && text.size() >= 4) {
     const unsigned point = (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 |
                            (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
@@ -80,6 +83,7 @@ size_t AppendEscapedSequence(std::string_view text, std::string& out) {
   return 1;
 }
 
+// JSON's short escapes, where they exist.
 void AppendControl(unsigned char c, std::string& out) {
   switch (c) {
     case '\b':
@@ -134,6 +138,8 @@ void AppendAttributes(const Schema& schema, std::string& out) {
 }
 
 // `field` is the name of the schema's field in a struct; nullptr: it is not in a struct.
+// The order of the members is that of JsonConverter.asJsonSchema(): type, then items or fields,
+// then the attributes, then the field's name.
 void AppendSchemaOf(const Schema& schema, const std::string* field, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{{\"type\":\"{}\"", TypeName(schema.type));
   if (schema.type == SchemaType::kArray) {
@@ -155,6 +161,7 @@ void AppendSchemaOf(const Schema& schema, const std::string* field, std::string&
   out += '}';
 }
 
+// Visits the value; the schema decides whether a list is an array or a struct.
 class JsonWriter {
  public:
   JsonWriter(const Schema& schema, std::string& out) : schema_(schema), out_(out) {}
@@ -206,6 +213,8 @@ void AppendJacksonString(std::string_view text, std::string& out) {
       out += text[0];
     } else if (c < 0x20) {
       AppendControl(c, out);
+      // 0xED begins the surrogates, 0xF0 characters of four bytes; what is in between is copied by
+      // the function.
     } else if (c >= 0xED) {
       taken = AppendEscapedSequence(text, out);
     } else {

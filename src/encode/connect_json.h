@@ -18,6 +18,7 @@ namespace walrelay {
 // {"type":…,"optional":…}, and the schema's other attributes.
 void AppendConnectSchema(const Schema& schema, std::string& out);
 
+// The value alone, without its schema. A struct's members are those of its schema.
 void AppendConnectJson(const Schema& schema, const Datum& datum, std::string& out);
 
 // A JSON string, including the quotes. A lone surrogate, encoded in the three bytes that UTF-8

@@ -49,6 +49,7 @@ class ScalarWriter {
   std::string& out_;
 };
 
+// Quotes and backslashes only: Values.convertToString() escapes nothing else.
 void AppendQuoted(std::string_view text, std::string& out) {
   out += '"';
   for (const char c : text) {
@@ -62,6 +63,7 @@ void AppendQuoted(std::string_view text, std::string& out) {
 
 void AppendEmbedded(const Schema& schema, const Datum& datum, std::string& out);
 
+// A struct without spaces, as a map of quoted names.
 void AppendList(const Schema& schema, const DatumList& list, std::string& out) {
   const bool is_struct = schema.type == SchemaType::kStruct;
   out += is_struct ? '{' : '[';
@@ -103,6 +105,7 @@ void AppendWithoutSurrogates(std::string_view text, std::string& out) {
 
 }  // namespace
 
+// Recursive for arrays only; an array inside an array does not occur.
 absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::string& out) {
   if (std::visit(ScalarWriter(out), datum.value)) {
     return absl::OkStatus();
@@ -127,6 +130,7 @@ absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::strin
   return absl::OkStatus();
 }
 
+// Never fails: SimpleHeaderConverter has a text for every value.
 void AppendHeaderText(const Schema& schema, const Datum& datum, std::string& out) {
   if (std::visit(ScalarWriter(out), datum.value)) {
     return;

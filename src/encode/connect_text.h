@@ -12,12 +12,12 @@
 namespace walrelay {
 
 // StringConverter: Java's toString, "[a, b]" for an array. Errors: WR-3007 for bytes and structs,
-// because their toString is a Java object reference and not the value. REQUIRES: the datum is not
-// null.
+// because their toString is a Java object reference and not the value. A null becomes "null", as in
+// an array; callers omit a part that is null as a whole.
 absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::string& out);
 
 // SimpleHeaderConverter: plain text; bytes in base64; arrays and structs with quoted texts.
-// REQUIRES: the datum is not null.
+// A null becomes "null", as above.
 void AppendHeaderText(const Schema& schema, const Datum& datum, std::string& out);
 
 }  // namespace walrelay

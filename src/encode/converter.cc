@@ -7,6 +7,7 @@
 namespace walrelay {
 namespace {
 
+// A value without a schema is written as text.
 const Schema& SchemaOrText(const Schema* schema) {
   static const Schema kText{.type = SchemaType::kString, .optional = true};
   return schema == nullptr ? kText : *schema;
@@ -41,6 +42,7 @@ absl::StatusOr<OptionalBytes> ConvertJsonSchema(const Schema* schema, const Datu
   return std::string_view(out);
 }
 
+// kRaw is handled by the caller; kBytes arrives here only without a delegate.
 absl::StatusOr<OptionalBytes> ConvertAs(Format format, const Schema* schema, const Datum& datum,
                                         std::string& out) {
   switch (format) {
@@ -78,6 +80,7 @@ Format FormatOf(Delegate delegate) {
 absl::StatusOr<OptionalBytes> Convert(const PartFormat& format, const Schema* schema,
                                       const Datum& datum, std::string& out) {
   out.clear();
+  // Defaults replace NULL before anything else, as a consumer with schemas would see the value.
   const Datum& seen = schema == nullptr ? datum : OrDefault(*schema, datum);
   // A decimal is of type bytes too, but its value is not.
   const bool is_bytes = schema != nullptr && schema->type == SchemaType::kBytes &&

@@ -8,6 +8,8 @@ namespace walrelay {
 namespace {
 
 // The maximum size of each value in the dead letter.
+// Equal shares rather than the first bytes: each column keeps its beginning, and a long one does
+// not remove the others.
 size_t LongestValue(pgoutput::Tuple row, size_t max_row_bytes) {
   size_t bytes = 0;
   for (const pgoutput::TupleValue& value : row) {
@@ -18,6 +20,7 @@ size_t LongestValue(pgoutput::Tuple row, size_t max_row_bytes) {
 
 }  // namespace
 
+// Protobuf and not JSON: values may be any bytes, and readers must not guess how they were escaped.
 std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedRelation& relation,
                              pgoutput::Tuple row, const DeadLetterPosition& position,
                              size_t max_row_bytes) {

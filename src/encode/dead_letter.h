@@ -14,6 +14,7 @@
 
 namespace walrelay {
 
+// Where the row is in the WAL, so that an operator can find it again.
 struct DeadLetterPosition {
   Lsn commit_lsn;
   uint64_t ordinal = 0;

@@ -8,12 +8,13 @@ namespace {
 using pgoutput::TypeOid;
 
 // Types whose defaults Debezium ignores.
-bool HasNoDefaults(const ColumnShape& shape) {
+bool HasNoDefaults(const ConnectColumnType& shape) {
   return shape.is_array || shape.form == ColumnForm::kBytes ||
          shape.form == ColumnForm::kVariableDecimal || shape.type_oid == pgoutput::kInetOid;
 }
 
-std::string_view Placeholder(const ColumnShape& shape) {
+// The zero of each type, in the text form of its values.
+std::string_view Placeholder(const ConnectColumnType& shape) {
   switch (shape.form) {
     case ColumnForm::kText:
       if (shape.type_oid == pgoutput::kUuidOid) {
@@ -41,6 +42,7 @@ std::string_view Placeholder(const ColumnShape& shape) {
 }
 
 // "now()", "nextval('s'::regclass)", "(a.b(1))".
+// Debezium recognises calls by their form: it does not know which functions exist.
 bool IsCall(std::string_view expression) {
   if (expression.starts_with('(')) {
     expression.remove_prefix(1);
@@ -57,7 +59,9 @@ bool IsNumber(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> DefaultText(std::string_view expression, const ColumnShape& shape) {
+// The expression is what pg_get_expr() prints: a literal with a cast, a call, or a constant.
+std::optional<std::string> DefaultText(std::string_view expression,
+                                       const ConnectColumnType& shape) {
   if (expression.empty() || expression.starts_with("NULL") || HasNoDefaults(shape)) {
     return std::nullopt;
   }

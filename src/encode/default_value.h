@@ -10,11 +10,11 @@
 #include <string>
 #include <string_view>
 
-#include "encode/column_shape.h"
+#include "encode/connect_column_type.h"
 
 namespace walrelay {
 
 // The default's text, as Postgres would print the value. nullopt: no default in the schema.
-std::optional<std::string> DefaultText(std::string_view expression, const ColumnShape& shape);
+std::optional<std::string> DefaultText(std::string_view expression, const ConnectColumnType& shape);
 
 }  // namespace walrelay

@@ -18,6 +18,8 @@ struct Digits {
   int exponent = 0;  // of the first digit
 };
 
+// "1.25e+03": the digits and the exponent that to_chars() has found are the same that Java finds,
+// only the form differs.
 Digits ParseScientific(std::string_view text) {
   Digits out;
   const size_t e = text.find('e');
@@ -56,6 +58,7 @@ void AppendPoint(std::string_view whole, std::string_view fraction, std::string&
 }
 
 template <typename Float>
+// The form changes at 10^-3 and 10^7, as the documentation of Double.toString() says.
 void AppendFloat(Float number, std::string& out) {
   if (std::isnan(number)) {
     out += "NaN";
@@ -96,6 +99,7 @@ struct DecimalParts {
   size_t scale = 0;
 };
 
+// The value is digits * 10^-scale, as in BigDecimal.
 DecimalParts SplitDecimal(std::string_view text) {
   DecimalParts out;
   if (text.starts_with('-') || text.starts_with('+')) {
@@ -114,6 +118,7 @@ DecimalParts SplitDecimal(std::string_view text) {
 }
 
 // Little endian, in words of 32 bits, nine digits at a time.
+// Quadratic in the number of digits, which the row's limit bounds.
 std::vector<uint32_t> ToWords(std::string_view digits) {
   constexpr size_t kChunk = 9;
   std::vector<uint32_t> words;
@@ -157,6 +162,8 @@ bool IsDecimal(std::string_view text) {
          text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
+// BigDecimal.toString(): scientific if the adjusted exponent is below -6; a scale from text is
+// never negative.
 void AppendBigDecimal(std::string_view text, std::string& out) {
   const DecimalParts parts = SplitDecimal(text);
   const std::string_view digits = parts.digits;
@@ -183,6 +190,7 @@ void AppendBigDecimal(std::string_view text, std::string& out) {
   }
 }
 
+// Two's complement by inverting and adding one.
 std::string UnscaledBytes(std::string_view text) {
   const DecimalParts parts = SplitDecimal(text);
   std::string bytes;  // little endian until reversed

@@ -14,11 +14,12 @@ namespace walrelay {
 void AppendJavaDouble(double number, std::string& out);
 void AppendJavaFloat(float number, std::string& out);
 
-// BigDecimal.toString of a decimal as printed by Postgres. REQUIRES: IsDecimal(text).
+// BigDecimal.toString of a decimal as printed by Postgres. The result for a text that is not
+// IsDecimal() is meaningless: a Decimal is made only from text that was checked.
 void AppendBigDecimal(std::string_view text, std::string& out);
 
 // BigDecimal.unscaledValue().toByteArray(): two's complement, big endian, as short as possible.
-// REQUIRES: IsDecimal(text).
+// Text as above.
 std::string UnscaledBytes(std::string_view text);
 
 // Digits, at most one point, at most one leading sign.

@@ -17,12 +17,14 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 // Jackson's limits.
-constexpr int kMostLevels = 1000;
+// Since Jackson 2.15: StreamReadConstraints.
+constexpr int kMaxLevels = 1000;
 constexpr size_t kLongestNumber = 1000;
 // The memory for a larger text is released before the next one.
-constexpr size_t kMostKept = size_t{256} << 10;
+constexpr size_t kMaxKept = size_t{256} << 10;
 
 // The text up to the bracket that closes the first one; simdjson does not accept text after it.
+// A scan without parsing: strings hide brackets.
 std::optional<std::string_view> FirstValue(std::string_view text) {
   int level = 0;
   bool in_string = false;
@@ -36,7 +38,7 @@ std::optional<std::string_view> FirstValue(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++level > kMostLevels) {
+      if (++level > kMaxLevels) {
         return std::nullopt;
       }
     } else if ((c == '}' || c == ']') && --level == 0) {
@@ -52,6 +54,8 @@ size_t Digits(std::string_view& text) {
   return count;
 }
 
+// JSON's grammar. simdjson checks a number only when it converts it, and a number is kept as text
+// here.
 bool IsNumber(std::string_view text) {
   if (text.size() > kLongestNumber) {
     return false;
@@ -79,6 +83,7 @@ bool IsNumber(std::string_view text) {
 }
 
 // Builds a tree from simdjson's cursor. A member function returns false for malformed text.
+// Recursive; the depth is bounded by FirstValue().
 class TreeBuilder {
  public:
   TreeBuilder(std::string_view text, Arena& arena, size_t most_values)
@@ -97,6 +102,8 @@ class TreeBuilder {
       return false;
     }
     const bool nests = type == ondemand::json_type::array || type == ondemand::json_type::object;
+    // Only members of the document itself need their own text: it is the value of a message's
+    // column.
     if (nests && level_ == 1) {
       out.text = FirstValue(From(value.raw_json_token().data())).value_or("");
     }
@@ -155,6 +162,8 @@ class TreeBuilder {
     if (value.get_object().get(object) != simdjson::SUCCESS) {
       return false;
     }
+    // A map and not a search per member: an object may have as many members as the document has
+    // values.
     absl::flat_hash_map<std::string_view, size_t> places;
     ++level_;
     for (auto element : object) {
@@ -211,6 +220,7 @@ struct JsonDocument::Parser {
   ondemand::parser parser;
 };
 
+// simdjson's parser keeps its buffers between documents.
 JsonDocument::JsonDocument(size_t most_values)
     : most_values_(most_values), parser_(std::make_unique<Parser>()) {}
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
@@ -220,7 +230,7 @@ JsonDocument::~JsonDocument() = default;
 absl::StatusOr<const JsonValue*> JsonDocument::Parse(std::string_view text) {
   arena_.Clear();
   root_ = JsonValue();
-  if (padded_.capacity() > kMostKept) {
+  if (padded_.capacity() > kMaxKept) {
     std::string().swap(padded_);  // an assignment would keep the capacity
     parser_ = std::make_unique<Parser>();
   }
@@ -228,6 +238,7 @@ absl::StatusOr<const JsonValue*> JsonDocument::Parse(std::string_view text) {
   if (!first || (text[0] != '{' && text[0] != '[')) {
     return nullptr;
   }
+  // simdjson reads beyond the end of the text, up to SIMDJSON_PADDING bytes.
   padded_.reserve(first->size() + simdjson::SIMDJSON_PADDING);
   padded_ = *first;
   const std::string_view stable(padded_);

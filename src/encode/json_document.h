@@ -20,6 +20,7 @@
 
 namespace walrelay {
 
+// A value of the tree. Movable, not copyable; 32 bytes, because a document may have many.
 struct JsonValue {
   enum class Kind : uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
@@ -58,11 +59,14 @@ class JsonDocument {
   absl::StatusOr<const JsonValue*> Parse(std::string_view text);
 
  private:
+  // Hidden, so that this header does not need simdjson's.
   struct Parser;  // simdjson's
 
   size_t most_values_;
   std::unique_ptr<Parser> parser_;
+  // The text with simdjson's padding behind it.
   std::string padded_;
+  // For strings with escapes.
   Arena arena_;
   JsonValue root_;
 };

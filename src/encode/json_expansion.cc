@@ -19,6 +19,8 @@ bool IsInteger(std::string_view text) {
 }
 
 // Fills the schema with the document's values. False: a value that does not fit its schema.
+// A tree and a schema that was inferred from it: they differ where elements of an array were
+// merged.
 class Filling {
  public:
   Filling(const JsonInference& inference, size_t most_values)
@@ -67,6 +69,7 @@ class Filling {
   }
 
   // Whether `values` more are within the limit.
+  // Charged by the schema's size, not by the document's: a struct has all members of its schema.
   bool Take(size_t values) {
     too_large_ = too_large_ || values > values_left_;
     values_left_ -= too_large_ ? 0 : values;
@@ -106,6 +109,7 @@ class Filling {
       }
       places.erase(found);
     }
+    // Members that were merged away: Debezium would omit them without a word.
     for (const auto& [name, index] : places) {
       if (lost_.empty() && inference_.IsShown(value.items()[index])) {
         lost_ = Printable(name, 63);
@@ -123,6 +127,8 @@ class Filling {
 
 }  // namespace
 
+// In three steps, each of which may end it: infer a schema, fill it, and look for members that were
+// lost.
 absl::StatusOr<Expansion> Expand(std::string_view name, const JsonValue& root,
                                  const FormatConfig& format, const RowLimits& limits,
                                  RootOf root_of) {

@@ -18,6 +18,7 @@
 
 namespace walrelay {
 
+// What became of a document.
 struct Expansion {
   enum class Kind : uint8_t {
     kUnchanged,   // no schema can be inferred: the text is kept, with the column's schema

@@ -15,8 +15,10 @@ namespace {
 using Kind = JsonValue::Kind;
 
 // Multiple of most_bytes: total size of the texts that may be written to distinguish shapes.
-constexpr size_t kMostWork = 8;
+// Each shape is written once to compare it, so the work is bounded as well as the result.
+constexpr size_t kMaxWork = 8;
 
+// Shared by all values of the type: a document of a million numbers has one schema for them.
 SchemaPtr Optional(SchemaType type) {
   return std::make_shared<const Schema>(Schema{.type = type, .optional = true});
 }
@@ -62,6 +64,7 @@ JsonInference::JsonInference(const FormatConfig& format, size_t most_bytes)
       float64_(Optional(SchemaType::kFloat64)),
       bytes_(Optional(SchemaType::kBytes)) {}
 
+// The type of each value alone; arrays and structs ask for their members.
 SchemaPtr JsonInference::Of(const std::string* path, const JsonValue& value) {
   switch (value.kind) {
     case Kind::kString:
@@ -88,6 +91,7 @@ bool JsonInference::IsShown(const JsonValue& value) const {
          format_.json_empty_arrays == EmptyArrays::kOptionalString;
 }
 
+// The first failure ends the inference: every function returns when failed_ is set.
 SchemaPtr JsonInference::Fail() {
   failed_ = true;
   return nullptr;
@@ -103,9 +107,10 @@ bool JsonInference::Charge(size_t bytes) {
   return !too_large_;
 }
 
+// Also bounds the text that is written and then discarded, because its shape is known.
 bool JsonInference::ChargeShape(size_t bytes) {
   written_ += bytes;
-  return Charge(written_ <= kMostWork * most_bytes_ ? bytes : most_bytes_ + 1);
+  return Charge(written_ <= kMaxWork * most_bytes_ ? bytes : most_bytes_ + 1);
 }
 
 SchemaPtr JsonInference::OfNumber(const JsonValue& value) const {
@@ -173,6 +178,7 @@ const JsonValue* JsonInference::Sample(const JsonValue& array) {
   return sample;
 }
 
+// One type for all elements; objects may differ in their members.
 SchemaPtr JsonInference::OfElements(const std::string* path, const JsonValue& array) {
   const JsonValue* sample = Sample(array);
   if (failed_) {

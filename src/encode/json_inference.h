@@ -35,7 +35,9 @@ class JsonInference {
   bool IsShown(const JsonValue& value) const;
 
  private:
+  // Sets failed(); returns nullptr for the caller to return.
   SchemaPtr Fail();
+  // Counts towards most_bytes; false: the limit is exceeded.
   bool Charge(size_t bytes);
   bool ChargeShape(size_t bytes);
   SchemaPtr OfNumber(const JsonValue& value) const;
@@ -43,6 +45,7 @@ class JsonInference {
   SchemaPtr OfArray(const std::string* path, const JsonValue& value);
   SchemaPtr OfElements(const std::string* path, const JsonValue& array);
   SchemaPtr OfObjects(const std::string* path, const JsonValue& array);
+  // The element whose type is the type of all.
   const JsonValue* Sample(const JsonValue& array);
 
   const FormatConfig& format_;
@@ -51,6 +54,7 @@ class JsonInference {
   size_t written_ = 0;  // bytes of all such texts, including discarded ones
   bool failed_ = false;
   bool too_large_ = false;
+  // One schema per type, shared by all values.
   const SchemaPtr text_;
   const SchemaPtr boolean_;
   const SchemaPtr int32_;

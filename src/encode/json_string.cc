@@ -1,52 +1,20 @@
 #include "encode/json_string.h"
 
-#include <charconv>
+#include "base/utf8.h"
 
 namespace walrelay {
 namespace {
 
-// Consumes the four digits of "\u12AB" from the front of `text`.
-std::optional<unsigned> TakeUnit(std::string_view& text) {
-  unsigned unit = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + std::min<size_t>(text.size(), 4), unit, 16);
-  if (error != std::errc() || end != text.data() + 4) {
-    return std::nullopt;
-  }
-  text.remove_prefix(4);
-  return unit;
-}
-
-char* PutUtf8(unsigned point, char* to) {
-  const auto tail = [&](int shift) { return static_cast<char>(0x80u | (point >> shift & 0x3Fu)); };
-  if (point < 0x80) {
-    *to++ = static_cast<char>(point);
-  } else if (point < 0x800) {
-    *to++ = static_cast<char>(0xC0u | point >> 6);
-    *to++ = tail(0);
-  } else if (point < 0x10000) {
-    *to++ = static_cast<char>(0xE0u | point >> 12);
-    *to++ = tail(6);
-    *to++ = tail(0);
-  } else {
-    *to++ = static_cast<char>(0xF0u | point >> 18);
-    *to++ = tail(12);
-    *to++ = tail(6);
-    *to++ = tail(0);
-  }
-  return to;
-}
-
 // Starts after "\u". Six characters become at most three bytes, twelve become four. nullptr:
 // malformed.
 char* PutUnicode(std::string_view& text, char* to) {
-  const auto unit = TakeUnit(text);
+  const auto unit = TakeCodeUnit(text);
   if (!unit) {
     return nullptr;
   }
   if (*unit >= 0xD800 && *unit < 0xDC00 && text.starts_with("\\u")) {
     std::string_view behind = text.substr(2);
-    const auto low = TakeUnit(behind);
+    const auto low = TakeCodeUnit(behind);
     if (low && *low >= 0xDC00 && *low < 0xE000) {
       text = behind;
       return PutUtf8(0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), to);
@@ -76,6 +44,7 @@ char* PutEscape(std::string_view& text, char* to) {
 }
 
 // The text up to the closing quote, including escapes.
+// The closing quote is searched before anything is decoded, so that the result's size is known.
 std::optional<std::string_view> QuotedPart(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') {
@@ -93,6 +62,7 @@ std::optional<std::string_view> QuotedPart(std::string_view text) {
 
 }  // namespace
 
+// A string without escapes is returned as it is, without a copy.
 std::optional<std::string_view> Unescape(std::string_view text, Arena& arena) {
   const auto quoted = QuotedPart(text);
   if (!quoted || quoted->find('\\') == std::string_view::npos) {

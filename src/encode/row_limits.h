@@ -10,6 +10,7 @@
 
 namespace walrelay {
 
+// Derived from one configured limit, so that they need no settings of their own.
 struct RowLimits {
   // Of all columns that the record is built from, as received. Hex takes two bytes per byte, JSON's
   // escapes up to three per byte of text.

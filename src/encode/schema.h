@@ -25,6 +25,7 @@ struct Datum;
 struct Schema;
 using SchemaPtr = std::shared_ptr<const Schema>;
 
+// The kinds of values that std::variant cannot distinguish by their C++ types.
 struct Null {};
 struct Bytes {
   std::string_view bytes;
@@ -36,6 +37,7 @@ struct Decimal {
 // The elements of an array, or the members of a struct in the order of its schema's fields.
 using DatumList = std::vector<Datum>;
 
+// A value. Moving a list moves its elements; copying it copies them.
 struct Datum {
   std::variant<Null, bool, int64_t, float, double, std::string_view, Bytes, Decimal, DatumList>
       value;
@@ -43,6 +45,7 @@ struct Datum {
   bool is_null() const { return std::holds_alternative<Null>(value); }
 };
 
+// Connect's types, as far as Postgres' types and JSON need them.
 enum class SchemaType : uint8_t {
   kInt16,
   kInt32,
@@ -56,11 +59,13 @@ enum class SchemaType : uint8_t {
   kStruct
 };
 
+// A member of a struct.
 struct SchemaField {
   std::string name;
   SchemaPtr schema;
 };
 
+// As ConnectSchema: the attributes that JsonConverter writes, in its order.
 struct Schema {
   SchemaType type = SchemaType::kString;
   bool optional = false;

@@ -35,6 +35,7 @@ class Scanner {
     return value;
   }
 
+  // The failure is remembered, so that the callers check once at the end.
   void Expect(char character) { ok_ = Accept(character) && ok_; }
 
   bool Accept(char character) {
@@ -74,6 +75,7 @@ std::chrono::seconds TimeOfDay(Scanner& in, int hours = 24) {
   return time + std::chrono::seconds(in.TwoDigits(60));
 }
 
+// "+02", "+05:30" or, for historical zones, "+00:19:32".
 std::chrono::seconds ZoneOffset(Scanner& in) {
   const bool west = in.Accept('-');
   if (!west && !in.Accept('+')) {
@@ -93,6 +95,7 @@ std::chrono::seconds ZoneOffset(Scanner& in) {
 // years.
 constexpr std::chrono::days kFourCenturies{146'097};
 
+// Postgres' calendar is proleptic Gregorian, as std::chrono's.
 std::optional<std::chrono::sys_days> Midnight(int year, int month, int day) {
   const int cycle = year >= 0 ? year / 400 : (year - 399) / 400;
   const std::chrono::year_month_day date{std::chrono::year(2000 + year - cycle * 400),
@@ -110,6 +113,7 @@ struct Date {
   int day = 0;
 };
 
+// The day's limit is checked by Midnight(), which knows the months.
 Date ScanDate(Scanner& in) {
   Date date;
   date.year = in.Number(4, 6);
@@ -135,6 +139,7 @@ std::optional<std::chrono::sys_days> FinishDate(Scanner& in, const Date& date) {
 
 }  // namespace
 
+// "infinity" fails at the first digit.
 std::optional<Instant> ParseInstant(std::string_view text) {
   Scanner in(text);
   const Date date = ScanDate(in);
@@ -150,6 +155,7 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   return Instant{time.time_since_epoch().count(), micros};
 }
 
+// Kafka has no timestamps before 1970, so years BC need not be represented.
 std::optional<WallTime> ParseTimestamp(std::string_view text) {
   const auto instant = ParseInstant(text);
   constexpr auto kLatest = std::chrono::floor<std::chrono::seconds>(WallTime::max());
@@ -171,6 +177,7 @@ std::optional<int64_t> ParseDate(std::string_view text) {
   return midnight ? std::optional<int64_t>(midnight->time_since_epoch().count()) : std::nullopt;
 }
 
+// The zone is subtracted, so the result may be negative or more than a day.
 std::optional<Micros> ParseTimeOfDay(std::string_view text) {
   constexpr std::chrono::hours kDay(24);
   Scanner in(text);
@@ -181,6 +188,7 @@ std::optional<Micros> ParseTimeOfDay(std::string_view text) {
   return in.finished() && in_day ? std::optional(time) : std::nullopt;
 }
 
+// java.time prints years beyond four digits with a sign.
 std::string IsoTimestamp(Instant instant, int fraction_digits) {
   const std::chrono::sys_seconds time{std::chrono::seconds(instant.seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(time);

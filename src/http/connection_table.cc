@@ -7,6 +7,8 @@
 
 namespace walrelay {
 
+// shutdown() and not close(): the descriptor belongs to libmicrohttpd, and could be reused while it
+// still refers to it.
 void ConnectionTable::End(Connection& connection) {
   (void)::shutdown(connection.socket, SHUT_RDWR);
   connection.ended = true;
@@ -28,6 +30,7 @@ void ConnectionTable::EndOldestBeyond(size_t limit, const Predicate& counts) {
   }
 }
 
+// The new connection is the youngest, so it is never the one that is closed.
 void ConnectionTable::Add(int socket, std::string peer, MonoTime now) {
   connections_.push_back({.socket = socket, .peer = std::move(peer), .since = now});
   const std::string& newcomer = connections_.back().peer;
@@ -48,6 +51,7 @@ void ConnectionTable::EndOverdue(MonoTime now) {
   }
 }
 
+// The list is in the order of age, so the first open connection has the earliest deadline.
 std::optional<MonoTime> ConnectionTable::NextDeadline() const {
   const auto next = std::find_if(connections_.begin(), connections_.end(),
                                  [](const Connection& each) { return !each.ended; });

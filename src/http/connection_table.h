@@ -22,6 +22,7 @@ namespace walrelay {
 
 class ConnectionTable {
  public:
+  // The defaults leave room for several probes, scrapers and browsers at once.
   struct Limits {
     size_t connections = 48;
     size_t of_one_peer = 16;  // more than libmicrohttpd accepts before it serves
@@ -41,6 +42,7 @@ class ConnectionTable {
   std::optional<MonoTime> NextDeadline() const;
 
  private:
+  // An open connection. Its owner, libmicrohttpd, closes the socket.
   struct Connection {
     int socket = -1;
     std::string peer;
@@ -49,6 +51,7 @@ class ConnectionTable {
   };
 
   static void End(Connection& connection);
+  // Closes the oldest of those that count, until `limit` are left.
   template <typename Predicate>
   void EndOldestBeyond(size_t limit, const Predicate& counts);
 

@@ -11,6 +11,7 @@ namespace walrelay {
 namespace {
 
 // Removes the port and the trailing dot, and converts to lower case.
+// "[::1]:9464" has colons in the address as well: only one after the bracket begins the port.
 std::string NameOf(std::string_view host_header) {
   std::string name(host_header);
   absl::AsciiStrToLower(&name);

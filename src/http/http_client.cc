@@ -14,10 +14,14 @@
 namespace walrelay {
 namespace {
 
-constexpr size_t kMostBytes = 8 << 20;
+// The status report of an hour is far smaller; a limit protects this process from another server on
+// the port.
+constexpr size_t kMaxBytes = 8 << 20;
 
 using Curl = std::unique_ptr<CURL, decltype([](CURL* curl) { curl_easy_cleanup(curl); })>;
 
+// From the parsed address and not from the text: the URL then contains nothing that libcurl could
+// interpret.
 std::string UrlOf(const ListenAddress& address, std::string_view path) {
   std::array<char, INET6_ADDRSTRLEN> host{};
   if (address.is_v6()) {
@@ -31,9 +35,9 @@ std::string UrlOf(const ListenAddress& address, std::string_view path) {
 }
 
 // libcurl aborts the transfer when the callback returns less than it was given.
-size_t Take(const char* data, size_t /*one*/, size_t size, void* to) {
+size_t AppendBody(const char* data, size_t /*one*/, size_t size, void* to) {
   auto& body = *static_cast<std::string*>(to);
-  if (body.size() + size > kMostBytes) {
+  if (body.size() + size > kMaxBytes) {
     return 0;
   }
   body.append(data, size);
@@ -68,9 +72,10 @@ absl::StatusOr<HttpAnswer> HttpGet(std::string_view listen, std::string_view pat
   HttpAnswer answer;
   set(CURLOPT_URL, UrlOf(address->ForClients(), path).c_str());  // copied
   set(CURLOPT_NOPROXY, "*");  // a relay on this host is not behind a proxy
+  // Without signals: libcurl would use SIGALRM for name resolution.
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count() / 1000));
-  set(CURLOPT_WRITEFUNCTION, &Take);
+  set(CURLOPT_WRITEFUNCTION, &AppendBody);
   set(CURLOPT_WRITEDATA, &answer.body);
   const CURLcode result = curl_easy_perform(curl.get());
   if (result != CURLE_OK) {

@@ -12,6 +12,7 @@
 
 namespace walrelay {
 
+// Any status, also an error of the relay.
 struct HttpAnswer {
   unsigned status = 0;
   std::string body;

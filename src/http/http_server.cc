@@ -22,11 +22,13 @@ namespace walrelay {
 namespace {
 
 // Never reached: ConnectionTable closes the oldest connection first.
-constexpr unsigned kMostConnections = 64;
+constexpr unsigned kMaxConnections = 64;
 constexpr unsigned kIdleSeconds = 5;
 constexpr size_t kRequestBytes = 8 * 1024;
 
+// Nothing is cached: every page shows the present.
 MHD_Result Answer(MHD_Connection* connection, const HttpResponse& response) {
+  // Copied, because the response may be sent after this call.
   MHD_Response* out = MHD_create_response_from_buffer(
       response.body.size(), const_cast<char*>(response.body.data()), MHD_RESPMEM_MUST_COPY);
   if (out == nullptr) {
@@ -98,6 +100,7 @@ MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connectio
   return Answer(connection, page->second({.verbose = verbose, .foreign_host = foreign}));
 }
 
+// Called before the first byte of a connection is read, and before its socket is closed.
 void HttpServer::Callbacks::OnConnection(void* raw, MHD_Connection* connection, void** /*state*/,
                                          MHD_ConnectionNotificationCode code) {
   auto& connections = static_cast<HttpServer*>(raw)->connections_;
@@ -127,13 +130,15 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
                  fmt::format("\"{}\" is not address:port", Printable(listen, 80)));
   }
   std::unique_ptr<HttpServer> server(new HttpServer(std::move(pages)));
+  // Without a thread of its own: this class polls the daemon, and so can close connections at their
+  // deadline.
   const unsigned flags = MHD_USE_EPOLL | (address->is_v6() ? MHD_USE_IPv6 : 0);
   errno = 0;
   // Without MHD_OPTION_LISTENING_ADDRESS_REUSE: that sets SO_REUSEPORT, with which a second process
   // would silently share the port and receive every other probe.
   server->daemon_ = MHD_start_daemon(
       flags, 0, nullptr, nullptr, &Callbacks::OnRequest, server.get(), MHD_OPTION_SOCK_ADDR,
-      address->get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+      address->get(), MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT,
       kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes * 2,
       MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::OnConnection, server.get(), MHD_OPTION_END);
   if (server->daemon_ == nullptr) {
@@ -144,6 +149,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   return server;
 }
 
+// libmicrohttpd's own timeout covers idle connections, ours the age of each.
 void HttpServer::Run() {
   const int events = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
   while (true) {
@@ -156,9 +162,9 @@ void HttpServer::Run() {
       const int until = static_cast<int>(std::max<int64_t>(left, 0));
       wait = wait < 0 ? until : std::min(wait, until);
     }
-    pollfd wanted[] = {{events, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-    (void)::poll(wanted, 2, wait);
-    if (wanted[1].revents != 0) {
+    pollfd polled[] = {{events, POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+    (void)::poll(polled, 2, wait);
+    if (polled[1].revents != 0) {
       return;
     }
     (void)MHD_run(daemon_);
@@ -166,11 +172,13 @@ void HttpServer::Run() {
   }
 }
 
+// Binds to port 0, and gives the port up again: another process may take it before the caller does.
 absl::StatusOr<std::string> FreeLoopbackAddress() {
   WR_ASSIGN_OR_RETURN(const auto probe, HttpServer::Start("127.0.0.1:0", {}));
   return fmt::format("127.0.0.1:{}", probe->port());
 }
 
+// The thread first: the daemon must not be stopped while it runs.
 HttpServer::~HttpServer() {
   if (thread_.joinable()) {
     (void)::eventfd_write(stop_.get(), 1);

@@ -22,6 +22,7 @@ struct MHD_Daemon;
 
 namespace walrelay {
 
+// What a page returns. The body is copied before the handler's result is destroyed.
 struct HttpResponse {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
@@ -55,9 +56,12 @@ class HttpServer {
   const std::map<std::string, HttpHandler>& pages() const { return pages_; }
 
  private:
+  // Its functions are called on the server's thread, inside MHD_run().
   struct Callbacks;  // for libmicrohttpd
 
   explicit HttpServer(std::map<std::string, HttpHandler> pages);
+  // The body of the thread: libmicrohttpd's descriptor, the connections' deadlines and the stop
+  // request.
   void Run();
 
   const std::map<std::string, HttpHandler> pages_;

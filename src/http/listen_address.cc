@@ -18,6 +18,8 @@ std::optional<uint16_t> ParsePort(std::string_view text) {
 
 }  // namespace
 
+// Addresses only: the resolution of a name could block the start of the process, and could choose
+// an address that was not meant.
 std::optional<ListenAddress> ListenAddress::Parse(std::string_view listen) {
   const size_t colon = listen.rfind(':');
   if (colon == std::string_view::npos) {
@@ -49,6 +51,7 @@ std::optional<ListenAddress> ListenAddress::Parse(std::string_view listen) {
                                                               : std::nullopt;
 }
 
+// A client cannot connect to the wildcard address on every system.
 ListenAddress ListenAddress::ForClients() const {
   ListenAddress address = *this;
   if (is_v6()) {

@@ -16,6 +16,7 @@ namespace {
 using ConfigResource =
     std::unique_ptr<rd_kafka_ConfigResource_t, DestroyWith<&rd_kafka_ConfigResource_destroy>>;
 
+// The brokers send every value as text.
 std::optional<int64_t> NumberOf(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -23,6 +24,7 @@ std::optional<int64_t> NumberOf(std::string_view text) {
                                                                   : std::nullopt;
 }
 
+// Other settings are ignored; the set of settings depends on the version.
 void TakeSetting(std::string_view name, std::string_view value, BrokerSettings& out) {
   if (name == "auto.create.topics.enable") {
     out.creates_topics = value == "true";
@@ -35,6 +37,7 @@ void TakeSetting(std::string_view name, std::string_view value, BrokerSettings& 
   }
 }
 
+// Best effort: an answer that is missing or denied leaves all values absent.
 BrokerSettings SettingsOf(rd_kafka_t* client, int32_t broker, int millis) {
   BrokerSettings out;
   const ConfigResource owned(
@@ -64,11 +67,15 @@ BrokerSettings SettingsOf(rd_kafka_t* client, int32_t broker, int millis) {
 
 }  // namespace
 
+// A consumer and not a producer: its metadata request does not create topics, and it needs no
+// producer id.
 absl::StatusOr<BrokerSettings> ReadBrokerSettings(const KafkaConfig& kafka, Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   const struct rd_kafka_metadata* found = nullptr;
   const int millis = static_cast<int>(timeout.count() / 1000);
+  // Any broker will do: these settings are the same on all brokers of a cluster that is configured
+  // consistently.
   const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);
   if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return ClientError(asked, {});

@@ -1,4 +1,6 @@
 // Broker settings that affect a producer: for `walrelay doctor`.
+//
+// Source: Kafka documentation, "Broker Configs"; the request is DescribeConfigs.
 #pragma once
 
 #include <cstdint>

@@ -22,6 +22,10 @@ struct Property {
 };
 
 // Ordering, no loss, and Java's partitioner: walrelay's guarantees depend on these properties.
+// With acks=1, a record that only the leader has is lost with the leader. Idempotence: a retried
+// batch is stored once and in order. The gapless guarantee: librdkafka fails permanently rather
+// than continue behind a record that failed. No timeout: an outage of the brokers, however long,
+// fails no record.
 constexpr Property kGuarantees[] = {
     {"enable.idempotence", "true"},       {"acks", "all"},
     {"enable.gapless.guarantee", "true"}, {"message.timeout.ms", "0"},
@@ -74,6 +78,8 @@ constexpr Property kDefaults[] = {
     {"log.connection.close", "false"},
 };
 
+// All properties are set by name, so that librdkafka's own validation and its messages apply to
+// ours as well.
 absl::Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   char reason[512];
   if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason)) ==
@@ -108,6 +114,8 @@ bool IsDenied(std::string_view name) {
   return std::find(std::begin(kDenied), std::end(kDenied), name) != std::end(kDenied);
 }
 
+// Comes after walrelay's defaults and before its guarantees, so that the former can be overridden
+// and the latter cannot.
 absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
   for (const auto& [name, value] : kafka.librdkafka) {
     if (IsDenied(name)) {
@@ -142,6 +150,7 @@ void ForwardLog(const rd_kafka_t* /*client*/, int level, const char* facility,
       message, {{"facility", facility}});
 }
 
+// Both kinds of client: how to reach the brokers, and with which credentials.
 absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   KafkaConf conf(rd_kafka_conf_new());
   rd_kafka_conf_set_log_cb(conf.get(), ForwardLog);
@@ -192,6 +201,8 @@ std::string_view FirstRemote(std::string_view servers) {
 }
 
 // The setting that allows others to read the traffic or to impersonate a broker, or "".
+// Certificate checks that are turned off count as a weakness: they allow another server to take the
+// broker's place.
 std::string WeaknessOf(const KafkaConfig& kafka) {
   if (kafka.security_protocol != "SSL" && kafka.security_protocol != "SASL_SSL") {
     return fmt::format("security_protocol = \"{}\"", kafka.security_protocol);
@@ -244,6 +255,7 @@ absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
   return conf;
 }
 
+// librdkafka returns the size with the final zero byte first.
 std::string ConfValue(const rd_kafka_conf_t& conf, const char* name) {
   size_t size = 0;
   if (rd_kafka_conf_get(&conf, name, nullptr, &size) != RD_KAFKA_CONF_OK || size == 0) {
@@ -255,6 +267,7 @@ std::string ConfValue(const rd_kafka_conf_t& conf, const char* name) {
   return value;
 }
 
+// On failure the configuration stays ours, and is destroyed with `conf`.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
   char reason[512];
   KafkaClient client(rd_kafka_new(type, conf.get(), reason, sizeof(reason)));
@@ -265,6 +278,7 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
   return client;
 }
 
+// Local brokers need no encryption: the traffic does not leave the host.
 absl::Status CheckKafkaTransport(const KafkaConfig& kafka) {
   const std::string weakness = WeaknessOf(kafka);
   const std::string_view remote = FirstRemote(kafka.bootstrap_servers);

@@ -15,6 +15,7 @@ namespace walrelay {
 
 // Version of the library in use: "2.0.2".
 std::string LibrdkafkaVersion();
+// For comparisons; rd_kafka_version() packs the parts into bytes.
 int LibrdkafkaVersionNumber();  // 0x020002ff
 
 // The configuration of one producer. A batch is one partition's share of a request; the broker

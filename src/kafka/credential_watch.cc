@@ -11,6 +11,8 @@
 
 namespace walrelay {
 
+// The state of the files is recorded here and not in the thread: a change between the start of the
+// client and that of the thread must not be missed.
 CredentialWatch::CredentialWatch(CredentialFiles files, Credentials present, Micros interval)
     : files_(std::move(files)),
       interval_(interval),
@@ -18,6 +20,8 @@ CredentialWatch::CredentialWatch(CredentialFiles files, Credentials present, Mic
       original_(Identities()),
       last_seen_(original_) {}
 
+// A check may hang in the file system. The Reaper destroys the client, and with it this watch, on
+// its own thread for that reason.
 CredentialWatch::~CredentialWatch() {
   Stop();
   if (thread_.joinable()) {
@@ -49,21 +53,22 @@ void CredentialWatch::LookNow() {
   changed_.notify_one();
 }
 
+// Without the lock while the files are read: Stop() and LookNow() must not wait for a file system.
 void CredentialWatch::Run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     look_now_ = false;
     lock.unlock();
-    Look();
+    CheckForChanges();
     lock.lock();
     changed_.wait_for(lock, interval_, [this] { return stopping_ || look_now_; });
   }
 }
 
-void CredentialWatch::Look() {
+void CredentialWatch::CheckForChanges() {
   absl::Status before = std::exchange(unreadable_, absl::OkStatus());
-  LookAtPassword();
-  LookAtCertificates();
+  CheckPassword();
+  CheckCertificates();
   if (!unreadable_.ok() && before.ok()) {
     LogStatus(LogLevel::kWarning, "credentials_unreadable", unreadable_);
   } else if (unreadable_.ok() && !before.ok()) {
@@ -71,7 +76,8 @@ void CredentialWatch::Look() {
   }
 }
 
-void CredentialWatch::LookAtPassword() {
+// librdkafka uses the password at the next login; existing connections are not affected.
+void CredentialWatch::CheckPassword() {
   if (files_.password.empty()) {
     return;
   }
@@ -94,7 +100,7 @@ void CredentialWatch::LookAtPassword() {
 
 // A renewal replaces several files one after the other, so a change counts only when two
 // consecutive checks see it.
-void CredentialWatch::LookAtCertificates() {
+void CredentialWatch::CheckCertificates() {
   std::optional<Secret> key_password = present_.key_password;
   if (!files_.key_password.empty()) {
     key_password = Read(files_.key_password);
@@ -120,6 +126,7 @@ void CredentialWatch::LookAtCertificates() {
   last_key_password_ = std::move(key_password);
 }
 
+// A file that another process is writing may be missing, empty or incomplete for a moment.
 std::optional<Secret> CredentialWatch::Read(const std::string& path) {
   absl::StatusOr<Secret> secret = ReadSecretFile(path);
   if (!secret.ok()) {
@@ -133,19 +140,20 @@ std::optional<Secret> CredentialWatch::Read(const std::string& path) {
   return *std::move(secret);
 }
 
+// Identity and not content: comparing keys would keep private keys in memory.
 std::vector<std::optional<CredentialWatch::Identity>> CredentialWatch::Identities() {
   std::vector<std::optional<Identity>> found;
   for (const std::string& path : files_.certificates) {
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) {
       found.push_back(std::nullopt);
       continue;
     }
     found.push_back(
-        Identity{.device = facts.st_dev,
-                 .inode = facts.st_ino,
-                 .size = facts.st_size,
-                 .modified_ns = facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec});
+        Identity{.device = info.st_dev,
+                 .inode = info.st_ino,
+                 .size = info.st_size,
+                 .modified_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec});
   }
   return found;
 }

@@ -67,6 +67,8 @@ class CredentialWatch {
   bool TakePasswordChange() { return password_changed_.exchange(false, std::memory_order_relaxed); }
 
  private:
+  // What changes when a file is replaced. The content is not kept: it may be a private key. Links
+  // are followed, as Kubernetes mounts a secret behind two of them.
   struct Identity {
     dev_t device = 0;
     ino_t inode = 0;
@@ -76,13 +78,16 @@ class CredentialWatch {
     friend bool operator==(const Identity&, const Identity&) = default;
   };
 
+  // The body of the thread: a check per interval, or at once after LookNow().
   void Run();
-  void Look();
-  void LookAtPassword();
-  void LookAtCertificates();
+  void CheckForChanges();
+  // Each compares one kind of file with what the client has.
+  void CheckPassword();
+  void CheckCertificates();
   // nullopt: temporarily unreadable, which is logged once.
   std::optional<Secret> Read(const std::string& path);
   std::vector<std::optional<Identity>> Identities();
+  // Remembers the first problem of a check, for one log line.
   void NoteUnreadable(const absl::Status& error);
 
   const CredentialFiles files_;
@@ -95,6 +100,7 @@ class CredentialWatch {
   std::vector<std::optional<Identity>> original_;
   std::vector<std::optional<Identity>> last_seen_;  // state at the last check
   std::optional<Secret> last_key_password_;
+  // Unreadable files are logged when that begins and when it ends.
   absl::Status unreadable_;  // already logged
 
   std::atomic<bool> outdated_{false};

@@ -8,12 +8,16 @@
 namespace walrelay {
 namespace {
 
+// For example "Broker: Topic authorization failed (TOPIC_AUTHORIZATION_FAILED)": the name is what
+// Kafka's documentation lists.
 std::string Named(rd_kafka_resp_err_t error) {
   return fmt::format("{} ({})", rd_kafka_err2str(error), rd_kafka_err2name(error));
 }
 
 }  // namespace
 
+// Errors of an entire batch, so the record is at most one of the causes. What is not listed here
+// concerns the producer as a whole: its sequence, its epoch, its id.
 absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
                            std::string_view detail) {
   const std::string message = fmt::format("{}: {}{}{}", Printable(topic, 80), Named(error),
@@ -42,11 +46,14 @@ absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
   }
 }
 
+// librdkafka uses four codes for a record that it dropped by itself: purged from the queue, purged
+// while in flight, refused because of an earlier permanent error, and destroyed with the client.
 bool IsPurged(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__PURGE_QUEUE || error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT ||
          error == RD_KAFKA_RESP_ERR__FATAL || error == RD_KAFKA_RESP_ERR__DESTROY;
 }
 
+// Everything that is not about the topic itself counts as an outage: another request may succeed.
 absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic) {
   const std::string message = fmt::format("{}: {}", Printable(topic, 80), Named(error));
   switch (error) {
@@ -62,6 +69,7 @@ absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic) {
   }
 }
 
+// TLS errors count as a refused login: the usual cause is a certificate, which is a credential.
 absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail) {
   const bool login = error == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
                      error == RD_KAFKA_RESP_ERR__SSL ||

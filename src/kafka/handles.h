@@ -1,4 +1,7 @@
 // Owning handles for librdkafka objects: each type destroys its object.
+//
+// Each type has its own destroy function in C, and calling the wrong one is not a compile error.
+// Handles are destroyed before the client that they belong to.
 #pragma once
 
 #include <librdkafka/rdkafka.h>

@@ -3,6 +3,7 @@
 namespace walrelay {
 namespace {
 
+// As RD_KAFKA_VERSION: one byte each, and a last byte for pre-releases, which is not compared.
 constexpr int Version(int major, int minor, int revision) {
   return major << 24 | minor << 16 | revision << 8;
 }

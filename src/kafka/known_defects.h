@@ -9,6 +9,7 @@
 namespace walrelay {
 
 struct KnownDefect {
+  // For the finding of `doctor`.
   std::string_view effect;    // a sentence without the final period
   std::string_view fixed_in;  // "2.3.0"
 };

@@ -5,6 +5,7 @@
 
 namespace walrelay {
 
+// The mock cluster is part of a client, which it needs for its threads and its log.
 absl::StatusOr<std::unique_ptr<MockCluster>> MockCluster::Start(int brokers) {
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   rd_kafka_conf_set_log_cb(conf,

@@ -18,6 +18,7 @@ namespace walrelay {
 
 class MockCluster {
  public:
+  // Errors: WR-5001 if librdkafka cannot create it.
   static absl::StatusOr<std::unique_ptr<MockCluster>> Start(int brokers);
   ~MockCluster();
 
@@ -29,6 +30,7 @@ class MockCluster {
   rd_kafka_mock_cluster_t* get() const { return cluster_; }
 
  private:
+  // Takes both; destroyed in the opposite order of their creation.
   MockCluster(rd_kafka_t* client, rd_kafka_mock_cluster_t* cluster)
       : client_(client), cluster_(cluster) {}
 

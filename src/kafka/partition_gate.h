@@ -44,12 +44,14 @@ class PartitionGate {
   void RecloseAll();
 
  private:
+  // What is known about one partition.
   struct Partition {
     bool known = false;      // a record was acknowledged since the gate was last closed
     bool reclosing = false;  // closed again; the records in flight at that time are awaited
     uint32_t in_flight = 0;
     MonoTime last_used;
 
+    // With nothing in flight the next record is alone in any case.
     bool open() const { return in_flight == 0 || (known && !reclosing); }
   };
 
@@ -57,6 +59,7 @@ class PartitionGate {
     return static_cast<size_t>(partition) < partitions_.size();
   }
 
+  // By number; grows up to the highest partition used.
   std::vector<Partition> partitions_;  // up to the highest one used
 };
 

@@ -2,9 +2,11 @@
 
 namespace walrelay {
 
+// Waits with all other work of the caller: three clients that hang are worth noticing, a fourth
+// would only use more memory.
 void Reaper::Begin() {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [this] { return state_->busy < kMost; });
+  state_->changed.wait(lock, [this] { return state_->busy < kMax; });
   ++state_->busy;
 }
 
@@ -16,9 +18,9 @@ void Reaper::End(State& state) {
   state.changed.notify_all();
 }
 
-bool Reaper::Wait(Micros patience) {
+bool Reaper::Wait(Micros timeout) {
   std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, patience, [this] { return state_->busy == 0; });
+  return state_->changed.wait_for(lock, timeout, [this] { return state_->busy == 0; });
 }
 
 }  // namespace walrelay

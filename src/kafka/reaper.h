@@ -21,7 +21,7 @@ class Reaper {
  public:
   // Maximum number of objects being destroyed at a time; each may hold as much memory as a
   // producer.
-  static constexpr int kMost = 3;
+  static constexpr int kMax = 3;
 
   Reaper() : state_(std::make_shared<State>()) {}
   // Does not wait: remaining objects are destroyed later, or end with the process.
@@ -30,7 +30,7 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Returns at once, unless kMost objects are being destroyed: then it waits for one of them.
+  // Returns at once, unless kMax objects are being destroyed: then it waits for one of them.
   template <typename Object>
   void Destroy(std::unique_ptr<Object> object) {
     Begin();
@@ -40,8 +40,8 @@ class Reaper {
     }).detach();
   }
 
-  // Waits until all objects are destroyed, at most `patience`. False: some are not.
-  bool Wait(Micros patience);
+  // Waits until all objects are destroyed, at most `timeout`. False: some are not.
+  bool Wait(Micros timeout);
 
  private:
   struct State {
@@ -50,6 +50,7 @@ class Reaper {
     int busy = 0;  // guarded by mutex
   };
 
+  // Waits for a place. Started threads are detached, so this limit is what bounds their number.
   void Begin();
   static void End(State& state);
 

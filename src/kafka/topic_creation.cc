@@ -15,6 +15,7 @@ using AdminOptions =
 
 constexpr int kBrokersDefault = -1;
 
+// That the topic exists already is no refusal: brokers check the privilege first.
 void TryToCreate(rd_kafka_t* client, const std::string& topic, int millis, TopicCreation& out) {
   char reason[512];
   const NewTopic owned(
@@ -50,8 +51,8 @@ void TryToCreate(rd_kafka_t* client, const std::string& topic, int millis, Topic
 
 }  // namespace
 
-absl::StatusOr<TopicCreation> AskAboutCreation(const KafkaConfig& kafka, const std::string& topic,
-                                               Micros timeout) {
+absl::StatusOr<TopicCreation> CheckTopicCreation(const KafkaConfig& kafka, const std::string& topic,
+                                                 Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   TopicCreation out;

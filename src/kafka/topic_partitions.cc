@@ -6,6 +6,8 @@
 
 namespace walrelay {
 
+// Only an answer from the brokers changes leaders; errors do not. A leader of -1 is an election in
+// progress.
 int TopicPartitions::Learn(std::span<const int32_t> leaders) {
   const auto told = static_cast<int32_t>(leaders.size());
   if (told == 0) {
@@ -14,6 +16,8 @@ int TopicPartitions::Learn(std::span<const int32_t> leaders) {
   if (count_ == 0) {
     count_ = told;
   }
+  // An answer with the old count cancels a change that has not taken effect: a broker with older
+  // metadata may have sent the other one.
   waiting_count_ = told != count_ ? std::optional(told) : std::nullopt;
   leaders_.resize(leaders.size(), -1);
   int changed = 0;
@@ -33,6 +37,8 @@ int TopicPartitions::Learn(std::span<const int32_t> leaders) {
 }
 
 void TopicPartitions::OnAccepted(int32_t partition, MonoTime now) {
+  WR_CHECK(MayEnter(partition), "a record enters a partition that is open");
+  WR_CHECK(partition < count_, "a record enters a partition that exists");
   gate_.OnAccepted(partition, now);
   ++in_flight_;
 }
@@ -49,6 +55,8 @@ void TopicPartitions::OnFailed(int32_t partition) {
   --in_flight_;
 }
 
+// Waiting until nothing is in flight keeps the order of each key: its earlier records are
+// acknowledged before a record goes to another partition.
 std::optional<TopicPartitions::CountChange> TopicPartitions::TakeCountChange() {
   if (!waiting_count_ || in_flight_ > 0) {
     return std::nullopt;

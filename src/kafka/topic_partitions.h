@@ -57,9 +57,12 @@ class TopicPartitions {
   bool stranded() const { return changing() && *waiting_count_ < count_ && in_flight_ > 0; }
 
  private:
+  // 0 until the first answer: no record may enter.
   int32_t count_ = 0;                     // 0: unknown
   std::optional<int32_t> waiting_count_;  // takes effect when nothing is in flight
   size_t in_flight_ = 0;
+  // Leaders that are known stay known while a partition has none: a partition that comes back with
+  // the same leader has not forgotten the producer.
   std::vector<int32_t> leaders_;  // last known of each partition, -1: none yet
   PartitionGate gate_;
 };

@@ -52,6 +52,7 @@ absl::Status FatalError(rd_kafka_t* client) {
   return Error(ErrorCode::kProducerFailed, message);
 }
 
+// The sink for a single record.
 class OneReport final : public DeliverySink {
  public:
   void OnDelivered(const Delivery& delivery) override {
@@ -69,10 +70,10 @@ class OneReport final : public DeliverySink {
 
 // The reason why no acknowledgement has arrived.
 absl::Status NotInTime(const Producer& producer, const std::string& topic, Micros timeout) {
-  return !producer.Trouble().ok()
-             ? producer.Trouble()
+  return !producer.TransientError().ok()
+             ? producer.TransientError()
              : Error(ErrorCode::kKafkaStalled, fmt::format("topic {}: no acknowledgement within {}",
-                                                           topic, HumanDuration(timeout)));
+                                                           topic, FormatDuration(timeout)));
 }
 
 void Wait(const Producer& producer, SteadyTime deadline) {
@@ -82,7 +83,8 @@ void Wait(const Producer& producer, SteadyTime deadline) {
 
 }  // namespace
 
-absl::Status AskForProducerId(const Config& config, Micros timeout) {
+// A client of its own, because statistics are an event that the relay's producer does not request.
+absl::Status RequestProducerId(const Config& config, Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
                                                        config.kafka.max_batch_bytes));
   char reason[512];
@@ -96,7 +98,7 @@ absl::Status AskForProducerId(const Config& config, Micros timeout) {
   absl::Status trouble = Error(ErrorCode::kKafkaUnreachable,
                                fmt::format("no producer id within {}: brokers answer, but the "
                                            "controller or transaction coordinator does not",
-                                           HumanDuration(timeout)));
+                                           FormatDuration(timeout)));
   const SteadyTime deadline = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < deadline) {
     const KafkaEvent event(rd_kafka_queue_poll(queue.get(), MillisUntil(deadline)));
@@ -118,10 +120,12 @@ absl::Status AskForProducerId(const Config& config, Micros timeout) {
   return trouble;
 }
 
+// In this order: an id, then metadata, then the record; each step has its own error, and an earlier
+// one explains more.
 absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string& topic,
                                         Micros timeout) {
   // Its error is clearer than the error of the record's delivery would be.
-  WR_RETURN_IF_ERROR(AskForProducerId(config, timeout));
+  WR_RETURN_IF_ERROR(RequestProducerId(config, timeout));
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
                                                        config.kafka.max_batch_bytes));
   WR_ASSIGN_OR_RETURN(const std::unique_ptr<Producer> producer,
@@ -133,13 +137,13 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
   bool accepted = false;
   bool given_up = false;
   while (!report.outcome) {
-    if (!producer->Health().ok()) {
+    if (!producer->FatalError().ok()) {
       if (!accepted) {
-        return producer->Health();
+        return producer->FatalError();
       }
       // A refused record makes the producer fail shortly before its report carries the cause.
       if (!std::exchange(given_up, true)) {
-        producer->GiveUp();
+        producer->AbandonUndelivered();
       }
     } else if (!accepted) {
       const auto produced = producer->Produce(record, {1, 1});
@@ -148,17 +152,17 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
       if (!produced.ok() && !wait_for_topic) {
         return produced.status();
       }
-      accepted = produced.ok() && *produced == Produced::kAccepted;
+      accepted = produced.ok() && *produced == ProduceResult::kAccepted;
     }
     if (std::chrono::steady_clock::now() >= start + timeout) {
-      WR_RETURN_IF_ERROR(producer->Health());
+      WR_RETURN_IF_ERROR(producer->FatalError());
       return NotInTime(*producer, topic, timeout);
     }
     Wait(*producer, start + timeout);
     producer->Poll(report);
   }
   if (report.purged) {
-    WR_RETURN_IF_ERROR(producer->Health());
+    WR_RETURN_IF_ERROR(producer->FatalError());
   }
   return *std::move(report.outcome);
 }

@@ -17,8 +17,9 @@ namespace walrelay {
 // Waits until the brokers have assigned a producer id to a producer like the relay's, without which
 // it sends nothing. Requires IDEMPOTENT_WRITE, or since Kafka 2.8 WRITE on any topic. Writes
 // nothing. Errors: WR-4005 when that is denied, WR-4001, WR-4006, WR-4007, WR-4002.
-absl::Status AskForProducerId(const Config& config, Micros timeout);
+absl::Status RequestProducerId(const Config& config, Micros timeout);
 
+// Where the probe was stored.
 struct WrittenProbe {
   int32_t partition = -1;
   int64_t offset = -1;

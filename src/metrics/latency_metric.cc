@@ -34,6 +34,7 @@ LatencyMetric::LatencyMetric(prometheus::Family<prometheus::Histogram>& family,
                              prometheus::Labels labels)
     : family_(&family), labels_(std::move(labels)), counts_(kBounds.size() + 1) {}
 
+// A bucket includes its upper bound, as in Prometheus ("le").
 void LatencyMetric::Observe(Micros latency) {
   latency = std::max(latency, Micros(0));
   const auto* const bound = std::lower_bound(kBounds.begin(), kBounds.end(), latency);
@@ -42,10 +43,13 @@ void LatencyMetric::Observe(Micros latency) {
   flushed_ = false;
 }
 
+// One lock per flush and not per observation: a loop iteration may acknowledge thousands of
+// records.
 void LatencyMetric::Flush() {
   if (flushed_) {
     return;
   }
+  // Not in the constructor: an instance that measures nothing has no series.
   if (series_ == nullptr) {
     series_ = &family_->Add(labels_, InSeconds());
   }

@@ -23,11 +23,13 @@ namespace walrelay {
 class LatencyMetric {
  public:
   // `family` must outlive it.
+  // The series is created by the first Flush() with an observation.
   explicit LatencyMetric(prometheus::Family<prometheus::Histogram>& family,
                          prometheus::Labels labels = {});
 
   // A negative latency (possible because it is measured with two clocks) counts as zero.
   void Observe(Micros latency);
+  // Adds what was observed since the last call. Once per iteration of the owner's loop.
   void Flush();
 
  private:

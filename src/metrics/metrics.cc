@@ -5,6 +5,7 @@
 namespace walrelay {
 namespace {
 
+// The constructors differ: a metric with a label takes its name.
 template <typename Metric, typename Family>
 Metric Make(Family& family, const char* label) {
   if constexpr (std::is_constructible_v<Metric, Family&, std::string>) {
@@ -28,6 +29,7 @@ Metric Make(Family& family, const char* label) {
 
 Metrics::Metrics(const std::string& slot) : Metrics(prometheus::Labels{{"slot", slot}}) {}
 
+// A member initialiser per row: registry_ is initialised first, then each metric with its family.
 Metrics::Metrics(const prometheus::Labels& common)
     : registry_(std::make_unique<prometheus::Registry>())
 #include "metrics/catalogue.def"
@@ -49,6 +51,7 @@ void Metrics::FlushLatencies() {
 #undef WALRELAY_HISTOGRAM
 }
 
+// Collect() locks each family for a moment; the owner's thread may wait for that long.
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(registry_->Collect());
 }

@@ -37,6 +37,7 @@ class LabelledMetric {
     return *found->second;
   }
 
+  // Number of values so far.
   size_t size() const { return series_.size(); }
   bool contains(std::string_view value) const { return series_.contains(value); }
 
@@ -81,6 +82,7 @@ class PlainMetric {
 };
 
 // A row of the catalogue, for the documentation.
+// The documentation is generated from the same rows as the members, so it cannot be incomplete.
 struct MetricEntry {
   std::string_view section;  // its title
   std::string_view type;     // counter, gauge, histogram
@@ -91,6 +93,7 @@ struct MetricEntry {
 
 class Metrics {
  public:
+  // `slot`: the value of the label that every series has.
   explicit Metrics(const std::string& slot);
 
   // All metrics in Prometheus' text format, version 0.0.4.
@@ -101,10 +104,13 @@ class Metrics {
   void FlushLatencies();
 
  private:
+  // Registers the families; called by the other constructor.
   explicit Metrics(const prometheus::Labels& common);
 
+  // Before the members below, which refer to its families.
   std::unique_ptr<prometheus::Registry> registry_;
 
+  // One member per row of the catalogue, of the type that its kind and label determine.
  public:
 #define WALRELAY_METRIC(Series, member, label) \
   std::conditional_t<sizeof(label) == 1, PlainMetric<Series>, LabelledMetric<Series>> member;

@@ -19,6 +19,7 @@ instances is correct. Counters count from the start of the process.
 
 }  // namespace
 
+// The sections are those of catalogue.def, in its order.
 std::string MetricReference() {
   std::string out(kIntroduction);
   std::string_view section;

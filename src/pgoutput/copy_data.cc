@@ -11,6 +11,7 @@
 namespace walrelay::pgoutput {
 namespace {
 
+// The positions are read to get past them; see XLogData.
 bool Decode(ByteReader& in, XLogData& out) {
   Lsn start;
   Lsn end;
@@ -29,6 +30,7 @@ bool Decode(ByteReader& in, Keepalive& out) {
 
 }  // namespace
 
+// Types other than 'w' and 'k' do not exist in this direction.
 absl::StatusOr<CopyData> DecodeCopyData(std::string_view bytes) {
   ByteReader in(bytes);
   char type = 0;
@@ -43,6 +45,7 @@ absl::StatusOr<CopyData> DecodeCopyData(std::string_view bytes) {
   return data;
 }
 
+// A flushed position of 0/0 confirms nothing (ProcessStandbyReplyMessage).
 std::array<char, kStandbyStatusSize> EncodeStandbyStatus(const StandbyStatus& status) {
   std::array<char, kStandbyStatusSize> out{};
   out[0] = 'r';

@@ -1,7 +1,10 @@
 // The contents of CopyData while a slot streams: XLogData and keepalives from the server, standby
 // status updates from the client.
 //
-// Source: Postgres documentation, "Streaming Replication Protocol", START_REPLICATION.
+// Big-endian throughout. Only the fields that walrelay uses are kept.
+//
+// Source: Postgres documentation, "Streaming Replication Protocol", START_REPLICATION;
+// src/backend/replication/walsender.c, XLogSendLogical and WalSndKeepalive.
 #pragma once
 
 #include <array>
@@ -22,6 +25,7 @@ struct XLogData {
   std::string_view payload;
 };
 
+// Also sent in response to a status update that requests a reply.
 struct Keepalive {
   Lsn wal_end;  // the server has decoded up to here
   WallTime sent;
@@ -33,7 +37,9 @@ using CopyData = std::variant<XLogData, Keepalive>;
 // The result points into `bytes`. Errors: WR-2401 (ProtocolViolation).
 absl::StatusOr<CopyData> DecodeCopyData(std::string_view bytes);
 
+// 'r', three positions, a timestamp and a flag.
 constexpr size_t kStandbyStatusSize = 34;
+// "flush" and "apply" are the same position: walrelay has nothing to apply.
 std::array<char, kStandbyStatusSize> EncodeStandbyStatus(const StandbyStatus& status);
 
 }  // namespace walrelay::pgoutput

@@ -9,6 +9,8 @@
 namespace walrelay::pgoutput {
 namespace {
 
+// From proto.c: LOGICALREP_IS_REPLICA_IDENTITY, TRUNCATE_CASCADE, TRUNCATE_RESTART_SEQS,
+// MESSAGE_TRANSACTIONAL.
 constexpr uint8_t kColumnPartOfKey = 1;
 constexpr uint8_t kTruncateCascade = 1;
 constexpr uint8_t kTruncateRestartIdentity = 2;
@@ -25,10 +27,13 @@ absl::Status Violation(std::string_view what) {
   return Error(ErrorCode::kProtocolViolation, what);
 }
 
+// Each function reads the fields in the order in which proto.c writes them.
 bool Decode(ByteReader& in, Begin& out) {
   return ReadLsn(in, out.final_lsn) && ReadTimestamp(in, out.commit_time) && in.Read(out.xid);
 }
 
+// The flags are unused so far. A value other than 0 means something that is not understood, and a
+// COMMIT must be understood.
 bool Decode(ByteReader& in, Commit& out) {
   uint8_t flags = 0;
   return in.Read(flags) && flags == 0 && ReadLsn(in, out.commit_lsn) && ReadLsn(in, out.end_lsn) &&
@@ -54,6 +59,7 @@ bool Decode(ByteReader& in, Type& out) {
   return in.Read(out.oid) && ReadSchema(in, out.schema) && in.ReadCString(out.name);
 }
 
+// The content is binary and has a length; the prefix is text and ends with a zero byte.
 bool Decode(ByteReader& in, LogicalMessage& out) {
   uint8_t flags = 0;
   uint32_t length = 0;
@@ -103,6 +109,7 @@ bool DecodeTuple(ByteReader& in, std::vector<TupleValue>& storage, Tuple& out) {
   return true;
 }
 
+// Only an UPDATE's new row may have one. An event without its payload must not be published.
 bool HasUnchangedToast(Tuple tuple) {
   for (const TupleValue& value : tuple) {
     if (value.kind == TupleValue::Kind::kUnchangedToast) {
@@ -112,6 +119,7 @@ bool HasUnchangedToast(Tuple tuple) {
   return false;
 }
 
+// 'N' precedes a new row, 'K' an old key and 'O' an old row.
 bool ReadMarker(ByteReader& in, char expected) {
   char marker = 0;
   return in.Read(marker) && marker == expected;
@@ -124,6 +132,8 @@ bool DecodeInsert(ByteReader& in, std::vector<TupleValue>& storage, Insert& out)
 
 }  // namespace
 
+// Excess bytes are an error as well: they would be fields of a later version, whose meaning is
+// unknown.
 absl::StatusOr<Message> Decoder::Decode(std::string_view bytes) {
   ByteReader in(bytes);
   char type = 0;
@@ -148,6 +158,8 @@ absl::StatusOr<Message> Decoder::Decode(std::string_view bytes) {
   return message;
 }
 
+// A type that is not listed leaves the switch and is invalid. No default: the compiler reports a
+// missing type.
 bool Decoder::DecodeBody(MessageType type, ByteReader& in, Message& out) {
   switch (type) {
     case MessageType::kBegin:
@@ -176,6 +188,7 @@ bool Decoder::DecodeBody(MessageType type, ByteReader& in, Message& out) {
   return false;
 }
 
+// A column takes more than one byte, so a false count cannot cause a large allocation.
 bool Decoder::DecodeRelation(ByteReader& in, Relation& out) {
   uint16_t count = 0;
   if (!in.Read(out.oid) || !ReadSchema(in, out.schema) || !in.ReadCString(out.name) ||
@@ -195,6 +208,7 @@ bool Decoder::DecodeRelation(ByteReader& in, Relation& out) {
   return true;
 }
 
+// The old row is present if the replica identity is FULL, or if the update changed the key.
 bool Decoder::DecodeUpdate(ByteReader& in, Update& out) {
   char marker = 0;
   if (!in.Read(out.relation_oid) || !in.Read(marker)) {
@@ -216,6 +230,7 @@ bool Decoder::DecodeDelete(ByteReader& in, Delete& out) {
          DecodeTuple(in, old_row_, out.old_row) && !HasUnchangedToast(out.old_row);
 }
 
+// Flags come before the OIDs, and the count is that of the OIDs.
 bool Decoder::DecodeTruncate(ByteReader& in, Truncate& out) {
   uint32_t count = 0;
   uint8_t flags = 0;

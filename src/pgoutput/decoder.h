@@ -16,6 +16,7 @@
 
 namespace walrelay::pgoutput {
 
+// One decoder serves one stream: the scratch space of a decoded message is reused by the next one.
 class Decoder {
  public:
   // The result points into `bytes` and into this decoder; it is valid until the next call. Errors:
@@ -23,12 +24,15 @@ class Decoder {
   absl::StatusOr<Message> Decode(std::string_view bytes);
 
  private:
+  // Each reads one body from `in` and returns false at the first byte that does not fit. What it
+  // has written to `out` by then is not used.
   bool DecodeBody(MessageType type, ByteReader& in, Message& out);
   bool DecodeRelation(ByteReader& in, Relation& out);
   bool DecodeUpdate(ByteReader& in, Update& out);
   bool DecodeDelete(ByteReader& in, Delete& out);
   bool DecodeTruncate(ByteReader& in, Truncate& out);
 
+  // Scratch space, which the results point into.
   std::vector<Column> columns_;
   std::vector<TupleValue> row_;
   std::vector<TupleValue> old_row_;

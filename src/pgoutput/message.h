@@ -33,6 +33,8 @@ enum class MessageType : char {
   kStreamAbort = 'A',
 };
 
+// Announces a transaction, which Postgres sends only after its commit. Contains no end of the
+// commit record, so nothing can be confirmed yet.
 struct Begin {
   Lsn final_lsn;  // start of the commit record: equals the COMMIT's commit_lsn
   WallTime commit_time;
@@ -45,11 +47,13 @@ struct Commit {
   WallTime commit_time;
 };
 
+// The replication origin of a transaction that has one.
 struct Origin {
   Lsn lsn;
   std::string_view name;
 };
 
+// As the server describes it in a Relation message.
 struct Column {
   std::string_view name;
   uint32_t type_oid = 0;
@@ -57,6 +61,7 @@ struct Column {
   bool part_of_key = false;
 };
 
+// Sent before the first row of a table in a session, and after each change of the table.
 struct Relation {
   uint32_t oid = 0;
   std::string_view schema;
@@ -65,14 +70,18 @@ struct Relation {
   std::span<const Column> columns;
 };
 
+// Sent for types that are not built in, before the Relation that uses them.
 struct Type {
   uint32_t oid = 0;
   std::string_view schema;
   std::string_view name;
 };
 
+// One column of a row.
 struct TupleValue {
   // Values are the bytes on the wire.
+  // kUnchangedToast: a large value that an UPDATE did not change; it is not in the WAL. kBinary:
+  // with the option "binary".
   enum class Kind : char { kNull = 'n', kUnchangedToast = 'u', kText = 't', kBinary = 'b' };
 
   Kind kind = Kind::kNull;
@@ -100,6 +109,7 @@ struct Delete {
   Tuple old_row;
 };
 
+// One record for all tables of a TRUNCATE.
 struct Truncate {
   std::span<const uint32_t> relation_oids;
   bool cascade = false;
@@ -128,6 +138,8 @@ struct StreamAbort {
   uint32_t subxid = 0;  // the transaction that rolled back; equals xid for the whole transaction
 };
 
+// A variant and not a class hierarchy: a message lives on the stack, and std::visit reports a
+// missing case at compile time.
 using Message = std::variant<Begin, Commit, Origin, Relation, Type, Insert, Update, Delete,
                              Truncate, LogicalMessage, StreamAbort>;
 

@@ -4,6 +4,7 @@
 
 namespace walrelay::pgoutput {
 
+// A domain that was changed to another base type is described again.
 void RelationCache::OnType(const Type& type) {
   const uint32_t built_in = type.schema == "pg_catalog" ? OidOfType(type.name) : 0;
   if (built_in != 0) {
@@ -13,6 +14,7 @@ void RelationCache::OnType(const Type& type) {
   }
 }
 
+// Replaces the whole description: columns may have been added, dropped or renamed.
 const CachedRelation& RelationCache::Replace(const Relation& relation) {
   auto cached = std::make_unique<CachedRelation>();
   cached->oid = relation.oid;

@@ -21,6 +21,7 @@
 
 namespace walrelay::pgoutput {
 
+// Copies: the description outlives the message that it came in.
 struct CachedColumn {
   std::string name;
   uint32_t type_oid = 0;
@@ -36,6 +37,7 @@ struct CachedRelation {
 
 class RelationCache {
  public:
+  // Notes a domain's base type, for tables that are described later.
   void OnType(const Type& type);
 
   // Stores a Relation message. The result is valid until the next one of the same OID, or Clear().
@@ -58,6 +60,7 @@ class RelationCache {
     domains_.clear();
   }
 
+  // On the heap, so that references stay valid while the map grows.
  private:
   absl::flat_hash_map<uint32_t, std::unique_ptr<CachedRelation>> relations_;
   absl::flat_hash_set<uint32_t> others_;

@@ -1,6 +1,9 @@
 // OIDs of the built-in Postgres types that are handled by name. They never change.
 //
 // Source: src/include/catalog/pg_type.dat.
+//
+// The list has the types whose text or binary form is converted somewhere; all others are passed on
+// as the server sends them.
 #pragma once
 
 #include <cstdint>

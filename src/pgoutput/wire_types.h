@@ -8,6 +8,8 @@
 
 namespace walrelay::pgoutput {
 
+// Postgres counts from 2000, not from 1970: POSTGRES_EPOCH_JDATE in
+// src/include/datatype/timestamp.h.
 constexpr WallTime kPostgresEpoch = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 
 constexpr WallTime FromPostgresTime(int64_t micros) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "postgres/pg_error.h"
 #include "walrelay/error.h"
@@ -18,12 +20,15 @@ SteadyTime After(Micros timeout) {
   return std::chrono::steady_clock::now() + timeout;
 }
 
+// In milliseconds as poll() takes them, rounded up, so that a wait does not end just before its
+// deadline. A minute at most: the caller computes the rest again.
 int MillisUntil(SteadyTime deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
 }
 
+// libpq calls it with the pointer that PQsetNoticeReceiver() was given.
 void ForwardNotice(void* callback, const PGresult* result) {
   const auto& notice = *static_cast<std::function<void(const PGresult*)>*>(callback);
   if (notice) {
@@ -31,6 +36,8 @@ void ForwardNotice(void* callback, const PGresult* result) {
   }
 }
 
+// PGRES_EMPTY_QUERY and PGRES_NONFATAL_ERROR do not occur: walrelay sends no empty query, and libpq
+// never returns the latter.
 bool Failed(const PGresult* result) {
   const ExecStatusType status = PQresultStatus(result);
   return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE;
@@ -55,6 +62,7 @@ int LibpqVersion() {
   return PQlibVersion();
 }
 
+// SELECT * on a catalog of another version may lack the column: that is the same as NULL.
 std::optional<std::string_view> PgResult::Get(int row, const char* column) const {
   const int field = PQfnumber(result_.get(), column);
   return field < 0 ? std::nullopt : At(row, field);
@@ -75,12 +83,26 @@ int64_t PgResult::Int(int row, const char* column) const {
   return value;
 }
 
+Lsn PgResult::Position(int row, const char* column) const {
+  return Lsn::Parse(Text(row, column)).value_or(Lsn());
+}
+
+std::optional<Micros> PgResult::Seconds(int row, const char* column) const {
+  const auto text = Get(row, column);
+  if (!text) {
+    return std::nullopt;
+  }
+  return Micros(std::llround(std::strtod(std::string(*text).c_str(), nullptr) * 1e6));
+}
+
 absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& parameters,
                                                    Micros timeout, int interrupt_fd) {
   PgConnection connection(StartConnecting(parameters), interrupt_fd);
   if (connection.get() == nullptr) {
     return absl::ResourceExhaustedError("libpq: out of memory");
   }
+  // While connecting, libpq returns no result object, only a text: the verbose form contains the
+  // SQLSTATE that decides the error.
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   connection.notice_ = std::make_unique<NoticeCallback>();
   PQsetNoticeReceiver(connection.get(), ForwardNotice, connection.notice_.get());
@@ -90,6 +112,7 @@ absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& p
 }
 
 absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
+  // libpq's documentation: the first wait is for writing.
   PostgresPollingStatusType state = PGRES_POLLING_WRITING;
   while (PQstatus(get()) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
          state != PGRES_POLLING_FAILED) {
@@ -101,14 +124,16 @@ absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
 
 // Waits until the socket is ready. Errors: kCancelled, WR-2001.
 absl::Status PgConnection::Wait(bool for_write, SteadyTime deadline) const {
-  pollfd wanted[] = {{socket(), static_cast<short>(for_write ? POLLOUT : POLLIN), 0},
+  pollfd polled[] = {{socket(), static_cast<short>(for_write ? POLLOUT : POLLIN), 0},
                      {interrupt_fd_, POLLIN, 0}};
   while (true) {
-    const int ready = ::poll(wanted, 2, MillisUntil(deadline));
+    const int ready = ::poll(polled, 2, MillisUntil(deadline));
     if (ready < 0 && errno == EINTR) {
       continue;
     }
-    if (wanted[1].revents != 0) {
+    // The stop request comes first: a socket that is always ready must not delay the end of the
+    // process.
+    if (polled[1].revents != 0) {
       return absl::CancelledError("the process is stopping");
     }
     if (ready > 0) {
@@ -120,6 +145,7 @@ absl::Status PgConnection::Wait(bool for_write, SteadyTime deadline) const {
   }
 }
 
+// PQgetResult() alone would block until the result is complete.
 absl::StatusOr<PGresult*> PgConnection::NextResult(SteadyTime deadline) {
   while (PQisBusy(get()) != 0) {
     WR_RETURN_IF_ERROR(Wait(/*for_write=*/false, deadline));
@@ -139,6 +165,7 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros 
   for (int flushed = PQflush(get()); flushed > 0; flushed = PQflush(get())) {
     WR_RETURN_IF_ERROR(Wait(/*for_write=*/true, deadline));
   }
+  // A command may have several results, of which the last one counts unless an earlier one failed.
   PgResult last(nullptr);
   bool failed = false;
   while (true) {
@@ -152,6 +179,8 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros 
       failed = Failed(next);
       last = std::move(result);
     }
+    // From here on the connection is a stream: PQgetResult() returns the same result again and
+    // again.
     if (PQresultStatus(next) == PGRES_COPY_BOTH) {
       break;
     }

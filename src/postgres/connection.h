@@ -19,10 +19,12 @@
 #include "absl/status/statusor.h"
 #include "postgres/connection_parameters.h"
 #include "walrelay/clock.h"
+#include "walrelay/lsn.h"
 
 namespace walrelay {
 
 // The version of the libpq in use, as returned by PQlibVersion(): 150018.
+// For messages, and for the findings of `doctor`.
 int LibpqVersion();
 
 // Starts to connect without blocking: PQconnectStartParams(). nullptr when out of memory. The
@@ -35,19 +37,26 @@ struct PgResultDeleter {
 
 // A result set with access to columns by name, so that a query may use SELECT * for columns that
 // depend on the server's version.
+// Owns the result. Views into it are valid as long as it lives.
 class PgResult {
  public:
   explicit PgResult(PGresult* result) : result_(result) {}
 
   int rows() const { return PQntuples(result_.get()); }
   // nullopt: NULL, or no such column.
+  // Text format: what the server prints, not a binary value.
   std::optional<std::string_view> Get(int row, const char* column) const;
   // By position, for columns whose names are not known.
   std::optional<std::string_view> At(int row, int column) const;
   std::string_view Text(int row, const char* column) const { return Get(row, column).value_or(""); }
+  // Postgres prints booleans as "t" and "f".
   bool Bool(int row, const char* column) const { return Text(row, column) == "t"; }
   // 0 if the value is not a number.
   int64_t Int(int row, const char* column) const;
+  // 0/0 if the value is not a position.
+  Lsn Position(int row, const char* column) const;
+  // A number of seconds with a fraction, as from extract(epoch FROM ...); nullopt: NULL.
+  std::optional<Micros> Seconds(int row, const char* column) const;
   const PGresult* get() const { return result_.get(); }
 
  private:
@@ -66,18 +75,23 @@ class PgConnection {
   absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
 
   // The SQLSTATE of the last Query() if the server returned an error for it, else "".
+  // The error itself carries an ErrorCode, which several SQLSTATEs share.
   const std::string& last_sqlstate() const { return last_sqlstate_; }
 
   // Sets a deadline for all further queries, in addition to their own timeouts.
+  // For a call that consists of several queries and must end at a certain time as a whole.
   void LimitTo(std::chrono::steady_clock::time_point limit) { limit_ = limit; }
 
   // `callback` is called for each NOTICE or WARNING while the connection reads.
+  // It is called on the connection's thread, inside Query() or Receive(). Without one, notices are
+  // dropped; libpq's own default would print them to standard error.
   void OnNotice(std::function<void(const PGresult*)> callback);
 
   std::string server_version() const;                                            // "15.18"
   int server_version_num() const { return PQserverVersion(connection_.get()); }  // 150018
   std::string application_name() const;
   std::string user() const { return PQuser(connection_.get()); }
+  // For functions of libpq that this class does not wrap. It remains the owner.
   PGconn* get() const { return connection_.get(); }
   // OpenSSL's SSL object, owned by the connection; nullptr without TLS.
   void* tls() const { return PQsslStruct(connection_.get(), "OpenSSL"); }
@@ -92,14 +106,19 @@ class PgConnection {
   PgConnection(PGconn* connection, int interrupt_fd)
       : connection_(connection), interrupt_fd_(interrupt_fd) {}
 
+  // Continues PQconnectStartParams() until the connection is ready or has failed.
   absl::Status FinishConnecting(std::chrono::steady_clock::time_point deadline);
+  // Waits until the socket is ready, until the deadline, or until the interrupt descriptor is
+  // readable.
   absl::Status Wait(bool for_write, std::chrono::steady_clock::time_point deadline) const;
+  // The next result of the present command, nullptr after the last one.
   absl::StatusOr<PGresult*> NextResult(std::chrono::steady_clock::time_point deadline);
 
   std::unique_ptr<PGconn, Deleter> connection_;
   std::unique_ptr<NoticeCallback> notice_;  // on the heap: libpq keeps a pointer to it
   int interrupt_fd_ = -1;
   std::string last_sqlstate_;
+  // See LimitTo().
   std::chrono::steady_clock::time_point limit_ = std::chrono::steady_clock::time_point::max();
 };
 

@@ -19,6 +19,7 @@ struct OptionsDeleter {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
 
+// The list is short, and its order does not matter to libpq.
 const std::string* Find(const ConnectionParameters& parameters, std::string_view key) {
   const auto found = std::find_if(parameters.begin(), parameters.end(),
                                   [&](const auto& parameter) { return parameter.first == key; });
@@ -56,6 +57,7 @@ absl::StatusOr<ConnectionParameters> ParseDsn(const std::string& dsn) {
   return parameters;
 }
 
+// As libpq does for the same parameters.
 std::string ParameterOr(const ConnectionParameters& parameters, std::string_view key,
                         const char* variable) {
   if (const std::string* value = Find(parameters, key)) {
@@ -65,6 +67,7 @@ std::string ParameterOr(const ConnectionParameters& parameters, std::string_view
   return fallback != nullptr ? fallback : "";
 }
 
+// An empty host is the default directory of Unix sockets; "@" begins an abstract one.
 bool IsLocalHost(std::string_view host) {
   return host.empty() || host.starts_with('/') || host.starts_with('@') || IsLoopback(host);
 }
@@ -131,6 +134,8 @@ std::vector<ConnectionParameters> EachHost(const ConnectionParameters& parameter
   return out;
 }
 
+// With several hosts and no wish of the operator, a standby would be a host that answers before the
+// primary does.
 bool AcceptsStandby(const ConnectionParameters& parameters) {
   return EachHost(parameters).size() == 1 ||
          !ParameterOr(parameters, "target_session_attrs", "PGTARGETSESSIONATTRS").empty();
@@ -145,13 +150,19 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
   } else if (!source.password.empty()) {
     Set(parameters, "password", source.password.Reveal());
   }
+  // "verify-full" and not libpq's default "prefer", which accepts any server and falls back to no
+  // encryption at all.
   if (!IsLocal(parameters) && !source.allow_insecure && std::getenv("PGSSLMODE") == nullptr) {
     SetDefault(parameters, "sslmode", "verify-full");
   }
   Set(parameters, "options", SessionOptions(parameters, source, purpose));
+  // The database's encoding may differ; records are UTF-8.
   Set(parameters, "client_encoding", "UTF8");
   SetDefault(parameters, "fallback_application_name", "walrelay");
+  // GSS encryption would be tried before TLS, and can delay a connection by a Kerberos timeout.
   SetDefault(parameters, "gssencmode", "disable");
+  // A dead peer is noticed after 25 seconds without data (keepalives), or 30 with unacknowledged
+  // data (tcp_user_timeout).
   SetDefault(parameters, "keepalives_idle", "10");
   SetDefault(parameters, "keepalives_interval", "5");
   SetDefault(parameters, "keepalives_count", "3");

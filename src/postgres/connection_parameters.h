@@ -19,6 +19,7 @@ namespace walrelay {
 
 using ConnectionParameters = std::vector<std::pair<std::string, std::string>>;
 
+// What a connection is for decides which settings of the session contract apply to it.
 enum class ConnectionPurpose {
   kReplication,  // a walsender connection: replication=database
   kSql,          // an ordinary connection that only reads

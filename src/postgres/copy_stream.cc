@@ -9,6 +9,7 @@
 
 namespace walrelay {
 
+// From here on no call of libpq waits for the socket.
 absl::Status CopyStream::Start() {
   return PQsetnonblocking(connection_.get(), 1) == 0 ? absl::OkStatus() : Lost();
 }
@@ -52,6 +53,8 @@ CopyStream::Taken CopyStream::TakeBuffered(size_t max_bytes) {
   return taken;
 }
 
+// With async=1, 0 means that no complete message is there yet, -1 the end of the stream, -2 an
+// error.
 CopyStream::Taken CopyStream::TakeMessage() {
   char* buffer = nullptr;
   const int length = PQgetCopyData(connection_.get(), &buffer, /*async=*/1);
@@ -92,6 +95,7 @@ absl::Status CopyStream::OrderOfEnd() {
   return failed ? StreamError(connection, result.get()) : absl::OkStatus();
 }
 
+// A status update is 34 bytes. When the socket is full it stays in libpq's buffer until Flush().
 absl::Status CopyStream::Send(std::string_view message) {
   if (PQputCopyData(connection_.get(), message.data(), static_cast<int>(message.size())) < 0) {
     return Lost();
@@ -105,12 +109,15 @@ absl::Status CopyStream::Flush() {
   return unsent < 0 ? Lost() : absl::OkStatus();
 }
 
-absl::Status CopyStream::Finish(Micros patience) {
+// The server answers CopyDone only after it has processed what came before it, the last status
+// update included. Until then it may send any amount of data, which is read and discarded: a server
+// that cannot write does not read either.
+absl::Status CopyStream::Finish(Micros timeout) {
   pending_.Clear();
   if (PQputCopyEnd(connection_.get(), nullptr) < 0) {
     return Lost();
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < deadline) {
     WR_RETURN_IF_ERROR(Flush());
     Taken taken = TakeMessage();
@@ -121,10 +128,10 @@ absl::Status CopyStream::Finish(Micros patience) {
     if (taken == Taken::kEnd) {
       return OrderOfEnd();
     }
-    pollfd wanted{connection_.socket(), static_cast<short>(POLLIN | (wants_write_ ? POLLOUT : 0)),
+    pollfd polled{connection_.socket(), static_cast<short>(POLLIN | (wants_write_ ? POLLOUT : 0)),
                   0};
     constexpr int kLookAgainMillis = 50;
-    const bool ready = TlsHasMore() || ::poll(&wanted, 1, kLookAgainMillis) > 0;
+    const bool ready = TlsHasMore() || ::poll(&polled, 1, kLookAgainMillis) > 0;
     if (ready && PQconsumeInput(connection_.get()) == 0) {
       return Lost();
     }

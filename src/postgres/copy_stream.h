@@ -20,13 +20,16 @@ namespace walrelay {
 
 class CopyStream {
  public:
-  // REQUIRES: the connection is in CopyBoth mode.
+  // For a connection in CopyBoth mode: in any other mode libpq returns an error to each call.
   explicit CopyStream(PgConnection& connection) : connection_(connection) {}
 
   // Sets the connection to non-blocking mode. Errors: WR-2005.
   absl::Status Start();
 
   // See ReplicationSource.
+  // The stream is non-blocking: neither of these waits for the server.
+  // Messages that the server had sent before it ended the stream, or before the connection broke,
+  // are returned before the error.
   absl::StatusOr<bool> Receive(size_t max_bytes);
   bool more_has_arrived() const { return more_has_arrived_; }
   std::span<const std::string_view> pending() const { return pending_.all(); }
@@ -34,14 +37,17 @@ class CopyStream {
   absl::Status Send(std::string_view message);
   absl::Status Flush();
   bool wants_write() const { return wants_write_; }
-  absl::Status Finish(Micros patience);
+  absl::Status Finish(Micros timeout);
 
  private:
   // The result of one call of PQgetCopyData().
   enum class Taken { kMessage, kNothing, kEnd };
 
+  // Moves one message from libpq's buffer to pending_.
   Taken TakeMessage();
+  // Moves messages until `max_bytes` are pending or libpq has no complete one.
   Taken TakeBuffered(size_t max_bytes);
+  // Decrypted bytes that poll() cannot see.
   bool TlsHasMore() const;
   absl::Status Lost() const;
   absl::Status OrderOfEnd();
@@ -49,6 +55,7 @@ class CopyStream {
 
   PgConnection& connection_;
   PendingMessages pending_;
+  // libpq's output buffer is not empty.
   bool wants_write_ = false;
   bool more_has_arrived_ = true;  // possibly together with the response to START_REPLICATION
 };

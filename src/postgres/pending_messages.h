@@ -27,6 +27,7 @@ class PendingMessages {
   using Buffer = std::unique_ptr<char, PqFree>;
 
   void Add(Buffer buffer, size_t length) {
+    // The vectors grow together: the view of a message has the same index as its buffer.
     messages_.emplace_back(buffer.get(), length);
     buffers_.push_back(std::move(buffer));
     bytes_ += length;

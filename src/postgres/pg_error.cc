@@ -59,6 +59,7 @@ absl::Status ErrorOf(const PGconn* connection, const PGresult* result, ErrorCode
   return Error(code, fmt::format("{} (SQLSTATE {})", Readable(message), sqlstate));
 }
 
+// Digits and upper-case letters, as the SQL standard defines them.
 bool IsSqlstate(std::string_view text) {
   return text.size() == 5 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isdigit(c) != 0 || std::isupper(c) != 0;
@@ -67,6 +68,8 @@ bool IsSqlstate(std::string_view text) {
 
 }  // namespace
 
+// "FATAL:  28P01: password authentication failed": two spaces after the severity, a colon after the
+// code. The severity is translated, the form is not.
 std::string_view SqlstateIn(std::string_view verbose_message) {
   constexpr std::string_view kBefore = ":  ";
   for (size_t at = verbose_message.find(kBefore); at != std::string_view::npos;
@@ -101,6 +104,7 @@ std::string Readable(std::string_view message) {
   return Printable(line, 500);
 }
 
+// An error without a SQLSTATE comes from libpq itself: the server was not reached.
 absl::Status ConnectError(const PGconn* connection) {
   const std::string_view message = PQerrorMessage(connection);
   return Error(CodeFor(SqlstateIn(message), ErrorCode::kPostgresUnreachable), Readable(message));

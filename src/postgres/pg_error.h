@@ -29,6 +29,7 @@ absl::Status StreamError(const PGconn* connection, const PGresult* result);
 std::string_view SqlstateIn(std::string_view verbose_message);
 
 // Formats a message as one line, without SQLSTATE and LOCATION, escaped.
+// Several lines are joined by "; ". What the server sent may contain any bytes.
 std::string Readable(std::string_view message);
 
 }  // namespace walrelay

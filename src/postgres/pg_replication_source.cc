@@ -7,9 +7,9 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "pgoutput/copy_data.h"
-#include "postgres/facts.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/pg_error.h"
-#include "postgres/publication_look.h"
+#include "postgres/publication_state.h"
 #include "postgres/session.h"
 #include "postgres/slot_error.h"
 #include "walrelay/error.h"
@@ -40,6 +40,7 @@ bool IsPublicationSkipped(const PGresult* notice) {
           std::string_view(text).find("skipped loading publication") != std::string_view::npos);
 }
 
+// Notices of the server are for its operator; only a warning is worth a line at the default level.
 void LogNotice(const PGresult* notice) {
   const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
   const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -58,25 +59,26 @@ PgReplicationSource::~PgReplicationSource() {
   Close();
 }
 
-absl::StatusOr<SourceFacts> PgReplicationSource::Open() {
+absl::StatusOr<SourceInfo> PgReplicationSource::Open() {
   Close();
   host_.reset();
   const Deadline deadline = std::chrono::steady_clock::now() + kOpenPatience;
   WR_RETURN_IF_ERROR(Connect(deadline));
   connection_->LimitTo(deadline);
-  WR_ASSIGN_OR_RETURN(SourceFacts facts, ReadFacts());
-  if (facts.slot && !facts.slot->active) {
+  WR_ASSIGN_OR_RETURN(SourceInfo info, ReadFacts());
+  if (info.slot && !info.slot->active) {
     // The stream needs a server process that has executed no query. Lookups stay in the catalog
     // caches of the process, and decoding would use them where it needs the catalog as of the WAL
     // position: it would silently skip rows from before the publication was created, and decode
     // rows from before an ALTER TABLE with the new columns.
     WR_RETURN_IF_ERROR(Connect(deadline));
     connection_->LimitTo(deadline);
-    WR_RETURN_IF_ERROR(ReadIdentity(*connection_, timeout(), facts.server));
+    WR_RETURN_IF_ERROR(ReadIdentity(*connection_, timeout(), info.server));
   }
   connection_->LimitTo(Deadline::max());
+  // Warnings of an earlier stream do not concern the next one.
   publication_skipped_ = false;
-  return facts;
+  return info;
 }
 
 void PgReplicationSource::Step() const {
@@ -85,25 +87,27 @@ void PgReplicationSource::Step() const {
   }
 }
 
-absl::StatusOr<SourceFacts> PgReplicationSource::ReadFacts() {
-  SourceFacts facts;
-  WR_ASSIGN_OR_RETURN(facts.server, ReadServerFacts(*connection_, timeout()));
+// The server's position is read first: it is the `before` of the publication's state.
+absl::StatusOr<SourceInfo> PgReplicationSource::ReadFacts() {
+  SourceInfo info;
+  WR_ASSIGN_OR_RETURN(info.server, ReadServerInfo(*connection_, timeout()));
   Step();
-  WR_RETURN_IF_ERROR(CheckMessages(config_, facts.server.version));
-  WR_ASSIGN_OR_RETURN(facts.slot, ReadSlotFacts(*connection_, config_.slot, timeout()));
+  WR_RETURN_IF_ERROR(CheckMessages(config_, info.server.version));
+  WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(*connection_, config_.slot, timeout()));
   Step();
-  WR_ASSIGN_OR_RETURN(facts.publication,
-                      ReadPublicationFacts(*connection_, config_.publication, timeout()));
+  WR_ASSIGN_OR_RETURN(info.publication,
+                      ReadPublicationInfo(*connection_, config_.publication, timeout()));
   Step();
-  WR_ASSIGN_OR_RETURN(facts.tables,
-                      ReadTableFacts(*connection_, config_.publication, config_.tables, timeout()));
+  WR_ASSIGN_OR_RETURN(info.tables,
+                      ReadTableInfo(*connection_, config_.publication, config_.tables, timeout()));
   Step();
   WR_ASSIGN_OR_RETURN(
-      facts.publication_look,
-      LookAtPublication(*connection_, config_, /*wal_before=*/facts.server.wal_end, timeout()));
-  return facts;
+      info.publication_state,
+      ReadPublicationState(*connection_, config_, /*wal_before=*/info.server.wal_end, timeout()));
+  return info;
 }
 
+// The old connection is closed first: it may hold one of a few walsenders, and the slot.
 absl::Status PgReplicationSource::Connect(Deadline deadline) {
   connection_.reset();
   Step();
@@ -114,12 +118,13 @@ absl::Status PgReplicationSource::Connect(Deadline deadline) {
   const auto left = std::chrono::duration_cast<Micros>(deadline - std::chrono::steady_clock::now());
   WR_ASSIGN_OR_RETURN(OpenedSession session,
                       OpenSession(config, {.purpose = ConnectionPurpose::kReplication,
-                                           .patience = left,
+                                           .timeout = left,
                                            .interrupt_fd = interrupt_fd_,
                                            .host = host_}));
   Step();
   connection_ = std::move(session.connection);
   host_ = session.host;
+  // The callback refers to this object, which owns the connection: neither outlives the other.
   connection_->OnNotice([this](const PGresult* notice) {
     publication_skipped_ = publication_skipped_ || IsPublicationSkipped(notice);
     LogNotice(notice);
@@ -132,6 +137,7 @@ Micros PgReplicationSource::timeout() const {
   return std::min<Micros>(config_.connect_timeout, std::chrono::seconds(10));
 }
 
+// By address and not by name: a name may resolve to another server the next time.
 ConnectionParameters PgReplicationSource::Peer() const {
   ConnectionParameters peer;
   const auto add = [&peer](const char* key, const char* value) {
@@ -147,11 +153,13 @@ ConnectionParameters PgReplicationSource::Peer() const {
   return peer;
 }
 
-absl::StatusOr<std::optional<SlotFacts>> PgReplicationSource::InspectSlot() {
+absl::StatusOr<std::optional<SlotInfo>> PgReplicationSource::InspectSlot() {
   WR_CHECK(connection_.has_value(), "the source is open");
-  return ReadSlotFacts(*connection_, config_.slot, timeout());
+  return ReadSlotInfo(*connection_, config_.slot, timeout());
 }
 
+// The role may terminate its own processes: no further privilege is needed. A process that has
+// ended meanwhile is no error.
 absl::Status PgReplicationSource::TerminateBackend(int pid) {
   WR_CHECK(connection_.has_value(), "the source is open");
   return connection_
@@ -181,6 +189,9 @@ absl::Status PgReplicationSource::DropSlot() {
   return status.ok() ? status : WithCauseAtSlot(*connection_, config_.slot, status, timeout());
 }
 
+// Protocol version 1: later versions add streaming of open transactions, two-phase commits and
+// parallel apply, and nothing that whole transactions need. The server starts at the slot's
+// confirmed position if `position` is behind it.
 absl::Status PgReplicationSource::Start(Lsn position) {
   WR_CHECK(connection_.has_value(), "the source is open");
   const auto result = connection_->Query(
@@ -200,6 +211,7 @@ absl::Status PgReplicationSource::Start(Lsn position) {
   return stream_->Start();
 }
 
+// The warning precedes the messages that lack rows, so nothing of them is handled after it.
 absl::StatusOr<bool> PgReplicationSource::Receive(size_t max_bytes) {
   WR_CHECK(stream_.has_value(), "the source streams");
   auto any = stream_->Receive(max_bytes);
@@ -236,11 +248,13 @@ absl::Status PgReplicationSource::Flush() {
   return stream_->Flush();
 }
 
-absl::Status PgReplicationSource::Finish(Micros patience) {
+absl::Status PgReplicationSource::Finish(Micros timeout) {
   WR_CHECK(stream_.has_value(), "the source streams");
-  return stream_->Finish(patience);
+  return stream_->Finish(timeout);
 }
 
+// A walsender whose client disconnects releases the slot when it notices; see
+// SlotConnector::FreeSlot().
 void PgReplicationSource::Close() {
   stream_.reset();
   connection_.reset();

@@ -1,4 +1,11 @@
 // PgReplicationSource: the implementation of ReplicationSource with libpq.
+//
+// Open() connects twice: the first connection answers the questions about the slot and the catalog,
+// and the second, which has looked up nothing in the catalog, streams (decision 0007). Both go to
+// the same host of the DSN.
+//
+// Positions, slots and tables are only read here. What they mean, and what to do about them, is
+// decided by the caller.
 #pragma once
 
 #include <libpq-fe.h>
@@ -23,9 +30,9 @@ class PgReplicationSource final : public ReplicationSource {
                       std::function<void()> on_step = {});
   ~PgReplicationSource() override;
 
-  absl::StatusOr<SourceFacts> Open() override;
+  absl::StatusOr<SourceInfo> Open() override;
   void SetSenderTimeout(Micros timeout) override { sender_timeout_ = timeout; }
-  absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
+  absl::StatusOr<std::optional<SlotInfo>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
   absl::Status DropSlot() override;
@@ -36,7 +43,7 @@ class PgReplicationSource final : public ReplicationSource {
   void Consume(size_t count) override;
   absl::Status SendStatus(const StandbyStatus& status) override;
   absl::Status Flush() override;
-  absl::Status Finish(Micros patience) override;
+  absl::Status Finish(Micros timeout) override;
   void Close() override;
   int poll_fd() const override;
   bool wants_write() const override;
@@ -48,15 +55,21 @@ class PgReplicationSource final : public ReplicationSource {
  private:
   using Deadline = std::chrono::steady_clock::time_point;
 
+  // Tells the owner that Open() makes progress.
   void Step() const;
+  // Connects to the host that has answered before, otherwise to the first usable one.
   absl::Status Connect(Deadline deadline);
-  absl::StatusOr<SourceFacts> ReadFacts();
+  // All that Open() returns, read on one connection, the server's WAL position first.
+  absl::StatusOr<SourceInfo> ReadFacts();
+  // Of one query.
   Micros timeout() const;
 
   const SourceConfig& config_;
+  // Readable when the process is asked to stop; see PgConnection.
   const int interrupt_fd_;
   const std::function<void()> on_step_;
   Micros sender_timeout_{0};  // 0: as configured
+  // Nothing while closed.
   std::optional<PgConnection> connection_;
   std::optional<CopyStream> stream_;  // over connection_, since Start()
   // Index in the DSN's list: the stream must use the host that answered the queries.

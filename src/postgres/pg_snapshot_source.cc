@@ -20,6 +20,7 @@
 namespace walrelay {
 namespace {
 
+// Cheap: the function reads shared memory, and no table.
 constexpr const char* kQuestion = "SELECT pg_catalog.pg_current_snapshot()";
 
 // The columns of the result. Only the first query on a connection has more than the first column.
@@ -32,9 +33,10 @@ std::string FirstQuestion(std::string_view slot, int version) {
       kQuestion, QuoteLiteral(slot), LaterSettingColumns(ConnectionPurpose::kSql, version));
 }
 
+// Without waiting: the relay's thread polls the descriptor.
 bool IsReady(int fd, short events) {
-  pollfd wanted{fd, events, 0};
-  return ::poll(&wanted, 1, 0) > 0;
+  pollfd polled{fd, events, 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 std::string_view ValueOf(const PGresult* result, int column) {
@@ -48,7 +50,8 @@ PgSnapshotSource::PgSnapshotSource(const SourceConfig& config, const PgReplicati
 
 PgSnapshotSource::~PgSnapshotSource() = default;
 
-void PgSnapshotSource::Ask(int walsender_pid) {
+// Errors are returned by Poll(), so that the caller has one place for them.
+void PgSnapshotSource::Request(int walsender_pid) {
   WR_CHECK(state_ == State::kClosed || state_ == State::kIdle, "no query is in progress");
   if (walsender_pid_ != walsender_pid) {
     Close();
@@ -66,6 +69,7 @@ absl::Status PgSnapshotSource::Connect() {
   if (peer.empty()) {
     return Error(ErrorCode::kConnectionLost, "the stream has ended");
   }
+  // The stream's own address instead of the DSN's hosts, of which another one may answer.
   std::erase_if(parameters, [](const auto& each) {
     return each.first == "host" || each.first == "hostaddr" || each.first == "port";
   });
@@ -82,6 +86,7 @@ absl::Status PgSnapshotSource::Connect() {
                                                        : absl::OkStatus();
 }
 
+// Several steps may be possible at once, as on a local socket.
 absl::Status PgSnapshotSource::ContinueConnecting() {
   // PQconnectPoll() assumes that the socket is ready.
   while (IsReady(PQsocket(connection_.get()), wants_write_ ? POLLOUT : POLLIN)) {
@@ -122,6 +127,7 @@ absl::Status PgSnapshotSource::Flush() {
   return absl::OkStatus();
 }
 
+// One step: connect, send or receive, whatever the state allows without waiting.
 absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Poll() {
   WR_CHECK(state_ == State::kConnecting || state_ == State::kAsked, "a query is in progress");
   absl::Status status = ask_error_;
@@ -145,10 +151,13 @@ absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Receive() {
   if (PQconsumeInput(connection_.get()) == 0) {
     return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection_.get())));
   }
+  // Rows are complete when PQgetResult() returns nullptr: only then may the next query be sent.
   while (PQisBusy(connection_.get()) == 0) {
     const std::unique_ptr<PGresult, PgResultDeleter> result(PQgetResult(connection_.get()));
     if (result == nullptr) {
-      WR_CHECK(snapshot_.has_value(), "a query without an error has rows");
+      if (!snapshot_) {
+        return Error(ErrorCode::kConnectionLost, "the query for a snapshot returned no result");
+      }
       state_ = State::kIdle;
       return std::exchange(snapshot_, std::nullopt);
     }
@@ -161,6 +170,8 @@ absl::StatusOr<XidSnapshot> PgSnapshotSource::Read(const PGresult* result) {
   if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1) {
     return ResultError(connection_.get(), result);
   }
+  // The pid of the slot's reader is the proof that this connection leads to the stream's server: it
+  // is read in the same statement as the snapshot.
   if (!verified_) {
     const std::string_view reader = ValueOf(result, kSlotReader);
     if (reader != std::to_string(walsender_pid_)) {
@@ -199,6 +210,7 @@ absl::Status PgSnapshotSource::Fail(const absl::Status& cause) {
                               fmt::format("{} {}", ToString(CodeOf(cause)), MessageOf(cause)));
 }
 
+// PQfinish() sends Terminate and does not wait.
 void PgSnapshotSource::Close() {
   connection_.reset();
   snapshot_.reset();

@@ -27,36 +27,44 @@ class PgSnapshotSource final : public SnapshotSource {
   PgSnapshotSource(const SourceConfig& config, const PgReplicationSource& stream);
   ~PgSnapshotSource() override;
 
-  void Ask(int walsender_pid) override;
+  void Request(int walsender_pid) override;
   absl::StatusOr<std::optional<XidSnapshot>> Poll() override;
   void Close() override;
   int poll_fd() const override;
   bool wants_write() const override { return wants_write_; }
 
  private:
+  // kClosed: no connection. kConnecting: PQconnectPoll() is in progress. kIdle: connected, no
+  // query. kAsked: a query was sent.
   enum class State : uint8_t { kClosed, kConnecting, kIdle, kAsked };
 
   struct Deleter {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
 
+  // Starts to connect to the server of the stream.
   absl::Status Connect();
+  // Advances the connection as far as possible without waiting; then sends the first query.
   absl::Status ContinueConnecting();
   absl::Status Send(const std::string& query);
   absl::Status Flush();
+  // The snapshot once the result is complete; nullopt before.
   absl::StatusOr<std::optional<XidSnapshot>> Receive();
+  // Checks the answer to the first query of a connection, and parses the snapshot.
   absl::StatusOr<XidSnapshot> Read(const PGresult* result);
+  // Closes the connection, and returns the error that SnapshotSource documents.
   absl::Status Fail(const absl::Status& cause);
 
   const SourceConfig& config_;
   const PgReplicationSource& stream_;
   std::unique_ptr<PGconn, Deleter> connection_;
   State state_ = State::kClosed;
+  // Of the stream that the snapshots are for; another one means another server or another session.
   int walsender_pid_ = 0;
   bool verified_ = false;  // this connection leads to the stream's server
   bool wants_write_ = false;
   bool stream_ended_ = false;            // the slot's active process is not the stream's
-  absl::Status ask_error_;               // error of Ask(); Poll() returns it
+  absl::Status ask_error_;               // error of Request(); Poll() returns it
   std::optional<XidSnapshot> snapshot_;  // read before the end of the result
 };
 

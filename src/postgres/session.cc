@@ -13,6 +13,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+// Names of settings are compared without case, as the server does: SHOW ALL prints "TimeZone".
 std::string Lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -51,6 +52,7 @@ absl::Status Verify(PgConnection& connection, ConnectionPurpose purpose,
       });
 }
 
+// Only for the first connection of a call: a later one names its host, see SessionOptions.
 absl::Status CheckPrimary(PgConnection& connection, Micros timeout) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
@@ -61,6 +63,8 @@ absl::Status CheckPrimary(PgConnection& connection, Micros timeout) {
                      fmt::format("{} is a standby", PQhost(connection.get())));
 }
 
+// All settings are applied and checked before the connection is used for anything else: a pooler or
+// a role setting may override what was requested.
 absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
                                       const SessionOptions& options, Micros timeout, bool primary) {
   const auto limit = SteadyClock::now() + timeout;
@@ -82,6 +86,8 @@ absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
 
 }  // namespace
 
+// One host after the other. libpq's own list would share one timeout between them, of which a dead
+// address uses all.
 absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
                                           const SessionOptions& options) {
   WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
@@ -90,10 +96,11 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
   const bool primary = !options.host && !AcceptsStandby(parameters);
   const size_t first = std::min(options.host.value_or(0), hosts.size() - 1);
   const size_t end = options.host ? first + 1 : hosts.size();
-  const auto deadline = SteadyClock::now() + options.patience;
+  const auto deadline = SteadyClock::now() + options.timeout;
   absl::Status status;
   for (size_t i = first; i < end; ++i) {
     const auto left = std::chrono::duration_cast<Micros>(deadline - SteadyClock::now());
+    // A host that does not answer uses its share only; what it leaves goes to the hosts after it.
     const Micros share = std::min<Micros>(source.connect_timeout, left / (end - i));
     auto connection = OpenHost(hosts[i], options, share, primary);
     if (connection.ok()) {

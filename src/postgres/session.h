@@ -1,7 +1,7 @@
 // Sessions: connections to Postgres with the settings of the session contract
 // (session_settings.def). Every command connects only with these functions.
 //
-// Blocks like PgConnection, for at most `patience`, however many hosts the DSN names.
+// Blocks like PgConnection, for at most `timeout`, however many hosts the DSN names.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,10 @@ namespace walrelay {
 // reports a failure.
 inline constexpr Micros kOpenPatience = std::chrono::seconds(25);
 
+// How a connection is made.
 struct SessionOptions {
   ConnectionPurpose purpose = ConnectionPurpose::kSql;
-  Micros patience = kOpenPatience;
+  Micros timeout = kOpenPatience;
   int interrupt_fd = -1;       // see PgConnection
   std::optional<size_t> host;  // index in the DSN's list: only this host, primary or not
 };
@@ -30,7 +31,7 @@ struct OpenedSession {
 };
 
 // Connects to the first host of the DSN that accepts the connection and, if there are several and
-// target_session_attrs is not set, is a primary. Each host gets an equal share of the patience, but
+// target_session_attrs is not set, is a primary. Each host gets an equal share of the timeout, but
 // at most source.connect_timeout.
 //
 // Errors: WR-1003 and WR-1005 of the parameters, errors of connecting, WR-2010 (InRecovery) if only

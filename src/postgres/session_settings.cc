@@ -31,6 +31,7 @@ std::string Escaped(std::string_view value) {
   return out;
 }
 
+// Since a major version that not every supported server has.
 bool IsLater(const SessionSetting& setting, ConnectionPurpose purpose, int version) {
   return setting.since > kOldestMajor && version / 10000 >= setting.since && setting.IsFor(purpose);
 }
@@ -89,6 +90,7 @@ std::string LaterSettingColumns(ConnectionPurpose purpose, int version) {
   return columns;
 }
 
+// A setting that the server does not have is no violation: it has no effect to prevent.
 absl::Status CheckSessionSettings(
     ConnectionPurpose purpose,
     const std::function<std::optional<std::string_view>(std::string_view)>& shown) {

@@ -16,8 +16,10 @@
 
 namespace walrelay {
 
+// One row of session_settings.def.
 struct SessionSetting {
   // The sessions that have the setting.
+  // kReader: connections that only read. kWriter: setup, which changes the database.
   enum class Scope : uint8_t { kAll, kReplication, kSql, kReader, kWriter };
 
   std::string_view name;
@@ -30,6 +32,7 @@ struct SessionSetting {
   bool IsFor(ConnectionPurpose purpose) const;
 };
 
+// All rows of the table, in its order.
 std::span<const SessionSetting> SessionSettings();
 
 // "-c name=value ..." for the settings that every supported major version has. A server rejects a

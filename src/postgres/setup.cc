@@ -6,13 +6,14 @@
 #include <set>
 
 #include "base/text.h"
-#include "postgres/facts.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
+// A lock that another session holds on a table delays setup, but not for long.
 constexpr std::chrono::seconds kTimeout{30};
 
 std::string QualifiedName(const OutboxTable& table) {
@@ -48,6 +49,8 @@ class NewColumns {
   std::vector<NewColumn> columns_;
 };
 
+// The columns have walrelay's default names, unless others are configured; parts that are mapped to
+// no column are left out.
 std::string CreateTable(const OutboxTable& table) {
   const ColumnNames& names = table.columns;
   NewColumns columns;
@@ -118,6 +121,8 @@ std::string CreateSchema(const std::string& schema) {
   return fmt::format("CREATE SCHEMA IF NOT EXISTS {};", QuoteIdentifier(schema));
 }
 
+// Read-only by default, as a second barrier: walrelay writes nothing to tables. The connection
+// limit keeps a defect from using up the server's connections.
 std::vector<std::string> GrantRole(const SourceConfig& source, const std::string& role) {
   const std::string name = QuoteIdentifier(role);
   std::vector<std::string> out = {
@@ -165,8 +170,9 @@ absl::Status PlanSchemas(PgConnection& connection, const SourceConfig& source,
   return absl::OkStatus();
 }
 
+// A table is created only when that is asked for: a missing table is more often a wrong name.
 absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
-                        const std::vector<TableFacts>& tables, std::vector<SetupStep>& steps) {
+                        const std::vector<TableInfo>& tables, std::vector<SetupStep>& steps) {
   for (size_t i = 0; i < tables.size(); ++i) {
     if (tables[i].oid != 0 || tables[i].name.empty()) {
       continue;
@@ -181,8 +187,10 @@ absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
   return absl::OkStatus();
 }
 
-void PlanPublication(const SourceConfig& source, const PublicationFacts& publication,
-                     const std::vector<TableFacts>& tables, std::vector<SetupStep>& steps) {
+// A publication that exists is changed as little as possible: its other tables and options belong
+// to the operator.
+void PlanPublication(const SourceConfig& source, const PublicationInfo& publication,
+                     const std::vector<TableInfo>& tables, std::vector<SetupStep>& steps) {
   const std::string name = QuoteIdentifier(source.publication);
   if (!publication.exists) {
     steps.push_back({fmt::format("publication {}", name), CreatePublication(source)});
@@ -201,7 +209,7 @@ void PlanPublication(const SourceConfig& source, const PublicationFacts& publica
                      fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", name)});
   }
   const bool partitioned = std::any_of(tables.begin(), tables.end(),
-                                       [](const TableFacts& table) { return table.partitioned; });
+                                       [](const TableInfo& table) { return table.partitioned; });
   if (partitioned && !publication.via_partition_root) {
     steps.push_back(
         {fmt::format("set publication {} to publish partitioned tables via their root", name),
@@ -249,15 +257,16 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
   return out;
 }
 
+// In the order in which the steps must run: the publication must exist before the slot.
 absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
                                                  const SourceConfig& source,
                                                  const SetupOptions& options) {
-  WR_ASSIGN_OR_RETURN(const PublicationFacts publication,
-                      ReadPublicationFacts(connection, source.publication, kTimeout));
-  WR_ASSIGN_OR_RETURN(const std::vector<TableFacts> tables,
-                      ReadTableFacts(connection, source.publication, source.tables, kTimeout));
-  WR_ASSIGN_OR_RETURN(const std::optional<SlotFacts> slot,
-                      ReadSlotFacts(connection, source.slot, kTimeout));
+  WR_ASSIGN_OR_RETURN(const PublicationInfo publication,
+                      ReadPublicationInfo(connection, source.publication, kTimeout));
+  WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables,
+                      ReadTableInfo(connection, source.publication, source.tables, kTimeout));
+  WR_ASSIGN_OR_RETURN(const std::optional<SlotInfo> slot,
+                      ReadSlotInfo(connection, source.slot, kTimeout));
   std::vector<SetupStep> steps;
   if (options.create_table) {
     WR_RETURN_IF_ERROR(PlanSchemas(connection, source, steps));
@@ -282,6 +291,7 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
   return steps;
 }
 
+// The slot first: without it no WAL is retained, even if the second statement fails.
 absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source) {
   WR_RETURN_IF_ERROR(connection
                          .Query(fmt::format("SELECT pg_catalog.pg_drop_replication_slot(slot_name) "

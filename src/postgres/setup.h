@@ -16,12 +16,14 @@
 
 namespace walrelay {
 
+// What `walrelay setup` was asked to do.
 struct SetupOptions {
   bool create_table = false;  // create the outbox tables that do not exist
   std::string role;           // create this role, with its privileges; "": none
   bool failover = false;      // Postgres 17+: a slot that is synchronized to standbys
 };
 
+// One statement, with what it is for. Each can be run on its own.
 struct SetupStep {
   std::string what;  // "publication \"walrelay\""
   std::string sql;

@@ -1,6 +1,6 @@
 #include "postgres/slot_error.h"
 
-#include "postgres/facts.h"
+#include "postgres/catalog_queries.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -12,14 +12,15 @@ absl::Status WithCauseAtSlot(PgConnection& connection, std::string_view slot,
   if (!undefined && state != "55000") {     // object_not_in_prerequisite_state
     return error;
   }
-  const auto found = ReadSlotFacts(connection, slot, timeout);
+  // Only now: reading the slot costs a query, and the error is rare.
+  const auto found = ReadSlotInfo(connection, slot, timeout);
   if (!found.ok()) {
     return error;
   }
   if (undefined && !*found) {
     return Error(ErrorCode::kSlotMissing, MessageOf(error));
   }
-  if (*found && ((*found)->wal_status == "lost" || !(*found)->invalidation_reason.empty())) {
+  if (*found && (*found)->lost()) {
     return Error(ErrorCode::kSlotLost, MessageOf(error));
   }
   const auto wal_level = ReadSetting(connection, "wal_level", timeout);

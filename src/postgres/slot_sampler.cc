@@ -5,17 +5,18 @@
 #include <sys/eventfd.h>
 
 #include "base/log.h"
-#include "postgres/facts.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/pg_error.h"
-#include "postgres/publication_look.h"
+#include "postgres/publication_state.h"
 #include "postgres/session.h"
-#include "postgres/slot_reading.h"
+#include "postgres/slot_query.h"
 #include "stream/start_position.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
+// Longer than any of these queries takes on a healthy server.
 constexpr std::chrono::seconds kQueryTimeout{10};
 
 // An overloaded server cancels the queries, also after the sampler has stopped waiting for them.
@@ -42,6 +43,7 @@ void SetOrClear(PlainMetric<prometheus::Gauge>& gauge, std::optional<double> val
 
 }  // namespace
 
+// The thread starts last, when all members exist.
 SlotSampler::SlotSampler(const Config& config, const Clock& clock, Metrics& metrics,
                          Callbacks callbacks)
     : config_(config),
@@ -56,9 +58,10 @@ SlotSampler::~SlotSampler() {
   thread_.join();
 }
 
+// The first sample is taken at once. A failure is retried at the next interval, as a sample is.
 void SlotSampler::Run() {
   do {
-    const absl::Status status = Look();
+    const absl::Status status = Sample();
     if (absl::IsCancelled(status)) {
       return;
     }
@@ -68,7 +71,8 @@ void SlotSampler::Run() {
   } while (Rest(config_.metrics.slot_poll_interval));
 }
 
-absl::Status SlotSampler::Look() {
+// In the order of importance: what fails later in a sample costs only what comes after it.
+absl::Status SlotSampler::Sample() {
   WR_RETURN_IF_ERROR(EnsureConnected());
   WR_RETURN_IF_ERROR(SampleSlot());
   WR_RETURN_IF_ERROR(IdentifyPublication());
@@ -92,7 +96,7 @@ absl::Status SlotSampler::EnsureConnected() {
 absl::Status SlotSampler::SampleSlot() {
   WR_ASSIGN_OR_RETURN(SlotSample sample,
                       ReadSlotSample(*connection_, config_.source, kQueryTimeout));
-  Judge(sample);
+  Classify(sample);
   wal_end_ = sample.exists ? sample.wal_end : Lsn();
   if (sample.exists) {
     SetSlotGauges(sample);
@@ -103,12 +107,13 @@ absl::Status SlotSampler::SampleSlot() {
   return absl::OkStatus();
 }
 
-void SlotSampler::Judge(SlotSample& sample) {
+void SlotSampler::Classify(SlotSample& sample) {
   if (sample.exists) {
     const MonoTime now = clock_.Now();
-    lag_clock_.Look(now, sample.wal_end);
-    forecast_.Look(now, {sample.wal_end, sample.confirmed, sample.restart});
-    sample.lag_age = lag_clock_.Age(now, sample.confirmed);
+    lsn_age_.AddSample(now, sample.wal_end);
+    forecast_.AddSample(now,
+                        {sample.wal_end, sample.row.confirmed_flush_lsn, sample.row.restart_lsn});
+    sample.lag_age = lsn_age_.Age(now, sample.row.confirmed_flush_lsn);
     sample.wal_bytes_per_second = forecast_.WalBytesPerSecond();
     sample.confirmed_bytes_per_second = forecast_.ConfirmedBytesPerSecond();
     sample.time_until_caught_up = forecast_.TimeUntilCaughtUp();
@@ -116,11 +121,11 @@ void SlotSampler::Judge(SlotSample& sample) {
       sample.time_to_loss = forecast_.TimeToLoss(*reserve);
     }
   }
-  sample.risk = alarm_.Judge(sample);
+  sample.risk = risk_.Classify(sample);
   if (sample.risk == told_) {
     return;
   }
-  if (const absl::Status risk = RiskOf(sample); !risk.ok()) {
+  if (const absl::Status risk = RiskStatus(sample); !risk.ok()) {
     LogStatus(sample.risk >= SlotRisk::kCritical ? LogLevel::kError : LogLevel::kWarning,
               "slot_risk", risk, {{"risk", NameOf(sample.risk)}});
   } else {
@@ -130,6 +135,7 @@ void SlotSampler::Judge(SlotSample& sample) {
   told_ = sample.risk;
 }
 
+// A value that is not known removes its series: 0 would look like a measurement.
 void SlotSampler::SetSlotGauges(const SlotSample& sample) {
   const auto seconds = [](Micros time) { return std::chrono::duration<double>(time).count(); };
   metrics_.slot_lag_bytes->Set(static_cast<double>(sample.lag_bytes()));
@@ -137,8 +143,9 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
   metrics_.slot_retained_wal_bytes->Set(static_cast<double>(sample.retained_bytes()));
   metrics_.slot_max_retained_wal_bytes->Set(static_cast<double>(sample.max_retained_bytes));
   SetOrClear(metrics_.slot_safe_wal_bytes,
-             sample.safe_wal_bytes ? std::optional(static_cast<double>(*sample.safe_wal_bytes))
-                                   : std::nullopt);
+             sample.row.safe_wal_size
+                 ? std::optional(static_cast<double>(*sample.row.safe_wal_size))
+                 : std::nullopt);
   SetOrClear(
       metrics_.slot_retained_wal_budget_bytes,
       sample.budget ? std::optional(static_cast<double>(sample.budget->bytes)) : std::nullopt);
@@ -148,13 +155,13 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
                                             ? std::optional(seconds(*sample.time_until_caught_up))
                                             : std::nullopt);
   SetOrClear(metrics_.source_wal_rate, sample.wal_bytes_per_second);
-  if (!sample.wal_status.empty()) {
-    metrics_.slot_wal_status.SetOnly(sample.wal_status);
+  if (!sample.row.wal_status.empty()) {
+    metrics_.slot_wal_status.SetOnly(sample.row.wal_status);
   }
   metrics_.slot_risk.SetOnly(NameOf(sample.risk));
-  metrics_.slot_active->Set(sample.active ? 1 : 0);
-  metrics_.slot_confirmed_lsn->Set(static_cast<double>(sample.confirmed.value()));
-  metrics_.slot_restart_lsn->Set(static_cast<double>(sample.restart.value()));
+  metrics_.slot_active->Set(sample.row.active ? 1 : 0);
+  metrics_.slot_confirmed_lsn->Set(static_cast<double>(sample.row.confirmed_flush_lsn.value()));
+  metrics_.slot_restart_lsn->Set(static_cast<double>(sample.row.restart_lsn.value()));
   metrics_.source_wal_lsn->Set(static_cast<double>(sample.wal_end.value()));
   metrics_.slot_sampled_timestamp->Set(seconds(clock_.WallNow().time_since_epoch()));
   if (sample.spill) {
@@ -181,14 +188,15 @@ void SlotSampler::ClearSlotGauges() {
   }
 }
 
+// On the same connection as the slot's sample, with the checks that the relay applies at each
+// start.
 absl::Status SlotSampler::CheckPublication() {
-  SourceFacts facts;
-  WR_ASSIGN_OR_RETURN(
-      facts.publication,
-      ReadPublicationFacts(*connection_, config_.source.publication, kQueryTimeout));
-  WR_ASSIGN_OR_RETURN(facts.tables, ReadTableFacts(*connection_, config_.source.publication,
-                                                   config_.source.tables, kQueryTimeout));
-  const auto problems = PublicationProblems(facts, config_.source.publication);
+  SourceInfo info;
+  WR_ASSIGN_OR_RETURN(info.publication,
+                      ReadPublicationInfo(*connection_, config_.source.publication, kQueryTimeout));
+  WR_ASSIGN_OR_RETURN(info.tables, ReadTableInfo(*connection_, config_.source.publication,
+                                                 config_.source.tables, kQueryTimeout));
+  const auto problems = PublicationProblems(info, config_.source.publication);
   callbacks_.publication_checked(problems.empty() ? absl::OkStatus() : problems.front());
   return absl::OkStatus();
 }
@@ -198,6 +206,7 @@ absl::Status SlotSampler::IdentifyPublication() {
   if (!wal_end_.valid() || !callbacks_.publication_seen) {
     return absl::OkStatus();
   }
+  // Before the first query: what is reported is at least as new as this time.
   const MonoTime begun = clock_.Now();
   WR_ASSIGN_OR_RETURN(
       const PgResult recovery,
@@ -205,8 +214,8 @@ absl::Status SlotSampler::IdentifyPublication() {
   if (recovery.Bool(0, "in_recovery")) {
     return absl::OkStatus();
   }
-  WR_ASSIGN_OR_RETURN(const PublicationLook look,
-                      LookAtPublication(*connection_, config_.source, wal_end_, kQueryTimeout));
+  WR_ASSIGN_OR_RETURN(const PublicationState look,
+                      ReadPublicationState(*connection_, config_.source, wal_end_, kQueryTimeout));
   callbacks_.publication_seen(look, begun);
   return absl::OkStatus();
 }
@@ -223,6 +232,8 @@ void SlotSampler::OnLookFailed(const absl::Status& error) {
   }
 }
 
+// Sleeps in poll(), which also notices that the server closes the connection: that is the first
+// sign of a shutdown.
 bool SlotSampler::Rest(Micros duration) {
   const MonoTime until = clock_.Now() + duration;
   while (true) {
@@ -230,19 +241,20 @@ bool SlotSampler::Rest(Micros duration) {
     if (left.count() <= 0) {
       return true;
     }
-    pollfd wanted[] = {{stop_.get(), POLLIN, 0},
+    pollfd polled[] = {{stop_.get(), POLLIN, 0},
                        {connection_ ? connection_->socket() : -1, POLLIN, 0}};
-    (void)::poll(wanted, 2, static_cast<int>(left.count()));
-    if (wanted[0].revents != 0) {
+    (void)::poll(polled, 2, static_cast<int>(left.count()));
+    if (polled[0].revents != 0) {
       return false;
     }
-    if (wanted[1].revents != 0 && ConnectionEnded()) {
+    if (polled[1].revents != 0 && ConnectionEnded()) {
       // Samples at once: the server's answer to a new connection shows whether it is shutting down.
       return true;
     }
   }
 }
 
+// Data on an idle connection is a notice, an error or its end.
 bool SlotSampler::ConnectionEnded() {
   const bool alive = PQconsumeInput(connection_->get()) != 0 && PQisBusy(connection_->get()) == 0 &&
                      PQstatus(connection_->get()) == CONNECTION_OK;

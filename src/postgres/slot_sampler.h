@@ -18,9 +18,9 @@
 #include "base/unique_fd.h"
 #include "metrics/metrics.h"
 #include "postgres/connection.h"
-#include "slot/lag_clock.h"
-#include "slot/slot_alarm.h"
+#include "slot/lsn_age_estimator.h"
 #include "slot/slot_forecast.h"
+#include "slot/slot_risk_classifier.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
@@ -39,32 +39,44 @@ class SlotSampler {
     std::function<void(const absl::Status&)> publication_checked;
     // The publication's identity, and when reading it began. Not called for a standby, whose
     // catalog may lag.
-    std::function<void(const PublicationLook&, MonoTime)> publication_seen;
+    std::function<void(const PublicationState&, MonoTime)> publication_seen;
     // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
   };
 
   // All arguments must outlive the sampler.
+  // Starts the thread. The callbacks must not block: a late sample makes the forecast worse.
   SlotSampler(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
+  // Interrupts a sample that is being taken, and waits for the thread.
   ~SlotSampler();
 
   SlotSampler(const SlotSampler&) = delete;
   SlotSampler& operator=(const SlotSampler&) = delete;
 
  private:
+  // The body of the thread: a sample per interval.
   void Run();
-  absl::Status Look();
+  absl::Status Sample();
+  // Keeps the connection between samples; a new one after an error.
   absl::Status EnsureConnected();
   absl::Status SampleSlot();
-  void Judge(SlotSample& sample);
+  // Computes what one sample alone does not show: ages, rates, the forecast and the risk. Logs a
+  // change of the risk.
+  void Classify(SlotSample& sample);
   void SetSlotGauges(const SlotSample& sample);
+  // The server's counters are those of the slot, so they continue from an unknown value: only
+  // increases since the first sample are added.
   void CountSpill(const SpillCounters& now);
   void ClearSlotGauges();
+  // Reports a table that is no longer published, as PublicationProblems() sees it.
   absl::Status CheckPublication();
+  // Reports the identity of the publication, for the relay to compare.
   absl::Status IdentifyPublication();
+  // A failed sample may be the first sign of a shutdown.
   void OnLookFailed(const absl::Status& error);
   // Waits until the next sample is due. False: stop.
   bool Rest(Micros duration);
+  // Whether the server has closed the connection, or has announced it.
   bool ConnectionEnded();
 
   const Config& config_;
@@ -75,9 +87,10 @@ class SlotSampler {
   std::optional<PgConnection> connection_;
   Lsn wal_end_;              // in the last sample of the slot
   bool terminated_ = false;  // the server announced that it closes this connection
-  LagClock lag_clock_;
+  LsnAgeEstimator lsn_age_;
   SlotForecast forecast_;
-  SlotAlarm alarm_;
+  SlotRiskClassifier risk_;
+  // The risk that was logged last.
   SlotRisk told_ = SlotRisk::kNone;
   std::optional<SpillCounters> spill_;  // in the last sample
   std::thread thread_;                  // last: starts after all other members are initialized

@@ -18,6 +18,7 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
 }
 
 // Removes one name and the comma or parenthesis after it from the front of a list.
+// As syncrep_scanner.l: a quoted name may contain commas and doubled quotes.
 std::string TakeName(std::string_view& list) {
   std::string name;
   bool quoted = false;
@@ -46,6 +47,7 @@ std::string TakeName(std::string_view& list) {
 
 }  // namespace
 
+// The counts and methods do not matter: any standby in the list may be waited for.
 bool NamesStandby(std::string_view setting, std::string_view application_name) {
   // "FIRST 2 (a, b)", "ANY 1 (a, b)", "2 (a, b)" or "a, b". A name with a parenthesis is quoted.
   const size_t open = setting.find('(');

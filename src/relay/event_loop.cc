@@ -15,6 +15,8 @@ namespace walrelay {
 namespace {
 
 // Blocks the signals and makes them readable from a descriptor.
+// Through a descriptor and not by a handler: nothing runs asynchronously, and one poll() waits for
+// signals and sockets alike.
 UniqueFd Divert(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
@@ -29,6 +31,8 @@ UniqueFd Divert(std::initializer_list<int> signals) {
 
 }  // namespace
 
+// The log, a socket or a pipe may lose its reader at any time; the write then returns EPIPE, which
+// is handled where it is written.
 StopSignals::StopSignals() : fd_(Divert({SIGTERM, SIGINT})) {
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -54,12 +58,19 @@ EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock
       signals_(signals),
       operator_signals_(operator_signals),
       hooks_(std::move(hooks)),
-      attention_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+      attention_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  WR_CHECK(attention_.valid(), "the kernel has eventfd");
+}
 
+// Requests are handled before the turn, so that the turn acts on them. requested_ avoids two system
+// calls in each turn of a busy stream: the descriptors are read only after poll() has reported one
+// of them.
 absl::Status EventLoop::Run() {
   bool draining = false;
   while (!relay_.finished()) {
     while (requested_ && signals_.Take()) {
+      // Exits with records in flight and without a last status update: the next start reads the
+      // unconfirmed events again.
       if (draining) {
         LogWarning("forced_stop",
                    "second signal received: stopping without waiting; nothing is lost");
@@ -69,7 +80,7 @@ absl::Status EventLoop::Run() {
       relay_.Drain();
     }
     if (requested_) {
-      TakeRequests();
+      HandleRequests();
     }
     const Wakeup wakeup = relay_.Turn();
     if (hooks_.after_turn) {
@@ -82,6 +93,13 @@ absl::Status EventLoop::Run() {
   return relay_.result();
 }
 
+void EventLoop::Wake() {
+  WR_CHECK(eventfd_write(attention_.get(), 1) == 0, "the counter of an eventfd has room");
+}
+
+// ppoll() and not epoll: there are six descriptors, and the replication socket changes with each
+// connection. Its timeout has nanoseconds, which Session::read_at_ needs: a pause is shorter than a
+// millisecond.
 void EventLoop::Sleep(const Wakeup& wakeup) {
   const auto source_events = static_cast<short>((wakeup.source_readable ? POLLIN : 0) |
                                                 (wakeup.source_writable ? POLLOUT : 0));
@@ -90,12 +108,13 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
   const SnapshotSource* snapshots = relay_.snapshots();
   const auto snapshot_events =
       static_cast<short>(snapshots != nullptr && snapshots->wants_write() ? POLLOUT : POLLIN);
-  pollfd wanted[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
+  pollfd polled[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
                      {relay_.producer_fd(), POLLIN, 0},
                      {snapshots != nullptr ? snapshots->poll_fd() : -1, snapshot_events, 0},
                      {signals_.fd(), POLLIN, 0},
                      {operator_signals_.fd(), POLLIN, 0},
                      {attention_.get(), POLLIN, 0}};
+  // Bytes that libpq has already read are not signalled by the socket.
   const bool at_once = wakeup.source_readable && source_.more_has_arrived();
   const auto left = at_once ? std::chrono::nanoseconds(0)
                             : std::max<std::chrono::nanoseconds>(wakeup.at - clock_.Now(),
@@ -103,22 +122,25 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
   const timespec timeout{std::chrono::floor<std::chrono::seconds>(left).count(),
                          static_cast<long>((left % std::chrono::seconds(1)).count())};
   // The first three descriptors belong to the relay itself, the others carry requests to it.
-  const int ready = ::ppoll(wanted, std::size(wanted), &timeout, nullptr);
-  requested_ = ready < 0 || std::any_of(std::begin(wanted) + 3, std::end(wanted),
+  const int ready = ::ppoll(polled, std::size(polled), &timeout, nullptr);
+  requested_ = ready < 0 || std::any_of(std::begin(polled) + 3, std::end(polled),
                                         [](const pollfd& each) { return each.revents != 0; });
 }
 
-void EventLoop::Report(Sighting sighting) {
-  sightings_.fetch_or(static_cast<unsigned>(sighting), std::memory_order_release);
-  eventfd_write(attention_.get(), 1);
+// From any thread, and without a lock: the events are a set, and one that is reported twice before
+// the next turn counts once.
+void EventLoop::Report(ServerEvent event) {
+  server_events_.fetch_or(static_cast<unsigned>(event), std::memory_order_release);
+  Wake();
 }
 
-void EventLoop::Report(const PublicationLook& look, MonoTime begun) {
+void EventLoop::Report(const PublicationState& look, MonoTime begun) {
   {
+    // A newer reading replaces an older one: only the present state of the publication matters.
     const std::lock_guard lock(mutex_);
     look_.emplace(look, begun);
   }
-  eventfd_write(attention_.get(), 1);
+  Wake();
 }
 
 void EventLoop::AcceptGap(std::string id) {
@@ -126,11 +148,11 @@ void EventLoop::AcceptGap(std::string id) {
     const std::lock_guard lock(mutex_);
     accepted_gap_ = std::move(id);
   }
-  eventfd_write(attention_.get(), 1);
+  Wake();
 }
 
-void EventLoop::TakeMail() {
-  std::optional<std::pair<PublicationLook, MonoTime>> look;
+void EventLoop::DeliverReports() {
+  std::optional<std::pair<PublicationState, MonoTime>> look;
   std::optional<std::string> accepted_gap;
   {
     const std::lock_guard lock(mutex_);
@@ -145,23 +167,29 @@ void EventLoop::TakeMail() {
   }
 }
 
-void EventLoop::TakeRequests() {
+// The counter is read first: a request that arrives afterwards makes the descriptor readable again,
+// and is not lost.
+void EventLoop::HandleRequests() {
   eventfd_t count = 0;
   eventfd_read(attention_.get(), &count);
-  const unsigned sightings = sightings_.exchange(0, std::memory_order_acquire);
-  const auto has = [sightings](Sighting sighting) {
-    return (sightings & static_cast<unsigned>(sighting)) != 0;
+  const unsigned server_events = server_events_.exchange(0, std::memory_order_acquire);
+  constexpr unsigned kKnown = static_cast<unsigned>(ServerEvent::kServerShutdown) |
+                              static_cast<unsigned>(ServerEvent::kRetainedLimit) |
+                              static_cast<unsigned>(ServerEvent::kSlotAlmostLost);
+  WR_CHECK((server_events & ~kKnown) == 0, "only known events are reported");
+  const auto has = [server_events](ServerEvent event) {
+    return (server_events & static_cast<unsigned>(event)) != 0;
   };
-  if (has(Sighting::kServerShutdown)) {
+  if (has(ServerEvent::kServerShutdown)) {
     relay_.OnServerShuttingDown();
   }
-  if (has(Sighting::kRetainedLimit)) {
+  if (has(ServerEvent::kRetainedLimit)) {
     relay_.OnRetainedLimit();
   }
-  if (has(Sighting::kSlotAlmostLost)) {
+  if (has(ServerEvent::kSlotAlmostLost)) {
     relay_.OnSlotAlmostLost();
   }
-  TakeMail();
+  DeliverReports();
   while (const int signal = operator_signals_.Take()) {
     if (hooks_.operator_signal) {
       hooks_.operator_signal(signal);

@@ -46,6 +46,12 @@ class OperatorSignals {
   UniqueFd fd_;
 };
 
+// Threads: Run() occupies the relay's thread until the end. Report() and AcceptGap() may be called
+// from any thread: they store the request and wake the loop, and the relay's methods are called on
+// its own thread only.
+//
+// A descriptor is polled only while something is expected from it, and the time until the relay's
+// next Wakeup is the poll's timeout: an idle process wakes up once a second.
 class EventLoop {
  public:
   // Called on the loop's thread; both may be empty.
@@ -54,6 +60,7 @@ class EventLoop {
     std::function<void(int)> operator_signal;
   };
 
+  // All references must outlive the loop.
   EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopSignals& signals,
             OperatorSignals& operator_signals, Hooks hooks);
 
@@ -61,22 +68,29 @@ class EventLoop {
   absl::Status Run();
 
   // An observation of the server made on a connection other than the relay's.
-  enum class Sighting : uint8_t {
+  // Bits, so that several events that arrive within one turn are kept together.
+  enum class ServerEvent : uint8_t {
+    // The server waits for its walsenders before it shuts down.
     kServerShutdown = 1,
     kRetainedLimit = 2,   // the slot retains as much WAL as it may, and is to be dropped
     kSlotAlmostLost = 4,  // the server is about to invalidate the slot, and ends its reader for it
   };
   // From any thread.
-  void Report(Sighting sighting);
+  void Report(ServerEvent event);
   // A read of the publication that began at `begun`; a newer one replaces one not yet processed.
-  void Report(const PublicationLook& look, MonoTime begun);
+  void Report(const PublicationState& look, MonoTime begun);
   // An operator accepts the gap with this id.
   void AcceptGap(std::string id);
 
  private:
+  // Makes the loop run another turn, from any thread.
+  void Wake();
+  // Blocks until a descriptor is ready or the time has come, and notes in requested_ whether a
+  // request may have arrived.
   void Sleep(const Wakeup& wakeup);
-  void TakeRequests();
-  void TakeMail();
+  // Passes what other threads have requested to the relay.
+  void HandleRequests();
+  void DeliverReports();
 
   Relay& relay_;
   ReplicationSource& source_;
@@ -85,11 +99,11 @@ class EventLoop {
   OperatorSignals& operator_signals_;
   const Hooks hooks_;
   UniqueFd attention_;
-  bool requested_ = true;               // a signal or another thread may have requested something
-  std::atomic<unsigned> sightings_{0};  // bit set of Sighting
+  bool requested_ = true;  // a signal or another thread may have requested something
+  std::atomic<unsigned> server_events_{0};  // bit set of ServerEvent
 
   std::mutex mutex_;  // guards the members below
-  std::optional<std::pair<PublicationLook, MonoTime>> look_;
+  std::optional<std::pair<PublicationState, MonoTime>> look_;
   std::optional<std::string> accepted_gap_;
 };
 

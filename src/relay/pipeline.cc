@@ -14,6 +14,8 @@
 namespace walrelay {
 namespace {
 
+// One handler per alternative of a variant, chosen by overload resolution: a new message type does
+// not compile until it has one.
 template <typename... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
@@ -22,6 +24,7 @@ template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it implicitly
 
 // The configured policy for rows that fail with `code`. nullopt: the only option is to stop.
+// Errors that are missing here concern more than one row: skipping rows would not end them.
 std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
   switch (code) {
     case ErrorCode::kRouteMissing:
@@ -47,73 +50,55 @@ bool IsAboutTheRow(ErrorCode code) {
          code == ErrorCode::kDeliveryRefused;
 }
 
-// The row's error when its record was refused while sent alone.
-absl::Status RowErrorOf(const absl::Status& refusal) {
-  if (!HasCode(refusal, ErrorCode::kBatchTooLarge)) {
-    return refusal;
-  }
-  return Error(ErrorCode::kRecordTooLarge,
-               fmt::format("{}; a single record exceeds the topic's limit", MessageOf(refusal)),
-               "Raise the topic's max.message.bytes; walrelay retries the event automatically. To "
-               "skip such rows, set on_error.too_large to \"dead_letter\" or \"skip\".");
-}
-
 }  // namespace
 
-Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Metrics& metrics)
+Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, RecordSender& sender,
+                   Metrics& metrics)
     : config_(config),
       router_(std::move(router)),
       tracker_(tracker),
+      sender_(sender),
       metrics_(metrics),
       message_row_(config.format.message_nulls, RowLimits::For(config.kafka.max_record_bytes)) {}
 
-void Pipeline::StartSession(std::span<const TableFacts> tables) {
+// The server describes each table again in each session, before its first row. Nothing of the
+// earlier session may be used: OIDs and columns may have changed.
+void Pipeline::StartSession(std::span<const TableInfo> tables) {
+  WR_CHECK(!tracker_.in_transaction(), "a session starts between transactions");
+  WR_CHECK(refusal_.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
   relations_.Clear();
   message_row_.Forget();
-  assembler_ = TransactionAssembler();
+  transactions_ = TransactionOrderCheck();
   blocked_row_.reset();
   last_commit_time_.reset();
 }
 
+// The relations stay until the next StartSession(): blocked_row() may still be shown.
 void Pipeline::EndSession() {
-  step_.EndAttempt();
+  sender_.EndSession();
   refusal_ = absl::OkStatus();
 }
 
-void Pipeline::StepThrough(Position refused) {
-  step_.Cover(refused, std::max(refused, last_offered_));
-}
-
-void Pipeline::ForgetPositions() {
-  step_.Clear();
-  last_offered_ = Position();
-  settled_before_.reset();
-}
-
-bool Pipeline::OnRefused(DeliveryToken token, const absl::Status& error) {
-  return step_.OnRefused(token, error);
-}
-
-absl::StatusOr<Pipeline::Outcome> Pipeline::Handle(const pgoutput::XLogData& data,
-                                                   Producer& producer) {
+absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
-  const auto outcome = Dispatch(message, producer);
+  const auto outcome = Dispatch(message);
   if (outcome.ok() && *outcome == Outcome::kHandled) {
     blocked_row_.reset();  // kept until then, also while its record is offered again
+    WR_CHECK(tracker_.in_transaction() == in_transaction(),
+             "the tracker and the order check agree about the open transaction");
   }
   return outcome;
 }
 
-absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& message,
-                                                     Producer& producer) {
+absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
   const auto handled = [](const absl::Status& status) -> absl::StatusOr<Outcome> {
     WR_RETURN_IF_ERROR(status);
     return Outcome::kHandled;
   };
   return std::visit(
       Overloaded{
-          [&](const pgoutput::Insert& insert) { return OnInsert(insert, producer); },
+          [&](const pgoutput::Insert& insert) { return OnInsert(insert); },
           [&](const pgoutput::Begin& begin) { return handled(OnBegin(begin)); },
           [&](const pgoutput::Commit& commit) { return handled(OnCommit(commit)); },
           [&](const pgoutput::Relation& relation) { return handled(OnRelation(relation)); },
@@ -132,13 +117,15 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::Dispatch(const pgoutput::Message& me
           // Rows that originate from another node are events like any other.
           [](const pgoutput::Origin&) -> absl::StatusOr<Outcome> { return Outcome::kHandled; },
           [&](const pgoutput::StreamAbort& abort) { return handled(OnStreamAbort(abort)); },
-          [&](const pgoutput::LogicalMessage& logical) { return OnMessage(logical, producer); },
+          [&](const pgoutput::LogicalMessage& logical) { return OnMessage(logical); },
       },
       message);
 }
 
+// The order check comes first in each of these: it rejects a message before any state has changed,
+// so that an error leaves the tracker as it was.
 absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
-  WR_RETURN_IF_ERROR(assembler_.OnBegin(begin));
+  WR_RETURN_IF_ERROR(transactions_.OnBegin(begin));
   tracker_.Begin(begin.final_lsn, begin.commit_time);
   events_in_transaction_ = 0;
   last_commit_time_ = begin.commit_time;
@@ -146,32 +133,36 @@ absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
 }
 
 absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
-  WR_RETURN_IF_ERROR(assembler_.OnCommit(commit));
+  WR_RETURN_IF_ERROR(transactions_.OnCommit(commit));
   tracker_.Commit(commit.end_lsn);
+  // A transaction without an event still moves the position that can be confirmed.
   metrics_.transactions[events_in_transaction_ > 0 ? "published" : "empty"].Increment();
   return absl::OkStatus();
 }
 
+// The columns of other tables are dropped at once: a database may have a hundred thousand of them.
 absl::Status Pipeline::OnRelation(const pgoutput::Relation& relation) {
-  constexpr size_t kMostOthers = 1'000'000;  // a few MiB
+  constexpr size_t kMaxOthers = 1'000'000;  // a few MiB
   if (router_.OnRelation(relations_.Replace(relation))) {
     return absl::OkStatus();
   }
   relations_.Forget(relation.oid);
-  return relations_.others() <= kMostOthers ? absl::OkStatus()
-                                            : Error(ErrorCode::kConnectionLost,
-                                                    "the server has described a million tables; "
-                                                    "reconnecting to discard the descriptions");
+  return relations_.others() <= kMaxOthers ? absl::OkStatus()
+                                           : Error(ErrorCode::kConnectionLost,
+                                                   "the server has described a million tables; "
+                                                   "reconnecting to discard the descriptions");
 }
 
+// See TransactionOrderCheck: with protocol version 1 no transaction is streamed in parts.
 absl::Status Pipeline::OnStreamAbort(const pgoutput::StreamAbort& abort) {
-  return assembler_.OnStreamAbort(abort);
+  return transactions_.OnStreamAbort(abort);
 }
 
-absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert,
-                                                     Producer& producer) {
-  if (assembler_.open() == nullptr) {
-    return assembler_.OnRow();
+// The row is counted in its transaction only when it has been handled: while its record is offered
+// again, its position stays the same.
+absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
+  if (transactions_.open() == nullptr) {
+    return transactions_.OnRow();
   }
   if (!relations_.IsDescribed(insert.relation_oid)) {
     return Error(
@@ -179,26 +170,30 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& ins
         fmt::format("row of table {} without a preceding Relation message", insert.relation_oid));
   }
   if (!router_.IsOutbox(insert.relation_oid)) {
-    WR_RETURN_IF_ERROR(assembler_.OnRow());
+    WR_RETURN_IF_ERROR(transactions_.OnRow());
     metrics_.events_skipped["other_table"].Increment();
     return Outcome::kHandled;
   }
-  if (settled_before_ && NextPosition() < *settled_before_) {
+  // Acknowledged in an earlier attempt. Sending it again would be correct too, but repeats the
+  // event.
+  if (sender_.IsSettled(NextPosition())) {
     CountRow();
     return Outcome::kHandled;
   }
   if (!refusal_.ok()) {
-    return OnUnroutable(refusal_, insert, producer);
+    return OnUnroutable(refusal_, insert);
   }
+  // The reason was found in an earlier turn, and the row waits for the log or for its dead letter
+  // to be accepted.
   const auto record =
-      router_.Route(insert.relation_oid, insert.row, assembler_.open()->commit_time);
+      router_.Route(insert.relation_oid, insert.row, transactions_.open()->commit_time);
   const absl::StatusOr<Outcome> outcome =
-      record.ok() ? Offer(*record, producer) : absl::StatusOr<Outcome>(record.status());
+      record.ok() ? Send(*record) : absl::StatusOr<Outcome>(record.status());
   if (outcome.ok()) {
     return outcome;
   }
   if (IsAboutTheRow(CodeOf(outcome.status()))) {
-    return OnUnroutable(outcome.status(), insert, producer);
+    return OnUnroutable(outcome.status(), insert);
   }
   Block(insert.relation_oid, insert.row);
   return outcome;
@@ -206,12 +201,12 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnInsert(const pgoutput::Insert& ins
 
 // A message written inside a transaction by pg_logical_emit_message(true, …) is handled like a row,
 // except that it carries its own columns.
-absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& message,
-                                                      Producer& producer) {
+absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& message) {
   const bool is_event = router_.TakesMessages(message.prefix);
   if (!is_event || !message.transactional) {
+    // It has an ordinal like a row: positions must not depend on which prefixes are configured.
     if (message.transactional) {
-      WR_RETURN_IF_ERROR(assembler_.OnRow());
+      WR_RETURN_IF_ERROR(transactions_.OnRow());
     }
     if (is_event) {
       OnLooseMessage(message);
@@ -220,21 +215,24 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::OnMessage(const pgoutput::LogicalMes
     }
     return Outcome::kHandled;
   }
-  if (assembler_.open() == nullptr) {
-    return assembler_.OnRow();
+  if (transactions_.open() == nullptr) {
+    return transactions_.OnRow();
   }
   const absl::Status readable = message_row_.Read(message.prefix, message.content);
+  // Columns may differ from message to message. The router compares names and types only when they
+  // changed.
   if (message_row_.has_new_columns()) {
     router_.OnRelation(relations_.Replace(message_row_.relation()));
   }
   const pgoutput::Insert insert{kMessageRelation, message_row_.row()};
-  return readable.ok() ? OnInsert(insert, producer) : OnUnroutable(readable, insert, producer);
+  return readable.ok() ? OnInsert(insert) : OnUnroutable(readable, insert);
 }
 
 // A non-transactional message belongs to no transaction: Postgres sends it even if the surrounding
 // transaction rolls back, and there is no commit to confirm for it. Any role that may execute
 // pg_logical_emit_message() can write one, so it must not block publishing.
 void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
+  WR_CHECK(!message.transactional, "a message of a transaction belongs to it");
   const absl::Status reason = Error(ErrorCode::kMessageNotTransactional,
                                     fmt::format("prefix \"{}\"", Printable(message.prefix, 63)));
   LogStatus(LogLevel::kWarning, "message_skipped", reason, {{"lsn", message.lsn}});
@@ -243,98 +241,50 @@ void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
 
 // Counts a row in its transaction and in the metrics, once it has been handled.
 void Pipeline::CountRow() {
-  const absl::Status in_order = assembler_.OnRow();
+  const absl::Status in_order = transactions_.OnRow();
   WR_CHECK(in_order.ok(), "a transaction is open");
   metrics_.events_received->Increment();
 }
 
 Position Pipeline::NextPosition() const {
-  return {assembler_.open()->commit_lsn, assembler_.open()->rows + 1};
+  WR_CHECK(transactions_.open() != nullptr, "a row of an open transaction has a position");
+  return {transactions_.open()->commit_lsn, transactions_.open()->rows + 1};
 }
 
-absl::StatusOr<Pipeline::Outcome> Pipeline::Offer(const Record& record, Producer& producer) {
-  if (step_.Covers(NextPosition())) {
-    return OfferAlone(record, producer);
-  }
-  WR_ASSIGN_OR_RETURN(const Outcome outcome, Hand(record, producer));
-  if (outcome == Outcome::kHandled) {
+absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
+  const auto outcome = sender_.Send(record, NextPosition());
+  if (outcome.ok() && *outcome == Outcome::kHandled) {
     ++events_in_transaction_;
     CountRow();
   }
   return outcome;
 }
 
-// The row is handled only after the brokers have acknowledged or refused its record.
-absl::StatusOr<Pipeline::Outcome> Pipeline::OfferAlone(const Record& record, Producer& producer) {
-  switch (step_.attempt()) {
-    case SingleStep::Attempt::kNone: {
-      if (tracker_.records_in_flight() > 0) {
-        return Outcome::kAwaitingReport;
-      }
-      const DeliveryToken token = tracker_.token(NextPosition().ordinal);
-      WR_ASSIGN_OR_RETURN(const Outcome outcome, Hand(record, producer));
-      if (outcome != Outcome::kHandled) {
-        return outcome;
-      }
-      step_.OnOffered(token);
-      return Outcome::kAwaitingReport;
-    }
-    case SingleStep::Attempt::kInFlight:
-      return Outcome::kAwaitingReport;
-    case SingleStep::Attempt::kDelivered:
-      step_.EndAttempt();
-      ++events_in_transaction_;
-      CountRow();
-      return Outcome::kHandled;
-    case SingleStep::Attempt::kRefused:
-      break;
-  }
-  const absl::Status refusal = step_.TakeError();
-  if (HasCode(refusal, ErrorCode::kProducerFailed)) {
-    return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
-  }
-  return RowErrorOf(refusal);
-}
-
-// Hands a record to the producer. kHandled: the record is in flight.
-absl::StatusOr<Pipeline::Outcome> Pipeline::Hand(const Record& record, Producer& producer) {
-  const Position position = NextPosition();
-  WR_ASSIGN_OR_RETURN(const Produced produced,
-                      producer.Produce(record, tracker_.token(position.ordinal)));
-  switch (produced) {
-    case Produced::kTopicPending:
-      return Outcome::kTopicPending;
-    case Produced::kQueueFull:
-      return Outcome::kQueueFull;
-    case Produced::kAccepted:
-      break;
-  }
-  last_offered_ = std::max(last_offered_, position);
-  tracker_.OnProduced(record.window_bytes());
-  return Outcome::kHandled;
-}
-
-absl::StatusOr<Pipeline::Outcome> Pipeline::OnUnroutable(absl::Status reason,
-                                                         const pgoutput::Insert& insert,
-                                                         Producer& producer) {
+// A row that stops publishing is not remembered: it is routed again at each attempt, so that a
+// fixed privilege or topic takes effect without a restart.
+absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
+                                               const pgoutput::Insert& insert) {
+  WR_CHECK(!reason.ok(), "a row that cannot be published has a reason");
   const OnError policy = PolicyFor(CodeOf(reason), config_.on_error).value_or(OnError::kStop);
   if (policy == OnError::kStop) {
     Block(insert.relation_oid, insert.row);
     return reason;
   }
   refusal_ = reason;  // brokers are not offered its record again
+  // The audit line is the only trace of a skipped row, so the row is not skipped while the log is
+  // full. (A log that blocked instead would stop the status updates as well.)
   if (!LogHasRoom()) {
     return Outcome::kLogFull;
   }
   const auto outcome =
-      policy == OnError::kDeadLetter ? DeadLetter(reason, insert, producer) : Skip(reason, insert);
+      policy == OnError::kDeadLetter ? DeadLetter(reason, insert) : Skip(reason, insert);
   if (!outcome.ok() || *outcome == Outcome::kHandled) {
     refusal_ = absl::OkStatus();  // a blocked row is retried from the beginning
   }
   return outcome;
 }
 
-Pipeline::Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
+Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
   const std::string code = ToString(CodeOf(reason));
   LogRow("row_skipped", reason, insert, NextPosition());
   metrics_.route_errors[code].Increment();
@@ -343,10 +293,13 @@ Pipeline::Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Ins
   return Outcome::kHandled;
 }
 
-absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reason,
-                                                       const pgoutput::Insert& insert,
-                                                       Producer& producer) {
-  const OpenTransaction& transaction = *assembler_.open();
+// The dead letter takes the row's place in the stream: it has the row's position and token, and the
+// transaction is complete only when the brokers have acknowledged it.
+absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
+                                             const pgoutput::Insert& insert) {
+  WR_CHECK(!config_.on_error.dead_letter_topic.empty(), "the configuration names the topic");
+  WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
+  const OpenTransaction& transaction = *transactions_.open();
   const Position position = NextPosition();
   const std::string code = ToString(CodeOf(reason));
   const std::string message = MessageOf(reason);
@@ -368,10 +321,11 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reaso
                       .headers = headers,
                       .partition = std::nullopt,
                       .timestamp = transaction.commit_time};
-  const auto outcome = Offer(record, producer);
+  const auto outcome = Send(record);
   if (!outcome.ok()) {
     Block(insert.relation_oid, insert.row);
   } else if (*outcome == Outcome::kHandled) {
+    // Logged when it is in flight: a line for each attempt would count rows several times.
     LogRow("dead_letter", reason, insert, position);
     metrics_.route_errors[code].Increment();
     metrics_.dead_letters[code].Increment();
@@ -381,45 +335,55 @@ absl::StatusOr<Pipeline::Outcome> Pipeline::DeadLetter(const absl::Status& reaso
 
 void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
                       const pgoutput::Insert& insert, Position position) {
+  WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
   const pgoutput::CachedRelation& relation = *relations_.Find(insert.relation_oid);
   LogAudit(event, reason,
            {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
             {"row", router_.Identify(insert.relation_oid, insert.row)},
             {"lsn", position.commit_lsn},
-            {"xid", assembler_.open()->xid},
+            {"xid", transactions_.open()->xid},
             {"ordinal", position.ordinal}});
 }
 
+// Copies what it shows: the views of the row end with the message, but the row blocks for longer.
 void Pipeline::Block(uint32_t relation_oid, pgoutput::Tuple row) {
+  WR_CHECK(relations_.Find(relation_oid) != nullptr, "an outbox table is described");
+  WR_CHECK(transactions_.open() != nullptr, "a row belongs to a transaction");
   const pgoutput::CachedRelation& relation = *relations_.Find(relation_oid);
   blocked_row_ = BlockedRow{.table = fmt::format("{}.{}", relation.schema, relation.name),
                             .row = router_.Identify(relation_oid, row),
-                            .commit_lsn = assembler_.open()->commit_lsn,
-                            .xid = assembler_.open()->xid};
+                            .commit_lsn = transactions_.open()->commit_lsn,
+                            .xid = transactions_.open()->xid};
 }
 
+// An outbox row is written once. An UPDATE after the INSERT has been published cannot be part of
+// the event, so the operator may treat it as an error of the application.
 absl::Status Pipeline::OnUpdate(const pgoutput::Update& update) {
   if (config_.source.on_update == OnUpdate::kFail && router_.IsOutbox(update.relation_oid) &&
-      assembler_.open() != nullptr) {
+      transactions_.open() != nullptr) {
     Block(update.relation_oid, update.row);
     return Error(ErrorCode::kUpdateRefused, blocked_row_->table);
   }
   return OnNoEvent(update.relation_oid, "update");
 }
 
+// A row without an event has an ordinal, as every row: see Position.
 absl::Status Pipeline::OnNoEvent(uint32_t relation_oid, std::string_view reason) {
-  WR_RETURN_IF_ERROR(assembler_.OnRow());
+  WR_RETURN_IF_ERROR(transactions_.OnRow());
   metrics_.events_skipped[router_.IsOutbox(relation_oid) ? reason : "other_table"].Increment();
   return absl::OkStatus();
 }
 
+// Not part of any order: the rows that were truncated were committed earlier, and precede it in the
+// WAL.
 void Pipeline::OnTruncate(const pgoutput::Truncate& truncate) {
   for (const uint32_t oid : truncate.relation_oids) {
     if (router_.IsOutbox(oid)) {
       metrics_.events_skipped["truncate"].Increment();
-      LogWarning("outbox_truncated",
-                 "the outbox table was truncated; rows committed before are still published",
-                 {{"lsn", assembler_.open() != nullptr ? assembler_.open()->commit_lsn : Lsn()}});
+      LogWarning(
+          "outbox_truncated",
+          "the outbox table was truncated; rows committed before are still published",
+          {{"lsn", transactions_.open() != nullptr ? transactions_.open()->commit_lsn : Lsn()}});
     }
   }
 }

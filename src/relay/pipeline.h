@@ -1,8 +1,9 @@
 // Pipeline: processes one message of the stream.
 //
-// It decodes the message, checks the order of transactions, routes, produces, and accounts for the
-// result. It holds the state of one session (relations, the open transaction) and StartSession()
-// resets it; the tracker and the producer outlive sessions and belong to the relay.
+// It decodes the message, checks the order of transactions, routes, and passes the record to the
+// sender; it applies on_error to rows that cannot be published. It holds the state of one session
+// (relations, the open transaction), which StartSession() resets; the tracker and the sender
+// outlive sessions and belong to the relay.
 //
 // A message is handled completely or not at all: when the producer cannot accept a record now, the
 // state is unchanged and the same message is offered again later. Single-threaded; does no I/O
@@ -21,29 +22,22 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
+#include "relay/outcome.h"
+#include "relay/record_sender.h"
 #include "route/message_row.h"
 #include "route/router.h"
 #include "stream/ack_tracker.h"
-#include "stream/single_step.h"
-#include "stream/transaction_assembler.h"
+#include "stream/transaction_order_check.h"
 #include "walrelay/config.h"
 #include "walrelay/position.h"
-#include "walrelay/producer.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
 
+// The order of the steps is fixed: a message changes no state before everything that may reject it
+// has been asked.
 class Pipeline {
  public:
-  // The result for a message: handled, or the reason why it cannot be handled now.
-  enum class Outcome {
-    kHandled,
-    kTopicPending,    // the metadata of its topic is being fetched
-    kQueueFull,       // the producer's queue is full for the moment
-    kAwaitingReport,  // its record is sent alone, and is in flight or waits for records in flight
-    kLogFull,         // its row is to be skipped, and the log has no room for the audit line
-  };
-
   // A row that must not be skipped: it blocks publishing.
   struct BlockedRow {
     std::string table;
@@ -53,80 +47,72 @@ class Pipeline {
   };
 
   // All arguments must outlive the pipeline.
-  Pipeline(const Config& config, Router router, AckTracker& tracker, Metrics& metrics);
+  Pipeline(const Config& config, Router router, AckTracker& tracker, RecordSender& sender,
+           Metrics& metrics);
 
-  void StartSession(std::span<const TableFacts> tables);
+  // Begins a session on `tables`, as the catalog describes them now.
+  void StartSession(std::span<const TableInfo> tables);
   // Discards the state of a pending message: the next session receives it again, or not at all.
   void EndSession();
 
-  // --- records that brokers refused (see SingleStep) ---
-
-  // The records from `refused` up to the last one offered failed with their producer: when they are
-  // received again, each is sent alone.
-  void StepThrough(Position refused);
-  // Every row before `position` is settled (acknowledged, or skipped by on_error): when received
-  // again, it is not sent again. nullopt: the state of rows after the frontier is unknown.
-  void SetSettledBefore(std::optional<Position> position) { settled_before_ = position; }
-  // Earlier positions are no longer valid: another timeline, or another history.
-  void ForgetPositions();
-  void OnFrontier(Lsn frontier) { step_.OnFrontier(frontier); }
-  // Processes a delivery report. True when it concerns a record that was offered alone and whose
-  // row has not been handled yet; a refusal then concerns only that row.
-  bool OnDelivered(DeliveryToken token) { return step_.OnDelivered(token); }
-  bool OnRefused(DeliveryToken token, const absl::Status& error);
-
   // Handles the payload of one XLogData. Errors: WR-2401 ends the session; an error whose reaction
   // is kBlocked leaves the message unhandled, and blocked_row() names the row, if it concerns one.
-  absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data, Producer& producer);
+  // Until the message is kHandled, the caller must offer it again, or end the session.
+  absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data);
 
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
-  bool in_transaction() const { return assembler_.open() != nullptr; }
+  bool in_transaction() const { return transactions_.open() != nullptr; }
   // Number of produced rows of the most recently begun transaction.
   uint64_t events_in_transaction() const { return events_in_transaction_; }
   // Commit time of the most recently begun transaction of this session.
   std::optional<WallTime> last_commit_time() const { return last_commit_time_; }
 
  private:
-  absl::StatusOr<Outcome> Dispatch(const pgoutput::Message& message, Producer& producer);
+  // One call for each kind of message. An error leaves the open transaction as it was.
+  absl::StatusOr<Outcome> Dispatch(const pgoutput::Message& message);
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnRelation(const pgoutput::Relation& relation);
   absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);
   absl::Status OnCommit(const pgoutput::Commit& commit);
-  absl::StatusOr<Outcome> OnInsert(const pgoutput::Insert& insert, Producer& producer);
-  absl::StatusOr<Outcome> OnMessage(const pgoutput::LogicalMessage& message, Producer& producer);
+  absl::StatusOr<Outcome> OnInsert(const pgoutput::Insert& insert);
+  absl::StatusOr<Outcome> OnMessage(const pgoutput::LogicalMessage& message);
+  // A message outside of every transaction: logged and counted, never published.
   void OnLooseMessage(const pgoutput::LogicalMessage& message);
   absl::Status OnUpdate(const pgoutput::Update& update);
+  // A row that is no event: counted, because every row has an ordinal.
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
   void OnTruncate(const pgoutput::Truncate& truncate);
 
-  absl::StatusOr<Outcome> Offer(const Record& record, Producer& producer);
-  absl::StatusOr<Outcome> OfferAlone(const Record& record, Producer& producer);
-  absl::StatusOr<Outcome> Hand(const Record& record, Producer& producer);
+  // Hands a record to the sender at the next position; counts the row when that is done.
+  absl::StatusOr<Outcome> Send(const Record& record);
+  // Of the row that is being handled: the open transaction, and the ordinal after the rows so far.
   Position NextPosition() const;
   // Applies on_error to a row that cannot be published. Unless the outcome is kHandled, the row is
   // offered again.
-  absl::StatusOr<Outcome> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert,
-                                       Producer& producer);
+  absl::StatusOr<Outcome> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert);
+  // Both leave a line in the log, which is the only trace of the row, and count it.
   Outcome Skip(const absl::Status& reason, const pgoutput::Insert& insert);
-  absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert,
-                                     Producer& producer);
+  absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
               Position position);
+  // Notes a handled row in the transaction's order and in the metrics.
   void CountRow();
+  // Remembers the row for display; its views end with the message.
   void Block(uint32_t relation_oid, pgoutput::Tuple row);
 
   const Config& config_;
   Router router_;
   AckTracker& tracker_;
+  RecordSender& sender_;
   Metrics& metrics_;
+  // Of this session: the server describes its tables again in the next one.
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
   MessageRow message_row_;
-  TransactionAssembler assembler_;
-  SingleStep step_;
-  absl::Status refusal_;   // why the current row is to be skipped, once known
-  Position last_offered_;  // the furthest record handed to a producer
-  std::optional<Position> settled_before_;
+  TransactionOrderCheck transactions_;
+  // Kept between turns, so that a refused record is not offered to brokers again while the row
+  // waits for the log.
+  absl::Status refusal_;  // why the current row is to be skipped, once known
   uint64_t events_in_transaction_ = 0;
   std::optional<BlockedRow> blocked_row_;
   std::optional<WallTime> last_commit_time_;

@@ -15,63 +15,89 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// The first attempt after a broken connection comes soon: most breaks are a failover or a restarted
+// pooler.
 constexpr Micros kFirstReconnect = milliseconds(100);
 constexpr Micros kLongestReconnect = seconds(10);
 // A stream that fails at the same position: each attempt makes the server decode the same WAL
 // again.
 constexpr Micros kFirstStuckRetry = seconds(10);
 constexpr Micros kLongestStuckRetry = seconds(120);
-constexpr Micros kFirstProducerRetry = milliseconds(250);
-constexpr Micros kLongestProducerRetry = seconds(30);
-constexpr Micros kStallRebuild = seconds(300);
-constexpr Micros kRenewPatience = seconds(30);
-// After a producer failed: records in flight to other brokers may still be acknowledged.
-constexpr Micros kLateReports = milliseconds(500);
-constexpr Micros kReportPatience = seconds(5);
-constexpr Micros kFinishPatience = seconds(2);
-// One or two records; librdkafka's minimum batch size.
-constexpr int64_t kLeastBatchBytes = 1024;
+// No outage: the brokers answered, and the records must only be read again.
+constexpr Micros kStepRetry = milliseconds(250);  // before the records are sent one at a time
+// A stop waits for the server to read the last status update; without an answer the events are
+// repeated, not lost.
+constexpr Micros kFinishTimeout = seconds(2);
+constexpr Micros kBusyFinishTimeout = milliseconds(200);  // with a busy server
+// The loop notices the signal within its next turn.
+constexpr Micros kAfterCancelling = milliseconds(100);
+// Two short queries a second, the price of a takeover within about half a second.
+constexpr Micros kSlotPollInterval = milliseconds(500);
+// A check makes a connection, and usually nothing has changed since the last one.
+constexpr Micros kGapRecheckInterval = seconds(10);
+// While the slot exceeds the server's limit, each connection decodes the WAL from the restart
+// position again.
+constexpr Micros kAsideTimeout = std::chrono::minutes(2);
 
 }  // namespace
 
 Relay::Relay(Parts parts, Router router)
     : parts_(std::move(parts)),
-      stages_(parts_.metrics),
-      pipeline_(parts_.config, std::move(router), tracker_, parts_.metrics),
-      retry_at_(parts_.clock.Now()),
+      producer_({.make = parts_.make_producer,
+                 .max_batch_bytes = parts_.config.kafka.max_batch_bytes,
+                 .clock = parts_.clock,
+                 .metrics = parts_.metrics,
+                 .seed = parts_.seed + 1}),
+      // Runs inside monitor_.Turn(), on the relay's thread.
+      sender_(producer_, tracker_, parts_.metrics,
+              [this](const Delivery& delivery, WallTime commit_time) {
+                state_.last_delivery = parts_.clock.Now();
+                reporter_.OnDelivered(delivery, commit_time);
+                if (parts_.observer) {
+                  parts_.observer(delivery, commit_time);
+                }
+              }),
+      pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
+      monitor_({parts_.clock, producer_, sender_, tracker_, parts_.board, state_}),
+      gaps_(parts_.config.source, parts_.clock, tracker_),
+      connector_({parts_.config.source, parts_.source, tracker_, gaps_, state_}),
+      reporter_({parts_.config, parts_.clock, parts_.metrics, parts_.board, state_, tracker_,
+                 pipeline_, producer_, gaps_}),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
-      producer_backoff_(kFirstProducerRetry, kLongestProducerRetry, parts_.seed + 1),
-      max_batch_bytes_(parts_.config.kafka.max_batch_bytes),
-      stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2),
-      last_delivery_(retry_at_),
-      disconnected_since_(retry_at_) {}
+      stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2) {
+  state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
+}
 
-Relay::~Relay() = default;
-
+// The order matters: reports move the frontier before the session confirms it, and a drain that is
+// complete ends before the session reads more.
 Wakeup Relay::Turn() {
+  WR_CHECK((session_ != nullptr) == (state_.phase == Phase::kStreaming),
+           "a session exists exactly while streaming");
   const MonoTime now = parts_.clock.Now();
   parts_.board.Beat(now);
   StopIfSuspended(now);
-  TakeReports(now);
-  if (draining_) {
+  DrainReports(now);
+  if (state_.draining) {
     ContinueDrain(now);
   }
-  if (!finished_) {
-    switch (phase_) {
+  if (!state_.finished) {
+    switch (state_.phase) {
       case Phase::kDisconnected:
-        if (now >= retry_at_ || KafkaTakesAgain()) {
+        if (now >= state_.retry_at || KafkaRecovered()) {
+          // KafkaRecovered() ends the pause that OnSlotAlmostLost() has set.
           Connect(now);
           awake_at_ = parts_.clock.Now();  // a connection attempt may take long
         }
         break;
       case Phase::kWaitingForSlot:
-        if (now >= retry_at_) {
+        if (now >= state_.retry_at) {
           WaitForSlot(now);
           awake_at_ = parts_.clock.Now();
         }
         break;
       case Phase::kStreaming: {
-        const absl::Status status = session_->Turn(ProducerInUse(now), draining_);
+        monitor_.CreateIfDue(now);
+        const absl::Status status = session_->Turn(state_.draining);
         // The suspension may have happened in this turn; a connection lost because of it would hide
         // it.
         if (!StopIfSuspended(parts_.clock.Now()) && !status.ok()) {
@@ -81,259 +107,72 @@ Wakeup Relay::Turn() {
       }
     }
   }
+  // Whatever happened in this turn, operators see its result.
   parts_.metrics.FlushLatencies();
-  PublishStatus(now);
+  if (reporter_.OnTurn(now)) {
+    NoteProgress();
+    reporter_.Publish(now, session_.get());
+  }
   return NextWakeup(parts_.clock.Now());
 }
 
-// --- Kafka
+// --- the producer
 
-void Relay::TakeReports(MonoTime now) {
-  if (producer_ == nullptr) {
-    return;
-  }
-  producer_->Poll(*this);
-  // A delivery report names the cause; the producer's own status usually says only that it has
-  // failed.
-  const absl::Status error = delivery_error_.ok() ? producer_->Health() : delivery_error_;
-  if (!error.ok()) {
-    failing_since_ = failing_since_.value_or(now);
-    const Micros failing = now - *failing_since_;
-    if (AllReportsAreIn() || failing > kReportPatience) {
-      OnProducerFailed(error, now);
-    } else if (failing > kLateReports) {
-      producer_->GiveUp();
-    }
-    return;
-  }
-  WatchForStall(now);
-  if (producer_ != nullptr) {
-    RenewProducer(now);
-  }
-}
-
-// If no record was lost with the producer, nothing has to be read again.
-void Relay::OnProducerFailed(const absl::Status& error, MonoTime now) {
-  const bool lost = tracker_.records_in_flight() > 0;
-  if (lost) {
-    // Without all reports it is unknown which rows after the frontier are acknowledged.
-    const bool known = AllReportsAreIn() && !unnamed_lost_;
-    const auto settled = known ? first_lost_ : std::nullopt;
-    // A producer may fail once for a reason unrelated to any record.
-    const bool its_own = HasCode(error, ErrorCode::kProducerFailed) &&
-                         std::exchange(failed_at_, tracker_.frontier()) != tracker_.frontier();
-    if (first_refused_ && !its_own) {
-      pipeline_.StepThrough(*first_refused_);
-      single_stepping_ = true;
-    }
-    StartOver(error, now);
-    pipeline_.SetSettledBefore(settled);
-    return;
-  }
-  if (HasCode(error, ErrorCode::kBatchTooLarge)) {
-    // a single record was refused, sent alone
-    max_batch_bytes_ = parts_.config.kafka.max_batch_bytes;
-  }
-  // A blocking row is logged with its name and retried with its own back-off; a row that does not
-  // block is progress.
-  const bool of_the_row = !HasCode(error, ErrorCode::kProducerFailed);
-  LogStatus(of_the_row ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
-            {{"frontier", tracker_.frontier()}});
-  RetireProducer(error, now + (of_the_row ? Micros(0) : producer_backoff_.Next()));
-}
-
-// The session continues without a producer until `retry_at`. REQUIRES: nothing is in flight.
-void Relay::RetireProducer(const absl::Status& cause, MonoTime retry_at) {
-  WR_CHECK(tracker_.records_in_flight() == 0,
-           "a producer is retired only when nothing is in flight");
-  DestroyProducer();
-  producer_error_ = cause;
-  producer_retry_at_ = retry_at;
-}
-
-// Also clears everything recorded about the producer's failure.
-void Relay::DestroyProducer() {
-  producer_.reset();
-  outdated_since_.reset();
-  delivery_error_ = absl::OkStatus();
-  failing_since_.reset();
-  lost_records_ = 0;
-  first_lost_.reset();
-  first_refused_.reset();
-  unnamed_lost_ = false;
-}
-
-// The producer for new records. UnavailableProducer while there is none, and while the current one
-// is being replaced: its records in flight are awaited first.
-Producer& Relay::ProducerInUse(MonoTime now) {
-  if (producer_ == nullptr && now >= *producer_retry_at_) {
-    const absl::Status made = MakeProducer();
-    if (!made.ok()) {
-      LogStatus(LogLevel::kWarning, "producer_failed", made);
-      parts_.board.NoteError(made, parts_.clock.WallNow());
-      RetireProducer(made, now + producer_backoff_.Next());
-    }
-  }
-  const bool usable = producer_ != nullptr && !outdated_since_ && !failing_since_;
-  return usable ? *producer_ : no_producer_;
-}
-
-// Certificates have changed, or a login was refused: a new producer reads the files again. It is
-// created once nothing is in flight. If that does not happen within kRenewPatience, because of the
-// login itself, the records in flight are abandoned.
-void Relay::RenewProducer(MonoTime now) {
-  if (!producer_->Outdated()) {
-    outdated_since_.reset();
-    return;
-  }
-  outdated_since_ = outdated_since_.value_or(now);
-  const absl::Status cause =
-      producer_->Trouble().ok()
-          ? Error(ErrorCode::kProducerFailed, "the producer's credentials have changed")
-          : producer_->Trouble();
+// While nothing is in flight, time without a delivery is no stall.
+void Relay::DrainReports(MonoTime now) {
   if (tracker_.records_in_flight() == 0) {
-    LogInfo("producer_renewed", "creating a producer with the current credentials",
-            {{"reason", MessageOf(cause)}});
-    RetireProducer(cause, now);
-  } else if (now - *outdated_since_ > kRenewPatience) {
-    StartOver(cause, now);
+    state_.last_delivery = now;
   }
-}
-
-// Records are in flight, or are pending, and no broker answers: brokers may have moved to addresses
-// that this producer cannot know. While brokers do answer, a new producer would change nothing, and
-// would repeat records that other partitions have acknowledged.
-void Relay::WatchForStall(MonoTime now) {
-  if (tracker_.records_in_flight() == 0) {
-    last_delivery_ = now;
-  }
-  const auto since = WaitingForKafkaSince();
-  if (!since || now - *since <= kStallRebuild || producer_->Reachable()) {
-    return;
-  }
-  const absl::Status cause = Error(
-      ErrorCode::kKafkaStalled, "no broker has answered for five minutes; creating a new producer");
-  if (tracker_.records_in_flight() == 0) {
-    LogStatus(LogLevel::kWarning, "producer_failed", cause);
-    RetireProducer(cause, now);
-  } else {
-    StartOver(cause, now);
-  }
-}
-
-std::optional<MonoTime> Relay::WaitingForKafkaSince() const {
-  if (tracker_.records_in_flight() > 0) {
-    return last_delivery_;
-  }
-  const bool waits = session_ != nullptr && session_->waits_for_topic() && session_->held_since();
-  return waits ? std::optional(std::max(producer_made_at_, *session_->held_since())) : std::nullopt;
-}
-
-void Relay::OnDelivered(const Delivery& delivery) {
-  const auto commit_time = tracker_.OnDelivered(delivery.token, delivery.bytes);
-  if (!commit_time) {
-    return;
-  }
-  (void)pipeline_.OnDelivered(delivery.token);
-  last_delivery_ = parts_.clock.Now();
-  const WallTime wall = parts_.clock.WallNow();
-  const Micros latency = std::max(wall - *commit_time, Micros(0));
-  last_published_ = wall;
-  ++acknowledged_;
-  latencies_.Add(latency);
-  parts_.metrics.commit_to_ack_seconds.Observe(latency);
-  stages_.kafka.Add(delivery.latency);
-  if (last_topic_counter_ == nullptr || last_topic_ != delivery.topic) {
-    auto& by_topic = parts_.metrics.events_published;
-    const bool room = by_topic.size() < static_cast<size_t>(parts_.config.metrics.max_topics);
-    last_topic_ = delivery.topic;
-    last_topic_counter_ =
-        &by_topic[room || by_topic.contains(delivery.topic) ? delivery.topic : "__other__"];
-  }
-  last_topic_counter_->Increment();
-  if (parts_.observer) {
-    parts_.observer(delivery, *commit_time);
-  }
-}
-
-void Relay::OnFailed(const DeliveryFailure& failure) {
-  parts_.metrics.produce_errors[ToString(CodeOf(failure.error))].Increment();
-  // One report names the cause; the others failed with it and carry no cause of their own.
-  if (delivery_error_.ok() || HasCode(delivery_error_, ErrorCode::kProducerFailed)) {
-    delivery_error_ = failure.error;
-  }
-  if (pipeline_.OnRefused(failure.token, failure.error)) {
-    tracker_.OnRefused(failure.token, failure.bytes);
-    return;
-  }
-  ++lost_records_;
-  const auto position = tracker_.PositionOf(failure.token);
-  if (!position) {
-    unnamed_lost_ = true;
-    return;
-  }
-  first_lost_ = std::min(first_lost_.value_or(*position), *position);
-  if (!failure.purged) {
-    first_refused_ = std::min(first_refused_.value_or(*position), *position);
+  const bool topic_awaited = session_ != nullptr && session_->waits_for_topic();
+  const auto restart = monitor_.Turn(now, topic_awaited ? session_->stalled_since() : std::nullopt);
+  if (restart) {
+    RestartFromFrontier(*restart, now);
   }
 }
 
 // The only recovery when records were lost with their producer. A failed record that is produced
 // again would follow its successors; therefore all records in flight are abandoned and read again
 // from the frontier.
-void Relay::StartOver(const absl::Status& cause, MonoTime now) {
+void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
+  WR_CHECK(!restart.cause.ok(), "a restart has a cause");
+  const absl::Status& cause = restart.cause;
   NoteProgress();
-  const absl::Status& error = cause;
-  ShrinkBatches(error);
-  LogStatus(LogLevel::kWarning, "producer_restarted", error,
+  if (HasCode(cause, ErrorCode::kBatchTooLarge)) {
+    producer_.ShrinkBatches();
+  }
+  LogStatus(LogLevel::kWarning, "producer_restarted", cause,
             {{"in_flight", tracker_.records_in_flight()}, {"frontier", tracker_.frontier()}});
-  parts_.board.NoteError(error, parts_.clock.WallNow());
-  // Otherwise the row is named when its record is refused again, alone.
-  const bool stepping = std::exchange(single_stepping_, false);
-  if (ReactionTo(error) == Reaction::kBlocked && !stepping) {
-    standing_ = error;
+  parts_.board.NoteError(cause, parts_.clock.WallNow());
+  // With single_step, the row is named when its record is refused again, alone.
+  if (ReactionTo(cause) == Reaction::kBlocked && !restart.single_step) {
+    state_.blocked_error = cause;
   }
-  DestroyProducer();
-  pipeline_.SetSettledBefore(std::nullopt);
+  // SetSettledBefore(): after the session has ended, and before the tracker forgets which records
+  // were in flight.
+  monitor_.Destroy();
   EndSession();
-  oldest_unread_ = oldest_unpublished_;
+  sender_.SetSettledBefore(restart.settled_before);
+  state_.oldest_unread = state_.oldest_unpublished;
   tracker_.Reset();
-  Remember();
+  gaps_.SaveResumeState();
   parts_.source.Close();
-  phase_ = Phase::kDisconnected;
-  // The row that caused the failure is not known yet.
-  last_error_ = stepping ? Error(ErrorCode::kProducerFailed, MessageOf(error)) : error;
-  disconnected_since_ = now;
-  retry_at_ = now + (stepping ? kFirstProducerRetry : producer_backoff_.Next());
+  state_.phase = Phase::kDisconnected;
+  state_.last_error =
+      restart.single_step ? Error(ErrorCode::kProducerFailed, MessageOf(cause)) : cause;
+  state_.disconnected_since = now;
+  state_.retry_at = now + (restart.single_step ? kStepRetry : producer_.NextPause());
 }
 
-// A broker compares the size of a batch, not of a record, with the topic's limit, and librdkafka
-// does not split a refused batch. Therefore the next producer builds smaller batches. (A query for
-// each topic's limit would need an additional ACL.)
-void Relay::ShrinkBatches(const absl::Status& error) {
-  if (HasCode(error, ErrorCode::kBatchTooLarge)) {
-    max_batch_bytes_ = std::max(max_batch_bytes_ / 4, kLeastBatchBytes);
-  }
-}
-
+// Records in flight of the old producer may not overtake, or duplicate, those of another history:
+// the producer goes with them.
 absl::Status Relay::EnsureProducer(bool keep_in_flight) {
-  if (producer_ != nullptr && (keep_in_flight || tracker_.records_in_flight() == 0)) {
+  WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
+  if (producer_.exists() && (keep_in_flight || tracker_.records_in_flight() == 0)) {
     return absl::OkStatus();
   }
-  DestroyProducer();
+  monitor_.Destroy();
   tracker_.Reset();
-  return MakeProducer();
-}
-
-absl::Status Relay::MakeProducer() {
-  auto producer = parts_.make_producer(max_batch_bytes_);
-  WR_RETURN_IF_ERROR(producer.status());
-  producer_ = *std::move(producer);
-  producer_error_ = absl::OkStatus();
-  producer_retry_at_.reset();
-  producer_made_at_ = parts_.clock.Now();
-  parts_.metrics.producers_started->Increment();
-  return absl::OkStatus();
+  return producer_.Create();
 }
 
 // Progress, not a mere connection, ends a series of failures. Each progress counts only once;
@@ -342,66 +181,333 @@ void Relay::NoteProgress() {
   if (tracker_.frontier() > noted_frontier_) {
     noted_frontier_ = tracker_.frontier();
     reconnect_backoff_.Reset();
-    producer_backoff_.Reset();
+    producer_.ResetBackoff();
     stuck_backoff_.Reset();
-    sender_timeout_ = Micros(0);
-    standing_ = absl::OkStatus();
-    pipeline_.OnFrontier(noted_frontier_);
+    connector_.OnProgress();
+    state_.blocked_error = absl::OkStatus();
+    sender_.OnFrontier(noted_frontier_);
   }
 }
 
+// --- the stream
+
+void Relay::Connect(MonoTime now) {
+  WR_CHECK(session_ == nullptr, "one session exists at a time");
+  aside_.reset();
+  const absl::Status status = OpenAndStart();
+  if (!status.ok()) {
+    OnConnectError(status, now);
+    return;
+  }
+  // Only now is the process the relay of this slot; errors up to here are those of a start.
+  state_.phase = Phase::kStreaming;
+  state_.has_streamed = true;
+  started_ = true;
+  state_.last_error = absl::OkStatus();
+  // What the frontier was when the stream began is no progress of this stream.
+  noted_frontier_ = tracker_.frontier();
+}
+
+// The producer comes before START_REPLICATION: from then on the server sends, and it disconnects a
+// client that does not read. A Kafka configuration that is invalid must not cost a stream.
+absl::Status Relay::OpenAndStart() {
+  const Lsn frontier = tracker_.frontier();
+  const absl::StatusOr<SourceInfo> info = connector_.Open();
+  // An accepted gap may have moved the tracker to another position, which is not progress.
+  if (gaps_.TakeApplied()) {
+    state_.blocked_error = absl::OkStatus();
+    connector_.ForgetFailures();
+    noted_frontier_ = tracker_.frontier() != frontier ? tracker_.frontier() : noted_frontier_;
+  }
+  WR_RETURN_IF_ERROR(info.status());
+  WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
+  WR_RETURN_IF_ERROR(EnsureProducer(decision.keep_in_flight));
+  WR_RETURN_IF_ERROR(connector_.Start(*info, decision));
+  // The records that were sent one at a time, or were settled, are of a history that has ended.
+  if (!decision.keep_in_flight) {
+    sender_.ForgetPositions();
+  }
+  pipeline_.StartSession(info->tables);
+  session_ = std::make_unique<Session>(
+      Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_,
+                     parts_.metrics, reporter_.stages(), parts_.snapshots},
+      info->server);
+  return absl::OkStatus();
+}
+
+// The connection stays open while standing by: a query on it costs less than a connection, and a
+// takeover needs no login.
+void Relay::WaitForSlot(MonoTime now) {
+  WR_CHECK(state_.phase == Phase::kWaitingForSlot, "a standby waits for the slot");
+  const auto in_use = connector_.IsSlotInUse();
+  if (!in_use.ok()) {
+    Disconnect(in_use.status(), now);
+  } else if (*in_use) {
+    state_.retry_at = now + kSlotPollInterval;
+  } else {
+    Connect(now);
+  }
+}
+
+void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
+  WR_CHECK(!error.ok() && session_ == nullptr, "no session has started");
+  if (absl::IsCancelled(error)) {
+    // Asked to stop while connecting; the loop handles the stop request.
+    parts_.source.Close();
+    state_.retry_at = now + kAfterCancelling;
+    return;
+  }
+  if (EndsProcess(error)) {
+    Finish(error);
+    return;
+  }
+  // A source that opened once has valid settings: what fails afterwards is an outage.
+  started_ = started_ || connector_.opened();
+  switch (ReactionTo(error)) {
+    case Reaction::kGap:
+      OnGap(error, now);
+      return;
+    case Reaction::kStandby:
+      if (state_.phase != Phase::kWaitingForSlot) {
+        LogInfo("standby", "the slot is in use; standing by", {{"reason", MessageOf(error)}});
+      }
+      state_.phase = Phase::kWaitingForSlot;
+      state_.last_error = error;
+      state_.retry_at = now + kSlotPollInterval;
+      return;
+    case Reaction::kConfiguration:
+    case Reaction::kUsage:
+    case Reaction::kDefinite:
+    case Reaction::kRetry:
+    case Reaction::kBlocked:
+      break;
+  }
+  Disconnect(error, now);
+}
+
+// A permanent error ends the process, so that it is reported at once, but only at the first start.
+// A running relay, or a standby, may encounter secrets that are being rewritten or logins that are
+// being rotated.
+bool Relay::EndsProcess(const absl::Status& error) const {
+  switch (ReactionTo(error)) {
+    case Reaction::kConfiguration:
+    case Reaction::kUsage:
+    case Reaction::kDefinite:
+      return !started_;
+    case Reaction::kRetry:
+    case Reaction::kStandby:
+    case Reaction::kBlocked:
+      return false;
+    case Reaction::kGap:
+      return parts_.config.source.on_gap == OnGap::kExit;
+  }
+  return false;
+}
+
+// Progress is noted before the failure is counted: a stream that moved does not fail at the same
+// position.
+void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
+  WR_CHECK(!error.ok() && session_ != nullptr, "a session has failed");
+  NoteProgress();
+  const absl::Status cause = connector_.CountFailure(error);
+  if (ReactionTo(cause) == Reaction::kBlocked) {
+    state_.blocked_error = cause;
+  }
+  if (ReactionTo(cause) == Reaction::kGap) {
+    EndSession();
+    if (EndsProcess(cause)) {
+      Finish(cause);
+    } else {
+      OnGap(cause, now);
+    }
+    return;
+  }
+  Disconnect(cause, now);
+}
+
+// Publishes and confirms nothing, and checks the source periodically, until an operator has
+// accepted the gap.
+void Relay::OnGap(const absl::Status& error, MonoTime now) {
+  const bool first = !gaps_.held();
+  const bool changed = gaps_.Hold(error);
+  const Gap& gap = *gaps_.held();
+  if (changed) {
+    LogStatus(LogLevel::kError, "gap", gap.error,
+              {{"gap", gap.id},
+               {"from", gap.from},
+               {"to", gap.to},
+               {"in_flight", tracker_.records_in_flight()}});
+    parts_.board.NoteError(gap.error, parts_.clock.WallNow());
+  }
+  if (state_.phase == Phase::kStreaming) {
+    state_.disconnected_since = now;
+  }
+  // Everything that was read since the frontier is dropped, with the producer: nothing may be
+  // published behind a gap.
+  monitor_.Destroy();
+  EndSession();
+  tracker_.Reset();
+  sender_.ForgetPositions();
+  gaps_.SaveResumeState();
+  parts_.source.Close();
+  state_.phase = Phase::kDisconnected;
+  state_.last_error = gap.error;
+  // The first recheck is soon: a check by another connection may have seen a server that is being
+  // replaced.
+  state_.retry_at = now + (first ? reconnect_backoff_.Next() : kGapRecheckInterval);
+}
+
+// Applies at once rather than at the next regular check.
+void Relay::AcceptGap(std::string_view id) {
+  if (gaps_.Accept(id) && state_.phase == Phase::kDisconnected) {
+    state_.retry_at = parts_.clock.Now();
+  }
+}
+
+// Records in flight stay in flight: Kafka is not affected, and the next stream resumes after them.
+void Relay::Disconnect(const absl::Status& error, MonoTime now) {
+  WR_CHECK(!error.ok(), "a stream ends for a reason");
+  const bool stuck = HasCode(error, ErrorCode::kStreamStuck);
+  const Micros wait = stuck ? stuck_backoff_.Next() : reconnect_backoff_.Next();
+  LogStatus(LogLevel::kWarning, "disconnected", error,
+            {{"frontier", tracker_.frontier()},
+             {"in_flight", tracker_.records_in_flight()},
+             {"retry_in_ms", wait.count() / 1000}});
+  parts_.board.NoteError(error, parts_.clock.WallNow());
+  parts_.metrics.replication_disconnects[ToString(CodeOf(error))].Increment();
+  if (state_.phase == Phase::kStreaming) {
+    state_.disconnected_since = now;
+  }
+  EndSession();
+  parts_.source.Close();
+  state_.phase = Phase::kDisconnected;
+  state_.last_error = error;
+  state_.retry_at = now + wait;
+}
+
+// Also a standby closes its connection: the server waits for every walsender, streaming or not.
+void Relay::OnServerShuttingDown() {
+  if (state_.phase != Phase::kDisconnected && !state_.draining) {
+    CloseStreamGracefully(Error(ErrorCode::kPostgresShuttingDown, "closing the stream"),
+                          kBusyFinishTimeout);
+  }
+}
+
+// The next connection decides whether to drop the slot, from the state that it finds.
+void Relay::OnRetainedLimit() {
+  if (state_.phase == Phase::kStreaming && !state_.draining) {
+    CloseStreamGracefully(
+        Error(ErrorCode::kSlotAtRisk,
+              "the slot has reached source.max_retained_wal; reconnecting to drop it"),
+        kFinishTimeout);
+  }
+}
+
+// A walsender that cannot send does not exit either, and the checkpoint that waits for it blocks
+// the whole server. While the stream is read, its final message gets through.
+void Relay::OnSlotAlmostLost() {
+  if (state_.phase == Phase::kStreaming && session_->stalled_since() && !state_.draining) {
+    CloseStreamGracefully(
+        Error(ErrorCode::kSlotAtRisk,
+              "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
+              "checkpoint would wait for a walsender that cannot send"),
+        kBusyFinishTimeout);
+    aside_ = Aside{reporter_.acknowledged(), producer_.Reachable()};
+    state_.retry_at = parts_.clock.Now() + kAsideTimeout;
+  }
+}
+
+// Whether to reconnect before the pause is over: Kafka has become reachable, or has acknowledged a
+// record.
+bool Relay::KafkaRecovered() const {
+  if (!aside_ || !producer_.exists()) {
+    return false;
+  }
+  WR_CHECK(reporter_.acknowledged() >= aside_->acknowledged, "acknowledgements are only added");
+  const bool answers = !aside_->kafka_reachable && producer_.Reachable();
+  return answers || reporter_.acknowledged() > aside_->acknowledged;
+}
+
+// Closes the stream gracefully, so that acknowledged events are confirmed. Best effort: the server
+// may be too busy to read the status update.
+void Relay::CloseStreamGracefully(const absl::Status& reason, Micros timeout) {
+  if (session_ != nullptr) {
+    (void)session_->Finish(timeout);
+  }
+  Disconnect(reason, parts_.clock.Now());
+}
+
+// From a contradiction on nothing is confirmed, until the next connection has checked the
+// publication.
+void Relay::OnPublicationSeen(const PublicationState& seen, MonoTime begun) {
+  const bool others_slot = state_.phase == Phase::kWaitingForSlot;
+  if (!gaps_.Contradicts(seen, begun, others_slot) || state_.phase != Phase::kStreaming ||
+      state_.draining || !gaps_.Dispute(seen.identity)) {
+    return;
+  }
+  const MonoTime now = parts_.clock.Now();
+  Disconnect(Error(ErrorCode::kPublicationChanged,
+                   "reconnecting to check it again before confirming anything"),
+             now);
+  state_.retry_at = now;
+}
+
+// In this order: the reporter asks the session, the pipeline knows the open transaction, and the
+// gap detector saves what the tracker holds after the open transaction was abandoned.
 void Relay::EndSession() {
   if (session_ != nullptr) {
-    oldest_unpublished_ = OldestUnpublished();
-    oldest_unread_ = pipeline_.in_transaction() ? pipeline_.last_commit_time() : std::nullopt;
+    state_.oldest_unpublished = reporter_.OldestUnpublished(session_.get());
+    state_.oldest_unread = pipeline_.in_transaction() ? pipeline_.last_commit_time() : std::nullopt;
   }
   pipeline_.EndSession();
   tracker_.AbandonOpen();
-  Remember();
+  gaps_.SaveResumeState();
   session_.reset();
-}
-
-void Relay::Remember() {
-  if (memory_) {
-    memory_->frontier = tracker_.frontier();
-    memory_->resume = tracker_.resume();
-  }
+  WR_CHECK(!tracker_.in_transaction(), "no transaction is open between sessions");
 }
 
 // A process that was suspended for longer than the server's timeout has lost its slot, and another
 // instance may be relaying. Records in flight must not be sent concurrently with that instance.
+// The monotonic clock continues while the machine is suspended; that shows the suspension
+// afterwards.
 bool Relay::StopIfSuspended(MonoTime now) {
   const Micros longest = std::max<Micros>(parts_.config.source.wal_sender_timeout, seconds(10));
   const Micros away = now - std::exchange(awake_at_, now);
-  if (phase_ != Phase::kStreaming || away <= longest) {
+  WR_CHECK(away >= Micros(0), "time does not move backwards");
+  if (state_.phase != Phase::kStreaming || away <= longest) {
     return false;
   }
-  StartOver(Error(ErrorCode::kSuspended,
-                  fmt::format("for {} s", std::chrono::duration_cast<seconds>(away).count())),
-            now);
+  const auto away_s = std::chrono::duration_cast<seconds>(away).count();
+  RestartFromFrontier({.cause = Error(ErrorCode::kSuspended, fmt::format("for {} s", away_s)),
+                       .settled_before = std::nullopt},
+                      now);
   return true;
 }
 
 // --- Draining
 
+// Called again, it does nothing: the deadline is that of the first request.
 void Relay::Drain() {
-  if (!draining_) {
-    draining_ = true;
+  if (!state_.draining) {
+    state_.draining = true;
     drain_deadline_ = parts_.clock.Now() + parts_.config.pipeline.drain_timeout;
     LogInfo("draining", "draining: waiting for acknowledgements before stopping",
             {{"in_flight", tracker_.records_in_flight()}});
   }
 }
 
+// Nothing more is read after the open transaction. A row that blocks will not be published while
+// the process stops, so it is not waited for.
 void Relay::ContinueDrain(MonoTime now) {
-  if (phase_ != Phase::kStreaming) {
+  WR_CHECK(state_.draining, "a drain was requested");
+  if (state_.phase != Phase::kStreaming) {
     // Nothing can be confirmed without a stream; records in flight are published again.
     Finish(absl::OkStatus());
     return;
   }
   const bool acknowledged = tracker_.records_in_flight() == 0;
-  const bool stands = !session_->obstacle().ok();
-  const bool complete = acknowledged && (stands || !pipeline_.in_transaction());
+  const bool blocked = !session_->blocking_error().ok();
+  const bool complete = acknowledged && (blocked || !pipeline_.in_transaction());
   if (!complete && now < drain_deadline_) {
     return;
   }
@@ -410,7 +516,7 @@ void Relay::ContinueDrain(MonoTime now) {
               Error(ErrorCode::kDrainTimeout,
                     fmt::format("{} records are still in flight", tracker_.records_in_flight())));
   }
-  const absl::Status finished = session_->Finish(kFinishPatience);
+  const absl::Status finished = session_->Finish(kFinishTimeout);
   LogInfo("stopped",
           finished.ok() ? "stopped; all acknowledged events are confirmed"
                         : "stopped; the server did not acknowledge the last status update",
@@ -419,27 +525,36 @@ void Relay::ContinueDrain(MonoTime now) {
   Finish(absl::OkStatus());
 }
 
+// Records in flight are dropped with the producer; without confirmation they are read again at the
+// next start.
 void Relay::Finish(const absl::Status& result) {
   parts_.source.Close();
   session_.reset();
-  producer_.reset();
-  phase_ = Phase::kDisconnected;
-  finished_ = true;
-  result_ = result;
+  monitor_.Destroy();
+  state_.phase = Phase::kDisconnected;
+  state_.finished = true;
+  state_.result = result;
 }
 
+// An upper bound of one second in every state: the beat on the board is what the liveness probe
+// checks.
 Wakeup Relay::NextWakeup(MonoTime now) const {
-  if (finished_) {
+  WR_CHECK(state_.finished || (session_ != nullptr) == (state_.phase == Phase::kStreaming),
+           "a session exists exactly while streaming");
+  if (state_.finished) {
     return {.at = now};
   }
-  Wakeup wakeup = phase_ == Phase::kStreaming ? session_->NextWakeup() : Wakeup{.at = retry_at_};
-  if (failing_since_) {
+  Wakeup wakeup =
+      state_.phase == Phase::kStreaming ? session_->NextWakeup() : Wakeup{.at = state_.retry_at};
+  // A failing producer is watched closely: its last reports decide what must be read again.
+  if (producer_.failed()) {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));
   }
-  if (phase_ == Phase::kStreaming && producer_retry_at_) {
-    wakeup.at = std::min(wakeup.at, *producer_retry_at_);
+  if (state_.phase == Phase::kStreaming && producer_.retry_at()) {
+    wakeup.at = std::min(wakeup.at, *producer_.retry_at());
   }
-  if (draining_) {
+  // While draining, data of further transactions does not wake the loop: it is not read.
+  if (state_.draining) {
     wakeup.at = std::min(wakeup.at, drain_deadline_);
     wakeup.source_readable = wakeup.source_readable && pipeline_.in_transaction();
   }

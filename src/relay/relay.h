@@ -8,35 +8,43 @@
 // may be missing, it holds (or exits, with source.on_gap = "exit") until an operator has accepted
 // the gap. It finishes when it was drained, or when it cannot start at all.
 //
-// The relay owns the producer and the tracker; the source belongs to the caller. Its methods must
-// be called on its one thread; other threads read the StatusBoard and the metrics.
+// The relay owns the tracker and the objects around the stream: GapDetector and SlotConnector
+// (whether and where it may start), Session, Pipeline and RecordSender (the stream itself),
+// ReplaceableProducer, StatusReporter. The source belongs to the caller. Its methods must be called
+// on its one thread; other threads read the StatusBoard and the metrics.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "base/backoff.h"
 #include "metrics/metrics.h"
+#include "relay/gap_detector.h"
 #include "relay/pipeline.h"
+#include "relay/producer_monitor.h"
+#include "relay/record_sender.h"
+#include "relay/replaceable_producer.h"
+#include "relay/run_state.h"
 #include "relay/session.h"
-#include "relay/unavailable_producer.h"
+#include "relay/slot_connector.h"
+#include "relay/status_reporter.h"
 #include "route/router.h"
-#include "status/latency_window.h"
 #include "status/status_board.h"
 #include "stream/ack_tracker.h"
-#include "stream/start_position.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/error.h"
 #include "walrelay/producer.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
 
-class Relay final : private DeliverySink {
+// States, in RunState: disconnected (waits for retry_at), waiting for the slot (connected, another
+// process reads it) and streaming (a session exists). finished is the end of all three.
+class Relay {
  public:
   // Called for each acknowledged event, with the time of its commit.
   using DeliveryObserver = std::function<void(const Delivery&, WallTime commit_time)>;
@@ -55,9 +63,9 @@ class Relay final : private DeliverySink {
 
   // The objects that `parts` refers to must outlive the relay.
   Relay(Parts parts, Router router);
-  ~Relay() override;
 
   // Runs one turn; blocks only while connecting. Call it again at the Wakeup.
+  // Everything else that takes long happens in other threads (Kafka), or in steps (the stream).
   Wakeup Turn();
 
   // SIGTERM: finish the open transaction, wait for the records in flight, confirm, stop.
@@ -73,7 +81,7 @@ class Relay final : private DeliverySink {
   void OnRetainedLimit();
 
   // Another connection read the publication; the read began at `begun`.
-  void OnPublicationSeen(const PublicationLook& look, MonoTime begun);
+  void OnPublicationSeen(const PublicationState& seen, MonoTime begun);
 
   // An operator accepts that events are missing: applies to the held gap, if `id` still identifies
   // it. Publishing continues from the slot's position at the next check, if that finds no other
@@ -85,137 +93,72 @@ class Relay final : private DeliverySink {
   // the checkpoint does not complete.
   void OnSlotAlmostLost();
 
-  bool finished() const { return finished_; }
+  bool finished() const { return state_.finished; }
   // Why the relay finished; OK after a drain.
-  const absl::Status& result() const { return result_; }
+  const absl::Status& result() const { return state_.result; }
 
   // For the loop's poll(): -1 without a producer.
-  int producer_fd() const { return producer_ != nullptr ? producer_->poll_fd() : -1; }
+  int producer_fd() const { return producer_.poll_fd(); }
   const SnapshotSource* snapshots() const { return parts_.snapshots; }
 
  private:
-  enum class Phase { kDisconnected, kWaitingForSlot, kStreaming };
+  using Phase = RunState::Phase;
 
-  // DeliverySink
-  void OnDelivered(const Delivery& delivery) override;
-  void OnFailed(const DeliveryFailure& failure) override;
+  // Takes the producer's reports, and restarts the stream if records were lost.
+  void DrainReports(MonoTime now);
+  // Makes sure that there is a producer, and that no record of another history is in its queue.
+  absl::Status EnsureProducer(bool keep_in_flight);
+  // Ends producer and session, and reads again from the frontier.
+  void RestartFromFrontier(const Restart& restart, MonoTime now);
 
-  bool StopIfSuspended(MonoTime now);  // true: suspended, and the records in flight were abandoned
-  void TakeReports(MonoTime now);
-  void OnProducerFailed(const absl::Status& error, MonoTime now);
-  bool AllReportsAreIn() const { return lost_records_ == tracker_.records_in_flight(); }
-  void WatchForStall(MonoTime now);
-  std::optional<MonoTime> WaitingForKafkaSince() const;
-  void RenewProducer(MonoTime now);
-  void RetireProducer(const absl::Status& cause, MonoTime retry_at);
-  Producer& ProducerInUse(MonoTime now);
+  // One attempt: opens the source, decides where to start, starts the stream.
   void Connect(MonoTime now);
   absl::Status OpenAndStart();
-  absl::StatusOr<SourceFacts> OpenServer();
-  absl::StatusOr<SourceFacts> OpenSource();
-  absl::Status GiveUpSlot(const SourceFacts& facts);
-  absl::Status JudgeGap(const SourceFacts& facts);
-  void CheckAcceptance(const SourceFacts& facts);
-  void ApplyAcceptance(const SourceFacts& facts);
-  void OnGap(const absl::Status& error, MonoTime now);
-  void RememberPublication(const SourceFacts& facts);
-  bool KafkaTakesAgain() const;
-  absl::Status TakeSlot(const SlotFacts& slot);
-  absl::Status EnsureProducer(bool keep_in_flight);
-  absl::Status MakeProducer();
-  void DestroyProducer();
-  void ShrinkBatches(const absl::Status& error);
-  void LogStart(const SourceFacts& facts, const StartDecision& decision) const;
-  bool IsOthers(const SlotFacts& slot) const;
-  void NoteHolder(const SlotFacts& slot);
+  // One check of the slot by a standby.
   void WaitForSlot(MonoTime now);
-  bool MayCreateSlot() const;
-  bool EndsProcess(const absl::Status& error) const;
-  void AllowMoreTime();
   void OnConnectError(const absl::Status& error, MonoTime now);
   void OnSessionError(const absl::Status& error, MonoTime now);
+  void OnGap(const absl::Status& error, MonoTime now);
+  // Whether the process exits with this error rather than retrying.
+  bool EndsProcess(const absl::Status& error) const;
+  // Ends the stream after an error, with the records in flight kept; the next attempt is due after
+  // a back-off.
   void Disconnect(const absl::Status& error, MonoTime now);
-  void StepAside(const absl::Status& reason, Micros patience);
-  void StartOver(const absl::Status& cause, MonoTime now);
+  // Sends a last status update before it disconnects.
+  void CloseStreamGracefully(const absl::Status& reason, Micros timeout);
+  bool KafkaRecovered() const;
+  // Whether the process was suspended for so long that another instance may have taken over; then
+  // it restarts from the frontier.
+  bool StopIfSuspended(MonoTime now);
   void EndSession();
+  // Resets the back-offs if the frontier has moved since the last call.
   void NoteProgress();
-  void Remember();
-  absl::Status CountRepeats(const absl::Status& error);
+
+  // Finishes if nothing is left to wait for, or at the deadline.
   void ContinueDrain(MonoTime now);
   void Finish(const absl::Status& result);
-
-  RelayStatus Describe(MonoTime now) const;
-  absl::Status Waiting(MonoTime now) const;
-  void PublishStatus(MonoTime now);
-  std::string WaitsFor(MonoTime now) const;
-  RelayFigures Figures(MonoTime now) const;
-  std::optional<WallTime> OldestUnpublished() const;
-  Micros TimeCutOff(MonoTime now) const;
-  void AddPoint(MonoTime now);
-  void UpdateGauges(MonoTime now, RelayState state);
-  void ClearLeaderGauges();
+  // The earliest time at which any of the parts has work to do.
   Wakeup NextWakeup(MonoTime now) const;
 
+  // Construction order: later members refer to earlier ones.
   Parts parts_;
-  StageLatencies stages_;
+  RunState state_;
   AckTracker tracker_;
+  ReplaceableProducer producer_;
+  RecordSender sender_;
   Pipeline pipeline_;
-  std::unique_ptr<Producer> producer_;
+  ProducerMonitor monitor_;
+  GapDetector gaps_;
+  SlotConnector connector_;
+  StatusReporter reporter_;
   std::unique_ptr<Session> session_;
 
-  Phase phase_ = Phase::kDisconnected;
-  MonoTime retry_at_;
+  // Of connection attempts; reset by progress, not by a connection.
   Backoff reconnect_backoff_;
-  Backoff producer_backoff_;
-  absl::Status last_error_;  // of the last connection or producer, while there is no session
-
-  // About the current producer's failure.
-  absl::Status delivery_error_;  // the cause named by a delivery report
-  std::optional<MonoTime> failing_since_;
-  size_t lost_records_ = 0;  // failed records of handled rows: they must be read again
-  std::optional<Position> first_lost_;
-  // First record that a broker refused; the others were purged
-  std::optional<Position> first_refused_;
-  bool unnamed_lost_ = false;  // a record whose position is unknown is among the lost ones
-
-  bool single_stepping_ = false;  // the records to be read again are sent one at a time
-  std::optional<Lsn> failed_at_;  // the frontier when a producer last failed for its own reason
-  MonoTime producer_made_at_;
-  std::optional<MonoTime> producer_retry_at_;  // there is no producer until then
-  absl::Status producer_error_;                // why there is none
-  std::optional<MonoTime> outdated_since_;     // since when the producer should be replaced
-  UnavailableProducer no_producer_;
-  int64_t max_batch_bytes_;  // reduced after a broker refused a batch
-  absl::Status standing_;    // why publishing is blocked, until there is progress again
-  std::optional<StreamMemory> memory_;
-  std::optional<PublicationLook> publication_;  // the last read that found no problem
-  MonoTime publication_seen_at_;                // when that read was complete
-  PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
-  bool slot_seen_ = false;        // this process has seen the slot
-
-  std::optional<Gap> gap_;    // the gap at which the relay holds
-  std::optional<Gap> found_;  // by the last check
-  bool gap_accepted_ = false;
-  uint64_t gap_looks_ = 0;     // checks since the gap was found
-  absl::Status gap_obstacle_;  // must be fixed before the gap can be accepted
-  // Not OK: a drop of the slot was attempted, and this is the resulting error
-  absl::Status dropping_;
-  int own_backend_pid_ = 0;
-  bool opened_ = false;  // the source was opened at least once
-  // Opened without a permanent error: from then on errors do not end the process
+  Backoff stuck_backoff_;  // of a stream that fails repeatedly at the same position
+  // Opened without a permanent error: from then on errors do not end the process.
   bool started_ = false;
-  bool has_streamed_ = false;
   Lsn noted_frontier_;  // at the last connection, or at the last progress since
-
-  // About a stream that fails repeatedly at the same position.
-  Lsn wal_end_at_start_;  // of the last session, at START_REPLICATION
-  ErrorCode repeated_code_{};
-  Lsn repeated_at_;
-  int repeats_ = 0;
-  Backoff stuck_backoff_;
-  // For the next session, if greater than the configured one; 0: as configured
-  Micros sender_timeout_{0};
-  Micros session_timeout_{0};  // wal_sender_timeout of the last session
 
   // The stream was closed because the slot is being invalidated while nothing is read: the number
   // of acknowledged records at that time, and whether Kafka was reachable.
@@ -225,27 +168,9 @@ class Relay final : private DeliverySink {
   };
   std::optional<Aside> aside_;
 
-  MonoTime awake_at_;       // when the process last ran a turn
-  MonoTime last_delivery_;  // or the time since which records are in flight
-  std::optional<WallTime> last_published_;
-  std::optional<WallTime> oldest_unpublished_;  // commit time, when the last session ended
-  std::optional<WallTime> oldest_unread_;       // likewise, of rows that must be read again
-  bool stood_by_ = false;  // another instance held the slot at the last attempt
-  uint64_t acknowledged_ = 0;
-  LatencyWindow latencies_;  // since the last history point
-  std::optional<MonoTime> last_point_;
-  MonoTime disconnected_since_;
-  bool draining_ = false;
+  MonoTime awake_at_;  // when the process last ran a turn
+  // Of the drain, from the first request on.
   MonoTime drain_deadline_;
-  bool finished_ = false;
-  absl::Status result_;
-
-  RelayState published_state_ = RelayState::kStopped;
-  absl::Status published_error_;
-  WallTime published_since_;
-  MonoTime gauges_due_;
-  std::string last_topic_;  // of the last delivery; last_topic_counter_ is its series
-  prometheus::Counter* last_topic_counter_ = nullptr;
 };
 
 }  // namespace walrelay

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "walrelay/error.h"
 
@@ -10,14 +11,20 @@ namespace {
 
 // Limits of the received messages not yet handled. Enough for a burst; a few thousand rows of
 // hundreds of bytes.
+// A limit in bytes bounds memory, one in messages bounds the time of a turn.
 constexpr size_t kPendingBytes = 512 * 1024;
 constexpr size_t kBurstMessages = 4'000;
+// A blocked row is retried with these pauses, without end: the cause is fixed outside of this
+// process.
 constexpr Micros kFirstRetry = std::chrono::seconds(1);
 constexpr Micros kLongestRetry = std::chrono::seconds(30);
 constexpr Micros kIdleTurn = std::chrono::seconds(1);
+// The log is drained by another thread, which does not wake this one.
 constexpr Micros kLogRetry = std::chrono::milliseconds(50);
+// Without messages for this long, the stream has caught up, whatever the last message's lag was.
 constexpr Micros kIdle = std::chrono::seconds(1);
 
+// The label of a metric.
 std::string_view NameOf(FeedbackCause cause) {
   switch (cause) {
     case FeedbackCause::kRequested:
@@ -32,6 +39,7 @@ std::string_view NameOf(FeedbackCause cause) {
   return "?";
 }
 
+// Likewise.
 std::string_view TypeNameOf(char type) {
   switch (static_cast<pgoutput::MessageType>(type)) {
     case pgoutput::MessageType::kBegin:
@@ -62,7 +70,7 @@ std::string_view TypeNameOf(char type) {
 
 }  // namespace
 
-Session::Session(const Parts& parts, const ServerFacts& server)
+Session::Session(const Parts& parts, const ServerInfo& server)
     : parts_(parts),
       feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
                  .wal_sender_timeout = server.wal_sender_timeout},
@@ -81,33 +89,40 @@ Session::Session(const Parts& parts, const ServerFacts& server)
   }
 }
 
-absl::Status Session::Turn(Producer& producer, bool draining) {
+// Reads before it handles, and reports last: the update then contains what this turn has
+// acknowledged.
+absl::Status Session::Turn(bool draining) {
   const MonoTime now = parts_.clock.Now();
-  if (hold_ == Hold::kWindow) {
+  if (stall_reason_ == StallReason::kWindow) {
     parts_.metrics.backpressure_seconds->Increment(
         std::chrono::duration<double>(now - last_turn_).count());
   }
+  WR_CHECK(now >= last_turn_, "time does not move backwards");
   last_turn_ = now;
   if (gate_) {
     WR_RETURN_IF_ERROR(gate_->Turn(now));
   }
   const bool between_transactions = draining && !parts_.pipeline.in_transaction();
-  if (hold_ != Hold::kNone || between_transactions) {
+  if (stall_reason_ != StallReason::kNone || between_transactions) {
     feedback_.OnReceived(now);  // while we are not reading, the server cannot be considered silent
   }
+  // The drain does not read on: after the open transaction nothing is handled.
   if (MayHandle(now) && now >= read_at_ && !between_transactions) {
     WR_RETURN_IF_ERROR(Read(now));
   }
-  WR_RETURN_IF_ERROR(HandlePending(now, producer, draining));
+  WR_RETURN_IF_ERROR(HandlePending(now, draining));
   return Report(now);
 }
 
+// Bytes without a complete message still prove that the server is alive: a large row may take
+// longer than the timeout to arrive.
 absl::Status Session::Read(MonoTime now) {
   const size_t before = parts_.source.pending().size();
   WR_ASSIGN_OR_RETURN(const bool heard, parts_.source.Receive(kPendingBytes));
   if (heard) {
     feedback_.OnReceived(now);
   }
+  WR_CHECK(parts_.source.pending().size() >= before, "messages are only added by reading");
   if (parts_.source.pending().size() == before) {
     pacer_.OnNothingToRead(now - last_handled_);
   } else {
@@ -119,24 +134,29 @@ absl::Status Session::Read(MonoTime now) {
 
 // Whether the condition that handling waits for may have been met.
 bool Session::MayHandle(MonoTime now) {
-  switch (hold_) {
-    case Hold::kNone:
-    case Hold::kTopic:
-    case Hold::kReport:
-    case Hold::kLog:
+  switch (stall_reason_) {
+    case StallReason::kNone:
+    case StallReason::kTopic:
+    case StallReason::kReport:
+    // A retry is cheap, and no event tells that it will succeed; each is limited by the wake-ups of
+    // the loop.
+    case StallReason::kLog:
       return true;
-    case Hold::kWindow:
-    case Hold::kProducer:
+    case StallReason::kWindow:
+    case StallReason::kProducer:
       return window_.Admits(parts_.tracker);
-    case Hold::kObstacle:
-      return now >= retry_obstacle_at_;
-    case Hold::kVisibility:
+    case StallReason::kBlockingError:
+      return now >= retry_blocked_at_;
+    case StallReason::kVisibility:
+      WR_CHECK(gate_.has_value(), "only a gate holds a transaction");
       return !gate_->waiting();
   }
   return true;
 }
 
 // Whether other sessions can see the transaction that a message begins. True for any other message.
+// The message is decoded twice, here and in the pipeline; BEGIN is small, and the pipeline stays
+// free of visibility.
 bool Session::Admits(std::string_view payload, MonoTime now) {
   if (!gate_ || !payload.starts_with(static_cast<char>(pgoutput::MessageType::kBegin))) {
     return true;
@@ -147,86 +167,97 @@ bool Session::Admits(std::string_view payload, MonoTime now) {
 }
 
 absl::Status Session::unseen() const {
-  return hold_ == Hold::kVisibility ? gate_->reason(parts_.clock.Now()) : absl::OkStatus();
+  return stall_reason_ == StallReason::kVisibility ? gate_->reason(parts_.clock.Now())
+                                                   : absl::OkStatus();
 }
 
+// Several messages are handled in a row, so that librdkafka gets several records to put into a
+// batch.
 bool Session::BurstComplete(MonoTime now) const {
   return parts_.source.pending().size() >= kBurstMessages ||
          (burst_since_ && now - *burst_since_ >= pacer_.hold());
 }
 
-absl::Status Session::HandlePending(MonoTime now, Producer& producer, bool draining) {
+absl::Status Session::HandlePending(MonoTime now, bool draining) {
   const std::span<const std::string_view> pending = parts_.source.pending();
-  const bool due = hold_ != Hold::kNone ? MayHandle(now) : draining || BurstComplete(now);
+  const bool due =
+      stall_reason_ != StallReason::kNone ? MayHandle(now) : draining || BurstComplete(now);
   if (pending.empty() || !due) {
     return absl::OkStatus();
   }
+  const size_t received = pending.size();
   size_t handled = 0;
   size_t bytes = 0;
-  absl::StatusOr<Hold> hold = Hold::kNone;
+  absl::StatusOr<StallReason> hold = StallReason::kNone;
+  // The window is asked before each message, also for those that produce nothing: they cannot be
+  // told apart without being handled.
   while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction())) {
-    hold =
-        window_.Admits(parts_.tracker) ? HandleOne(pending[handled], now, producer) : Hold::kWindow;
-    if (!hold.ok() || *hold != Hold::kNone) {
+    hold = window_.Admits(parts_.tracker) ? HandleOne(pending[handled], now) : StallReason::kWindow;
+    if (!hold.ok() || *hold != StallReason::kNone) {
       break;
     }
     bytes += pending[handled].size();
     ++handled;
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
+  // Once for all: the views of pending() are valid until then.
   parts_.source.Consume(handled);
+  WR_CHECK(parts_.source.pending().size() + handled == received, "handled messages are consumed");
   // A drain does not handle the remaining messages: do not wake up for them.
   const bool rest_waits = !draining && !parts_.source.pending().empty();
   burst_since_ = rest_waits ? std::optional(now) : std::nullopt;
-  SetHold(hold.value_or(Hold::kNone), handled > 0, now);
+  SetStallReason(hold.value_or(StallReason::kNone), handled > 0, now);
   return hold.status();
 }
 
-absl::StatusOr<Session::Hold> Session::HandleOne(std::string_view message, MonoTime now,
-                                                 Producer& producer) {
+absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message, MonoTime now) {
   WR_ASSIGN_OR_RETURN(const pgoutput::CopyData data, pgoutput::DecodeCopyData(message));
   if (const auto* xlog_data = std::get_if<pgoutput::XLogData>(&data)) {
-    return HandleData(*xlog_data, now, producer);
+    return HandleData(*xlog_data, now);
   }
   const auto& keepalive = std::get<pgoutput::Keepalive>(data);
   MessageCounter('k').Increment();
   parts_.tracker.OnKeepalive(keepalive.wal_end);
   feedback_.OnKeepalive(now, keepalive.wal_end, keepalive.reply_requested);
-  return Hold::kNone;
+  return StallReason::kNone;
 }
 
-absl::StatusOr<Session::Hold> Session::HandleData(const pgoutput::XLogData& data, MonoTime now,
-                                                  Producer& producer) {
+// A blocking error keeps the session: the message stays pending, and status updates continue.
+absl::StatusOr<Session::StallReason> Session::HandleData(const pgoutput::XLogData& data,
+                                                         MonoTime now) {
   if (!Admits(data.payload, now)) {
-    return Hold::kVisibility;
+    return StallReason::kVisibility;
   }
-  const auto outcome = parts_.pipeline.Handle(data, producer);
+  const auto outcome = parts_.pipeline.Handle(data);
   if (!outcome.ok()) {
     if (ReactionTo(outcome.status()) != Reaction::kBlocked) {
       return outcome.status();
     }
-    SetObstacle(outcome.status(), now);
-    return Hold::kObstacle;
+    SetBlockingError(outcome.status(), now);
+    return StallReason::kBlockingError;
   }
   switch (*outcome) {
-    case Pipeline::Outcome::kTopicPending:
-      return Hold::kTopic;
-    case Pipeline::Outcome::kQueueFull:
-      return Hold::kProducer;
-    case Pipeline::Outcome::kAwaitingReport:
-      return Hold::kReport;
-    case Pipeline::Outcome::kLogFull:
-      return Hold::kLog;
-    case Pipeline::Outcome::kHandled:
+    case Outcome::kTopicPending:
+      return StallReason::kTopic;
+    case Outcome::kQueueFull:
+      return StallReason::kProducer;
+    case Outcome::kAwaitingReport:
+      return StallReason::kReport;
+    case Outcome::kLogFull:
+      return StallReason::kLog;
+    case Outcome::kHandled:
       break;
   }
   OnHandled(data, now);
-  return Hold::kNone;
+  return StallReason::kNone;
 }
 
 void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
-  obstacle_ = absl::OkStatus();
+  WR_CHECK(!data.payload.empty(), "a handled message has a type");
+  blocking_error_ = absl::OkStatus();
   MessageCounter(data.payload.front()).Increment();
+  // The lag of a message outside of a transaction is that of the last one: relations and types come
+  // just before rows.
   if (const auto committed = parts_.pipeline.last_commit_time()) {
     last_lag_ = data.sent - *committed;
     last_handled_ = now;
@@ -245,34 +276,38 @@ void Session::MeasureStages(WallTime committed, WallTime sent) {
   parts_.stages.relay.Add(parts_.clock.WallNow() - sent);
 }
 
+// Shown as "waits for ..." on the status page.
 std::string_view Session::waits_for() const {
-  switch (hold_) {
-    case Hold::kNone:
+  switch (stall_reason_) {
+    case StallReason::kNone:
       return "";
-    case Hold::kWindow:
+    case StallReason::kWindow:
       return "Kafka to acknowledge records: the in-flight window is full";
-    case Hold::kProducer:
+    case StallReason::kProducer:
       return "the producer: its queue is full, or the first record of a partition is not yet "
              "acknowledged";
-    case Hold::kTopic:
+    case StallReason::kTopic:
       return "Kafka to return the metadata of a new topic";
-    case Hold::kReport:
+    case StallReason::kReport:
       return "Kafka to acknowledge a record: after a refusal records are sent one at a time";
-    case Hold::kLog:
+    case StallReason::kLog:
       return "standard error to accept the log lines about skipped rows";
-    case Hold::kObstacle:
+    case StallReason::kBlockingError:
       return "the cause of the error to be fixed; walrelay retries automatically";
-    case Hold::kVisibility:
+    case StallReason::kVisibility:
       return "Postgres to make a committed transaction visible to other sessions";
   }
   return "";
 }
 
+// The server's own difference between commit and send: it needs no clock of ours.
 Micros Session::lag() const {
   const bool idle = parts_.source.pending().empty() && last_turn_ - last_handled_ > kIdle;
   return idle ? Micros(0) : last_lag_;
 }
 
+// A lookup by label for each message would cost more than the rest of handling it; types are ASCII
+// letters.
 prometheus::Counter& Session::MessageCounter(char type) {
   prometheus::Counter*& counter = message_counters_[static_cast<unsigned char>(type) & 0x7F];
   if (counter == nullptr) {
@@ -281,27 +316,33 @@ prometheus::Counter& Session::MessageCounter(char type) {
   return *counter;
 }
 
-// Retries after an obstacle with growing pauses: a topic may be created, or a privilege granted.
-void Session::SetObstacle(const absl::Status& obstacle, MonoTime now) {
-  const bool same = HasCode(obstacle_, CodeOf(obstacle));
-  obstacle_ = obstacle;
-  obstacle_wait_ = same ? std::min(obstacle_wait_ * 2, kLongestRetry) : kFirstRetry;
-  retry_obstacle_at_ = now + obstacle_wait_;
+// Retries after a blocking error, with growing pauses: a topic may be created, or a privilege
+// granted.
+void Session::SetBlockingError(const absl::Status& blocking_error, MonoTime now) {
+  WR_CHECK(!blocking_error.ok(), "what blocks is an error");
+  const bool same = HasCode(blocking_error_, CodeOf(blocking_error));
+  blocking_error_ = blocking_error;
+  blocked_retry_wait_ = same ? std::min(blocked_retry_wait_ * 2, kLongestRetry) : kFirstRetry;
+  retry_blocked_at_ = now + blocked_retry_wait_;
   if (!same) {
-    parts_.metrics.route_errors[ToString(CodeOf(obstacle))].Increment();
+    parts_.metrics.route_errors[ToString(CodeOf(blocking_error))].Increment();
   }
 }
 
-void Session::SetHold(Hold hold, bool moved, MonoTime now) {
-  if (hold == Hold::kNone || moved) {
-    held_since_.reset();
+// While some messages are handled in each turn, the stream is slow but not stalled.
+void Session::SetStallReason(StallReason hold, bool moved, MonoTime now) {
+  if (hold == StallReason::kNone || moved) {
+    stalled_since_.reset();
   }
-  if (hold != Hold::kNone) {
-    held_since_ = held_since_.value_or(now);
+  if (hold != StallReason::kNone) {
+    stalled_since_ = stalled_since_.value_or(now);
   }
-  hold_ = hold;
+  stall_reason_ = hold;
+  WR_CHECK(stalled_since_.has_value() == (hold != StallReason::kNone), "a stall has a beginning");
 }
 
+// One update per turn at most. What the socket did not accept of an earlier one is sent first by
+// Flush(); positions are never sent out of order.
 absl::Status Session::Report(MonoTime now) {
   if (feedback_.ServerLeaving()) {
     // The server waits for a position that cannot be reached now. Closing the stream lets it shut
@@ -319,8 +360,11 @@ absl::Status Session::Report(MonoTime now) {
   return parts_.source.wants_write() ? parts_.source.Flush() : absl::OkStatus();
 }
 
+// All three positions of an update are in the unit of the server: write is what was received, flush
+// and apply are what Kafka has acknowledged.
 absl::Status Session::SendStatus(MonoTime now, FeedbackCause cause) {
   const Lsn frontier = parts_.tracker.frontier();
+  WR_CHECK(frontier <= parts_.tracker.received(), "only what was received is confirmed");
   feedback_.OnSent(now, frontier, cause == FeedbackCause::kPing);
   parts_.metrics.replication_status_updates[NameOf(cause)].Increment();
   return parts_.source.SendStatus({.received = parts_.tracker.received(),
@@ -329,11 +373,13 @@ absl::Status Session::SendStatus(MonoTime now, FeedbackCause cause) {
                                    .reply_requested = cause == FeedbackCause::kPing});
 }
 
-absl::Status Session::Finish(Micros patience) {
+absl::Status Session::Finish(Micros timeout) {
   WR_RETURN_IF_ERROR(SendStatus(parts_.clock.Now(), FeedbackCause::kProgress));
-  return parts_.source.Finish(patience);
+  return parts_.source.Finish(timeout);
 }
 
+// Between turns a session depends on time and descriptors only; whatever a stall waits for has one
+// of the two.
 Wakeup Session::NextWakeup() const {
   const MonoTime now = parts_.clock.Now();
   Wakeup wakeup{.at = std::min(feedback_.NextDue(parts_.tracker.frontier()), now + kIdleTurn)};
@@ -341,21 +387,21 @@ Wakeup Session::NextWakeup() const {
   if (gate_) {
     wakeup.at = std::min(wakeup.at, gate_->NextDue());
   }
-  switch (hold_) {
-    case Hold::kObstacle:
-      wakeup.at = std::min(wakeup.at, retry_obstacle_at_);
+  switch (stall_reason_) {
+    case StallReason::kBlockingError:
+      wakeup.at = std::min(wakeup.at, retry_blocked_at_);
       return wakeup;
-    case Hold::kLog:
+    case StallReason::kLog:
       wakeup.at = std::min(wakeup.at, now + kLogRetry);
       return wakeup;
-    case Hold::kWindow:
-    case Hold::kProducer:
-    case Hold::kTopic:
-    case Hold::kReport:
+    case StallReason::kWindow:
+    case StallReason::kProducer:
+    case StallReason::kTopic:
+    case StallReason::kReport:
       return wakeup;  // the producer wakes the loop
-    case Hold::kVisibility:
+    case StallReason::kVisibility:
       return wakeup;  // the answer wakes the loop
-    case Hold::kNone:
+    case StallReason::kNone:
       break;
   }
   if (burst_since_) {

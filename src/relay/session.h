@@ -23,9 +23,10 @@
 #include "stream/pacer.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
 #include "walrelay/replication_source.h"
 
+// The source, the pipeline and the tracker exist before and after it; what ends with the session is
+// its timers, its window and its place in the burst.
 namespace walrelay {
 
 // When the loop must run next: at a time, or earlier when a descriptor is ready.
@@ -49,27 +50,31 @@ class Session {
   };
 
   // `parts` must outlive the session; the source has just started to stream.
-  Session(const Parts& parts, const ServerFacts& server);
+  // Server settings that affect timing are taken from `server`: wal_sender_timeout, and whether the
+  // connection is by network.
+  Session(const Parts& parts, const ServerInfo& server);
 
   // One bounded turn. With `draining`, nothing is handled after the end of the open transaction. An
   // error ends the session.
-  absl::Status Turn(Producer& producer, bool draining);
+  absl::Status Turn(bool draining);
 
   // Sends a final status update with the frontier and closes the stream gracefully.
-  absl::Status Finish(Micros patience);
+  // The server has read the update when it returns OK. Nothing can be sent afterwards.
+  absl::Status Finish(Micros timeout);
 
+  // The descriptors matter as well: Receive() and Flush() are called in the turn that follows.
   Wakeup NextWakeup() const;
 
   // Why publishing is blocked: a row or a topic that needs an operator (reaction kBlocked); OK
   // while events flow.
-  const absl::Status& obstacle() const { return obstacle_; }
+  const absl::Status& blocking_error() const { return blocking_error_; }
   // Whether a message waits for a topic's metadata: there is something to deliver although nothing
   // is in flight.
-  bool waits_for_topic() const { return hold_ == Hold::kTopic; }
+  bool waits_for_topic() const { return stall_reason_ == StallReason::kTopic; }
   // Whether a row to be skipped waits for room in the log.
-  bool waits_for_log() const { return hold_ == Hold::kLog; }
-  // Since when no message could be handled, for any reason (window, topic, obstacle).
-  std::optional<MonoTime> held_since() const { return held_since_; }
+  bool waits_for_log() const { return stall_reason_ == StallReason::kLog; }
+  // Since when no message could be handled, for any reason (window, topic, error).
+  std::optional<MonoTime> stalled_since() const { return stalled_since_; }
   // The same as text for operators; "" while handling is not held up.
   std::string_view waits_for() const;
   // Why a transaction is held until it is visible (WR-2014); OK while none is held.
@@ -79,22 +84,42 @@ class Session {
 
  private:
   // What handling of the next message waits for.
-  enum class Hold { kNone, kWindow, kProducer, kTopic, kReport, kLog, kObstacle, kVisibility };
+  // Each reason ends in its own way, which MayHandle() and NextWakeup() know: by a report (window,
+  // producer, topic, report), by time (log, error), or by an answer of Postgres (visibility).
+  enum class StallReason {
+    kNone,
+    kWindow,
+    kProducer,
+    kTopic,
+    kReport,
+    kLog,
+    kBlockingError,
+    kVisibility
+  };
 
+  // Moves arrived messages to the source's pending ones, and measures the pace.
   absl::Status Read(MonoTime now);
-  absl::Status HandlePending(MonoTime now, Producer& producer, bool draining);
+  // Handles pending messages until one must wait, or none is left.
+  absl::Status HandlePending(MonoTime now, bool draining);
   // kNone: the message has been handled.
-  absl::StatusOr<Hold> HandleOne(std::string_view message, MonoTime now, Producer& producer);
-  absl::StatusOr<Hold> HandleData(const pgoutput::XLogData& data, MonoTime now, Producer& producer);
+  absl::StatusOr<StallReason> HandleOne(std::string_view message, MonoTime now);
+  absl::StatusOr<StallReason> HandleData(const pgoutput::XLogData& data, MonoTime now);
+  // Measures the lag, and the stages of a transaction that is complete.
   void OnHandled(const pgoutput::XLogData& data, MonoTime now);
   void MeasureStages(WallTime committed, WallTime sent);
+  // Sends a status update if one is due, and detects a server that is silent or shutting down.
   absl::Status Report(MonoTime now);
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);
-  void SetHold(Hold hold, bool moved, MonoTime now);
-  void SetObstacle(const absl::Status& obstacle, MonoTime now);
+  // `moved`: at least one message was handled in this turn.
+  void SetStallReason(StallReason hold, bool moved, MonoTime now);
+  void SetBlockingError(const absl::Status& blocking_error, MonoTime now);
+  // Whether a turn should try to handle a message again.
   bool MayHandle(MonoTime now);
+  // The visibility gate; true without one.
   bool Admits(std::string_view payload, MonoTime now);
+  // Whether the received messages have been held for long enough.
   bool BurstComplete(MonoTime now) const;
+  // By message type, looked up once each.
   prometheus::Counter& MessageCounter(char type);
 
   Parts parts_;
@@ -107,11 +132,13 @@ class Session {
   Micros last_lag_{0};                   // of the message handled at last_handled_
   MonoTime read_at_;                     // earliest time of the next read
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
-  Hold hold_ = Hold::kNone;
-  std::optional<MonoTime> held_since_;
-  absl::Status obstacle_;
-  MonoTime retry_obstacle_at_;
-  Micros obstacle_wait_{0};
+  StallReason stall_reason_ = StallReason::kNone;
+  std::optional<MonoTime> stalled_since_;
+  absl::Status blocking_error_;
+  // A blocking error is retried at that time; the wait doubles while the error stays the same.
+  MonoTime retry_blocked_at_;
+  Micros blocked_retry_wait_{0};
+  // By type, an ASCII letter.
   std::array<prometheus::Counter*, 128> message_counters_{};
 };
 

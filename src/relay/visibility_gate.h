@@ -20,6 +20,7 @@
 
 namespace walrelay {
 
+// Why snapshots, and which alternatives were rejected: docs/decisions/0015.
 class VisibilityGate {
  public:
   struct Parts {
@@ -53,17 +54,21 @@ class VisibilityGate {
   absl::Status reason(MonoTime now) const;
 
  private:
-  void AskIfDue(MonoTime now);
-  void Ask(MonoTime now);
-  absl::Status TakeAnswer(MonoTime now);
+  // Sends a query if a transaction waits and the pause is over.
+  void RequestIfDue(MonoTime now);
+  void Request(MonoTime now);
+  // Error: the stream belongs to another server, or has ended.
+  absl::Status PollSnapshot(MonoTime now);
   void OnError(const absl::Status& error, MonoTime now);
   void OnSnapshot(XidSnapshot snapshot, MonoTime now);
+  // Whether a fresh snapshot shows that the transaction has ended.
   bool Knows(uint32_t xid, MonoTime now) const;
 
   Parts parts_;
   std::optional<XidSnapshot> snapshot_;
   MonoTime taken_at_;  // when the snapshot was requested, so not later than it was taken
 
+  // The transaction of the first pending BEGIN, and since when it waits.
   std::optional<uint32_t> waiting_for_;
   MonoTime waiting_since_;
 

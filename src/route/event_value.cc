@@ -17,10 +17,11 @@ namespace walrelay {
 namespace {
 
 // Row data determines the number of payload kinds and the size of their schemas.
-constexpr size_t kMostEnvelopeBytes = size_t{4} << 20;
+constexpr size_t kMaxEnvelopeBytes = size_t{4} << 20;
 // The memory for a larger value is released before the next one.
-constexpr size_t kMostKept = size_t{1} << 20;
+constexpr size_t kMaxKept = size_t{1} << 20;
 
+// The binding was checked against the row's number of columns, in Router::Route().
 const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
   return row[static_cast<size_t>(column.index)];
 }
@@ -31,6 +32,7 @@ bool IsBlank(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) <= 0x20; });
 }
 
+// What Debezium's route.tombstone.on.empty.payload treats as empty.
 bool IsEmpty(const Datum& datum) {
   const auto* text = std::get_if<std::string_view>(&datum.value);
   return datum.is_null() || (text != nullptr && IsBlank(*text));
@@ -49,9 +51,10 @@ absl::Status Unfit(std::string_view what) {
 
 }  // namespace
 
+// Raw values take a short path: they are views of the row, and nothing is allocated.
 absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const TableBinding& table,
                                                  std::string_view aggregate_type, Arena& arena) {
-  if (out_.capacity() > kMostKept) {
+  if (out_.capacity() > kMaxKept) {
     std::string().swap(out_);  // an assignment would keep the capacity
   }
   if (table.payload.shape == nullptr) {
@@ -61,11 +64,11 @@ absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const Tabl
                            table.payload.type_oid != pgoutput::kByteaOid;
     return tombstone ? std::nullopt : bytes;
   }
-  WR_ASSIGN_OR_RETURN(Shown shown, Show(row, table, arena));
+  WR_ASSIGN_OR_RETURN(Shown shown, BuildPayload(row, table, arena));
   const bool tombstone = route_->tombstone_on_empty && IsEmpty(shown.datum);
   if (table.enveloped) {
     // Also for a tombstone: the first envelope of a kind names all later ones.
-    WR_ASSIGN_OR_RETURN(shown, Wrap(row, table, aggregate_type, std::move(shown), arena));
+    WR_ASSIGN_OR_RETURN(shown, BuildEnvelope(row, table, aggregate_type, std::move(shown), arena));
   }
   if (tombstone) {
     return std::nullopt;
@@ -78,9 +81,10 @@ absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const Tabl
   return Convert(format_->value, shown.schema.get(), shown.datum, out_);
 }
 
-absl::StatusOr<EventValue::Shown> EventValue::Show(pgoutput::Tuple row, const TableBinding& table,
-                                                   Arena& arena) {
-  const ColumnShape& shape = *table.payload.shape;
+absl::StatusOr<EventValue::Shown> EventValue::BuildPayload(pgoutput::Tuple row,
+                                                           const TableBinding& table,
+                                                           Arena& arena) {
+  const ConnectColumnType& shape = *table.payload.shape;
   Shown shown{.schema = shape.schema};
   WR_ASSIGN_OR_RETURN(shown.datum, ColumnDatum(ValueOf(row, table.payload), shape, arena));
   shown.datum = OrDefault(*shown.schema, shown.datum);
@@ -92,6 +96,7 @@ absl::StatusOr<EventValue::Shown> EventValue::Show(pgoutput::Tuple row, const Ta
   return shown;
 }
 
+// Debezium's table.expand.json.payload: text that is not JSON is passed on as text.
 absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
   const auto* text = std::get_if<std::string_view>(&shown.datum.value);
   if (text == nullptr) {
@@ -134,9 +139,11 @@ absl::Status EventValue::ExpandMember(const TableBinding& table, Shown& shown) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<EventValue::Shown> EventValue::Wrap(pgoutput::Tuple row, const TableBinding& table,
-                                                   std::string_view aggregate_type, Shown payload,
-                                                   Arena& arena) {
+// The payload comes first, then the placements as configured.
+absl::StatusOr<EventValue::Shown> EventValue::BuildEnvelope(pgoutput::Tuple row,
+                                                            const TableBinding& table,
+                                                            std::string_view aggregate_type,
+                                                            Shown payload, Arena& arena) {
   if (!payload.fits || payload.schema == nullptr) {
     return Unfit("a member of an envelope");
   }
@@ -171,7 +178,7 @@ absl::StatusOr<std::string> EventValue::EnvelopeName(const TableBinding& table,
   std::string payload_schema;
   AppendConnectSchema(payload, payload_schema);
   std::string kind = version ? fmt::format("version {}", *version) : payload_schema;
-  if (envelope_bytes_ >= kMostEnvelopeBytes) {
+  if (envelope_bytes_ >= kMaxEnvelopeBytes) {
     envelopes_.clear();
     envelope_bytes_ = 0;
   }

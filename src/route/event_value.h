@@ -23,6 +23,7 @@
 
 namespace walrelay {
 
+// In Connect formats the result equals what Kafka Connect's converter writes for Debezium's value.
 class EventValue {
  public:
   // All references must outlive this object.
@@ -49,11 +50,16 @@ class EventValue {
     bool fits = true;  // false: the schema does not match the text
   };
 
-  absl::StatusOr<Shown> Show(pgoutput::Tuple row, const TableBinding& table, Arena& arena);
+  // The payload's column as Debezium represents it, expanded if that is configured.
+  absl::StatusOr<Shown> BuildPayload(pgoutput::Tuple row, const TableBinding& table, Arena& arena);
+  // Text that is not JSON stays text.
   absl::Status ExpandInto(const TableBinding& table, Shown& shown);
+  // Expands a member of a message, which has no text of its own.
   absl::Status ExpandMember(const TableBinding& table, Shown& shown);
-  absl::StatusOr<Shown> Wrap(pgoutput::Tuple row, const TableBinding& table,
-                             std::string_view aggregate_type, Shown payload, Arena& arena);
+  // A struct of the payload and the columns that are placed in the envelope.
+  absl::StatusOr<Shown> BuildEnvelope(pgoutput::Tuple row, const TableBinding& table,
+                                      std::string_view aggregate_type, Shown payload, Arena& arena);
+  // The first envelope of a kind names the later ones, as Debezium's cache does.
   absl::StatusOr<std::string> EnvelopeName(const TableBinding& table,
                                            std::string_view aggregate_type, const Schema& payload,
                                            std::optional<int32_t> version);
@@ -69,8 +75,10 @@ class EventValue {
   FormatConfig message_format_;  // the settings for members of a message
   RowLimits limits_;
   JsonDocument document_;
+  // By payload schema, or by version. Bounded: see kMaxEnvelopeBytes.
   absl::flat_hash_map<std::string, Envelope> envelopes_;
   size_t envelope_bytes_ = 0;
+  // The converted value, until the next call.
   std::string out_;
 };
 

@@ -7,6 +7,7 @@
 namespace walrelay {
 namespace {
 
+// A single pass over the expression, which copies everything that both engines read alike.
 class Translator {
  public:
   explicit Translator(std::string_view java) : rest_(java) {}
@@ -15,6 +16,7 @@ class Translator {
     while (!rest_.empty()) {
       if (rest_.starts_with("\\Q")) {
         CopyQuotation();
+        // An escape and what it escapes: neither opens a class nor a group.
       } else if (rest_[0] == '\\') {
         Copy(2);
       } else if (in_class_) {

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-constexpr size_t kMostColumns = 1600;  // the limit of a Postgres table
+constexpr size_t kMaxColumns = 1600;  // the limit of a Postgres table
 
 absl::Status Unusable(std::string_view what) {
   return Error(ErrorCode::kValueInvalid, what,
@@ -35,6 +35,8 @@ bool HasLoneSurrogate(std::string_view text) {
 }
 
 // 0: more than 64 bits.
+// As Debezium infers it from JSON: the smallest integer type that has room; a fraction or an
+// exponent makes a double.
 uint32_t TypeOfNumber(std::string_view text) {
   const SchemaType type = NumberType(text);
   if (type == SchemaType::kInt32) {
@@ -49,6 +51,8 @@ uint32_t TypeOfNumber(std::string_view text) {
 
 }  // namespace
 
+// The row of content that is not usable has the content as its only column: it can be blocked,
+// skipped or dead-lettered like any row.
 absl::Status MessageRow::Read(std::string_view prefix, std::string_view content) {
   prefix_ = prefix;
   columns_.clear();
@@ -74,9 +78,9 @@ absl::Status MessageRow::ReadObject(std::string_view content) {
   if (root == nullptr || root->kind != Kind::kObject) {
     return Unusable("the message's content is not a JSON object");
   }
-  if (root->items().size() > kMostColumns) {
+  if (root->items().size() > kMaxColumns) {
     return Unusable(fmt::format("the message's content has {} members; the limit is {}",
-                                root->items().size(), kMostColumns));
+                                root->items().size(), kMaxColumns));
   }
   for (size_t i = 0; i < root->items().size(); ++i) {
     WR_RETURN_IF_ERROR(AddMember(root->names()[i], root->items()[i]));
@@ -88,6 +92,7 @@ absl::Status MessageRow::AddMember(std::string_view name, const JsonValue& value
   switch (value.kind) {
     case Kind::kNull:
       if (nulls_ == NullMembers::kOptionalBytes) {
+        // Unlike text, a NULL has no type in JSON. Debezium shows it as optional bytes.
         Add(name, pgoutput::kByteaOid, {});
         values_.back() = {};
       }
@@ -119,11 +124,14 @@ absl::Status MessageRow::AddMember(std::string_view name, const JsonValue& value
   return absl::OkStatus();
 }
 
+// All values are in text form, as the server would send them for these types.
 void MessageRow::Add(std::string_view name, uint32_t type_oid, std::string_view text) {
   columns_.push_back({.name = name, .type_oid = type_oid});
   values_.push_back({pgoutput::TupleValue::Kind::kText, text});
 }
 
+// A description is built only when the columns differ: most messages of an application have the
+// same.
 void MessageRow::Compare() {
   const bool same =
       knows_any_ && prefix_ == known_prefix_ &&

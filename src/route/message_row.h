@@ -21,6 +21,7 @@
 namespace walrelay {
 
 // The relation OID of messages. No table has this OID.
+// InvalidOid in Postgres.
 inline constexpr uint32_t kMessageRelation = 0;
 
 class MessageRow {
@@ -47,9 +48,12 @@ class MessageRow {
   pgoutput::Tuple row() const { return values_; }
 
  private:
+  // Parses the content, and adds a column for each member.
   absl::Status ReadObject(std::string_view content);
+  // WR-3007 for a value that no column can represent.
   absl::Status AddMember(std::string_view name, const JsonValue& value);
   void Add(std::string_view name, uint32_t type_oid, std::string_view text);
+  // Compares names and types with those of the previous row.
   void Compare();
 
   const NullMembers nulls_;
@@ -59,6 +63,7 @@ class MessageRow {
   std::vector<pgoutput::Column> columns_;
   std::vector<pgoutput::TupleValue> values_;
 
+  // Copies: the names in columns_ are views of the message.
   struct Known {
     std::string name;
     uint32_t type_oid = 0;

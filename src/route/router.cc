@@ -38,16 +38,19 @@ const FormatConfig& Router::RawFormats() {
   return kRaw;
 }
 
-void Router::StartSession(std::span<const TableFacts> tables) {
-  WR_CHECK(tables.size() == source_->tables.size(), "facts come for each configured table");
+// Bindings are made from the server's descriptions, which arrive before the first row.
+void Router::StartSession(std::span<const TableInfo> tables) {
+  WR_CHECK(tables.size() == source_->tables.size(), "there is one entry for each configured table");
   bindings_.clear();
   tables_by_oid_.clear();
-  facts_.assign(tables.begin(), tables.end());
+  info_.assign(tables.begin(), tables.end());
   for (size_t i = 0; i < tables.size(); ++i) {
     tables_by_oid_[tables[i].oid] = i;
   }
 }
 
+// By OID first: a renamed table keeps its OID. By name for rows of a table that was dropped and
+// recreated: their OID is not in the catalog any more.
 std::optional<size_t> Router::FindTable(const pgoutput::CachedRelation& relation) const {
   if (relation.oid == kMessageRelation) {
     return 0;
@@ -69,13 +72,13 @@ bool Router::OnRelation(const pgoutput::CachedRelation& relation) {
     bindings_.erase(relation.oid);
     return false;
   }
-  bindings_[relation.oid] = BindTable(
-      relation, source_->tables[*table],
-      {.route = *route_,
-       .format = *format_,
-       .missing_columns = source_->missing_columns,
-       .facts =
-           *table < facts_.size() && relation.oid != kMessageRelation ? &facts_[*table] : nullptr});
+  bindings_[relation.oid] =
+      BindTable(relation, source_->tables[*table],
+                {.route = *route_,
+                 .format = *format_,
+                 .missing_columns = source_->missing_columns,
+                 .info = *table < info_.size() && relation.oid != kMessageRelation ? &info_[*table]
+                                                                                   : nullptr});
   return true;
 }
 
@@ -120,6 +123,7 @@ absl::StatusOr<OptionalBytes> Router::Key(pgoutput::Tuple row, const BoundColumn
   return Convert(format_->key, column.shape->schema.get(), key, key_);
 }
 
+// SimpleHeaderConverter writes any value as text.
 absl::StatusOr<OptionalBytes> Router::HeaderValue(pgoutput::Tuple row, const BoundColumn& column) {
   if (column.shape == nullptr) {
     return Bytes(row, column);
@@ -200,6 +204,8 @@ absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) 
   return absl::OkStatus();
 }
 
+// NULL keys: Debezium publishes them, on any partition. walrelay's default is an error, because
+// events without a key have no order.
 absl::Status Router::SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table,
                                     Record& record) {
   WR_ASSIGN_OR_RETURN(const OptionalBytes type, AggregateType(row, table.aggregate_type));
@@ -215,6 +221,8 @@ absl::Status Router::SetTopicAndKey(pgoutput::Tuple row, const TableBinding& tab
   return absl::OkStatus();
 }
 
+// The column is optional, its value is not checked against the topic here: the partition count is
+// known to the producer only.
 absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
                                               WallTime commit_time, Record& record) {
   if (table.partition.present()) {
@@ -256,14 +264,16 @@ absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tup
   if (millis == -1) {
     return std::nullopt;
   }
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
-  if (millis < 0 || millis > kMost) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 1000;
+  if (millis < 0 || millis > kMax) {
     return Error(ErrorCode::kValueInvalid, fmt::format("\"{}\" cannot be a record's timestamp",
                                                        Printable(ValueOf(row, column).bytes, 40)));
   }
   return WallTime(Micros(millis * 1000));
 }
 
+// The order of the steps matters for the errors: those of the table, then those of the row's size,
+// then those of its parts.
 absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
                                      WallTime commit_time) {
   const auto found = bindings_.find(relation_oid);
@@ -290,6 +300,7 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
   return record;
 }
 
+// For logs and pages: the values come from rows, so they are escaped and cut.
 std::string Router::Identify(uint32_t relation_oid, pgoutput::Tuple row) const {
   const auto found = bindings_.find(relation_oid);
   if (found == bindings_.end()) {
@@ -305,6 +316,7 @@ std::string Router::Identify(uint32_t relation_oid, pgoutput::Tuple row) const {
   return fmt::format("id={} key={}", shown(found->second.id), shown(found->second.aggregate_id));
 }
 
+// For a dead letter, which has the row's key if that is possible.
 OptionalBytes Router::KeyOf(uint32_t relation_oid, pgoutput::Tuple row) {
   const auto found = bindings_.find(relation_oid);
   if (found == bindings_.end() || !found->second.aggregate_id.present() ||

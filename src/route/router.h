@@ -45,7 +45,7 @@ class Router {
 
   // A new session begins: discards all bindings. `tables` are the configured tables as the server
   // currently has them, in the same order.
-  void StartSession(std::span<const TableFacts> tables);
+  void StartSession(std::span<const TableInfo> tables);
 
   // Processes a table's description. True if it is an outbox table.
   bool OnRelation(const pgoutput::CachedRelation& relation);
@@ -77,19 +77,26 @@ class Router {
         run_id_(std::move(run_id)) {}
   static const FormatConfig& RawFormats();
 
+  // The configured table that a description belongs to: by OID, otherwise by name.
   std::optional<size_t> FindTable(const pgoutput::CachedRelation& relation) const;
+  // WR-3006 for a row whose columns cannot fit into a record.
   absl::Status CheckSize(pgoutput::Tuple row, const TableBinding& table) const;
+  // The column's value in raw form.
   absl::StatusOr<OptionalBytes> Bytes(pgoutput::Tuple row, const BoundColumn& column);
+  // Each in the form that its format asks for; nullopt for NULL.
   absl::StatusOr<OptionalBytes> AggregateType(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> Key(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> HeaderValue(pgoutput::Tuple row, const BoundColumn& column);
+  // Each appends to headers_.
   void AddContextHeaders();
   absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
   absl::Status AddTraceContext(pgoutput::Tuple row, const TableBinding& table);
   absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table);
+  // Each sets the parts of the record that its name lists.
   absl::Status SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table, Record& record);
   absl::Status SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
                                         WallTime commit_time, Record& record);
+  // Debezium's rules for a timestamp column differ from walrelay's: see the implementation.
   absl::StatusOr<std::optional<WallTime>> DebeziumsTimestamp(pgoutput::Tuple row,
                                                              const BoundColumn& column);
 
@@ -100,9 +107,10 @@ class Router {
   RowLimits limits_;
   EventValue value_;
   std::string run_id_;
-  std::vector<TableFacts> facts_;  // in configuration order
+  std::vector<TableInfo> info_;  // in configuration order
   absl::flat_hash_map<uint32_t, size_t> tables_by_oid_;
   absl::flat_hash_map<uint32_t, TableBinding> bindings_;
+  // Of the record that was returned last, with the values that they point to.
   std::vector<Header> headers_;
   Arena arena_;
   std::string key_;

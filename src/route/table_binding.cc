@@ -15,10 +15,11 @@
 namespace walrelay {
 namespace {
 
+// Looks columns up by name, and notes the first problem.
 class Binder {
  public:
-  Binder(const pgoutput::CachedRelation& relation, const TableFacts* facts, absl::Status& status)
-      : relation_(relation), facts_(facts), status_(status) {}
+  Binder(const pgoutput::CachedRelation& relation, const TableInfo* info, absl::Status& status)
+      : relation_(relation), info_(info), status_(status) {}
 
   BoundColumn Find(std::string_view name) const {
     for (size_t i = 0; i < relation_.columns.size(); ++i) {
@@ -60,7 +61,7 @@ class Binder {
     }
     auto shape = ShapeOf(TraitsOf(column));
     if (shape.ok()) {
-      column.shape = std::make_shared<const ColumnShape>(*std::move(shape));
+      column.shape = std::make_shared<const ConnectColumnType>(*std::move(shape));
     } else {
       status_.Update(Annotate(shape.status(), fmt::format("column \"{}\"", NameOf(column))));
     }
@@ -86,8 +87,8 @@ class Binder {
     ColumnTraits traits{
         .type_oid = column.type_oid,
         .type_modifier = relation_.columns[static_cast<size_t>(column.index)].type_modifier};
-    if (facts_ != nullptr) {
-      for (const ColumnFacts& known : facts_->columns) {
+    if (info_ != nullptr) {
+      for (const ColumnInfo& known : info_->columns) {
         if (known.name == NameIn(column)) {
           traits.nullable = !known.not_null;
           traits.default_expression = known.default_expression;
@@ -98,6 +99,7 @@ class Binder {
     return traits;
   }
 
+  // The message lists the columns that exist: a wrong name is usually a spelling of one of them.
   std::string ColumnNamesOfRelation() const {
     std::string names;
     for (const auto& column : relation_.columns) {
@@ -110,7 +112,7 @@ class Binder {
   void Fail(std::string_view message) { status_.Update(Error(ErrorCode::kColumnMissing, message)); }
 
   const pgoutput::CachedRelation& relation_;
-  const TableFacts* facts_;
+  const TableInfo* info_;
   absl::Status& status_;
 };
 
@@ -192,7 +194,7 @@ void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out
 // Debezium reads the aggregate type as text: a column of any other type is invalid.
 void BindByDebeziumsRules(Binder& binder, TableBinding& out) {
   binder.Shape(out.aggregate_type);
-  const ColumnShape* shape = out.aggregate_type.shape.get();
+  const ConnectColumnType* shape = out.aggregate_type.shape.get();
   binder.RequireType(shape != nullptr && shape->schema->type == SchemaType::kString,
                      "aggregate type", out.aggregate_type);
 }
@@ -220,6 +222,7 @@ void BindVersion(const ColumnNames& names, Binder& binder, TableBinding& out) {
   }
 }
 
+// For the limit on a row's size: columns that no part uses may be of any size.
 std::vector<size_t> UsedColumns(const TableBinding& table) {
   std::vector<size_t> used;
   const auto add = [&](const BoundColumn& column) {
@@ -244,13 +247,14 @@ std::vector<size_t> UsedColumns(const TableBinding& table) {
 
 }  // namespace
 
+// The order does not matter, except that an envelope must be known before its version.
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
                        const BindingContext& context) {
   constexpr bool kRequired = false;
   constexpr bool kOptional = true;
   const ColumnNames& names = table.columns;
   TableBinding out;
-  Binder binder(relation, context.facts, out.status);
+  Binder binder(relation, context.info, out.status);
   out.column_count = relation.columns.size();
   out.id = binder.Part(names.id, "event id", Names{"id"}, kRequired);
   out.aggregate_type = binder.Part(names.aggregate_type, "aggregate type",

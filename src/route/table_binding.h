@@ -11,21 +11,24 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "encode/column_shape.h"
+#include "encode/connect_column_type.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
 
+// A part of an event, and where it is in a row.
 struct BoundColumn {
   int index = -1;  // -1: the part is absent
   uint32_t type_oid = 0;
-  std::shared_ptr<const ColumnShape> shape;  // of a part in a Connect format; otherwise nullptr
+  std::shared_ptr<const ConnectColumnType>
+      shape;  // of a part in a Connect format; otherwise nullptr
 
   bool present() const { return index >= 0; }
 };
 
+// Valid for one description of a table; a new description makes a new binding.
 struct TableBinding {
   absl::Status status;  // WR-3001 or WR-3002 when rows cannot be routed
 
@@ -62,9 +65,10 @@ struct BindingContext {
   const RouteConfig& route;
   const FormatConfig& format;
   MissingColumns missing_columns = MissingColumns::kFail;
-  const TableFacts* facts = nullptr;  // nullptr: the columns are unknown
+  const TableInfo* info = nullptr;  // nullptr: the columns are unknown
 };
 
+// Never fails: what is wrong with the table is in the result's status.
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
                        const BindingContext& context);
 

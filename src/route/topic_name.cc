@@ -42,6 +42,7 @@ absl::Status CheckTopicName(std::string_view topic) {
   return absl::OkStatus();
 }
 
+// Without recursion: at a mismatch the last star takes one more character.
 bool MatchesGlob(std::string_view text, std::string_view glob) {
   size_t in_text = 0;
   size_t in_glob = 0;

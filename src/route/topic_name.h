@@ -18,6 +18,7 @@ namespace walrelay {
 absl::Status CheckTopicName(std::string_view topic);
 
 // `*` matches any run of characters, `?` one character; all other characters match themselves.
+// Takes at most the product of the two lengths.
 bool MatchesGlob(std::string_view text, std::string_view glob);
 bool MatchesAnyGlob(std::string_view text, const std::vector<std::string>& globs);
 

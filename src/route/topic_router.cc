@@ -13,10 +13,11 @@
 namespace walrelay {
 namespace {
 
+// Emptied when full: the set of types in use is small, or the cache does not help anyway.
 constexpr size_t kCachedTypes = 4096;
 // Types may be longer than topics if the regex shortens them.
 constexpr size_t kLongestCached = 256;
-constexpr int kMostGroups = 32;
+constexpr int kMaxGroups = 32;
 
 absl::Status BadConfig(std::string_view what) {
   return Error(ErrorCode::kConfigValue, what);
@@ -31,6 +32,7 @@ TopicRouter::~TopicRouter() = default;
 
 absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
   RE2::Options options;
+  // RE2 would write to standard error; the error is returned instead.
   options.set_log_errors(false);
   const auto regex = ToRe2Syntax(config.regex);
   if (!regex.ok()) {
@@ -44,8 +46,8 @@ absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
                     "references)",
                     config.regex, router.regex_->error()));
   }
-  if (router.regex_->NumberOfCapturingGroups() >= kMostGroups) {
-    return BadConfig(fmt::format("route.regex has more than {} groups", kMostGroups - 1));
+  if (router.regex_->NumberOfCapturingGroups() >= kMaxGroups) {
+    return BadConfig(fmt::format("route.regex has more than {} groups", kMaxGroups - 1));
   }
   WR_RETURN_IF_ERROR(router.ParseTemplate(config.topic));
   router.allow_ = config.allow;
@@ -53,6 +55,7 @@ absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
   return router;
 }
 
+// As java.util.regex.Matcher.replaceFirst(): "\" quotes the next character.
 absl::Status TopicRouter::ParseTemplate(std::string_view text) {
   std::string literal;
   while (!text.empty()) {
@@ -120,12 +123,14 @@ absl::StatusOr<TopicRouter::Segment> TopicRouter::ParseGroup(std::string_view& t
   return Segment(group);
 }
 
+// RegexRouter: Matcher.matches() decides whether the topic is replaced, and replaceFirst() replaces
+// the first find(), which need not be the whole type.
 std::string TopicRouter::Replace(std::string_view aggregate_type) const {
   const re2::StringPiece input(aggregate_type.data(), aggregate_type.size());
   if (!RE2::FullMatch(input, *regex_)) {
     return std::string(aggregate_type);
   }
-  std::array<re2::StringPiece, kMostGroups> groups;
+  std::array<re2::StringPiece, kMaxGroups> groups;
   if (!regex_->Match(input, 0, input.size(), RE2::UNANCHORED, groups.data(),
                      regex_->NumberOfCapturingGroups() + 1)) {
     return std::string(aggregate_type);
@@ -144,6 +149,8 @@ std::string TopicRouter::Replace(std::string_view aggregate_type) const {
   return topic;
 }
 
+// A new topic counts towards the limit when it is used first: each costs metadata, metrics and,
+// where brokers create topics, a topic.
 absl::StatusOr<std::string> TopicRouter::Resolve(std::string_view aggregate_type) {
   std::string topic = Replace(aggregate_type);
   WR_RETURN_IF_ERROR(CheckTopicName(topic));
@@ -163,6 +170,7 @@ absl::StatusOr<std::string> TopicRouter::Resolve(std::string_view aggregate_type
   return topic;
 }
 
+// A type that could not be resolved is not cached: its error is rare, and may depend on the limit.
 absl::StatusOr<std::string_view> TopicRouter::Topic(std::string_view aggregate_type) {
   const auto cached = cache_.find(aggregate_type);
   if (cached != cache_.end()) {

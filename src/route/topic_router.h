@@ -47,16 +47,21 @@ class TopicRouter {
   using Segment = std::variant<std::string, int>;  // literal text, or the number of a group
 
   TopicRouter();
+  // Each consumes what it has read from the front of `text`.
   absl::Status ParseTemplate(std::string_view text);
   absl::StatusOr<Segment> ParseGroup(std::string_view& text) const;
   absl::Status AppendEscapedOrLiteral(std::string_view& text, std::string& literal) const;
+  // The topic that expression and template produce; not yet checked.
   std::string Replace(std::string_view aggregate_type) const;
+  // The same, checked, and counted towards route.max_topics.
   absl::StatusOr<std::string> Resolve(std::string_view aggregate_type);
 
+  // A pointer, so that this header does not need RE2's.
   std::unique_ptr<re2::RE2> regex_;
   std::vector<Segment> segments_;
   std::vector<std::string> allow_;
   size_t max_topics_ = 0;
+  // All topics so far, for the limit. Never cleared: the limit is for the life of the process.
   absl::flat_hash_set<std::string> topics_;
   StringMap<std::string> cache_;
   std::string uncached_;  // the last topic of a type too long to be cached

@@ -2,24 +2,28 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace walrelay {
 namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+// Sampling may be more frequent; entries are not, so that 15 minutes are 180 entries.
 constexpr Micros kSpacing = seconds(5);
 constexpr Micros kShort = minutes(1);
 constexpr Micros kLong = minutes(15);
-constexpr Micros kLeastToMeasure = seconds(5);
+constexpr Micros kMinToMeasure = seconds(5);
 // restart_lsn moves in steps of 15 seconds in normal operation; this is four of them.
 constexpr Micros kStands = minutes(1);
 // One step more or less must not appear as a trend.
-constexpr Micros kLeastToCompare = minutes(5);
+constexpr Micros kMinToCompare = minutes(5);
 constexpr double kNoTrend = 0.1;
 // Beyond this horizon a forecast is meaningless.
 constexpr Micros kSight = std::chrono::hours(24 * 30);
 
+// Of `bytes` at a constant rate. nullopt: never, or too far away to say.
 std::optional<Micros> TimeFor(double bytes, double per_second) {
   if (bytes <= 0) {
     return Micros(0);
@@ -33,11 +37,14 @@ std::optional<Micros> TimeFor(double bytes, double per_second) {
 
 }  // namespace
 
-void SlotForecast::Look(MonoTime now, const Positions& positions) {
+// Positions of different servers are not comparable: all entries are dropped when the WAL appears
+// to shrink.
+void SlotForecast::AddSample(MonoTime now, const Positions& positions) {
   const bool other_log = !looks_.empty() && positions.wal_end < looks_.back().positions.wal_end;
   if (other_log) {
     looks_.clear();
   }
+  WR_CHECK(looks_.empty() || now >= looks_.back().at, "samples are in the order of time");
   if (looks_.empty() || looks_.back().positions.restart != positions.restart) {
     restart_moved_ = now;
   }
@@ -51,10 +58,13 @@ void SlotForecast::Look(MonoTime now, const Positions& positions) {
   }
 }
 
+// The rates are between two entries and not fitted to all: the window bounds how old the first one
+// is.
 std::optional<SlotForecast::Rates> SlotForecast::RatesOver(Micros window, Micros least) const {
   if (looks_.empty()) {
     return std::nullopt;
   }
+  WR_CHECK(least > Micros(0), "a rate needs a time that has passed");
   const Entry& last = looks_.back();
   const Entry& first = *std::find_if(
       looks_.begin(), looks_.end(), [&](const Entry& look) { return last.at - look.at <= window; });
@@ -71,16 +81,17 @@ std::optional<SlotForecast::Rates> SlotForecast::RatesOver(Micros window, Micros
 }
 
 std::optional<double> SlotForecast::WalBytesPerSecond() const {
-  const auto now = RatesOver(kShort, kLeastToMeasure);
-  const auto lately = RatesOver(kLong, kLeastToMeasure);
+  const auto now = RatesOver(kShort, kMinToMeasure);
+  const auto lately = RatesOver(kLong, kMinToMeasure);
   return now && lately ? std::optional(std::max(now->wal, lately->wal)) : std::nullopt;
 }
 
 std::optional<double> SlotForecast::ConfirmedBytesPerSecond() const {
-  const auto now = RatesOver(kShort, kLeastToMeasure);
+  const auto now = RatesOver(kShort, kMinToMeasure);
   return now ? std::optional(now->confirmed) : std::nullopt;
 }
 
+// 0 while the slot keeps up: then no loss can be foreseen.
 double SlotForecast::ShrinkPerSecond() const {
   if (looks_.empty()) {
     return 0;
@@ -88,7 +99,7 @@ double SlotForecast::ShrinkPerSecond() const {
   if (looks_.back().at - restart_moved_ >= kStands) {
     return WalBytesPerSecond().value_or(0);
   }
-  const auto trend = RatesOver(kLong, kLeastToCompare);
+  const auto trend = RatesOver(kLong, kMinToCompare);
   if (!trend) {
     return 0;
   }
@@ -96,12 +107,14 @@ double SlotForecast::ShrinkPerSecond() const {
   return shrink > kNoTrend * trend->wal ? shrink : 0;
 }
 
+// `bytes` may be negative: the limit is passed already, and the rest is 0.
 std::optional<Micros> SlotForecast::TimeToLoss(int64_t bytes) const {
   return TimeFor(static_cast<double>(bytes), ShrinkPerSecond());
 }
 
+// Only the last minute counts: what the relay did before an outage says nothing about now.
 std::optional<Micros> SlotForecast::TimeUntilCaughtUp() const {
-  const auto rates = RatesOver(kShort, kLeastToMeasure);
+  const auto rates = RatesOver(kShort, kMinToMeasure);
   if (!rates || rates->confirmed <= rates->wal) {
     return std::nullopt;
   }

@@ -32,7 +32,7 @@ class SlotForecast {
     Lsn restart;
   };
 
-  void Look(MonoTime now, const Positions& positions);
+  void AddSample(MonoTime now, const Positions& positions);
 
   // WAL that the server writes; nullopt until there are enough samples.
   std::optional<double> WalBytesPerSecond() const;

@@ -7,11 +7,13 @@
 namespace walrelay {
 namespace {
 
+// Units of the viewBox; the browser scales the chart to its width.
 constexpr double kWidth = 600;
 constexpr double kHeight = 120;
 constexpr double kRoomAbove = 6;  // space for half of the line width
 
 // Draws one section without a gap: the area and the line above it.
+// Nothing is drawn where nothing was measured: a line to 0 would look like a measurement.
 void AppendStretch(const std::vector<std::pair<double, double>>& stretch, std::string& out) {
   if (stretch.empty()) {
     return;
@@ -27,6 +29,7 @@ void AppendStretch(const std::vector<std::pair<double, double>>& stretch, std::s
 
 }  // namespace
 
+// The axis has a minimum, so that noise does not fill the chart.
 std::string ChartSvg(const std::vector<ChartPoint>& points, double least_top,
                      std::string_view label) {
   double top = least_top;

@@ -10,6 +10,7 @@
 
 namespace walrelay {
 
+// A point of the chart; neighbours are joined by a line.
 struct ChartPoint {
   double x = 0;             // 0: an hour ago, 1: now
   std::optional<double> y;  // absent: a gap

@@ -2,17 +2,20 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-constexpr size_t kMost = 8;
+// More would not fit on a page, and the log has them all.
+constexpr size_t kMax = 8;
 
 }  // namespace
 
 // Messages of the same code differ in positions and numbers; the latest one is kept.
 void ErrorHistory::Add(const absl::Status& error, WallTime now) {
+  WR_CHECK(!error.ok(), "only an error is remembered");
   const auto same = std::find_if(errors_.begin(), errors_.end(), [&](const PastError& past) {
     return CodeOf(past.error) == CodeOf(error);
   });
@@ -21,7 +24,7 @@ void ErrorHistory::Add(const absl::Status& error, WallTime now) {
     entry.first = same->first;
     entry.times = same->times + 1;
     errors_.erase(same);
-  } else if (errors_.size() >= kMost) {
+  } else if (errors_.size() >= kMax) {
     errors_.pop_back();
   }
   errors_.insert(errors_.begin(), std::move(entry));

@@ -1,6 +1,9 @@
 // ErrorHistory: the most recent errors, one entry per error code.
 //
 // Bounded; not thread-safe.
+//
+// The same error usually repeats for as long as an outage lasts: one entry with a count says more
+// than the last eight lines of a log.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,7 @@
 
 namespace walrelay {
 
+// An error code, with its latest message.
 struct PastError {
   absl::Status error;  // latest occurrence
   WallTime first;
@@ -27,6 +31,7 @@ class ErrorHistory {
   const std::vector<PastError>& errors() const { return errors_; }
 
  private:
+  // At most eight; the one that occurred least recently is dropped.
   std::vector<PastError> errors_;
 };
 

@@ -40,6 +40,8 @@ class LatencyWindow {
   void Clear() { *this = LatencyWindow(); }
 
  private:
+  // A bucket is a quarter of an octave: bounds at 1, 1.25, 1.5 and 1.75 times a power of two, in
+  // microseconds.
   static constexpr size_t kPerOctave = 4;
   static constexpr size_t kOctaves = 36;  // up to 19 hours
 
@@ -48,6 +50,7 @@ class LatencyWindow {
     const size_t part = (octave >= 2 ? micros >> (octave - 2) : micros << (2 - octave)) & 3;
     return std::min(octave * kPerOctave + part, kOctaves * kPerOctave - 1);
   }
+  // Returned for every latency of the bucket.
   static Micros MiddleOf(size_t index) {
     const double mantissa = 1 + (static_cast<double>(index % kPerOctave) + 0.5) / kPerOctave;
     return Micros(std::llround(std::ldexp(mantissa, static_cast<int>(index / kPerOctave))));

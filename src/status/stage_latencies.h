@@ -10,6 +10,7 @@
 
 namespace walrelay {
 
+// One stage.
 class StageLatency {
  public:
   explicit StageLatency(LatencyMetric& total) : total_(total) {}
@@ -30,6 +31,8 @@ class StageLatency {
   LatencyWindow recent_;
 };
 
+// In the order in which a transaction passes them. The three do not add up to the total: the second
+// one compares two clocks.
 struct StageLatencies {
   explicit StageLatencies(Metrics& metrics)
       : postgres(metrics.stage_seconds["postgres"]),

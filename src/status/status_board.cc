@@ -4,7 +4,7 @@ namespace walrelay {
 namespace {
 
 // One hour of points at ten-second intervals.
-constexpr size_t kMostPoints = 360;
+constexpr size_t kMaxPoints = 360;
 
 }  // namespace
 
@@ -30,11 +30,14 @@ std::string_view NameOf(RelayState state) {
   return "?";
 }
 
+// A standby is ready: it would take over, and an orchestrator must not restart it because it waits.
+// A blocked relay is not, although a restart would not help: readiness is what operators watch.
 bool IsReady(RelayState state) {
   return state == RelayState::kStandby || state == RelayState::kCatchingUp ||
          state == RelayState::kStreaming;
 }
 
+// A slot without a sample yet is not held against the instance.
 bool IsReady(const StatusSnapshot& snapshot) {
   const bool slot_is_safe = !snapshot.slot || snapshot.slot->risk < SlotRisk::kCritical;
   return IsReady(snapshot.relay.state) && snapshot.source_problem.ok() && slot_is_safe;
@@ -45,17 +48,19 @@ void StatusBoard::NoteError(const absl::Status& error, WallTime now) {
   errors_.Add(error, now);
 }
 
+// The lag is added here, because the sampler's thread knows it and the relay's does not.
 void StatusBoard::AddPoint(HistoryPoint point) {
   const std::lock_guard lock(mutex_);
   if (shown_.slot && shown_.slot->exists) {
     point.lag_bytes = shown_.slot->lag_bytes();
   }
-  if (history_.size() >= kMostPoints) {
+  if (history_.size() >= kMaxPoints) {
     history_.pop_front();
   }
   history_.push_back(point);
 }
 
+// One lock for all parts, so that they belong together.
 StatusSnapshot StatusBoard::Snapshot() const {
   const std::lock_guard lock(mutex_);
   StatusSnapshot snapshot = shown_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/check.h"
 #include "status/error_history.h"
 #include "stream/gap.h"
 #include "walrelay/clock.h"
@@ -34,10 +35,12 @@ enum class RelayState : uint8_t {
   kStopped,
 };
 
+// Also the label of the gauge.
 std::string_view NameOf(RelayState state);
 // Whether an orchestrator should consider the instance ready.
 bool IsReady(RelayState state);
 
+// Numbers that change from moment to moment, as opposed to the state.
 struct RelayFigures {
   uint64_t acknowledged = 0;  // events, since the process started
   uint64_t records_in_flight = 0;
@@ -52,14 +55,15 @@ struct RelayFigures {
   Lsn frontier;
 };
 
+// What the relay publishes about itself, as a whole: readers never see parts of two states.
 struct RelayStatus {
   RelayState state = RelayState::kStarting;
   absl::Status error;         // why the state is not healthy; OK when it is
   std::string detail;         // the row or topic concerned
   std::optional<Gap> gap;     // nothing is published until an operator accepts it
   bool gap_accepted = false;  // takes effect at the next check of the source
-  absl::Status gap_obstacle;  // must be fixed before the gap can be accepted, as of the last check
-  uint64_t gap_looks = 0;     // checks of the source since the gap was found
+  absl::Status gap_error;     // must be fixed before the gap can be accepted, as of the last check
+  uint64_t gap_checks = 0;    // checks of the source since the gap was found
   WallTime since;             // when the relay entered this state
   std::string waits_for;      // what must happen before it continues; "" when nothing must
   RelayFigures figures;
@@ -85,7 +89,7 @@ struct HistoryPoint {
 
 // When the sampler last read the server, by this host's clock. A value that was never read, or not
 // recently, is not known to be good.
-struct SamplerLooks {
+struct SamplerStatus {
   Micros interval = std::chrono::seconds(5);  // as configured
   std::optional<WallTime> slot;               // last successful sample
   std::optional<WallTime> publication;        // last successful check
@@ -93,15 +97,15 @@ struct SamplerLooks {
 
   // Whether a sample from that time still describes the present.
   bool IsCurrent(const std::optional<WallTime>& look, WallTime now) const {
-    constexpr Micros kSlowLook = std::chrono::seconds(30);
-    return look && failure.ok() && now - *look <= 3 * interval + kSlowLook;
+    constexpr Micros kSlowSample = std::chrono::seconds(30);
+    return look && failure.ok() && now - *look <= 3 * interval + kSlowSample;
   }
 };
 
 // The complete state at one moment.
 struct StatusSnapshot {
   RelayStatus relay;
-  SamplerLooks looks;
+  SamplerStatus sampler;
   absl::Status source_problem;
   std::optional<SlotSample> slot;
   std::vector<PastError> errors;      // latest first
@@ -113,11 +117,12 @@ bool IsReady(const StatusSnapshot& snapshot);
 
 class StatusBoard {
  public:
-  // `look_interval`: the sampling interval.
-  explicit StatusBoard(Micros look_interval = std::chrono::seconds(5)) {
-    shown_.looks.interval = look_interval;
+  // `sample_interval`: the sampling interval.
+  explicit StatusBoard(Micros sample_interval = std::chrono::seconds(5)) {
+    shown_.sampler.interval = sample_interval;
   }
 
+  // The relay's state; called by its thread several times a second.
   void Publish(RelayStatus status) {
     const std::lock_guard lock(mutex_);
     shown_.relay = std::move(status);
@@ -131,8 +136,8 @@ class StatusBoard {
   void SetSourceProblem(const absl::Status& problem, WallTime now) {
     const std::lock_guard lock(mutex_);
     shown_.source_problem = problem;
-    shown_.looks.publication = now;
-    shown_.looks.failure = absl::OkStatus();
+    shown_.sampler.publication = now;
+    shown_.sampler.failure = absl::OkStatus();
   }
   absl::Status source_problem() const {
     const std::lock_guard lock(mutex_);
@@ -143,33 +148,41 @@ class StatusBoard {
   void SetSlot(const SlotSample& sample, WallTime now) {
     const std::lock_guard lock(mutex_);
     shown_.slot = sample;
-    shown_.looks.slot = now;
+    shown_.sampler.slot = now;
   }
   // The last sample failed. REQUIRES: !failure.ok().
   void SetLookFailure(const absl::Status& failure) {
+    WR_CHECK(!failure.ok(), "a failure has a cause");
     const std::lock_guard lock(mutex_);
-    shown_.looks.failure = failure;
+    shown_.sampler.failure = failure;
   }
   std::optional<SlotSample> slot() const {
     const std::lock_guard lock(mutex_);
     return shown_.slot;
   }
 
-  SamplerLooks looks() const {
+  // When the sampler last succeeded.
+  SamplerStatus sampler() const {
     const std::lock_guard lock(mutex_);
-    return shown_.looks;
+    return shown_.sampler;
   }
 
   // REQUIRES: !error.ok().
+  // An error of the relay, for the list of recent errors.
   void NoteError(const absl::Status& error, WallTime now);
+  // One interval of the history; adds the slot's lag as last sampled.
   void AddPoint(HistoryPoint point);
 
+  // A copy: pages are built from it without holding the lock.
   StatusSnapshot Snapshot() const;
+  // Without the copy, for a gauge.
   bool ready() const {
     const std::lock_guard lock(mutex_);
     return IsReady(shown_);
   }
 
+  // Lock-free: called in each turn of the relay, and read by the liveness probe even if the lock
+  // were held.
   void Beat(MonoTime now) {
     heartbeat_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
@@ -178,6 +191,7 @@ class StatusBoard {
   }
 
  private:
+  // Held for a copy or an assignment, never for I/O.
   mutable std::mutex mutex_;
   // Guards all members below except heartbeat_. The errors and history of shown_ are filled in by
   // Snapshot().

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
-#include "slot/slot_alarm.h"
+#include "base/json_writer.h"
+#include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
 #include "walrelay/error.h"
 
@@ -17,60 +17,8 @@ double SecondsOf(Micros time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// Builds a JSON object. Absent values are omitted.
-class JsonObject {
- public:
-  void Add(std::string_view name, std::string_view text) {
-    Name(name);
-    AppendJsonString(text, out_);
-  }
-  void Add(std::string_view name, const char* text) { Add(name, std::string_view(text)); }
-  void Add(std::string_view name, bool value) { Raw(name, value ? "true" : "false"); }
-  void Add(std::string_view name, WallTime time) { Add(name, Rfc3339(time)); }
-  template <typename Number>
-  requires std::is_arithmetic_v<Number>
-  void Add(std::string_view name, Number value) { Raw(name, fmt::format("{}", value)); }
-  template <typename Value>
-  void Add(std::string_view name, const std::optional<Value>& value) {
-    if (value) {
-      Add(name, *value);
-    }
-  }
-  void AddSeconds(std::string_view name, const std::optional<Micros>& time) {
-    if (time) {
-      Add(name, SecondsOf(*time));
-    }
-  }
-  void AddText(std::string_view name, std::string_view text) {
-    if (!text.empty()) {
-      Add(name, text);
-    }
-  }
-  // `json` must be valid JSON.
-  void Raw(std::string_view name, std::string_view json) {
-    Name(name);
-    out_ += json;
-  }
-  std::string Take() && { return std::move(out_) + "}"; }
-
- private:
-  void Name(std::string_view name) {
-    out_ += out_.size() > 1 ? "," : "";
-    AppendJsonString(name, out_);
-    out_ += ':';
-  }
-
-  std::string out_ = "{";
-};
-
-template <typename Items, typename Function>
-std::string List(const Items& items, Function&& to_json) {
-  std::string out = "[";
-  for (const auto& item : items) {
-    out += out.size() > 1 ? "," : "";
-    out += to_json(item);
-  }
-  return out + "]";
+std::optional<double> SecondsOf(const std::optional<Micros>& time) {
+  return time ? std::optional(SecondsOf(*time)) : std::nullopt;
 }
 
 std::string RelayJson(const RelayStatus& relay) {
@@ -87,7 +35,7 @@ std::string RelayJson(const RelayStatus& relay) {
   out.Add("last_acknowledged", relay.figures.last_acknowledged);
   out.Add("received_lsn", relay.figures.received.ToString());
   out.Add("flushed_lsn", relay.figures.frontier.ToString());
-  return std::move(out).Take();
+  return std::move(out).Finish();
 }
 
 std::string HolderJson(const SlotSample& slot) {
@@ -99,42 +47,42 @@ std::string HolderJson(const SlotSample& slot) {
   out.AddText("user", slot.held_by->user);
   out.AddText("application", slot.held_by->application);
   out.AddText("database", slot.held_by->database);
-  out.AddSeconds("age_seconds", slot.held_by->age);
+  out.Add("age_seconds", SecondsOf(slot.held_by->age));
   out.Add("held_bytes", slot.held_bytes());
-  return std::move(out).Take();
+  return std::move(out).Finish();
 }
 
 std::string SlotJson(const SlotSample& slot) {
   JsonObject out;
   out.Add("exists", slot.exists);
   if (!slot.exists) {
-    return std::move(out).Take();
+    return std::move(out).Finish();
   }
   out.Add("taken", slot.taken);
-  out.Add("active", slot.active);
-  if (slot.active) {
-    out.Add("active_pid", slot.active_pid);
+  out.Add("active", slot.row.active);
+  if (slot.row.active) {
+    out.Add("active_pid", slot.row.active_pid);
   }
   out.Add("wal_lsn", slot.wal_end.ToString());
-  out.Add("confirmed_flush_lsn", slot.confirmed.ToString());
-  out.Add("restart_lsn", slot.restart.ToString());
+  out.Add("confirmed_flush_lsn", slot.row.confirmed_flush_lsn.ToString());
+  out.Add("restart_lsn", slot.row.restart_lsn.ToString());
   out.Add("lag_bytes", slot.lag_bytes());
   out.Add("lag_seconds", SecondsOf(slot.lag_age));
   out.Add("retained_bytes", slot.retained_bytes());
   if (slot.max_retained_bytes >= 0) {
     out.Add("max_retained_bytes", slot.max_retained_bytes);
   }
-  out.Add("safe_bytes", slot.safe_wal_bytes);
+  out.Add("safe_bytes", slot.row.safe_wal_size);
   if (slot.budget) {
     out.Add("budget_bytes", slot.budget->bytes);
     out.Add("budget_drops_slot", slot.budget->drop_slot);
   }
-  out.AddText("wal_status", slot.wal_status);
-  out.AddText("invalidation_reason", slot.invalidation_reason);
-  out.Add("inactive_since", slot.inactive_since);
+  out.AddText("wal_status", slot.row.wal_status);
+  out.AddText("invalidation_reason", slot.row.invalidation_reason);
+  out.Add("inactive_since", slot.row.inactive_since);
   out.Add("wal_bytes_per_second", slot.wal_bytes_per_second);
-  out.AddSeconds("seconds_to_loss", slot.time_to_loss);
-  out.AddSeconds("seconds_until_caught_up", slot.time_until_caught_up);
+  out.Add("seconds_to_loss", SecondsOf(slot.time_to_loss));
+  out.Add("seconds_until_caught_up", SecondsOf(slot.time_until_caught_up));
   out.Add("risk", NameOf(slot.risk));
   if (slot.held_by) {
     out.Raw("held_by", HolderJson(slot));
@@ -144,7 +92,7 @@ std::string SlotJson(const SlotSample& slot) {
     out.Add("spilled_bytes", slot.spill->spilled_bytes);
     out.Add("decoded_bytes", slot.spill->decoded_bytes);
   }
-  return std::move(out).Take();
+  return std::move(out).Finish();
 }
 
 std::string GapJson(const RelayStatus& relay) {
@@ -159,8 +107,8 @@ std::string GapJson(const RelayStatus& relay) {
     out.Add("to_lsn", gap.to.ToString());
   }
   out.Add("accepted", relay.gap_accepted);
-  out.Add("looks", relay.gap_looks);
-  return std::move(out).Take();
+  out.Add("checks", relay.gap_checks);
+  return std::move(out).Finish();
 }
 
 JsonObject ErrorJson(const absl::Status& error) {
@@ -177,7 +125,7 @@ JsonObject ErrorJson(const absl::Status& error) {
 std::string ProblemJson(const Problem& problem) {
   JsonObject out = ErrorJson(problem.error);
   out.AddText("detail", problem.detail);
-  return std::move(out).Take();
+  return std::move(out).Finish();
 }
 
 std::string PastJson(const PastError& past) {
@@ -185,7 +133,7 @@ std::string PastJson(const PastError& past) {
   out.Add("first", past.first);
   out.Add("last", past.last);
   out.Add("times", past.times);
-  return std::move(out).Take();
+  return std::move(out).Finish();
 }
 
 std::string PointJson(const HistoryPoint& point) {
@@ -193,15 +141,15 @@ std::string PointJson(const HistoryPoint& point) {
   out.Add("at", point.at);
   out.Add("seconds", SecondsOf(point.span));
   out.Add("events", point.events);
-  out.AddSeconds("median_latency_seconds", point.median);
-  out.AddSeconds("p99_latency_seconds", point.slowest);
+  out.Add("median_latency_seconds", SecondsOf(point.median));
+  out.Add("p99_latency_seconds", SecondsOf(point.slowest));
   out.Add("lag_bytes", point.lag_bytes);
   if (point.stages) {
     out.Add("median_postgres_seconds", SecondsOf(point.stages->postgres));
     out.Add("median_relay_seconds", SecondsOf(point.stages->relay));
     out.Add("median_kafka_seconds", SecondsOf(point.stages->kafka));
   }
-  return std::move(out).Take();
+  return std::move(out).Finish();
 }
 
 }  // namespace
@@ -224,15 +172,15 @@ std::string StatusJson(const StatusReport& report) {
   if (snapshot.slot) {
     out.Raw("slot", SlotJson(*snapshot.slot));
   }
-  out.Add("slot_checked", snapshot.looks.slot);
-  out.Add("publication_checked", snapshot.looks.publication);
-  if (!snapshot.looks.failure.ok()) {
-    out.Raw("check_failure", ProblemJson({snapshot.looks.failure, ""}));
+  out.Add("slot_checked", snapshot.sampler.slot);
+  out.Add("publication_checked", snapshot.sampler.publication);
+  if (!snapshot.sampler.failure.ok()) {
+    out.Raw("check_failure", ProblemJson({snapshot.sampler.failure, ""}));
   }
-  out.Raw("problems", List(ProblemsOf(report), ProblemJson));
-  out.Raw("past_problems", List(snapshot.errors, PastJson));
-  out.Raw("history", List(snapshot.history, PointJson));
-  return std::move(out).Take() + "\n";
+  out.Raw("problems", JsonArray(ProblemsOf(report), ProblemJson));
+  out.Raw("past_problems", JsonArray(snapshot.errors, PastJson));
+  out.Raw("history", JsonArray(snapshot.history, PointJson));
+  return std::move(out).Finish() + "\n";
 }
 
 }  // namespace walrelay

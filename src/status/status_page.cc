@@ -46,7 +46,7 @@ std::string Html(std::string_view text) {
 }
 
 std::string Ago(WallTime then, WallTime now) {
-  return now - then < std::chrono::seconds(1) ? "just now" : SpanWords(now - then) + " ago";
+  return now - then < std::chrono::seconds(1) ? "just now" : FormatDuration(now - then) + " ago";
 }
 
 std::string Capitalised(std::string_view text) {
@@ -90,25 +90,25 @@ std::string Masthead(const StatusReport& report) {
 
 std::string StateCard(const StatusReport& report) {
   const RelayStatus& relay = report.snapshot.relay;
-  std::string since = fmt::format("For {}.", SpanWords(report.now - relay.since));
+  std::string since = fmt::format("For {}.", FormatDuration(report.now - relay.since));
   if (!relay.waits_for.empty()) {
     since += fmt::format(" Waiting for {}.", Html(relay.waits_for));
   }
   return fmt::format(
       "<section class=\"state {}\"><h1>{}</h1><p>{}</p><small>{}</small></section>\n",
-      NameOf(ToneOf(report)), HeadlineOf(report), Html(SummaryOf(report)), since);
+      NameOf(HealthOf(report)), HeadlineOf(report), Html(SummaryOf(report)), since);
 }
 
 std::string RemedyBox(const absl::Status& error) {
   return fmt::format("<p class=\"remedy\"><b>What to do</b>{}</p>", Html(RemedyFor(error)));
 }
 
-std::string ProblemCard(const Problem& problem, Tone tone) {
+std::string ProblemCard(const Problem& problem, HealthLevel health) {
   const ErrorEntry& entry = Describe(CodeOf(problem.error));
   std::string out = fmt::format(
       "<article class=\"card problem {}\"><h3><span class=\"code\">{}</span>{}</h3>"
       "<p class=\"said\">{}</p>",
-      NameOf(tone), ToString(entry.code), Html(Capitalised(entry.title)),
+      NameOf(health), ToString(entry.code), Html(Capitalised(entry.title)),
       Html(MessageOf(problem.error)));
   if (!problem.detail.empty()) {
     out += fmt::format("<p class=\"said\">{}</p>", Html(problem.detail));
@@ -126,7 +126,7 @@ std::string OldestTile(const StatusReport& report) {
   const RelayFigures& figures = report.snapshot.relay.figures;
   constexpr std::string_view kName = "Oldest unacknowledged";
   if (figures.oldest_commit) {
-    return Tile(kName, SpanWords(report.now - *figures.oldest_commit),
+    return Tile(kName, FormatDuration(report.now - *figures.oldest_commit),
                 fmt::format("committed {}", TimeTag(*figures.oldest_commit, report.now)));
   }
   const OldestWords words = OldestOf(report);
@@ -146,15 +146,15 @@ std::string RateText(double rate) {
 
 std::string Tiles(const StatusReport& report) {
   const RelayFigures& figures = report.snapshot.relay.figures;
-  const auto pace = PaceOf(report.snapshot.history);
-  const bool timed = pace && pace->median && pace->slowest;
-  const std::string stages = pace ? StageWords(*pace) : "";
+  const auto throughput = ThroughputOf(report.snapshot.history);
+  const bool timed = throughput && throughput->median && throughput->slowest;
+  const std::string stages = throughput ? StageWords(*throughput) : "";
   return fmt::format(
       "<dl class=\"tiles\">{}{}{}{}</dl>\n{}", OldestTile(report),
-      Tile("Events per second", pace ? RateText(pace->events_per_second) : "–",
+      Tile("Events per second", throughput ? RateText(throughput->events_per_second) : "–",
            fmt::format("{} since the start", Grouped(figures.acknowledged))),
-      Tile("Commit to Kafka", timed ? LatencyWords(*pace->median) : "–",
-           timed ? fmt::format("p99 {}", LatencyWords(*pace->slowest))
+      Tile("Commit to Kafka", timed ? FormatDuration(*throughput->median) : "–",
+           timed ? fmt::format("p99 {}", FormatDuration(*throughput->slowest))
                  : std::string("no events in the last minute")),
       Tile("In flight to Kafka", Grouped(figures.records_in_flight),
            fmt::format("{} in {} transactions", HumanBytes(figures.bytes_in_flight),
@@ -166,14 +166,14 @@ std::string Meter(const SlotSample& slot) {
   const auto retained = static_cast<double>(slot.retained_bytes());
   const auto limit = retained + static_cast<double>(std::max<int64_t>(*slot.reserve_bytes(), 0));
   const double percent = limit > 0 ? 100 * retained / limit : 100;
-  const Tone tone = slot.risk >= SlotRisk::kCritical  ? Tone::kBad
-                    : slot.risk == SlotRisk::kWarning ? Tone::kWarning
-                                                      : Tone::kGood;
+  const HealthLevel health = slot.risk >= SlotRisk::kCritical  ? HealthLevel::kBad
+                             : slot.risk == SlotRisk::kWarning ? HealthLevel::kWarning
+                                                               : HealthLevel::kGood;
   return fmt::format(
       "<div class=\"meter {}\" role=\"img\" aria-label=\"{:.0f} percent used\">"
       "<i style=\"width:{:.1f}%\"></i></div>"
       "<div class=\"ends\"><span>{} retained</span><span>limit {}</span></div>",
-      NameOf(tone), percent, std::min(percent, 100.0), HumanBytes(slot.retained_bytes()),
+      NameOf(health), percent, std::min(percent, 100.0), HumanBytes(slot.retained_bytes()),
       HumanBytes(static_cast<uint64_t>(limit)));
 }
 
@@ -181,19 +181,19 @@ std::string SlotFacts(const SlotSample& slot) {
   const auto fact = [](std::string_view name, std::string_view value) {
     return fmt::format("<span>{} <b>{}</b></span>", name, Html(value));
   };
-  std::string out =
-      fact("lag", fmt::format("{}, {}", HumanBytes(slot.lag_bytes()), SpanWords(slot.lag_age)));
-  out += fact("confirmed", slot.confirmed.ToString());
+  std::string out = fact(
+      "lag", fmt::format("{}, {}", HumanBytes(slot.lag_bytes()), FormatDuration(slot.lag_age)));
+  out += fact("confirmed", slot.row.confirmed_flush_lsn.ToString());
   out += fact("WAL end", slot.wal_end.ToString());
-  if (!slot.wal_status.empty()) {
-    out += fact("wal_status", slot.wal_status);
+  if (!slot.row.wal_status.empty()) {
+    out += fact("wal_status", slot.row.wal_status);
   }
-  out += slot.active ? fact("active, process", fmt::format("{}", slot.active_pid))
-                     : fact("active", "no");
-  if (slot.inactive_since) {
-    out += fact("inactive since", Rfc3339(*slot.inactive_since));
+  out += slot.row.active ? fact("active, process", fmt::format("{}", slot.row.active_pid))
+                         : fact("active", "no");
+  if (slot.row.inactive_since) {
+    out += fact("inactive since", Rfc3339(*slot.row.inactive_since));
   }
-  return fmt::format("<div class=\"facts\">{}</div>", out);
+  return fmt::format("<div class=\"info\">{}</div>", out);
 }
 
 std::string SlotSection(const SlotSample& slot) {
@@ -254,7 +254,7 @@ std::string Charts(const StatusReport& report) {
                          : std::nullopt;
   });
   const auto bytes = [](double y) { return HumanBytes(static_cast<uint64_t>(y)); };
-  const auto duration = [](double y) { return LatencyWords(Micros(std::llround(y))); };
+  const auto duration = [](double y) { return FormatDuration(Micros(std::llround(y))); };
   return fmt::format(
       "<h2>The last hour</h2>\n<section class=\"charts\">{}{}{}</section>\n",
       ChartFigure("Slot lag", Peak(lag, bytes), ChartSvg(lag, 1 << 20, "slot lag")),
@@ -295,8 +295,9 @@ std::string StatusPage(const StatusReport& report) {
   out += Masthead(report);
   out += StateCard(report);
   for (const Problem& problem : ProblemsOf(report)) {
-    const Tone tone = ToneOf(report);
-    out += ProblemCard(problem, tone == Tone::kBad ? Tone::kBad : Tone::kWarning);
+    const HealthLevel health = HealthOf(report);
+    out += ProblemCard(problem,
+                       health == HealthLevel::kBad ? HealthLevel::kBad : HealthLevel::kWarning);
   }
   for (const std::string& words : UnknownsOf(report)) {
     out += fmt::format("<p class=\"stages\">{}</p>\n", Html(words));

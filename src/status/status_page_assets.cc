@@ -20,18 +20,18 @@ header b{color:var(--ink);font-size:1.05rem;letter-spacing:-.01em}
 header time{margin-left:auto}
 h2{font-size:.8rem;font-weight:600;letter-spacing:.06em;text-transform:uppercase;color:var(--soft);margin:2.2rem 0 .7rem}
 p{margin:.35rem 0}
-.good{--tone:var(--good);--tone-bg:var(--good-bg)}.busy{--tone:var(--busy);--tone-bg:var(--busy-bg)}
-.warning{--tone:var(--warning);--tone-bg:var(--warning-bg)}.bad{--tone:var(--bad);--tone-bg:var(--bad-bg)}
-.state{background:var(--tone-bg);border-radius:14px;padding:1.4rem 1.5rem 1.3rem}
+.good{--health:var(--good);--health-bg:var(--good-bg)}.busy{--health:var(--busy);--health-bg:var(--busy-bg)}
+.warning{--health:var(--warning);--health-bg:var(--warning-bg)}.bad{--health:var(--bad);--health-bg:var(--bad-bg)}
+.state{background:var(--health-bg);border-radius:14px;padding:1.4rem 1.5rem 1.3rem}
 .state h1{display:flex;align-items:center;gap:.75rem;margin:0;font-size:clamp(1.7rem,5vw,2.3rem);line-height:1.15;
-letter-spacing:-.025em;color:var(--tone)}
-.state h1::before{content:"";flex:none;width:.5em;height:.5em;border-radius:50%;background:var(--tone)}
+letter-spacing:-.025em;color:var(--health)}
+.state h1::before{content:"";flex:none;width:.5em;height:.5em;border-radius:50%;background:var(--health)}
 .state p{font-size:1.08rem;margin:.6rem 0 0}
 .state small{display:block;margin-top:.55rem;color:var(--soft);font-size:.9rem}
 .card{background:var(--card);border:1px solid var(--rule);border-radius:14px;padding:1.1rem 1.25rem}
-.problem{box-shadow:inset 5px 0 var(--tone);padding-left:1.6rem;margin-top:.9rem}
+.problem{box-shadow:inset 5px 0 var(--health);padding-left:1.6rem;margin-top:.9rem}
 .problem h3{margin:0;font-size:1.05rem;line-height:1.35}
-.problem .code{color:var(--tone);font-weight:600;font-variant-numeric:tabular-nums;margin-right:.5rem;white-space:nowrap}
+.problem .code{color:var(--health);font-weight:600;font-variant-numeric:tabular-nums;margin-right:.5rem;white-space:nowrap}
 .said{color:var(--soft);overflow-wrap:anywhere}
 .remedy{background:var(--code);border-radius:8px;padding:.65rem .85rem;margin-top:.75rem;overflow-wrap:anywhere}
 .remedy b{display:block;font-size:.8rem;color:var(--soft);font-weight:600}
@@ -41,12 +41,12 @@ letter-spacing:-.025em;color:var(--tone)}
 .tiles dd{margin:.35rem 0 0;font-size:1.5rem;line-height:1.15;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 .tiles dd small{display:block;margin-top:.3rem;font-size:.82rem;letter-spacing:0;color:var(--soft);line-height:1.35}
 .meter{height:12px;border-radius:6px;background:var(--code);overflow:hidden;margin:.2rem 0 .45rem}
-.meter i{display:block;height:100%;min-width:3px;border-radius:6px;background:var(--tone)}
+.meter i{display:block;height:100%;min-width:3px;border-radius:6px;background:var(--health)}
 .ends{display:flex;justify-content:space-between;gap:1rem;color:var(--soft);font-size:.85rem;font-variant-numeric:tabular-nums;
 margin-bottom:.8rem}
-.facts{display:flex;flex-wrap:wrap;gap:.2rem 1.6rem;margin:.9rem 0 0;padding-top:.8rem;border-top:1px solid var(--rule);
+.info{display:flex;flex-wrap:wrap;gap:.2rem 1.6rem;margin:.9rem 0 0;padding-top:.8rem;border-top:1px solid var(--rule);
 font-size:.85rem;color:var(--soft)}
-.facts b{color:var(--ink);font-weight:500;font-variant-numeric:tabular-nums}
+.info b{color:var(--ink);font-weight:500;font-variant-numeric:tabular-nums}
 .charts{display:grid;grid-template-columns:repeat(3,1fr);gap:.9rem}
 figure{margin:0}
 figcaption{display:flex;justify-content:space-between;gap:.5rem;align-items:baseline;font-size:.85rem;color:var(--soft)}

@@ -1,4 +1,6 @@
 // The style sheet and the script of the status page. The page is complete without them.
+//
+// Embedded in the program: the page needs no other host.
 #pragma once
 
 #include <string_view>

@@ -16,12 +16,14 @@
 namespace walrelay {
 
 // The relay that the report is about.
+// What does not change while the process runs.
 struct StatusIdentity {
   std::string version;
   std::string slot;
   std::string publication;
 };
 
+// A snapshot with its time: the same report in three formats.
 struct StatusReport {
   StatusIdentity identity;
   WallTime now;
@@ -30,17 +32,18 @@ struct StatusReport {
   bool relay_answered = true;
 };
 
-// The severity of a state: no action needed, in progress, needs attention, needs action.
-enum class Tone { kGood, kBusy, kWarning, kBad };
-std::string_view NameOf(Tone tone);
+// The health that a state means: no action needed, in progress, needs attention, needs action.
+enum class HealthLevel { kGood, kBusy, kWarning, kBad };
+std::string_view NameOf(HealthLevel health);
 
 // The state in a few words: "Events flow", "Catching up", …
 std::string_view HeadlineOf(const StatusReport& report);
 // The state in a sentence or two.
 std::string SummaryOf(const StatusReport& report);
-Tone ToneOf(const StatusReport& report);
+HealthLevel HealthOf(const StatusReport& report);
 
 // The current problems, the worst first.
+// For each problem its code, meaning and remedy.
 struct Problem {
   absl::Status error;
   std::string detail;  // the row, if any; mostly ""
@@ -61,23 +64,19 @@ OldestWords OldestOf(const StatusReport& report);
 std::vector<std::string> SlotWords(const SlotSample& slot);
 
 // Aggregates the last minute of the history; nullopt if the history is empty.
-struct Pace {
+struct Throughput {
   double events_per_second = 0;
   std::optional<Micros> median;
   std::optional<Micros> slowest;
   std::optional<StageMedians> stages;
 };
-std::optional<Pace> PaceOf(const std::vector<HistoryPoint>& history);
+std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history);
 // The latency by stage, with the cause if most of it arises before Postgres sends a commit; "" if
 // nothing was measured.
-std::string StageWords(const Pace& pace);
+std::string StageWords(const Throughput& throughput);
 
 // "1,234,567".
 std::string Grouped(uint64_t number);
-// A rounded time span: "12 s", "3 min", "2 h 5 min", "4 days".
-std::string SpanWords(Micros span);
-// A rounded latency: "875 µs", "4.5 ms", "40 min".
-std::string LatencyWords(Micros latency);
 
 std::string StatusJson(const StatusReport& report);
 std::string StatusPage(const StatusReport& report);

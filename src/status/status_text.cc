@@ -11,6 +11,7 @@
 namespace walrelay {
 namespace {
 
+// Text from rows and servers is escaped here, once for all lines.
 void Line(std::string& out, std::string_view label, std::string_view text) {
   out += fmt::format("  {:<12} {}\n", label, Printable(text));
 }
@@ -23,18 +24,19 @@ std::string OldestText(const StatusReport& report) {
   return words.note.empty() ? words.value : fmt::format("{}: {}", words.value, words.note);
 }
 
-std::string PaceWords(const Pace& pace) {
-  std::string text = fmt::format("{:.1f} events/s in the last minute", pace.events_per_second);
-  if (pace.median && pace.slowest) {
-    text += fmt::format("; commit to acknowledgement p50 {}, p99 {}", LatencyWords(*pace.median),
-                        LatencyWords(*pace.slowest));
+std::string ThroughputText(const Throughput& throughput) {
+  std::string text =
+      fmt::format("{:.1f} events/s in the last minute", throughput.events_per_second);
+  if (throughput.median && throughput.slowest) {
+    text += fmt::format("; commit to acknowledgement p50 {}, p99 {}",
+                        FormatDuration(*throughput.median), FormatDuration(*throughput.slowest));
   }
   return text;
 }
 
 void RelayLines(const StatusReport& report, std::string& out) {
   const RelayStatus& relay = report.snapshot.relay;
-  Line(out, "since", SpanWords(report.now - relay.since));
+  Line(out, "since", FormatDuration(report.now - relay.since));
   if (!relay.waits_for.empty()) {
     Line(out, "waiting for", relay.waits_for);
   }
@@ -44,10 +46,10 @@ void RelayLines(const StatusReport& report, std::string& out) {
   Line(out, "in flight",
        fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
                    HumanBytes(relay.figures.bytes_in_flight)));
-  if (const auto pace = PaceOf(report.snapshot.history)) {
-    Line(out, "throughput", PaceWords(*pace));
-    if (pace->stages) {
-      Line(out, "latency", StageWords(*pace));
+  if (const auto throughput = ThroughputOf(report.snapshot.history)) {
+    Line(out, "throughput", ThroughputText(*throughput));
+    if (throughput->stages) {
+      Line(out, "latency", StageWords(*throughput));
     }
   }
 }
@@ -55,7 +57,7 @@ void RelayLines(const StatusReport& report, std::string& out) {
 void SlotLines(const SlotSample& slot, std::string& out) {
   if (slot.exists) {
     Line(out, "lag",
-         fmt::format("{}, {} of WAL", SpanWords(slot.lag_age), HumanBytes(slot.lag_bytes())));
+         fmt::format("{}, {} of WAL", FormatDuration(slot.lag_age), HumanBytes(slot.lag_bytes())));
   }
   std::string_view label = "slot";
   for (const std::string& words : SlotWords(slot)) {
@@ -66,6 +68,7 @@ void SlotLines(const SlotSample& slot, std::string& out) {
 
 }  // namespace
 
+// From the most important to the details: a terminal shows the beginning.
 std::string StatusText(const StatusReport& report) {
   std::string out = fmt::format("{}. {}\n", HeadlineOf(report), SummaryOf(report));
   if (report.relay_answered) {

@@ -6,6 +6,8 @@
 
 namespace walrelay {
 
+// The frontier may move backwards here: on another timeline the old value means nothing, and a gap
+// that an operator accepted ends where the slot is.
 void AckTracker::Restart(Lsn position) {
   Reset();
   frontier_ = position;
@@ -13,13 +15,19 @@ void AckTracker::Restart(Lsn position) {
   received_ = position;
 }
 
+// Without Reset(): acknowledgements of records in flight still arrive and still count. The server
+// repeats what it had sent after resume_, so that part was not received as far as this connection
+// is concerned.
 void AckTracker::Resume() {
   WR_CHECK(!open_, "a stream resumes between transactions");
   received_ = resume_;
 }
 
+// The entry is created at BEGIN, before it is known whether any row is published: its number is
+// needed for the first token. Commit() removes it again if there was no record.
 void AckTracker::Begin(Lsn commit_lsn, WallTime commit_time) {
   WR_CHECK(!open_, "transactions do not nest in the stream");
+  WR_CHECK(entries_.empty() || entries_.back().sealed, "the transaction before has ended");
   entries_.push_back({.end_lsn = Lsn(),
                       .outstanding = 0,
                       .sealed = false,
@@ -29,13 +37,18 @@ void AckTracker::Begin(Lsn commit_lsn, WallTime commit_time) {
   open_produced_ = false;
 }
 
+// The largest ordinal is reserved: a transaction with more than four thousand million rows is still
+// counted correctly, only its last rows cannot be named in a report.
 DeliveryToken AckTracker::token(uint64_t ordinal) const {
-  WR_CHECK(open_, "records belong to a transaction");
+  WR_CHECK(open_ && !entries_.empty(), "records belong to a transaction");
+  WR_CHECK(ordinal > 0, "ordinals count from 1");
   const uint64_t nameable = std::min<uint64_t>(ordinal, DeliveryToken::kUnnamedOrdinal);
   return {.transaction = static_cast<uint32_t>(first_number_ + entries_.size() - 1),
           .ordinal = static_cast<uint32_t>(nameable)};
 }
 
+// The sign of a 32-bit difference orders two numbers that are less than 2^31 apart, also when the
+// low half has wrapped around. The window allows far fewer transactions in flight than that.
 AckTracker::Entry* AckTracker::Find(DeliveryToken token) {
   // The distance from the first transaction in flight; for an earlier one it wraps to more than
   // there are.
@@ -57,6 +70,7 @@ std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
   if (entry == nullptr || token.ordinal == DeliveryToken::kUnnamedOrdinal) {
     return std::nullopt;
   }
+  WR_CHECK(token.ordinal > 0, "ordinals count from 1");
   return Position{entry->commit_lsn, token.ordinal};
 }
 
@@ -65,13 +79,20 @@ void AckTracker::OnProduced(size_t bytes) {
   open_produced_ = true;
   ++entries_.back().outstanding;
   ++records_in_flight_;
+  WR_CHECK(entries_.back().outstanding <= records_in_flight_,
+           "the records of one transaction are among those in flight");
   bytes_in_flight_ += bytes;
 }
 
+// The end of the COMMIT record is what may be confirmed, not its start: Postgres decides by the
+// start whether a transaction was confirmed (SnapBuildXactNeedsSkip in snapbuild.c compares with
+// `<`), and would send it again.
 void AckTracker::Commit(Lsn end_lsn) {
   WR_CHECK(open_, "COMMIT ends a transaction");
   open_ = false;
   Entry& entry = entries_.back();
+  WR_CHECK(entry.commit_lsn <= end_lsn, "a COMMIT record ends after it begins");
+  WR_CHECK(open_produced_ || entry.outstanding == 0, "only produced records are in flight");
   entry.sealed = true;
   entry.end_lsn = end_lsn;
   resume_ = std::max(resume_, end_lsn);
@@ -94,7 +115,10 @@ void AckTracker::OnKeepalive(Lsn wal_end) {
   }
 }
 
+// The entry has no end of its own, so that it confirms nothing of this transaction when it
+// completes: only its repetition, received up to the COMMIT, may be confirmed.
 void AckTracker::AbandonOpen() {
+  WR_CHECK(!open_ || !entries_.empty(), "an open transaction has an entry");
   if (open_) {
     open_ = false;
     entries_.back().sealed = true;
@@ -118,6 +142,7 @@ std::optional<WallTime> AckTracker::OnDelivered(DeliveryToken token, size_t byte
   return commit_time;
 }
 
+// The transaction stays incomplete without its COMMIT, so Advance() has nothing to do.
 void AckTracker::OnRefused(DeliveryToken token, size_t bytes) {
   Entry* const entry = Find(token);
   WR_CHECK(open_ && entry == &entries_.back(), "the refused record is of the open transaction");
@@ -128,8 +153,11 @@ void AckTracker::OnRefused(DeliveryToken token, size_t bytes) {
   bytes_in_flight_ -= bytes;
 }
 
+// The numbers of all entries are used up: a report about one of them must not be taken for that of
+// a later transaction.
 void AckTracker::Reset() {
   first_number_ += entries_.size();
+  WR_CHECK(first_number_ >= floor_, "no number is used twice");
   floor_ = first_number_;
   entries_.clear();
   open_ = false;
@@ -158,12 +186,17 @@ void AckTracker::Pass(Lsn position) {
   }
 }
 
+// Runs after each report. Usually it stops at once: a front entry that is not complete holds back
+// everything after it.
 void AckTracker::Advance() {
   while (!entries_.empty() && entries_.front().sealed && entries_.front().outstanding == 0) {
     frontier_ = std::max(frontier_, entries_.front().end_lsn);
     entries_.pop_front();
     ++first_number_;
   }
+  WR_CHECK(!entries_.empty() || records_in_flight_ == 0, "each record in flight has an entry");
+  WR_CHECK(frontier_ <= resume_ && resume_ <= received_,
+           "what is confirmed was handled, and what was handled was received");
 }
 
 }  // namespace walrelay

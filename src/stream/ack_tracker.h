@@ -95,10 +95,14 @@ class AckTracker {
   std::optional<WallTime> oldest_commit_time() const;
 
  private:
+  // One transaction that produced a record, from its BEGIN until it is complete and first.
   struct Entry {
     Lsn end_lsn;
+    // Records produced and not yet acknowledged.
     uint64_t outstanding = 0;
+    // Its COMMIT was received, or the connection broke inside it.
     bool sealed = false;
+    // The position of its COMMIT record, from BEGIN: with an ordinal it names a row.
     Lsn commit_lsn;
     WallTime commit_time;
   };
@@ -106,7 +110,9 @@ class AckTracker {
   // nullptr: from before the last Reset().
   Entry* Find(DeliveryToken token);
   const Entry* Find(DeliveryToken token) const;
+  // Positions without records of their own: they are confirmed with the last entry.
   void Pass(Lsn position);
+  // Removes complete entries from the front, and moves the frontier to their ends.
   void Advance();
 
   RingQueue<Entry> entries_;
@@ -115,6 +121,7 @@ class AckTracker {
   bool open_ = false;           // entries_.back() is the open transaction
   bool open_produced_ = false;  // and has records
 
+  // frontier_ <= resume_ <= received_ at all times.
   Lsn frontier_;
   Lsn received_;
   Lsn resume_;

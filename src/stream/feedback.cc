@@ -7,10 +7,13 @@
 namespace walrelay {
 namespace {
 
+// With wal_sender_timeout = 0 the server never disconnects. A dead server would then stay unnoticed
+// until TCP gives up, after a quarter of an hour with Linux' defaults.
 constexpr Micros kDefaultTimeout{60'000'000};
 
 }  // namespace
 
+// A third of the timeout: two updates in a row may be late before the server disconnects.
 Feedback::Feedback(const Options& options, MonoTime now)
     : options_(options),
       timeout_(options.wal_sender_timeout.count() > 0 ? options.wal_sender_timeout
@@ -18,8 +21,13 @@ Feedback::Feedback(const Options& options, MonoTime now)
       interval_(std::min(options.longest_interval, timeout_ / 3)),
       last_received_(now),
       last_sent_(now),
-      requests_since_(now) {}
+      requests_since_(now) {
+  WR_CHECK(timeout_ > Micros(0), "there is always a timeout");
+}
 
+// While a server shuts down, it requests a reply, and after the reply the next one, until the
+// client has confirmed all that was sent (WalSndDone). In normal operation the position moves
+// between two requests, or half a timeout passes.
 void Feedback::OnKeepalive(MonoTime now, Lsn wal_end, bool reply_requested) {
   if (!reply_requested) {
     return;
@@ -35,6 +43,7 @@ void Feedback::OnKeepalive(MonoTime now, Lsn wal_end, bool reply_requested) {
 
 void Feedback::OnSent(MonoTime now, Lsn frontier, bool ping) {
   WR_CHECK(frontier >= sent_frontier_, "the confirmed position never moves backwards");
+  WR_CHECK(now >= last_sent_, "time does not move backwards");
   sent_frontier_ = frontier;
   last_sent_ = now;
   reply_wanted_ = false;
@@ -43,7 +52,9 @@ void Feedback::OnSent(MonoTime now, Lsn frontier, bool ping) {
   }
 }
 
+// The ping is checked first: it carries the frontier as well, and so serves every other cause.
 std::optional<FeedbackCause> Feedback::Due(MonoTime now, Lsn frontier) const {
+  WR_CHECK(frontier >= sent_frontier_, "the frontier does not move backwards in a session");
   if (now >= PingDue()) {
     return FeedbackCause::kPing;
   }
@@ -59,7 +70,9 @@ std::optional<FeedbackCause> Feedback::Due(MonoTime now, Lsn frontier) const {
   return std::nullopt;
 }
 
+// The mirror of Due(): each condition there has its time here, or the loop would sleep through it.
 MonoTime Feedback::NextDue(Lsn frontier) const {
+  WR_CHECK(frontier >= sent_frontier_, "the frontier does not move backwards in a session");
   MonoTime next = std::min(PingDue(), last_sent_ + interval_);
   if (reply_wanted_) {
     next = std::min(next, last_sent_ + options_.reply_spacing);

@@ -25,13 +25,17 @@
 
 namespace walrelay {
 
+// Why an update is sent; the label of a metric.
 enum class FeedbackCause { kRequested, kProgress, kInterval, kPing };
 
 class Feedback {
  public:
   struct Options {
+    // After the frontier moved: the longest time in which a crash repeats acknowledged records.
     Micros progress_delay{100'000};
+    // Between two updates; a third of the server's timeout if that is less.
     Micros longest_interval{10'000'000};
+    // Between answers to requests.
     Micros reply_spacing{20'000};
     // The server's setting; 0: it never disconnects us, and we apply the default of one minute to
     // it.
@@ -43,6 +47,8 @@ class Feedback {
   // The server sent bytes.
   void OnReceived(MonoTime now) { last_received_ = now; }
 
+  // A keepalive arrived. `wal_end`: how far the server has sent its WAL. Requests for a reply at
+  // the same position, in quick succession, are counted for ServerLeaving().
   void OnKeepalive(MonoTime now, Lsn wal_end, bool reply_requested);
 
   // An update with this frontier was sent; `ping`: it requested a reply.
@@ -67,15 +73,18 @@ class Feedback {
 
   MonoTime PingDue() const;
 
+  // As configured and as the server reports, not 0.
   Options options_;
   Micros timeout_;
   Micros interval_;
   MonoTime last_received_;
   MonoTime last_sent_;
   std::optional<MonoTime> last_ping_;
+  // Of the last update: the next one must not confirm less.
   Lsn sent_frontier_;
   bool reply_wanted_ = false;
 
+  // The requests for a reply without progress, for ServerLeaving().
   Lsn requested_wal_end_;
   MonoTime requests_since_;
   int stalled_requests_ = 0;

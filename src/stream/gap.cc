@@ -17,10 +17,13 @@ uint32_t Hash(std::string_view text) {
   return hash;
 }
 
-Lsn ConfirmedOf(const SourceFacts& facts) {
-  return facts.slot ? facts.slot->confirmed_flush : Lsn();
+// 0/0 without a slot: the position is then unknown.
+Lsn ConfirmedOf(const SourceInfo& info) {
+  return info.slot ? info.slot->confirmed_flush_lsn : Lsn();
 }
 
+// Every value by which HidingChange() compares two readings, except owners: a change of owner alone
+// is no gap.
 std::string KeyOf(const PublicationIdentity& identity) {
   std::string key = fmt::format("{} {}", identity.oid, identity.xmin);
   for (const TableIdentity& table : identity.tables) {
@@ -34,32 +37,35 @@ std::string KeyOf(const PublicationIdentity& identity) {
 
 // The part of the findings that distinguishes this gap from another; no value that changes without
 // a new gap.
-std::string KeyOf(ErrorCode code, const SourceFacts& facts) {
+std::string KeyOf(ErrorCode code, const SourceInfo& info) {
   switch (code) {
     case ErrorCode::kSlotMoved:
     case ErrorCode::kSlotLost:
     case ErrorCode::kSlotAheadOfLog:
-      return " " + ConfirmedOf(facts).ToString();
+      return " " + ConfirmedOf(info).ToString();
     case ErrorCode::kSystemChanged:
-      return " " + facts.server.system_id;
+      return " " + info.server.system_id;
     case ErrorCode::kServerBehind:
     case ErrorCode::kTimelineChanged:
-      return " " + std::to_string(facts.server.timeline);
+      return " " + std::to_string(info.server.timeline);
     case ErrorCode::kPublicationChanged:
-      return " " + KeyOf(facts.publication_look.identity);
+      return " " + KeyOf(info.publication_state.identity);
     default:
       return "";
   }
 }
 
-void SetRange(Gap& gap, Lsn frontier, const std::optional<PublicationLook>& publication,
-              const SourceFacts& facts) {
-  const Lsn confirmed = ConfirmedOf(facts);
-  const Lsn wal_end = facts.server.wal_end;
+// Which positions enclose the missing events depends on what happened: a slot that moved lost those
+// up to its new position; a server that was restored lost what it had sent after its present end; a
+// slot that is gone or invalidated lost everything since.
+void SetRange(Gap& gap, Lsn frontier, const std::optional<PublicationState>& publication,
+              const SourceInfo& info) {
+  const Lsn confirmed = ConfirmedOf(info);
+  const Lsn wal_end = info.server.wal_end;
   switch (CodeOf(gap.error)) {
     case ErrorCode::kPublicationChanged:
       gap.from = publication ? publication->before : frontier;
-      gap.to = facts.publication_look.after;
+      gap.to = info.publication_state.after;
       return;
     case ErrorCode::kSlotMoved:
     case ErrorCode::kSystemChanged:
@@ -84,19 +90,21 @@ void SetRange(Gap& gap, Lsn frontier, const std::optional<PublicationLook>& publ
 }  // namespace
 
 Gap MakeGap(const absl::Status& error, Lsn frontier,
-            const std::optional<PublicationLook>& publication, const SourceFacts* facts) {
+            const std::optional<PublicationState>& publication, const SourceInfo* info) {
   WR_CHECK(ReactionTo(error) == Reaction::kGap, "the error's reaction is kGap");
   const ErrorCode code = CodeOf(error);
   Gap gap{.error = error, .id = "", .from = frontier, .to = Lsn()};
+  // The frontier is part of the id: the same finding after further events is another gap.
   std::string key = frontier.ToString();
-  if (facts != nullptr) {
-    SetRange(gap, frontier, publication, *facts);
-    key += KeyOf(code, *facts);
+  if (info != nullptr) {
+    SetRange(gap, frontier, publication, *info);
+    key += KeyOf(code, *info);
   }
   gap.id = fmt::format("{:04}-{:08x}", static_cast<unsigned>(code), Hash(key));
   return gap;
 }
 
+// As the operator sees it, in the log, on the page and in `walrelay resume`.
 std::string RangeOf(const Gap& gap) {
   if (!gap.from.valid()) {
     return gap.to.valid() ? fmt::format("up to {}", gap.to.ToString()) : "not known";

@@ -27,10 +27,10 @@ struct Gap {
 };
 
 // `frontier`: everything before it was acknowledged; 0/0 when nothing was read yet. `publication`:
-// the last reading without a problem. `facts`: the reading that revealed the gap; nullptr when no
+// the last reading without a problem. `info`: the reading that revealed the gap; nullptr when no
 // reading did. REQUIRES: the reaction to `error` is kGap.
 Gap MakeGap(const absl::Status& error, Lsn frontier,
-            const std::optional<PublicationLook>& publication, const SourceFacts* facts);
+            const std::optional<PublicationState>& publication, const SourceInfo* info);
 
 // "0/16B3748 to 0/16B37A8", "0/16B3748 and later", "up to 0/16B37A8", "not known".
 std::string RangeOf(const Gap& gap);

@@ -22,6 +22,7 @@ class InFlightWindow {
         bytes_(static_cast<size_t>(config.max_in_flight_bytes)) {}
 
   // Whether another record may be produced.
+  // The answer depends on earlier answers: a closed window reopens at the lower limit only.
   bool Admits(const AckTracker& tracker) {
     if (Below(tracker, records_, bytes_)) {
       return open_ || (open_ = Below(tracker, Low(records_), Low(bytes_)));
@@ -30,6 +31,7 @@ class InFlightWindow {
   }
 
  private:
+  // A division that cannot overflow, and that leaves a limit of 1 unchanged.
   static size_t Low(size_t limit) { return limit - limit / 4; }
 
   static bool Below(const AckTracker& tracker, size_t records, size_t bytes) {

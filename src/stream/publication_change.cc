@@ -10,6 +10,8 @@ namespace walrelay {
 namespace {
 
 // Whether a membership row is unchanged, so that the table was published throughout.
+// A table may be a member by several rows: its own, its schema's, those of its partition ancestors.
+// One row that lasted is enough.
 bool StayedMember(const TableIdentity& before, const TableIdentity& now) {
   return std::any_of(
       before.memberships.begin(), before.memberships.end(), [&](const Membership& membership) {
@@ -18,7 +20,9 @@ bool StayedMember(const TableIdentity& before, const TableIdentity& now) {
       });
 }
 
+// The causes in this order: each makes the comparisons after it meaningless.
 std::string TableChange(const TableIdentity& before, const TableIdentity& now, bool all_tables) {
+  WR_CHECK(now.name == before.name, "tables are compared in configured order");
   if (now.oid == 0) {
     return fmt::format("table {} no longer exists", now.name);
   }
@@ -33,6 +37,7 @@ std::string TableChange(const TableIdentity& before, const TableIdentity& now, b
                : fmt::format("table {} was removed from the publication{}", now.name,
                              now.memberships.empty() ? "" : " and added again");
   }
+  // A change of the owner also updates the row type's xmin, and hides nothing.
   const bool renamed = now.renamed_by != before.renamed_by && now.owner == before.owner;
   if (now.oid == before.oid && renamed) {
     return fmt::format("table {} was renamed or moved, and changed back", now.name);
@@ -42,6 +47,8 @@ std::string TableChange(const TableIdentity& before, const TableIdentity& now, b
 
 }  // namespace
 
+// An ALTER PUBLICATION ... OWNER TO updates the row as well; it is the only change of the row that
+// hides nothing.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now) {
   WR_CHECK(before.tables.size() == now.tables.size(), "both readings are of the same tables");
   if (now.oid != before.oid) {

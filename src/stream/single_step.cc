@@ -7,16 +7,21 @@
 
 namespace walrelay {
 
+// Ranges are merged into one, at the price of sending some records between them alone: refusals are
+// rare, and a list of ranges would need a bound.
 void SingleStep::Cover(Position from, Position until) {
   WR_CHECK(from <= until, "a range of positions is in stream order");
   range_ = range_ ? Range{std::min(range_->from, from), std::max(range_->until, until)}
                   : Range{from, until};
+  WR_CHECK(range_->from <= range_->until, "a range of positions is in stream order");
 }
 
 bool SingleStep::Covers(Position position) const {
   return range_ && range_->from <= position && position <= range_->until;
 }
 
+// The comparison is with the commit position, which is below the end of its transaction: the
+// frontier passes it only when all of the transaction's rows are acknowledged.
 void SingleStep::OnFrontier(Lsn frontier) {
   if (range_ && range_->until.commit_lsn < frontier) {
     range_.reset();
@@ -34,6 +39,7 @@ void SingleStep::OnOffered(DeliveryToken token) {
   token_ = token;
 }
 
+// Any other token belongs to a record that was not sent alone.
 bool SingleStep::OnDelivered(DeliveryToken token) {
   if (attempt_ != Attempt::kInFlight || token != token_) {
     return false;
@@ -53,11 +59,12 @@ bool SingleStep::OnRefused(DeliveryToken token, const absl::Status& error) {
 }
 
 absl::Status SingleStep::TakeError() {
-  WR_CHECK(attempt_ == Attempt::kRefused, "a record was refused");
+  WR_CHECK(attempt_ == Attempt::kRefused && !error_.ok(), "a record was refused, with a cause");
   attempt_ = Attempt::kNone;
   return std::exchange(error_, absl::OkStatus());
 }
 
+// The range stays: the record is offered alone again in the next session.
 void SingleStep::EndAttempt() {
   attempt_ = Attempt::kNone;
   error_ = absl::OkStatus();

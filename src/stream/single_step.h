@@ -22,9 +22,13 @@ namespace walrelay {
 class SingleStep {
  public:
   enum class Attempt {
+    // No record is in flight alone: the next row may be offered.
     kNone,
+    // The record was handed to the producer, and no report has arrived.
     kInFlight,
+    // Acknowledged: its row is handled when it is offered again.
     kDelivered,
+    // Refused: the row's policy applies when it is offered again.
     kRefused,
   };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "stream/publication_change.h"
 #include "walrelay/error.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr Lsn kEndless(UINT64_MAX);  // the end of a timeline that has not ended
 
-absl::Status CheckSlotKind(const SlotFacts& slot, const ServerFacts& server) {
+// START_REPLICATION rejects such slots too, but its messages name no remedy.
+absl::Status CheckSlotKind(const SlotInfo& slot, const ServerInfo& server) {
   if (!slot.logical) {
     return Error(ErrorCode::kSlotUnusable, "it is a physical slot");
   }
@@ -30,18 +32,14 @@ absl::Status CheckSlotKind(const SlotFacts& slot, const ServerFacts& server) {
   return absl::OkStatus();
 }
 
-bool IsLost(const SlotFacts& slot) {
-  return slot.wal_status == "lost" || !slot.invalidation_reason.empty();
-}
-
 // Checks the slot after its loss was accepted: it must be a new and readable one.
-absl::Status CheckAwaitedSlot(const SourceFacts& facts) {
-  if (!facts.slot) {
+absl::Status CheckAwaitedSlot(const SourceInfo& info) {
+  if (!info.slot) {
     return Error(ErrorCode::kSlotMissing,
                  "the gap was accepted; publishing continues as soon as the slot exists");
   }
-  WR_RETURN_IF_ERROR(CheckSlotKind(*facts.slot, facts.server));
-  const bool usable = !IsLost(*facts.slot) && facts.slot->confirmed_flush <= facts.server.wal_end;
+  WR_RETURN_IF_ERROR(CheckSlotKind(*info.slot, info.server));
+  const bool usable = !info.slot->lost() && info.slot->confirmed_flush_lsn <= info.server.wal_end;
   return usable ? absl::OkStatus()
                 : Error(ErrorCode::kSlotUnusable,
                         "the gap was accepted, but this slot is no longer readable",
@@ -49,34 +47,38 @@ absl::Status CheckAwaitedSlot(const SourceFacts& facts) {
                         "publishing continues automatically.");
 }
 
-absl::Status CheckSlot(const SourceFacts& facts, const std::optional<StreamMemory>& memory) {
+// A missing slot is a gap only for a relay that has read it: on the first start the operator has
+// not created it yet.
+absl::Status CheckSlot(const SourceInfo& info, const std::optional<ResumeState>& memory) {
   if (memory && memory->awaits_slot) {
-    return CheckAwaitedSlot(facts);
+    return CheckAwaitedSlot(info);
   }
-  if (!facts.slot) {
+  if (!info.slot) {
     return memory
                ? Error(ErrorCode::kSlotGone,
                        fmt::format("the slot no longer exists; everything before {} was published",
                                    memory->frontier.ToString()))
                : Error(ErrorCode::kSlotMissing, "the slot does not exist");
   }
-  const SlotFacts& slot = *facts.slot;
-  WR_RETURN_IF_ERROR(CheckSlotKind(slot, facts.server));
-  if (IsLost(slot)) {
+  const SlotInfo& slot = *info.slot;
+  WR_RETURN_IF_ERROR(CheckSlotKind(slot, info.server));
+  if (slot.lost()) {
     return Error(
         ErrorCode::kSlotLost,
-        fmt::format("confirmed up to {}; reason: {}", slot.confirmed_flush.ToString(),
+        fmt::format("confirmed up to {}; reason: {}", slot.confirmed_flush_lsn.ToString(),
                     slot.invalidation_reason.empty() ? "wal_removed" : slot.invalidation_reason));
   }
-  if (slot.confirmed_flush > facts.server.wal_end) {
+  if (slot.confirmed_flush_lsn > info.server.wal_end) {
     return Error(ErrorCode::kSlotAheadOfLog,
                  fmt::format("confirmed {}, but the WAL ends at {}",
-                             slot.confirmed_flush.ToString(), facts.server.wal_end.ToString()));
+                             slot.confirmed_flush_lsn.ToString(), info.server.wal_end.ToString()));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckIdentity(const StreamMemory& memory, const ServerFacts& server) {
+// initdb creates the system identifier, and physical copies keep it. Timelines grow with each
+// promotion: a smaller one is another history of the same system.
+absl::Status CheckIdentity(const ResumeState& memory, const ServerInfo& server) {
   if (server.system_id != memory.system_id) {
     return Error(ErrorCode::kSystemChanged, fmt::format("system identifier {}, previously {}",
                                                         server.system_id, memory.system_id));
@@ -94,6 +96,8 @@ absl::Status CheckIdentity(const StreamMemory& memory, const ServerFacts& server
 }
 
 // The history of a server's timelines, the current one last.
+// Each entry is a timeline and the position where the next one branched off. Only the common prefix
+// of two such lists describes the same WAL.
 std::vector<TimelineEnd> Descent(const std::vector<TimelineEnd>& ancestors, uint32_t timeline) {
   std::vector<TimelineEnd> descent = ancestors;
   descent.push_back({timeline, kEndless});
@@ -102,7 +106,9 @@ std::vector<TimelineEnd> Descent(const std::vector<TimelineEnd>& ancestors, uint
 
 // The position up to which the server has the same WAL as was read before: kEndless on the same
 // timeline, otherwise the position of the fork.
-absl::StatusOr<Lsn> CommonLog(const StreamMemory& memory, const ServerFacts& server) {
+// Without the history of one side, an equal number counts as the same timeline. With both, even
+// that is compared: two servers may have been promoted to the same number independently.
+absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& server) {
   const bool unknown = memory.ancestors.empty() || server.ancestors.empty();
   if (server.timeline == memory.timeline && unknown) {
     return kEndless;
@@ -129,21 +135,27 @@ absl::StatusOr<Lsn> CommonLog(const StreamMemory& memory, const ServerFacts& ser
 
 }  // namespace
 
-absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server) {
+absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server) {
   return memory && !server.in_recovery ? CheckIdentity(*memory, server) : absl::OkStatus();
 }
 
-absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
-                                          const SourceFacts& facts) {
-  if (facts.server.in_recovery) {
+// The order of the checks is that of their weight: a different server explains a different slot,
+// and a slot that moved explains a position that does not fit.
+absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memory,
+                                          const SourceInfo& info) {
+  if (info.server.in_recovery) {
     return Error(ErrorCode::kInRecovery, "pg_is_in_recovery() is true");
   }
-  WR_RETURN_IF_ERROR(CheckServer(memory, facts.server));
-  WR_RETURN_IF_ERROR(CheckSlot(facts, memory));
-  const Lsn confirmed = facts.slot->confirmed_flush;
+  WR_RETURN_IF_ERROR(CheckServer(memory, info.server));
+  WR_RETURN_IF_ERROR(CheckSlot(info, memory));
+  WR_CHECK(info.slot.has_value(), "a checked slot exists");
+  const Lsn confirmed = info.slot->confirmed_flush_lsn;
   if (!memory || memory->awaits_slot) {
     return StartDecision{.position = confirmed, .keep_in_flight = false};
   }
+  WR_CHECK(memory->frontier <= memory->resume, "what is confirmed was handled");
+  // Only walrelay confirms this slot, so a position beyond the frontier was confirmed by another
+  // process: by an instance that was seen holding the slot, or by pg_replication_slot_advance().
   if (confirmed > memory->frontier) {
     if (!memory->slot_was_taken) {
       return Error(ErrorCode::kSlotMoved,
@@ -152,13 +164,13 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
     }
     return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
   }
-  WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, facts.server));
+  WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, info.server));
   if (fork != kEndless) {
     if (confirmed > fork && !memory->slot_was_taken) {
       return Error(ErrorCode::kSlotMoved,
                    fmt::format("timeline {} forked at {} from the WAL that was read, and the slot "
                                "is at {}: it was created or advanced there",
-                               facts.server.timeline, fork.ToString(), confirmed.ToString()));
+                               info.server.timeline, fork.ToString(), confirmed.ToString()));
     }
     // Positions after the fork are not comparable. The slot holds the valid position on this
     // timeline.
@@ -173,14 +185,16 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& mem
   return StartDecision{.position = memory->resume, .keep_in_flight = true};
 }
 
-absl::Status FindGap(const std::optional<StreamMemory>& memory,
-                     const std::optional<PublicationLook>& publication, const SourceFacts& facts) {
-  if (facts.server.in_recovery) {
+// The server first: while it is another one, no reading of the publication or the slot can be
+// compared.
+absl::Status FindGap(const std::optional<ResumeState>& memory,
+                     const std::optional<PublicationState>& publication, const SourceInfo& info) {
+  if (info.server.in_recovery) {
     return absl::OkStatus();
   }
-  WR_RETURN_IF_ERROR(CheckServer(memory, facts.server));
+  WR_RETURN_IF_ERROR(CheckServer(memory, info.server));
   if (publication) {
-    const PublicationLook& now = facts.publication_look;
+    const PublicationState& now = info.publication_state;
     const std::string change = HidingChange(publication->identity, now.identity);
     if (!change.empty()) {
       return Error(ErrorCode::kPublicationChanged,
@@ -188,44 +202,46 @@ absl::Status FindGap(const std::optional<StreamMemory>& memory,
                                publication->before.ToString(), now.after.ToString()));
     }
   }
-  if (facts.slot && facts.slot->active) {
+  if (info.slot && info.slot->active) {
     return absl::OkStatus();
   }
-  const absl::Status start = DecideStart(memory, facts).status();
+  const absl::Status start = DecideStart(memory, info).status();
   return start.ok() || ReactionTo(start) == Reaction::kGap ? start : absl::OkStatus();
 }
 
-Lsn CommonWalEnd(const StreamMemory& memory, const ServerFacts& server) {
+Lsn CommonWalEnd(const ResumeState& memory, const ServerInfo& server) {
   const auto common = CommonLog(memory, server);
   return common.ok() ? *common : Lsn();
 }
 
-StreamMemory AcceptedMemory(const SourceFacts& facts) {
-  StreamMemory memory{.system_id = facts.server.system_id,
-                      .timeline = facts.server.timeline,
-                      .ancestors = facts.server.ancestors};
+// From here on nothing earlier is compared: the operator has accepted that it does not match.
+ResumeState AcceptedResumeState(const SourceInfo& info) {
+  ResumeState memory{.system_id = info.server.system_id,
+                     .timeline = info.server.timeline,
+                     .ancestors = info.server.ancestors};
   const bool usable =
-      facts.slot && !IsLost(*facts.slot) && facts.slot->confirmed_flush <= facts.server.wal_end;
+      info.slot && !info.slot->lost() && info.slot->confirmed_flush_lsn <= info.server.wal_end;
   memory.awaits_slot = !usable;
   if (usable) {
-    memory.frontier = memory.resume = facts.slot->confirmed_flush;
-    memory.slot_was_taken = facts.slot->active;
+    memory.frontier = memory.resume = info.slot->confirmed_flush_lsn;
+    memory.slot_was_taken = info.slot->active;
   }
   return memory;
 }
 
-std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
+std::vector<absl::Status> PublicationProblems(const SourceInfo& info,
                                               std::string_view publication) {
   std::vector<absl::Status> problems;
-  if (!facts.publication.exists) {
+  if (!info.publication.exists) {
     problems.push_back(Error(ErrorCode::kPublicationMissing, fmt::format("\"{}\"", publication)));
     return problems;
   }
-  if (!facts.publication.publishes_insert) {
+  if (!info.publication.publishes_insert) {
     problems.push_back(Error(ErrorCode::kPublicationHidesRows,
                              fmt::format("\"{}\" does not publish inserts", publication)));
   }
-  for (const TableFacts& table : facts.tables) {
+  // At most one problem per table: the first one makes the others irrelevant.
+  for (const TableInfo& table : info.tables) {
     if (table.name.empty()) {
       continue;  // logical messages only
     }
@@ -237,7 +253,7 @@ std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
     } else if (!table.published) {
       problems.push_back(Error(ErrorCode::kTableNotPublished,
                                fmt::format("{} is not in publication \"{}\"", name, publication)));
-    } else if (table.partitioned && !facts.publication.via_partition_root) {
+    } else if (table.partitioned && !info.publication.via_partition_root) {
       problems.push_back(Error(ErrorCode::kPartitionLeaves, name));
     } else if (table.row_filter) {
       problems.push_back(Error(ErrorCode::kPublicationHidesRows,

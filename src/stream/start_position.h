@@ -21,7 +21,7 @@
 namespace walrelay {
 
 // State remembered from the last session, or from the gap that was accepted last.
-struct StreamMemory {
+struct ResumeState {
   std::string system_id;
   uint32_t timeline = 0;
   std::vector<TimelineEnd> ancestors;
@@ -45,34 +45,33 @@ struct StartDecision {
 // it at each check, even when streaming cannot start: the WAL of a restored server grows past what
 // it had sent, and then the loss is no longer visible. A standby server is not checked: it may lag.
 // Errors: WR-2201 to 2203.
-absl::Status CheckServer(const std::optional<StreamMemory>& memory, const ServerFacts& server);
+absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server);
 
 // After a failover the WAL of the two servers is identical up to a fork. A slot that is beyond the
 // fork, without having been read by this relay, was created or advanced there: it is not the slot
 // that was read before.
 //
 // Errors: those of the slot (WR-2101 to 2106), of the system (WR-2201 to 2203), WR-2010.
-absl::StatusOr<StartDecision> DecideStart(const std::optional<StreamMemory>& memory,
-                                          const SourceFacts& facts);
+absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memory,
+                                          const SourceInfo& info);
 
 // Whether a reading of the source shows that events may be missing: errors with the reaction kGap
 // (server, slot, or WR-2110 for the publication), otherwise OK. `publication`: the last reading
 // without a problem. A standby server is not checked, nor a slot that another process reads: that
 // process is responsible for it.
-absl::Status FindGap(const std::optional<StreamMemory>& memory,
-                     const std::optional<PublicationLook>& publication, const SourceFacts& facts);
+absl::Status FindGap(const std::optional<ResumeState>& memory,
+                     const std::optional<PublicationState>& publication, const SourceInfo& info);
 
 // The position up to which the server has the WAL that was read before; the largest position if it
 // has all of it. 0/0: no common history.
-Lsn CommonWalEnd(const StreamMemory& memory, const ServerFacts& server);
+Lsn CommonWalEnd(const ResumeState& memory, const ServerInfo& server);
 
 // The memory after an operator accepted that events are missing: the current reading, and no
 // earlier state.
-StreamMemory AcceptedMemory(const SourceFacts& facts);
+ResumeState AcceptedResumeState(const SourceInfo& info);
 
 // Further problems that would make events go missing, as far as the catalog shows them: publication
 // and tables. Empty when there are none; the most basic problem first.
-std::vector<absl::Status> PublicationProblems(const SourceFacts& facts,
-                                              std::string_view publication);
+std::vector<absl::Status> PublicationProblems(const SourceInfo& info, std::string_view publication);
 
 }  // namespace walrelay

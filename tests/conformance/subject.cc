@@ -5,9 +5,9 @@
 #include "config/loader.h"
 #include "conformance/pg_type.h"
 #include "debezium/debezium_options.h"
+#include "fakes/pgoutput_writer.h"
 #include "metrics/metrics.h"
 #include "relay/pipeline.h"
-#include "support/pgoutput_writer.h"
 #include "walrelay/error.h"
 #include "walrelay/producer.h"
 
@@ -24,7 +24,7 @@ class Capture final : public Producer {
  public:
   std::vector<Published> records;
 
-  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken /*token*/) override {
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken /*token*/) override {
     Published& copy = records.emplace_back();
     copy.topic = record.topic;
     copy.key = record.key;
@@ -38,11 +38,11 @@ class Capture final : public Producer {
           std::chrono::floor<std::chrono::milliseconds>(record.timestamp->time_since_epoch())
               .count();
     }
-    return Produced::kAccepted;
+    return ProduceResult::kAccepted;
   }
   void Poll(DeliverySink& /*sink*/) override {}
-  absl::Status Health() const override { return absl::OkStatus(); }
-  absl::Status Trouble() const override { return absl::OkStatus(); }
+  absl::Status FatalError() const override { return absl::OkStatus(); }
+  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 };
 
@@ -76,15 +76,15 @@ absl::StatusOr<Config> ConfigOf(const Case& one, const std::string& key, const s
   return config;
 }
 
-TableFacts FactsOf(const Case& one) {
-  TableFacts facts{.schema = "public", .name = "outbox", .oid = kOutbox};
+TableInfo FactsOf(const Case& one) {
+  TableInfo info{.schema = "public", .name = "outbox", .oid = kOutbox};
   for (const CaseColumn& column : one.columns) {
-    facts.columns.push_back({.name = column.name,
-                             .not_null = !column.nullable,
-                             .default_expression = column.default_expression,
-                             .enum_labels = ParsePgType(column.pg_type).enum_labels});
+    info.columns.push_back({.name = column.name,
+                            .not_null = !column.nullable,
+                            .default_expression = column.default_expression,
+                            .enum_labels = ParsePgType(column.pg_type).enum_labels});
   }
-  return facts;
+  return info;
 }
 
 std::vector<testing::ColumnSpec> ColumnsOf(const Case& one) {
@@ -173,15 +173,16 @@ Outcome Run(const std::vector<const Case*>& rows, const std::string& key,
   }
   AckTracker tracker;
   Metrics metrics("conformance");
-  Pipeline pipeline(*config, *std::move(router), tracker, metrics);
-  const TableFacts facts = FactsOf(last);
-  pipeline.StartSession({&facts, 1});
   Capture producer;
+  RecordSender sender(producer, tracker, metrics, nullptr);
+  Pipeline pipeline(*config, *std::move(router), tracker, sender, metrics);
+  const TableInfo info = FactsOf(last);
+  pipeline.StartSession({&info, 1});
   uint64_t number = 1;
   for (const Case* row : rows) {
     producer.records.clear();
     for (const std::string& message : TransactionOf(*row, number++)) {
-      const auto outcome = pipeline.Handle({.payload = message}, producer);
+      const auto outcome = pipeline.Handle({.payload = message});
       if (!outcome.ok()) {
         out.blocked = outcome.status();
         return out;

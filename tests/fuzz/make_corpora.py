@@ -75,7 +75,7 @@ def configurations() -> Iterator[bytes]:
         rows = re.findall(r"^\| `(\w+)` \| [^|]* \| `([^`|]*)` \|", section, re.MULTILINE)
         head = section.splitlines()[0].strip("` ")
         yield "\n".join([head, *(f"{key} = {default}" for key, default in rows)]).encode()
-    connectors = (ROOT / "tests" / "unit" / "debezium_import_test.cc").read_text()
+    connectors = (ROOT / "tests" / "unit" / "debezium" / "debezium_import_test.cc").read_text()
     for connector in re.findall(r'^constexpr std::string_view k\w+ = R"\((.*?)\)";', connectors, re.DOTALL | re.MULTILINE):
         yield connector.encode()
 

@@ -47,7 +47,7 @@ void RouteMessages(std::string_view input) {
   if (!router.ok()) {
     return;  // raw bytes have no envelope
   }
-  router->StartSession(std::array{TableFacts{}});
+  router->StartSession(std::array{TableInfo{}});
   pgoutput::RelationCache relations;
   MessageRow row(formats % 2 == 0 ? NullMembers::kIgnore : NullMembers::kOptionalBytes, kLimits);
   // Each half of the input is a message: the second may have other columns.

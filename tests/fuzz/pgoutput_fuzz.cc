@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "base/check.h"
+#include "fakes/pgoutput_writer.h"
 #include "pgoutput/decoder.h"
-#include "support/pgoutput_writer.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

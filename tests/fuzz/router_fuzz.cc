@@ -66,7 +66,7 @@ void RouteRow(std::string_view input) {
                                                       {"p", pgoutput::kInt4Oid},
                                                       {"h", types[payload_type / 2 % 8]},
                                                       {"t", times[payload_type % 4]}}};
-  router->StartSession(std::array{TableFacts{.oid = kOid}});
+  router->StartSession(std::array{TableInfo{.oid = kOid}});
   WR_CHECK(router->OnRelation(relation), "the relation is the outbox");
   std::array<pgoutput::TupleValue, 7> row;
   for (pgoutput::TupleValue& value : row) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "support/relay_between_fakes.h"
+#include "fakes/relay_between_fakes.h"
 
 namespace walrelay {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr size_t kMostSteps = 200;
+constexpr size_t kMaxSteps = 200;
 
 // All committed events, and which of them Kafka has.
 class NaiveModel {
@@ -83,13 +83,13 @@ class History : private testing::RelayBetweenFakes {
   }
 
   void Live() {
-    for (size_t step = 0; step < kMostSteps && input_.remaining_bytes() > 0; ++step) {
+    for (size_t step = 0; step < kMaxSteps && input_.remaining_bytes() > 0; ++step) {
       Step();
       Turn();
     }
     Heal();
     for (int i = 0; i < 600 && !(model_.Complete() && Confirmed()); ++i) {
-      postgres_.Keepalive(postgres_.facts.server.wal_end, false);  // as from an idle server
+      postgres_.Keepalive(postgres_.info.server.wal_end, false);  // as from an idle server
       Pass(seconds(1));
     }
     WR_CHECK(model_.Complete(), "every event is in Kafka");
@@ -107,7 +107,7 @@ class History : private testing::RelayBetweenFakes {
         postgres_.OtherTraffic();
         return;
       case 4:
-        return postgres_.Keepalive(postgres_.facts.server.wal_end, input_.ConsumeBool());
+        return postgres_.Keepalive(postgres_.info.server.wal_end, input_.ConsumeBool());
       case 5:
       case 6:
         return Acknowledge();
@@ -128,7 +128,7 @@ class History : private testing::RelayBetweenFakes {
       case 13:
         return HarmKafka();
       case 14:
-        postgres_.facts.slot->active = !postgres_.facts.slot->active;
+        postgres_.info.slot->active = !postgres_.info.slot->active;
         return postgres_.BreakConnection();
       default:
         return StartRelay();  // the old one is killed
@@ -195,7 +195,7 @@ class History : private testing::RelayBetweenFakes {
     kafka_.queue_limit = SIZE_MAX;
     kafka_.pending_topics.clear();
     kafka_.auto_acknowledge = true;
-    postgres_.facts.slot->active = false;
+    postgres_.info.slot->active = false;
   }
 
   void StartRelay() {
@@ -227,7 +227,7 @@ class History : private testing::RelayBetweenFakes {
     }
   }
 
-  bool Confirmed() const { return postgres_.confirmed() >= postgres_.facts.server.wal_end; }
+  bool Confirmed() const { return postgres_.confirmed() >= postgres_.info.server.wal_end; }
 
   static Metrics& SharedMetrics() {
     static Metrics metrics("walrelay");  // expensive to create

@@ -13,7 +13,7 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
-#include "stream/transaction_assembler.h"
+#include "stream/transaction_order_check.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -31,13 +31,13 @@ class Session {
       return message.status();
     }
     if (const auto* begin = std::get_if<pgoutput::Begin>(&*message)) {
-      return assembler_.OnBegin(*begin);
+      return transactions_.OnBegin(*begin);
     }
     if (const auto* commit = std::get_if<pgoutput::Commit>(&*message)) {
-      return assembler_.OnCommit(*commit);
+      return transactions_.OnCommit(*commit);
     }
     if (const auto* abort = std::get_if<pgoutput::StreamAbort>(&*message)) {
-      return assembler_.OnStreamAbort(*abort);
+      return transactions_.OnStreamAbort(*abort);
     }
     if (const auto* relation = std::get_if<pgoutput::Relation>(&*message)) {
       WR_CHECK(relations_.Replace(*relation).columns.size() == relation->columns.size(),
@@ -46,14 +46,14 @@ class Session {
     if (const auto* type = std::get_if<pgoutput::Type>(&*message)) {
       relations_.OnType(*type);
     }
-    return std::holds_alternative<pgoutput::Insert>(*message) ? assembler_.OnRow()
+    return std::holds_alternative<pgoutput::Insert>(*message) ? transactions_.OnRow()
                                                               : absl::OkStatus();
   }
 
  private:
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
-  TransactionAssembler assembler_;
+  TransactionOrderCheck transactions_;
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "fakes/pgoutput_writer.h"
 #include "pgoutput/decoder.h"
-#include "support/pgoutput_writer.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

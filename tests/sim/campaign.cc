@@ -9,7 +9,7 @@
 
 #include "metrics/metrics.h"
 #include "shrink.h"
-#include "world.h"
+#include "simulation.h"
 
 namespace walrelay::sim {
 namespace {
@@ -20,11 +20,11 @@ struct Seeds {
   std::atomic<bool> stop{false};
 };
 
-// Whether a second run of the plan, in a new world, yields the same history.
-bool IsRepeatable(const Plan& plan, uint64_t digest) {
+// Whether a second run of the scenario, in a new simulation, yields the same history.
+bool IsRepeatable(const Scenario& scenario, uint64_t digest) {
   Coverage coverage;
   Metrics metrics("sim");
-  World again(plan, coverage, metrics, /*trace=*/false);
+  Simulation again(scenario, coverage, metrics, /*trace=*/false);
   again.Run();
   return again.digest() == digest;
 }
@@ -44,18 +44,18 @@ void RunSome(const CampaignOptions& options, Seeds& seeds, Tally& tally) {
     if (number >= options.histories) {
       break;
     }
-    const Plan plan = MakePlan(options.seed + number);
-    World world(plan, tally.coverage, metrics, /*trace=*/false);
-    std::string violation = world.Run();
-    if (options.twice && !IsRepeatable(plan, world.digest())) {
+    const Scenario scenario = MakePlan(options.seed + number);
+    Simulation simulation(scenario, tally.coverage, metrics, /*trace=*/false);
+    std::string violation = simulation.Run();
+    if (options.twice && !IsRepeatable(scenario, simulation.digest())) {
       violation = "replay: the same seed yields a different history";
     }
     ++tally.histories;
-    tally.events += world.events();
-    tally.repeats += world.repeats();
-    tally.digest += world.digest() * (2 * plan.seed + 1);
+    tally.events += simulation.events();
+    tally.repeats += simulation.repeats();
+    tally.digest += simulation.digest() * (2 * scenario.seed + 1);
     if (!violation.empty()) {
-      tally.failure = {plan.seed, violation};
+      tally.failure = {scenario.seed, violation};
       seeds.stop = true;
     }
   }
@@ -92,21 +92,21 @@ Tally RunCampaign(const CampaignOptions& options) {
   return sum;
 }
 
-std::string RunPlan(const Plan& plan, bool trace) {
+std::string RunPlan(const Scenario& scenario, bool trace) {
   Coverage coverage;
   Metrics metrics("sim");
-  return World(plan, coverage, metrics, trace).Run();
+  return Simulation(scenario, coverage, metrics, trace).Run();
 }
 
 void Explain(const Failure& failure) {
   fmt::print("\nseed {} fails: {}\n", failure.seed, failure.violation);
-  const Plan plan = Shrink(MakePlan(failure.seed), [&failure](const Plan& smaller) {
+  const Scenario scenario = Shrink(MakePlan(failure.seed), [&failure](const Scenario& smaller) {
     return RunPlan(smaller, /*trace=*/false).starts_with(failure.invariant());
   });
-  fmt::print("\nsmallest plan that still fails:\n");
-  Print(plan);
-  fmt::print("\ntrace of that plan:\n");
-  fmt::print("violation: {}\n", RunPlan(plan, /*trace=*/true));
+  fmt::print("\nsmallest scenario that still fails:\n");
+  Print(scenario);
+  fmt::print("\ntrace of that scenario:\n");
+  fmt::print("violation: {}\n", RunPlan(scenario, /*trace=*/true));
 }
 
 }  // namespace walrelay::sim

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "coverage.h"
-#include "plan.h"
+#include "scenario.h"
 
 namespace walrelay::sim {
 
@@ -38,9 +38,9 @@ struct Tally {
 Tally RunCampaign(const CampaignOptions& options);
 
 // Runs one history. Returns the violation, or an empty string.
-std::string RunPlan(const Plan& plan, bool trace);
+std::string RunPlan(const Scenario& scenario, bool trace);
 
-// Shrinks the plan of a failing seed and prints its trace.
+// Shrinks the scenario of a failing seed and prints its trace.
 void Explain(const Failure& failure);
 
 }  // namespace walrelay::sim

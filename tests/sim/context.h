@@ -1,4 +1,4 @@
-// Context: shared by all parts of a history: clock, random numbers, agenda, judge, trace.
+// Context: shared by all parts of a history: clock, random numbers, event_queue, oracle, trace.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "agenda.h"
 #include "coverage.h"
-#include "judge.h"
+#include "event_queue.h"
+#include "oracle.h"
 #include "random.h"
 #include "sim_clock.h"
 
@@ -17,11 +17,11 @@ namespace walrelay::sim {
 
 struct Context {
   explicit Context(uint64_t seed, Coverage& counts, bool tracing)
-      : random(seed), judge(clock), coverage(counts), trace(tracing) {}
+      : random(seed), oracle(clock), coverage(counts), trace(tracing) {}
 
   MonoTime now() const { return clock.Now(); }
-  void After(Micros delay, Agenda::Action action) {
-    agenda.At(clock.Now() + delay, std::move(action));
+  void After(Micros delay, EventQueue::Action action) {
+    event_queue.At(clock.Now() + delay, std::move(action));
   }
   // Writes a line to the trace.
   template <typename... Args>
@@ -37,8 +37,8 @@ struct Context {
 
   SimClock clock;
   Random random;
-  Agenda agenda;
-  Judge judge;
+  EventQueue event_queue;
+  Oracle oracle;
   Coverage& coverage;
   const bool trace;
   bool log_blocked = false;  // the relay's standard error is not being read

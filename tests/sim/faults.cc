@@ -1,12 +1,12 @@
-// World: the effect of each fault of a plan, and how it ends.
+// Simulation: the effect of each fault of a scenario, and how it ends.
 
 #include <algorithm>
 #include <utility>
 
 #include "mutant.h"
 #include "outbox.h"
+#include "simulation.h"
 #include "walrelay/error.h"
-#include "world.h"
 
 namespace walrelay::sim {
 namespace {
@@ -25,16 +25,16 @@ constexpr Micros kTcpGivesUp = seconds(70);
 
 }  // namespace
 
-void World::ScheduleFaults() {
-  for (const Fault& fault : plan_.faults) {
-    context_.agenda.At(SimClock::kBegin + fault.at, [this, &fault] { Apply(fault); });
+void Simulation::ScheduleFaults() {
+  for (const Fault& fault : scenario_.faults) {
+    context_.event_queue.At(SimClock::kBegin + fault.at, [this, &fault] { Apply(fault); });
   }
 }
 
-void World::Apply(const Fault& fault) {
+void Simulation::Apply(const Fault& fault) {
   context_.Note("[fault] {} for {:.3f} s ({})", NameOf(fault.kind),
                 static_cast<double>(fault.length.count()) / 1e6, fault.amount);
-  context_.judge.OnFault();
+  context_.oracle.OnFault();
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
       ApplyToKafka(fault)) {
@@ -42,15 +42,15 @@ void World::Apply(const Fault& fault) {
   }
 }
 
-size_t World::Target(const Fault& fault) const {
-  return plan_.second_relay ? fault.amount % 2 : 0;
+size_t Simulation::Target(const Fault& fault) const {
+  return scenario_.second_relay ? fault.amount % 2 : 0;
 }
 
-Link* World::CurrentLink() const {
+Link* Simulation::CurrentLink() const {
   return postgres_.sender() ? &postgres_.sender()->link() : nullptr;
 }
 
-bool World::ApplyToProcess(const Fault& fault) {
+bool Simulation::ApplyToProcess(const Fault& fault) {
   const size_t target = Target(fault);
   RelayProcess* process = processes_[target].get();
   switch (fault.kind) {
@@ -83,7 +83,7 @@ bool World::ApplyToProcess(const Fault& fault) {
   }
 }
 
-bool World::ApplyToNetwork(const Fault& fault) {
+bool Simulation::ApplyToNetwork(const Fault& fault) {
   Link* link = CurrentLink();
   const auto cut = [&] {
     if (link != nullptr) {
@@ -138,7 +138,7 @@ bool World::ApplyToNetwork(const Fault& fault) {
   }
 }
 
-bool World::ApplyToServer(const Fault& fault) {
+bool Simulation::ApplyToServer(const Fault& fault) {
   if (postgres_.power() != SimPostgres::Power::kUp) {
     return false;
   }
@@ -202,18 +202,18 @@ bool World::ApplyToServer(const Fault& fault) {
   }
 }
 
-void World::ComeBack(Micros delay) {
+void Simulation::ComeBack(Micros delay) {
   context_.After(delay, [this] { postgres_.Start(); });
   context_.After(delay + milliseconds(300), [this] { postgres_.Accept(); });
 }
 
-void World::Restart(const Fault& fault) {
+void Simulation::Restart(const Fault& fault) {
   const Micros down = std::min(fault.length, kLongestDown);
   postgres_.ShutDown([this, down] { ComeBack(down); });
   if (postgres_.power() != SimPostgres::Power::kShuttingDown) {
     return;
   }
-  if (plan_.sampler) {
+  if (scenario_.sampler) {
     context_.After(context_.random.Between(milliseconds(1), milliseconds(60)), [this] {
       for (const auto& process : processes_) {
         if (process) {
@@ -227,50 +227,50 @@ void World::Restart(const Fault& fault) {
 
 // The relay must not hold up a shutdown. A relay that is suspended or unreachable is disconnected
 // by the walsender.
-void World::CheckShutdown(int incarnation, int looks) {
-  context_.After(seconds(5), [this, incarnation, looks] {
+void Simulation::CheckShutdown(int incarnation, int sampler) {
+  context_.After(seconds(5), [this, incarnation, sampler] {
     if (incarnation != postgres_.incarnation() ||
         postgres_.power() != SimPostgres::Power::kShuttingDown) {
       return;
     }
-    const bool unseen = !plan_.sampler;
-    if ((!unseen && !HolderIsDisturbed()) || looks > 100) {
-      context_.judge.Fail("I11 liveness", "the relay holds up the server's shutdown");
+    const bool unseen = !scenario_.sampler;
+    if ((!unseen && !HolderIsDisturbed()) || sampler > 100) {
+      context_.oracle.Fail("I11 liveness", "the relay holds up the server's shutdown");
     }
-    if (unseen && looks > 2) {
+    if (unseen && sampler > 2) {
       postgres_.Crash();  // the administrator runs an immediate shutdown
       ComeBack(seconds(1));
       return;
     }
-    CheckShutdown(incarnation, looks + 1);
+    CheckShutdown(incarnation, sampler + 1);
   });
 }
 
 // The relay must not hold up a checkpoint that invalidates the slot.
-void World::CheckGivingUp(int incarnation, int looks) {
+void Simulation::CheckGivingUp(int incarnation, int sampler) {
   if (!postgres_.giving_slot_up()) {
     return;
   }
   context_.coverage.Count("a checkpoint waits for the walsender");
-  context_.After(seconds(5), [this, incarnation, looks] {
+  context_.After(seconds(5), [this, incarnation, sampler] {
     if (incarnation != postgres_.incarnation() || !postgres_.giving_slot_up()) {
       return;
     }
-    const bool unseen = !plan_.sampler;
-    if ((!unseen && !HolderIsDisturbed()) || looks > 100) {
-      context_.judge.Fail("I11 liveness", "the relay holds up a checkpoint");
+    const bool unseen = !scenario_.sampler;
+    if ((!unseen && !HolderIsDisturbed()) || sampler > 100) {
+      context_.oracle.Fail("I11 liveness", "the relay holds up a checkpoint");
     }
-    if (unseen && looks > 2) {
+    if (unseen && sampler > 2) {
       postgres_.Crash();  // the administrator runs an immediate shutdown
       ComeBack(seconds(1));
       return;
     }
-    CheckGivingUp(incarnation, looks + 1);
+    CheckGivingUp(incarnation, sampler + 1);
   });
 }
 
 // Whether the process that holds the slot is suspended or unreachable.
-bool World::HolderIsDisturbed() const {
+bool Simulation::HolderIsDisturbed() const {
   return CurrentLink() == nullptr || CurrentLink()->disturbed_since(context_.now() - seconds(5)) ||
          std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
            return process && process->source().sender() == postgres_.sender().get() &&
@@ -279,7 +279,7 @@ bool World::HolderIsDisturbed() const {
 }
 
 // The standby may lack a few transactions; its slot may be older than its WAL.
-void World::FailOver(const Fault& fault, bool with_slot) {
+void Simulation::FailOver(const Fault& fault, bool with_slot) {
   const auto& transactions = postgres_.log().transactions();
   const auto& slot = postgres_.slot();
   const size_t lag = fault.amount % 4;
@@ -298,10 +298,10 @@ void World::FailOver(const Fault& fault, bool with_slot) {
 // A relay can detect this only if it reads the WAL position before the WAL has grown past the
 // relay's own position. Nothing is therefore written before it has connected, and there is no
 // second relay.
-void World::RestoreServer(const Fault& fault) {
+void Simulation::RestoreServer(const Fault& fault) {
   const auto& transactions = postgres_.log().transactions();
   const size_t lag = 1 + fault.amount % 6;
-  if (!postgres_.slot() || transactions.size() <= lag || plan_.second_relay) {
+  if (!postgres_.slot() || transactions.size() <= lag || scenario_.second_relay) {
     return;
   }
   gap_possible_ = true;
@@ -317,7 +317,7 @@ void World::RestoreServer(const Fault& fault) {
                     older_timeline);
 }
 
-bool World::ApplyToSlot(const Fault& fault) {
+bool Simulation::ApplyToSlot(const Fault& fault) {
   if (postgres_.power() != SimPostgres::Power::kUp) {
     return false;
   }
@@ -343,7 +343,7 @@ bool World::ApplyToSlot(const Fault& fault) {
   return true;
 }
 
-bool World::ApplyToPublication(const Fault& fault) {
+bool Simulation::ApplyToPublication(const Fault& fault) {
   if (postgres_.power() != SimPostgres::Power::kUp) {
     return false;
   }
@@ -400,8 +400,8 @@ bool World::ApplyToPublication(const Fault& fault) {
   }
 }
 
-bool World::ApplyToVisibility(const Fault& fault) {
-  if (!plan_.config.source.wait_visible) {
+bool Simulation::ApplyToVisibility(const Fault& fault) {
+  if (!scenario_.config.source.wait_visible) {
     return false;
   }
   switch (fault.kind) {
@@ -425,13 +425,13 @@ bool World::ApplyToVisibility(const Fault& fault) {
 
 // Without the second connection only a new stream compares the publication with what it was. The
 // change itself may have come between the comparison and the start of a stream.
-void World::TerminateUnwatched() {
-  if (!plan_.sampler) {
+void Simulation::TerminateUnwatched() {
+  if (!scenario_.sampler) {
     postgres_.TerminateSender();
   }
 }
 
-bool World::ApplyToKafka(const Fault& fault) {
+bool Simulation::ApplyToKafka(const Fault& fault) {
   const int share = 10 + static_cast<int>(fault.amount % 80);
   switch (fault.kind) {
     case FaultKind::kKafkaDown:

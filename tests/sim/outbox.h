@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "judge.h"
-#include "support/pgoutput_writer.h"
+#include "fakes/pgoutput_writer.h"
+#include "oracle.h"
 #include "walrelay/config.h"
 #include "walrelay/record.h"
 

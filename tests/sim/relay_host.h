@@ -1,4 +1,4 @@
-// RelayHost: the interface between the simulated world and the seams of one relay process.
+// RelayHost: the interface between the simulated simulation and the seams of one relay process.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ class RelayHost {
  public:
   virtual ~RelayHost() = default;
 
-  // A blocking call lasts `time`; the world continues meanwhile. Returns false when the process was
-  // killed, or (for an interruptible call) asked to stop.
+  // A blocking call lasts `time`; the simulation continues meanwhile. Returns false when the
+  // process was killed, or (for an interruptible call) asked to stop.
   virtual bool Pass(Micros time, bool interruptible) = 0;
   virtual bool killed() const = 0;
   // The process is suspended (SIGSTOP).

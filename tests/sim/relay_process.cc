@@ -119,7 +119,7 @@ void RelayProcess::TakeSignals() {
         parts_.postgres.publication_changes() > source_.stream_changes()) {
       source_.ForbidConfirming();
     }
-    relay_->OnPublicationSeen(parts_.postgres.LookAtPublication(), context_.now());
+    relay_->OnPublicationSeen(parts_.postgres.ReadPublicationState(), context_.now());
   }
   if (accepted_gap_) {
     last_accepted_ = *std::exchange(accepted_gap_, std::nullopt);
@@ -131,19 +131,19 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
   const auto stop = [this, interruptible] {
     return killed_ || (interruptible && terminate_ && !terminated_at_);
   };
-  for (Micros left = time; !stop() && !context_.judge.failed();) {
-    parts_.surroundings.PassUntil(context_.now() + left, stop);
+  for (Micros left = time; !stop() && !context_.oracle.failed();) {
+    parts_.environment.PassUntil(context_.now() + left, stop);
     if (!asleep_) {
       break;
     }
     left = milliseconds(50);
   }
-  return !stop() && !context_.judge.failed();
+  return !stop() && !context_.oracle.failed();
 }
 
 void RelayProcess::OnStreaming(MonoTime looked_at) {
   const bool knows_its_past = std::exchange(has_streamed_, true);
-  parts_.surroundings.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past, looked_at);
+  parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past, looked_at);
   unconfirmed_since_.reset();
 }
 
@@ -195,7 +195,7 @@ void RelayProcess::CheckIdling() {
   turns_at_once_ = context_.now() == last_turn_ ? turns_at_once_ + 1 : 0;
   last_turn_ = context_.now();
   if (turns_at_once_ > kTurnsAtOnce) {
-    context_.judge.Fail("I11 liveness", "the loop spins without sleeping");
+    context_.oracle.Fail("I11 liveness", "the loop spins without sleeping");
   }
 }
 
@@ -210,7 +210,7 @@ void RelayProcess::CheckConfirming() {
   unconfirmed_since_ = unconfirmed_since_.value_or(context_.now());
   if (context_.now() - *unconfirmed_since_ >
       config_.pipeline.confirm_interval + milliseconds(300)) {
-    context_.judge.Fail(
+    context_.oracle.Fail(
         "I10 progress",
         fmt::format("everything up to {} is acknowledged, but only {} is confirmed",
                     source_.handled_end().ToString(), source_.confirmed().ToString()));
@@ -231,8 +231,8 @@ void RelayProcess::CheckNaming(const RelayStatus& status) {
   const auto number = static_cast<unsigned>(CodeOf(status.error));
   const bool of_a_row = (number >= 3001 && number <= 3008) || (number >= 4003 && number <= 4005);
   if (of_a_row && status.detail.find("lsn=") == std::string::npos) {
-    context_.judge.Fail("I16 naming", fmt::format("{} does not name the blocking row",
-                                                  ToString(CodeOf(status.error))));
+    context_.oracle.Fail("I16 naming", fmt::format("{} does not name the blocking row",
+                                                   ToString(CodeOf(status.error))));
   }
 }
 
@@ -243,7 +243,7 @@ void RelayProcess::CheckHolding(const RelayStatus& status) {
   }
   context_.coverage.Count(ToString(CodeOf(status.gap->error)), "held ");
   if (source_.streaming() || use_.records_in_flight > 0) {
-    context_.judge.Fail("I13 gaps", "a relay streams or publishes while it holds at a gap");
+    context_.oracle.Fail("I13 gaps", "a relay streams or publishes while it holds at a gap");
   }
 }
 

@@ -22,11 +22,11 @@
 
 namespace walrelay::sim {
 
-// The part of the world that a process uses besides the seams.
-class Surroundings {
+// The part of the simulation that a process uses besides the seams.
+class Environment {
  public:
-  virtual ~Surroundings() = default;
-  // Runs the world until `time`, or until `stop` returns true.
+  virtual ~Environment() = default;
+  // Runs the simulation until `time`, or until `stop` returns true.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
   virtual void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) = 0;
   virtual bool has_rivals() const = 0;
@@ -42,7 +42,7 @@ class RelayProcess final : private RelayHost {
     SimKafka& kafka;
     Network& network;
     Metrics& metrics;
-    Surroundings& surroundings;
+    Environment& environment;
     const Config& config;  // copied
     ProducerOptions producer;
     int number = 0;
@@ -97,9 +97,9 @@ class RelayProcess final : private RelayHost {
   void OnStreaming(MonoTime looked_at) override;
   int producers() const override { return use_.made; }
   MonoTime last_report() const override { return use_.last_report; }
-  bool has_rivals() const override { return parts_.surroundings.has_rivals(); }
-  Lsn stored_position() const override { return parts_.surroundings.stored_position(); }
-  void StorePosition(Lsn p) override { parts_.surroundings.StorePosition(p); }
+  bool has_rivals() const override { return parts_.environment.has_rivals(); }
+  Lsn stored_position() const override { return parts_.environment.stored_position(); }
+  void StorePosition(Lsn p) override { parts_.environment.StorePosition(p); }
 
   absl::StatusOr<std::unique_ptr<Producer>> MakeProducer(int64_t batch_bytes);
   void TakeSignals();

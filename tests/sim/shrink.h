@@ -1,16 +1,16 @@
-// Shrinking: reduces a failing plan.
+// Shrinking: reduces a failing scenario.
 #pragma once
 
 #include <functional>
 
-#include "plan.h"
+#include "scenario.h"
 
 namespace walrelay::sim {
 
 // Removes faults, transactions, rows and settings as long as `fails` returns true.
-Plan Shrink(Plan plan, const std::function<bool(const Plan&)>& fails);
+Scenario Shrink(Scenario scenario, const std::function<bool(const Scenario&)>& fails);
 
-// Prints the plan, one item per line.
-void Print(const Plan& plan);
+// Prints the scenario, one item per line.
+void Print(const Scenario& scenario);
 
 }  // namespace walrelay::sim

@@ -68,7 +68,7 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   if (const Answer verdict = Verdict(settings, batch); verdict != Answer::kAppended) {
     // Only a batch of one record shows which record was rejected.
     if (batch.events.size() == 1 && verdict != Answer::kDenied) {
-      context_.judge.OnRefusedAlone(batch.events.front(), verdict == Answer::kTooLarge);
+      context_.oracle.OnRefusedAlone(batch.events.front(), verdict == Answer::kTooLarge);
       context_.coverage.Count("broker rejects a single-record batch");
     }
     return verdict;
@@ -89,7 +89,7 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   }
   next = batch.first_sequence + static_cast<uint32_t>(batch.events.size());
   for (const int event : batch.events) {
-    context_.judge.OnAppended(event, topic == kDeadLetterTopic);
+    context_.oracle.OnAppended(event, topic == kDeadLetterTopic);
     partition.tail.push_back(event);
   }
   if (partition.tail.size() > kTail) {
@@ -102,7 +102,7 @@ void SimKafka::LoseTail(int number) {
   for (auto& [name, partition] : partitions_) {
     if (name.second == number) {
       for (const int event : std::exchange(partition.tail, {})) {
-        context_.judge.OnLostByBroker(event);
+        context_.oracle.OnLostByBroker(event);
       }
     }
   }

@@ -43,7 +43,7 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
   }
   log_.Commit(std::move(transaction));
   const LogTransaction& written = log_.transactions().back();
-  context_.judge.OnCommit(written.commit_lsn, events);
+  context_.oracle.OnCommit(written.commit_lsn, events);
   context_.Note("[pg] xid {} commits at {} to {}, {} rows{}", written.xid,
                 written.commit_lsn.ToString(), written.end_lsn.ToString(), written.rows.size(),
                 asynchronous ? ", not flushed" : "");
@@ -58,7 +58,7 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
     return;
   }
   procs_.End(written.xid);
-  context_.judge.OnVisible(events, /*confirmed=*/false);
+  context_.oracle.OnVisible(events, /*confirmed=*/false);
   context_.After(context_.random.Between(Micros(1'000), Micros(200'000)),
                  [this, incarnation = incarnation_] {
                    if (incarnation == incarnation_) {
@@ -82,7 +82,7 @@ void SimPostgres::FlushAll() {
     it->durable = true;
     for (const LogRow& row : it->rows) {
       if (row.is_event()) {
-        context_.judge.OnDurable(row.event);
+        context_.oracle.OnDurable(row.event);
       }
     }
   }
@@ -100,7 +100,7 @@ void SimPostgres::ShowWhatIsDue() {
     if (!waits) {
       context_.Note("[pg] xid {} is visible", each.xid);
       procs_.End(each.xid);
-      context_.judge.OnVisible(each.events, /*confirmed=*/true);
+      context_.oracle.OnVisible(each.events, /*confirmed=*/true);
     }
     return !waits;
   });
@@ -116,7 +116,7 @@ void SimPostgres::HideCommits(bool hide) {
 void SimPostgres::EndTransactions() {
   for (const Invisible& each : std::exchange(invisible_, {})) {
     if (each.end <= log_.end()) {
-      context_.judge.OnVisible(each.events, /*confirmed=*/false);
+      context_.oracle.OnVisible(each.events, /*confirmed=*/false);
     }
   }
   uint64_t next = options_.first_xid;
@@ -163,7 +163,7 @@ void SimPostgres::EndConnections(const absl::Status& reason) {
 void SimPostgres::Lose(Lsn end) {
   log_.Truncate(end);
   replicated_ = std::min(replicated_, end);
-  context_.judge.OnLogTruncated(end);
+  context_.oracle.OnLogTruncated(end);
 }
 
 void SimPostgres::Crash() {
@@ -173,7 +173,7 @@ void SimPostgres::Crash() {
   EndTransactions();
   if (slot_) {
     slot_->confirmed = slot_->on_disk;
-    context_.judge.OnConfirmedForgotten();
+    context_.oracle.OnConfirmedForgotten();
   }
 }
 
@@ -190,7 +190,7 @@ void SimPostgres::ShutDown(std::function<void()> done) {
       slot_->on_disk = slot_->confirmed;
     } else if (slot_) {
       slot_->confirmed = slot_->on_disk;
-      context_.judge.OnConfirmedForgotten();
+      context_.oracle.OnConfirmedForgotten();
     }
     done();
   };
@@ -210,7 +210,7 @@ void SimPostgres::Accept() {
 void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   EndConnections(Closed());
   if (options_.synchronous_standby) {
-    context_.judge.OnTakenBack(fork);
+    context_.oracle.OnTakenBack(fork);
   }
   Lose(fork);
   EndTransactions();
@@ -222,7 +222,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   }
   ancestors_.push_back({parent, fork});
   timeline_ = ++last_timeline_;
-  context_.judge.OnConfirmedForgotten();
+  context_.oracle.OnConfirmedForgotten();
   if (with_slot && slot_) {
     slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
   } else {
@@ -237,7 +237,7 @@ void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   EndConnections(Closed());
   Lose(std::min(end, log_.flushed()));  // a backup cannot have more
   EndTransactions();
-  context_.judge.OnConfirmedForgotten();
+  context_.oracle.OnConfirmedForgotten();
   slot_ = SimSlot{.confirmed = confirmed, .on_disk = confirmed};
   writes_held_ = true;
   Replicate();
@@ -318,8 +318,8 @@ void SimPostgres::SetPublishesInsert(bool publishes) {
   ChangePublication();
 }
 
-PublicationLook SimPostgres::LookAtPublication() const {
-  PublicationLook look{.identity = {}, .before = log_.flushed(), .after = log_.end()};
+PublicationState SimPostgres::ReadPublicationState() const {
+  PublicationState look{.identity = {}, .before = log_.flushed(), .after = log_.end()};
   TableIdentity table{.name = "public.outbox", .oid = kOutboxOid, .owner = 10, .renamed_by = 690};
   if (publication_exists_) {
     look.identity = {.oid = publication_oid_, .xmin = publication_xmin_, .owner = 10};
@@ -344,35 +344,35 @@ void SimPostgres::SetPublicationExists(bool exists) {
 
 // --- connections ---
 
-SourceFacts SimPostgres::Facts() const {
-  SourceFacts facts;
-  facts.server = {.system_id = std::to_string(7300 + system_),
-                  .timeline = timeline_,
-                  .ancestors = ancestors_,
-                  .wal_end = log_.flushed(),
-                  .database = "shop",
-                  .version = options_.version,
-                  .in_recovery = in_recovery_,
-                  .wal_sender_timeout = options_.wal_sender_timeout};
-  facts.slot = Slot();
-  facts.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};
-  facts.tables = {
+SourceInfo SimPostgres::Facts() const {
+  SourceInfo info;
+  info.server = {.system_id = std::to_string(7300 + system_),
+                 .timeline = timeline_,
+                 .ancestors = ancestors_,
+                 .wal_end = log_.flushed(),
+                 .database = "shop",
+                 .version = options_.version,
+                 .in_recovery = in_recovery_,
+                 .wal_sender_timeout = options_.wal_sender_timeout};
+  info.slot = Slot();
+  info.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};
+  info.tables = {
       {.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = published_}};
-  facts.publication_look = LookAtPublication();
-  return facts;
+  info.publication_state = ReadPublicationState();
+  return info;
 }
 
-std::optional<SlotFacts> SimPostgres::Slot() const {
+std::optional<SlotInfo> SimPostgres::Slot() const {
   if (!slot_) {
     return std::nullopt;
   }
-  return SlotFacts{.plugin = "pgoutput",
-                   .database = "shop",
-                   .active = sender_ != nullptr,
-                   .active_pid = sender_ ? sender_->pid() : 0,
-                   .restart = slot_->on_disk,
-                   .confirmed_flush = slot_->confirmed,
-                   .wal_status = slot_->lost ? "lost" : "reserved"};
+  return SlotInfo{.plugin = "pgoutput",
+                  .database = "shop",
+                  .active = sender_ != nullptr,
+                  .active_pid = sender_ ? sender_->pid() : 0,
+                  .restart_lsn = slot_->on_disk,
+                  .confirmed_flush_lsn = slot_->confirmed,
+                  .wal_status = slot_->lost ? "lost" : "reserved"};
 }
 
 std::shared_ptr<WalSender> SimPostgres::StartSender(std::shared_ptr<Link> link, int pid,

@@ -90,12 +90,12 @@ class SimPostgres {
   void HideCommits(bool hide);
 
   // --- for connections ---
-  PublicationLook LookAtPublication() const;
+  PublicationState ReadPublicationState() const;
   // Number of publication changes that may have hidden rows, and the time of the last one.
   int publication_changes() const { return publication_changes_; }
   MonoTime publication_changed_at() const { return publication_changed_at_; }
-  SourceFacts Facts() const;
-  std::optional<SlotFacts> Slot() const;
+  SourceInfo Facts() const;
+  std::optional<SlotInfo> Slot() const;
   std::shared_ptr<WalSender> StartSender(std::shared_ptr<Link> link, int pid, Lsn position);
   void Terminate(int pid);
   void OnConnected();

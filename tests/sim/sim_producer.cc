@@ -69,10 +69,10 @@ void SimProducer::Abandon() {
 
 // --- the owner's calls ---
 
-absl::StatusOr<Produced> SimProducer::Produce(const Record& record, DeliveryToken token) {
+absl::StatusOr<ProduceResult> SimProducer::Produce(const Record& record, DeliveryToken token) {
   if (!fatal_.ok() || queued_ >= options_.queue_limit) {
     context_.coverage.Count("producer queue is full");
-    return Produced::kQueueFull;
+    return ProduceResult::kQueueFull;
   }
   const std::string topic(record.topic);
   TopicState& state = topics_[topic];
@@ -89,21 +89,21 @@ absl::StatusOr<Produced> SimProducer::Produce(const Record& record, DeliveryToke
     return Error(ErrorCode::kRecordTooLarge, fmt::format("{} bytes", record.payload_bytes()));
   }
   const std::optional<int> event = EventOf(record);
-  if (!event || static_cast<size_t>(*event) >= context_.judge.event_count()) {
-    context_.judge.Fail("I2 no phantom", "a record that belongs to no event");
-    return Produced::kAccepted;
+  if (!event || static_cast<size_t>(*event) >= context_.oracle.event_count()) {
+    context_.oracle.Fail("I2 no phantom", "a record that belongs to no event");
+    return ProduceResult::kAccepted;
   }
   Enqueue(record, token, *event);
-  return Produced::kAccepted;
+  return ProduceResult::kAccepted;
 }
 
 void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) {
-  const bool refused_before = record.topic == kDeadLetterTopic && context_.judge.WasRefused(event);
-  if (const std::string wrong = WrongWith(record, event, context_.judge.event(event));
+  const bool refused_before = record.topic == kDeadLetterTopic && context_.oracle.WasRefused(event);
+  if (const std::string wrong = WrongWith(record, event, context_.oracle.event(event));
       !wrong.empty() && !refused_before) {
-    context_.judge.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
+    context_.oracle.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
   }
-  context_.judge.OnProduced(event);
+  context_.oracle.OnProduced(event);
   const std::string topic(record.topic);
   Lane& lane = LaneOf(topic, record);
   const size_t bytes = record.window_bytes();
@@ -129,21 +129,21 @@ void SimProducer::CheckBounds(size_t record_bytes) {
   const bool bytes = use_.records_in_flight > 0 &&
                      use_.bytes_in_flight >= static_cast<size_t>(limits_.max_in_flight_bytes);
   if (records || bytes) {
-    context_.judge.Fail(
+    context_.oracle.Fail(
         "I9 bounds",
         fmt::format("{} records and {} bytes were in flight when {} more bytes were produced",
                     use_.records_in_flight, use_.bytes_in_flight, record_bytes));
   }
 }
 
-Produced SimProducer::Ask(const std::string& topic, TopicState& state) {
+ProduceResult SimProducer::Ask(const std::string& topic, TopicState& state) {
   if (state.metadata != Metadata::kAsked) {
     state.metadata = Metadata::kAsked;
     const MonoTime asked = context_.now();
     Later(2 * kafka_.latency,
           [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
   }
-  return Produced::kTopicPending;
+  return ProduceResult::kTopicPending;
 }
 
 void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
@@ -171,7 +171,7 @@ void SimProducer::Poll(DeliverySink& sink) {
     use_.bytes_in_flight -= report.record.bytes;
     if (report.error.ok()) {
       use_.last_report = context_.now();
-      context_.judge.OnReported(report.record.event);
+      context_.oracle.OnReported(report.record.event);
     }
     if (report.error.ok() || Mutant(MutantId::kCountErrorAsAck)) {
       sink.OnDelivered(
@@ -185,7 +185,7 @@ void SimProducer::Poll(DeliverySink& sink) {
   }
 }
 
-void SimProducer::GiveUp() {
+void SimProducer::AbandonUndelivered() {
   for (auto& [name, lane] : lanes_) {
     PurgeQueue(lane, /*also_sent=*/true);
   }
@@ -200,11 +200,11 @@ void SimProducer::FailWhileIdle() {
   }
 }
 
-absl::Status SimProducer::Health() const {
+absl::Status SimProducer::FatalError() const {
   return fatal_;
 }
 
-absl::Status SimProducer::Trouble() const {
+absl::Status SimProducer::TransientError() const {
   if (Outdated()) {
     return Error(ErrorCode::kKafkaLogin, "authentication failed");
   }

@@ -43,17 +43,17 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   SimProducer(Context& context, SimKafka& kafka, RelayHost& host, ProducerUse& use,
               const PipelineConfig& limits, const ProducerOptions& options, int64_t batch_bytes);
 
-  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override;
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   void Poll(DeliverySink& sink) override;
-  absl::Status Health() const override;
-  absl::Status Trouble() const override;
+  absl::Status FatalError() const override;
+  absl::Status TransientError() const override;
   bool Reachable() const override { return !kafka_.down; }
   bool Outdated() const override { return credentials_ != kafka_.credentials; }
   int poll_fd() const override { return -1; }
 
   // Fails the producer permanently if nothing is in flight.
   void FailWhileIdle();
-  void GiveUp() override;
+  void AbandonUndelivered() override;
   // The owner has destroyed the producer.
   void Abandon();
   // Whether Poll() has work to do.
@@ -94,7 +94,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     absl::Status error;
   };
 
-  Produced Ask(const std::string& topic, TopicState& state);
+  ProduceResult Ask(const std::string& topic, TopicState& state);
   void AnswerTopic(const std::string& topic, MonoTime asked);
   Lane& LaneOf(const std::string& topic, const Record& record);
   void Enqueue(const Record& record, DeliveryToken token, int event);
@@ -139,15 +139,15 @@ class ProducerHandle final : public Producer {
   explicit ProducerHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}
   ~ProducerHandle() override { producer_->Abandon(); }
 
-  absl::StatusOr<Produced> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
     return producer_->Produce(record, token);
   }
   void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
-  absl::Status Health() const override { return producer_->Health(); }
-  absl::Status Trouble() const override { return producer_->Trouble(); }
+  absl::Status FatalError() const override { return producer_->FatalError(); }
+  absl::Status TransientError() const override { return producer_->TransientError(); }
   bool Reachable() const override { return producer_->Reachable(); }
   bool Outdated() const override { return producer_->Outdated(); }
-  void GiveUp() override { producer_->GiveUp(); }
+  void AbandonUndelivered() override { producer_->AbandonUndelivered(); }
   int poll_fd() const override { return -1; }
 
  private:

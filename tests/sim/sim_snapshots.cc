@@ -14,7 +14,7 @@ absl::Status Unknown(std::string_view why) {
 
 }  // namespace
 
-void SimSnapshots::Ask(int walsender_pid) {
+void SimSnapshots::Request(int walsender_pid) {
   WR_CHECK(question_ == nullptr, "one question at a time");
   const bool connecting = !connected_ || walsender_pid_ != walsender_pid;
   if (connecting) {

@@ -20,7 +20,7 @@ class SimSnapshots final : public SnapshotSource {
   SimSnapshots(Context& context, SimPostgres& server, const Network& network)
       : context_(context), server_(server), network_(network) {}
 
-  void Ask(int walsender_pid) override;
+  void Request(int walsender_pid) override;
   absl::StatusOr<std::optional<XidSnapshot>> Poll() override;
   void Close() override;
   int poll_fd() const override { return -1; }

@@ -41,7 +41,7 @@ absl::Status SimSource::CheckAlive() const {
              : Lost("the connection has gone");
 }
 
-absl::StatusOr<SourceFacts> SimSource::Open() {
+absl::StatusOr<SourceInfo> SimSource::Open() {
   Close();
   finished_in_order_ = false;
   CheckAttempts();
@@ -67,8 +67,8 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   incarnation_ = server_.incarnation();
   pid_ = server_.NewPid();
   looked_at_ = context_.now();
-  SourceFacts facts = server_.Facts();
-  facts.server.backend_pid = pid_;
+  SourceInfo info = server_.Facts();
+  info.server.backend_pid = pid_;
   looked_changes_ = server_.publication_changes();
   past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; now the connection for the stream is opened.
@@ -77,13 +77,13 @@ absl::StatusOr<SourceFacts> SimSource::Open() {
   }
   WR_RETURN_IF_ERROR(CheckAlive());
   server_.OnConnected();
-  WrongEyes::Misread(facts);
+  SeamMutants::Misread(info);
   // What was read on a connection that then broke did not reach the relay.
-  knows_slot_ = knows_slot_ || facts.slot.has_value();
-  if (facts.slot) {
-    seen_.insert(facts.slot->confirmed_flush.value());
+  knows_slot_ = knows_slot_ || info.slot.has_value();
+  if (info.slot) {
+    seen_.insert(info.slot->confirmed_flush_lsn.value());
   }
-  return facts;
+  return info;
 }
 
 // An unavailable server or Kafka must not get a storm of connection attempts.
@@ -94,11 +94,11 @@ void SimSource::CheckAttempts() {
     attempts_.pop_front();
   }
   if (attempts_.size() > kAttemptsPerWindow && host_.last_report() < attempts_.front()) {
-    context_.judge.Fail("I11 liveness", "a storm of connections");
+    context_.oracle.Fail("I11 liveness", "a storm of connections");
   }
 }
 
-absl::StatusOr<std::optional<SlotFacts>> SimSource::InspectSlot() {
+absl::StatusOr<std::optional<SlotInfo>> SimSource::InspectSlot() {
   WR_RETURN_IF_ERROR(CheckAlive());
   return server_.Slot();
 }
@@ -108,7 +108,7 @@ absl::Status SimSource::TerminateBackend(int pid) {
   const auto& holder = server_.sender();
   if (holder && holder->pid() == pid) {
     if (!own_pids_.contains(pid)) {
-      context_.judge.Fail("I11 liveness", "a relay terminated another client's connection");
+      context_.oracle.Fail("I11 liveness", "a relay terminated another client's connection");
     }
     context_.coverage.Count("relay terminates its own stale connection");
     server_.Terminate(pid);
@@ -119,7 +119,7 @@ absl::Status SimSource::TerminateBackend(int pid) {
 absl::Status SimSource::CreateSlot() {
   WR_RETURN_IF_ERROR(CheckAlive());
   if (knows_slot_) {
-    context_.judge.Fail("I13 gaps", "a relay creates a slot that it has seen before");
+    context_.oracle.Fail("I13 gaps", "a relay creates a slot that it has seen before");
   }
   server_.MakeSlot();
   context_.coverage.Count("relay creates the slot");
@@ -131,7 +131,7 @@ absl::Status SimSource::CreateSlot() {
 absl::Status SimSource::DropSlot() {
   WR_RETURN_IF_ERROR(CheckAlive());
   if (!host_.PastLimit(server_.retained_bytes())) {
-    context_.judge.Fail(
+    context_.oracle.Fail(
         "I14 limit", fmt::format("a relay drops a slot whose {} retained bytes are below the limit",
                                  server_.retained_bytes()));
   }
@@ -150,7 +150,8 @@ absl::Status SimSource::DropSlot() {
 absl::Status SimSource::Start(Lsn position) {
   WR_RETURN_IF_ERROR(CheckAlive());
   if (past_limit_) {
-    context_.judge.Fail("I14 limit", "a relay starts a stream although the slot is past its limit");
+    context_.oracle.Fail("I14 limit",
+                         "a relay starts a stream although the slot is past its limit");
   }
   if (!server_.slot()) {
     return Error(ErrorCode::kPostgresError, "replication slot \"walrelay\" does not exist");
@@ -191,8 +192,8 @@ void SimSource::CheckRewind(Lsn position) {
   const bool same = handled_producer_ == host_.producers() &&
                     handled_timeline_ == server_.timeline() && !host_.has_rivals();
   if (same && position < handled_end_) {
-    context_.judge.Fail("I7 repetitions",
-                        "a new connection starts before what the producer already has");
+    context_.oracle.Fail("I7 repetitions",
+                         "a new connection starts before what the producer already has");
   }
   if (!same) {
     handled_end_ = Lsn();
@@ -251,8 +252,8 @@ void SimSource::NoteFailure(const absl::Status& error) {
     failures_.pop_front();
   }
   if (failures_.size() > kFailuresPerWindow) {
-    context_.judge.Fail("I11 liveness",
-                        "a relay retries a stream that fails at one position without backing off");
+    context_.oracle.Fail("I11 liveness",
+                         "a relay retries a stream that fails at one position without backing off");
   }
 }
 
@@ -284,13 +285,13 @@ absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
     return Lost("killed");
   }
   StandbyStatus status = wanted;
-  if (!WrongEyes::Misreport(status, host_.asked_to_stop())) {
+  if (!SeamMutants::Misreport(status, host_.asked_to_stop())) {
     return absl::OkStatus();
   }
   CheckStatus(status);
   if (confirming_forbidden_ && !host_.asked_to_stop()) {
-    context_.judge.Fail("I13 gaps",
-                        "a relay confirms although it has read that the publication changed");
+    context_.oracle.Fail("I13 gaps",
+                         "a relay confirms although it has read that the publication changed");
   }
   confirmed_ = status.flushed;
   host_.StorePosition(status.flushed);
@@ -299,7 +300,7 @@ absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
   }
   if (const auto at = link_->ToServer(context_.now())) {
     std::weak_ptr<WalSender> to = sender_;
-    context_.agenda.At(*at, [to, status] {
+    context_.event_queue.At(*at, [to, status] {
       if (const auto sender = to.lock()) {
         sender->OnStatus(status);
       }
@@ -311,34 +312,34 @@ absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
 void SimSource::CheckStatus(const StandbyStatus& status) {
   const MonoTime now = context_.now();
   if (status.flushed < confirmed_) {
-    context_.judge.Fail("I6 confirm sanity", "the confirmed position went back");
+    context_.oracle.Fail("I6 confirm sanity", "the confirmed position went back");
   }
   if (status.flushed.valid() && !seen_.contains(status.flushed.value())) {
-    context_.judge.Fail(
+    context_.oracle.Fail(
         "I6 confirm sanity",
         fmt::format("{} is not a position that the server sent", status.flushed.ToString()));
   }
   if (server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_) {
-    context_.judge.OnConfirmed(status.flushed);
+    context_.oracle.OnConfirmed(status.flushed);
   }
   statuses_.push_back(now);
   while (statuses_.front() < now - seconds(1)) {
     statuses_.pop_front();
   }
   if (statuses_.size() > kStatusesPerSecond) {
-    context_.judge.Fail("I11 liveness", "a storm of status updates");
+    context_.oracle.Fail("I11 liveness", "a storm of status updates");
   }
 }
 
-absl::Status SimSource::Finish(Micros patience) {
+absl::Status SimSource::Finish(Micros timeout) {
   WR_CHECK(link_ != nullptr, "the source streams");
   const auto at = link_->ToServer(context_.now());
   const auto read = std::make_shared<bool>(false);
-  const Micros wait = at ? *at + network_.latency - context_.now() : patience;
+  const Micros wait = at ? *at + network_.latency - context_.now() : timeout;
   if (at) {
-    context_.agenda.At(*at, [to = sender_, read] { *read = to->OnCopyDone(); });
+    context_.event_queue.At(*at, [to = sender_, read] { *read = to->OnCopyDone(); });
   }
-  const bool running = host_.Pass(std::min(wait, patience), false);
+  const bool running = host_.Pass(std::min(wait, timeout), false);
   finished_in_order_ = running && *read;
   return finished_in_order_ ? absl::OkStatus() : Lost("the server did not end the stream in time");
 }
@@ -355,8 +356,8 @@ void SimSource::Close() {
     if (reset) {
       link_->Cut(context_.now(), Lost("reset"), false);
     }
-    context_.agenda.At(at.value_or(context_.now() + network_.latency),
-                       [sender = sender_] { sender->OnClientGone(); });
+    context_.event_queue.At(at.value_or(context_.now() + network_.latency),
+                            [sender = sender_] { sender->OnClientGone(); });
   }
   sender_.reset();
   link_.reset();

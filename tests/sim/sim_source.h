@@ -14,9 +14,9 @@
 #include "context.h"
 #include "link.h"
 #include "relay_host.h"
+#include "seam_mutants.h"
 #include "sim_postgres.h"
 #include "walrelay/replication_source.h"
-#include "wrong_eyes.h"
 
 namespace walrelay::sim {
 
@@ -40,10 +40,10 @@ class SimSource final : public ReplicationSource {
   SimSource(Context& context, SimPostgres& server, Network& network, RelayHost& host);
   ~SimSource() override;
 
-  absl::StatusOr<SourceFacts> Open() override;
+  absl::StatusOr<SourceInfo> Open() override;
   // A healthy simulated server is never silent.
   void SetSenderTimeout(Micros /*timeout*/) override {}
-  absl::StatusOr<std::optional<SlotFacts>> InspectSlot() override;
+  absl::StatusOr<std::optional<SlotInfo>> InspectSlot() override;
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
   absl::Status DropSlot() override;
@@ -53,7 +53,7 @@ class SimSource final : public ReplicationSource {
   void Consume(size_t count) override;
   absl::Status SendStatus(const StandbyStatus& wanted) override;
   absl::Status Flush() override { return absl::OkStatus(); }
-  absl::Status Finish(Micros patience) override;
+  absl::Status Finish(Micros timeout) override;
   void Close() override;
   int poll_fd() const override { return -1; }
   bool wants_write() const override { return false; }
@@ -117,7 +117,7 @@ class SimSource final : public ReplicationSource {
   uint32_t handled_timeline_ = 0;
   int handled_producer_ = 0;
   Lsn confirmed_;  // on this connection
-  WrongEyes wrong_eyes_;
+  SeamMutants wrong_eyes_;
   std::deque<MonoTime> statuses_;
   std::deque<MonoTime> attempts_;
 };

@@ -23,7 +23,7 @@ simulate --twice …                                 run each history twice; bot
 simulate --mutants [--histories N]                 each wrong relay must be found within N histories
 simulate --mutant NAME --trace                     show how one wrong relay is found
 
-Exits with 0 on success, 1 when a history fails (its plan is shrunk and its trace printed) or a
+Exits with 0 on success, 1 when a history fails (its scenario is shrunk and its trace printed) or a
 wrong relay survives.
 )";
 

@@ -123,7 +123,7 @@ void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
     }
   }
   const testing::Row values = row.event >= 0
-                                  ? RowOf(row.event, context_.judge.event(row.event), row.schema)
+                                  ? RowOf(row.event, context_.oracle.event(row.event), row.schema)
                                   : testing::TextRow({"1"});
   switch (row.kind) {
     case LogRow::Kind::kInsert:
@@ -142,7 +142,7 @@ void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
       context_.coverage.Count("server sends an event as a message");
       SendData(row.lsn,
                testing::LogicalMessage(true, row.lsn, kMessagePrefix,
-                                       ContentOf(row.event, context_.judge.event(row.event))));
+                                       ContentOf(row.event, context_.oracle.event(row.event))));
       break;
   }
   if (transaction.rows.size() > 20 && context_.random.Chance(4)) {
@@ -223,7 +223,7 @@ void WalSender::ArmTimer() {
   const MonoTime due =
       context_.now() < last_reply_ + half ? last_reply_ + half : last_reply_ + 2 * half;
   std::weak_ptr<WalSender> self = weak_from_this();
-  context_.agenda.At(std::max(due, context_.now() + Micros(1000)), [self] {
+  context_.event_queue.At(std::max(due, context_.now() + Micros(1000)), [self] {
     if (const auto sender = self.lock()) {
       sender->OnTimer();
     }
@@ -238,9 +238,9 @@ void WalSender::OnTimer() {
   const Micros silence = context_.now() - last_reply_;
   if (silence >= server_.wal_sender_timeout() - Micros(1)) {
     if (client_awake_since_ <= last_reply_ && !link_->disturbed_since(last_reply_)) {
-      context_.judge.Fail("I11 liveness",
-                          "a relay let wal_sender_timeout expire although neither it nor its "
-                          "connection was disturbed");
+      context_.oracle.Fail("I11 liveness",
+                           "a relay let wal_sender_timeout expire although neither it nor its "
+                           "connection was disturbed");
     }
     context_.coverage.Count("server disconnects a silent client");
     context_.Note("[pg] walsender {} disconnects a silent client", pid_);

@@ -16,8 +16,8 @@ struct Workload::Open {
 };
 
 void Workload::Schedule() {
-  for (const PlannedTransaction& planned : plan_.transactions) {
-    context_.agenda.At(SimClock::kBegin + planned.begin, [this, &planned] { Begin(planned); });
+  for (const PlannedTransaction& planned : scenario_.transactions) {
+    context_.event_queue.At(SimClock::kBegin + planned.begin, [this, &planned] { Begin(planned); });
   }
 }
 
@@ -56,14 +56,14 @@ void Workload::WriteRows(Open& open, uint32_t count) {
 }
 
 void Workload::WriteRow(Open& open) {
-  const bool message = plan_.messages > 0 && open.random.Chance(plan_.messages);
+  const bool message = scenario_.messages > 0 && open.random.Chance(scenario_.messages);
   const bool hidden = !postgres_.published() && !message;
-  const auto key = static_cast<uint32_t>(open.random.Below(static_cast<uint64_t>(plan_.keys)));
+  const auto key = static_cast<uint32_t>(open.random.Below(static_cast<uint64_t>(scenario_.keys)));
   const auto size = static_cast<uint32_t>(open.random.Between(20, 400));
-  const int event = context_.judge.NewEvent(key, DrawFlaw(open.random), size);
+  const int event = context_.oracle.NewEvent(key, DrawFlaw(open.random), size);
   if (open.planned.savepoint && open.random.Chance(30)) {
     postgres_.WriteRow(size);  // ROLLBACK TO SAVEPOINT
-    context_.judge.OnRollback(event);
+    context_.oracle.OnRollback(event);
     return;
   }
   open.log.rows.push_back({.lsn = postgres_.WriteRow(100 + size),
@@ -73,7 +73,7 @@ void Workload::WriteRow(Open& open) {
                            .schema = postgres_.schema(),
                            .hidden = hidden});
   if (hidden) {
-    context_.judge.OnHidden(event, open.log.rows.back().lsn);
+    context_.oracle.OnHidden(event, open.log.rows.back().lsn);
     return;
   }
   if (!message && open.random.Chance(5)) {
@@ -102,7 +102,7 @@ void Workload::WriteOtherRow(Open& open) {
 }
 
 Flaw Workload::DrawFlaw(Random& random) const {
-  return random.Chance(plan_.flaws) ? static_cast<Flaw>(random.Between(1, 4)) : Flaw::kNone;
+  return random.Chance(scenario_.flaws) ? static_cast<Flaw>(random.Between(1, 4)) : Flaw::kNone;
 }
 
 void Workload::End(Open& open) {
@@ -116,7 +116,7 @@ void Workload::End(Open& open) {
   }
   for (const LogRow& row : open.log.rows) {
     if (row.event >= 0) {
-      context_.judge.OnRollback(row.event);
+      context_.oracle.OnRollback(row.event);
     }
   }
 }

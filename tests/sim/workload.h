@@ -2,17 +2,17 @@
 #pragma once
 
 #include "context.h"
-#include "plan.h"
+#include "scenario.h"
 #include "sim_postgres.h"
 
 namespace walrelay::sim {
 
 class Workload {
  public:
-  Workload(Context& context, SimPostgres& postgres, const Plan& plan)
-      : context_(context), postgres_(postgres), plan_(plan) {}
+  Workload(Context& context, SimPostgres& postgres, const Scenario& scenario)
+      : context_(context), postgres_(postgres), scenario_(scenario) {}
 
-  // Schedules every transaction of the plan.
+  // Schedules every transaction of the scenario.
   void Schedule();
   // Commits one more transaction at once.
   void CommitOne();
@@ -29,7 +29,7 @@ class Workload {
 
   Context& context_;
   SimPostgres& postgres_;
-  const Plan& plan_;
+  const Scenario& scenario_;
 };
 
 }  // namespace walrelay::sim

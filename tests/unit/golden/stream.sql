@@ -1,6 +1,6 @@
 -- What every stream in this folder holds, in this order. events.txt is what must come of it.
 --
--- Run by tests/support/record_golden.py between the creation of the slots and their reading; every
+-- Run by tests/lib/walrelay_test/record_golden.py between the creation of the slots and their reading; every
 -- COMMIT (or single statement) is one transaction of the stream. \gset keeps results off the output.
 
 -- One transaction: several aggregate types, two outbox tables, a table that is none.

@@ -1,0 +1,11 @@
+// The level and the form of log lines.
+#pragma once
+
+#include <cstdint>
+
+namespace walrelay {
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+enum class LogFormat : uint8_t { kAuto, kText, kJson };  // kAuto: text on a terminal, else JSON
+
+}  // namespace walrelay

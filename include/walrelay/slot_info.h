@@ -1,0 +1,33 @@
+// SlotInfo: a row of pg_replication_slots.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+
+namespace walrelay {
+
+// Named as the columns. Those that the server's version lacks keep their defaults.
+struct SlotInfo {
+  std::string plugin;
+  std::string database;
+  bool logical = true;  // slot_type
+  bool temporary = false;
+  bool active = false;
+  int active_pid = 0;
+  Lsn restart_lsn;
+  Lsn confirmed_flush_lsn;
+  std::string wal_status;                  // reserved, extended, unreserved, lost
+  std::optional<int64_t> safe_wal_size;    // remaining up to the server's limit; absent without one
+  std::string invalidation_reason;         // Postgres 17 and later
+  std::optional<WallTime> inactive_since;  // Postgres 17 and later
+  bool synced = false;                     // Postgres 17 and later: synchronized from a primary
+
+  // The server has removed WAL that the slot needs, or has invalidated it for another reason.
+  bool lost() const { return wal_status == "lost" || !invalidation_reason.empty(); }
+};
+
+}  // namespace walrelay

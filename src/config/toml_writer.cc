@@ -1,0 +1,89 @@
+#include "config/toml_writer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "config/value_text.h"
+
+namespace walrelay {
+
+std::string TomlString(std::string_view text) {
+  std::string out;
+  AppendJsonString(text, out);  // TOML has JSON's escapes
+  return out;
+}
+
+std::string ToToml(const std::string& value) {
+  return TomlString(value);
+}
+std::string ToToml(const std::optional<std::string>& value) {
+  return value ? TomlString(*value) : "auto";
+}
+std::string ToToml(const Secret& value) {
+  return value.empty() ? "\"\"" : "\"***\"";
+}
+std::string ToToml(bool value) {
+  return value ? "true" : "false";
+}
+std::string ToToml(int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string ToToml(Micros value) {
+  return TomlString(FormatConfigDuration(value));
+}
+std::string ToToml(const std::vector<std::string>& value) {
+  std::vector<std::string> quoted;
+  std::transform(value.begin(), value.end(), std::back_inserter(quoted), TomlString);
+  return TomlArray(quoted);
+}
+std::string ToToml(const RawValue& value) {
+  return std::visit([](const auto& alternative) { return ToToml(alternative); }, value);
+}
+
+std::string TomlArray(const std::vector<std::string>& items) {
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+std::string TomlInlineTable(const std::vector<std::pair<std::string_view, std::string>>& members) {
+  std::vector<std::string> assignments;
+  for (const auto& [key, value] : members) {
+    assignments.push_back(fmt::format("{} = {}", key, value));
+  }
+  return fmt::format("{{ {} }}", fmt::join(assignments, ", "));
+}
+
+void TomlWriter::Table(std::string_view name) {
+  if (name != table_) {
+    Header(fmt::format("[{}]", name));
+    table_ = name;
+  }
+}
+
+void TomlWriter::Element(std::string_view name) {
+  Header(fmt::format("[[{}]]", name));
+  table_ = name;
+}
+
+void TomlWriter::Header(std::string_view header) {
+  out_ += fmt::format("{}{}\n", out_.empty() ? "" : "\n", header);
+}
+
+void TomlWriter::Set(std::string_view key, std::string_view value, std::string_view comment) {
+  out_ += fmt::format("{} = {}{}{}\n", key, value, comment.empty() ? "" : "  # ", comment);
+}
+
+void TomlWriter::SetInComment(std::string_view key, std::string_view value,
+                              std::string_view comment) {
+  out_ += "# ";
+  Set(key, value, comment);
+}
+
+void TomlWriter::Comment(std::string_view text) {
+  out_ += fmt::format("# {}\n", text);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,31 @@
+// DryRun: hands the records that the relay would publish to a producer other than Kafka's.
+//
+// Uses the relay's pipeline from message to record. Postgres is only read: the slot is not advanced
+// and may be in use (postgres/temporary_slot.h), and nothing is confirmed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// Which events a dry run covers. `ids` and `follow` exclude each other.
+struct DryRunScope {
+  bool follow = false;           // events committed from now on; else from the slot's position
+  std::vector<std::string> ids;  // these rows of the tables instead
+  uint64_t limit = 0;            // 0: no limit; with `follow`, endless
+  // Ends the run when it returns true. Called after each batch of messages. May be empty.
+  std::function<bool()> stop_condition;
+};
+
+// `producer` must accept every record and report it as delivered at its next Poll(). Blocks;
+// returns the number of records. Errors are those that the relay would report.
+absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope, Producer& producer);
+
+}  // namespace walrelay

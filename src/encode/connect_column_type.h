@@ -1,0 +1,60 @@
+// ConnectColumnType: how Debezium represents a column, by its Postgres type.
+//
+// With Debezium's defaults: time.precision.mode=adaptive, decimal.handling.mode=precise,
+// binary.handling.mode=bytes. The schema is what a consumer with schemas receives; the form
+// determines how the column's text is parsed (column_datum.h).
+//
+// Source: io.debezium.connector.postgresql.PostgresValueConverter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "encode/schema.h"
+
+namespace walrelay {
+
+// How the text of a value is parsed. The comments give the unit of the result.
+enum class ColumnForm : uint8_t {
+  kText,
+  kBoolean,
+  kInteger,
+  kFloat32,
+  kFloat64,
+  kDecimal,          // of a declared scale
+  kVariableDecimal,  // NUMERIC without a declared scale: a struct of scale and value
+  kBytes,
+  kDate,        // days since 1970
+  kTimeMillis,  // since midnight
+  kTimeMicros,
+  kTimeWithZone,     // text, in UTC
+  kTimestampMillis,  // since 1970
+  kTimestampMicros,
+  kTimestampWithZone,  // text, in UTC
+};
+
+// A column's schema and form. Immutable, and shared by all rows of a table description.
+struct ConnectColumnType {
+  ColumnForm form = ColumnForm::kText;
+  uint32_t type_oid = 0;  // of an array: the type of its elements
+  bool is_array = false;
+  int fraction_digits = 6;  // of kTimestampWithZone
+  SchemaPtr schema;         // of an array: the schema of the array
+};
+
+// The known properties of a column: from the stream, and from the catalog those that the stream
+// does not contain.
+struct ColumnTraits {
+  uint32_t type_oid = 0;
+  int32_t type_modifier = -1;
+  bool nullable = true;
+  std::string default_expression;        // as printed by pg_get_expr(); "": none
+  std::vector<std::string> enum_labels;  // in declaration order; empty: not an enum
+};
+
+// Errors: WR-3002 for a type that walrelay cannot write as Debezium does.
+absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column);
+
+}  // namespace walrelay

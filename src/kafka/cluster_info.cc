@@ -1,0 +1,72 @@
+#include "kafka/cluster_info.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "kafka/conf.h"
+#include "kafka/delivery_error.h"
+#include "kafka/handles.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// The reason for a missing answer: the client's last error explains more than "timed out".
+absl::Status WhyNot(rd_kafka_t* client, rd_kafka_resp_err_t asked) {
+  absl::Status last = ClientError(asked, {});
+  const KafkaQueue queue(rd_kafka_queue_get_main(client));
+  while (rd_kafka_event_t* event = rd_kafka_queue_poll(queue.get(), 0)) {
+    if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR &&
+        rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+      last = ClientError(rd_kafka_event_error(event), rd_kafka_event_error_string(event));
+    }
+    rd_kafka_event_destroy(event);
+  }
+  return last;
+}
+
+absl::Status DescribeTopic(rd_kafka_t* client, const std::string& topic, int millis) {
+  const KafkaTopic handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t asked = rd_kafka_metadata(client, 0, handle.get(), &found, millis);
+  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return TopicError(asked, topic);
+  }
+  const KafkaMetadata metadata(found);
+  const rd_kafka_resp_err_t error =
+      metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+  return error == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : TopicError(error, topic);
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
+                                            const std::vector<std::string>& topics,
+                                            Micros timeout) {
+  // A metadata request from a consumer does not create the topic.
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
+  const struct rd_kafka_metadata* found = nullptr;
+  const int millis = static_cast<int>(timeout.count() / 1000);
+  const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);
+  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return WhyNot(client.get(), asked);
+  }
+  const KafkaMetadata metadata(found);
+  ClusterInfo info;
+  for (int i = 0; i < metadata->broker_cnt; ++i) {
+    info.brokers.push_back(
+        fmt::format("{}:{}", metadata->brokers[i].host, metadata->brokers[i].port));
+  }
+  for (const std::string& topic : topics) {
+    info.topics.push_back(DescribeTopic(client.get(), topic, millis));
+  }
+  if (char* id = rd_kafka_clusterid(client.get(), 0)) {
+    info.cluster_id = id;
+    rd_kafka_mem_free(client.get(), id);
+  }
+  return info;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,25 @@
+// Basic information about a Kafka cluster from a single query: for `walrelay check`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// A topic that cannot be used does not fail the query: its error is in `topics`.
+struct ClusterInfo {
+  std::string cluster_id;
+  // As the brokers advertise themselves, which may differ from the bootstrap servers.
+  std::vector<std::string> brokers;  // "host:port"
+  std::vector<absl::Status> topics;  // of the requested topics: WR-3005, WR-4004, WR-4005
+};
+
+// Connects with the producer's settings and waits at most `timeout` for each answer. `topics`:
+// topics to check; the query does not create them. Errors: WR-4001, WR-4007, WR-4006.
+absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
+                                            const std::vector<std::string>& topics, Micros timeout);
+
+}  // namespace walrelay

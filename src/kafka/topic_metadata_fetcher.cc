@@ -1,0 +1,197 @@
+#include "kafka/topic_metadata_fetcher.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "kafka/delivery_error.h"
+#include "kafka/handles.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// An answer that arrives after the timeout is lost, so a slow network needs a long timeout. But the
+// destructor waits as well: the timeout grows only when the short one was not enough.
+constexpr int kFirstPatienceMillis = 500;
+constexpr int kLongestPatienceMillis = 4'000;
+constexpr std::chrono::milliseconds kPollInterval{10};
+constexpr std::chrono::milliseconds kBetweenProbes{500};
+// Brokers answer "unknown" while they create a topic on demand.
+constexpr std::chrono::seconds kCreationGrace{2};
+
+// Indexed by partition number. The answer lists partitions in any order, and a broker's answer is
+// not trusted to contain each once.
+std::vector<int32_t> LeadersOf(const rd_kafka_metadata_topic& topic) {
+  std::vector<int32_t> leaders(static_cast<size_t>(topic.partition_cnt), -1);
+  for (int i = 0; i < topic.partition_cnt; ++i) {
+    const rd_kafka_metadata_partition& partition = topic.partitions[i];
+    if (partition.id >= 0 && partition.id < topic.partition_cnt) {
+      leaders[static_cast<size_t>(partition.id)] = partition.leader;
+    }
+  }
+  return leaders;
+}
+
+}  // namespace
+
+TopicMetadataFetcher::TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd)
+    : client_(client), wakeup_fd_(wakeup_fd), thread_([this] { Run(); }) {}
+
+TopicMetadataFetcher::~TopicMetadataFetcher() {
+  Stop();
+  thread_.join();
+}
+
+void TopicMetadataFetcher::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+}
+
+void TopicMetadataFetcher::Request(const std::string& topic) {
+  {
+    const std::lock_guard lock(mutex_);
+    questions_.push_back({topic, std::chrono::steady_clock::now() + kCreationGrace});
+  }
+  changed_.notify_one();
+}
+
+void TopicMetadataFetcher::Refresh() {
+  {
+    const std::lock_guard lock(mutex_);
+    refresh_ = true;
+  }
+  changed_.notify_one();
+}
+
+void TopicMetadataFetcher::Probe() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++probes_;
+  }
+  changed_.notify_one();
+}
+
+std::vector<TopicMetadataFetcher::Result> TopicMetadataFetcher::DrainResults() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+bool TopicMetadataFetcher::Answered() {
+  const std::lock_guard lock(mutex_);
+  return answered_ == probes_;
+}
+
+// The lock is held except while a request blocks. One request at a time is enough: a new topic is
+// rare, and each request already covers one broker round trip.
+void TopicMetadataFetcher::Run() {
+  std::unique_lock lock(mutex_);
+  int timeout_millis = kFirstPatienceMillis;
+  while (!stopping_) {
+    if (!HasWork()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const bool topic_waits = !questions_.empty();
+    const uint64_t probes = probes_;
+    if (RequestNext(lock, timeout_millis)) {
+      timeout_millis = kFirstPatienceMillis;
+      answered_ = probes;
+    } else {
+      timeout_millis = std::min(timeout_millis * 2, kLongestPatienceMillis);
+      // A topic requested meanwhile need not wait.
+      changed_.wait_for(lock, topic_waits ? kPollInterval : kBetweenProbes,
+                        [&] { return stopping_ || (!topic_waits && !questions_.empty()); });
+    }
+  }
+}
+
+// Single topics first: a record waits for them.
+bool TopicMetadataFetcher::RequestNext(std::unique_lock<std::mutex>& lock, int timeout_millis) {
+  WR_CHECK(lock.owns_lock(), "the members are guarded by the lock");
+  if (questions_.empty()) {
+    refresh_ = false;
+    lock.unlock();
+    std::optional<std::vector<Result>> found = FetchAll(timeout_millis);
+    lock.lock();
+    refresh_ = refresh_ || !found;
+    if (found) {
+      for (Result& answer : *found) {
+        answers_.push_back(std::move(answer));
+      }
+      eventfd_write(wakeup_fd_, 1);
+    }
+    return found.has_value();
+  }
+  const Question question = questions_.front();
+  bool answered = false;
+  lock.unlock();
+  std::optional<Result> answer = Fetch(question, timeout_millis, answered);
+  lock.lock();
+  if (answer) {
+    questions_.pop_front();
+    answers_.push_back(*std::move(answer));
+    eventfd_write(wakeup_fd_, 1);
+    return true;
+  }
+  if (answered) {  // the topic is being created
+    changed_.wait_for(lock, kPollInterval, [this] { return stopping_; });
+  }
+  return answered;
+}
+
+// A handle without configuration: the producer has opened the topic before, and its handle decides.
+std::optional<TopicMetadataFetcher::Result> TopicMetadataFetcher::Fetch(const Question& question,
+                                                                        int timeout_millis,
+                                                                        bool& answered) const {
+  const KafkaTopic topic(rd_kafka_topic_new(client_, question.topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t asked =
+      rd_kafka_metadata(client_, /*all_topics=*/0, topic.get(), &found, timeout_millis);
+  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return std::nullopt;
+  }
+  answered = true;
+  const KafkaMetadata metadata(found);
+  const rd_kafka_resp_err_t error =
+      metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Result{question.topic, absl::OkStatus(), LeadersOf(metadata->topics[0])};
+  }
+  const bool perhaps_being_created = error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&
+                                     std::chrono::steady_clock::now() < question.give_up;
+  if (error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_created) {
+    return std::nullopt;
+  }
+  return Result{question.topic, TopicError(error, question.topic), {}};
+}
+
+// One request for all topics that the client knows. (Before it knows any, the request covers all
+// topics of the cluster, which librdkafka 2.0 cannot avoid.)
+std::optional<std::vector<TopicMetadataFetcher::Result>> TopicMetadataFetcher::FetchAll(
+    int timeout_millis) const {
+  const struct rd_kafka_metadata* found = nullptr;
+  if (rd_kafka_metadata(client_, /*all_topics=*/0, nullptr, &found, timeout_millis) !=
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return std::nullopt;
+  }
+  const KafkaMetadata metadata(found);
+  std::vector<Result> answers;
+  for (int i = 0; i < metadata->topic_cnt; ++i) {
+    const rd_kafka_metadata_topic& topic = metadata->topics[i];
+    if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+      const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
+      answers.push_back({topic.topic, there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
+                         LeadersOf(topic), /*asked=*/false});
+    }
+  }
+  return answers;
+}
+
+}  // namespace walrelay

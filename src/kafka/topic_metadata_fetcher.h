@@ -1,0 +1,104 @@
+// TopicMetadataFetcher: fetches topics' metadata from the brokers.
+//
+// Before the first record of a topic: in librdkafka before 2.10.1 the first record of a new topic
+// waits for a one-second timer; fetching the metadata first costs only a round trip. It also
+// reveals problems that a producer would find too late: the topic does not exist, or access is
+// denied. Later, periodically, for all topics in use at once: their partition counts and leaders.
+// And while no broker is reachable: whether one answers again.
+//
+// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time,
+// single topics first.
+//
+// If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
+// creates it, as with every producer.
+//
+// Threads: call all methods from one thread; the answers come from the metadata_fetcher's thread.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace walrelay {
+
+class TopicMetadataFetcher {
+ public:
+  struct Result {
+    std::string topic;
+    absl::Status status;           // OK: the topic exists. WR-3005, WR-4004, WR-4005
+    std::vector<int32_t> leaders;  // of each partition, -1 for none at the moment
+    // Answers Request(), not Refresh(): brokers that did not know the topic were asked repeatedly
+    // for a while.
+    bool asked = true;
+  };
+
+  // `client` must outlive the metadata_fetcher. `wakeup_fd`, an eventfd, is signalled when an
+  // answer has arrived.
+  TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd);
+  // Waits for the current request: at most half a second, or four seconds if brokers answer slowly.
+  ~TopicMetadataFetcher();
+
+  TopicMetadataFetcher(const TopicMetadataFetcher&) = delete;
+  TopicMetadataFetcher& operator=(const TopicMetadataFetcher&) = delete;
+
+  // Sends no further request; does not wait for the current one.
+  void Stop();
+
+  // Requests a topic's metadata, repeatedly until a broker answers.
+  void Request(const std::string& topic);
+  // Requests the metadata of all topics in use again.
+  void Refresh();
+  // Sends requests until a broker answers one that was sent after this call.
+  void Probe();
+
+  std::vector<Result> DrainResults();
+  // Whether a broker has answered since the last Probe(); true when there was none.
+  bool Answered();
+
+ private:
+  // A topic whose first record waits.
+  struct Question {
+    std::string topic;
+    // A topic that does not exist may be in the process of being created.
+    std::chrono::steady_clock::time_point give_up;
+  };
+
+  // The body of the thread.
+  void Run();
+  // Guarded by mutex_.
+  bool HasWork() const { return !questions_.empty() || refresh_ || answered_ < probes_; }
+  // Sends the next request. False: no broker has answered. REQUIRES: `lock` is held; it is released
+  // during the request.
+  bool RequestNext(std::unique_lock<std::mutex>& lock, int timeout_millis);
+
+  // nullopt: nothing is known yet; `answered` is set if a broker reported that.
+  std::optional<Result> Fetch(const Question& question, int timeout_millis, bool& answered) const;
+  // nullopt: no broker has answered.
+  std::optional<std::vector<Result>> FetchAll(int timeout_millis) const;
+
+  rd_kafka_t* const client_;
+  const int wakeup_fd_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // The following members are guarded by mutex_.
+  bool stopping_ = false;
+  std::deque<Question> questions_;
+  // Refresh() was called, and no broker has answered since.
+  bool refresh_ = false;
+  uint64_t probes_ = 0;    // calls of Probe()
+  uint64_t answered_ = 0;  // number of those that a broker's answer followed
+  std::vector<Result> answers_;
+  std::thread thread_;  // last: starts when all other members are initialised
+};
+
+}  // namespace walrelay

@@ -1,0 +1,171 @@
+#include "kafka/topic_reader.h"
+
+#include <fmt/format.h>
+#include <librdkafka/rdkafka.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <tuple>
+
+#include "base/text.h"
+#include "kafka/conf.h"
+#include "kafka/handles.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// librdkafka's timeouts are int milliseconds.
+int Millis(Micros duration) {
+  return static_cast<int>(duration.count() / 1000);
+}
+
+absl::Status Failed(std::string_view what, rd_kafka_resp_err_t error) {
+  return Error(ErrorCode::kKafkaUnreachable, fmt::format("{}: {}", what, rd_kafka_err2str(error)));
+}
+
+// The queue of the consumer receives everything, so that one poll is enough.
+absl::StatusOr<KafkaClient> StartConsumer(const KafkaConfig& kafka) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
+  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
+  rd_kafka_poll_set_consumer(client.get());
+  return client;
+}
+
+// Number of partitions of a topic: 0 if it does not exist.
+absl::StatusOr<int> PartitionCount(rd_kafka_t* client, const std::string& topic, Micros timeout) {
+  const KafkaTopic handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t error =
+      rd_kafka_metadata(client, 0, handle.get(), &found, Millis(timeout));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Failed("metadata", error);
+  }
+  const KafkaMetadata metadata(found);
+  return metadata->topic_cnt == 1 ? metadata->topics[0].partition_cnt : 0;
+}
+
+StoredRecord Copy(const rd_kafka_message_t& message) {
+  StoredRecord record{.topic = rd_kafka_topic_name(message.rkt),
+                      .partition = message.partition,
+                      .offset = message.offset};
+  if (message.key != nullptr) {
+    record.key.emplace(static_cast<const char*>(message.key), message.key_len);
+  }
+  if (message.payload != nullptr) {
+    record.value.emplace(static_cast<const char*>(message.payload), message.len);
+  }
+  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+  const int64_t millis = rd_kafka_message_timestamp(&message, &type);
+  if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
+    record.timestamp = WallTime(std::chrono::milliseconds(millis));
+  }
+  rd_kafka_headers_t* headers = nullptr;
+  const char* name = nullptr;
+  const void* value = nullptr;
+  size_t size = 0;
+  if (rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    for (size_t i = 0;
+         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i) {
+      auto& header = record.headers.emplace_back(name, std::nullopt);
+      if (value != nullptr) {
+        header.second.emplace(static_cast<const char*>(value), size);
+      }
+    }
+  }
+  return record;
+}
+
+// The offset of the first record at `since` or later; `high` if there is none.
+absl::StatusOr<int64_t> OffsetSince(rd_kafka_t* client, const std::string& topic, int32_t partition,
+                                    WallTime since, int64_t high, Micros timeout) {
+  const KafkaPartitionList asked(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_t* one =
+      rd_kafka_topic_partition_list_add(asked.get(), topic.c_str(), partition);
+  one->offset = std::chrono::floor<std::chrono::milliseconds>(since).time_since_epoch().count();
+  const rd_kafka_resp_err_t error =
+      rd_kafka_offsets_for_times(client, asked.get(), Millis(timeout));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR || one->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Failed(topic, error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : one->err);
+  }
+  return one->offset < 0 ? high : one->offset;
+}
+
+// Assigns every non-empty partition; returns the number of records to read.
+// Manual assignment, without a group: nothing is committed, and reading leaves no trace on the
+// brokers.
+absl::StatusOr<int64_t> AssignAll(rd_kafka_t* client, const std::vector<std::string>& topics,
+                                  std::optional<WallTime> since, Micros timeout) {
+  const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(16));
+  int64_t total = 0;
+  for (const std::string& topic : topics) {
+    WR_ASSIGN_OR_RETURN(const int count, PartitionCount(client, topic, timeout));
+    for (int32_t partition = 0; partition < count; ++partition) {
+      int64_t low = 0;
+      int64_t high = 0;
+      const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+          client, topic.c_str(), partition, &low, &high, Millis(timeout));
+      if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return Failed(topic, error);
+      }
+      if (since && high > low) {
+        WR_ASSIGN_OR_RETURN(low, OffsetSince(client, topic, partition, *since, high, timeout));
+      }
+      if (high > low) {
+        rd_kafka_topic_partition_list_add(partitions.get(), topic.c_str(), partition)->offset = low;
+        total += high - low;
+      }
+    }
+  }
+  rd_kafka_assign(client, partitions.get());
+  return total;
+}
+
+}  // namespace
+
+// The end is fixed when reading starts: records that arrive later are not read.
+absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
+                                                     const std::vector<std::string>& topics,
+                                                     Micros timeout,
+                                                     std::optional<WallTime> since) {
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, StartConsumer(kafka));
+  WR_ASSIGN_OR_RETURN(const int64_t total, AssignAll(client.get(), topics, since, timeout));
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  std::vector<StoredRecord> records;
+  while (static_cast<int64_t>(records.size()) < total) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Error(ErrorCode::kKafkaUnreachable,
+                   fmt::format("timed out after reading {} of {} records", records.size(), total));
+    }
+    const KafkaMessage message(rd_kafka_consumer_poll(client.get(), 100));
+    if (message != nullptr && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      records.push_back(Copy(*message));
+    }
+  }
+  std::sort(records.begin(), records.end(), [](const StoredRecord& a, const StoredRecord& b) {
+    return std::tie(a.topic, a.partition, a.offset) < std::tie(b.topic, b.partition, b.offset);
+  });
+  return records;
+}
+
+// Waits for the brokers' answer. Deletion itself continues in the background on the brokers.
+absl::Status DeleteTopics(const KafkaConfig& kafka, const std::vector<std::string>& topics,
+                          Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, StartConsumer(kafka));
+  std::vector<rd_kafka_DeleteTopic_t*> requests;
+  for (const std::string& topic : topics) {
+    requests.push_back(rd_kafka_DeleteTopic_new(topic.c_str()));
+  }
+  const KafkaQueue queue(rd_kafka_queue_new(client.get()));
+  rd_kafka_DeleteTopics(client.get(), requests.data(), requests.size(), nullptr, queue.get());
+  rd_kafka_DeleteTopic_destroy_array(requests.data(), requests.size());
+  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), Millis(timeout)));
+  if (event == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Error(ErrorCode::kKafkaUnreachable, "the brokers did not delete the topics");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,38 @@
+// Reads topics up to their current ends, and deletes topics: for `walrelay verify`, and for the
+// demonstration, which verifies its result and cleans up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// A record as it is stored, copied out of librdkafka's message.
+struct StoredRecord {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t offset = 0;
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+  std::optional<WallTime> timestamp;
+};
+
+// Sorted by topic, partition, offset. A topic that does not exist has no records. With `since`,
+// only the first record at that time or later and all records after it.
+absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
+                                                     const std::vector<std::string>& topics,
+                                                     Micros timeout,
+                                                     std::optional<WallTime> since = std::nullopt);
+
+absl::Status DeleteTopics(const KafkaConfig& kafka, const std::vector<std::string>& topics,
+                          Micros timeout);
+
+}  // namespace walrelay

@@ -1,0 +1,180 @@
+#include "kafka/topic_table.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Minimum interval between refreshes of leaders and counts after an error: an outage reports an
+// error per broker and attempt.
+constexpr Micros kRefreshPause = std::chrono::seconds(1);
+
+// `opaque` is returned with each report. Call it before any other function names the topic:
+// librdkafka applies the configuration of the first handle to all handles of a topic.
+KafkaTopic OpenTopic(rd_kafka_t* client, const char* name, void* opaque) {
+  rd_kafka_topic_conf_t* conf = rd_kafka_default_topic_conf_dup(client);
+  rd_kafka_topic_conf_set_opaque(conf, opaque);
+  return KafkaTopic(rd_kafka_topic_new(client, name, conf));
+}
+
+}  // namespace
+
+TopicTable::TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, Options options,
+                       MonoTime now)
+    : client_(client), fetcher_(fetcher), options_(std::move(options)), refreshed_(now) {}
+
+TopicTable::Topic& TopicTable::Find(std::string_view name) {
+  if (last_ != nullptr && last_->name == name) {
+    return *last_;
+  }
+  auto found = topics_.find(name);
+  if (found == topics_.end()) {
+    auto topic = std::make_unique<Topic>();
+    topic->name = name;
+    topic->handle = OpenTopic(client_, topic->name.c_str(), topic.get());
+    Request(*topic);
+    found = topics_.emplace(topic->name, std::move(topic)).first;
+  }
+  last_ = found->second.get();
+  return *last_;
+}
+
+void TopicTable::Request(Topic& topic) {
+  topic.state = Topic::State::kAsked;
+  fetcher_.Request(topic.name);
+}
+
+absl::StatusOr<bool> TopicTable::IsReady(Topic& topic) {
+  switch (topic.state) {
+    case Topic::State::kReady:
+      return true;
+    case Topic::State::kAsked:
+      return false;
+    case Topic::State::kFailed:
+      break;
+  }
+  WR_CHECK(!topic.error.ok(), "a failed topic has an error");
+  // The error is returned once; the next call requests the metadata again.
+  Request(topic);
+  return topic.error;
+}
+
+// The topic may have grown since its metadata was fetched: only a fresh result justifies refusing a
+// record.
+absl::StatusOr<ProduceResult> TopicTable::OnMissingPartition(Topic& topic, const Record& record,
+                                                             int32_t partition) {
+  if (!topic.just_answered || !record.partition) {
+    Request(topic);
+    return ProduceResult::kTopicPending;
+  }
+  topic.just_answered = false;
+  return Error(ErrorCode::kValueInvalid,
+               fmt::format("topic {} has no partition {}", Printable(record.topic, 80), partition));
+}
+
+void TopicTable::OnAccepted(Topic& topic, int32_t partition, MonoTime now) {
+  WR_CHECK(partition < topic.partitions.count(), "a record enters a partition that exists");
+  topic.partitions.OnAccepted(partition, now);
+  topic.just_answered = false;
+  produced_ = true;
+}
+
+TopicTable::Topic& TopicTable::Of(const rd_kafka_message_t& message) {
+  auto* topic = static_cast<Topic*>(rd_kafka_topic_opaque(message.rkt));
+  WR_CHECK(topic != nullptr, "each handle was opened with its entry");
+  return *topic;
+}
+
+void TopicTable::OnDelivered(Topic& topic, int32_t partition, MonoTime now) {
+  topic.partitions.OnDelivered(partition, now);
+  if (topic.partitions.changing()) {
+    ApplyCountChange(topic);
+  }
+}
+
+// No change of the count takes effect: the producer has failed, and the next one starts with the
+// count that it fetches.
+void TopicTable::OnFailed(Topic& topic, int32_t partition) {
+  topic.partitions.OnFailed(partition);
+}
+
+absl::Status TopicTable::ApplyMetadata() {
+  absl::Status error;
+  for (const TopicMetadataFetcher::Result& result : fetcher_.DrainResults()) {
+    // A refresh covers every topic that librdkafka knows.
+    const auto topic = topics_.find(result.topic);
+    if (topic != topics_.end()) {
+      error.Update(Apply(result, *topic->second));
+    }
+  }
+  return error;
+}
+
+absl::Status TopicTable::Apply(const TopicMetadataFetcher::Result& result, Topic& topic) {
+  if (!result.status.ok()) {
+    if (HasCode(result.status, ErrorCode::kTopicUnknown)) {
+      topic.partitions.OnMissing();
+    }
+    if (result.asked) {
+      topic.state = Topic::State::kFailed;
+      topic.error = result.status;
+    } else if (topic.state == Topic::State::kReady) {
+      Request(topic);  // one broker may not know the topic yet
+    }
+    return absl::OkStatus();
+  }
+  if (result.asked) {
+    topic.state = Topic::State::kReady;
+    topic.just_answered = true;
+  }
+  if (const int changed = topic.partitions.Learn(result.leaders); changed > 0) {
+    LogDebug("leader_changed", "the next record of each partition is sent alone",
+             {{"topic", topic.name}, {"partitions", changed}});
+  }
+  absl::Status error;
+  if (topic.partitions.stranded()) {
+    error = Error(
+        ErrorCode::kPartitionsChanged,
+        fmt::format("topic {} has {} partitions, expected {}; records in flight to the missing "
+                    "partitions are sent again",
+                    Printable(topic.name, 80), result.leaders.size(), topic.partitions.count()));
+  }
+  ApplyCountChange(topic);
+  return error;
+}
+
+void TopicTable::ApplyCountChange(Topic& topic) {
+  const auto change = topic.partitions.TakeCountChange();
+  if (!change) {
+    return;
+  }
+  LogStatus(LogLevel::kWarning, "partitions_changed",
+            Error(ErrorCode::kPartitionsChanged,
+                  fmt::format("topic {} now has {} partitions, previously {}",
+                              Printable(topic.name, 80), change->now, change->before)),
+            {{"topic", topic.name}, {"before", change->before}, {"now", change->now}});
+  if (options_.on_partitions_changed) {
+    options_.on_partitions_changed();
+  }
+}
+
+// While nothing is produced and nothing fails, no metadata is requested: brokers that create topics
+// on demand would recreate a topic that was deleted.
+void TopicTable::RefreshIfDue(MonoTime now) {
+  const Micros pause = refresh_wanted_ ? kRefreshPause : options_.refresh_interval;
+  if ((produced_ || refresh_wanted_) && now - refreshed_ >= pause && !topics_.empty()) {
+    refreshed_ = now;
+    produced_ = false;
+    refresh_wanted_ = false;
+    fetcher_.Refresh();
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,104 @@
+// TopicTable: the topics that a producer has sent to, with what the brokers report about them.
+//
+// A topic enters the table with its first record, which waits until the topic's metadata has
+// arrived. From then on the table follows the topic's partition count and leaders
+// (TopicPartitions). An unknown topic stays in the table as failed: the next record of it requests
+// the metadata again, so that a topic which is created later is found.
+//
+// Topics are never removed: reports refer to their entries, and route.max_topics limits their
+// number.
+//
+// Single-threaded: used by the producer's owner. The requests are sent by the fetcher's thread.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/string_hash.h"
+#include "kafka/handles.h"
+#include "kafka/topic_metadata_fetcher.h"
+#include "kafka/topic_partitions.h"
+#include "walrelay/clock.h"
+#include "walrelay/producer.h"
+#include "walrelay/record.h"
+
+namespace walrelay {
+
+class TopicTable {
+ public:
+  struct Options {
+    Micros refresh_interval{0};                   // of the metadata of topics in use
+    std::function<void()> on_partitions_changed;  // may be empty
+  };
+
+  // An entry. Its address is stable, and is the opaque of the topic's handle.
+  struct Topic {
+    enum class State { kAsked, kReady, kFailed };
+
+    std::string name;
+    KafkaTopic handle;
+    State state = State::kAsked;
+    absl::Status error;          // of kFailed
+    bool just_answered = false;  // no record was accepted since the last metadata result
+    TopicPartitions partitions;
+  };
+
+  // `client` and `fetcher` must outlive it, except for its destruction.
+  TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, Options options, MonoTime now);
+
+  // --- a record that is to be produced
+
+  // The topic of this name; requests the metadata of a new one. The result is valid as long as the
+  // table.
+  Topic& Find(std::string_view name);
+  // Whether the topic's metadata is known; false while it is being fetched. An error (WR-3005,
+  // WR-4004, WR-4005) is returned once; the next call waits for a new result.
+  absl::StatusOr<bool> IsReady(Topic& topic);
+  // The record of this topic cannot be sent to `partition`, which does not exist as far as is
+  // known. WR-3007 if the record itself names a partition that the topic does not have.
+  absl::StatusOr<ProduceResult> OnMissingPartition(Topic& topic, const Record& record,
+                                                   int32_t partition);
+  // librdkafka accepted a record for the partition.
+  void OnAccepted(Topic& topic, int32_t partition, MonoTime now);
+
+  // --- reports
+
+  // The topic of a report.
+  static Topic& Of(const rd_kafka_message_t& message);
+  // A record was acknowledged, or failed. REQUIRES: it was accepted, and not reported before.
+  void OnDelivered(Topic& topic, int32_t partition, MonoTime now);
+  void OnFailed(Topic& topic, int32_t partition);
+
+  // --- metadata
+
+  // Applies the results that have arrived. WR-4011 if records are in flight to partitions that no
+  // longer exist: the producer must be abandoned.
+  absl::Status ApplyMetadata();
+  // An error may mean that a leader has changed: refresh soon.
+  void WantRefresh() { refresh_wanted_ = true; }
+  // Refreshes the metadata of all topics if it is due.
+  void RefreshIfDue(MonoTime now);
+
+ private:
+  void Request(Topic& topic);
+  absl::Status Apply(const TopicMetadataFetcher::Result& result, Topic& topic);
+  void ApplyCountChange(Topic& topic);
+
+  rd_kafka_t* const client_;
+  TopicMetadataFetcher& fetcher_;
+  const Options options_;
+  StringMap<std::unique_ptr<Topic>> topics_;
+  Topic* last_ = nullptr;        // most records have the topic of their predecessor
+  bool produced_ = false;        // since the last refresh
+  bool refresh_wanted_ = false;  // an error was reported since the last refresh
+  MonoTime refreshed_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,64 @@
+// Reads what is needed to start a stream: about the server, the slot, the publication and the
+// tables.
+//
+// Every query runs on a walsender (simple protocol, no parameters) as well as on an ordinary
+// connection, needs no privilege beyond LOGIN REPLICATION, and handles the columns of each
+// supported server version (Postgres 13 to 18).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "pgoutput/relation_cache.h"
+#include "postgres/connection.h"
+#include "walrelay/config.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+// REQUIRES: a replication connection (IDENTIFY_SYSTEM, TIMELINE_HISTORY).
+absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeout);
+
+// Sets the fields of ServerInfo that IDENTIFY_SYSTEM and the connection provide. This does not
+// fill the catalog caches of the server process. REQUIRES: a replication connection.
+absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerInfo& info);
+
+// Parses a timeline history file; other lines are ignored.
+// Source: src/backend/access/transam/timeline.c, readTimeLineHistory.
+std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text);
+
+// The query for the slot's row of pg_replication_slots, `s`, which SlotInfoOf() reads. `columns`
+// and `joins` are inserted as they are: ", a.b" and " JOIN a ON ...".
+std::string SlotQuery(std::string_view slot, int server_version, std::string_view columns = "",
+                      std::string_view joins = "");
+
+// Columns that the server's version does not have read as NULL. REQUIRES: the result has a row.
+SlotInfo SlotInfoOf(const PgResult& row);
+
+absl::StatusOr<std::optional<SlotInfo>> ReadSlotInfo(PgConnection& connection,
+                                                     std::string_view slot, Micros timeout);
+
+absl::StatusOr<PublicationInfo> ReadPublicationInfo(PgConnection& connection,
+                                                    std::string_view publication, Micros timeout);
+
+// One entry per table, in the same order; oid 0 for a table that does not exist.
+absl::StatusOr<std::vector<TableInfo>> ReadTableInfo(PgConnection& connection,
+                                                     std::string_view publication,
+                                                     const std::vector<OutboxTable>& tables,
+                                                     Micros timeout);
+
+// A table as the stream describes it: name and type of each column that is sent.
+absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
+                                                      const TableInfo& table, Micros timeout);
+
+// Checks that the server supports the configured logical messages. Errors: WR-1003.
+absl::Status CheckMessages(const SourceConfig& source, int server_version);
+
+// A setting of the server; "" if the server does not have it.
+absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,
+                                        Micros timeout);
+
+}  // namespace walrelay

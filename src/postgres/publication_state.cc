@@ -1,0 +1,119 @@
+#include "postgres/publication_state.h"
+
+#include <fmt/format.h>
+
+#include "postgres/quote.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int kSchemasVersion = 150000;  // FOR TABLES IN SCHEMA
+
+// The position is computed after the snapshot for the rows is taken.
+constexpr std::string_view kPublicationQuery = R"(
+SELECT w.lsn, p.oid, p.xmin AS row_xmin, p.pubowner, p.puballtables
+FROM (SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
+                  ELSE pg_catalog.pg_current_wal_insert_lsn() END AS lsn) w
+LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0})";
+
+// The table, with one row per membership in the publication.
+constexpr std::string_view kTableQuery = R"(
+SELECT c.oid, c.relowner, c.relpersistence OPERATOR(pg_catalog.=) 'u' AS unlogged,
+       t.xmin AS type_xmin, m.oid AS member, m.xmin AS member_xmin
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) c.reltype
+LEFT JOIN ({3}) m ON m.relation OPERATOR(pg_catalog.=) c.oid
+WHERE n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2}
+  AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog."char"[])
+ORDER BY m.oid)";
+
+// The memberships of table {1}.{2} and of the tables that it is a partition of.
+constexpr std::string_view kRelationMembers = R"(
+  SELECT r.oid, r.xmin, a.relation
+  FROM (SELECT o.oid AS relation, o.oid AS ancestor FROM pg_catalog.pg_class o
+        JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) o.relnamespace
+        WHERE s.nspname OPERATOR(pg_catalog.=) {1} AND o.relname OPERATOR(pg_catalog.=) {2}
+        UNION
+        SELECT o.oid, p.relid::pg_catalog.oid FROM pg_catalog.pg_class o
+        JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) o.relnamespace,
+        LATERAL pg_catalog.pg_partition_ancestors(o.oid) p
+        WHERE s.nspname OPERATOR(pg_catalog.=) {1} AND o.relname OPERATOR(pg_catalog.=) {2}) a
+  JOIN pg_catalog.pg_publication_rel r ON r.prrelid OPERATOR(pg_catalog.=) a.ancestor
+  JOIN pg_catalog.pg_publication b ON b.oid OPERATOR(pg_catalog.=) r.prpubid
+  WHERE b.pubname OPERATOR(pg_catalog.=) {0})";
+constexpr std::string_view kSchemaMembers = R"(
+  UNION ALL
+  SELECT x.oid, x.xmin, o.oid
+  FROM pg_catalog.pg_publication_namespace x
+  JOIN pg_catalog.pg_publication b ON b.oid OPERATOR(pg_catalog.=) x.pnpubid
+  JOIN pg_catalog.pg_class o ON o.relnamespace OPERATOR(pg_catalog.=) x.pnnspid
+  JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) o.relnamespace
+  WHERE b.pubname OPERATOR(pg_catalog.=) {0} AND s.nspname OPERATOR(pg_catalog.=) {1}
+    AND o.relname OPERATOR(pg_catalog.=) {2})";
+
+// OIDs and xids are unsigned 32-bit numbers; Int() parses 64 bits.
+uint32_t Number(const PgResult& result, int row, const char* column) {
+  return static_cast<uint32_t>(result.Int(row, column));
+}
+
+absl::StatusOr<TableIdentity> ReadTableIdentity(PgConnection& connection,
+                                                const std::string& publication,
+                                                const OutboxTable& table, Micros timeout) {
+  TableIdentity identity{.name = fmt::format("{}.{}", table.schema, table.name)};
+  const std::string schema = QuoteLiteral(table.schema);
+  const std::string name = QuoteLiteral(table.name);
+  std::string members = fmt::format(kRelationMembers, publication, schema, name);
+  if (connection.server_version_num() >= kSchemasVersion) {
+    members += fmt::format(kSchemaMembers, publication, schema, name);
+  }
+  WR_ASSIGN_OR_RETURN(
+      const PgResult found,
+      connection.Query(fmt::format(kTableQuery, publication, schema, name, members), timeout));
+  // One row per membership: the other columns repeat.
+  for (int row = 0; row < found.rows(); ++row) {
+    identity.oid = Number(found, row, "oid");
+    identity.owner = Number(found, row, "relowner");
+    identity.renamed_by = Number(found, row, "type_xmin");
+    identity.unlogged = found.Bool(row, "unlogged");
+    if (found.Get(row, "member")) {
+      identity.memberships.push_back(
+          {Number(found, row, "member"), Number(found, row, "member_xmin")});
+    }
+  }
+  return identity;
+}
+
+}  // namespace
+
+absl::StatusOr<PublicationState> ReadPublicationState(PgConnection& connection,
+                                                      const SourceConfig& source, Lsn wal_before,
+                                                      Micros timeout) {
+  PublicationState look{.identity = {}, .before = wal_before, .after = wal_before};
+  const std::string publication = QuoteLiteral(source.publication);
+  for (const OutboxTable& table : source.tables) {
+    if (table.name.empty()) {
+      continue;  // no table, only logical messages
+    }
+    WR_ASSIGN_OR_RETURN(TableIdentity identity,
+                        ReadTableIdentity(connection, publication, table, timeout));
+    look.identity.tables.push_back(std::move(identity));
+  }
+  // Last, so that all rows read are from before this position.
+  WR_ASSIGN_OR_RETURN(const PgResult found,
+                      connection.Query(fmt::format(kPublicationQuery, publication), timeout));
+  if (found.rows() != 1) {
+    return Error(ErrorCode::kPostgresError, "the query for the publication returned no row");
+  }
+  look.after = Lsn::Parse(found.Text(0, "lsn")).value_or(wal_before);
+  if (found.Get(0, "oid")) {
+    look.identity.oid = Number(found, 0, "oid");
+    look.identity.xmin = Number(found, 0, "row_xmin");
+    look.identity.owner = Number(found, 0, "pubowner");
+    look.identity.all_tables = found.Bool(0, "puballtables");
+  }
+  return look;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,99 @@
+#include "postgres/slot_query.h"
+
+#include <fmt/format.h>
+
+#include "postgres/catalog_queries.h"
+#include "slot/wal_retention_limit.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int kStatisticsVersion = 140000;
+// A WAL segment: restart_lsn is always a little behind.
+constexpr uint64_t kWorthAsking = uint64_t{16} << 20;
+
+// wal_keep_mb: -1 for no limit.
+constexpr std::string_view kServerColumns = R"(,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
+            ELSE pg_catalog.pg_current_wal_lsn() END AS wal_lsn,
+       extract(epoch FROM pg_catalog.clock_timestamp()) AS taken,
+       (SELECT g.setting FROM pg_catalog.pg_settings g
+        WHERE g.name OPERATOR(pg_catalog.=) 'max_slot_wal_keep_size') AS wal_keep_mb)";
+constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
+constexpr std::string_view kSpillJoin =
+    " LEFT JOIN pg_catalog.pg_stat_replication_slots t"
+    " ON t.slot_name OPERATOR(pg_catalog.=) s.slot_name";
+
+// Every role may read backend_xid, user and application; only some roles may read xact_start.
+constexpr std::string_view kHolderQuery = R"(
+SELECT * FROM (
+  SELECT a.pid, NULL AS gid, a.usename::pg_catalog.text AS owner,
+         a.application_name AS application, a.datname::pg_catalog.text AS database,
+         a.backend_xid AS xid,
+         extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) a.xact_start) AS age
+  FROM pg_catalog.pg_stat_activity a WHERE a.backend_xid IS NOT NULL
+  UNION ALL
+  SELECT NULL, p.gid, p.owner::pg_catalog.text, NULL, p.database::pg_catalog.text, p.transaction,
+         extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.prepared)
+  FROM pg_catalog.pg_prepared_xacts p) o
+ORDER BY pg_catalog.age(xid) DESC LIMIT 1)";
+
+std::optional<SpillCounters> SpillOf(const PgResult& row) {
+  if (!row.Get(0, "spill_bytes")) {
+    return std::nullopt;
+  }
+  return SpillCounters{.spilled_transactions = static_cast<uint64_t>(row.Int(0, "spill_txns")),
+                       .spilled_bytes = static_cast<uint64_t>(row.Int(0, "spill_bytes")),
+                       .decoded_bytes = static_cast<uint64_t>(row.Int(0, "total_bytes"))};
+}
+
+int64_t KeptBytes(int64_t mebibytes) {
+  return mebibytes < 0 ? -1 : mebibytes << 20;
+}
+
+SlotSample SampleOf(const PgResult& row) {
+  return {.taken = WallTime(row.Seconds(0, "taken").value_or(Micros(0))),
+          .exists = true,
+          .row = SlotInfoOf(row),
+          .wal_end = row.Position(0, "wal_lsn"),
+          .max_retained_bytes = KeptBytes(row.Int(0, "wal_keep_mb")),
+          .spill = SpillOf(row)};
+}
+
+absl::StatusOr<std::optional<OldestTransaction>> ReadHolder(PgConnection& connection,
+                                                            Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(std::string(kHolderQuery), timeout));
+  if (row.rows() == 0) {
+    return std::nullopt;
+  }
+  return OldestTransaction{.pid = static_cast<int>(row.Int(0, "pid")),
+                           .prepared_as = std::string(row.Text(0, "gid")),
+                           .user = std::string(row.Text(0, "owner")),
+                           .application = std::string(row.Text(0, "application")),
+                           .database = std::string(row.Text(0, "database")),
+                           .age = row.Seconds(0, "age")};
+}
+
+}  // namespace
+
+absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
+                                          Micros timeout) {
+  const int version = connection.server_version_num();
+  const bool counts = version >= kStatisticsVersion;
+  const std::string columns = fmt::format("{}{}", kServerColumns, counts ? kSpillColumns : "");
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(SlotQuery(source.slot, version, columns,
+                                                                     counts ? kSpillJoin : ""),
+                                                           timeout));
+  if (row.rows() == 0) {
+    return SlotSample();
+  }
+  SlotSample sample = SampleOf(row);
+  sample.budget = WalRetentionLimitOf(source);
+  if (sample.row.restart_lsn.valid() && sample.held_bytes() > kWorthAsking) {
+    WR_ASSIGN_OR_RETURN(sample.held_by, ReadHolder(connection, timeout));
+  }
+  return sample;
+}
+
+}  // namespace walrelay

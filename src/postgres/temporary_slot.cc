@@ -1,0 +1,77 @@
+#include "postgres/temporary_slot.h"
+
+#include <fmt/format.h>
+
+#include "absl/strings/escaping.h"
+#include "postgres/quote.h"
+#include "postgres/slot_error.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// The queries of a print may decode for hours.
+constexpr std::chrono::hours kTimeout{24};
+constexpr std::string_view kName =
+    "'walrelay_print_' OPERATOR(pg_catalog.||) "
+    "pg_catalog.pg_backend_pid()::pg_catalog.text";
+
+}  // namespace
+
+// The name contains the process id, so that two processes do not collide.
+absl::StatusOr<TemporarySlot> TemporarySlot::Create(PgConnection connection,
+                                                    const SourceConfig& source,
+                                                    const std::string& function) {
+  // Decoding a large backlog takes long.
+  WR_RETURN_IF_ERROR(
+      connection.Query("SET statement_timeout = 0", source.connect_timeout).status());
+  const absl::Status created = connection.Query("SELECT pg_catalog." + function, kTimeout).status();
+  if (!created.ok()) {
+    return WithCauseAtSlot(connection, source.slot, created, source.connect_timeout);
+  }
+  return TemporarySlot(std::move(connection), source);
+}
+
+absl::StatusOr<TemporarySlot> TemporarySlot::OfSlot(PgConnection connection,
+                                                    const SourceConfig& source) {
+  return Create(std::move(connection), source,
+                fmt::format("pg_copy_logical_replication_slot({}, {}, true)",
+                            QuoteLiteral(source.slot), kName));
+}
+
+absl::StatusOr<TemporarySlot> TemporarySlot::FromNow(PgConnection connection,
+                                                     const SourceConfig& source) {
+  return Create(std::move(connection), source,
+                fmt::format("pg_create_logical_replication_slot({}, 'pgoutput', true)", kName));
+}
+
+// Consumes what it returns: the temporary slot advances, and memory stays bounded. Hexadecimal,
+// because libpq returns text, in which bytea would be escaped in one of two ways.
+absl::StatusOr<std::vector<std::string>> TemporarySlot::Next(size_t max_messages) {
+  const auto rows = connection_.Query(
+      fmt::format("SELECT pg_catalog.encode(data, 'hex') AS data FROM "
+                  "pg_catalog.pg_logical_slot_get_binary_changes({}, NULL, {}, 'proto_version', "
+                  "'1', 'publication_names', {}{})",
+                  kName, max_messages, QuoteLiteral(QuoteIdentifier(publication_)),
+                  messages_ ? ", 'messages', 'true'" : ""),
+      kTimeout);
+  if (!rows.ok()) {
+    // The slot exists, so the undefined object is the publication.
+    return connection_.last_sqlstate() == "42704"
+               ? Error(ErrorCode::kPublicationTooNew, MessageOf(rows.status()))
+               : rows.status();
+  }
+  std::vector<std::string> messages;
+  messages.reserve(static_cast<size_t>(rows->rows()));
+  for (int row = 0; row < rows->rows(); ++row) {
+    const std::string_view hex = rows->Text(row, "data");
+// Abseil in Debian 13 deprecates the only form that Abseil in Debian 12 has.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    messages.push_back(absl::HexStringToBytes({hex.data(), hex.size()}));
+#pragma GCC diagnostic pop
+  }
+  return messages;
+}
+
+}  // namespace walrelay

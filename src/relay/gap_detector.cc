@@ -1,0 +1,205 @@
+#include "relay/gap_detector.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "stream/publication_change.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Whether the remembered positions belong to another WAL.
+// Only another WAL makes the positions themselves incomparable; the other gaps are distances on the
+// same WAL.
+bool IsOfServer(const Gap& gap) {
+  return HasCode(gap.error, ErrorCode::kSystemChanged) ||
+         HasCode(gap.error, ErrorCode::kServerBehind) ||
+         HasCode(gap.error, ErrorCode::kTimelineChanged);
+}
+
+}  // namespace
+
+GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker)
+    : source_(source), clock_(clock), tracker_(tracker) {}
+
+// An acceptance applies only to the gap that it names, therefore to a check that finds this gap or
+// none.
+absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot) {
+  WR_CHECK(!accepted_ || held_, "only a gap that is held is accepted");
+  if (info.server.in_recovery) {
+    return absl::OkStatus();  // it may lag: it is neither checked nor streamed from
+  }
+  if (publication_ && last_stream_) {
+    // On another timeline, or on a restored server, the old positions are not comparable.
+    publication_->before = std::min({publication_->before, CommonWalEnd(*last_stream_, info.server),
+                                     info.publication_state.before});
+  }
+  // While another process reads the slot, it checks the publication; what changes meanwhile is not
+  // this relay's gap.
+  absl::Status status = FindGap(last_stream_, others_slot ? std::nullopt : publication_, info);
+  // The drop was ours, so the missing slot is not an unexplained loss (WR-2101) but the limit that
+  // the operator set.
+  if (!info.slot && !dropping_.ok()) {
+    status = dropping_;
+  }
+  found_.reset();
+  if (!status.ok()) {
+    found_ = MakeGap(status, tracker_.frontier(), publication_, &info);
+    // The other connection's observation was right, or no longer matters.
+    disputed_ = PublicationIdentity();
+  }
+  // A gap of the server takes precedence: nothing else can be compared with positions of another
+  // WAL.
+  const bool hidden = held_ && IsOfServer(*held_) && !(found_ && IsOfServer(*found_));
+  const bool other = found_ && held_ && found_->id != held_->id && !hidden;
+  CheckAcceptance(info);
+  if (held_ && !other && accepted_) {
+    ApplyAcceptance(info);
+    return Check(info, others_slot);  // another gap may have been hidden by it
+  }
+  return held_ && (status.ok() || hidden) ? held_->error : status;
+}
+
+// While rows are being hidden, the end of the gap is unknown: the cause must be fixed first.
+// It also counts the checks, so that `walrelay resume` can wait for one that began after its
+// request.
+void GapDetector::CheckAcceptance(const SourceInfo& info) {
+  error_ = absl::OkStatus();
+  checks_ = held_ ? checks_ + 1 : 0;
+  const auto problems = PublicationProblems(info, source_.publication);
+  if (held_ && !problems.empty()) {
+    error_ = problems.front();
+    accepted_ = false;
+  }
+}
+
+void GapDetector::ApplyAcceptance(const SourceInfo& info) {
+  WR_CHECK(held_ && accepted_, "an operator has accepted the gap that is held");
+  WR_CHECK(!tracker_.in_transaction(), "positions change only between sessions");
+  LogWarning("gap_accepted", "an operator accepted the gap",
+             {{"gap", held_->id},
+              {"code", ToString(CodeOf(held_->error))},
+              {"from", held_->from},
+              {"to", held_->to}});
+  // Discard the state covered by the acceptance, and check the rest again.
+  const bool another_system = last_stream_ && last_stream_->system_id != info.server.system_id;
+  if (HasCode(held_->error, ErrorCode::kPublicationChanged) || another_system) {
+    publication_.reset();
+    RememberPublication(info);
+    // The publication was not the cause. Rows hidden before the accepted position are covered by
+    // the acceptance; later ones are compared as before.
+  } else if (publication_) {
+    publication_->before = std::min(
+        publication_->before, info.slot ? info.slot->confirmed_flush_lsn : info.server.wal_end);
+  }
+  if (!HasCode(held_->error, ErrorCode::kPublicationChanged)) {
+    // Without a usable slot there is no position yet: the tracker restarts with the stream.
+    last_stream_ = AcceptedResumeState(info);
+    if (!last_stream_->awaits_slot) {
+      tracker_.Restart(last_stream_->frontier);
+    }
+  }
+  dropping_ = absl::OkStatus();
+  held_.reset();
+  found_.reset();
+  accepted_ = false;
+  applied_ = true;
+}
+
+void GapDetector::OnStreamStarted(const SourceInfo& info) {
+  WR_CHECK(!held_, "no stream starts while a gap is held");
+  RememberPublication(info);
+  last_stream_ = ResumeState{.system_id = info.server.system_id,
+                             .timeline = info.server.timeline,
+                             .ancestors = info.server.ancestors};
+  SaveResumeState();
+  dropping_ = absl::OkStatus();
+}
+
+void GapDetector::SaveResumeState() {
+  WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
+  if (last_stream_) {
+    last_stream_->frontier = tracker_.frontier();
+    last_stream_->resume = tracker_.resume();
+  }
+}
+void GapDetector::OnDropping(const absl::Status& error) {
+  WR_CHECK(!error.ok(), "a slot is dropped for a reason");
+  dropping_ = error;
+}
+
+// From now on a confirmed position beyond the frontier is that process' progress, and not a slot
+// that was moved.
+void GapDetector::OnSlotTaken() {
+  if (last_stream_) {
+    last_stream_->slot_was_taken = true;
+  }
+}
+
+void GapDetector::OnDropped(const SourceInfo& info) {
+  WR_CHECK(!dropping_.ok(), "the reason for the drop is known");
+  found_ = MakeGap(dropping_, tracker_.frontier(), publication_, &info);
+}
+
+// The gap is identified by its findings, so the last check's is preferred to one that is only
+// derived from the error: its id must stay the same over all checks, because an operator types it.
+bool GapDetector::Hold(const absl::Status& error) {
+  WR_CHECK(ReactionTo(error) == Reaction::kGap, "the error's reaction is kGap");
+  const auto is = [&](const std::optional<Gap>& gap) {
+    return gap && HasCode(gap->error, CodeOf(error));
+  };
+  Gap gap = is(found_)  ? *found_
+            : is(held_) ? *held_
+                        : MakeGap(error, tracker_.frontier(), publication_, nullptr);
+  const bool same = held_ && held_->id == gap.id;
+  if (same && !gap.from.valid()) {
+    gap.from = held_->from;  // an earlier check knew it, when the slot still existed
+  }
+  accepted_ = accepted_ && same;
+  held_ = gap;
+  return !same;
+}
+
+// The id may be outdated: between the operator's reading and the answer the gap may have changed,
+// and then nothing is accepted.
+bool GapDetector::Accept(std::string_view id) {
+  accepted_ = accepted_ || (held_ && held_->id == id);
+  return held_ && held_->id == id;
+}
+
+void GapDetector::RememberPublication(const SourceInfo& info) {
+  if (PublicationProblems(info, source_.publication).empty()) {
+    publication_ = info.publication_state;
+    publication_seen_at_ = clock_.Now();
+  }
+}
+
+// A reading that began before the relay's own may show the state before it. Positions of another
+// reading are kept even if nothing changed: `before` moves forward, and with it the start of a
+// later gap's range.
+bool GapDetector::Contradicts(const PublicationState& seen, MonoTime begun, bool others_slot) {
+  if (!publication_ || held_ || begun < publication_seen_at_) {
+    return false;
+  }
+  if (!others_slot && !HidingChange(publication_->identity, seen.identity).empty()) {
+    return true;
+  }
+  if (seen.identity.oid != 0) {
+    publication_ = seen;
+  }
+  return false;
+}
+
+// Without this memory the relay would reconnect after each reading of a connection that reaches
+// another server.
+bool GapDetector::Dispute(const PublicationIdentity& identity) {
+  if (identity == disputed_) {
+    return false;
+  }
+  disputed_ = identity;
+  return true;
+}
+
+}  // namespace walrelay

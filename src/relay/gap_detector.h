@@ -1,0 +1,118 @@
+// GapDetector: notices that events may be missing, and holds that finding until an operator accepts
+// it.
+//
+// It remembers what earlier streams and readings showed (the server, the slot's position, the
+// publication), and compares each new reading of the source with it. A gap that was found is held
+// even if a later check finds nothing: the WAL of a restored server grows past what it had sent,
+// and a recreated slot may reach the expected position. The memory consists of plain values of this
+// process.
+//
+// Single-threaded; does no I/O except log lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "stream/ack_tracker.h"
+#include "stream/gap.h"
+#include "stream/start_position.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/publication_identity.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+class GapDetector {
+  // Four questions are kept apart: what the memory is (last_stream_, publication_), what the last
+  // check found (found_), what an operator must decide (held_), and what was decided (accepted_).
+ public:
+  // All arguments must outlive it.
+  // All arguments must outlive it. The tracker is moved only when an acceptance is applied.
+  GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker);
+
+  // --- readings of the source
+
+  // Compares a reading with the memory: the error of the gap that is held, or was found now
+  // (reaction kGap); OK if there is none. Applies an acceptance, which moves the tracker to the
+  // accepted position. `others_slot`: another process reads the slot, and is responsible for gaps
+  // meanwhile.
+  absl::Status Check(const SourceInfo& info, bool others_slot);
+
+  // A stream has started on the server of this reading.
+  void OnStreamStarted(const SourceInfo& info);
+
+  // Saves the tracker's positions as those of the last stream. Call it before the tracker or the
+  // stream is reset.
+  void SaveResumeState();
+
+  // Another process was seen holding the slot.
+  void OnSlotTaken();
+
+  // Remembers the first valid reading of the publication. Problems are reported elsewhere, and are
+  // not a state to compare with.
+  void RememberPublication(const SourceInfo& info);
+
+  // The slot is about to be dropped: from then on a missing slot is explained by `error`.
+  void OnDropping(const absl::Status& error);
+  // It was dropped, as this reading describes it. REQUIRES: OnDropping().
+  void OnDropped(const SourceInfo& info);
+
+  // --- readings of the publication by another connection
+
+  // Whether a reading that began at `begun` shows a change that may hide rows. It is not
+  // conclusive, because that connection may have reached another server: the relay's own next
+  // connection decides. A reading that shows no such change is remembered.
+  bool Contradicts(const PublicationState& seen, MonoTime begun, bool others_slot);
+  // Notes that the relay is about to check what the reading shows. False if it did so already.
+  bool Dispute(const PublicationIdentity& identity);
+
+  // --- the gap that is held
+
+  // Holds the gap of `error`. True if it is not the gap that was held before. REQUIRES: the
+  // reaction to `error` is kGap.
+  bool Hold(const absl::Status& error);
+  // An operator accepts the held gap, if `id` still identifies it. False if it does not.
+  bool Accept(std::string_view id);
+
+  const std::optional<Gap>& held() const { return held_; }
+  bool accepted() const { return accepted_; }
+  // Must be fixed before the gap can be accepted, as of the last check; OK if nothing.
+  const absl::Status& error() const { return error_; }
+  uint64_t checks() const { return checks_; }  // since the gap was found
+
+  // True once after an acceptance was applied.
+  bool TakeApplied() { return std::exchange(applied_, false); }
+
+  const std::optional<ResumeState>& last_stream() const { return last_stream_; }
+
+ private:
+  // Whether the held gap may be accepted now: not while rows are still being hidden.
+  void CheckAcceptance(const SourceInfo& info);
+  // Replaces the memory by the reading, as far as the acceptance covers it.
+  void ApplyAcceptance(const SourceInfo& info);
+
+  const SourceConfig& source_;
+  const Clock& clock_;
+  AckTracker& tracker_;
+  // Of the last stream, or of the last acceptance; nullopt before the first stream: there is
+  // nothing to compare with.
+  std::optional<ResumeState> last_stream_;
+  std::optional<PublicationState> publication_;  // the last reading that found no problem
+  MonoTime publication_seen_at_;                 // when that reading was complete
+  PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
+  absl::Status dropping_;         // not OK: a drop of the slot was attempted
+  std::optional<Gap> held_;
+  std::optional<Gap> found_;  // by the last check
+  // An operator has accepted held_; the next check that finds nothing else applies it.
+  bool accepted_ = false;
+  // For TakeApplied(): an acceptance was applied since the last call.
+  bool applied_ = false;
+  uint64_t checks_ = 0;
+  absl::Status error_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,16 @@
+// Outcome: what became of a message of the stream, or of the record of its row.
+#pragma once
+
+namespace walrelay {
+
+// Handled, or the reason why it cannot be handled now; then the same message is offered again
+// later.
+enum class Outcome {
+  kHandled,
+  kTopicPending,    // the metadata of the record's topic is being fetched
+  kQueueFull,       // the producer's queue is full for the moment
+  kAwaitingReport,  // the record is sent alone, and is in flight or waits for records in flight
+  kLogFull,         // the row is to be skipped, and the log has no room for the audit line
+};
+
+}  // namespace walrelay

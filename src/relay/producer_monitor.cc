@@ -1,0 +1,168 @@
+#include "relay/producer_monitor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// No broker answered for this long. Shorter outages end by themselves: librdkafka reconnects to
+// known addresses, and a new producer would repeat records.
+constexpr Micros kStallRebuild = seconds(300);
+// Enough for the records in flight to be acknowledged, unless the login itself is the cause.
+constexpr Micros kRenewTimeout = seconds(30);
+// After a producer failed: records in flight to other brokers may still be acknowledged.
+constexpr Micros kLateReports = milliseconds(500);
+// Reports are lost if librdkafka does not deliver them after AbandonUndelivered(); then the restart
+// assumes nothing about rows after the frontier.
+constexpr Micros kReportTimeout = seconds(5);
+
+}  // namespace
+
+// The steps depend on each other: reports first, because they name the cause of a failure and
+// settle rows; then the failure; only then checks of a healthy producer.
+std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
+                                             std::optional<MonoTime> topic_awaited_since) {
+  ReplaceableProducer& producer = parts_.producer;
+  if (!producer.exists()) {
+    return std::nullopt;
+  }
+  producer.Poll(parts_.sender);
+  // A delivery report names the cause; the producer's own status usually says only that it has
+  // failed.
+  const absl::Status& named = parts_.sender.failed().cause;
+  const absl::Status error = named.ok() ? producer.FatalError() : named;
+  if (error.ok()) {
+    auto restart = CheckForStall(now, topic_awaited_since);
+    return restart || !producer.exists() ? restart : CheckCredentials(now);
+  }
+  const Micros failing = now - producer.StopForFailure(now);
+  WR_CHECK(failing >= Micros(0), "time does not move backwards");
+  if (parts_.sender.AllHaveFailed() || failing > kReportTimeout) {
+    return OnFailure(error, now);
+  }
+  if (failing > kLateReports) {
+    producer.AbandonUndelivered();
+  }
+  return std::nullopt;
+}
+
+// If no record was lost with the producer, nothing has to be read again.
+std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, MonoTime now) {
+  WR_CHECK(!error.ok(), "a failure has a cause");
+  if (parts_.tracker.records_in_flight() > 0) {
+    return OnLostRecords(error);
+  }
+  if (HasCode(error, ErrorCode::kBatchTooLarge)) {
+    parts_.producer.ResetBatches();  // a single record was refused, sent alone
+  }
+  // A blocking row is logged with its name and retried with its own back-off; a row that does not
+  // block is progress.
+  const bool of_the_row = !HasCode(error, ErrorCode::kProducerFailed);
+  LogStatus(of_the_row ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
+            {{"frontier", parts_.tracker.frontier()}});
+  Retire(error, now + (of_the_row ? Micros(0) : parts_.producer.NextPause()));
+  return std::nullopt;
+}
+
+// A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced producer
+// id, an expired sequence) no row is to blame, and all are sent as before.
+std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error) {
+  const FailedRecords& failed = parts_.sender.failed();
+  WR_CHECK(!failed.first_refused || failed.lost > 0, "a refused record is lost");
+  // Without all reports it is unknown which rows after the frontier are acknowledged.
+  const bool known = parts_.sender.AllHaveFailed() && !failed.unknown_position;
+  Restart restart{.cause = error, .settled_before = known ? failed.first_lost : std::nullopt};
+  // A producer may fail once for a reason unrelated to any record.
+  const Lsn frontier = parts_.tracker.frontier();
+  const bool its_own =
+      HasCode(error, ErrorCode::kProducerFailed) && std::exchange(failed_at_, frontier) != frontier;
+  if (failed.first_refused && !its_own) {
+    parts_.sender.StepThrough(*failed.first_refused);
+    restart.single_step = true;
+  }
+  return restart;
+}
+
+// The session continues without a producer until `retry_at`. REQUIRES: nothing is in flight.
+void ProducerMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
+  WR_CHECK(parts_.tracker.records_in_flight() == 0,
+           "a producer is retired only when nothing is in flight");
+  Destroy();
+  parts_.producer.Retire(cause, retry_at);
+}
+
+void ProducerMonitor::Destroy() {
+  parts_.producer.Destroy();
+  parts_.sender.ClearFailed();
+}
+
+// A failure to create it is not fatal while the relay runs: a file with a secret may be in the
+// middle of being replaced.
+void ProducerMonitor::CreateIfDue(MonoTime now) {
+  const absl::Status created = parts_.producer.CreateIfDue(now);
+  if (!created.ok()) {
+    LogStatus(LogLevel::kWarning, "producer_failed", created);
+    parts_.board.NoteError(created, parts_.clock.WallNow());
+  }
+}
+
+// Certificates have changed, or a login was refused: a new producer reads the files again. It is
+// created once nothing is in flight. If that does not happen within kRenewTimeout, because of the
+// login itself, the records in flight are abandoned.
+std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
+  ReplaceableProducer& producer = parts_.producer;
+  if (!producer.Outdated()) {
+    producer.CancelRenewal();
+    return std::nullopt;
+  }
+  const MonoTime outdated_since = producer.StopForRenewal(now);
+  const absl::Status transient = producer.TransientError();
+  const absl::Status cause =
+      transient.ok() ? Error(ErrorCode::kProducerFailed, "the producer's credentials have changed")
+                     : transient;
+  if (parts_.tracker.records_in_flight() == 0) {
+    LogInfo("producer_renewed", "creating a producer with the current credentials",
+            {{"reason", MessageOf(cause)}});
+    Retire(cause, now);
+  } else if (now - outdated_since > kRenewTimeout) {
+    return Restart{.cause = cause, .settled_before = std::nullopt};
+  }
+  return std::nullopt;
+}
+
+// Records are in flight, or are pending, and no broker answers: brokers may have moved to addresses
+// that this producer cannot know. While brokers do answer, a new producer would change nothing, and
+// would repeat records that other partitions have acknowledged.
+std::optional<Restart> ProducerMonitor::CheckForStall(MonoTime now,
+                                                      std::optional<MonoTime> topic_awaited_since) {
+  const bool in_flight = parts_.tracker.records_in_flight() > 0;
+  std::optional<MonoTime> since;
+  if (in_flight) {
+    // Since the last acknowledgement: a producer that delivers slowly is not stalled.
+    since = parts_.state.last_delivery;
+  } else if (topic_awaited_since) {
+    // Since the producer was created: a new producer gets the whole time as well.
+    since = std::max(parts_.producer.created_at(), *topic_awaited_since);
+  }
+  if (!since || now - *since <= kStallRebuild || parts_.producer.Reachable()) {
+    return std::nullopt;
+  }
+  const absl::Status cause = Error(
+      ErrorCode::kKafkaStalled, "no broker has answered for five minutes; creating a new producer");
+  if (in_flight) {
+    return Restart{.cause = cause, .settled_before = std::nullopt};
+  }
+  LogStatus(LogLevel::kWarning, "producer_failed", cause);
+  Retire(cause, now);
+  return std::nullopt;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,79 @@
+// ProducerMonitor: takes the producer's delivery reports, and decides when it must be replaced.
+//
+// A producer that failed, whose credentials are outdated, or that has not reached a broker for
+// minutes is replaced. If it loses no record, the monitor replaces it, and the session continues.
+// If records in flight are lost with it, they have to be read again: the monitor returns why and
+// how, and its caller restarts the stream.
+//
+// Single-threaded.
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "relay/record_sender.h"
+#include "relay/replaceable_producer.h"
+#include "relay/run_state.h"
+#include "status/status_board.h"
+#include "stream/ack_tracker.h"
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+#include "walrelay/position.h"
+
+namespace walrelay {
+
+// Records in flight are lost: they must be read again from the frontier and sent by a new producer.
+struct Restart {
+  absl::Status cause;
+  // Rows before it are acknowledged; nullopt: the state of rows after the frontier is unknown.
+  std::optional<Position> settled_before;
+  // The records to be read again are sent one at a time: the row that caused the failure is not
+  // known yet.
+  bool single_step = false;
+};
+
+// Separate from Relay because it depends only on the producer's side: nothing here knows whether
+// Postgres is connected.
+class ProducerMonitor {
+ public:
+  struct Parts {
+    const Clock& clock;
+    ReplaceableProducer& producer;
+    RecordSender& sender;
+    AckTracker& tracker;
+    StatusBoard& board;
+    const RunState& state;
+  };
+
+  // `parts` must outlive it.
+  explicit ProducerMonitor(const Parts& parts) : parts_(parts) {}
+
+  // Takes the reports that have arrived. `topic_awaited_since`: since when a message waits for a
+  // topic's metadata. If it returns a Restart, the caller must restart the stream.
+  std::optional<Restart> Turn(MonoTime now, std::optional<MonoTime> topic_awaited_since);
+
+  // Creates the next producer if it is due.
+  // An error is logged and shown; the next attempt is due after a back-off.
+  void CreateIfDue(MonoTime now);
+
+  // Destroys the producer, and what is known about its failure.
+  void Destroy();
+
+  // The producer has failed with `error`, and all reports that can be expected have arrived.
+ private:
+  // Some records in flight are lost: decides from where rows must be read again, and how.
+  std::optional<Restart> OnFailure(const absl::Status& error, MonoTime now);
+  std::optional<Restart> OnLostRecords(const absl::Status& error);
+  // Without an answer from any broker for five minutes, a new producer resolves the bootstrap
+  // servers again.
+  std::optional<Restart> CheckForStall(MonoTime now, std::optional<MonoTime> topic_awaited_since);
+  // Replaces a producer whose credentials are outdated as soon as nothing is in flight.
+  std::optional<Restart> CheckCredentials(MonoTime now);
+  void Retire(const absl::Status& cause, MonoTime retry_at);
+
+  Parts parts_;
+  // A second failure at the same frontier is not accidental: then the refused row is looked for.
+  std::optional<Lsn> failed_at_;  // the frontier when a producer last failed for its own reason
+};
+
+}  // namespace walrelay

@@ -1,0 +1,143 @@
+#include "relay/record_sender.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// The row's error when its record was refused while sent alone.
+// The same refusal means two things: of a batch, that batches must be smaller; of a single record,
+// that this record never fits.
+absl::Status RowErrorOf(const absl::Status& refusal) {
+  if (!HasCode(refusal, ErrorCode::kBatchTooLarge)) {
+    return refusal;
+  }
+  return Error(ErrorCode::kRecordTooLarge,
+               fmt::format("{}; a single record exceeds the topic's limit", MessageOf(refusal)),
+               "Raise the topic's max.message.bytes; walrelay retries the event automatically. To "
+               "skip such rows, set on_error.too_large to \"dead_letter\" or \"skip\".");
+}
+
+}  // namespace
+
+RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics,
+                           Observer observer)
+    : producer_(producer), tracker_(tracker), metrics_(metrics), observer_(std::move(observer)) {}
+
+// A row that is sent alone is offered many times: each call is one step of its attempt.
+absl::StatusOr<Outcome> RecordSender::Send(const Record& record, Position position) {
+  WR_CHECK(position.ordinal > 0, "ordinals count from 1");
+  WR_CHECK(tracker_.in_transaction(), "a record belongs to an open transaction");
+  return SendsAlone(position) ? SendAlone(record, position) : Produce(record, position);
+}
+
+// The row is handled only after the brokers have acknowledged or refused its record.
+absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position position) {
+  switch (step_.attempt()) {
+    case SingleStep::Attempt::kNone: {
+      if (tracker_.records_in_flight() > 0) {
+        return Outcome::kAwaitingReport;
+      }
+      // The token is taken before the record is produced: the same as Produce() uses.
+      const DeliveryToken token = tracker_.token(position.ordinal);
+      WR_ASSIGN_OR_RETURN(const Outcome outcome, Produce(record, position));
+      if (outcome != Outcome::kHandled) {
+        return outcome;
+      }
+      step_.OnOffered(token);
+      return Outcome::kAwaitingReport;
+    }
+    // Only its report changes the attempt.
+    case SingleStep::Attempt::kInFlight:
+      WR_CHECK(tracker_.records_in_flight() == 1, "a record sent alone is the only one in flight");
+      return Outcome::kAwaitingReport;
+    case SingleStep::Attempt::kDelivered:
+      WR_CHECK(tracker_.records_in_flight() == 0, "nothing follows a record sent alone");
+      step_.EndAttempt();
+      return Outcome::kHandled;
+    case SingleStep::Attempt::kRefused:
+      break;
+  }
+  const absl::Status refusal = step_.TakeError();
+  if (HasCode(refusal, ErrorCode::kProducerFailed)) {
+    return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
+  }
+  return RowErrorOf(refusal);
+}
+
+// kHandled: the record is in flight.
+// The producer copies the record before it returns, so its views need not outlive the call. The
+// tracker counts it only after it was accepted; no report can arrive in between, because reports
+// arrive in Poll() only.
+absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position position) {
+  WR_ASSIGN_OR_RETURN(const ProduceResult produced,
+                      producer_.Produce(record, tracker_.token(position.ordinal)));
+  switch (produced) {
+    case ProduceResult::kTopicPending:
+      return Outcome::kTopicPending;
+    case ProduceResult::kQueueFull:
+      return Outcome::kQueueFull;
+    case ProduceResult::kAccepted:
+      break;
+  }
+  last_offered_ = std::max(last_offered_, position);
+  tracker_.OnProduced(record.window_bytes());
+  return Outcome::kHandled;
+}
+
+// Up to the last record offered: all of them failed with the producer, and any of them may be
+// refused as well.
+void RecordSender::StepThrough(Position refused) {
+  step_.Cover(refused, std::max(refused, last_offered_));
+}
+
+void RecordSender::ForgetPositions() {
+  step_.Clear();
+  last_offered_ = Position();
+  settled_before_.reset();
+}
+
+// A report from before a Reset() is not an event of this stream any more: it counts nowhere.
+void RecordSender::OnDelivered(const Delivery& delivery) {
+  const auto commit_time = tracker_.OnDelivered(delivery.token, delivery.bytes);
+  if (!commit_time) {
+    return;
+  }
+  (void)step_.OnDelivered(delivery.token);
+  if (observer_) {
+    observer_(delivery, *commit_time);
+  }
+}
+
+void RecordSender::OnFailed(const DeliveryFailure& failure) {
+  metrics_.produce_errors[ToString(CodeOf(failure.error))].Increment();
+  // One report names the cause; the others failed with it and carry no cause of their own.
+  if (failed_.cause.ok() || HasCode(failed_.cause, ErrorCode::kProducerFailed)) {
+    failed_.cause = failure.error;
+  }
+  // A record sent alone: its row has not been handled, so the refusal concerns only that row.
+  if (step_.OnRefused(failure.token, failure.error)) {
+    tracker_.OnRefused(failure.token, failure.bytes);
+    return;
+  }
+  ++failed_.lost;
+  WR_CHECK(failed_.lost <= tracker_.records_in_flight(), "a lost record was in flight");
+  const auto position = tracker_.PositionOf(failure.token);
+  if (!position) {
+    failed_.unknown_position = true;
+    return;
+  }
+  failed_.first_lost = std::min(failed_.first_lost.value_or(*position), *position);
+  // A purged record was never judged by a broker, so it cannot be the cause.
+  if (!failure.purged) {
+    failed_.first_refused = std::min(failed_.first_refused.value_or(*position), *position);
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,105 @@
+// RecordSender: hands records to the producer, accounts for them, and receives their delivery
+// reports.
+//
+// Records are sent as fast as the producer accepts them, except after a broker refused some: then
+// one at a time (see SingleStep). Rows that are settled already are not sent again. What the
+// reports of failed records say is kept until ClearFailure(), for the decision of what to read
+// again.
+//
+// It outlives sessions and producers. Single-threaded.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "metrics/metrics.h"
+#include "relay/outcome.h"
+#include "stream/ack_tracker.h"
+#include "stream/single_step.h"
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+#include "walrelay/position.h"
+#include "walrelay/producer.h"
+#include "walrelay/record.h"
+
+namespace walrelay {
+
+// The failed records of one producer.
+struct FailedRecords {
+  absl::Status cause;  // named by a report; OK while none has failed
+  size_t lost = 0;     // records of rows that were handled: these rows must be read again
+  std::optional<Position> first_lost;
+  // First record that a broker refused; the others were purged.
+  std::optional<Position> first_refused;
+  bool unknown_position = false;  // of one of the lost records
+};
+
+// Every record that is produced passes through here, so the tracker counts exactly what the
+// producer has accepted.
+class RecordSender final : public DeliverySink {
+ public:
+  // Called for each acknowledged record, with the commit time of its transaction.
+  using Observer = std::function<void(const Delivery&, WallTime commit_time)>;
+
+  // All references must outlive the sender. `observer` may be empty.
+  RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, Observer observer);
+
+  // Sends the record of the row at `position`, in the tracker's open transaction. Call it again
+  // with the same record until the outcome is kHandled. An error concerns this record alone, or is
+  // that of the producer (see Producer::Produce).
+  absl::StatusOr<Outcome> Send(const Record& record, Position position);
+
+  // Whether the record of the row at `position` has to be sent alone.
+  bool SendsAlone(Position position) const { return step_.Covers(position); }
+  // Whether the row at `position` was acknowledged, or skipped by on_error, before it was read
+  // again.
+  bool IsSettled(Position position) const { return settled_before_ && position < *settled_before_; }
+
+  // --- after a failure
+
+  // The records from `refused` up to the last one offered failed with their producer: when they are
+  // received again, each is sent alone.
+  void StepThrough(Position refused);
+  // Every row before `position` is settled. nullopt: the state of rows after the frontier is
+  // unknown.
+  void SetSettledBefore(std::optional<Position> position) { settled_before_ = position; }
+  // Earlier positions are no longer valid: another timeline, or another history.
+  void ForgetPositions();
+  // Everything before `frontier` is acknowledged.
+  void OnFrontier(Lsn frontier) { step_.OnFrontier(frontier); }
+  // The session has ended: its pending record will be received again, or not at all.
+  void EndSession() { step_.EndAttempt(); }
+
+  const FailedRecords& failed() const { return failed_; }
+  // Whether a report has arrived for each record in flight, and says that it failed.
+  bool AllHaveFailed() const { return failed_.lost == tracker_.records_in_flight(); }
+  // The producer was destroyed.
+  void ClearFailed() { failed_ = {}; }
+
+  // --- DeliverySink: reports of the producer
+
+  void OnDelivered(const Delivery& delivery) override;
+  void OnFailed(const DeliveryFailure& failure) override;
+
+ private:
+  // One step of an attempt; kAwaitingReport until its report has arrived.
+  absl::StatusOr<Outcome> SendAlone(const Record& record, Position position);
+  // Hands the record to the producer, and counts it if it was accepted.
+  absl::StatusOr<Outcome> Produce(const Record& record, Position position);
+
+  Producer& producer_;
+  AckTracker& tracker_;
+  Metrics& metrics_;
+  Observer observer_;
+  SingleStep step_;
+  // The end of the range for StepThrough().
+  Position last_offered_;  // the furthest record handed to a producer
+  // Rows up to here are not sent again; set by a restart that knows which records were lost.
+  std::optional<Position> settled_before_;
+  FailedRecords failed_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,102 @@
+// ReplaceableProducer: the producer that a session uses, whichever producer is behind it at the
+// time.
+//
+// A Kafka producer that failed is never repaired, only replaced. The session keeps this object.
+// While there is no producer behind it, or while the current one is about to be replaced, it
+// accepts no record: the session then holds its messages and continues to report to the server.
+//
+// Single-threaded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "base/backoff.h"
+#include "metrics/metrics.h"
+#include "walrelay/clock.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// Two questions are kept apart: whether a producer exists, and whether it accepts records. One that
+// is about to be replaced exists until its reports have arrived.
+class ReplaceableProducer final : public Producer {
+ public:
+  struct Parts {
+    ProducerFactory make;
+    int64_t max_batch_bytes;  // as configured
+    const Clock& clock;
+    Metrics& metrics;
+    uint64_t seed = 0;  // for the jitter of the back-off
+  };
+
+  // `clock` and `metrics` must outlive it. There is no producer until Create().
+  explicit ReplaceableProducer(Parts parts);
+
+  // --- Producer: of the current one
+
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  void Poll(DeliverySink& sink) override;
+  absl::Status FatalError() const override;
+  void AbandonUndelivered() override;
+  // Without a producer: why there is none.
+  absl::Status TransientError() const override;
+  // False without a producer.
+  bool Reachable() const override;
+  bool Outdated() const override;
+  int poll_fd() const override;
+
+  // --- its life
+  // While a session runs, there is a producer, or a time at which the next one is created.
+
+  bool exists() const { return producer_ != nullptr; }
+  MonoTime created_at() const { return created_at_; }
+  // When the next producer is due; nullopt while there is one.
+  std::optional<MonoTime> retry_at() const { return retry_at_; }
+
+  // Creates a producer in place of the current one. An error is a configuration error.
+  absl::Status Create();
+  // Creates the producer that is due. An error means that it is due again after a back-off.
+  absl::Status CreateIfDue(MonoTime now);
+  void Destroy();
+  // Destroys the producer; the next one is due at `retry_at`.
+  void Retire(const absl::Status& cause, MonoTime retry_at);
+
+  // The current producer accepts no more records, because it has failed (or its credentials are
+  // outdated). Returns since when.
+  MonoTime StopForFailure(MonoTime now);
+  MonoTime StopForRenewal(MonoTime now);
+  void CancelRenewal() { outdated_since_.reset(); }
+  bool failed() const { return failing_since_.has_value(); }
+
+  // A broker compares the size of a batch, not of a record, with the topic's limit, and librdkafka
+  // does not split a refused batch. Therefore the next producer builds smaller batches. (A query
+  // for each topic's limit would need an additional ACL.)
+  void ShrinkBatches();
+  void ResetBatches() { max_batch_bytes_ = parts_.max_batch_bytes; }
+
+  // The pause before the next producer; grows until ResetBackoff().
+  Micros NextPause() { return backoff_.Next(); }
+  void ResetBackoff() { backoff_.Reset(); }
+
+  // Whether a record may enter now.
+ private:
+  bool usable() const { return producer_ != nullptr && !outdated_since_ && !failing_since_; }
+
+  Parts parts_;
+  std::unique_ptr<Producer> producer_;
+  Backoff backoff_;
+  // The next producer's; reset when a single record, sent alone, was refused for its size.
+  int64_t max_batch_bytes_;  // reduced after a broker refused a batch
+  MonoTime created_at_;
+  // Shown as the transient error while there is no producer.
+  absl::Status error_;  // why there is none
+  std::optional<MonoTime> retry_at_;
+  // Since when the producer accepts nothing, and why: it failed, or is to be renewed.
+  std::optional<MonoTime> failing_since_;
+  std::optional<MonoTime> outdated_since_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,38 @@
+// RunState: the values of the relay's state machine that its helpers read.
+//
+// Only Relay writes it. SlotConnector and StatusReporter hold a const reference, on the same
+// thread.
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+// A struct of plain values rather than methods on Relay: its helpers see what they need, and cannot
+// call back into the state machine.
+struct RunState {
+  // kDisconnected: no connection, until retry_at. kWaitingForSlot: connected, and another process
+  // reads the slot. kStreaming: a session exists.
+  enum class Phase { kDisconnected, kWaitingForSlot, kStreaming };
+
+  Phase phase = Phase::kDisconnected;
+  MonoTime retry_at;        // of the next connection attempt, unless streaming
+  absl::Status last_error;  // of the last connection or producer, while there is no session
+  // Blocked errors outlive the session that reported them, because the next one meets the same row.
+  absl::Status blocked_error;  // why publishing is blocked, until there is progress again
+  bool has_streamed = false;
+  // Nothing is read after the open transaction.
+  bool draining = false;
+  bool finished = false;
+  absl::Status result;  // why the relay finished; OK after a drain
+  // For the age of what is unpublished: since then nothing could be read.
+  MonoTime disconnected_since;
+  MonoTime last_delivery;                      // or the time since which records are in flight
+  std::optional<WallTime> oldest_unpublished;  // commit time, when the last session ended
+  std::optional<WallTime> oldest_unread;       // likewise, of rows that must be read again
+};
+
+}  // namespace walrelay

@@ -1,0 +1,224 @@
+#include "relay/slot_connector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "slot/wal_retention_limit.h"
+
+namespace walrelay {
+namespace {
+
+// Twice may be a coincidence of two outages; each failure makes the server decode the same WAL
+// again.
+constexpr int kFailuresUntilStuck = 3;
+// While a server decodes for a long time it sends nothing. The price of a longer timeout: a dead
+// server is noticed later.
+constexpr Micros kLongestSenderTimeout = std::chrono::minutes(10);
+
+}  // namespace
+
+// A slot in use is an error here, and what the error means depends on the user of the slot: see
+// FreeSlot().
+absl::StatusOr<SourceInfo> SlotConnector::Open() {
+  WR_ASSIGN_OR_RETURN(const SourceInfo info, OpenSource());
+  if (info.slot && info.slot->active) {
+    if (IsOthers(*info.slot)) {
+      parts_.gaps.RememberPublication(info);
+    }
+    return FreeSlot(*info.slot);
+  }
+  return info;
+}
+
+// The timeout is a setting of the session, so it is given before the connection is made.
+absl::StatusOr<SourceInfo> SlotConnector::OpenServer() {
+  parts_.source.SetSenderTimeout(sender_timeout_);
+  WR_ASSIGN_OR_RETURN(SourceInfo info, parts_.source.Open());
+  opened_ = true;
+  slot_seen_ = slot_seen_ || info.slot.has_value();
+  if (info.slot) {
+    RecordSlotOwner(*info.slot);
+  }
+  return info;
+}
+
+// Each pass uses a new server process, which the stream needs after a query, and checks everything
+// again: the server and the publication may have changed since the last pass.
+absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
+  while (true) {
+    WR_ASSIGN_OR_RETURN(const SourceInfo info, OpenServer());
+    const bool others_slot = info.slot && IsOthers(*info.slot);
+    const absl::Status gap = parts_.gaps.Check(info, others_slot);
+    // Before any check that could delay us here while the disk fills.
+    if (info.slot && MustDropSlot(parts_.config, info.server, *info.slot)) {
+      if (!gap.ok() && !DecideStart(parts_.gaps.last_stream(), info).ok()) {
+        return gap;  // we must not drop this slot; the gap explains why
+      }
+      WR_RETURN_IF_ERROR(DropSlotAtLimit(info));
+      continue;  // the slot was kept after all
+    }
+    WR_RETURN_IF_ERROR(gap);
+    const auto problems = PublicationProblems(info, parts_.config.publication);
+    if (!problems.empty()) {
+      return problems.front();
+    }
+    if (info.slot || !MayCreateSlot()) {
+      return info;
+    }
+    WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
+    slot_seen_ = true;  // if it disappears before it is read, rows are lost with it
+    LogInfo("slot_created",
+            "created the replication slot; rows committed from now on are published",
+            {{"slot", parts_.config.slot}});
+  }
+}
+
+// A slot that existed before was removed for a reason, and rows were lost with it.
+// See FindGap(): a relay that has seen the slot treats its absence as a loss.
+bool SlotConnector::MayCreateSlot() const {
+  const bool known = slot_seen_ || parts_.gaps.last_stream();
+  return parts_.config.create_slot && !known;
+}
+
+// Drops the slot because it retains more WAL on the primary's disk than the operator allows. OK: it
+// no longer exceeds the limit.
+absl::Status SlotConnector::DropSlotAtLimit(const SourceInfo& info) {
+  WR_CHECK(info.slot.has_value(), "only a slot that exists is dropped");
+  // A slot that we could not read is not ours to drop.
+  WR_RETURN_IF_ERROR(DecideStart(parts_.gaps.last_stream(), info).status());
+  // The reading may be old by now: connecting and checking take time, and the limit may have been
+  // passed by a burst that is confirmed meanwhile.
+  WR_ASSIGN_OR_RETURN(const auto slot, parts_.source.InspectSlot());
+  if (!slot || !MustDropSlot(parts_.config, info.server, *slot)) {
+    return absl::OkStatus();
+  }
+  const absl::Status dropped =
+      SlotDropped(parts_.config, info.server, *slot, parts_.state.oldest_unpublished);
+  // Kept in case the reply is lost: then the next connection finds the slot missing.
+  parts_.gaps.OnDropping(dropped);
+  LogWarning("dropping_slot", "dropping the slot: it has reached source.max_retained_wal",
+             {{"slot", parts_.config.slot},
+              {"retained_bytes", BytesBetween(slot->restart_lsn, info.server.wal_end)},
+              {"confirmed", slot->confirmed_flush_lsn},
+              {"in_flight", parts_.tracker.records_in_flight()}});
+  WR_RETURN_IF_ERROR(parts_.source.DropSlot());
+  parts_.gaps.OnDropped(info);
+  return dropped;
+}
+
+// The tracker changes only after the server has accepted START_REPLICATION: a refused start leaves
+// everything as it was for the next attempt.
+absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& decision) {
+  WR_CHECK(info.slot && !info.slot->active, "Open() returned a slot that can be read");
+  WR_CHECK(!decision.keep_in_flight || !decision.timeline_switched,
+           "positions of another timeline are not continued");
+  WR_RETURN_IF_ERROR(parts_.source.Start(decision.position));
+  if (decision.keep_in_flight) {
+    parts_.tracker.Resume();
+  } else {
+    parts_.tracker.Restart(decision.position);
+  }
+  wal_end_at_start_ = info.server.wal_end;
+  stream_timeout_ = info.server.wal_sender_timeout;
+  own_backend_pid_ = info.server.backend_pid;
+  parts_.gaps.OnStreamStarted(info);
+  LogStart(info, decision);
+  return absl::OkStatus();
+}
+
+void SlotConnector::LogStart(const SourceInfo& info, const StartDecision& decision) const {
+  LogInfo("streaming", "started streaming from the slot",
+          {{"slot", parts_.config.slot},
+           {"start", decision.position},
+           {"confirmed", info.slot->confirmed_flush_lsn},
+           {"server_version", info.server.version},
+           {"timeline", info.server.timeline},
+           {"in_flight", parts_.tracker.records_in_flight()}});
+  if (decision.timeline_switched) {
+    LogWarning("timeline_switched",
+               "another server was promoted; with asynchronous replication, Kafka may contain "
+               "events of transactions that the new primary does not have",
+               {{"timeline", info.server.timeline},
+                {"fork", decision.fork},
+                {"confirmed", decision.position}});
+  }
+  if (decision.taken_over) {
+    LogInfo("taken_over", "resuming after another instance published from this slot",
+            {{"confirmed", decision.position}});
+  }
+}
+
+// The slot is in use: by another instance, in which case this one stands by, or by an earlier
+// connection of this relay that broke and that the server has not noticed yet, in which case its
+// backend is terminated.
+absl::Status SlotConnector::FreeSlot(const SlotInfo& slot) {
+  WR_CHECK(slot.active, "a slot in use has a user");
+  if (slot.active_pid != own_backend_pid_) {
+    return Error(ErrorCode::kSlotBusy, fmt::format("held by server process {}", slot.active_pid));
+  }
+  WR_RETURN_IF_ERROR(parts_.source.TerminateBackend(own_backend_pid_));
+  return Error(ErrorCode::kConnectionLost,
+               "the previous connection still held the slot; terminated its backend");
+}
+
+// Whether another process reads the slot and is responsible for gaps meanwhile.
+bool SlotConnector::IsOthers(const SlotInfo& slot) const {
+  return slot.active && slot.active_pid != own_backend_pid_;
+}
+
+void SlotConnector::RecordSlotOwner(const SlotInfo& slot) {
+  if (IsOthers(slot)) {
+    parts_.gaps.OnSlotTaken();
+  }
+}
+
+// A missing slot is not in use: the next Open() finds out what that means.
+absl::StatusOr<bool> SlotConnector::IsSlotInUse() {
+  WR_CHECK(opened_, "the source was opened");
+  WR_ASSIGN_OR_RETURN(const auto slot, parts_.source.InspectSlot());
+  if (!slot || !slot->active) {
+    return false;
+  }
+  RecordSlotOwner(*slot);
+  return true;
+}
+
+// An error that occurs three times at the same position will occur again. A broken connection
+// counts only if there was WAL to read: an idle stream stays at its position.
+absl::Status SlotConnector::CountFailure(const absl::Status& error) {
+  WR_CHECK(!error.ok(), "a stream fails for a reason");
+  const Lsn position = parts_.tracker.resume();
+  const bool from_server =
+      HasCode(error, ErrorCode::kProtocolViolation) || HasCode(error, ErrorCode::kPostgresError);
+  const bool counts = !HasCode(error, ErrorCode::kPostgresShuttingDown) &&
+                      (from_server || wal_end_at_start_ > position);
+  const bool same = failures_ > 0 && position == failed_at_;
+  if (same && HasCode(error, ErrorCode::kServerSilent) && failure_code_ == CodeOf(error)) {
+    AllowMoreTime();
+  }
+  failures_ = counts ? (same ? failures_ + 1 : 1) : 0;
+  failure_code_ = CodeOf(error);
+  failed_at_ = position;
+  if (failures_ < kFailuresUntilStuck) {
+    return error;
+  }
+  return Error(ErrorCode::kStreamStuck, fmt::format("{} times at {}: {}", failures_,
+                                                    failed_at_.ToString(), MessageOf(error)));
+}
+
+// A server that decodes a huge transaction of other tables sends nothing meanwhile; with the same
+// timeout the relay would disconnect at the same position each time.
+void SlotConnector::AllowMoreTime() {
+  const Micros present = std::max(
+      sender_timeout_, std::max<Micros>(parts_.config.wal_sender_timeout, stream_timeout_));
+  sender_timeout_ = std::min(2 * present, std::max(present, kLongestSenderTimeout));
+  WR_CHECK(sender_timeout_ >= present, "the timeout only grows");
+  LogWarning("sender_timeout",
+             "the server was silent at the same position as before; increasing wal_sender_timeout",
+             {{"wal_sender_timeout_ms", sender_timeout_.count() / 1000}});
+}
+
+}  // namespace walrelay

@@ -1,0 +1,97 @@
+// SlotConnector: opens the source up to the point where the slot can be read, and starts the
+// stream.
+//
+// On each connection it checks the server, the slot and the publication, creates or drops the slot
+// as configured, and frees a slot that an earlier connection of this process still holds. It also
+// counts failures that repeat at the same position of the stream.
+//
+// Single-threaded; Open(), Start() and IsSlotInUse() block as the source's methods do.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "relay/gap_detector.h"
+#include "relay/run_state.h"
+#include "stream/ack_tracker.h"
+#include "stream/start_position.h"
+#include "walrelay/config.h"
+#include "walrelay/error.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+// It decides nothing about positions (DecideStart) and nothing about gaps (GapDetector): it puts
+// their answers in the right order, with the queries that they need.
+class SlotConnector {
+ public:
+  struct Parts {
+    const SourceConfig& config;
+    ReplicationSource& source;
+    AckTracker& tracker;
+    GapDetector& gaps;
+    const RunState& state;
+  };
+
+  // `parts` must outlive it.
+  explicit SlotConnector(const Parts& parts) : parts_(parts) {}
+
+  // Opens the source; on success the slot can be started at the position that DecideStart()
+  // returns. Errors: those of ReplicationSource::Open(), of the gap that is held or was found, of
+  // the publication, WR-2108 for a slot that was dropped at its limit, WR-2001 for a slot that is
+  // in use.
+  absl::StatusOr<SourceInfo> Open();
+
+  // Starts to stream from the slot. Without decision.keep_in_flight, the tracker restarts at
+  // decision.position. REQUIRES: Open() returned `info`.
+  absl::Status Start(const SourceInfo& info, const StartDecision& decision);
+
+  // Whether another process reads the slot. REQUIRES: the source is open.
+  absl::StatusOr<bool> IsSlotInUse();
+
+  // The stream failed with `error`. Returns it, or WR-2402 if the stream has failed three times at
+  // the same position: then an operator must act.
+  absl::Status CountFailure(const absl::Status& error);
+
+  // The frontier has moved: the silence of the server was not permanent.
+  void OnProgress() { sender_timeout_ = Micros(0); }
+  void ForgetFailures() { failures_ = 0; }
+
+  // Whether the source was opened at least once.
+  bool opened() const { return opened_; }
+
+ private:
+  // One connection, with the state of server, slot and publication.
+  absl::StatusOr<SourceInfo> OpenServer();
+  // OpenServer() until nothing is left to create or drop.
+  absl::StatusOr<SourceInfo> OpenSource();
+  // Returns the error of the dropped slot, or OK if it need not be dropped after all.
+  absl::Status DropSlotAtLimit(const SourceInfo& info);
+  // Ends an earlier connection of this process, or reports that another process reads the slot.
+  absl::Status FreeSlot(const SlotInfo& slot);
+  void LogStart(const SourceInfo& info, const StartDecision& decision) const;
+  bool MayCreateSlot() const;
+  // Whether the process that reads the slot is not this one's own earlier connection.
+  bool IsOthers(const SlotInfo& slot) const;
+  void RecordSlotOwner(const SlotInfo& slot);
+  // Doubles wal_sender_timeout for the next stream, up to ten minutes.
+  void AllowMoreTime();
+
+  Parts parts_;
+  // Distinguishes an outage from settings that never worked.
+  bool opened_ = false;
+  bool slot_seen_ = false;  // this process has seen the slot
+  // Of the last stream: if the slot is active with this pid, the server has not noticed yet that it
+  // ended.
+  int own_backend_pid_ = 0;
+
+  // A failure counts only if there was WAL to read, beyond the position of the stream.
+  Lsn wal_end_at_start_;  // of the last stream, at START_REPLICATION
+  ErrorCode failure_code_{};
+  Lsn failed_at_;
+  int failures_ = 0;  // in a row, at that position
+  // For the next stream, if greater than the configured one; 0: as configured
+  Micros sender_timeout_{0};
+  Micros stream_timeout_{0};  // wal_sender_timeout of the last stream
+};
+
+}  // namespace walrelay

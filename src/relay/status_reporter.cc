@@ -1,0 +1,353 @@
+#include "relay/status_reporter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Kafka is slow at times (leader election, a long garbage collection); a stall is reported only
+// after this time.
+constexpr Micros kStallNotice = seconds(5);
+// Often enough for a page that refreshes each second, rare enough to cost nothing.
+constexpr Micros kGaugeInterval = milliseconds(200);
+// One point of the status page's chart.
+constexpr Micros kPointInterval = seconds(10);
+// Different thresholds, so that the state does not flap.
+constexpr Micros kBehind = seconds(2);
+constexpr Micros kCaughtUp = milliseconds(500);
+
+// Whether an operator must act before events flow again.
+bool NeedsOperator(const absl::Status& error) {
+  switch (ReactionTo(error)) {
+    case Reaction::kRetry:
+    case Reaction::kStandby:
+      return false;
+    case Reaction::kBlocked:
+    case Reaction::kDefinite:
+    case Reaction::kGap:
+    case Reaction::kConfiguration:
+    case Reaction::kUsage:
+      return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+StatusReporter::StatusReporter(const Parts& parts) : parts_(parts), stages_(parts.metrics) {}
+
+// The wall clock may be behind the server's: a negative latency counts as 0.
+void StatusReporter::OnDelivered(const Delivery& delivery, WallTime commit_time) {
+  const WallTime wall = parts_.clock.WallNow();
+  const Micros latency = std::max(wall - commit_time, Micros(0));
+  last_published_ = wall;
+  ++acknowledged_;
+  latencies_.Add(latency);
+  parts_.metrics.commit_to_ack_seconds.Observe(latency);
+  stages_.kafka.Add(delivery.latency);
+  // Successive deliveries usually have the same topic.
+  if (last_topic_counter_ == nullptr || last_topic_ != delivery.topic) {
+    last_topic_ = delivery.topic;
+    last_topic_counter_ = &TopicCounter(delivery.topic);
+  }
+  last_topic_counter_->Increment();
+}
+
+// The number of series is limited: further topics share one.
+prometheus::Counter& StatusReporter::TopicCounter(std::string_view topic) {
+  auto& by_topic = parts_.metrics.events_published;
+  const bool room = by_topic.size() < static_cast<size_t>(parts_.config.metrics.max_topics);
+  return by_topic[room || by_topic.contains(topic) ? topic : "__other__"];
+}
+
+// In order of precedence: what an operator must do hides what the relay does by itself.
+RelayStatus StatusReporter::Describe(MonoTime now, const Session* session) const {
+  const RunState& state = parts_.state;
+  const std::optional<Gap>& gap = parts_.gaps.held();
+  if (state.finished) {
+    return {.state = RelayState::kStopped, .error = state.result, .gap = gap};
+  }
+  if (state.draining) {
+    return {RelayState::kDraining, absl::OkStatus(), ""};
+  }
+  if (gap) {
+    const bool accepted = parts_.gaps.accepted();
+    return {
+        .state = RelayState::kBlocked,
+        .error = gap->error,
+        .detail = fmt::format("gap {}: {}{}", gap->id, RangeOf(*gap), accepted ? ", accepted" : ""),
+        .gap = gap,
+        .gap_accepted = accepted,
+        .gap_error = parts_.gaps.error(),
+        .gap_checks = parts_.gaps.checks()};
+  }
+  switch (state.phase) {
+    case RunState::Phase::kWaitingForSlot:
+      return {RelayState::kStandby, absl::OkStatus(), MessageOf(state.last_error)};
+    case RunState::Phase::kDisconnected: {
+      const bool blocked = !state.last_error.ok() && NeedsOperator(state.last_error);
+      const bool first = !state.has_streamed && state.last_error.ok();
+      return {blocked ? RelayState::kBlocked
+              : first ? RelayState::kStarting
+                      : RelayState::kDegraded,
+              state.last_error, ""};
+    }
+    case RunState::Phase::kStreaming:
+      break;
+  }
+  WR_CHECK(session != nullptr, "a stream has a session");
+  return DescribeStream(now, *session);
+}
+
+// An error of the present session is more exact than one remembered from an earlier session; a
+// remembered one lasts until there is progress, because the same row may fail again.
+RelayStatus StatusReporter::DescribeStream(MonoTime now, const Session& session) const {
+  if (!session.blocking_error().ok()) {
+    const auto& row = parts_.pipeline.blocked_row();
+    return {RelayState::kBlocked, session.blocking_error(),
+            row ? fmt::format("table={} {} lsn={} xid={}", row->table, row->row,
+                              row->commit_lsn.ToString(), row->xid)
+                : ""};
+  }
+  if (!parts_.state.blocked_error.ok()) {
+    return {RelayState::kBlocked, parts_.state.blocked_error, ""};
+  }
+  if (const absl::Status stall = StallStatus(now, session); !stall.ok()) {
+    return {RelayState::kDegraded, stall, ""};
+  }
+  const bool was_behind = published_state_ == RelayState::kCatchingUp;
+  const bool behind = session.lag() > (was_behind ? kCaughtUp : kBehind);
+  return {behind ? RelayState::kCatchingUp : RelayState::kStreaming, absl::OkStatus(), ""};
+}
+
+// The cause of a stall longer than kStallNotice, in Kafka, the log or Postgres; OK without one.
+absl::Status StatusReporter::StallStatus(MonoTime now, const Session& session) const {
+  const size_t in_flight = parts_.tracker.records_in_flight();
+  const bool unacknowledged = in_flight > 0 && now - parts_.state.last_delivery > kStallNotice;
+  const auto stalled_since = session.stalled_since();
+  const bool stalled = stalled_since && now - *stalled_since > kStallNotice;
+  if (const absl::Status unseen = session.unseen(); stalled && !unseen.ok()) {
+    return unseen;
+  }
+  if (!unacknowledged && !stalled) {
+    return absl::OkStatus();
+  }
+  if (session.waits_for_log()) {
+    return Error(ErrorCode::kLogBlocked, "rows to be skipped wait for it");
+  }
+  const absl::Status error = parts_.producer.TransientError();
+  return !error.ok()
+             ? error
+             : Error(ErrorCode::kKafkaStalled, fmt::format("{} records in flight", in_flight));
+}
+
+// A process that stood by once reports as a standby while it reconnects, until it streams.
+bool StatusReporter::OnTurn(MonoTime now) {
+  if (parts_.state.phase != RunState::Phase::kDisconnected) {
+    stood_by_ = parts_.state.phase == RunState::Phase::kWaitingForSlot;
+  }
+  if (now < due_ && !parts_.state.finished) {
+    return false;
+  }
+  due_ = now + kGaugeInterval;
+  return true;
+}
+
+void StatusReporter::Publish(MonoTime now, const Session* session) {
+  WR_CHECK(session != nullptr || parts_.state.phase != RunState::Phase::kStreaming,
+           "a stream has a session");
+  RelayStatus status = Describe(now, session);
+  // Messages differ in positions and counts; only another code is a change that is worth a log
+  // line.
+  const bool same_error = status.error.ok() == published_error_.ok() &&
+                          (status.error.ok() || CodeOf(status.error) == CodeOf(published_error_));
+  if (status.state != published_state_ || !same_error) {
+    OnChange(status, session);
+  }
+  status.since = published_since_;
+  status.waits_for = WaitReason(now, session);
+  status.figures = Figures(now, session);
+  UpdateGauges(now, status.state, session);
+  AddPoint(now);
+  parts_.board.Publish(std::move(status));
+  parts_.metrics.ready->Set(parts_.board.ready() ? 1 : 0);
+}
+
+// A degraded state without a session is a lost connection, which was logged when it happened.
+void StatusReporter::OnChange(const RelayStatus& status, const Session* session) {
+  const WallTime wall = parts_.clock.WallNow();
+  if (status.state == RelayState::kBlocked ||
+      (status.state == RelayState::kDegraded && session != nullptr)) {
+    LogStatus(LogLevel::kError, NameOf(status.state), status.error, {{"where", status.detail}});
+    parts_.board.NoteError(status.error, wall);
+  } else if (status.state != RelayState::kStopped) {
+    LogInfo("state", NameOf(status.state));
+  }
+  published_since_ = status.state != published_state_ ? wall : published_since_;
+  published_state_ = status.state;
+  published_error_ = status.error;
+}
+
+// The condition that publishing waits for, as text for operators.
+std::string StatusReporter::WaitReason(MonoTime now, const Session* session) const {
+  if (parts_.state.finished) {
+    return "";
+  }
+  if (parts_.gaps.held()) {
+    if (!parts_.gaps.error().ok()) {
+      return fmt::format("another problem to be fixed before the gap can be accepted: {} {}",
+                         ToString(CodeOf(parts_.gaps.error())), MessageOf(parts_.gaps.error()));
+    }
+    return parts_.gaps.accepted() ? "the next check of the source, after which publishing continues"
+                                  : "an operator to accept the gap (walrelay resume --accept-gap)";
+  }
+  if (parts_.state.phase == RunState::Phase::kWaitingForSlot) {
+    return "the slot, which another process holds";
+  }
+  if (parts_.state.phase == RunState::Phase::kDisconnected) {
+    return fmt::format("the next connection attempt, in {}",
+                       FormatDuration(std::max(parts_.state.retry_at - now, Micros(0))));
+  }
+  if (parts_.state.draining) {
+    return "Kafka to acknowledge the records in flight before stopping";
+  }
+  WR_CHECK(session != nullptr, "a stream has a session");
+  return std::string(session->waits_for());
+}
+
+// The earliest of what is in flight, what waits to be produced, and what must be read again.
+std::optional<WallTime> StatusReporter::OldestUnpublished(const Session* session) const {
+  std::optional<WallTime> oldest = parts_.tracker.oldest_commit_time();
+  const auto count = [&](const std::optional<WallTime>& commit) {
+    // std::optional orders nullopt before every value, so the maximum is the one that exists.
+    oldest = commit && oldest ? std::min(oldest, commit) : std::max(oldest, commit);
+  };
+  if (session == nullptr) {
+    count(parts_.state.oldest_unread);
+  } else if (session->stalled_since() && parts_.pipeline.in_transaction()) {
+    count(parts_.pipeline.last_commit_time());
+  }
+  return oldest;
+}
+
+// How long nothing has been read, as far as is known: since this process lost its connection, or
+// since the slot became inactive or started to lag.
+Micros StatusReporter::TimeCutOff(MonoTime now) const {
+  Micros time = now - parts_.state.disconnected_since;
+  const auto slot = parts_.board.slot();
+  const auto look = parts_.board.sampler().slot;
+  if (slot && slot->exists && look && slot->lag_bytes() > 0) {
+    const WallTime wall = parts_.clock.WallNow();
+    time = std::max(time, slot->lag_age + (wall - *look));
+    if (!slot->row.active && slot->row.inactive_since) {
+      time = std::max(time, wall - *slot->row.inactive_since);
+    }
+  }
+  return std::max(time, Micros(0));
+}
+
+// A standby is not cut off: another instance publishes.
+RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const {
+  const bool cut_off =
+      parts_.state.phase == RunState::Phase::kDisconnected && !parts_.state.finished && !stood_by_;
+  return {.acknowledged = acknowledged_,
+          .records_in_flight = parts_.tracker.records_in_flight(),
+          .bytes_in_flight = parts_.tracker.bytes_in_flight(),
+          .transactions_in_flight = parts_.tracker.transactions_in_flight(),
+          .oldest_commit = OldestUnpublished(session),
+          .cut_off_since =
+              cut_off ? std::optional(parts_.clock.WallNow() - TimeCutOff(now)) : std::nullopt,
+          .last_acknowledged = last_published_,
+          .received = parts_.tracker.received(),
+          .frontier = parts_.tracker.frontier()};
+}
+
+// A median needs all three stages; a point without one of them has none.
+void StatusReporter::AddPoint(MonoTime now) {
+  const MonoTime since = last_point_.value_or(now);
+  last_point_ = since;
+  WR_CHECK(now >= since, "time does not move backwards");
+  if (now - since < kPointInterval) {
+    return;
+  }
+  const auto postgres = stages_.postgres.TakeMedian();
+  const auto relay = stages_.relay.TakeMedian();
+  const auto kafka = stages_.kafka.TakeMedian();
+  const bool all = postgres && relay && kafka;
+  parts_.board.AddPoint(
+      {.at = parts_.clock.WallNow(),
+       .span = now - since,
+       .events = latencies_.count(),
+       .median = latencies_.Quantile(0.5),
+       .slowest = latencies_.Quantile(0.99),
+       .stages = all ? std::optional(StageMedians{*postgres, *relay, *kafka}) : std::nullopt,
+       .lag_bytes = std::nullopt});
+  latencies_.Clear();
+  last_point_ = now;
+}
+
+// Gauges that do not apply are removed rather than set to 0: an alert on 0 would fire on every
+// standby.
+void StatusReporter::UpdateGauges(MonoTime now, RelayState state, const Session* session) {
+  Metrics& metrics = parts_.metrics;
+  metrics.state.SetOnly(NameOf(state));
+  metrics.replication_connected->Set(parts_.state.phase == RunState::Phase::kStreaming ? 1 : 0);
+  metrics.leader->Set(parts_.state.phase == RunState::Phase::kStreaming ? 1 : 0);
+  metrics.gap_held->Set(parts_.gaps.held() ? 1 : 0);
+  // A disconnected standby has no knowledge of what its leader publishes.
+  if (stood_by_ || (parts_.state.finished && !parts_.state.has_streamed)) {
+    ClearLeaderGauges();
+    metrics.oldest_unpublished_age_seconds.Clear();
+    return;
+  }
+  const auto seconds_of = [](auto duration) {
+    return std::max(0.0, std::chrono::duration<double>(duration).count());
+  };
+  const WallTime wall = parts_.clock.WallNow();
+  const auto oldest = OldestUnpublished(session);
+  // Also in a process that has never streamed: a restart during an outage must not silence the
+  // alerts.
+  const double cut_off =
+      parts_.state.phase == RunState::Phase::kDisconnected ? seconds_of(TimeCutOff(now)) : 0;
+  metrics.oldest_unpublished_age_seconds->Set(
+      std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
+  if (!parts_.state.has_streamed) {
+    ClearLeaderGauges();
+    return;
+  }
+  metrics.inflight_records->Set(static_cast<double>(parts_.tracker.records_in_flight()));
+  metrics.inflight_bytes->Set(static_cast<double>(parts_.tracker.bytes_in_flight()));
+  metrics.inflight_transactions->Set(static_cast<double>(parts_.tracker.transactions_in_flight()));
+  const PipelineConfig& limits = parts_.config.pipeline;
+  metrics.inflight_records_limit->Set(static_cast<double>(limits.max_in_flight_records));
+  metrics.inflight_bytes_limit->Set(static_cast<double>(limits.max_in_flight_bytes));
+  metrics.replication_received_lsn->Set(static_cast<double>(parts_.tracker.received().value()));
+  metrics.replication_flushed_lsn->Set(static_cast<double>(parts_.tracker.frontier().value()));
+  if (last_published_) {
+    metrics.last_published_timestamp->Set(seconds_of(last_published_->time_since_epoch()));
+  }
+}
+
+// Clears the gauges that only the holder of the slot can report. Another instance may hold it now,
+// and reports them.
+void StatusReporter::ClearLeaderGauges() {
+  Metrics& metrics = parts_.metrics;
+  for (auto* gauge :
+       {&metrics.inflight_records, &metrics.inflight_bytes, &metrics.inflight_transactions,
+        &metrics.inflight_records_limit, &metrics.inflight_bytes_limit,
+        &metrics.replication_received_lsn, &metrics.replication_flushed_lsn}) {
+    gauge->Clear();
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,103 @@
+// StatusReporter: turns the relay's state into what operators see: the status board, the gauges,
+// and a log line for each change of state.
+//
+// It also measures acknowledged events: their latency, their number by topic, and the points of the
+// status page's chart. It changes nothing in the relay. Single-threaded; other threads read the
+// board and the metrics.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "metrics/metrics.h"
+#include "relay/gap_detector.h"
+#include "relay/pipeline.h"
+#include "relay/run_state.h"
+#include "relay/session.h"
+#include "status/latency_window.h"
+#include "status/stage_latencies.h"
+#include "status/status_board.h"
+#include "stream/ack_tracker.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// Operators act on what this class publishes: the errors of a session that has ended are shown
+// until there is progress.
+class StatusReporter {
+ public:
+  struct Parts {
+    const Config& config;
+    const Clock& clock;
+    Metrics& metrics;
+    StatusBoard& board;
+    const RunState& state;
+    const AckTracker& tracker;
+    const Pipeline& pipeline;
+    const Producer& producer;
+    const GapDetector& gaps;
+  };
+
+  // `parts` must outlive it.
+  // The series of topics are limited by metrics.max_topics.
+  explicit StatusReporter(const Parts& parts);
+
+  // --- events
+
+  // A record was acknowledged.
+  void OnDelivered(const Delivery& delivery, WallTime commit_time);
+  uint64_t acknowledged() const { return acknowledged_; }
+  // Latencies by stage; the session adds the first two.
+  StageLatencies& stages() { return stages_; }
+
+  // --- state. `session`: the current one, or nullptr. REQUIRES: not nullptr while streaming.
+
+  // Notes the phase; call it once a turn. True if the status is due to be published.
+  bool OnTurn(MonoTime now);
+  void Publish(MonoTime now, const Session* session);
+
+  // Commit time of the oldest known event that is not acknowledged, including a row that waits to
+  // be produced.
+  std::optional<WallTime> OldestUnpublished(const Session* session) const;
+
+ private:
+  // The state, with the error and the row that explain it.
+  RelayStatus Describe(MonoTime now, const Session* session) const;
+  RelayStatus DescribeStream(MonoTime now, const Session& session) const;
+  absl::Status StallStatus(MonoTime now, const Session& session) const;
+  // "" while nothing is waited for.
+  std::string WaitReason(MonoTime now, const Session* session) const;
+  // Logs a state, or an error code, that differs from the published one.
+  void OnChange(const RelayStatus& status, const Session* session);
+  RelayFigures Figures(MonoTime now, const Session* session) const;
+  // Of a relay that cannot read: a lower bound of the age of what it has not seen.
+  Micros TimeCutOff(MonoTime now) const;
+  void AddPoint(MonoTime now);
+  // Removes gauges that have no meaning in this state.
+  void UpdateGauges(MonoTime now, RelayState state, const Session* session);
+  void ClearLeaderGauges();
+  prometheus::Counter& TopicCounter(std::string_view topic);
+
+  Parts parts_;
+  StageLatencies stages_;
+  uint64_t acknowledged_ = 0;
+  std::optional<WallTime> last_published_;
+  LatencyWindow latencies_;  // since the last history point
+  std::optional<MonoTime> last_point_;
+  // Its gauges are left to that instance.
+  bool stood_by_ = false;  // another instance held the slot at the last attempt
+  // What operators have seen last; a line is logged when it changes.
+  RelayState published_state_ = RelayState::kStopped;
+  absl::Status published_error_;
+  WallTime published_since_;
+  // When the board is updated next.
+  MonoTime due_;
+  std::string last_topic_;  // of the last delivery; last_topic_counter_ is its series
+  prometheus::Counter* last_topic_counter_ = nullptr;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,190 @@
+// A fake Kafka as a producer sees it: records are accepted, and the test acknowledges them.
+//
+// `log` has all acknowledged records of all producers, in the order of acknowledgement. A producer
+// that is destroyed drops its records in flight, as librdkafka does when it is purged.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "walrelay/error.h"
+#include "walrelay/producer.h"
+
+namespace walrelay::testing {
+
+struct FakeRecord {
+  std::string topic;
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  std::map<std::string, std::string> headers;
+  DeliveryToken token;
+  size_t bytes = 0;
+};
+
+class FakeKafka {
+ public:
+  bool auto_acknowledge = false;
+  size_t queue_limit = SIZE_MAX;
+  std::set<std::string> pending_topics;            // their metadata has not arrived yet
+  std::map<std::string, absl::Status> bad_topics;  // Produce() returns this error
+  // Records with these keys are rejected, by every producer. All records in flight after a rejected
+  // one fail with it, as if they were in the same batch, and the producer fails fatally.
+  std::map<std::string, absl::Status> refused_keys;
+  absl::Status factory_error;
+  absl::Status health;  // of the current producer; a new one is healthy
+  absl::Status trouble;
+  bool reachable = true;
+  bool outdated = false;    // the current producer's certificates changed; a new one is up to date
+  int producers = 0;        // created so far
+  size_t offered = 0;       // calls of Produce()
+  int64_t batch_bytes = 0;  // requested for the last one
+  std::vector<FakeRecord> in_flight;
+  std::vector<FakeRecord> log;
+
+  // Acknowledges the record at `position` in flight, or all records in flight.
+  void Acknowledge(size_t position) { acknowledged_.push_back(Take(position)); }
+  void AcknowledgeAll() {
+    while (!in_flight.empty()) {
+      Acknowledge(0);
+    }
+  }
+  // Rejects the record at `position` in flight permanently.
+  void Refuse(size_t position, absl::Status error) {
+    const FakeRecord record = Take(position);
+    refused_.push_back({.token = record.token, .bytes = record.bytes, .error = std::move(error)});
+  }
+
+  std::vector<std::string> Keys() const {
+    std::vector<std::string> keys;
+    for (const FakeRecord& record : log) {
+      keys.push_back(record.key.value_or("NULL"));
+    }
+    return keys;
+  }
+
+  ProducerFactory Factory() {
+    return [this](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
+      if (!factory_error.ok()) {
+        return factory_error;
+      }
+      ++producers;
+      batch_bytes = max_batch_bytes;
+      health = absl::OkStatus();
+      outdated = false;
+      return std::make_unique<FakeProducer>(*this);
+    };
+  }
+
+ private:
+  void RefuseByKey() {
+    const auto bad = std::find_if(in_flight.begin(), in_flight.end(), [this](const auto& record) {
+      return refused_keys.contains(record.key.value_or("NULL"));
+    });
+    if (bad == in_flight.end()) {
+      return;
+    }
+    const absl::Status error = refused_keys.at(bad->key.value_or("NULL"));
+    if (bad != in_flight.begin()) {
+      Acknowledge(0);
+      return RefuseByKey();
+    }
+    while (!in_flight.empty()) {
+      Refuse(0, error);
+    }
+    health = Error(ErrorCode::kProducerFailed, "gapless guarantee");
+  }
+
+  class FakeProducer final : public Producer {
+   public:
+    explicit FakeProducer(FakeKafka& kafka) : kafka_(kafka) {}
+    ~FakeProducer() override {
+      kafka_.in_flight.clear();
+      kafka_.acknowledged_.clear();
+      kafka_.refused_.clear();
+    }
+
+    absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+      const std::string topic(record.topic);
+      ++kafka_.offered;
+      if (!kafka_.health.ok()) {
+        return kafka_.health;
+      }
+      if (const auto bad = kafka_.bad_topics.find(topic); bad != kafka_.bad_topics.end()) {
+        return bad->second;
+      }
+      if (kafka_.pending_topics.contains(topic)) {
+        return ProduceResult::kTopicPending;
+      }
+      if (kafka_.in_flight.size() >= kafka_.queue_limit) {
+        return ProduceResult::kQueueFull;
+      }
+      kafka_.in_flight.push_back(Copy(record, token));
+      return ProduceResult::kAccepted;
+    }
+
+    void Poll(DeliverySink& sink) override {
+      kafka_.RefuseByKey();
+      if (kafka_.auto_acknowledge) {
+        kafka_.AcknowledgeAll();
+      }
+      for (FakeRecord& record : std::exchange(kafka_.acknowledged_, {})) {
+        sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
+        kafka_.log.push_back(std::move(record));
+      }
+      const bool failed = !kafka_.refused_.empty() || !kafka_.health.ok();
+      for (const DeliveryFailure& failure : std::exchange(kafka_.refused_, {})) {
+        sink.OnFailed(failure);
+      }
+      if (failed) {
+        Purge(sink);
+      }
+    }
+
+    absl::Status FatalError() const override { return kafka_.health; }
+    absl::Status TransientError() const override { return kafka_.trouble; }
+    bool Reachable() const override { return kafka_.reachable; }
+    bool Outdated() const override { return kafka_.outdated; }
+    int poll_fd() const override { return -1; }
+
+   private:
+    // A failed producer drops its records in flight.
+    void Purge(DeliverySink& sink) {
+      for (const FakeRecord& record : std::exchange(kafka_.in_flight, {})) {
+        sink.OnFailed({.token = record.token,
+                       .bytes = record.bytes,
+                       .error = Error(ErrorCode::kProducerFailed, "purged"),
+                       .purged = true});
+      }
+    }
+    static FakeRecord Copy(const Record& record, DeliveryToken token) {
+      FakeRecord copy{.topic = std::string(record.topic), .token = token};
+      copy.key = record.key ? std::optional(std::string(*record.key)) : std::nullopt;
+      copy.value = record.value ? std::optional(std::string(*record.value)) : std::nullopt;
+      for (const Header& header : record.headers) {
+        copy.headers[std::string(header.name)] = header.value.value_or("NULL");
+      }
+      copy.bytes = record.window_bytes();
+      return copy;
+    }
+
+    FakeKafka& kafka_;
+  };
+
+  FakeRecord Take(size_t position) {
+    FakeRecord record = in_flight.at(position);
+    in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(position));
+    return record;
+  }
+
+  std::vector<FakeRecord> acknowledged_;
+  std::vector<DeliveryFailure> refused_;
+};
+
+}  // namespace walrelay::testing

@@ -1,0 +1,174 @@
+// Tests walrelay's producer against librdkafka's mock cluster, with failures injected by the test.
+//
+// The mock neither checks sequence numbers nor removes duplicates: a record that is sent twice is
+// stored twice. Tests therefore check the order of stored records, not the absence of duplicates.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fakes/status_matchers.h"
+#include "kafka/conf.h"
+#include "kafka/kafka_producer.h"
+#include "kafka/mock_cluster.h"
+#include "kafka/topic_reader.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay::testing {
+
+constexpr std::chrono::seconds kPatience{30};  // only a broken test waits this long
+constexpr int16_t kProduceRequest = 0;         // Kafka's api keys
+constexpr int16_t kInitProducerIdRequest = 22;
+
+// A cluster on loopback, and a configuration that connects to it.
+class MockKafkaFixture : public ::testing::Test {
+ protected:
+  explicit MockKafkaFixture(int brokers = 1) {
+    auto cluster = MockCluster::Start(brokers);
+    EXPECT_THAT(cluster, IsOk());
+    cluster_ = *std::move(cluster);
+    config_.kafka.bootstrap_servers = cluster_->bootstrap_servers();
+  }
+
+  void CreateTopic(const std::string& topic, int partitions = 1) {
+    cluster_->CreateTopic(topic, partitions);
+  }
+  // Metadata requests return `error` for the topic.
+  void SetTopicError(const std::string& topic, rd_kafka_resp_err_t error) {
+    rd_kafka_mock_topic_set_error(cluster_->get(), topic.c_str(), error);
+  }
+  // The next requests of this kind fail with `errors`, one each. __TRANSPORT cuts the connection.
+  void FailNext(int16_t request, const std::vector<rd_kafka_resp_err_t>& errors) {
+    rd_kafka_mock_push_request_errors_array(cluster_->get(), request, errors.size(), errors.data());
+  }
+  void ClearErrors(int16_t request) {
+    rd_kafka_mock_clear_request_errors(cluster_->get(), request);
+  }
+  void StopBrokers() { rd_kafka_mock_broker_set_down(cluster_->get(), -1); }
+  void StartBrokers() { rd_kafka_mock_broker_set_up(cluster_->get(), -1); }
+
+  // All records of the topic.
+  std::vector<StoredRecord> Stored(const std::string& topic) {
+    auto records = ReadTopics(config_.kafka, {topic}, kPatience);
+    EXPECT_THAT(records, IsOk());
+    return records.ok() ? *std::move(records) : std::vector<StoredRecord>();
+  }
+  std::vector<std::string> StoredKeys(const std::string& topic) {
+    std::vector<std::string> keys;
+    for (const StoredRecord& record : Stored(topic)) {
+      keys.push_back(record.key.value_or("NULL"));
+    }
+    return keys;
+  }
+
+  Config config_;
+  std::unique_ptr<MockCluster> cluster_;
+};
+
+class ProducerFixture : public MockKafkaFixture, private DeliverySink {
+ protected:
+  explicit ProducerFixture(int brokers = 1) : MockKafkaFixture(brokers) {}
+
+  struct Delivered {
+    DeliveryToken token;
+    size_t bytes;
+    std::string topic;
+    int32_t partition;
+    int64_t offset;
+    std::optional<std::string> key;
+    std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+  };
+
+  // Creates the producer with the current configuration.
+  void Start(const KafkaProducer::Options& options = {}) {
+    auto conf = MakeProducerConf(config_.kafka, config_.pipeline, config_.kafka.max_batch_bytes);
+    ASSERT_THAT(conf, IsOk());
+    auto producer = KafkaProducer::Create(*std::move(conf), options);
+    ASSERT_THAT(producer, IsOk());
+    producer_ = *std::move(producer);
+  }
+
+  // Calls Produce() until the producer has accepted or rejected the record.
+  absl::StatusOr<ProduceResult> Offer(const Record& record, DeliveryToken token = {1, 1}) {
+    absl::StatusOr<ProduceResult> outcome = ProduceResult::kTopicPending;
+    EXPECT_TRUE(PollUntil([&] {
+      outcome = producer_->Produce(record, token);
+      return !outcome.ok() || *outcome == ProduceResult::kAccepted || !producer_->FatalError().ok();
+    }));
+    return outcome;
+  }
+  void Produce(const Record& record, DeliveryToken token = {1, 1}) {
+    EXPECT_THAT(Offer(record, token), IsOkAndHolds(ProduceResult::kAccepted));
+  }
+  // Produces one record per key, with tokens from 1.
+  void ProduceKeys(const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+      Produce({.topic = "orders", .key = key, .value = "{}"}, {++last_token_, 1});
+    }
+  }
+
+  void Poll() { producer_->Poll(*this); }
+  // Polls until the condition holds; false after kPatience.
+  template <typename Condition>
+  bool PollUntil(const Condition& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (true) {
+      Poll();
+      if (condition()) {
+        return true;
+      }
+      if (std::chrono::steady_clock::now() > deadline) {
+        return false;
+      }
+      pollfd wakeup{producer_->poll_fd(), POLLIN, 0};
+      (void)::poll(&wakeup, 1, 20);
+    }
+  }
+  void WaitForDeliveries(size_t count) {
+    ASSERT_TRUE(PollUntil([&] { return delivered_.size() + failed_.size() >= count; }));
+    EXPECT_EQ(delivered_.size(), count);
+  }
+  std::vector<std::string> DeliveredKeys() const {
+    std::vector<std::string> keys;
+    for (const Delivered& delivered : delivered_) {
+      keys.push_back(delivered.key.value_or("NULL"));
+    }
+    return keys;
+  }
+
+  std::unique_ptr<Producer> producer_;
+  std::vector<Delivered> delivered_;
+  std::vector<std::pair<DeliveryToken, absl::Status>> failed_;
+
+ private:
+  void OnDelivered(const Delivery& delivery) override {
+    Delivered copy{.token = delivery.token,
+                   .bytes = delivery.bytes,
+                   .topic = std::string(delivery.topic),
+                   .partition = delivery.partition,
+                   .offset = delivery.offset};
+    copy.key = Copy(delivery.key);
+    for (const Header& header : delivery.headers) {
+      copy.headers.emplace_back(header.name, Copy(header.value));
+    }
+    delivered_.push_back(std::move(copy));
+  }
+  void OnFailed(const DeliveryFailure& failure) override {
+    failed_.emplace_back(failure.token, failure.error);
+  }
+  static std::optional<std::string> Copy(std::optional<std::string_view> text) {
+    return text ? std::optional(std::string(*text)) : std::nullopt;
+  }
+
+  uint32_t last_token_ = 0;
+};
+
+}  // namespace walrelay::testing

@@ -1,0 +1,118 @@
+// A pipeline, and a session, between a fake Postgres and a fake Kafka, without a relay: nothing is
+// reconnected or repaired.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "fakes/fake_clock.h"
+#include "fakes/fake_kafka.h"
+#include "fakes/fake_postgres.h"
+#include "metrics/metrics.h"
+#include "relay/pipeline.h"
+#include "relay/record_sender.h"
+#include "relay/session.h"
+#include "status/stage_latencies.h"
+
+namespace walrelay::testing {
+
+class PipelineFixture : public ::testing::Test {
+ protected:
+  using Outcome = walrelay::Outcome;
+
+  // Creates the pipeline with the current configuration; a session begins at the slot's position.
+  void StartPipeline() {
+    auto producer = kafka_.Factory()(config_.kafka.max_batch_bytes);
+    auto router = Router::Create(config_.source, config_.route, config_.format);
+    WR_CHECK(producer.ok() && router.ok(), "the configuration is valid");
+    producer_ = *std::move(producer);
+    sender_ = std::make_unique<RecordSender>(*producer_, tracker_, metrics_, nullptr);
+    pipeline_ =
+        std::make_unique<Pipeline>(config_, *std::move(router), tracker_, *sender_, metrics_);
+    tracker_.Restart(postgres_.confirmed());
+    pipeline_->StartSession(postgres_.info.tables);
+  }
+  absl::StatusOr<Outcome> Handle(const std::string& message) {
+    return pipeline_->Handle({.sent = clock_.WallNow(), .payload = message});
+  }
+  // The records in flight are lost with their producer; the stream continues at the frontier.
+  void StartOver() {
+    kafka_.in_flight.clear();
+    pipeline_->EndSession();
+    tracker_.AbandonOpen();
+    tracker_.Reset();
+    tracker_.Resume();
+    pipeline_->StartSession(postgres_.info.tables);
+  }
+  // Passes the reports of the producer on, as the relay does.
+  void Poll() { producer_->Poll(*sender_); }
+  Lsn frontier() const { return tracker_.frontier(); }
+
+  Config config_;  // change it before the start
+  FakeClock clock_;
+  FakePostgres postgres_{clock_};
+  FakeKafka kafka_;
+  Metrics metrics_{"walrelay"};
+  AckTracker tracker_;
+  std::unique_ptr<Producer> producer_;
+  std::unique_ptr<RecordSender> sender_;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+class SessionFixture : public PipelineFixture {
+ protected:
+  // Starts to stream with the current configuration. `snapshots`, if given, must outlive the
+  // session.
+  void Start(SnapshotSource* snapshots = nullptr) {
+    StartPipeline();
+    const auto info = postgres_.Open();
+    WR_CHECK(info.ok() && postgres_.Start(frontier()).ok(), "the fake accepts every connection");
+    session_ = std::make_unique<Session>(Session::Parts{.config = config_,
+                                                        .clock = clock_,
+                                                        .source = postgres_,
+                                                        .pipeline = *pipeline_,
+                                                        .tracker = tracker_,
+                                                        .metrics = metrics_,
+                                                        .stages = stages_,
+                                                        .snapshots = snapshots},
+                                         info->server);
+    Run();
+  }
+  absl::Status Turn() {
+    Poll();
+    return session_->Turn(draining_);
+  }
+  // Runs turns until nothing more happens at the current time, or the session ends with result_.
+  void Run() {
+    for (int i = 0; i < 10 && result_.ok(); ++i) {
+      result_ = Turn();
+    }
+  }
+  // Advances time in the steps that the session requests.
+  void Pass(Micros time) {
+    const MonoTime end = clock_.Now() + time;
+    while (clock_.Now() < end && result_.ok()) {
+      result_ = Turn();
+      const Micros step = std::max(session_->NextWakeup().at - clock_.Now(), Micros(1000));
+      clock_.Advance(std::min(step, end - clock_.Now()));
+    }
+    Run();
+  }
+  static FakeRow Event(const std::string& key) {
+    return {.type = "order", .key = key, .payload = "{}"};
+  }
+  Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
+
+  StageLatencies stages_{metrics_};
+  std::unique_ptr<Session> session_;
+  bool draining_ = false;
+  absl::Status result_;  // why the session ended
+};
+
+}  // namespace walrelay::testing

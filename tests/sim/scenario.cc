@@ -1,0 +1,222 @@
+#include "scenario.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "outbox.h"
+#include "random.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Micros kHorizon = seconds(20);
+
+struct FaultEntry {
+  std::string_view name;
+  int weight;
+};
+
+constexpr FaultEntry kFaults[] = {
+#define WALRELAY_FAULT(name, weight, what) {#name, weight},
+#include "faults.def"
+#undef WALRELAY_FAULT
+};
+
+FaultKind DrawKind(Random& random) {
+  static const int total =
+      std::accumulate(std::begin(kFaults), std::end(kFaults), 0,
+                      [](int sum, const FaultEntry& entry) { return sum + entry.weight; });
+  auto left = static_cast<int>(random.Below(static_cast<uint64_t>(total)));
+  size_t kind = 0;
+  while (left >= kFaults[kind].weight) {
+    left -= kFaults[kind++].weight;
+  }
+  return static_cast<FaultKind>(kind);
+}
+
+template <typename T, size_t size>
+T OneOf(Random& random, const std::array<T, size>& choices) {
+  return choices[random.Below(size)];
+}
+
+// Usually short, occasionally longer than any timeout.
+Micros DrawLength(Random& random) {
+  const auto draw = random.Below(100);
+  if (draw < 60) {
+    return random.Between(milliseconds(50), seconds(3));
+  }
+  if (draw < 90) {
+    return random.Between(seconds(3), seconds(20));
+  }
+  return random.Between(seconds(20), seconds(draw < 98 ? 90 : 400));
+}
+
+PlannedTransaction DrawTransaction(Random& random, bool huge_allowed) {
+  PlannedTransaction transaction;
+  transaction.begin = random.Between(Micros(0), kHorizon);
+  transaction.length = random.Chance(80) ? random.Between(Micros(100), milliseconds(50))
+                                         : random.Between(milliseconds(50), seconds(4));
+  const bool huge = huge_allowed && random.Chance(3);
+  transaction.rows = static_cast<uint32_t>(huge ? random.Between(100, 600) : random.Between(1, 6));
+  transaction.rolled_back = random.Chance(10);
+  transaction.savepoint = random.Chance(15);
+  transaction.others = random.Chance(15);
+  transaction.mixed = random.Chance(20);
+  transaction.asynchronous = random.Chance(15);
+  transaction.seed = random.Next();
+  return transaction;
+}
+
+void DrawConfig(Random& random, Scenario& scenario) {
+  Config& config = scenario.config;
+  config.pipeline.max_in_flight_records = OneOf<int64_t, 4>(random, {3, 20, 100, 10'000});
+  config.pipeline.max_in_flight_bytes =
+      OneOf<int64_t, 3>(random, {3'000, 50'000, int64_t{16} << 20});
+  config.source.wal_sender_timeout =
+      OneOf<Micros, 3>(random, {seconds(30), seconds(10), seconds(0)});
+  const OnError policy =
+      OneOf<OnError, 3>(random, {OnError::kStop, OnError::kDeadLetter, OnError::kSkip});
+  // A row that is too large is too large for a dead letter as well.
+  const OnError too_large = policy == OnError::kDeadLetter ? OnError::kSkip : policy;
+  config.on_error = {.null_route = policy,
+                     .null_key = policy,
+                     .topic = policy,
+                     .too_large = too_large,
+                     .value = policy,
+                     .refused = policy,
+                     .dead_letter_topic = std::string(kDeadLetterTopic)};
+  scenario.flaws = random.Chance(15) ? 5 : 0;
+  const bool own_timeout = config.source.wal_sender_timeout.count() > 0;
+  scenario.postgres.wal_sender_timeout =
+      own_timeout ? config.source.wal_sender_timeout
+                  : OneOf<Micros, 3>(random, {seconds(60), seconds(5), seconds(0)});
+}
+
+void DrawSurroundings(Random& random, Scenario& scenario) {
+  scenario.postgres.version = random.Chance(50) ? 150018 : 170004;
+  scenario.postgres.synchronized_standby = scenario.postgres.version >= 170000 && random.Chance(50);
+  scenario.producer.queue_limit = random.Chance(20) ? 5 : 100'000;
+  scenario.producer.batch_records = OneOf<size_t, 3>(random, {1, 5, 50});
+  scenario.producer.batches_under_way = OneOf<size_t, 3>(random, {1, 3, 5});
+  scenario.network_latency = random.Between(Micros(100), milliseconds(5));
+  scenario.network_room = OneOf<size_t, 3>(random, {1'000, 8'000, 200'000});
+  scenario.keys = static_cast<int>(OneOf<int64_t, 3>(random, {2, 8, 30}));
+  scenario.slot_exists = !random.Chance(5);
+  scenario.config.source.create_slot = !scenario.slot_exists || random.Chance(20);
+  scenario.sampler = random.Chance(70);
+  scenario.second_relay = random.Chance(20);
+  scenario.topics_exist = !random.Chance(10);
+}
+
+// The operator's limit, and what the relay does when it is reached. Uses its own random generator,
+// so that the rest of the history does not depend on it.
+void DrawLimit(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x6C696D6974);
+  SourceConfig& source = scenario.config.source;
+  if (source.create_slot || !random.Chance(20)) {
+    return;
+  }
+  source.max_retained_wal = OneOf<int64_t, 3>(random, {1'500, 6'000, 30'000});
+  source.on_retained_limit =
+      random.Chance(70) ? OnRetainedLimit::kDropSlot : OnRetainedLimit::kAlert;
+}
+
+// source.wait_visible and the server settings it depends on. Uses its own random generator, as
+// above.
+void DrawVisibility(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x76697369626C65);
+  scenario.postgres.visibility_seed = random.Next();
+  scenario.config.source.wait_visible = random.Chance(30);
+  scenario.postgres.synchronous_standby = scenario.config.source.wait_visible &&
+                                          !scenario.postgres.synchronized_standby &&
+                                          random.Chance(40);
+  constexpr uint64_t kEpoch = uint64_t{1} << 32;
+  scenario.postgres.first_xid =
+      OneOf<uint64_t, 4>(random, {1'000, kEpoch - 10, 5 * kEpoch + 700, kEpoch / 2 - 5});
+}
+
+// Whether the relay waits for the operator's decision about a gap or exits. Uses its own random
+// generator, as above.
+void DrawGapPolicy(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x676170);
+  scenario.config.source.on_gap = random.Chance(30) ? OnGap::kExit : OnGap::kHold;
+}
+
+void DrawMessages(Random& random, Scenario& scenario) {
+  if (random.Chance(20)) {
+    scenario.messages = random.Chance(30) ? 100 : 50;
+    scenario.config.source.message_prefixes = {std::string(kMessagePrefix)};
+  }
+}
+
+void DrawFaults(Random& random, Scenario& scenario) {
+  const auto count = random.Chance(10) ? 0 : random.Between(1, 7);
+  for (int64_t i = 0; i < count; ++i) {
+    scenario.faults.push_back({.kind = DrawKind(random),
+                               .at = random.Between(milliseconds(1), kHorizon + seconds(3)),
+                               .length = DrawLength(random),
+                               .amount = static_cast<uint32_t>(random.Below(1'000))});
+    if (scenario.faults.back().kind == FaultKind::kStuckPartition) {
+      scenario.faults.back().length = random.Between(seconds(310), seconds(420));
+    }
+    const Fault& last = scenario.faults.back();
+    if (last.kind == FaultKind::kRestore && random.Chance(40)) {
+      // A restored backup is often incomplete.
+      scenario.faults.push_back({.kind = FaultKind::kPublishNothing,
+                                 .at = last.at - milliseconds(1),
+                                 .length = random.Between(seconds(1), seconds(10))});
+    } else if (last.kind == FaultKind::kHangSnapshots && random.Chance(40)) {
+      // A hanging connection often affects the others too; the server times out first.
+      scenario.faults.push_back({.kind = FaultKind::kDark,
+                                 .at = last.at + random.Between(milliseconds(1), seconds(8)),
+                                 .length = random.Between(seconds(1), seconds(10))});
+    } else if (last.kind == FaultKind::kInvalidateSlot && random.Chance(60)) {
+      // A slot falls behind this far only while the relay is blocked.
+      scenario.faults.push_back({.kind = FaultKind::kKafkaDown,
+                                 .at = std::max<Micros>(last.at - seconds(8), milliseconds(1)),
+                                 .length = random.Between(seconds(15), seconds(40))});
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view NameOf(FaultKind kind) {
+  return kFaults[static_cast<size_t>(kind)].name;
+}
+
+Micros Scenario::End() const {
+  Micros end = seconds(1);
+  for (const PlannedTransaction& transaction : transactions) {
+    end = std::max(end, transaction.begin + transaction.length);
+  }
+  for (const Fault& fault : faults) {
+    end = std::max(end, fault.at + fault.length);
+  }
+  return end;
+}
+
+Scenario MakePlan(uint64_t seed) {
+  Random random(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  DrawConfig(random, scenario);
+  DrawSurroundings(random, scenario);
+  const bool huge_allowed = random.Chance(20);
+  const auto count = random.Between(3, 40);
+  for (int64_t i = 0; i < count; ++i) {
+    scenario.transactions.push_back(DrawTransaction(random, huge_allowed));
+  }
+  DrawFaults(random, scenario);
+  DrawLimit(scenario);
+  DrawVisibility(scenario);
+  DrawGapPolicy(scenario);
+  DrawMessages(random, scenario);
+  return scenario;
+}
+
+}  // namespace walrelay::sim

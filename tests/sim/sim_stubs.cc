@@ -1,0 +1,73 @@
+// The simulator's implementation of the two functions through which the core affects its process: a
+// failed assertion ends the history, and a log line goes to the trace.
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "check_failure.h"
+#include "context.h"
+#include "sim_log.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+thread_local sim::Context* history = nullptr;
+
+}  // namespace
+
+void CheckFailed(const char* file, int line, const char* condition, const char* why) {
+  throw sim::CheckFailure{fmt::format("{}:{}: {} ({})", file, line, condition, why)};
+}
+
+void Log(LogLevel /*level*/, std::string_view event, std::string_view message,
+         std::initializer_list<LogField> fields) {
+  if (history == nullptr) {
+    return;
+  }
+  history->coverage.Count(event, "log ");
+  if (!history->trace) {
+    return;
+  }
+  std::string line = fmt::format("  log {} {}", event, message);
+  for (const LogField& field : fields) {
+    line += fmt::format(" {}=", field.key);
+    std::visit([&line](const auto& value) { line += fmt::format("{}", value); }, field.value);
+  }
+  history->Write(line);
+}
+
+void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,
+               std::initializer_list<LogField> fields) {
+  if (history == nullptr) {
+    return;
+  }
+  history->coverage.Count(ToString(CodeOf(status)), "logged ");
+  Log(level, event, fmt::format("{} {}", ToString(CodeOf(status)), MessageOf(status)), fields);
+}
+
+bool LogHasRoom() {
+  return history == nullptr || !history->log_blocked;
+}
+
+void LogAudit(std::string_view event, const absl::Status& status,
+              std::initializer_list<LogField> fields) {
+  if (history != nullptr && history->log_blocked) {
+    history->oracle.Fail("I18 audit", fmt::format("{} is logged while the log has no room", event));
+  }
+  LogStatus(LogLevel::kWarning, event, status, fields);
+}
+
+namespace sim {
+
+LogTrace::LogTrace(Context& context) {
+  history = &context;
+}
+
+LogTrace::~LogTrace() {
+  history = nullptr;
+}
+
+}  // namespace sim
+}  // namespace walrelay

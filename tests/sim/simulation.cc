@@ -1,0 +1,397 @@
+#include "simulation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "check_failure.h"
+#include "outbox.h"
+#include "sim_log.h"
+#include "walrelay/error.h"
+
+namespace walrelay::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The longest back-off is two minutes; a gap or a blocking row needs the operator and a restart.
+constexpr Micros kRecovery = seconds(300);
+constexpr Micros kBetweenRounds = seconds(2);  // of the operator
+constexpr uint64_t kMaxSteps = 5'000'000;
+
+}  // namespace
+
+Simulation::Simulation(const Scenario& scenario, Coverage& coverage, Metrics& metrics, bool trace)
+    : scenario_(scenario),
+      context_(scenario.seed ^ 0x5DEECE66D, coverage, trace),
+      network_{.latency = scenario.network_latency, .room = scenario.network_room},
+      postgres_(context_, scenario.postgres),
+      kafka_(context_),
+      workload_(context_, postgres_, scenario),
+      metrics_(metrics),
+      config_(scenario.config) {
+  if (config_.source.wait_visible) {
+    context_.oracle.RequireVisible();
+  }
+  if (config_.on_error.null_key == OnError::kSkip) {
+    context_.oracle.AllowSkipping();
+  }
+  if (config_.on_error.too_large == OnError::kSkip) {
+    context_.oracle.AllowSkippingTooLarge();
+  }
+}
+
+const std::string& Simulation::Run() {
+  const LogTrace log_trace(context_);
+  for (const std::string& topic : kafka_.topics()) {
+    kafka_.topic(topic).exists = scenario_.topics_exist;
+  }
+  context_.After(seconds(8), [this] {
+    for (const std::string& topic : kafka_.topics()) {
+      kafka_.topic(topic).exists = true;
+    }
+  });
+  if (scenario_.slot_exists) {
+    postgres_.MakeSlot();
+  }
+  workload_.Schedule();
+  ScheduleFaults();
+  WatchLimit();
+  Attend();
+  StartProcess(0);
+  if (scenario_.second_relay) {
+    StartLater(1, milliseconds(200));
+  }
+  RunUntil(SimClock::kBegin + scenario_.End());
+  AwaitQuiet();
+  CheckProducers();
+  EndInGoodOrder();
+  wants_restart_ = false;
+  return context_.oracle.violation();
+}
+
+// --- the loop ---
+
+void Simulation::PassUntil(MonoTime time, const std::function<bool()>& stop) {
+  while (!context_.oracle.failed() && !stop() && Step(time)) {
+  }
+}
+
+// Runs the next event before `until`. False: there is none.
+bool Simulation::Step(MonoTime until) {
+  if (++steps_ > kMaxSteps) {
+    context_.oracle.Fail("I11 liveness", "the history does not end");
+    return false;
+  }
+  MonoTime next = context_.event_queue.empty() ? until : context_.event_queue.next_time();
+  RelayProcess* turn = nullptr;
+  for (const auto& process : processes_) {
+    const auto due = process ? process->NextTurn() : std::nullopt;
+    if (due && *due < next) {
+      next = *due;
+      turn = process.get();
+    }
+  }
+  if (next >= until) {
+    context_.clock.MoveTo(until);
+    return false;
+  }
+  context_.clock.MoveTo(next);
+  if (turn != nullptr) {
+    RunProcess(*turn);
+  } else {
+    context_.event_queue.Take()();
+  }
+  Reap(0);
+  Reap(1);
+  return true;
+}
+
+void Simulation::RunProcess(RelayProcess& process) {
+  try {
+    process.RunTurn();
+  } catch (const CheckFailure& failure) {
+    context_.oracle.Fail("assertion", failure.what);
+  }
+}
+
+// The second connection of each relay polls the slot.
+void Simulation::WatchLimit() {
+  if (!scenario_.sampler) {
+    return;
+  }
+  context_.After(seconds(1), [this] {
+    for (const auto& process : processes_) {
+      if (process && postgres_.power() == SimPostgres::Power::kUp &&
+          process->PastLimit(postgres_.retained_bytes())) {
+        process->OnRetainedLimit();
+      }
+      if (process && postgres_.giving_slot_up()) {
+        process->OnSlotAlmostLost();
+      }
+      if (process && postgres_.power() == SimPostgres::Power::kUp) {
+        process->OnPublicationSeen();
+      }
+    }
+    WatchLimit();
+  });
+}
+
+// --- supervisor and operator ---
+
+void Simulation::StartProcess(size_t number) {
+  if (processes_[number] || !wants_restart_) {
+    return;
+  }
+  context_.oracle.OnFault();
+  processes_[number] =
+      std::make_unique<RelayProcess>(RelayProcess::Parts{.context = context_,
+                                                         .postgres = postgres_,
+                                                         .kafka = kafka_,
+                                                         .network = network_,
+                                                         .metrics = metrics_,
+                                                         .environment = *this,
+                                                         .config = config_,
+                                                         .producer = scenario_.producer,
+                                                         .number = static_cast<int>(number)});
+}
+
+void Simulation::StartLater(size_t number, Micros delay) {
+  context_.After(delay, [this, number] { StartProcess(number); });
+}
+
+// Removes a process that was killed or has exited; the kernel closes its sockets.
+void Simulation::Reap(size_t number) {
+  auto& process = processes_[number];
+  if (!process || process->in_turn() || !(process->killed() || process->finished())) {
+    return;
+  }
+  const auto gone = std::move(process);
+  ++lives_[number];
+  gap_possible_ = gap_possible_ || gone->dropped_slot();
+  if (gone->killed()) {
+    StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
+  } else {
+    OnExit(number, *gone);
+  }
+}
+
+void Simulation::OnExit(size_t number, const RelayProcess& process) {
+  const absl::Status& result = process.result();
+  context_.Note("[relay {}] ends: {}", number, result.ok() ? "cleanly" : MessageOf(result));
+  if (result.ok()) {
+    if (!process.asked_to_stop()) {
+      context_.oracle.Fail("I10 progress", "a relay exited without being asked to");
+    }
+    if (process.ended_too_soon()) {
+      context_.oracle.Fail("I7 repetitions",
+                           "a relay exited before records in flight were acknowledged");
+    }
+    // With two relays, the other one may still have rows that it read before.
+    if (process.ended_clean() && !scenario_.second_relay) {
+      context_.coverage.Count("clean end");
+      context_.oracle.OnCleanEnd(process.handled_end());
+    }
+    StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
+    return;
+  }
+  const ErrorCode code = CodeOf(result);
+  context_.coverage.Count(fmt::format("exit {}", ToString(code)));
+  if (process.dropped_slot() && (code == ErrorCode::kSlotGone || code == ErrorCode::kSlotMissing)) {
+    context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
+  }
+  switch (Describe(code).reaction) {
+    case Reaction::kGap:
+      OnGap(number, code);
+      break;
+    case Reaction::kDefinite:
+    case Reaction::kConfiguration:
+      if (process.has_run()) {
+        context_.oracle.Fail("I10 progress",
+                             fmt::format("a relay that ran ends with {}", ToString(code)));
+      } else if (code == ErrorCode::kSlotMissing) {
+        OnGap(number, code);
+      } else {
+        StartLater(number, seconds(2));
+      }
+      break;
+    default:
+      context_.oracle.Fail("I10 progress", fmt::format("a relay ended with {}", ToString(code)));
+  }
+}
+
+// The operator reads the message, publishes the missing events by other means, and restarts the
+// relay.
+void Simulation::OnGap(size_t number, ErrorCode code) {
+  if (!gap_possible_ && !scenario_.second_relay) {
+    context_.oracle.Fail("I13 gaps", fmt::format("{} where there is no gap", ToString(code)));
+  }
+  context_.oracle.ExcuseAllHidden();
+  context_.After(seconds(2), [this, number, code] {
+    MendSlot(code);
+    StartProcess(number);
+  });
+}
+
+// The operator polls the relays and resolves the gaps at which they hold.
+void Simulation::Attend() {
+  context_.After(kBetweenRounds, [this] {
+    for (size_t number = 0; number < processes_.size(); ++number) {
+      RelayProcess* process = processes_[number].get();
+      if (process == nullptr || process->in_turn()) {
+        continue;
+      }
+      const RelayStatus status = process->status();
+      if (status.gap && !status.gap_accepted) {
+        SettleGap(*process, *status.gap);
+      } else if (!status.gap && postgres_.power() == SimPostgres::Power::kUp &&
+                 (HasCode(status.error, ErrorCode::kSlotMissing) ||
+                  HasCode(status.error, ErrorCode::kSlotUnusable))) {
+        MendSlot(CodeOf(status.error));
+      }
+    }
+    Attend();
+  });
+}
+
+// An operator who accepts a gap knows its range, and publishes the missing events by other means.
+// Half of the operators create the slot first: then the relay detects another gap.
+void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
+  const ErrorCode code = CodeOf(gap.error);
+  gap_possible_ = gap_possible_ || process.dropped_slot();
+  if (!gap_possible_ && !scenario_.second_relay) {
+    context_.oracle.Fail("I13 gaps", fmt::format("{} where there is no gap", ToString(code)));
+  }
+  const auto number = static_cast<size_t>(process.number());
+  if (process.dropped_slot() && code == ErrorCode::kSlotGone) {
+    context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
+  }
+  if (code == ErrorCode::kPublicationChanged) {
+    context_.oracle.ExcuseHidden(gap.from, gap.to);
+  } else {
+    if (postgres_.power() == SimPostgres::Power::kUp && context_.random.Chance(50)) {
+      MendSlot(code);
+    }
+    accepted_[number] = code;
+  }
+  context_.Note("[operator] accepts gap {}: {}", gap.id, RangeOf(gap));
+  process.AcceptGap(gap.id);
+  process.source().ForgetDroppedSlot();  // the next slot is a different one
+}
+
+void Simulation::MendSlot(ErrorCode code) {
+  const auto& slot = postgres_.slot();
+  const bool held = postgres_.sender() != nullptr;
+  if (!slot || slot->lost || (code == ErrorCode::kPublicationSkipped && !held) ||
+      slot->confirmed > postgres_.log().flushed()) {
+    context_.Note("[operator] recreates the slot");
+    postgres_.MakeSlot();
+  }
+  context_.oracle.Excuse(postgres_.slot()->confirmed);
+  explained_until_ = context_.now();
+}
+
+// A relay cannot know what happened to the slot if it has not streamed before, if it read the
+// catalog before the change, or if it attributes the change to another instance.
+void Simulation::OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) {
+  const auto accepted = std::exchange(accepted_[number], std::nullopt);
+  if (accepted) {
+    explained_until_ = context_.now();
+    context_.oracle.Excuse(postgres_.slot()->confirmed);
+  }
+  // The earlier state of a publication is unknown before the first read, and on another system.
+  if (!knows_its_past || scenario_.second_relay || accepted == ErrorCode::kSystemChanged) {
+    context_.oracle.ExcuseAllHidden();
+  }
+  const MonoTime tampered = postgres_.tampered_at();
+  const bool cannot_know = !knows_its_past || looked_at <= tampered || scenario_.second_relay;
+  if (tampered > explained_until_ && cannot_know) {
+    explained_until_ = tampered;
+    context_.oracle.Excuse(postgres_.slot()->confirmed);
+  }
+}
+
+// The operator resolves blocking rows: they go to the dead-letter topic or are skipped.
+void Simulation::SettleFlawedRows() {
+  if (scenario_.flaws == 0 || config_.on_error.null_key != OnError::kStop) {
+    return;
+  }
+  const bool skip = context_.random.Chance(50);
+  const OnError policy = skip ? OnError::kSkip : OnError::kDeadLetter;
+  config_.on_error = {.null_route = policy,
+                      .null_key = policy,
+                      .topic = policy,
+                      .too_large = OnError::kSkip,
+                      .value = policy,
+                      .dead_letter_topic = std::string(kDeadLetterTopic)};
+  context_.oracle.AllowSkippingTooLarge();
+  if (skip) {
+    context_.oracle.AllowSkipping();
+  }
+  for (const auto& process : processes_) {
+    if (process) {
+      process->Terminate();
+    }
+  }
+}
+
+// --- the end ---
+
+bool Simulation::CaughtUp() const {
+  return context_.oracle.Complete() && postgres_.slot() &&
+         postgres_.power() == SimPostgres::Power::kUp &&
+         postgres_.slot()->confirmed == postgres_.sendable_end();
+}
+
+void Simulation::AwaitQuiet() {
+  SettleFlawedRows();
+  const MonoTime deadline = context_.now() + kRecovery;
+  while (!context_.oracle.failed() && !CaughtUp() && context_.now() < deadline) {
+    RunUntil(context_.now() + milliseconds(500));
+  }
+  if (context_.oracle.failed() || CaughtUp()) {
+    return;
+  }
+  if (!context_.oracle.Complete()) {
+    context_.oracle.Fail("I1 no loss",
+                         fmt::format("events {} are not in Kafka", context_.oracle.Missing()));
+  }
+  context_.oracle.Fail("I10 progress", "the slot is not confirmed up to the end of the WAL");
+}
+
+// One unavailable partition must not lead to a new producer.
+void Simulation::CheckProducers() {
+  const bool only_stuck =
+      scenario_.config.source.max_retained_wal == 0 && !scenario_.faults.empty() &&
+      std::all_of(scenario_.faults.begin(), scenario_.faults.end(),
+                  [](const Fault& fault) { return fault.kind == FaultKind::kStuckPartition; });
+  if (!context_.oracle.failed() && only_stuck && lives_[0] == 0 && processes_[0] &&
+      processes_[0]->use().made > 1) {
+    context_.oracle.Fail(
+        "I15 appends",
+        "a new producer was created although brokers respond and no producer failed");
+  }
+}
+
+// Every relay is asked to stop and must exit in time; the next process must have nothing to repeat.
+void Simulation::EndInGoodOrder() {
+  if (context_.oracle.failed() || scenario_.seed % 2 == 0) {
+    return;
+  }
+  workload_.CommitOne();
+  RunUntil(context_.now() + context_.random.Between(Micros(0), milliseconds(300)));
+  for (const auto& process : processes_) {
+    if (process) {
+      process->Terminate();
+    }
+  }
+  const RelayProcess* asked = processes_[0].get();
+  const int life = lives_[0];
+  RunUntil(context_.now() + config_.pipeline.drain_timeout + seconds(5));
+  if (!context_.oracle.failed() && asked != nullptr && lives_[0] == life) {
+    context_.oracle.Fail("I10 progress", "a relay that was asked to stop has not exited");
+  }
+  AwaitQuiet();
+}
+
+}  // namespace walrelay::sim

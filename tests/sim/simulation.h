@@ -1,0 +1,114 @@
+// Simulation: one history, from its scenario to the verdict.
+//
+// Owns the servers and the relay processes, advances time, and plays the environment of the relay:
+// the supervisor that restarts it, and the operator who resolves gaps and blocking rows.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "context.h"
+#include "metrics/metrics.h"
+#include "relay_process.h"
+#include "scenario.h"
+#include "sim_kafka.h"
+#include "sim_postgres.h"
+#include "walrelay/error.h"
+#include "workload.h"
+
+namespace walrelay::sim {
+
+class Simulation final : private Environment {
+ public:
+  // All must outlive the simulation.
+  Simulation(const Scenario& scenario, Coverage& coverage, Metrics& metrics, bool trace);
+
+  // Runs the scenario, the recovery after it and a clean stop. Returns the violation, or an empty
+  // string.
+  const std::string& Run();
+
+  uint64_t digest() const { return context_.oracle.digest(); }
+  uint64_t repeats() const { return context_.oracle.repeats(); }
+  size_t events() const { return context_.oracle.event_count(); }
+
+ private:
+  // Environment
+  void PassUntil(MonoTime time, const std::function<bool()>& stop) override;
+  void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) override;
+  bool has_rivals() const override { return scenario_.second_relay; }
+  Lsn stored_position() const override { return stored_position_; }
+  void StorePosition(Lsn p) override { stored_position_ = std::max(stored_position_, p); }
+
+  // --- the loop ---
+  void RunUntil(MonoTime time) {
+    PassUntil(time, [] { return false; });
+  }
+  bool Step(MonoTime until);
+  void RunProcess(RelayProcess& process);
+
+  // --- supervisor and operator (simulation.cc) ---
+  void StartProcess(size_t number);
+  void StartLater(size_t number, Micros delay);
+  void Reap(size_t number);
+  void OnExit(size_t number, const RelayProcess& process);
+  void OnGap(size_t number, ErrorCode code);
+  void MendSlot(ErrorCode code);
+  void Attend();
+  void SettleGap(RelayProcess& process, const Gap& gap);
+  void SettleFlawedRows();
+  void WatchLimit();
+
+  // --- faults (faults.cc) ---
+  void ScheduleFaults();
+  void Apply(const Fault& fault);
+  bool ApplyToProcess(const Fault& fault);
+  bool ApplyToNetwork(const Fault& fault);
+  bool ApplyToServer(const Fault& fault);
+  bool ApplyToSlot(const Fault& fault);
+  bool ApplyToPublication(const Fault& fault);
+  bool ApplyToVisibility(const Fault& fault);
+  bool ApplyToKafka(const Fault& fault);
+  void Restart(const Fault& fault);
+  void CheckShutdown(int incarnation, int sampler);
+  void CheckGivingUp(int incarnation, int sampler);
+  bool HolderIsDisturbed() const;
+  void FailOver(const Fault& fault, bool with_slot);
+  void RestoreServer(const Fault& fault);
+  void TerminateUnwatched();
+  void ComeBack(Micros delay);
+  void Heal(Micros delay, std::function<void()> action) {
+    context_.After(delay, std::move(action));
+  }
+  size_t Target(const Fault& fault) const;
+  Link* CurrentLink() const;
+
+  // --- the end ---
+  bool CaughtUp() const;
+  void AwaitQuiet();
+  void CheckProducers();
+  void EndInGoodOrder();
+
+  const Scenario& scenario_;
+  Context context_;
+  Network network_;
+  SimPostgres postgres_;
+  SimKafka kafka_;
+  Workload workload_;
+  Metrics& metrics_;
+  Config config_;  // as currently configured by the operator
+
+  std::array<std::unique_ptr<RelayProcess>, 2> processes_;
+  std::array<int, 2> lives_{};
+  bool wants_restart_ = true;
+  MonoTime explained_until_;   // tampering up to then is accounted for
+  bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
+  // A gap of the slot or the server was accepted, and the relay has not streamed yet.
+  std::array<std::optional<ErrorCode>, 2> accepted_{};
+  Lsn stored_position_;
+  uint64_t steps_ = 0;
+};
+
+}  // namespace walrelay::sim

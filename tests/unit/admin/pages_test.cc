@@ -1,0 +1,224 @@
+#include "admin/pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/fake_clock.h"
+#include "fakes/http_client.h"
+#include "fakes/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class PagesTest : public ::testing::Test {
+ protected:
+  PagesTest() { board_.Beat(clock_.Now()); }
+
+  HttpResponse Page(const std::string& path, bool verbose = false) const {
+    return pages_.at(path)({.verbose = verbose});
+  }
+  HttpResponse Ready(bool verbose = false) const { return Page("/readyz", verbose); }
+  void Publish(RelayState state, absl::Status error = {}) {
+    board_.Publish({.state = state, .error = std::move(error)});
+  }
+
+  StatusBoard board_;
+  Metrics metrics_{"walrelay"};
+  testing::FakeClock clock_;
+  const std::map<std::string, HttpHandler> pages_ =
+      StatusEndpoints({"0.1.0", "orders", "orders_pub"}, board_, metrics_, clock_);
+};
+
+TEST_F(PagesTest, LiveWhileTheLoopRuns) {
+  clock_.Advance(seconds(89));
+  EXPECT_EQ(Page("/livez").status, 200u);
+  EXPECT_EQ(Page("/livez").body, "alive\n");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(Page("/livez").status, 503u);
+  EXPECT_THAT(Page("/livez").body, HasSubstr("has not run for 1 min 30 s"));
+  board_.Beat(clock_.Now());
+  EXPECT_EQ(Page("/livez").status, 200u);
+}
+
+// A restart of the process fixes neither Postgres nor Kafka.
+TEST_F(PagesTest, LiveDespiteExternalFailures) {
+  for (const RelayState state :
+       {RelayState::kDegraded, RelayState::kBlocked, RelayState::kStopped}) {
+    Publish(state, Error(ErrorCode::kConnectionLost, "cut"));
+    board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), clock_.WallNow());
+    EXPECT_EQ(Page("/livez").status, 200u);
+  }
+}
+
+TEST_F(PagesTest, ReadyInStatesThatNeedNoAttention) {
+  for (const RelayState state :
+       {RelayState::kStandby, RelayState::kCatchingUp, RelayState::kStreaming}) {
+    Publish(state);
+    EXPECT_EQ(Ready().status, 200u);
+    EXPECT_EQ(Ready().body, "ready: " + std::string(NameOf(state)) + "\n");
+  }
+  for (const RelayState state : {RelayState::kStarting, RelayState::kDegraded, RelayState::kBlocked,
+                                 RelayState::kDraining, RelayState::kStopped}) {
+    Publish(state);
+    EXPECT_EQ(Ready().status, 503u);
+    EXPECT_EQ(Ready().body, "not ready: " + std::string(NameOf(state)) + "\n");
+  }
+}
+
+TEST_F(PagesTest, ReasonIsReported) {
+  Publish(RelayState::kBlocked, Error(ErrorCode::kKeyMissing, "row 7"));
+  EXPECT_EQ(Ready().body, "not ready: blocked\nWR-3004 row 7\n");
+  EXPECT_THAT(Ready(true).body,
+              AllOf(HasSubstr("WR-3004"), HasSubstr("row 7"), HasSubstr("what to do:")));
+}
+
+TEST_F(PagesTest, NotReadyWhileATableIsNotPublished) {
+  Publish(RelayState::kStreaming);
+  board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "public.outbox"), clock_.WallNow());
+  EXPECT_EQ(Ready().status, 503u);
+  EXPECT_EQ(Ready().body, "not ready: streaming\nWR-2303 public.outbox\n");
+  EXPECT_THAT(Ready(true).body, HasSubstr("ADD TABLE"));
+}
+
+// Messages of libraries and servers are displayed on terminals.
+TEST_F(PagesTest, HostileMessageIsEscaped) {
+  Publish(RelayState::kDegraded, Error(ErrorCode::kConnectionLost, "a\nready: streaming\x1b[2J"));
+  for (const bool verbose : {false, true}) {
+    EXPECT_THAT(Ready(verbose).body, HasSubstr("a\\x0aready: streaming\\x1b[2J"));
+    EXPECT_THAT(Ready(verbose).body, Not(HasSubstr("\nready")));
+  }
+}
+
+TEST_F(PagesTest, DetailIsShownOnlyInVerboseMode) {
+  board_.Publish({.state = RelayState::kStreaming, .detail = "where\x1b[2J"});
+  EXPECT_THAT(Ready().body, Not(HasSubstr("where")));
+  EXPECT_THAT(Ready(true).body, HasSubstr("where\\x1b[2J\n"));
+}
+
+TEST_F(PagesTest, NotReadyWhileTheSlotIsAtCriticalRisk) {
+  Publish(RelayState::kStreaming);
+  SlotSample slot{.exists = true, .row = {.wal_status = "reserved"}, .risk = SlotRisk::kWarning};
+  board_.SetSlot(slot, clock_.WallNow());
+  EXPECT_EQ(Ready().status, 200u);
+  EXPECT_THAT(Ready().body, HasSubstr("WR-2108"));
+  slot.risk = SlotRisk::kCritical;
+  board_.SetSlot(slot, clock_.WallNow());
+  EXPECT_EQ(Ready().status, 503u);
+  EXPECT_THAT(Ready(true).body, HasSubstr("[-] slot: 0 B of WAL retained, risk critical"));
+}
+
+TEST_F(PagesTest, VerboseReadinessListsTheChecks) {
+  Publish(RelayState::kStreaming);
+  board_.SetSlot({.exists = true}, clock_.WallNow());
+  board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
+  clock_.Advance(seconds(3));
+  EXPECT_EQ(Ready(true).body,
+            "ready: streaming\n[+] relay: streaming\n"
+            "[+] publication and tables: as required, checked 3 s ago\n"
+            "[+] slot: 0 B of WAL retained, risk none, checked 3 s ago\n");
+}
+
+TEST_F(PagesTest, MissingCheckIsReportedAsUnknown) {
+  Publish(RelayState::kStarting);
+  EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: not checked yet\n"
+                                          "[?] slot: not checked yet\n"));
+  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  EXPECT_THAT(Ready(true).body,
+              HasSubstr("[?] publication and tables: not checked yet (WR-2001 refused)\n"));
+}
+
+TEST_F(PagesTest, StaleCheckIsReportedAsUnknown) {
+  Publish(RelayState::kDegraded);
+  board_.SetSlot({.exists = true}, clock_.WallNow());
+  board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
+  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  EXPECT_THAT(Ready(true).body,
+              AllOf(HasSubstr("[?] publication and tables: as required, checked"),
+                    HasSubstr("[?] slot: 0 B of WAL retained"), HasSubstr("(WR-2001 refused)")));
+  // A successful check clears the unknown state.
+  board_.SetSlot({.exists = true}, clock_.WallNow());
+  board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
+  EXPECT_THAT(Ready(true).body, Not(HasSubstr("[?]")));
+  // A check that hangs does not.
+  clock_.Advance(seconds(46));
+  EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: as required, checked 46 s"));
+}
+
+// A known problem remains until a check finds it resolved.
+TEST_F(PagesTest, KnownProblemRemainsWhileChecksFail) {
+  Publish(RelayState::kDegraded);
+  board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), clock_.WallNow());
+  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  EXPECT_THAT(Ready(true).body, HasSubstr("[-] publication and tables: see below"));
+}
+
+TEST_F(PagesTest, ForeignHostSeesNoRowData) {
+  board_.Publish({.state = RelayState::kBlocked,
+                  .error = Error(ErrorCode::kKeyMissing, "row 7"),
+                  .detail = "id=7"});
+  for (const auto& [path, page] : pages_) {
+    const HttpResponse answer = page({.verbose = true, .foreign_host = true});
+    EXPECT_THAT(answer.body, AllOf(Not(HasSubstr("row 7")), Not(HasSubstr("id=7")))) << path;
+    EXPECT_EQ(answer.status, path.starts_with("/status") ? 421u : Page(path).status) << path;
+  }
+  EXPECT_EQ(pages_.at("/readyz")({.foreign_host = true}).body, "not ready: blocked\n");
+}
+
+TEST_F(PagesTest, StartedAfterTheFirstAttempt) {
+  EXPECT_EQ(Page("/startupz").status, 503u);
+  for (const RelayState state : {RelayState::kStandby, RelayState::kStreaming,
+                                 RelayState::kDegraded, RelayState::kBlocked}) {
+    Publish(state);
+    EXPECT_EQ(Page("/startupz").status, 200u);
+  }
+}
+
+TEST_F(PagesTest, ProbesOfDebeziumServerWork) {
+  Publish(RelayState::kBlocked);
+  constexpr char kUp[] =
+      "{\"status\":\"UP\",\"checks\":[{\"name\":\"walrelay\",\"status\":\"UP\"}]}\n";
+  EXPECT_EQ(Page("/q/health/live").status, 200u);
+  EXPECT_EQ(Page("/q/health/live").body, kUp);
+  EXPECT_EQ(Page("/q/health/ready").status, 503u);
+  EXPECT_EQ(Page("/q/health").status, 503u);
+  EXPECT_THAT(Page("/q/health").body, HasSubstr("\"DOWN\""));
+  EXPECT_EQ(Page("/healthz").body, Page("/livez").body);
+  Publish(RelayState::kStandby);
+  EXPECT_EQ(Page("/q/health/ready").body, kUp);
+}
+
+TEST_F(PagesTest, StatusHasThreeFormats) {
+  Publish(RelayState::kStreaming);
+  EXPECT_EQ(Page("/status").content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(Page("/status").body, HasSubstr("<h1>Events flow</h1>"));
+  EXPECT_THAT(Page("/status.json").body, HasSubstr("\"state\":\"streaming\""));
+  EXPECT_THAT(Page("/status.txt").body, HasSubstr("Events flow. "));
+}
+
+TEST_F(PagesTest, MetricsAreInPrometheusFormat) {
+  metrics_.events_received->Increment();
+  EXPECT_EQ(Page("/metrics").content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(Page("/metrics").body,
+              HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1"));
+}
+
+TEST_F(PagesTest, PagesAreServedOverHttp) {
+  const auto server = HttpServer::Start("127.0.0.1:0", pages_);
+  ASSERT_THAT(server, IsOk());
+  const int port = (*server)->port();
+  Publish(RelayState::kBlocked, Error(ErrorCode::kKeyMissing, "row 7"));
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/livez").status, 200);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/readyz").status, 503);
+  EXPECT_THAT(testing::HttpAsk(port, "GET", "/readyz?verbose").body, HasSubstr("what to do:"));
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/metrics").status, 200);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status").status, 200);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/config").status, 404);
+}
+
+}  // namespace
+}  // namespace walrelay

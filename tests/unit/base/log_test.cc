@@ -1,0 +1,485 @@
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <stdlib.h>
+
+#include <csignal>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "fakes/captured_stream.h"
+#include "fakes/environment_variable.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::AllOf;
+using testing::CapturedStream;
+using ::testing::EndsWith;
+using testing::EnvironmentVariable;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr std::string_view kHostile[] = {
+    "a\nb",
+    "a\r\nb",
+    "\x1b[2J\x1b]0;title\a",
+    "\xC2\x9B"
+    "31m",  // C1: a terminal interprets it as ESC [
+    "\xFF\xC0\xAF\xED\xA0\x80",
+    {"zero\0byte", 9},
+    "\"}\n{\"level\":\"error\"",
+    "\x7F\b\b\b",
+    "a\u2028b\u2029c\u0085d",                        // viewers treat them as line ends
+    "\u202Eevil\u202C \u2067x\u2069 \u200F \u061C",  // they change the direction of text
+};
+
+class LogTest : public ::testing::Test {
+ protected:
+  ~LogTest() override { StopLogging(); }
+
+  // Stops the log and returns all lines that were written.
+  std::vector<std::string> Lines() {
+    StopLogging();
+    std::vector<std::string> lines;
+    std::istringstream text(captured_.Text());
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  // Like Lines(), for a log of exactly one line.
+  std::string Line() {
+    const std::vector<std::string> lines = Lines();
+    EXPECT_THAT(lines, SizeIs(1));
+    return lines.empty() ? "" : lines[0];
+  }
+  // The line that is logged for an event with these fields.
+  std::string LineOf(LogFormat format, std::string_view message,
+                     std::initializer_list<LogField> fields = {}) {
+    CapturedStream captured(stderr);
+    StartLogging(LogLevel::kDebug, format);
+    Log(LogLevel::kInfo, "event", message, fields);
+    StopLogging();
+    const std::string text = captured.Text();
+    EXPECT_THAT(text, EndsWith("\n"));
+    return text.substr(0, text.size() - 1);
+  }
+
+  CapturedStream captured_{stderr};
+};
+
+// A field of a JSON line as text; "" when the line is not JSON.
+std::string FieldOf(const std::string& line, const std::string& key) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element document;
+  simdjson::dom::element field;
+  if (parser.parse(line).get(document) != simdjson::SUCCESS) {
+    ADD_FAILURE() << line;
+    return "";
+  }
+  if (document[key].get(field) != simdjson::SUCCESS) {
+    return "absent";
+  }
+  return field.is_string() ? std::string(field.get_string().value()) : simdjson::minify(field);
+}
+
+bool HasControlCharacter(std::string_view line) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    const bool c1 = i > 0 && line[i - 1] == '\xC2' && byte < 0xA0;
+    const std::string_view here = line.substr(i);
+    const bool steers = here.starts_with("\u2028") || here.starts_with("\u2029") ||
+                        here.starts_with("\u202C") || here.starts_with("\u202E") ||
+                        here.starts_with("\u2067") || here.starts_with("\u2069") ||
+                        here.starts_with("\u200F") || here.starts_with("\u061C");
+    if (byte < 0x20 || byte == 0x7F || c1 || steers) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST_F(LogTest, NothingIsWrittenBeforeStartOrAfterStop) {
+  LogWarning("early", "before");
+  StartLogging(LogLevel::kDebug, LogFormat::kText);
+  StopLogging();
+  LogWarning("late", "after");
+  LogStatus(LogLevel::kError, "late", Error(ErrorCode::kWalLevel, "x"));
+  EXPECT_THAT(Lines(), IsEmpty());
+}
+
+TEST_F(LogTest, LinesBelowTheLevelAreNotWritten) {
+  StartLogging(LogLevel::kWarning, LogFormat::kText);
+  LogDebug("a", "no");
+  LogInfo("b", "no");
+  LogStatus(LogLevel::kInfo, "c", Error(ErrorCode::kWalLevel, "no"));
+  LogWarning("d", "yes");
+  Log(LogLevel::kError, "e", "yes");
+  EXPECT_THAT(Lines(), SizeIs(2));
+}
+
+TEST_F(LogTest, JsonLineHasTimeLevelEventAndMessage) {
+  const std::string line = LineOf(LogFormat::kJson, "it begins");
+  EXPECT_THAT(line, StartsWith("{\"ts\":\"20"));
+  EXPECT_THAT(FieldOf(line, "ts"), EndsWith("Z"));
+  EXPECT_EQ(FieldOf(line, "level"), "info");
+  EXPECT_EQ(FieldOf(line, "event"), "event");
+  EXPECT_EQ(FieldOf(line, "msg"), "it begins");
+}
+
+TEST_F(LogTest, JsonKeepsTheTypeOfEachField) {
+  const std::string line = LineOf(LogFormat::kJson, "m",
+                                  {{"text", "1"},
+                                   {"least", std::numeric_limits<int64_t>::min()},
+                                   {"most", std::numeric_limits<uint64_t>::max()},
+                                   {"small", -1},
+                                   {"oid", uint32_t{16385}},
+                                   {"flag", true},
+                                   {"ratio", 0.5},
+                                   {"position", Lsn(0x16B374D848)}});
+  EXPECT_THAT(line, EndsWith(R"("text":"1","least":-9223372036854775808,)"
+                             R"("most":18446744073709551615,"small":-1,"oid":16385,"flag":true,)"
+                             R"("ratio":0.5,"position":"16/B374D848"})"));
+}
+
+// JSON cannot represent them.
+TEST_F(LogTest, NonFiniteNumbersAreWrittenAsNull) {
+  for (const double number :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(FieldOf(LineOf(LogFormat::kJson, "m", {{"n", number}}), "n"), "null");
+  }
+}
+
+TEST_F(LogTest, TextLineHasLevelEventMessageAndFields) {
+  const std::string line = LineOf(LogFormat::kText, "it begins",
+                                  {{"slot", "walrelay"}, {"lag", 7}, {"ok", true}, {"none", ""}});
+  EXPECT_THAT(line, EndsWith("Z info    event                it begins"
+                             "  slot=walrelay  lag=7  ok=true  none=\"\""));
+}
+
+TEST_F(LogTest, HostileTextStaysOnItsLineWithoutControlCharacters) {
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    for (const std::string_view hostile : kHostile) {
+      const std::string line = LineOf(format, hostile, {{"key", hostile}, {"other", hostile}});
+      EXPECT_FALSE(HasControlCharacter(line)) << line;
+    }
+  }
+}
+
+TEST_F(LogTest, JsonOfHostileTextCanBeParsed) {
+  for (const std::string_view hostile : kHostile) {
+    const std::string line = LineOf(LogFormat::kJson, hostile, {{"key", hostile}});
+    EXPECT_EQ(FieldOf(line, "level"), "info");
+    EXPECT_EQ(FieldOf(line, "msg"), FieldOf(line, "key"));
+  }
+  EXPECT_EQ(FieldOf(LineOf(LogFormat::kJson, "a\n\"\\\x1b"), "msg"), "a\n\"\\\x1b");
+}
+
+TEST_F(LogTest, QuotesInAValueDoNotStartAField) {
+  const std::string line = LineOf(LogFormat::kText, "m", {{"key", R"(a"  code="WR-1001\)"}});
+  EXPECT_THAT(line, EndsWith(R"(key="a\"  code=\"WR-1001\\")"));
+}
+
+TEST_F(LogTest, LongTextIsTruncated) {
+  const std::string megabyte(1 << 20, 'x');
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    EXPECT_LT(LineOf(format, megabyte, {{"a", megabyte}, {"b", megabyte}}).size(), 5'000u);
+  }
+}
+
+TEST_F(LogTest, TextTruncatedInsideACharacterIsValidUtf8) {
+  for (const size_t length : {1021u, 1022u, 1023u, 2045u, 2046u, 2047u}) {
+    const std::string text = std::string(length, 'x') + "🦊🦊";
+    EXPECT_NE(FieldOf(LineOf(LogFormat::kJson, text, {{"key", text}}), "key"), "absent");
+  }
+}
+
+TEST_F(LogTest, OnlyRepeatedEventsAreSuppressed) {
+  StartLogging(LogLevel::kInfo, LogFormat::kText);
+  for (int i = 0; i < 50; ++i) {
+    LogInfo("often", "again");
+  }
+  LogInfo("rare", "once");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(12));
+  EXPECT_THAT(lines[10], HasSubstr("rare"));
+  EXPECT_THAT(lines[11], AllOf(HasSubstr("repeats_suppressed"), HasSubstr("of=often"),
+                               HasSubstr("suppressed=40")));
+}
+
+TEST_F(LogTest, ErrorsOfDifferentCodesAreSuppressedSeparately) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  for (int i = 0; i < 30; ++i) {
+    LogStatus(LogLevel::kWarning, "row_skipped", Error(ErrorCode::kKeyMissing, "a"));
+  }
+  LogStatus(LogLevel::kWarning, "row_skipped", Error(ErrorCode::kRouteMissing, "b"));
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(12));
+  EXPECT_EQ(FieldOf(lines[10], "code"), ToString(ErrorCode::kRouteMissing));
+  EXPECT_EQ(FieldOf(lines[11], "code"), ToString(ErrorCode::kKeyMissing));
+  EXPECT_EQ(FieldOf(lines[11], "suppressed"), "20");
+}
+
+TEST_F(LogTest, LevelCanBeChangedAtRuntime) {
+  StartLogging(LogLevel::kWarning, LogFormat::kText);
+  LogInfo("a", "no");
+  SetLogLevel(LogLevel::kDebug);
+  EXPECT_EQ(CurrentLogLevel(), LogLevel::kDebug);
+  LogDebug("b", "yes");
+  SetLogLevel(LogLevel::kWarning);
+  LogInfo("c", "no");
+  EXPECT_THAT(Lines(), SizeIs(1));
+}
+
+TEST_F(LogTest, ErrorLineHasCodeMeaningAndRemedy) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  LogStatus(LogLevel::kError, "failed", Error(ErrorCode::kWalLevel, "wal_level is replica", "do"),
+            {{"slot", "a"}});
+  const std::string line = Line();
+  EXPECT_EQ(FieldOf(line, "code"), ToString(ErrorCode::kWalLevel));
+  EXPECT_THAT(FieldOf(line, "msg"), EndsWith(": wal_level is replica"));
+  EXPECT_EQ(FieldOf(line, "slot"), "a");
+  EXPECT_EQ(FieldOf(line, "means"), Describe(ErrorCode::kWalLevel).meaning);
+  EXPECT_EQ(FieldOf(line, "hint"), "do");
+}
+
+TEST_F(LogTest, LinesOfSeveralThreadsAreNotMixed) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      for (int i = 0; i < 200; ++i) {
+        LogInfo("event_" + std::to_string(thread * 1000 + i), "m", {{"thread", thread}});
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(800));
+  for (const std::string& line : lines) {
+    EXPECT_EQ(FieldOf(line, "msg"), "m");
+  }
+}
+
+TEST_F(LogTest, AutoFormatIsJsonWithoutATerminal) {
+  EXPECT_THAT(LineOf(LogFormat::kAuto, "m"), StartsWith("{"));
+  EXPECT_THAT(LineOf(LogFormat::kText, "m"), Not(HasSubstr("\033")));
+}
+
+// Every skipped row is logged, whatever the rate, the level and the queue.
+TEST_F(LogTest, EveryAuditLineIsWritten) {
+  StartLogging(LogLevel::kError, LogFormat::kJson);
+  constexpr int kRows = 10'000;
+  for (int i = 0; i < kRows; ++i) {
+    while (!LogHasRoom()) {
+      std::this_thread::yield();
+    }
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {{"row", i}});
+    LogWarning("noise", "below the level");
+  }
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(kRows));
+  for (int i = 0; i < kRows; ++i) {
+    ASSERT_EQ(FieldOf(lines[static_cast<size_t>(i)], "row"), std::to_string(i));
+  }
+  EXPECT_EQ(FieldOf(lines[0], "level"), "warning");
+  EXPECT_EQ(FieldOf(lines[0], "code"), ToString(ErrorCode::kKeyMissing));
+}
+
+TEST_F(LogTest, LogHasRoomBeforeTheStart) {
+  EXPECT_TRUE(LogHasRoom());
+  LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {});
+  EXPECT_THAT(Lines(), IsEmpty());
+}
+
+// --- terminals and pipes ---
+
+// Redirects standard error to `fd` during its lifetime.
+class StandardErrorTo {
+ public:
+  explicit StandardErrorTo(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
+  StandardErrorTo(const StandardErrorTo&) = delete;
+  StandardErrorTo& operator=(const StandardErrorTo&) = delete;
+  ~StandardErrorTo() { ::dup2(before_.get(), STDERR_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
+std::string ReadAll(int fd) {
+  std::string text;
+  char chunk[4096];
+  for (ssize_t size = 0; (size = ::read(fd, chunk, sizeof(chunk))) > 0;) {
+    text.append(chunk, static_cast<size_t>(size));
+  }
+  return text;
+}
+
+class LogTerminalTest : public ::testing::Test {
+ protected:
+  // The bytes that a terminal receives for these events.
+  static std::string Shown(
+      LogFormat format, const std::function<void()>& log = [] { LogWarning("event", "m"); }) {
+    UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
+    EXPECT_EQ(::grantpt(terminal.get()) | ::unlockpt(terminal.get()), 0);
+    {
+      const UniqueFd shell(::open(::ptsname(terminal.get()), O_RDWR | O_NOCTTY));
+      const StandardErrorTo redirected(shell.get());
+      StartLogging(LogLevel::kInfo, format);
+      log();
+      StopLogging();
+    }
+    return ReadAll(terminal.get());
+  }
+
+  EnvironmentVariable term_{"TERM", "xterm"};
+  EnvironmentVariable no_color_{"NO_COLOR", std::nullopt};
+};
+
+TEST_F(LogTerminalTest, TerminalGetsColouredText) {
+  EXPECT_THAT(Shown(LogFormat::kAuto), HasSubstr("\033[33mwarning\033[0m event"));
+  EXPECT_THAT(Shown(LogFormat::kJson), StartsWith("{"));
+}
+
+TEST_F(LogTerminalTest, NoColorAndDumbTerminalsDisableColour) {
+  no_color_.Set("1");
+  EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
+  no_color_.Set(std::nullopt);
+  term_.Set("dumb");
+  EXPECT_THAT(Shown(LogFormat::kAuto), AllOf(HasSubstr("warning"), Not(HasSubstr("\033"))));
+}
+
+TEST_F(LogTerminalTest, ProgressIsRewrittenInPlace) {
+  const std::string shown = Shown(LogFormat::kAuto, [] {
+    LogProgress("copying", "1 of 3", {{"left", 2}});
+    LogProgress("copying", "2 of 3");
+    LogWarning("event", "m");
+    LogProgress("copying", "3 of 3");
+    LogProgress("other", "\033[2J" + std::string(200, 'x'));
+  });
+  EXPECT_THAT(shown, StartsWith("1 of 3\r\n\033[A\033[2K2 of 3\r\n\033[2m"));
+  EXPECT_THAT(shown, HasSubstr("\r\n3 of 3\r\n"));
+  EXPECT_THAT(shown, Not(HasSubstr("\033[2J")));
+  EXPECT_THAT(shown, Not(HasSubstr(std::string(80, 'x'))));
+}
+
+TEST_F(LogTerminalTest, ProgressIsAnOrdinaryLineOnADumbTerminal) {
+  term_.Set("dumb");
+  EXPECT_THAT(
+      Shown(LogFormat::kAuto,
+            [] {
+              EXPECT_FALSE(LogsToTerminal());
+              LogProgress("copying", "1 of 3", {{"left", 2}});
+            }),
+      AllOf(HasSubstr("info"), HasSubstr("copying"), HasSubstr("left=2"), Not(HasSubstr("\033"))));
+}
+
+// A log reader never stalls the relay. If one of these tests fails, it hangs.
+class LogPipeTest : public ::testing::Test {
+ protected:
+  LogPipeTest() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    reader_.reset(ends[0]);
+    redirected_.emplace(ends[1]);
+    ::close(ends[1]);
+    StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  }
+  ~LogPipeTest() override { StopLogging(); }
+
+  // Stops the log and returns all lines that are still in the pipe or the queue.
+  std::vector<std::string> Drain() {
+    std::string text;
+    std::thread drain([&] { text = ReadAll(reader_.get()); });
+    StopLogging();
+    redirected_.reset();
+    drain.join();
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  UniqueFd reader_;
+  std::optional<StandardErrorTo> redirected_;
+};
+
+TEST_F(LogPipeTest, StalledReaderLosesTheOldestLinesAndTheyAreCounted) {
+  constexpr int kEvents = 20'000;
+  for (int i = 0; i < kEvents; ++i) {
+    LogInfo("event_" + std::to_string(i), "m");
+  }
+  uint64_t written = 0;
+  uint64_t dropped = 0;
+  bool last = false;
+  for (const std::string& line : Drain()) {
+    const std::string event = FieldOf(line, "event");
+    if (event == "lines_dropped") {
+      dropped += std::stoull(FieldOf(line, "suppressed"));
+    } else {
+      ++written;
+      last = event == "event_19999";
+    }
+  }
+  EXPECT_TRUE(last);
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(written + dropped, uint64_t{kEvents});
+}
+
+TEST_F(LogPipeTest, AuditLinesStayInOrderAndAreNeverDropped) {
+  int audited = 0;
+  while (LogHasRoom()) {
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {{"row", audited++}});
+    LogInfo("noise_" + std::to_string(audited), "m");
+  }
+  EXPECT_GT(audited, 10'000);
+  int next = 0;
+  for (const std::string& line : Drain()) {
+    if (FieldOf(line, "event") == "row_skipped") {
+      EXPECT_EQ(FieldOf(line, "row"), std::to_string(next++));
+    }
+  }
+  EXPECT_EQ(next, audited);
+}
+
+TEST_F(LogPipeTest, StoppingDoesNotWaitForAStalledReader) {
+  for (int i = 0; i < 2'000; ++i) {
+    LogInfo("event_" + std::to_string(i), "m");
+  }
+  StopLogging();
+  LogInfo("late", "m");
+}
+
+TEST_F(LogPipeTest, ClosedReaderUsesNoRoom) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  reader_.reset();
+  for (int i = 0; i < 50'000; ++i) {
+    while (!LogHasRoom()) {
+      std::this_thread::yield();
+    }
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {});
+  }
+  StopLogging();
+  std::signal(SIGPIPE, before);
+}
+
+}  // namespace
+}  // namespace walrelay

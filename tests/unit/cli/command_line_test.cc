@@ -1,0 +1,324 @@
+// The commands as seen from a shell: standard output, standard error and exit code.
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error_reference.h"
+#include "config/reference.h"
+#include "doctor/checks.h"
+#include "fakes/captured_stream.h"
+#include "fakes/environment_variable.h"
+#include "fakes/status_matchers.h"
+#include "fakes/temporary_directory.h"
+#include "http/http_server.h"
+#include "kafka/mock_cluster.h"
+#include "walrelay/version.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr int kUsage = 64;
+constexpr int kConfiguration = 78;
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  CommandLineTest() {
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &signals_);
+    std::filesystem::current_path(directory_.path());
+  }
+  // `run` blocks signals and reads them from a descriptor.
+  ~CommandLineTest() override {
+    ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+    std::filesystem::current_path(before_);
+  }
+
+  // Runs `walrelay` with these arguments; returns the exit code.
+  int Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "walrelay");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) {
+      argv.push_back(argument.data());
+    }
+    const testing::CapturedStream out(stdout);
+    const testing::CapturedStream error(stderr);
+    const int code = RunCommandLine(static_cast<int>(argv.size()), argv.data());
+    out_ = out.Text();
+    error_ = error.Text();
+    return code;
+  }
+  // Calls Run() with loopback addresses that refuse connections.
+  int RunLocally(std::vector<std::string> arguments) {
+    for (const char* more : {"--dsn", "host=127.0.0.1 port=1 dbname=d user=u", "--kafka",
+                             "127.0.0.1:1", "--set", "log.format=json"}) {
+      arguments.emplace_back(more);
+    }
+    return Run(std::move(arguments));
+  }
+  void ExpectUsage(const std::vector<std::string>& arguments) {
+    EXPECT_EQ(Run(arguments), kUsage) << ::testing::PrintToString(arguments);
+    EXPECT_THAT(error_, StartsWith("walrelay: "));
+    EXPECT_EQ(out_, "");
+  }
+
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const testing::TemporaryDirectory directory_;
+  const testing::EnvironmentVariable variable_{"WALRELAY_CONFIG", std::nullopt};
+  std::string out_;
+  std::string error_;
+
+ private:
+  sigset_t signals_;
+};
+
+// --- parsing ---
+
+TEST_F(CommandLineTest, HelpSucceedsAndPrintsToStandardOutput) {
+  EXPECT_EQ(Run({"--help"}), 0);
+  for (const char* command :
+       {"run", "check", "doctor", "setup", "demo", "config", "explain", "version"}) {
+    EXPECT_THAT(out_, HasSubstr("\n  " + std::string(command) + " "));
+    EXPECT_EQ(Run({command, "--help"}), 0);
+    EXPECT_EQ(error_, "");
+    EXPECT_EQ(Run({"--help"}), 0);
+  }
+}
+
+TEST_F(CommandLineTest, HelpNamesEveryExitCode) {
+  Run({"--help"});
+  for (const ExitCode code :
+       {ExitCode::kOk, ExitCode::kProblemsFound, ExitCode::kGap, ExitCode::kUsage,
+        ExitCode::kUnavailable, ExitCode::kInternal, ExitCode::kTemporary, ExitCode::kPermission,
+        ExitCode::kConfiguration}) {
+    EXPECT_THAT(out_, HasSubstr(std::to_string(static_cast<int>(code)) + " "));
+  }
+}
+
+TEST_F(CommandLineTest, InvalidCommandLinesExitWithUsage) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"frobnicate"},
+                                             {""},
+                                             {"--nope"},
+                                             {"run", "--nope"},
+                                             {"run", "--config"},
+                                             {"run", "--events", "xml"},
+                                             {"run", "surplus"},
+                                             {"check", "--offline=maybe"},
+                                             {"config"},
+                                             {"config", "nope"},
+                                             {"demo", "--seconds", "1"},
+                                             {"demo", "--seconds", "many"},
+                                             {"demo", "--rate", "0"},
+                                             {"version", "surplus"},
+                                             {"run", "check"}}) {
+    ExpectUsage(arguments);
+  }
+}
+
+TEST_F(CommandLineTest, InvalidValuesFoundAfterParsingExitWithUsage) {
+  ExpectUsage({"explain"});
+  ExpectUsage({"explain", "WR-9999"});
+  ExpectUsage({"check", "--set", "source.slot"});
+}
+
+TEST_F(CommandLineTest, ControlCharactersOfArgumentsAreNotPrinted) {
+  for (const char* hostile : {"\x1b[2J", "a\x1b]0;t\a"}) {
+    ExpectUsage({hostile});
+    EXPECT_EQ(error_.find_first_of("\x1b\a"), std::string::npos);
+    ExpectUsage({"explain", hostile});
+    EXPECT_EQ(error_.find_first_of("\x1b\a"), std::string::npos);
+    EXPECT_EQ(Run({"check", "--config", hostile}), kConfiguration);
+    EXPECT_EQ(error_.find_first_of("\x1b\a"), std::string::npos);
+  }
+}
+
+// --- commands that do not connect ---
+
+TEST_F(CommandLineTest, VersionNamesTheLibraries) {
+  EXPECT_EQ(Run({"version"}), 0);
+  EXPECT_THAT(out_, StartsWith("walrelay " + std::string(Version()) + "\n"));
+  EXPECT_THAT(out_, HasSubstr("librdkafka"));
+  EXPECT_EQ(Run({"--version"}), 0);
+  EXPECT_EQ(out_, std::string(Version()) + "\n");
+}
+
+TEST_F(CommandLineTest, VersionIsAvailableAsJson) {
+  EXPECT_EQ(Run({"version", "--json"}), 0);
+  simdjson::dom::parser parser;
+  const simdjson::padded_string json(out_);
+  EXPECT_EQ(parser.parse(json)["version"].get_string().value(), Version());
+}
+
+TEST_F(CommandLineTest, ExplainPrintsMeaningAndRemedy) {
+  EXPECT_EQ(Run({"explain", "WR-2101"}), 0);
+  EXPECT_THAT(out_, StartsWith("WR-2101 "));
+  EXPECT_THAT(out_, HasSubstr("what to do:"));
+  EXPECT_EQ(error_, "");
+}
+
+TEST_F(CommandLineTest, ExplainDescribesTheChecksOfDoctor) {
+  for (const char* name : {"slot.retained", "doctor.slot.retained"}) {
+    EXPECT_EQ(Run({"explain", name}), 0);
+    EXPECT_THAT(out_, StartsWith("slot.retained\n"));
+    EXPECT_THAT(out_, HasSubstr("what to do:"));
+  }
+  EXPECT_EQ(Run({"explain", "--checks"}), 0);
+  EXPECT_EQ(out_, CheckReference());
+}
+
+TEST_F(CommandLineTest, ExplainPrintsTheWholeCatalogue) {
+  EXPECT_EQ(Run({"explain", "--markdown"}), 0);
+  EXPECT_EQ(out_, ErrorReference());
+}
+
+TEST_F(CommandLineTest, ConfigDocsPrintsTheReference) {
+  EXPECT_EQ(Run({"config", "docs"}), 0);
+  EXPECT_EQ(out_, ConfigReference());
+}
+
+TEST_F(CommandLineTest, ConfigShowMasksSecrets) {
+  EXPECT_EQ(Run({"config", "show", "--dsn", "host=db password=hunter2", "--kafka", "k", "--set",
+                 "kafka.sasl_password=hunter2"}),
+            0);
+  EXPECT_THAT(out_, HasSubstr("dsn = \"host=db password=***\""));
+  EXPECT_THAT(out_ + error_, Not(HasSubstr("hunter2")));
+}
+
+TEST_F(CommandLineTest, InvalidConfigurationIsReportedWithItsLocation) {
+  const std::string file = directory_.Write("a.toml", "[source]\nslott = 'a'\n");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"run"}, {"check"}, {"setup"}, {"config", "show"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--config", file});
+    EXPECT_EQ(RunLocally(arguments), kConfiguration) << command[0];
+    EXPECT_THAT(error_, HasSubstr("a.toml:2:1"));
+    EXPECT_EQ(out_, "");
+  }
+}
+
+TEST_F(CommandLineTest, MissingOptionIsReportedWithAnExample) {
+  for (const char* command : {"run", "check"}) {
+    EXPECT_EQ(Run({command}), kConfiguration);
+    EXPECT_THAT(error_, HasSubstr("WALRELAY_SOURCE__DSN"));
+  }
+}
+
+TEST_F(CommandLineTest, CheckOfflineConnectsToNothing) {
+  EXPECT_EQ(RunLocally({"check", "--offline"}), 0);
+  EXPECT_THAT(out_, HasSubstr("ok      the configuration is complete and consistent\n"));
+}
+
+TEST_F(CommandLineTest, CheckOfflineReportsConfigurationThatRunRefuses) {
+  EXPECT_EQ(RunLocally({"check", "--offline", "--set", "kafka.librdkafka.acks=1"}), kConfiguration);
+  EXPECT_EQ(Run({"check", "--offline", "--dsn", "host=db sslmode=disable", "--kafka", "k:1"}),
+            kConfiguration);
+  EXPECT_THAT(error_, HasSubstr("WR-1006"));
+}
+
+TEST_F(CommandLineTest, SetupPrintsWithoutADatabase) {
+  EXPECT_EQ(Run({"setup", "--slot", "s", "--role", "r", "--failover"}), 0);
+  EXPECT_THAT(out_, HasSubstr("pg_create_logical_replication_slot('s', 'pgoutput'"));
+  EXPECT_THAT(out_, HasSubstr("CREATE ROLE \"r\""));
+  EXPECT_THAT(out_, HasSubstr("failover => true"));
+  EXPECT_EQ(error_, "");
+}
+
+// --- commands that connect ---
+
+TEST_F(CommandLineTest, SetupDoesNotApplyOverAnInsecureConnection) {
+  EXPECT_EQ(Run({"setup", "--apply"}), kConfiguration);
+  EXPECT_EQ(Run({"setup", "--apply", "--dsn", "host=192.0.2.1 sslmode=disable"}), kConfiguration);
+  EXPECT_THAT(error_, HasSubstr("WR-1006"));
+}
+
+TEST_F(CommandLineTest, SetupApplyReportsAnUnreachableServer) {
+  EXPECT_EQ(RunLocally({"setup", "--apply"}), 69);
+  EXPECT_THAT(error_, StartsWith("walrelay: WR-2001"));
+}
+
+TEST_F(CommandLineTest, CheckReportsPostgresAndKafkaAndExitsWithThree) {
+  const auto cluster = MockCluster::Start(1);
+  ASSERT_THAT(cluster, IsOk());
+  EXPECT_EQ(Run({"check", "--dsn", "host=127.0.0.1 port=1 user=u", "--kafka",
+                 (*cluster)->bootstrap_servers()}),
+            3);
+  EXPECT_THAT(out_, HasSubstr("problem WR-2001"));
+  EXPECT_THAT(out_, HasSubstr("ok      Kafka: 1 broker, cluster"));
+}
+
+TEST_F(CommandLineTest, StatusPrintsThePagesOfTheRelay) {
+  const auto server = HttpServer::Start(
+      "127.0.0.1:0",
+      {{"/status.txt",
+        [](const PageRequest&) { return HttpResponse{.body = "streaming\n  since\n"}; }},
+       {"/status.json", [](const PageRequest&) { return HttpResponse{.body = "{}\n"}; }}});
+  ASSERT_THAT(server, IsOk());
+  const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
+  EXPECT_EQ(Run({"status", "--set", listen}), 0);
+  EXPECT_EQ(out_, "streaming\n  since\n");
+  EXPECT_EQ(Run({"status", "--json", "--set", listen}), 0);
+  EXPECT_EQ(out_, "{}\n");
+}
+
+TEST_F(CommandLineTest, ProbeResultIsTheExitCode) {
+  const auto server = HttpServer::Start(
+      "127.0.0.1:0",
+      {{"/livez", [](const PageRequest&) { return HttpResponse{.body = "alive\n"}; }},
+       {"/readyz",
+        [](const PageRequest&) { return HttpResponse{.status = 503, .body = "not ready\n"}; }}});
+  ASSERT_THAT(server, IsOk());
+  const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*server)->port());
+  EXPECT_EQ(Run({"status", "--probe", "live", "--set", listen}), 0);
+  EXPECT_EQ(Run({"status", "--probe", "ready", "--set", listen}), 3);
+  EXPECT_EQ(out_, "not ready\n");
+  ExpectUsage({"status", "--probe", "nonsense"});
+}
+
+TEST_F(CommandLineTest, StatusReportsThatNoRelayAnswers) {
+  const auto address = FreeLoopbackAddress();
+  ASSERT_THAT(address, IsOk());
+  const std::string listen = "http.listen=" + *address;
+  EXPECT_EQ(Run({"status", "--set", listen}), 69);
+  EXPECT_THAT(error_, HasSubstr("WR-5007"));
+  EXPECT_EQ(Run({"status", "--probe", "live", "--set", listen}), 69);
+  EXPECT_EQ(RunLocally({"status", "--set", listen}), 69) << "Postgres is unreachable too";
+  EXPECT_THAT(error_, HasSubstr("WR-2001"));
+  EXPECT_EQ(Run({"status", "--set", "http.listen="}), 69);
+}
+
+TEST_F(CommandLineTest, RunRefusesInvalidOptionsBeforeItConnects) {
+  EXPECT_EQ(RunLocally({"run", "--set", "http.listen=nowhere"}), kConfiguration);
+  EXPECT_THAT(error_, HasSubstr("\"code\":\"WR-5002\""));
+  EXPECT_EQ(RunLocally({"run", "--set", "route.regex=("}), kConfiguration);
+  EXPECT_EQ(RunLocally({"run", "--set", "on_error.dead_letter_topic=a b"}), 69);
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(CommandLineTest, RunRefusesAnHttpAddressInUse) {
+  const auto other = HttpServer::Start("127.0.0.1:0", {});
+  ASSERT_THAT(other, IsOk());
+  const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*other)->port());
+  EXPECT_EQ(RunLocally({"run", "--set", listen}), kConfiguration);
+  EXPECT_THAT(error_, HasSubstr("in use"));
+}
+
+TEST_F(CommandLineTest, RunLogsNoSecret) {
+  const testing::EnvironmentVariable secret("WALRELAY_KAFKA__SASL_PASSWORD", "hunter2");
+  EXPECT_EQ(RunLocally({"run", "--set", "source.password=hunter2", "--set", "http.listen=x"}),
+            kConfiguration);
+  EXPECT_THAT(error_, HasSubstr("\"event\":\"starting\""));
+  EXPECT_THAT(error_, Not(HasSubstr("hunter2")));
+}
+
+}  // namespace
+}  // namespace walrelay

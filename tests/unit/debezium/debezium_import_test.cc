@@ -1,0 +1,474 @@
+// Realistic connector files: the converted configuration and the report for each property.
+#include "debezium/debezium_import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/loader.h"
+#include "config/option.h"
+#include "fakes/config_fixture.h"
+#include "fakes/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+// The outbox event router example of Debezium's documentation, plus the properties that a real
+// connector needs.
+constexpr std::string_view kConnector = R"({
+  "name": "outbox-connector",
+  "config": {
+    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+    "tasks.max": "1",
+    "plugin.name": "pgoutput",
+    "database.hostname": "db.internal",
+    "database.port": 5432,
+    "database.user": "debezium",
+    "database.password": "hush 'db'",
+    "database.dbname": "shop",
+    "topic.prefix": "fulfillment",
+    "slot.name": "outbox_slot",
+    "publication.name": "outbox_pub",
+    "table.include.list": "public\\.outbox",
+    "snapshot.mode": "no_data",
+    "tombstones.on.delete": "false",
+    "heartbeat.interval.ms": "10000",
+    "transforms": "events",
+    "transforms.events.type": "io.debezium.transforms.outbox.EventRouter",
+    "transforms.events.table.fields.additional.placement": "type:header:eventType",
+    "transforms.events.route.topic.replacement": "${routedByValue}.events",
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": false,
+    "producer.override.bootstrap.servers": "kafka-1:9093",
+    "producer.override.security.protocol": "SASL_SSL",
+    "producer.override.sasl.mechanism": "SCRAM-SHA-512",
+    "producer.override.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"relay\" password=\"hush kafka\";",
+    "producer.override.compression.type": "lz4",
+    "producer.override.linger.ms": "5"
+  }
+})";
+
+constexpr std::string_view kResource = R"(apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnector
+metadata:
+  name: outbox
+  labels:
+    strimzi.io/cluster: connect
+spec:
+  class: io.debezium.connector.postgresql.PostgresConnector
+  tasksMax: 1
+  autoRestart: {enabled: true}
+  config:
+    plugin.name: pgoutput
+    database.hostname: db.internal
+    database.port: 5432
+    database.user: debezium
+    database.password: ${secrets:kafka/db-credentials:password}
+    database.dbname: shop
+    table.include.list: public.outbox,billing.outbox
+    transforms: outbox
+    transforms.outbox.type: io.debezium.transforms.outbox.EventRouter
+    key.converter: org.apache.kafka.connect.storage.StringConverter
+    value.converter: io.debezium.converters.BinaryDataConverter
+    value.converter.delegate.converter.type: org.apache.kafka.connect.json.JsonConverter
+    value.converter.delegate.converter.type.schemas.enable: false
+)";
+
+constexpr std::string_view kServer = R"(
+debezium.sink.type=kafka
+debezium.sink.kafka.producer.bootstrap.servers=localhost:9092
+debezium.sink.kafka.producer.key.serializer=org.apache.kafka.common.serialization.StringSerializer
+debezium.source.connector.class=io.debezium.connector.postgresql.PostgresConnector
+debezium.source.offset.storage.file.filename=data/offsets.dat
+debezium.source.database.hostname=localhost
+debezium.source.database.user=postgres
+debezium.source.database.password=${DB_PASSWORD}
+debezium.source.database.dbname=shop
+debezium.source.topic.prefix=tutorial
+debezium.source.table.include.list=public.outbox
+debezium.source.plugin.name=pgoutput
+debezium.transforms=outbox
+debezium.transforms.outbox.type=io.debezium.transforms.outbox.EventRouter
+debezium.transforms.outbox.route.topic.replacement=outbox.$${routedByValue}
+debezium.format.key=simplestring
+debezium.format.value.schemas.enable=false
+debezium.format.header=json
+debezium.format.header.class=org.apache.kafka.connect.storage.SimpleHeaderConverter
+quarkus.log.console.json=false
+)";
+
+class DebeziumImportTest : public testing::ConfigFixture {
+ protected:
+  DebeziumImportTest() { Bare(); }
+
+  DebeziumImport Import(std::string_view connector) {
+    import_.connector = connector;
+    auto import = ImportDebezium(import_);
+    EXPECT_THAT(import, IsOk());
+    return import.ok() ? *std::move(import) : DebeziumImport();
+  }
+  Config ConfigOf(std::string_view connector) {
+    const DebeziumImport import = Import(connector);
+    EXPECT_THAT(RefusalOf(import), IsOk());
+    Config config;
+    EXPECT_THAT(ApplyTranslation(import.translation, config), IsOk());
+    return config;
+  }
+  // A valid connector plus `more`: lines of JSON.
+  static std::string With(const std::string& more) {
+    std::string text(kConnector);
+    text.insert(text.rfind("\"producer.override.linger.ms\""), more + ",\n");
+    return text;
+  }
+  static std::string Without(std::string_view property) {
+    std::string text(kConnector);
+    const size_t at = text.find(property);
+    text.erase(at, text.find('\n', at) - at);
+    return text;
+  }
+  static const PropertyResult* FateOf(const DebeziumImport& import, std::string_view property) {
+    for (const ImportedProperty& each : import.properties) {
+      if (each.name == property) {
+        return &each.result;
+      }
+    }
+    return nullptr;
+  }
+  void ExpectRefused(const std::string& name, const std::string& value, const std::string& reason) {
+    const DebeziumImport import = Import(With("\"" + name + "\": \"" + value + "\""));
+    const PropertyResult* result = FateOf(import, name);
+    ASSERT_NE(result, nullptr) << name;
+    EXPECT_EQ(result->outcome, PropertyOutcome::kRefused) << name;
+    EXPECT_THAT(result->note, HasSubstr(reason)) << name;
+    EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused, name));
+  }
+  PropertyOutcome BinOf(const std::string& name, const std::string& value) {
+    const DebeziumImport import = Import(With("\"" + name + "\": \"" + value + "\""));
+    const PropertyResult* result = FateOf(import, name);
+    EXPECT_NE(result, nullptr) << name;
+    return result == nullptr ? PropertyOutcome::kRefused : result->outcome;
+  }
+
+  ImportInput import_;
+};
+
+// Where the file omits a property, Debezium's default applies, not walrelay's.
+TEST_F(DebeziumImportTest, DefaultsAreThoseOfDebezium) {
+  const Config config = ConfigOf(kResource);
+  EXPECT_EQ(config.source.tables.front().columns.aggregate_type, "aggregatetype");
+  EXPECT_EQ(config.route.compatibility, Compatibility::kDebezium);
+  EXPECT_EQ(config.route.timestamp, TimestampSource::kNow);
+  EXPECT_EQ(config.format.headers, HeaderFormat::kSimple);
+  EXPECT_TRUE(config.format.context_headers);
+}
+
+TEST_F(DebeziumImportTest, KafkaConnectConnectorIsConverted) {
+  const Config config = ConfigOf(kConnector);
+  EXPECT_EQ(config.source.dsn, "host=db.internal port=5432 dbname=shop user=debezium");
+  EXPECT_EQ(config.source.password.Reveal(), "hush 'db'");
+  EXPECT_EQ(config.source.slot, "outbox_slot");
+  EXPECT_EQ(config.source.publication, "outbox_pub");
+  EXPECT_TRUE(config.source.allow_insecure);  // sslmode=prefer, as before
+  EXPECT_EQ(config.source.tables.front().name, "outbox");
+  EXPECT_EQ(config.source.tables.front().placements.front().name, "eventType");
+  EXPECT_EQ(config.route.topic, "${routedByValue}.events");
+  EXPECT_EQ(config.format.key.format, Format::kString);
+  EXPECT_EQ(config.format.value.format, Format::kJson);
+  EXPECT_EQ(config.format.schema_prefix, "fulfillment");
+  EXPECT_EQ(config.kafka.bootstrap_servers, "kafka-1:9093");
+  EXPECT_EQ(config.kafka.sasl_username, "relay");
+  EXPECT_EQ(config.kafka.sasl_password.Reveal(), "hush kafka");
+  EXPECT_EQ(config.kafka.compression, "lz4");
+  EXPECT_FALSE(config.kafka.allow_insecure);
+}
+
+TEST_F(DebeziumImportTest, ConnectorWithoutTheOuterObjectIsConverted) {
+  const std::string wrapped(kConnector);
+  const size_t begin = wrapped.find('{', 1);
+  const std::string flat = wrapped.substr(begin, wrapped.rfind('}') - begin);
+  EXPECT_EQ(ConfigOf(flat).source.dsn, ConfigOf(kConnector).source.dsn);
+}
+
+TEST_F(DebeziumImportTest, StrimziResourceIsConverted) {
+  const DebeziumImport import = Import(kResource);
+  EXPECT_THAT(RefusalOf(import), IsOk());
+  Config config;
+  ASSERT_THAT(ApplyTranslation(import.translation, config), IsOk());
+  ASSERT_EQ(config.source.tables.size(), 2U);
+  EXPECT_EQ(config.source.tables[1].schema, "billing");
+  EXPECT_EQ(config.source.tables[1].columns.aggregate_id, "aggregateid");
+  EXPECT_EQ(config.source.slot, "debezium");
+  EXPECT_EQ(config.source.publication, "dbz_publication");
+  EXPECT_EQ(config.format.value.delegate, Delegate::kJson);
+  EXPECT_TRUE(config.source.password.empty());
+  EXPECT_THAT(import.translation.required,
+              ::testing::ElementsAre("source.password_file", "kafka.bootstrap_servers"));
+  EXPECT_EQ(FateOf(import, "spec.autoRestart")->outcome, PropertyOutcome::kMeaningless);
+}
+
+TEST_F(DebeziumImportTest, ResourceMayBeJsonOrOneOfSeveralDocuments) {
+  EXPECT_EQ(ConfigOf("apiVersion: v1\nkind: Secret\n---\n" + std::string(kResource)).source.dsn,
+            ConfigOf(kResource).source.dsn);
+  EXPECT_THAT(ImportDebezium({.connector = "apiVersion: v1\nkind: Secret\n"}),
+              HasError(ErrorCode::kConnectorRefused, "no KafkaConnector"));
+  const std::string twice = std::string(kResource) + "---\n" + std::string(kResource);
+  EXPECT_THAT(ImportDebezium({.connector = twice}),
+              HasError(ErrorCode::kConnectorRefused, "several"));
+  EXPECT_EQ(ConfigOf(R"({"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "spec": {
+      "class": "io.debezium.connector.postgresql.PostgresConnector", "tasksMax": 1, "config": {
+      "plugin.name": "pgoutput", "table.include.list": "s.t", "transforms": "o",
+      "transforms.o.type": "io.debezium.transforms.outbox.EventRouter",
+      "key.converter": "StringConverter", "value.converter": "StringConverter"}}})")
+                .source.tables.front()
+                .schema,
+            "s");
+}
+
+TEST_F(DebeziumImportTest, DebeziumServerPropertiesAreConverted) {
+  const Config config = ConfigOf(kServer);
+  EXPECT_EQ(config.source.dsn, "host=localhost dbname=shop user=postgres");
+  EXPECT_FALSE(config.source.allow_insecure);
+  EXPECT_EQ(config.route.topic, "outbox.${routedByValue}");
+  EXPECT_EQ(config.format.key.format, Format::kString);
+  EXPECT_EQ(config.format.value.format,
+            Format::kJson);  // the default of Debezium Server, without schemas
+  EXPECT_EQ(config.kafka.bootstrap_servers, "localhost:9092");
+}
+
+TEST_F(DebeziumImportTest, JsonHeadersOfDebeziumServerAreRefused) {
+  std::string text(kServer);
+  text.erase(text.find("debezium.format.header="),
+             text.find("quarkus") - text.find("debezium.format.header="));
+  EXPECT_THAT(RefusalOf(Import(text)),
+              HasError(ErrorCode::kConnectorRefused, "debezium.format.header"));
+}
+
+TEST_F(DebeziumImportTest, EveryPropertyHasOneResultAndIsListed) {
+  for (const std::string_view text : {kConnector, kResource, kServer}) {
+    const DebeziumImport import = Import(text);
+    const std::string report = ImportReport(import);
+    for (const ImportedProperty& property : import.properties) {
+      EXPECT_THAT(report, HasSubstr(property.name));
+      EXPECT_FALSE(property.result.outcome == PropertyOutcome::kMeaningless &&
+                   property.result.note.empty())
+          << property.name;
+    }
+    EXPECT_EQ(
+        import.Count(PropertyOutcome::kTranslated) + import.Count(PropertyOutcome::kEquivalent) +
+            import.Count(PropertyOutcome::kMeaningless) + import.Count(PropertyOutcome::kRefused),
+        import.properties.size());
+  }
+  EXPECT_EQ(Import(kConnector).properties.size(), 29U);
+  EXPECT_EQ(FateOf(Import(kServer), "debezium.format.header")->outcome,
+            PropertyOutcome::kMeaningless);
+}
+
+TEST_F(DebeziumImportTest, SecretsAreNeverReportedAndWrittenOnlyOnRequest) {
+  const std::string text = With(R"("producer.override.ssl.key.password": "hush key",
+    "producer.override.ssl.keystore.key": "hush pem", "made.up.password": "hush unknown")");
+  const DebeziumImport import = Import(text);
+  EXPECT_THAT(ImportReport(import), Not(HasSubstr("hush")));
+  EXPECT_THAT(std::string(RefusalOf(import).message()), Not(HasSubstr("hush")));
+  EXPECT_THAT(ImportedToml(import, false), Not(HasSubstr("hush")));
+  const std::string whole = ImportedToml(import, true);
+  for (const char* secret : {"hush 'db'", "hush kafka", "hush key", "hush pem"}) {
+    EXPECT_THAT(whole, HasSubstr(secret));
+  }
+}
+
+TEST_F(DebeziumImportTest, WrittenTomlLoadsAsTheSameConfiguration) {
+  for (const std::string_view text : {kConnector, kResource, kServer}) {
+    const DebeziumImport import = Import(text);
+    input_.overrides = {{"kafka.bootstrap_servers", "k:9092"}};
+    const Config read = Load(ImportedToml(import, /*with_secrets=*/true));
+    Config direct;
+    ASSERT_THAT(ApplyTranslation(import.translation, direct), IsOk());
+    direct.kafka.bootstrap_servers = "k:9092";
+    for (const Option& option : Options()) {
+      EXPECT_EQ(option.show(read), option.show(direct)) << option.Name();
+    }
+    ASSERT_EQ(read.source.tables.size(), direct.source.tables.size());
+    for (size_t i = 0; i < read.source.tables.size(); ++i) {
+      EXPECT_EQ(read.source.tables[i].schema, direct.source.tables[i].schema);
+      EXPECT_EQ(read.source.tables[i].placements.size(), direct.source.tables[i].placements.size());
+    }
+    EXPECT_EQ(read.kafka.librdkafka, direct.kafka.librdkafka);
+    EXPECT_EQ(read.source.password.Reveal(), direct.source.password.Reveal());
+    EXPECT_EQ(read.kafka.sasl_password.Reveal(), direct.kafka.sasl_password.Reveal());
+  }
+}
+
+TEST_F(DebeziumImportTest, WorkerSuppliesPropertiesThatTheConnectorOmits) {
+  import_.worker =
+      "bootstrap.servers=k:9092\ngroup.id=connect\n"
+      "key.converter=org.apache.kafka.connect.json.JsonConverter\n"
+      "value.converter=org.apache.kafka.connect.json.JsonConverter\n"
+      "value.converter.schemas.enable=true\nproducer.compression.type=zstd\n";
+  std::string text = Without("\"value.converter\":");
+  text.erase(text.find("\"value.converter.schemas"),
+             text.find("\"producer") - text.find("\"value.converter.schemas"));
+  const DebeziumImport import = Import(text);
+  EXPECT_THAT(RefusalOf(import), IsOk());
+  EXPECT_THAT(import.translation.settings, ::testing::Contains(Pair("format.key", "string")));
+  EXPECT_THAT(import.translation.settings,
+              ::testing::Contains(Pair("format.value", "json_schema")));
+  EXPECT_THAT(import.translation.settings,
+              ::testing::Contains(Pair("kafka.bootstrap_servers", "kafka-1:9093")));
+  EXPECT_EQ(FateOf(import, "worker: group.id")->outcome, PropertyOutcome::kMeaningless);
+  EXPECT_EQ(FateOf(import, "worker: producer.compression.type")->note,
+            "overridden by the connector");
+}
+
+TEST_F(DebeziumImportTest, PropertiesThatAffectRecordsAreRequired) {
+  for (const auto& [property, setting] :
+       {std::pair("\"key.converter\"", "format.key"), std::pair("\"plugin.name\"", "source.slot"),
+        std::pair("\"table.include.list\"", "source.table")}) {
+    const std::string text = Without(property);
+    import_.overrides.clear();
+    EXPECT_THAT(RefusalOf(Import(text)), HasError(ErrorCode::kConnectorRefused, "not set"))
+        << property;
+    import_.overrides = {setting};
+    EXPECT_THAT(RefusalOf(Import(text)), IsOk()) << property;
+  }
+}
+
+TEST_F(DebeziumImportTest, UnsupportedBehaviourIsRefused) {
+  ExpectRefused("column.mask.with.8.chars", "public.outbox.payload", "columns unchanged");
+  ExpectRefused("predicates", "isOutbox", "only outbox tables");
+  ExpectRefused("transforms.events.predicate", "isOutbox", "only outbox tables");
+  ExpectRefused("converters", "geo", "Java code");
+  ExpectRefused("provide.transaction.metadata", "true", "no transaction metadata");
+  ExpectRefused("exactly.once.support", "required", "at least once");
+  ExpectRefused("event.processing.failure.handling.mode", "skip", "lost silently");
+  ExpectRefused("errors.tolerance", "all", "lost silently");
+  ExpectRefused("skipped.operations", "c,t", "no event is published");
+  ExpectRefused("slot.stream.params", "origin=none", "options");
+  ExpectRefused("value.converter.decimal.format", "NUMERIC", "base64");
+  ExpectRefused("header.converter", "org.apache.kafka.connect.json.JsonConverter", "SimpleHeader");
+  ExpectRefused("schema.include.list", "public", "name the outbox tables");
+  ExpectRefused("transforms.events.route.topic.replacment", "x", "unknown to walrelay");
+  ExpectRefused("made.up", "x", "unknown to walrelay; remove it");
+  ExpectRefused("transforms.other.type", "org.x.Other", "a transform other than the router");
+  ExpectRefused("database.sslpassword", "hush", "without a password");
+}
+
+TEST_F(DebeziumImportTest, UnsupportedProducerPropertiesAreRefused) {
+  ExpectRefused("producer.override.interceptor.classes", "org.x.Y", "Java code");
+  ExpectRefused("producer.override.partitioner.class",
+                "org.apache.kafka.clients.producer.RoundRobinPartitioner",
+                "key decides the partition");
+  ExpectRefused("producer.override.ssl.truststore.location", "/etc/trust.jks", "keytool");
+  ExpectRefused("producer.override.ssl.keystore.location", "/etc/key.jks", "keytool");
+  ExpectRefused("producer.override.made.up", "x", "unknown to walrelay");
+}
+
+TEST_F(DebeziumImportTest, UnsupportedTransformsAreNamed) {
+  std::string text(kConnector);
+  text.replace(
+      text.find("\"transforms\": \"events\""), 22,
+      R"("transforms": "unwrap, events", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState")");
+  EXPECT_THAT(RefusalOf(Import(text)),
+              HasError(ErrorCode::kConnectorRefused,
+                       "unwrap (io.debezium.transforms.ExtractNewRecordState)"));
+}
+
+TEST_F(DebeziumImportTest, OtherConnectorsAreRefused) {
+  EXPECT_THAT(ImportDebezium(
+                  {.connector =
+                       R"({"connector.class": "x", "transforms": "a", "transforms.a.type": "b"})"}),
+              HasError(ErrorCode::kConnectorRefused, "EventRouter"));
+  EXPECT_THAT(ImportDebezium({.connector = R"({"config": {"x": ["y"]}})"}),
+              HasError(ErrorCode::kConnectorRefused, "\"x\": expected a scalar value"));
+  EXPECT_THAT(ImportDebezium({.connector = "[source]\ndsn = \"x\"\n"}),
+              HasError(ErrorCode::kConnectorRefused, "not the configuration"));
+}
+
+TEST_F(DebeziumImportTest, EquivalentAndMeaninglessPropertiesAreClassified) {
+  EXPECT_EQ(BinOf("skipped.operations", "u,d,t"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("decimal.handling.mode", "PRECISE"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("errors.tolerance", "none"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("signal.data.collection", "public.signals"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("topic.creation.default.partitions", "6"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("producer.override.acks", "1"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("slot.failover", "true"), PropertyOutcome::kMeaningless);
+}
+
+TEST_F(DebeziumImportTest, SnapshotModesAreReported) {
+  std::string text(kConnector);
+  const size_t at = text.find("no_data");
+  EXPECT_THAT(FateOf(Import(text), "snapshot.mode")->note, Not(HasSubstr("older than the slot")));
+  text.replace(at, 7, "initial");
+  EXPECT_THAT(FateOf(Import(text), "snapshot.mode")->note, HasSubstr("older than the slot"));
+  text.replace(at, 7, "initial_only");
+  EXPECT_EQ(FateOf(Import(text), "snapshot.mode")->outcome, PropertyOutcome::kRefused);
+}
+
+TEST_F(DebeziumImportTest, TablePatternIsRefusedUnlessTheTableIsConfigured) {
+  std::string text(kConnector);
+  text.replace(text.find("public\\\\.outbox"), 15, "public\\\\.outbox_.*");
+  EXPECT_THAT(RefusalOf(Import(text)),
+              HasError(ErrorCode::kConnectorRefused, "not the name of a single table"));
+  import_.overrides = {"source.table"};
+  EXPECT_THAT(RefusalOf(Import(text)), IsOk());
+}
+
+TEST_F(DebeziumImportTest, DecodedMessagesAreConverted) {
+  std::string text(kConnector);
+  text.replace(text.find("\"transforms\": \"events\""), 22,
+               R"("transforms": "decode, events",
+    "transforms.decode.type": "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
+    "transforms.decode.fields.null.include": "true")");
+  EXPECT_THAT(RefusalOf(Import(text)),
+              HasError(ErrorCode::kConnectorRefused, "message.prefix.include.list"));
+  text.insert(text.find("\"tombstones"),
+              R"("message.prefix.include.list": "outbox,my\\.events", )");
+  const Config config = ConfigOf(text);
+  EXPECT_THAT(config.source.message_prefixes, ::testing::ElementsAre("outbox", "my.events"));
+  EXPECT_EQ(config.format.message_nulls, NullMembers::kOptionalBytes);
+  EXPECT_EQ(config.source.tables.front().name, "outbox");
+}
+
+TEST_F(DebeziumImportTest, MessagesWithoutATableAreConverted) {
+  std::string text = Without("\"table.include.list\"");
+  text.replace(text.find("\"transforms\": \"events\""), 22,
+               R"("transforms": "decode,events", "publication.autocreate.mode": "no_tables",
+    "transforms.decode.type": "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
+    "message.prefix.include.list": "outbox")");
+  const Config config = ConfigOf(text);
+  EXPECT_EQ(config.source.tables.front().name, "");
+  EXPECT_EQ(config.format.message_nulls, NullMembers::kIgnore);
+}
+
+TEST_F(DebeziumImportTest, TlsPropertiesAreConverted) {
+  const Config config = ConfigOf(With(R"("database.sslmode": "verify-full",
+    "database.sslrootcert": "/etc/my ca.pem",
+    "producer.override.ssl.truststore.type": "PEM",
+    "producer.override.ssl.truststore.location": "/etc/kafka/ca.pem",
+    "producer.override.ssl.keystore.type": "PKCS12",
+    "producer.override.ssl.keystore.location": "/etc/kafka/key.p12",
+    "producer.override.ssl.keystore.password": "hush store")"));
+  EXPECT_THAT(config.source.dsn, HasSubstr("sslmode=verify-full sslrootcert='/etc/my ca.pem'"));
+  EXPECT_FALSE(config.source.allow_insecure);
+  EXPECT_EQ(config.kafka.ssl_ca_file, "/etc/kafka/ca.pem");
+  EXPECT_THAT(config.kafka.librdkafka,
+              ::testing::Contains(Pair("ssl.keystore.location", "/etc/kafka/key.p12")));
+  EXPECT_THAT(config.kafka.librdkafka,
+              ::testing::Contains(Pair("ssl.keystore.password", "hush store")));
+}
+
+TEST_F(DebeziumImportTest, HostFromAConfigProviderIsRefused) {
+  std::string text(kConnector);
+  text.replace(text.find("db.internal"), 11, "${env:PGHOST}");
+  const DebeziumImport import = Import(text);
+  EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused, "database.hostname"));
+  EXPECT_THAT(import.translation.settings.at("source.dsn"), Not(HasSubstr("${")));
+  import_.overrides = {"source.dsn"};
+  EXPECT_THAT(RefusalOf(Import(text)), IsOk());
+}
+
+}  // namespace
+}  // namespace walrelay

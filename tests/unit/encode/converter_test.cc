@@ -1,0 +1,64 @@
+#include "encode/converter.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "fakes/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+const Schema kText{.type = SchemaType::kString};
+const Schema kBytes{.type = SchemaType::kBytes};
+
+// "NULL" for a record without this part, or the error code.
+std::string Converted(PartFormat format, const Schema* schema, const Datum& datum) {
+  std::string out = "overwritten";
+  const auto bytes = Convert(format, schema, datum, out);
+  return !bytes.ok() ? ToString(CodeOf(bytes.status())) : std::string(bytes->value_or("NULL"));
+}
+
+TEST(ConverterTest, StringIsJavasText) {
+  EXPECT_EQ(Converted({.format = Format::kString}, &kText, {"x"sv}), "x");
+  EXPECT_EQ(Converted({.format = Format::kString}, nullptr, {"x"sv}), "x");
+  EXPECT_EQ(Converted({.format = Format::kString}, &kText, {}), "NULL");
+  EXPECT_EQ(Converted({.format = Format::kString}, &kBytes, {Bytes{"x"sv}}), "WR-3007");
+}
+
+TEST(ConverterTest, JsonOfNullIsText) {
+  EXPECT_EQ(Converted({.format = Format::kJson}, &kText, {"x"sv}), R"("x")");
+  EXPECT_EQ(Converted({.format = Format::kJson}, &kText, {}), "null");
+  EXPECT_EQ(Converted({.format = Format::kJson}, nullptr, {int64_t{7}}), "7");
+}
+
+TEST(ConverterTest, SchemaPrecedesThePayload) {
+  EXPECT_EQ(Converted({.format = Format::kJsonSchema}, &kText, {"x"sv}),
+            R"({"schema":{"type":"string","optional":false},"payload":"x"})");
+  EXPECT_EQ(Converted({.format = Format::kJsonSchema}, nullptr, {"x"sv}),
+            R"({"schema":null,"payload":"x"})");
+}
+
+TEST(ConverterTest, BytesAreUnchangedAndOtherValuesNeedADelegate) {
+  EXPECT_EQ(Converted({.format = Format::kBytes}, &kBytes, {Bytes{"\xFF"sv}}), "\xFF");
+  EXPECT_EQ(Converted({.format = Format::kBytes}, &kBytes, {}), "NULL");
+  EXPECT_EQ(Converted({.format = Format::kBytes}, &kText, {"x"sv}), "WR-3007");
+  EXPECT_EQ(Converted({.format = Format::kBytes}, &kBytes, {Decimal{"1"}}), "WR-3007");
+  EXPECT_EQ(Converted({.format = Format::kBytes, .delegate = Delegate::kJson}, &kText, {"x"sv}),
+            R"("x")");
+  EXPECT_EQ(Converted({.format = Format::kBytes, .delegate = Delegate::kString}, &kText, {"x"sv}),
+            "x");
+}
+
+TEST(ConverterTest, DefaultReplacesNull) {
+  Schema schema{.type = SchemaType::kString, .optional = true};
+  schema.default_value = std::make_shared<const Datum>(Datum{"d"sv});
+  EXPECT_EQ(Converted({.format = Format::kString}, &schema, {}), "d");
+  EXPECT_EQ(Converted({.format = Format::kJson}, &schema, {}), R"("d")");
+}
+
+}  // namespace
+}  // namespace walrelay

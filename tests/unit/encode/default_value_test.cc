@@ -1,0 +1,70 @@
+#include "encode/default_value.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "encode/connect_column_type.h"
+#include "encode/connect_json.h"
+#include "fakes/status_matchers.h"
+#include "pgoutput/type_oids.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int32_t Numeric(int precision, int scale) {
+  return (precision << 16 | scale) + 4;
+}
+
+// The defaults in the schemas of columns.
+class DefaultValueTest : public ::testing::Test {
+ protected:
+  // The default in the schema; "-" if there is none.
+  static std::string DefaultOf(uint32_t type_oid, std::string expression, int32_t modifier = -1) {
+    const auto shape = ShapeOf({.type_oid = type_oid,
+                                .type_modifier = modifier,
+                                .default_expression = std::move(expression)});
+    EXPECT_THAT(shape, IsOk());
+    std::string schema;
+    AppendConnectSchema(*shape->schema, schema);
+    const size_t at = schema.find("\"default\":");
+    return at == std::string::npos ? "-" : schema.substr(at + 10, schema.size() - at - 11);
+  }
+};
+
+TEST_F(DefaultValueTest, LiteralDefaultsAreKept) {
+  EXPECT_EQ(DefaultOf(pgoutput::kVarcharOid, "'dflt'::character varying"), R"("dflt")");
+  EXPECT_EQ(DefaultOf(pgoutput::kJsonbOid, "'{}'::jsonb"), R"("{}")");
+  EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "3"), "3");
+  EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "'-1'::integer"), "-1");
+  EXPECT_EQ(DefaultOf(pgoutput::kBoolOid, "true"), "true");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1.5", Numeric(10, 2)), R"("AJY=")");
+  EXPECT_EQ(DefaultOf(pgoutput::kTimestamptzOid, "'2020-01-01 02:00:00+02'::timestamptz"),
+            R"("2020-01-01T00:00:00.000000Z")");
+}
+
+TEST_F(DefaultValueTest, TextDefaultIsCutAtItsFirstQuote) {
+  EXPECT_EQ(DefaultOf(pgoutput::kTextOid, "'it''s'::text"), R"("it")");
+}
+
+TEST_F(DefaultValueTest, FunctionDefaultsBecomeAPlaceholder) {
+  EXPECT_EQ(DefaultOf(pgoutput::kUuidOid, "gen_random_uuid()"),
+            R"("00000000-0000-0000-0000-000000000000")");
+  EXPECT_EQ(DefaultOf(pgoutput::kTimestamptzOid, "now()"), R"("1970-01-01T00:00:00.000000Z")");
+  EXPECT_EQ(DefaultOf(pgoutput::kInt8Oid, "nextval('s'::regclass)"), "0");
+  EXPECT_EQ(DefaultOf(pgoutput::kTextOid, "md5('x'::text)"), R"("")");
+  EXPECT_EQ(DefaultOf(pgoutput::kJsonbOid, "jsonb_build_object()"), R"("{}")");
+}
+
+TEST_F(DefaultValueTest, OtherExpressionsHaveNoDefault) {
+  EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "(1 + 1)"), "-");
+  EXPECT_EQ(DefaultOf(pgoutput::kByteaOid, "'\\x00'::bytea"), "-");
+  EXPECT_EQ(DefaultOf(1009, "'{}'::text[]"), "-");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1"), "-");
+  EXPECT_EQ(DefaultOf(pgoutput::kTextOid, "NULL::text"), "-");
+  EXPECT_EQ(DefaultOf(pgoutput::kTextOid, ""), "-");
+}
+
+}  // namespace
+}  // namespace walrelay

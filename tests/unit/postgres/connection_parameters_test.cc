@@ -1,0 +1,304 @@
+#include "postgres/connection_parameters.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "fakes/environment_variable.h"
+#include "fakes/status_matchers.h"
+#include "fakes/temporary_directory.h"
+#include "postgres/session_settings.h"
+
+namespace walrelay {
+namespace {
+
+// Clears the environment variables of libpq for the duration of a test.
+class PostgresEnvironment : public ::testing::Test {
+ protected:
+  PostgresEnvironment() {
+    for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE",
+                             "PGSERVICE", "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS"}) {
+      variables_.emplace_back(name, std::nullopt);
+    }
+  }
+  void SetVariable(const std::string& name, const std::string& value) {
+    variables_.emplace_back(name, value);
+  }
+
+  SourceConfig source_;
+  testing::TemporaryDirectory directory_;
+
+ private:
+  std::deque<testing::EnvironmentVariable> variables_;
+};
+
+class ConnectionParametersTest : public PostgresEnvironment {
+ protected:
+  // The parameters by name; each name must occur once.
+  std::map<std::string, std::string> Make(
+      const std::string& dsn, ConnectionPurpose purpose = ConnectionPurpose::kReplication) {
+    source_.dsn = dsn;
+    const auto parameters = MakeConnectionParameters(source_, purpose);
+    EXPECT_THAT(parameters, IsOk());
+    std::map<std::string, std::string> by_name;
+    for (const auto& [name, value] : parameters.value()) {
+      EXPECT_TRUE(by_name.emplace(name, value).second) << name;
+    }
+    return by_name;
+  }
+  absl::StatusOr<ConnectionParameters> TryMake() {
+    return MakeConnectionParameters(source_, ConnectionPurpose::kSql);
+  }
+};
+
+TEST_F(ConnectionParametersTest, BothFormsOfADsnAreParsed) {
+  for (const char* dsn : {"postgresql://relay@db:5433/shop", "postgres://relay@db:5433/shop",
+                          "host=db port=5433 user=relay dbname=shop"}) {
+    const auto parameters = Make(dsn);
+    EXPECT_EQ(parameters.at("host"), "db");
+    EXPECT_EQ(parameters.at("port"), "5433");
+    EXPECT_EQ(parameters.at("user"), "relay");
+    EXPECT_EQ(parameters.at("dbname"), "shop");
+  }
+}
+
+TEST_F(ConnectionParametersTest, OnlyReplicationConnectionsSetReplication) {
+  EXPECT_EQ(Make("host=db").at("replication"), "database");
+  EXPECT_EQ(Make("host=db replication=true").at("replication"), "database");
+  EXPECT_EQ(Make("host=db", ConnectionPurpose::kSql).count("replication"), 0u);
+}
+
+// The last of two assignments to a setting wins.
+TEST_F(ConnectionParametersTest, SessionFormatsOverrideThoseOfTheDsn) {
+  const std::string options =
+      Make("host=db options='-c datestyle=German -c work_mem=1MB'").at("options");
+  EXPECT_TRUE(options.starts_with("-c datestyle=German -c work_mem=1MB "));
+  EXPECT_GT(options.find("datestyle=ISO"), options.find("datestyle=German"));
+  for (const char* format : {"timezone=UTC", "bytea_output=hex", "intervalstyle=postgres"}) {
+    EXPECT_NE(options.find(format), std::string::npos) << format;
+  }
+}
+
+TEST_F(ConnectionParametersTest, OptionsContainEverySessionSetting) {
+  for (const auto purpose :
+       {ConnectionPurpose::kReplication, ConnectionPurpose::kSql, ConnectionPurpose::kSetup}) {
+    const std::string options =
+        Make("host=db options='-c search_path=evil'", purpose).at("options");
+    EXPECT_TRUE(options.ends_with(StartupSettings(purpose)) ||
+                purpose == ConnectionPurpose::kReplication);
+    EXPECT_GT(options.find("search_path=pg_catalog"), options.find("search_path=evil"));
+  }
+}
+
+TEST_F(ConnectionParametersTest, DecodingMemoryIsSetOnlyForReplication) {
+  EXPECT_EQ(Make("host=db").at("options").find("logical_decoding_work_mem"), std::string::npos);
+  source_.decoding_memory = int64_t{256} << 20;
+  EXPECT_NE(Make("host=db").at("options").find("-c logical_decoding_work_mem=262144kB"),
+            std::string::npos);
+  EXPECT_EQ(Make("host=db", ConnectionPurpose::kSql).at("options").find("decoding_work_mem"),
+            std::string::npos);
+}
+
+TEST_F(ConnectionParametersTest, EachHostOfAListIsASeparateAttempt) {
+  const auto hosts = EachHost({{"host", "a,b,c"}, {"port", "1,2,3"}, {"user", "u,v"}});
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_EQ(hosts[1], (ConnectionParameters{{"host", "b"}, {"port", "2"}, {"user", "u,v"}}));
+  EXPECT_EQ(EachHost({{"host", "a,b"}, {"port", "1"}})[1],
+            (ConnectionParameters{{"host", "b"}, {"port", "1"}}));
+  EXPECT_EQ(EachHost({{"port", "1"}, {"host", "a,b"}})[1],
+            (ConnectionParameters{{"port", "1"}, {"host", "b"}}));
+  EXPECT_EQ(EachHost({}).size(), 1u);
+}
+
+TEST_F(ConnectionParametersTest, StandbyIsNotAcceptedForSeveralHostsByDefault) {
+  EXPECT_TRUE(AcceptsStandby({{"host", "a"}}));
+  EXPECT_FALSE(AcceptsStandby({{"host", "a,b"}}));
+  EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}, {"target_session_attrs", "any"}}));
+  SetVariable("PGTARGETSESSIONATTRS", "any");
+  EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}}));
+}
+
+TEST_F(ConnectionParametersTest, EncodingIsAlwaysUtf8) {
+  EXPECT_EQ(Make("host=db client_encoding=LATIN1").at("client_encoding"), "UTF8");
+}
+
+TEST_F(ConnectionParametersTest, WalSenderTimeoutIsSetOnlyWhenConfigured) {
+  source_.wal_sender_timeout = std::chrono::seconds(12);
+  EXPECT_NE(Make("host=db").at("options").find("wal_sender_timeout=12000ms"), std::string::npos);
+  EXPECT_EQ(Make("host=db", ConnectionPurpose::kSql).at("options").find("wal_sender_timeout"),
+            std::string::npos);
+  source_.wal_sender_timeout = Micros(0);
+  EXPECT_EQ(Make("host=db").at("options").find("wal_sender_timeout"), std::string::npos);
+}
+
+TEST_F(ConnectionParametersTest, DeadPeerIsDetected) {
+  const auto parameters = Make("host=db");
+  EXPECT_EQ(parameters.at("tcp_user_timeout"), "30000");
+  EXPECT_EQ(parameters.at("keepalives_idle"), "10");
+  EXPECT_EQ(Make("host=db tcp_user_timeout=5000").at("tcp_user_timeout"), "5000");
+}
+
+TEST_F(ConnectionParametersTest, RemoteServerIsVerifiedByDefault) {
+  EXPECT_EQ(Make("host=db").at("sslmode"), "verify-full");
+  EXPECT_EQ(Make("host=db sslmode=").at("sslmode"), "verify-full");
+  EXPECT_EQ(Make("postgresql://db/?sslmode=").at("sslmode"), "verify-full");
+  EXPECT_EQ(Make("host=db sslmode=require").at("sslmode"), "require");
+}
+
+TEST_F(ConnectionParametersTest, LocalHostsAndAllowInsecureNeedNoTls) {
+  EXPECT_EQ(Make("host=127.0.0.1").count("sslmode"), 0u);
+  EXPECT_EQ(Make("dbname=shop").count("sslmode"), 0u);
+  source_.allow_insecure = true;
+  EXPECT_EQ(Make("host=db").count("sslmode"), 0u);
+}
+
+TEST_F(ConnectionParametersTest, ServiceIsConsideredRemote) {
+  EXPECT_EQ(Make("service=shop").at("sslmode"), "verify-full");
+  SetVariable("PGSERVICE", "shop");
+  EXPECT_EQ(Make("dbname=shop").at("sslmode"), "verify-full");
+}
+
+TEST_F(ConnectionParametersTest, SectionPasswordOverridesThatOfTheDsn) {
+  EXPECT_EQ(Make("host=db password=dsn").at("password"), "dsn");
+  source_.password = Secret("section");
+  EXPECT_EQ(Make("host=db password=dsn").at("password"), "section");
+  source_.password_file = directory_.Write("password", "file\n");
+  EXPECT_EQ(Make("host=db password=dsn").at("password"), "file");
+}
+
+TEST_F(ConnectionParametersTest, PasswordFileIsReadAtEachConnection) {
+  source_.password_file = directory_.Write("password", "first");
+  EXPECT_EQ(Make("host=db").at("password"), "first");
+  directory_.Write("password", "second");
+  EXPECT_EQ(Make("host=db").at("password"), "second");
+}
+
+TEST_F(ConnectionParametersTest, PasswordFileMustBeReadable) {
+  source_.dsn = "host=db";
+  source_.password_file = directory_.File("missing");
+  EXPECT_THAT(TryMake(), HasError(ErrorCode::kSecretFile, "missing"));
+}
+
+TEST_F(ConnectionParametersTest, InvalidDsnIsNotShown) {
+  for (const char* dsn :
+       {"postgresql://relay:s3cret@db/shop?x", "host=db password=s3cret nonsense",
+        "postgresql://relay:s3cret@[db/shop", "password='s3cret", "host=db s3cret=1",
+        "postgresql://relay:s3cret@db/shop?nonsense=1", "postgresql://relay:s3cret%zz@db/shop"}) {
+    source_.dsn = dsn;
+    const absl::Status status = TryMake().status();
+    ASSERT_THAT(status, HasError(ErrorCode::kConfigValue, "source.dsn")) << dsn;
+    EXPECT_EQ(Explain(status).find("s3cret"), std::string::npos) << dsn;
+    EXPECT_EQ(DescribeDsn(source_).find("s3cret"), std::string::npos) << dsn;
+  }
+}
+
+// --- the transport ---
+
+class PostgresTransportTest : public PostgresEnvironment {
+ protected:
+  absl::Status Check(const std::string& dsn) {
+    source_.dsn = dsn;
+    return CheckPostgresTransport(source_);
+  }
+};
+
+TEST_F(PostgresTransportTest, RemoteServersNeedVerifyFull) {
+  for (const char* mode : {"disable", "allow", "prefer", "require", "verify-ca"}) {
+    for (const char* dsn : {"host=db", "host=10.0.0.1", "hostaddr=10.0.0.1", "host=::2"}) {
+      EXPECT_THAT(Check(std::string(dsn) + " sslmode=" + mode),
+                  HasError(ErrorCode::kInsecureTransport, mode))
+          << dsn;
+    }
+  }
+  EXPECT_THAT(Check("host=db sslmode=verify-full"), IsOk());
+  EXPECT_THAT(Check("host=db"), IsOk());
+}
+
+TEST_F(PostgresTransportTest, LocalHostsNeedNoTls) {
+  for (const char* dsn : {"dbname=shop", "host=/run/postgresql", "host=@abstract", "host=localhost",
+                          "host=127.0.0.1", "host=127.1.2.3", "host=::1", "hostaddr=127.0.0.1",
+                          "host=db hostaddr=127.0.0.1", "host=localhost,127.0.0.1,/tmp"}) {
+    EXPECT_THAT(Check(std::string(dsn) + " sslmode=disable"), IsOk()) << dsn;
+  }
+  EXPECT_THAT(Check("postgresql:///shop?host=/run/postgresql&sslmode=disable"), IsOk());
+}
+
+TEST_F(PostgresTransportTest, EveryHostOfAListIsChecked) {
+  for (const char* dsn :
+       {"host=localhost,db", "host=db,localhost", "host=127.0.0.1,db,::1",
+        "hostaddr=127.0.0.1,10.0.0.1", "host=localhost,localhost hostaddr=127.0.0.1,10.0.0.1"}) {
+    EXPECT_THAT(Check(std::string(dsn) + " sslmode=prefer"),
+                HasError(ErrorCode::kInsecureTransport))
+        << dsn;
+  }
+  EXPECT_THAT(Check("postgresql://localhost:1,db:2/shop?sslmode=disable"),
+              HasError(ErrorCode::kInsecureTransport));
+}
+
+// libpq then connects to the host at the same position of its list.
+TEST_F(PostgresTransportTest, EmptyHostaddrFallsBackToTheHost) {
+  EXPECT_THAT(Check("host=localhost,db hostaddr=127.0.0.1, sslmode=disable"),
+              HasError(ErrorCode::kInsecureTransport));
+  EXPECT_THAT(Check("host=db,localhost hostaddr=127.0.0.1, sslmode=disable"), IsOk());
+}
+
+TEST_F(PostgresTransportTest, NamesThatOnlyLookLocalAreRemote) {
+  for (const char* host : {"127.example.com", "localhost.example.com", "127.0.0.1.example.com"}) {
+    EXPECT_THAT(Check(std::string("host=") + host + " sslmode=disable"),
+                HasError(ErrorCode::kInsecureTransport));
+  }
+}
+
+TEST_F(PostgresTransportTest, ServiceIsConsideredRemote) {
+  EXPECT_THAT(Check("service=shop sslmode=prefer"), HasError(ErrorCode::kInsecureTransport));
+}
+
+TEST_F(PostgresTransportTest, AllowInsecureDisablesTheCheck) {
+  source_.allow_insecure = true;
+  EXPECT_THAT(Check("host=db sslmode=disable"), IsOk());
+}
+
+TEST_F(PostgresTransportTest, EnvironmentVariablesAreRead) {
+  SetVariable("PGSSLMODE", "prefer");
+  EXPECT_THAT(Check("host=db"), HasError(ErrorCode::kInsecureTransport, "prefer"));
+  EXPECT_THAT(Check("dbname=shop"), IsOk());
+  SetVariable("PGHOST", "db");
+  EXPECT_THAT(Check("dbname=shop"), HasError(ErrorCode::kInsecureTransport));
+  SetVariable("PGHOSTADDR", "127.0.0.1");
+  EXPECT_THAT(Check("dbname=shop"), IsOk());
+}
+
+TEST_F(PostgresTransportTest, EmptySslmodeFallsBackToTheEnvironment) {
+  SetVariable("PGSSLMODE", "prefer");
+  EXPECT_THAT(Check("host=db sslmode="), HasError(ErrorCode::kInsecureTransport, "prefer"));
+}
+
+// --- descriptions ---
+
+class DescribeDsnTest : public PostgresEnvironment {
+ protected:
+  std::string Describe(const std::string& dsn) {
+    source_.dsn = dsn;
+    return DescribeDsn(source_);
+  }
+};
+
+TEST_F(DescribeDsnTest, DescriptionHasHostDatabaseAndUser) {
+  EXPECT_EQ(Describe("postgresql://relay@db:5433/shop"), "db:5433/shop as relay");
+  EXPECT_EQ(Describe("host=db user=relay"), "db/relay as relay");
+  EXPECT_EQ(Describe("dbname=shop"), "local socket/shop");
+  SetVariable("PGHOST", "elsewhere");
+  EXPECT_EQ(Describe("dbname=shop"), "elsewhere/shop");
+}
+
+TEST_F(DescribeDsnTest, DescriptionNeverShowsThePassword) {
+  source_.password = Secret("s3cret");
+  for (const char* dsn : {"postgresql://relay:s3cret@db/shop", "host=db password=s3cret",
+                          "postgresql://db/shop?password=s3cret", "host=db sslpassword=s3cret"}) {
+    EXPECT_EQ(Describe(dsn).find("s3cret"), std::string::npos) << dsn;
+  }
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,103 @@
+#include "postgres/setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SetupScriptTest : public ::testing::Test {
+ protected:
+  std::string Script() const { return SetupScript(source_, options_); }
+  // The position of a statement, which must be in the script.
+  size_t At(const std::string& statement) const {
+    const size_t at = Script().find("\n" + statement);
+    EXPECT_NE(at, std::string::npos) << statement << "\n" << Script();
+    return at;
+  }
+
+  SourceConfig source_;
+  SetupOptions options_;
+};
+
+// A slot that is older than its publication skips rows on Postgres 18.
+TEST_F(SetupScriptTest, PublicationComesBeforeTheSlot) {
+  EXPECT_LT(At("CREATE TABLE \"public\".\"outbox\" ("), At("CREATE PUBLICATION \"walrelay\""));
+  EXPECT_LT(At("CREATE PUBLICATION \"walrelay\""),
+            At("SELECT pg_catalog.pg_create_logical_replication_slot('walrelay', 'pgoutput');"));
+}
+
+TEST_F(SetupScriptTest, PublicationHasInsertsOfEveryTableOnly) {
+  source_.tables = {{.schema = "shop", .name = "outbox"}, {.schema = "crm", .name = "Events"}};
+  EXPECT_THAT(Script(), HasSubstr("FOR TABLE \"shop\".\"outbox\", \"crm\".\"Events\" "
+                                  "WITH (publish = 'insert', "
+                                  "publish_via_partition_root = true);"));
+  At("CREATE TABLE \"crm\".\"Events\" (");
+}
+
+TEST_F(SetupScriptTest, NamesAreQuoted) {
+  source_.publication = R"(a"; DROP TABLE x; --)";
+  source_.tables = {{.schema = "s\"", .name = "t'"}};
+  EXPECT_THAT(Script(), HasSubstr(R"(CREATE PUBLICATION "a""; DROP TABLE x; --" FOR)"));
+  EXPECT_THAT(Script(), HasSubstr(R"("s"""."t'")"));
+}
+
+TEST_F(SetupScriptTest, ColumnsHaveTheirMappedNames) {
+  source_.tables[0].columns.aggregate_id = "Key";
+  EXPECT_THAT(Script(), HasSubstr("\"Key\"            text        NOT NULL"));
+  EXPECT_THAT(Script(), Not(HasSubstr("\"aggregate_id\"")));
+}
+
+TEST_F(SetupScriptTest, ColumnWithTwoRolesIsCreatedOnce) {
+  source_.tables[0].columns.aggregate_type = "type";
+  source_.tables[0].columns.event_type = "type";
+  source_.tables[0].placements = {{.column = "created_at"}, {.column = "tenant"}};
+  const std::string script = Script();
+  for (const char* column : {"  \"type\" ", "  \"created_at\" ", "  \"tenant\" "}) {
+    EXPECT_NE(script.find(column), std::string::npos) << column;
+    EXPECT_EQ(script.find(column), script.rfind(column)) << column;
+  }
+}
+
+TEST_F(SetupScriptTest, OmittedPartsHaveNoColumn) {
+  source_.tables[0].columns.event_type = "";
+  source_.tables[0].columns.trace_id = "";
+  EXPECT_THAT(Script(), Not(HasSubstr("event_type")));
+  EXPECT_THAT(Script(), HasSubstr("pg_catalog.now()\n);"));  // no comma after the last column
+}
+
+TEST_F(SetupScriptTest, SchemaIsCreatedAndGrantedOnce) {
+  source_.tables = {{.schema = "shop", .name = "a"}, {.schema = "shop", .name = "b"}};
+  const std::string script = Script();
+  for (const char* statement : {"CREATE SCHEMA IF NOT EXISTS \"shop\";", "GRANT USAGE ON SCHEMA"}) {
+    EXPECT_NE(script.find(statement), std::string::npos) << statement;
+    EXPECT_EQ(script.find(statement), script.rfind(statement)) << statement;
+  }
+}
+
+TEST_F(SetupScriptTest, RoleNeedsNoPrivilegeOnATable) {
+  options_.role = "relay";
+  At("CREATE ROLE \"relay\";");
+  At("ALTER ROLE \"relay\" LOGIN REPLICATION");
+  EXPECT_THAT(Script(), Not(HasSubstr("GRANT SELECT")));
+  EXPECT_THAT(Script(), Not(HasSubstr("SUPERUSER")));
+}
+
+TEST_F(SetupScriptTest, FailoverSlotOnlyIfRequested) {
+  EXPECT_THAT(Script(), Not(HasSubstr("failover")));
+  options_.failover = true;
+  EXPECT_THAT(Script(), HasSubstr("failover => true"));
+}
+
+// The script is pasted into psql: a name must not start a new line.
+TEST_F(SetupScriptTest, RoleCannotLeaveItsComment) {
+  options_.role = "relay\nDROP TABLE x;";
+  EXPECT_THAT(Script(), HasSubstr("\\password relay\\x0aDROP"));
+  EXPECT_THAT(Script(), HasSubstr("hostssl DATABASE relay\\x0aDROP"));
+}
+
+}  // namespace
+}  // namespace walrelay

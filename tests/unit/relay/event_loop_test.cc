@@ -1,0 +1,170 @@
+// The event loop of a relay with real signals and a real clock. No test depends on elapsed time.
+#include "relay/event_loop.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <optional>
+#include <thread>
+
+#include "base/system_clock.h"
+#include "fakes/fake_kafka.h"
+#include "fakes/fake_postgres.h"
+#include "fakes/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+// Restores the signal mask and the SIGPIPE action that StopSignals changes.
+class SignalGuard {
+ public:
+  SignalGuard() {
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask_);
+    ::sigaction(SIGPIPE, nullptr, &on_pipe_);
+  }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+  ~SignalGuard() {
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    ::sigaction(SIGPIPE, &on_pipe_, nullptr);
+  }
+
+ private:
+  sigset_t mask_;
+  struct sigaction on_pipe_;
+};
+
+class EventLoopTest : public ::testing::Test {
+ protected:
+  ~EventLoopTest() override {
+    while (signals_.Take()) {  // a pending signal would end the test program
+    }
+  }
+
+  // Creates the relay and runs it until it streams.
+  void Start() {
+    auto router = Router::Create(config_.source, config_.route);
+    ASSERT_THAT(router, IsOk());
+    relay_.emplace(Relay::Parts{.config = config_,
+                                .clock = clock_,
+                                .source = postgres_,
+                                .make_producer = kafka_.Factory(),
+                                .metrics = metrics_,
+                                .board = board_,
+                                .observer = {},
+                                .seed = 1},
+                   *std::move(router));
+    loop_.emplace(
+        *relay_, postgres_, clock_, signals_, operators_,
+        EventLoop::Hooks{.after_turn = [this] { ++turns_; },
+                         .operator_signal = [this](int signal) { asked_.push_back(signal); }});
+    while (!postgres_.streaming()) {
+      relay_->Turn();
+    }
+  }
+  void Commit() { postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}}); }
+  // Runs turns until an event is in flight.
+  void Publish() {
+    Commit();
+    while (kafka_.in_flight.empty()) {
+      relay_->Turn();
+    }
+  }
+  static void Signal(int signal) { ::pthread_kill(::pthread_self(), signal); }
+
+  const SignalGuard guard_;
+  StopSignals signals_;
+  OperatorSignals operators_;
+  int turns_ = 0;
+  std::vector<int> asked_;
+  Config config_;
+  SystemClock clock_;
+  testing::FakePostgres postgres_{clock_};
+  testing::FakeKafka kafka_;
+  Metrics metrics_{"walrelay"};
+  StatusBoard board_;
+  std::optional<Relay> relay_;
+  std::optional<EventLoop> loop_;
+};
+
+TEST_F(EventLoopTest, SignalIsTakenOnce) {
+  EXPECT_FALSE(signals_.Take());
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Signal(signal);
+    EXPECT_TRUE(signals_.Take());
+    EXPECT_FALSE(signals_.Take());
+  }
+}
+
+TEST_F(EventLoopTest, FirstSignalDrainsAndConfirms) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  const Lsn end = postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}});
+  relay_->Turn();
+  Signal(SIGTERM);
+  EXPECT_THAT(loop_->Run(), IsOk());
+  EXPECT_EQ(kafka_.Keys(), std::vector<std::string>{"k"});
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_TRUE(postgres_.finished_in_order);
+}
+
+TEST_F(EventLoopTest, SecondSignalStopsAtOnceAndConfirmsNothing) {
+  Start();
+  const Lsn before = postgres_.confirmed();
+  Publish();
+  Signal(SIGTERM);
+  Signal(SIGINT);
+  EXPECT_TRUE(absl::IsAborted(loop_->Run()));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  EXPECT_EQ(kafka_.in_flight.size(), 1u);
+}
+
+TEST_F(EventLoopTest, OperatorSignalsDoNotStopTheRelay) {
+  Start();
+  EXPECT_EQ(operators_.Take(), 0);
+  Signal(SIGUSR2);
+  Signal(SIGUSR1);
+  EXPECT_FALSE(signals_.Take());
+  Signal(SIGTERM);
+  EXPECT_THAT(loop_->Run(), IsOk());
+  EXPECT_EQ(asked_, (std::vector<int>{SIGUSR1, SIGUSR2}));
+  EXPECT_GE(turns_, 1);
+}
+
+TEST_F(EventLoopTest, RunReturnsTheErrorOfTheRelay) {
+  config_.source.on_gap = OnGap::kExit;
+  Start();
+  postgres_.info.slot.reset();
+  postgres_.BreakConnection();
+  EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotGone));
+}
+
+TEST_F(EventLoopTest, AnotherThreadReportsTheRetainedLimit) {
+  config_.source.max_retained_wal = 1;
+  config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+  config_.source.on_gap = OnGap::kExit;
+  Start();
+  postgres_.info.slot->restart_lsn = Lsn(1);
+  std::thread sampler([this] { loop_->Report(EventLoop::ServerEvent::kRetainedLimit); });
+  EXPECT_THAT(loop_->Run(), HasError(ErrorCode::kSlotDropped));
+  sampler.join();
+  EXPECT_FALSE(postgres_.info.slot);
+}
+
+TEST_F(EventLoopTest, ServerShutdownReportedByAnotherThreadClosesTheStream) {
+  Start();
+  postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "x");  // for the reconnect
+  std::thread sampler([&, relay_thread = ::pthread_self()] {
+    loop_->Report(EventLoop::ServerEvent::kServerShutdown);
+    while (board_.Read().state != RelayState::kDegraded) {
+      ::sched_yield();
+    }
+    ::pthread_kill(relay_thread, SIGTERM);
+  });
+  EXPECT_THAT(loop_->Run(), IsOk());
+  sampler.join();
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,394 @@
+// The pipeline message by message. pipeline_golden_test.cc, pipeline_messages_test.cc and
+// pipeline_skipped_rows_test.cc test recorded streams, logical messages and the audit of skipped
+// rows.
+#include "relay/pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "fakes/session_fixture.h"
+#include "fakes/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::kOutboxOid;
+using testing::TextRow;
+
+constexpr uint32_t kOtherOid = kOutboxOid + 1;
+constexpr uint32_t kXid = 7;
+
+class PipelineTest : public testing::PipelineFixture {
+ protected:
+  // The server describes the tables.
+  void Describe() {
+    const std::vector<testing::ColumnSpec> columns = {
+        {"id", 25, true}, {"aggregate_type"}, {"aggregate_id"}, {"payload"}};
+    ExpectHandled(testing::RelationMessage(kOutboxOid, "public", "outbox", columns));
+    ExpectHandled(testing::RelationMessage(kOtherOid, "public", "customers", columns));
+  }
+  void Start() {
+    StartPipeline();
+    Describe();
+  }
+  void ExpectHandled(const std::string& message) {
+    EXPECT_THAT(Handle(message), IsOkAndHolds(Outcome::kHandled));
+  }
+
+  void Begin() { ExpectHandled(testing::BeginMessage(commit_, clock_.WallNow(), kXid)); }
+  static std::string Row(const std::string& key, const std::optional<std::string>& type = "order",
+                         uint32_t oid = kOutboxOid) {
+    return testing::InsertMessage(oid, TextRow({key, type, key, "{}"}));
+  }
+  void Insert(const std::string& key) { ExpectHandled(Row(key)); }
+  // Returns the end of the transaction.
+  Lsn Commit() {
+    const Lsn end(commit_.value() + 48);
+    ExpectHandled(testing::CommitMessage(commit_, end, clock_.WallNow()));
+    commit_ = end;
+    return end;
+  }
+  void AcknowledgeAll() {
+    kafka_.AcknowledgeAll();
+    Poll();
+  }
+  // The keys of the records in flight.
+  std::vector<std::string> InFlight() const {
+    std::vector<std::string> keys;
+    for (const testing::FakeRecord& record : kafka_.in_flight) {
+      keys.push_back(record.key.value_or("NULL"));
+    }
+    return keys;
+  }
+  double Skipped(std::string_view reason) { return metrics_.events_skipped[reason].Value(); }
+
+  Lsn commit_{1000};  // of the next transaction
+};
+
+TEST_F(PipelineTest, RowIsProducedAndItsTransactionConfirmedWhenAcknowledged) {
+  Start();
+  Begin();
+  EXPECT_TRUE(pipeline_->in_transaction());
+  EXPECT_EQ(pipeline_->last_commit_time(), clock_.WallNow());
+  Insert("a");
+  Insert("b");
+  EXPECT_EQ(pipeline_->events_in_transaction(), 2u);
+  const Lsn end = Commit();
+  EXPECT_FALSE(pipeline_->in_transaction());
+  EXPECT_EQ(frontier(), Lsn(1000));
+  AcknowledgeAll();
+  EXPECT_EQ(frontier(), end);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  EXPECT_EQ(metrics_.events_received->Value(), 2);
+  EXPECT_EQ(metrics_.transactions["published"].Value(), 1);
+}
+
+TEST_F(PipelineTest, RowsOfOtherTablesAreNotEvents) {
+  Start();
+  Begin();
+  ExpectHandled(Row("x", "order", kOtherOid));
+  const Lsn end = Commit();
+  EXPECT_THAT(InFlight(), IsEmpty());
+  EXPECT_EQ(frontier(), end);
+  EXPECT_EQ(Skipped("other_table"), 1);
+  EXPECT_EQ(metrics_.transactions["empty"].Value(), 1);
+}
+
+// --- order ---
+
+TEST_F(PipelineTest, RowOutsideOfATransactionIsAViolation) {
+  Start();
+  EXPECT_THAT(Handle(Row("a")), HasError(ErrorCode::kProtocolViolation));
+}
+
+TEST_F(PipelineTest, RowOfAnUndescribedTableIsAViolation) {
+  Start();
+  Begin();
+  EXPECT_THAT(Handle(Row("a", "order", 99)),
+              HasError(ErrorCode::kProtocolViolation, "row of table 99"));
+}
+
+TEST_F(PipelineTest, MessageThatCannotBeDecodedIsAViolation) {
+  Start();
+  EXPECT_THAT(Handle("Z"), HasError(ErrorCode::kProtocolViolation));
+}
+
+TEST_F(PipelineTest, StreamAbortIsAViolationOnlyInItsTransaction) {
+  Start();
+  ExpectHandled(testing::StreamAbortMessage(kXid, kXid + 1));
+  Begin();
+  EXPECT_THAT(Handle(testing::StreamAbortMessage(kXid, kXid + 1)),
+              HasError(ErrorCode::kProtocolViolation));
+}
+
+TEST_F(PipelineTest, SessionDiscardsTransactionAndDescriptionsOfThePreviousOne) {
+  Start();
+  Begin();
+  StartOver();
+  EXPECT_FALSE(pipeline_->in_transaction());
+  EXPECT_EQ(pipeline_->last_commit_time(), std::nullopt);
+  Begin();
+  EXPECT_THAT(Handle(Row("a")), HasError(ErrorCode::kProtocolViolation));
+}
+
+// --- other messages ---
+
+TEST_F(PipelineTest, TypesAndOriginsAreHandled) {
+  Start();
+  ExpectHandled(testing::TypeMessage(16500, "public", "mood"));
+  Begin();
+  ExpectHandled(testing::OriginMessage(Lsn(5), "elsewhere"));
+  Insert("a");
+  EXPECT_THAT(InFlight(), ElementsAre("a"));
+}
+
+TEST_F(PipelineTest, ChangesOfRowsAreCountedAndPublishNothing) {
+  Start();
+  Begin();
+  const testing::Row row = TextRow({"a", "order", "a", "{}"});
+  ExpectHandled(testing::UpdateMessage(kOutboxOid, row));
+  ExpectHandled(testing::DeleteMessage(kOutboxOid, row));
+  ExpectHandled(testing::DeleteMessage(kOtherOid, row));
+  ExpectHandled(testing::TruncateMessage({kOtherOid, kOutboxOid}));
+  Commit();
+  EXPECT_THAT(InFlight(), IsEmpty());
+  EXPECT_EQ(Skipped("update"), 1);
+  EXPECT_EQ(Skipped("delete"), 1);
+  EXPECT_EQ(Skipped("truncate"), 1);
+  EXPECT_EQ(Skipped("other_table"), 1);
+}
+
+TEST_F(PipelineTest, UpdateOfTheOutboxBlocksIfConfigured) {
+  config_.source.on_update = OnUpdate::kFail;
+  Start();
+  Begin();
+  const testing::Row row = TextRow({"a", "order", "a", "{}"});
+  ExpectHandled(testing::UpdateMessage(kOtherOid, row));
+  EXPECT_THAT(Handle(testing::UpdateMessage(kOutboxOid, row)),
+              HasError(ErrorCode::kUpdateRefused, "public.outbox"));
+  ASSERT_TRUE(pipeline_->blocked_row());
+  EXPECT_THAT(pipeline_->blocked_row()->row, HasSubstr("key=a"));
+}
+
+// --- a record that cannot be produced now ---
+
+TEST_F(PipelineTest, RowIsOfferedAgainAndHandledOnce) {
+  Start();
+  Begin();
+  Insert("a");
+  kafka_.queue_limit = 1;
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kQueueFull));
+  kafka_.queue_limit = 2;
+  kafka_.pending_topics = {"outbox.event.order"};
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kTopicPending));
+  EXPECT_EQ(pipeline_->events_in_transaction(), 1u);
+  EXPECT_EQ(metrics_.events_received->Value(), 1);
+  kafka_.pending_topics.clear();
+  Insert("b");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b"));
+  EXPECT_EQ(metrics_.events_received->Value(), 2);
+}
+
+TEST_F(PipelineTest, ErrorOfTheTopicNamesTheRow) {
+  Start();
+  Begin();
+  kafka_.bad_topics["outbox.event.order"] = Error(ErrorCode::kTopicUnknown, "outbox.event.order");
+  EXPECT_THAT(Handle(Row("a")), HasError(ErrorCode::kTopicUnknown));
+  ASSERT_TRUE(pipeline_->blocked_row());
+  EXPECT_THAT(pipeline_->blocked_row()->row, HasSubstr("key=a"));
+  kafka_.bad_topics.clear();
+  Insert("a");
+  EXPECT_FALSE(pipeline_->blocked_row());
+}
+
+// --- rows that cannot be published ---
+
+TEST_F(PipelineTest, RowWithoutATopicBlocksAndIsNamed) {
+  Start();
+  Begin();
+  const auto outcome = Handle(Row("bad", std::nullopt));
+  EXPECT_THAT(outcome, HasError(ErrorCode::kRouteMissing));
+  ASSERT_TRUE(pipeline_->blocked_row());
+  EXPECT_EQ(pipeline_->blocked_row()->table, "public.outbox");
+  EXPECT_THAT(pipeline_->blocked_row()->row, HasSubstr("key=bad"));
+  EXPECT_EQ(pipeline_->blocked_row()->commit_lsn, Lsn(1000));
+  EXPECT_EQ(pipeline_->blocked_row()->xid, kXid);
+  EXPECT_EQ(metrics_.events_received->Value(), 0);
+}
+
+TEST_F(PipelineTest, RowIsSkippedOnlyIfConfigured) {
+  config_.on_error.null_route = OnError::kSkip;
+  Start();
+  Begin();
+  ExpectHandled(Row("bad", std::nullopt));
+  Insert("good");
+  EXPECT_THAT(InFlight(), ElementsAre("good"));
+  EXPECT_FALSE(pipeline_->blocked_row());
+  EXPECT_EQ(pipeline_->events_in_transaction(), 1u);
+  EXPECT_EQ(Skipped("WR-3003"), 1);
+}
+
+TEST_F(PipelineTest, DeadLetterIsAwaitedLikeAnyOtherRecord) {
+  config_.on_error.topic = OnError::kDeadLetter;
+  config_.on_error.dead_letter_topic = "dead";
+  Start();
+  Begin();
+  ExpectHandled(Row("bad", "no such topic!"));
+  const Lsn end = Commit();
+  ASSERT_EQ(kafka_.in_flight.size(), 1u);
+  EXPECT_EQ(kafka_.in_flight[0].topic, "dead");
+  EXPECT_EQ(kafka_.in_flight[0].headers.at("walrelay.code"), "WR-3005");
+  EXPECT_EQ(frontier(), Lsn(1000));
+  AcknowledgeAll();
+  EXPECT_EQ(frontier(), end);
+  EXPECT_EQ(metrics_.dead_letters["WR-3005"].Value(), 1);
+}
+
+TEST_F(PipelineTest, DeadLetterIsCountedOnlyWhenItsTopicExists) {
+  config_.on_error.topic = OnError::kDeadLetter;
+  config_.on_error.dead_letter_topic = "dead";
+  Start();
+  Begin();
+  const std::string row = Row("bad", "no such topic!");
+  kafka_.pending_topics = {"dead"};
+  EXPECT_THAT(Handle(row), IsOkAndHolds(Outcome::kTopicPending));
+  kafka_.pending_topics.clear();
+  kafka_.bad_topics["dead"] = Error(ErrorCode::kTopicDenied, "dead");
+  EXPECT_THAT(Handle(row), HasError(ErrorCode::kTopicDenied));
+  EXPECT_TRUE(pipeline_->blocked_row());
+  EXPECT_EQ(metrics_.dead_letters["WR-3005"].Value(), 0);
+  kafka_.bad_topics.clear();
+  ExpectHandled(row);
+  EXPECT_EQ(metrics_.dead_letters["WR-3005"].Value(), 1);
+}
+
+// --- rows that are received again ---
+
+TEST_F(PipelineTest, SettledRowsAreCountedAndNotSentAgain) {
+  Start();
+  sender_->SetSettledBefore(Position{Lsn(1000), 3});
+  Begin();
+  Insert("a");
+  Insert("b");
+  Insert("c");
+  EXPECT_THAT(InFlight(), ElementsAre("c"));
+  EXPECT_EQ(metrics_.events_received->Value(), 3);
+}
+
+class SingleStepPipelineTest : public PipelineTest {
+ protected:
+  // Rows "a", "b" and "c" were in flight when a broker refused "b". They are received again.
+  SingleStepPipelineTest() {
+    config_.on_error.refused = OnError::kSkip;
+    config_.on_error.too_large = OnError::kSkip;
+    Start();
+    SendTransaction();
+    sender_->StepThrough({Lsn(1000), 2});
+    StartOver();
+    Describe();
+    commit_ = Lsn(1000);
+    Begin();
+    Insert("a");
+  }
+  void SendTransaction() {
+    Begin();
+    Insert("a");
+    Insert("b");
+    Insert("c");
+    Commit();
+  }
+  // Row "b" is in flight, alone.
+  void OfferAlone() {
+    AcknowledgeAll();
+    EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+    EXPECT_THAT(InFlight(), ElementsAre("b"));
+  }
+  void Refuse(ErrorCode code) {
+    OfferAlone();
+    kafka_.Refuse(0, Error(code, "outbox.event.order"));
+    Poll();
+    EXPECT_EQ(tracker_.records_in_flight(), 0u);
+  }
+};
+
+TEST_F(SingleStepPipelineTest, RefusedRecordWaitsForTheRecordsInFlight) {
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(InFlight(), ElementsAre("a"));
+  OfferAlone();
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(InFlight(), ElementsAre("b"));
+}
+
+TEST_F(SingleStepPipelineTest, RowIsHandledWhenItsRecordIsAcknowledged) {
+  OfferAlone();
+  AcknowledgeAll();
+  Insert("b");
+  EXPECT_THAT(InFlight(), IsEmpty());
+  EXPECT_THAT(Handle(Row("c")), IsOkAndHolds(Outcome::kAwaitingReport));
+  AcknowledgeAll();
+  Insert("c");
+  EXPECT_EQ(frontier(), Lsn(1000));
+  const Lsn end = Commit();
+  EXPECT_EQ(frontier(), end);
+}
+
+TEST_F(SingleStepPipelineTest, RefusalConcernsOnlyItsRow) {
+  Refuse(ErrorCode::kDeliveryRefused);
+  Insert("b");
+  EXPECT_EQ(Skipped(ToString(ErrorCode::kDeliveryRefused)), 1);
+  EXPECT_THAT(InFlight(), IsEmpty());
+}
+
+TEST_F(SingleStepPipelineTest, RecordTooLargeForABatchOfItsOwnIsATooLargeRow) {
+  Refuse(ErrorCode::kBatchTooLarge);
+  Insert("b");
+  EXPECT_EQ(Skipped(ToString(ErrorCode::kRecordTooLarge)), 1);
+}
+
+TEST_F(SingleStepPipelineTest, FailureOfTheProducerIsNotBlamedOnTheRecord) {
+  Refuse(ErrorCode::kProducerFailed);
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kQueueFull));
+  OfferAlone();
+}
+
+TEST_F(SingleStepPipelineTest, RangeEndsBehindTheLastRecordOffered) {
+  OfferAlone();
+  AcknowledgeAll();
+  Insert("b");
+  EXPECT_THAT(Handle(Row("c")), IsOkAndHolds(Outcome::kAwaitingReport));
+  AcknowledgeAll();
+  Insert("c");
+  Insert("d");
+  Insert("e");
+  EXPECT_THAT(InFlight(), ElementsAre("d", "e"));
+}
+
+TEST_F(SingleStepPipelineTest, RangeBeforeTheFrontierIsDiscarded) {
+  sender_->OnFrontier(Lsn(2000));
+  Insert("b");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b"));
+}
+
+TEST_F(SingleStepPipelineTest, RangeOfAnotherTimelineIsDiscarded) {
+  sender_->ForgetPositions();
+  Insert("b");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b"));
+}
+
+TEST_F(SingleStepPipelineTest, SessionOffersTheRecordAgain) {
+  OfferAlone();
+  StartOver();
+  Describe();
+  Begin();
+  Insert("a");
+  OfferAlone();
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,192 @@
+// The metrics of the relay, and their memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/relay_fixture.h"
+#include "fakes/status_matchers.h"
+#include "relay/relay.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RelayMetricsTest : public testing::RelayFixture {
+ protected:
+  void Start() {
+    kafka_.auto_acknowledge = true;
+    MakeRelay();
+    Run();
+  }
+  // Runs turns until nothing more happens at the current time and the gauges are updated.
+  void Run() {
+    for (int i = 0; i < 20; ++i) {
+      relay_->Turn();
+      clock_.Advance(std::chrono::milliseconds(25));
+    }
+  }
+  void Publish(const std::string& type) {
+    postgres_.Commit({{.type = type, .key = "k", .payload = "{}"}});
+    Run();
+  }
+  std::string Page() const { return metrics_.Text(); }
+};
+
+TEST_F(RelayMetricsTest, TopicsBeyondTheLimitAreCountedTogether) {
+  config_.metrics.max_topics = 2;
+  Start();
+  for (const char* type : {"a", "b", "c", "d", "a", "d"}) {
+    Publish(type);
+  }
+  EXPECT_EQ(metrics_.events_published["outbox.event.a"].Value(), 2);
+  EXPECT_EQ(metrics_.events_published["outbox.event.b"].Value(), 1);
+  EXPECT_EQ(metrics_.events_published["__other__"].Value(), 3);
+  EXPECT_THAT(Page(), Not(HasSubstr("outbox.event.c")));
+}
+
+TEST_F(RelayMetricsTest, MemoryOfTheMetricsDoesNotGrowWithTheTopics) {
+  config_.metrics.max_topics = 5;
+  Start();
+  for (int i = 0; i < 300; ++i) {
+    Publish("type" + std::to_string(i));
+  }
+  EXPECT_EQ(metrics_.events_published.size(), 6u);
+}
+
+TEST_F(RelayMetricsTest, HistoryHasAPointEveryTenSeconds) {
+  Start();
+  Publish("order");
+  clock_.Advance(std::chrono::seconds(10));
+  Run();
+  clock_.Advance(std::chrono::seconds(10));
+  Run();
+  const auto history = board_.Snapshot().history;
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].events, 1u);
+  EXPECT_TRUE(history[0].median.has_value());
+  EXPECT_EQ(history[1].events, 0u);
+  EXPECT_EQ(history[1].median, std::nullopt);
+}
+
+TEST_F(RelayMetricsTest, StatusReportsFiguresAndPastErrors) {
+  Start();
+  Publish("order");
+  postgres_.BreakConnection();
+  Run();
+  const StatusSnapshot snapshot = board_.Snapshot();
+  EXPECT_EQ(snapshot.relay.figures.acknowledged, 1u);
+  EXPECT_EQ(snapshot.relay.figures.oldest_commit, std::nullopt);
+  EXPECT_TRUE(snapshot.relay.figures.last_acknowledged.has_value());
+  ASSERT_EQ(snapshot.errors.size(), 1u);
+  EXPECT_THAT(snapshot.errors[0].error, HasError(ErrorCode::kConnectionLost, "cut"));
+}
+
+TEST_F(RelayMetricsTest, LatencyStagesAreMeasured) {
+  Start();
+  Publish("order");
+  for (const std::string stage : {"postgres", "relay", "kafka"}) {
+    EXPECT_THAT(Page(), HasSubstr("_stage_latency_seconds_count{slot=\"walrelay\",stage=\"" +
+                                  stage + "\"} 1\n"));
+  }
+}
+
+TEST_F(RelayMetricsTest, StandbyOmitsSeriesThatTheReaderExports) {
+  Start();
+  Publish("order");
+  EXPECT_THAT(Page(), HasSubstr("walrelay_leader{slot=\"walrelay\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_oldest_unpublished_age_seconds{slot=\"walrelay\"} 0\n"));
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = 4711;
+  postgres_.BreakConnection();
+  clock_.Advance(std::chrono::seconds(1));
+  Run();
+  EXPECT_THAT(Page(), HasSubstr("walrelay_state{slot=\"walrelay\",state=\"standby\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_leader{slot=\"walrelay\"} 0\n"));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_oldest_unpublished_age_seconds{")));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_inflight_records{")));
+}
+
+TEST_F(RelayMetricsTest, OldestUnpublishedAgeGrowsWhileDisconnected) {
+  Start();
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
+  postgres_.BreakConnection();
+  Run();
+  clock_.Advance(std::chrono::minutes(5));
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 300);
+}
+
+// A restart during an outage must not silence the alerts.
+TEST_F(RelayMetricsTest, AgeIsExportedFromTheStartOfAnOutage) {
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
+  MakeRelay();
+  relay_->Turn();
+  EXPECT_THAT(Page(), HasSubstr("walrelay_oldest_unpublished_age_seconds{"));
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_replication_received_lsn{")));
+  clock_.Advance(std::chrono::minutes(5));
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 300);
+  const auto since = board_.Read().figures.cut_off_since;
+  ASSERT_TRUE(since.has_value());
+  EXPECT_GE(clock_.WallNow() - *since, std::chrono::minutes(5));
+}
+
+// The sampler may connect when the stream cannot.
+TEST_F(RelayMetricsTest, AgeCountsFromWhenTheSlotBecameInactive) {
+  postgres_.open_error = Error(ErrorCode::kNoSenderFree, "all in use");
+  SlotSample slot{.exists = true, .row = {.confirmed_flush_lsn = Lsn(100)}, .wal_end = Lsn(900)};
+  slot.lag_age = std::chrono::minutes(2);
+  board_.SetSlot(slot, clock_.WallNow());
+  MakeRelay();
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 120);
+  EXPECT_LT(metrics_.oldest_unpublished_age_seconds->Value(), 130);
+  slot.row.inactive_since = clock_.WallNow() - std::chrono::hours(1);
+  board_.SetSlot(slot, clock_.WallNow());
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 3600);
+}
+
+// The progress of another instance is unknown.
+TEST_F(RelayMetricsTest, DisconnectedStandbyExportsNoAge) {
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = 4711;
+  MakeRelay();
+  Run();
+  EXPECT_EQ(board_.Read().state, RelayState::kStandby);
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
+  postgres_.on_inspect = [&] { postgres_.BreakConnection(); };
+  clock_.Advance(std::chrono::minutes(5));
+  Run();
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_oldest_unpublished_age_seconds{")));
+  EXPECT_EQ(board_.Read().figures.cut_off_since, std::nullopt);
+}
+
+TEST_F(RelayMetricsTest, BlockingRowIsTheOldestUnpublished) {
+  Start();
+  postgres_.Commit({{.key = std::nullopt}});
+  Run();
+  clock_.Advance(std::chrono::minutes(7));
+  Run();
+  EXPECT_EQ(board_.Read().state, RelayState::kBlocked);
+  EXPECT_TRUE(board_.Read().figures.oldest_commit.has_value());
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
+  // Also while Postgres is unreachable.
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "unreachable");
+  postgres_.BreakConnection();
+  Run();
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
+}
+
+TEST_F(RelayMetricsTest, PageReportsProgressAndState) {
+  Start();
+  Publish("order");
+  EXPECT_THAT(Page(), HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_inflight_records{slot=\"walrelay\"} 0\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_state{slot=\"walrelay\",state=\"streaming\"} 1\n"));
+  EXPECT_THAT(Page(), HasSubstr("walrelay_ready{slot=\"walrelay\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace walrelay

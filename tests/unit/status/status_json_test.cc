@@ -1,0 +1,103 @@
+// The JSON of a status report, read by the type generated from its schema.
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include "fakes/status_samples.h"
+#include "status/status_report.h"
+#include "walrelay/admin/v1/status.pb.h"
+
+namespace walrelay {
+namespace {
+
+using admin::v1::Status;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Samples;
+
+Status Parsed(const StatusReport& report) {
+  Status status;
+  const auto result = google::protobuf::util::JsonStringToMessage(StatusJson(report), &status);
+  EXPECT_TRUE(result.ok()) << result.ToString() << "\n" << StatusJson(report);
+  return status;
+}
+
+TEST(StatusJsonTest, EverySampleIsParsedByTheGeneratedType) {
+  for (const auto& [name, report] : Samples()) {
+    const Status status = Parsed(report);
+    EXPECT_EQ(status.slot_name(), name == "hostile" ? status.slot_name() : "walrelay");
+    EXPECT_EQ(status.has_relay(), name != "no_relay");
+    EXPECT_EQ(status.history_size(), static_cast<int>(report.snapshot.history.size()));
+  }
+}
+
+TEST(StatusJsonTest, StatesAndRisksMatchTheSchema) {
+  StatusReport report = Samples().at("streaming");
+  for (const RelayState state :
+       {RelayState::kStarting, RelayState::kStandby, RelayState::kCatchingUp,
+        RelayState::kStreaming, RelayState::kDegraded, RelayState::kBlocked, RelayState::kDraining,
+        RelayState::kStopped}) {
+    report.snapshot.relay.state = state;
+    EXPECT_EQ(Status::State_Name(Parsed(report).relay().state()), NameOf(state));
+  }
+  for (const SlotRisk risk : {SlotRisk::kNone, SlotRisk::kNotice, SlotRisk::kWarning,
+                              SlotRisk::kCritical, SlotRisk::kLost}) {
+    report.snapshot.slot->risk = risk;
+    EXPECT_EQ(Parsed(report).slot().risk(), Status::none + static_cast<int>(risk));
+  }
+}
+
+TEST(StatusJsonTest, FiguresMatchTheReport) {
+  const Status status = Parsed(Samples().at("slot_almost_lost"));
+  EXPECT_FALSE(status.ready());
+  EXPECT_EQ(status.relay().events_acknowledged(), 4'182'907u);
+  EXPECT_EQ(status.relay().records_in_flight(), 10'000u);
+  EXPECT_EQ(status.slot().retained_bytes(), 7 * testing::kGiB + 800 * testing::kMiB);
+  EXPECT_EQ(status.slot().max_retained_bytes(), 8 * testing::kGiB);
+  EXPECT_EQ(status.slot().seconds_to_loss(), 90);
+  EXPECT_EQ(status.slot().held_by().application(), "nightly export");
+  EXPECT_EQ(status.slot().held_by().age_seconds(), 7500);
+  EXPECT_EQ(status.problems(0).code(), "WR-2108");
+  EXPECT_EQ(status.past_problems(0).times(), 312u);
+  EXPECT_EQ(status.now().seconds() - status.relay().oldest_unacknowledged().seconds(), 52 * 60);
+}
+
+TEST(StatusJsonTest, OperatorsLimitIsSeparateFromTheServersLimit) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_FALSE(Parsed(report).slot().has_budget_bytes());
+  report.snapshot.slot->budget = WalRetentionLimit{.bytes = 5'000, .drop_slot = true};
+  const Status status = Parsed(report);
+  EXPECT_EQ(status.slot().budget_bytes(), 5'000u);
+  EXPECT_TRUE(status.slot().budget_drops_slot());
+  EXPECT_EQ(status.slot().max_retained_bytes(), 8 * testing::kGiB);
+}
+
+TEST(StatusJsonTest, ChecksHaveTimestamps) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_EQ(Parsed(report).now().seconds() - Parsed(report).publication_checked().seconds(), 2);
+  EXPECT_TRUE(Parsed(report).has_slot_checked());
+  EXPECT_FALSE(Parsed(report).has_check_failure());
+  EXPECT_FALSE(Parsed(report).relay().has_cut_off_since());
+  report.snapshot.sampler = SamplerStatus();
+  report.snapshot.sampler.failure = Error(ErrorCode::kPostgresUnreachable, "x");
+  report.snapshot.relay.figures.cut_off_since = report.now - minutes(1);
+  const Status status = Parsed(report);
+  EXPECT_FALSE(status.has_publication_checked());
+  EXPECT_EQ(status.check_failure().code(), "WR-2001");
+  EXPECT_EQ(status.now().seconds() - status.relay().cut_off_since().seconds(), 60);
+}
+
+TEST(StatusJsonTest, UnknownValuesAreAbsent) {
+  StatusReport report = Samples().at("streaming");
+  report.snapshot.slot->row.safe_wal_size.reset();
+  report.snapshot.slot->max_retained_bytes = -1;
+  const Status status = Parsed(report);
+  EXPECT_FALSE(status.slot().has_max_retained_bytes());
+  EXPECT_FALSE(status.slot().has_safe_bytes());
+  EXPECT_FALSE(status.slot().has_seconds_to_loss());
+  EXPECT_FALSE(status.relay().has_oldest_unacknowledged());
+  EXPECT_FALSE(Parsed(Samples().at("starting")).has_slot());
+}
+
+}  // namespace
+}  // namespace walrelay

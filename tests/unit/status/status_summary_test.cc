@@ -1,0 +1,231 @@
+// The words of a status report: headlines, summaries, what is said of the slot and of the pace.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/status_samples.h"
+#include "status/status_report.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Samples;
+using testing::StatusSample;
+
+TEST(StatusWordsTest, EachStateHasAHeadlineAndSummary) {
+  const std::pair<const char*, const char*> kHeadlines[] = {
+      {"streaming", "Events flow"}, {"catching_up", "Catching up"},
+      {"blocked", "Blocked"},       {"degraded", "Interrupted"},
+      {"standby", "Standing by"},   {"slot_almost_lost", "Slot at risk"},
+      {"starting", "Starting"},     {"no_relay", "No relay answers"}};
+  for (const auto& [name, headline] : kHeadlines) {
+    EXPECT_EQ(HeadlineOf(Samples().at(name)), headline);
+    EXPECT_TRUE(SummaryOf(Samples().at(name)).ends_with('.')) << name;
+  }
+}
+
+TEST(StatusWordsTest, ToneReflectsTheUrgency) {
+  EXPECT_EQ(HealthOf(Samples().at("streaming")), HealthLevel::kGood);
+  EXPECT_EQ(HealthOf(Samples().at("catching_up")), HealthLevel::kBusy);
+  EXPECT_EQ(HealthOf(Samples().at("standby")), HealthLevel::kBusy);
+  EXPECT_EQ(HealthOf(Samples().at("degraded")), HealthLevel::kWarning);
+  EXPECT_EQ(HealthOf(Samples().at("blocked")), HealthLevel::kBad);
+  EXPECT_EQ(HealthOf(Samples().at("slot_almost_lost")), HealthLevel::kBad);
+}
+
+TEST(StatusWordsTest, CatchingUpReportsBacklogAndTime) {
+  EXPECT_EQ(SummaryOf(Samples().at("catching_up")),
+            "Publishing a backlog of 3.0 GiB of WAL. Caught up in about 1 min 17 s.");
+}
+
+TEST(StatusWordsTest, WithoutARelayTheSlotShowsWhetherAnotherOneRuns) {
+  StatusReport report = Samples().at("no_relay");
+  EXPECT_THAT(SummaryOf(report), HasSubstr("no client reads the slot"));
+  report.snapshot.slot->row.active = true;
+  EXPECT_THAT(SummaryOf(report), HasSubstr("process 4711 reads the slot"));
+  report.snapshot.slot = SlotSample();
+  EXPECT_THAT(SummaryOf(report), HasSubstr("no slot of this name"));
+  ASSERT_EQ(ProblemsOf(report).size(), 1u);
+  EXPECT_EQ(CodeOf(ProblemsOf(report)[0].error), ErrorCode::kSlotMissing);
+}
+
+TEST(StatusWordsTest, ProblemsAreSortedWorstFirst) {
+  const auto problems = ProblemsOf(Samples().at("slot_almost_lost"));
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(CodeOf(problems[0].error), ErrorCode::kSlotAtRisk);
+  EXPECT_EQ(CodeOf(problems[1].error), ErrorCode::kKafkaStalled);
+  EXPECT_TRUE(ProblemsOf(Samples().at("streaming")).empty());
+}
+
+std::string SlotText(const SlotSample& slot) {
+  std::string text;
+  for (const std::string& words : SlotWords(slot)) {
+    text += words + "\n";
+  }
+  return text;
+}
+
+TEST(SlotWordsTest, ReportsRetainedWalAndTheReserve) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().row.safe_wal_size = 600 * testing::kMiB;
+  sample.slot().wal_bytes_per_second = 1.0 * testing::kMiB;
+  EXPECT_EQ(SlotText(sample.slot()),
+            "Postgres retains 18.0 MiB of WAL for the slot.\n"
+            "600.0 MiB more WAL can be written before the slot is invalidated. If no further "
+            "progress is confirmed, that lasts 10 min at 1.0 MiB/s.\n");
+  sample.slot().time_to_loss = minutes(9);
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("invalidated: at 1.0 MiB/s, in about 9 min."));
+}
+
+TEST(SlotWordsTest, ExhaustedReserveIsReported) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().row.safe_wal_size = -1;
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("The limit is reached"));
+}
+
+TEST(SlotWordsTest, OperatorsLimitIsReportedWithItsEffect) {
+  StatusSample sample(RelayState::kStreaming);
+  SlotSample& slot = sample.slot();
+  slot.wal_bytes_per_second = 0;
+  slot.budget = WalRetentionLimit{.bytes = 20 * testing::kMiB};
+  EXPECT_THAT(SlotText(slot), HasSubstr("2.0 MiB more WAL can be written before "
+                                        "source.max_retained_wal (20.0 MiB) is reached (nothing "
+                                        "is dropped)."));
+  slot.budget->drop_slot = true;
+  EXPECT_THAT(SlotText(slot), HasSubstr("is reached and the slot is dropped."));
+  slot.budget->bytes = 17 * testing::kMiB;
+  EXPECT_THAT(SlotText(slot), HasSubstr("the relay that reads the slot drops it."));
+  slot.budget->drop_slot = false;
+  EXPECT_THAT(SlotText(slot),
+              HasSubstr("nothing is dropped, but the slot uses more of the server's disk"));
+  slot.row.safe_wal_size.reset();
+  EXPECT_THAT(SlotText(slot), Not(HasSubstr("no limit")));
+}
+
+TEST(SlotWordsTest, OperatorsLimitIsARiskOnlyIfTheSlotIsDropped) {
+  StatusReport report = Samples().at("slot_almost_lost");
+  report.snapshot.slot->budget = WalRetentionLimit{.bytes = static_cast<int64_t>(testing::kGiB)};
+  EXPECT_EQ(HeadlineOf(report), "Slot retains too much");
+  EXPECT_THAT(StatusPage(report), HasSubstr("limit 7.8 GiB"));
+  report.snapshot.slot->budget->drop_slot = true;
+  EXPECT_EQ(HeadlineOf(report), "Slot at risk");
+}
+
+TEST(SlotWordsTest, MissingLimitIsReportedAsARisk) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().row.safe_wal_size.reset();
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("can fill the server's disk"));
+}
+
+TEST(SlotWordsTest, TransactionThatRetainsWalIsNamed) {
+  EXPECT_THAT(
+      SlotText(*Samples().at("slot_almost_lost").snapshot.slot),
+      HasSubstr("2.0 GiB of it is confirmed but still retained, because a transaction has been "
+                "open for 2 h 5 min: server process 5120, user reports, application "
+                "nightly export, database shop."));
+}
+
+TEST(SlotWordsTest, SpillingIsReported) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().spill = SpillCounters{3, 5 * testing::kGiB, 7};
+  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("3 transactions (5.0 GiB) to disk"));
+}
+
+TEST(SlotWordsTest, LostSlotReportsNoRetainedWal) {
+  StatusSample sample(RelayState::kStreaming);
+  sample.slot().risk = SlotRisk::kLost;
+  sample.slot().row.invalidation_reason = "wal_removed";
+  EXPECT_THAT(SlotText(sample.slot()),
+              AllOf(HasSubstr("invalidated the slot (wal_removed)"), Not(HasSubstr("retains"))));
+}
+
+std::string Unknowns(const StatusReport& report) {
+  std::string text;
+  for (const std::string& words : UnknownsOf(report)) {
+    text += words + "\n";
+  }
+  return text;
+}
+
+TEST(StatusWordsTest, MissingChecksAreUnknown) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_EQ(Unknowns(report), "");
+  report.snapshot.sampler.publication = report.now - minutes(3);
+  EXPECT_EQ(Unknowns(report), "Publication and tables: last checked 3 min ago.\n");
+  EXPECT_EQ(HealthOf(report), HealthLevel::kWarning);
+  report.snapshot.sampler = SamplerStatus();
+  report.snapshot.sampler.failure = Error(ErrorCode::kPostgresUnreachable, "x");
+  EXPECT_EQ(Unknowns(report),
+            "The slot: not checked since the start (WR-2001).\n"
+            "Publication and tables: not checked since the start (WR-2001).\n");
+  EXPECT_EQ(HealthOf(report), HealthLevel::kWarning);
+  EXPECT_THAT(StatusPage(report), HasSubstr("Publication and tables: not checked since"));
+  EXPECT_THAT(StatusText(report), HasSubstr("unknown      The slot: not checked since"));
+  EXPECT_EQ(Unknowns(Samples().at("no_relay")), "");
+}
+
+// Staleness is relative to the configured interval: a long interval is not a failure.
+TEST(StatusWordsTest, ChecksBecomeStaleByTheConfiguredInterval) {
+  StatusReport report = Samples().at("streaming");
+  report.snapshot.sampler.slot = report.snapshot.sampler.publication = report.now - minutes(20);
+  report.snapshot.sampler.interval = minutes(10);
+  EXPECT_EQ(Unknowns(report), "");
+}
+
+TEST(StatusWordsTest, OldestIsUnknownWhileNothingCanBeRead) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_EQ(OldestOf(report).value, "none");
+  report.snapshot.relay.figures.cut_off_since = report.now - minutes(5);
+  EXPECT_EQ(OldestOf(report).value, "unknown");
+  EXPECT_THAT(StatusText(report), HasSubstr("oldest event unknown: nothing read for 5 min\n"));
+  EXPECT_THAT(StatusPage(report),
+              HasSubstr("<dd>unknown<small>nothing read for 5 min</small></dd>"));
+  report.snapshot.relay.figures.oldest_commit = report.now - minutes(7);
+  EXPECT_THAT(StatusText(report), HasSubstr("oldest event committed 7 min ago\n"));
+  EXPECT_THAT(StatusText(Samples().at("standby")), Not(HasSubstr("oldest event")));
+}
+
+// If no slot was ever seen, Postgres may retain nothing.
+TEST(StatusWordsTest, NoPromiseForASlotThatWasNeverSeen) {
+  StatusReport report = Samples().at("starting");
+  report.snapshot.relay.state = RelayState::kDegraded;
+  EXPECT_THAT(SummaryOf(report),
+              AllOf(HasSubstr("has not seen the slot"), Not(HasSubstr("none is lost"))));
+}
+
+TEST(StatusWordsTest, NumbersAreGrouped) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1'000), "1,000");
+  EXPECT_EQ(Grouped(1'234'567), "1,234,567");
+}
+
+TEST(PaceTest, PaceIsThatOfTheLastMinute) {
+  std::vector<HistoryPoint> history(
+      6, {.span = seconds(10), .events = 100, .median = Micros(7), .slowest = Micros(9)});
+  history.insert(history.begin(), {.span = seconds(10), .events = 9'000, .median = seconds(1)});
+  const auto pace = ThroughputOf(history);
+  ASSERT_TRUE(pace);
+  EXPECT_EQ(pace->events_per_second, 10);
+  EXPECT_EQ(pace->median, Micros(7));
+  EXPECT_EQ(ThroughputOf({}), std::nullopt);
+}
+
+TEST(PaceTest, StagesAreReportedAndTheWritersShareIsNamed) {
+  const auto words = [](std::optional<StageMedians> stages) {
+    return StageWords(*ThroughputOf({{.span = seconds(10), .stages = stages}}));
+  };
+  EXPECT_EQ(words(std::nullopt), "");
+  EXPECT_EQ(words(StageMedians{Micros(310), Micros(95), Micros(400)}),
+            "Postgres 310 µs, walrelay and the network 95 µs, Kafka 400 µs");
+  EXPECT_THAT(words(StageMedians{milliseconds(110), Micros(95), Micros(400)}),
+              HasSubstr("synchronous_commit = off"));
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,30 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cctype>
+
+#include "fakes/status_samples.h"
+#include "status/status_report.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Samples;
+
+TEST(StatusTextTest, TextHasTheSameContent) {
+  EXPECT_THAT(StatusText(Samples().at("slot_almost_lost")),
+              AllOf(HasSubstr("Slot at risk. "), HasSubstr("oldest event committed 52 min ago"),
+                    HasSubstr("WR-2108 the slot is close to its WAL limit"),
+                    HasSubstr("what to do   Fix the cause of the delay")));
+}
+
+TEST(StatusTextTest, TextEscapesControlCharacters) {
+  for (const char c : StatusText(Samples().at("hostile"))) {
+    EXPECT_FALSE(std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n');
+  }
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,64 @@
+#include "stream/gap.h"
+
+#include <gtest/gtest.h>
+
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+class GapTest : public ::testing::Test {
+ protected:
+  GapTest() {
+    info_.server = {.system_id = "7301", .timeline = 1, .wal_end = Lsn(1000)};
+    info_.slot = SlotInfo{.confirmed_flush_lsn = Lsn(500)};
+    info_.publication_state.after = Lsn(950);
+    seen_ = PublicationState{.identity = {}, .before = Lsn(300), .after = Lsn(310)};
+  }
+  Gap Make(ErrorCode code) { return MakeGap(Error(code, "x"), Lsn(400), seen_, &info_); }
+  std::string Range(ErrorCode code) { return RangeOf(Make(code)); }
+
+  SourceInfo info_;
+  std::optional<PublicationState> seen_;
+};
+
+TEST_F(GapTest, RangeDependsOnTheKind) {
+  EXPECT_EQ(Range(ErrorCode::kSlotMoved), "0/190 to 0/1F4");
+  EXPECT_EQ(Range(ErrorCode::kSystemChanged), "0/190 to 0/1F4");
+  EXPECT_EQ(Range(ErrorCode::kSlotGone), "0/190 to 0/3E8");
+  EXPECT_EQ(Range(ErrorCode::kSlotDropped), "0/190 to 0/3E8");
+  EXPECT_EQ(Range(ErrorCode::kServerBehind), "0/3E8 to 0/190");
+  EXPECT_EQ(Range(ErrorCode::kSlotAheadOfLog), "0/3E8 to 0/1F4");
+  EXPECT_EQ(Range(ErrorCode::kPublicationChanged), "0/12C to 0/3B6");
+}
+
+TEST_F(GapTest, RangeIsOpenWithoutServerData) {
+  const Gap gap = MakeGap(Error(ErrorCode::kSlotLost, "x"), Lsn(400), seen_, nullptr);
+  EXPECT_EQ(RangeOf(gap), "0/190 and later");
+  EXPECT_EQ(RangeOf(MakeGap(gap.error, Lsn(), seen_, nullptr)), "not known");
+}
+
+TEST_F(GapTest, RangeWithoutAResumePositionStartsAtTheSlot) {
+  EXPECT_EQ(RangeOf(MakeGap(Error(ErrorCode::kSlotLost, "x"), Lsn(), seen_, &info_)),
+            "0/1F4 to 0/3E8");
+}
+
+// The growing WAL does not change the id; another change of the slot or the publication does.
+TEST_F(GapTest, IdIdentifiesTheChange) {
+  const std::string gone = Make(ErrorCode::kSlotGone).id;
+  const std::string moved = Make(ErrorCode::kSlotMoved).id;
+  const std::string changed = Make(ErrorCode::kPublicationChanged).id;
+  EXPECT_TRUE(moved.starts_with("2106-")) << moved;
+  info_.server.wal_end = Lsn(2000);
+  info_.publication_state.after = Lsn(1950);
+  EXPECT_EQ(Make(ErrorCode::kSlotGone).id, gone);
+  EXPECT_EQ(Make(ErrorCode::kSlotMoved).id, moved);
+  EXPECT_EQ(Make(ErrorCode::kPublicationChanged).id, changed);
+  info_.slot->confirmed_flush_lsn = Lsn(501);
+  info_.publication_state.identity.xmin = 7;
+  EXPECT_NE(Make(ErrorCode::kSlotMoved).id, moved);
+  EXPECT_NE(Make(ErrorCode::kPublicationChanged).id, changed);
+}
+
+}  // namespace
+}  // namespace walrelay

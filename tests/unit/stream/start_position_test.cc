@@ -1,0 +1,271 @@
+#include "stream/start_position.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/status_matchers.h"
+
+namespace walrelay {
+namespace {
+
+class StartPositionTest : public ::testing::Test {
+ protected:
+  StartPositionTest() {
+    info_.server = {.system_id = "7301", .timeline = 1, .wal_end = Lsn(1000), .database = "shop"};
+    info_.slot =
+        SlotInfo{.plugin = "pgoutput", .database = "shop", .confirmed_flush_lsn = Lsn(500)};
+    info_.publication = {.exists = true, .publishes_insert = true};
+    info_.tables = {{.schema = "public", .name = "outbox", .oid = 16385, .published = true}};
+  }
+
+  // This process has streamed from the same server before.
+  ResumeState& Remember(uint64_t frontier, uint64_t resume) {
+    memory_ = ResumeState{
+        .system_id = "7301", .timeline = 1, .frontier = Lsn(frontier), .resume = Lsn(resume)};
+    return *memory_;
+  }
+  void ForkAt(Lsn end) {
+    info_.server.timeline = 2;
+    info_.server.ancestors = {{1, end}};
+  }
+  absl::StatusOr<StartDecision> Decide() { return DecideStart(memory_, info_); }
+  absl::Status Problem() {
+    const auto problems = PublicationProblems(info_, "walrelay");
+    return problems.empty() ? absl::OkStatus() : problems.front();
+  }
+
+  std::optional<ResumeState> memory_;
+  SourceInfo info_;
+};
+
+TEST_F(StartPositionTest, FirstConnectionStartsAtTheConfirmedPosition) {
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_FALSE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, ReconnectResumesAheadOfTheSlot) {
+  Remember(600, 800);
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(800));
+  EXPECT_TRUE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, LostConfirmedPositionCausesNoDuplicates) {
+  Remember(600, 600);
+  info_.slot->confirmed_flush_lsn = Lsn(100);
+  EXPECT_EQ(Decide()->position, Lsn(600));
+}
+
+TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
+  Remember(600, 1001);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
+}
+
+TEST_F(StartPositionTest, AnotherSystemIsRejected) {
+  Remember(600, 600).system_id = "9999";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSystemChanged));
+}
+
+TEST_F(StartPositionTest, NewerTimelineStartsAtTheSlotAndDropsRecordsInFlight) {
+  Remember(600, 5000);
+  ForkAt(Lsn(550));
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_FALSE(decision->keep_in_flight);
+  EXPECT_TRUE(decision->timeline_switched);
+  EXPECT_FALSE(decision->taken_over);
+  EXPECT_EQ(decision->fork, Lsn(550));
+}
+
+TEST_F(StartPositionTest, SlotRecreatedOnANewerTimelineIsAGapEvenBelowTheConfirmedPosition) {
+  Remember(600, 600);
+  ForkAt(Lsn(499));
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved, "timeline 2 forked at 0/1F3"));
+  ForkAt(Lsn(500));
+  EXPECT_THAT(Decide(), IsOk());
+}
+
+TEST_F(StartPositionTest, SlotMovedByAnotherInstanceOnANewerTimelineIsATakeover) {
+  Remember(600, 600).slot_was_taken = true;
+  ForkAt(Lsn(400));
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_TRUE(decision->taken_over);
+}
+
+TEST_F(StartPositionTest, LaterTimelineIsComparedAtTheEndOfTheOwnTimeline) {
+  Remember(600, 600);
+  info_.server.timeline = 4;
+  info_.server.ancestors = {{1, Lsn(550)}, {2, Lsn(700)}, {3, Lsn(900)}};
+  EXPECT_EQ(Decide()->fork, Lsn(550));
+  memory_->timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  EXPECT_EQ(Decide()->fork, Lsn(700));
+}
+
+TEST_F(StartPositionTest, SiblingTimelineIsComparedAtTheFork) {
+  Remember(600, 600).timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  info_.server.timeline = 3;
+  info_.server.ancestors = {{1, Lsn(520)}};
+  EXPECT_EQ(Decide()->fork, Lsn(520));
+  info_.server.ancestors = {{1, Lsn(560)}};
+  EXPECT_EQ(Decide()->fork, Lsn(550));
+}
+
+TEST_F(StartPositionTest, TimelineWithTheSameNumberMayDiffer) {
+  Remember(600, 600).timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  ForkAt(Lsn(550));
+  EXPECT_FALSE(Decide()->timeline_switched);
+  ForkAt(Lsn(530));
+  EXPECT_EQ(Decide()->fork, Lsn(530));
+  info_.server.ancestors.clear();  // unknown history: the timeline number decides
+  EXPECT_FALSE(Decide()->timeline_switched);
+}
+
+TEST_F(StartPositionTest, TimelineWithoutACommonHistoryIsRejected) {
+  Remember(600, 600);
+  info_.server.timeline = 3;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged, "no common history"));
+}
+
+TEST_F(StartPositionTest, OlderTimelineIsRejected) {
+  Remember(600, 600).timeline = 3;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged));
+}
+
+TEST_F(StartPositionTest, SlotMovedWithoutAnotherInstanceIsAGap) {
+  Remember(400, 400);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
+}
+
+TEST_F(StartPositionTest, SlotMovedByAnotherInstanceIsATakeover) {
+  Remember(400, 450).slot_was_taken = true;
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(500));
+  EXPECT_TRUE(decision->taken_over);
+  EXPECT_FALSE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, SlotAheadOfTheWalIsRejectedEvenAtStartup) {
+  info_.slot->confirmed_flush_lsn = Lsn(1001);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotAheadOfLog));
+}
+
+TEST_F(StartPositionTest, MissingSlotIsAGapOnlyIfItWasSeenBefore) {
+  info_.slot.reset();
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing));
+  Remember(600, 600);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotGone));
+}
+
+TEST_F(StartPositionTest, UnusableSlotsAreNamed) {
+  info_.slot->plugin = "wal2json";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable, "wal2json"));
+  info_.slot->plugin = "pgoutput";
+  info_.slot->database = "other";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable, "other"));
+  info_.slot->database = "shop";
+  info_.slot->logical = false;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable, "physical"));
+}
+
+TEST_F(StartPositionTest, InvalidatedSlotIsLost) {
+  info_.slot->wal_status = "lost";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotLost));
+  info_.slot->wal_status = "reserved";
+  info_.slot->invalidation_reason = "idle_timeout";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotLost, "idle_timeout"));
+}
+
+TEST_F(StartPositionTest, AcceptedGapResumesAtTheSlotsPosition) {
+  Remember(600, 800);
+  info_.server.system_id = "9999";
+  ASSERT_THAT(FindGap(memory_, std::nullopt, info_), HasError(ErrorCode::kSystemChanged));
+  memory_ = AcceptedResumeState(info_);
+  EXPECT_THAT(FindGap(memory_, std::nullopt, info_), IsOk());
+  EXPECT_EQ(Decide()->position, Lsn(500));
+  info_.slot->confirmed_flush_lsn = Lsn(501);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
+}
+
+TEST_F(StartPositionTest, AcceptedLossWaitsForAUsableSlot) {
+  Remember(600, 800);
+  info_.slot.reset();
+  ASSERT_THAT(FindGap(memory_, std::nullopt, info_), HasError(ErrorCode::kSlotGone));
+  memory_ = AcceptedResumeState(info_);
+  EXPECT_THAT(FindGap(memory_, std::nullopt, info_), IsOk());
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing));
+  info_.slot = SlotInfo{.plugin = "pgoutput", .database = "shop", .confirmed_flush_lsn = Lsn(990)};
+  info_.slot->wal_status = "lost";
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotUnusable));
+  info_.slot->wal_status = "reserved";
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(990));
+  EXPECT_FALSE(decision->keep_in_flight);
+}
+
+TEST_F(StartPositionTest, GapChecksServerThenPublicationThenSlot) {
+  Remember(400, 400);
+  const PublicationState seen{.identity = {.oid = 1, .xmin = 7}, .before = Lsn(300)};
+  info_.publication_state = {.identity = {.oid = 1, .xmin = 8}, .after = Lsn(990)};
+  info_.server.system_id = "9999";
+  EXPECT_THAT(FindGap(memory_, seen, info_), HasError(ErrorCode::kSystemChanged));
+  info_.server.system_id = "7301";
+  EXPECT_THAT(FindGap(memory_, seen, info_),
+              HasError(ErrorCode::kPublicationChanged,
+                       "the publication was altered; rows written between 0/12C and 0/3DE"));
+  EXPECT_THAT(FindGap(memory_, std::nullopt, info_), HasError(ErrorCode::kSlotMoved));
+  info_.slot->active = true;  // its reader is responsible for it
+  EXPECT_THAT(FindGap(memory_, std::nullopt, info_), IsOk());
+  info_.slot->active = false;
+  info_.slot->plugin = "wal2json";  // unusable, but not a gap
+  EXPECT_THAT(FindGap(memory_, std::nullopt, info_), IsOk());
+  info_.server.in_recovery = true;
+  EXPECT_THAT(FindGap(memory_, seen, info_), IsOk());
+}
+
+TEST_F(StartPositionTest, StandbyServerIsRejected) {
+  info_.server.in_recovery = true;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kInRecovery));
+}
+
+TEST_F(StartPositionTest, HealthyPublicationHasNoProblem) {
+  EXPECT_THAT(Problem(), IsOk());
+}
+
+TEST_F(StartPositionTest, EveryPublicationSettingThatHidesRowsIsAProblem) {
+  const SourceInfo healthy = info_;
+  info_.publication.exists = false;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationMissing));
+  info_ = healthy;
+  info_.publication.publishes_insert = false;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationHidesRows));
+  info_ = healthy;
+  info_.tables[0].oid = 0;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableMissing, "public.outbox"));
+  info_ = healthy;
+  info_.tables[0].published = false;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableNotPublished));
+  info_ = healthy;
+  info_.tables[0].unlogged = true;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableUnlogged));
+  info_ = healthy;
+  info_.tables[0].row_filter = true;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPublicationHidesRows, "row filter"));
+  info_ = healthy;
+  info_.tables[0].partitioned = true;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kPartitionLeaves));
+  info_.publication.via_partition_root = true;
+  EXPECT_THAT(Problem(), IsOk());
+}
+
+}  // namespace
+}  // namespace walrelay
