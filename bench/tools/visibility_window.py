@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures how often Postgres sends a commit before other sessions can see it, on servers on this machine.
 
-    WALRELAY_BUILD_DIR=build/dev bench/tools/visibility_window.py [--seconds 20] [--rates 100,1000]
+    scripts/dev python bench/tools/visibility_window.py [--seconds 20] [--rates 100,1000]
 
 A relay with source.wait_visible queries a snapshot as soon as it has received a BEGIN. If the snapshot lists the
 transaction as running, a consumer that received the event at that moment could not see the row. Later, fewer
@@ -9,21 +9,16 @@ consumers would be affected. pgbench writes one-row transactions from four clien
 """
 
 import argparse
-import sys
+import subprocess
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
-
-import subprocess  # noqa: E402
-
-from database import Database  # noqa: E402
-from outbox import Outbox  # noqa: E402
-from relay_process import RelayProcess  # noqa: E402
-from walrelay_dev.kafka import KafkaCluster  # noqa: E402
-from walrelay_dev.postgres import Postgres  # noqa: E402
-from walrelay_dev.process import wait_until  # noqa: E402
+from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.postgres import Postgres
+from walrelay_dev.process import wait_until
+from walrelay_test.database import Database
+from walrelay_test.outbox import Outbox
+from walrelay_test.relay_process import RelayProcess
 
 _INSERT = "INSERT INTO outbox VALUES (1, 'window', :client_id, 'made', '{}');\n"
 

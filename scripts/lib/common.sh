@@ -3,6 +3,8 @@
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 export ROOT
+# The Python packages of the tests and tools; tests/CMakeLists.txt has the same list.
+export PYTHONPATH="$ROOT/tests/lib:$ROOT/scripts/lib:$ROOT/bench/lib"
 
 BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config python3 libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
     libfmt-dev libre2-dev libsimdjson-dev libyaml-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev

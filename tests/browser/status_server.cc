@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cstdio>
 
+#include "fakes/status_samples.h"
 #include "http/http_server.h"
-#include "support/status_samples.h"
 
 namespace {
 
@@ -43,10 +43,10 @@ int main() {
   pages["/phone"] = [&](const PageRequest&) {
     return HttpResponse{.content_type = "text/html; charset=utf-8", .body = PhonePage(samples)};
   };
-  std::atomic<uint64_t> looks = 0;
+  std::atomic<uint64_t> requests = 0;
   pages["/moving"] = [&](const PageRequest&) {
     StatusReport report = samples.at("streaming");
-    report.snapshot.relay.figures.acknowledged = 1000 + ++looks;
+    report.snapshot.relay.figures.acknowledged = 1000 + ++requests;
     return page(report);
   };
   const auto server = HttpServer::Start("127.0.0.1:0", pages);

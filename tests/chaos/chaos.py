@@ -14,21 +14,18 @@ requests and responses (test_sequence_errors), changed passwords (test_secrets).
 """
 
 import argparse
-import os
 import shutil
 import sys
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
-
-from journal import Journal  # noqa: E402
-from period import Period  # noqa: E402
-from report import Report, to_text, write_json  # noqa: E402
-from servers import require_servers  # noqa: E402
-from system import System  # noqa: E402
-from witness import Witness  # noqa: E402
+from fault_log import FaultLog
+from period import Period
+from report import Report, to_text, write_json
+from system import System
+from walrelay_test.ground_truth import GroundTruth
+from walrelay_test.relay_config import build_folder
+from walrelay_test.servers import require_servers
 
 _PERIOD_SECONDS = 150.0
 _KILLS_IN_A_PERIOD = 200
@@ -51,16 +48,16 @@ def parse_arguments() -> argparse.Namespace:
 
 def run_periods(system: System, arguments: argparse.Namespace, report: Report) -> None:
     """Runs periods until the time is up or all kills are done; stops after the first period with a problem."""
-    witness = Witness(system.database)
+    ground_truth = GroundTruth(system.database)
     left = arguments.kills
     number = 0
     while not report.problems:
-        seconds = min(_PERIOD_SECONDS, arguments.seconds - system.journal.seconds)
+        seconds = min(_PERIOD_SECONDS, arguments.seconds - system.fault_log.seconds)
         if left == 0 or (left is None and number > 0 and seconds < _PERIOD_SECONDS / 5):
             return
         number += 1
-        system.journal.note(f"period {number}")
-        period = Period(system, witness, seed=arguments.seed, number=number, rate=arguments.rate)
+        system.fault_log.note(f"period {number}")
+        period = Period(system, ground_truth, seed=arguments.seed, number=number, rate=arguments.rate)
         if left is None:
             report.add(period.run_faults(seconds))
         else:
@@ -72,7 +69,7 @@ def run_periods(system: System, arguments: argparse.Namespace, report: Report) -
 def keep_logs(system: System, folder: Path) -> None:
     """Copies the logs that are needed to analyse a failure; the servers' folders are removed after the run."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "journal.txt").write_text("\n".join(system.journal.lines) + "\n")
+    (folder / "fault_log.txt").write_text("\n".join(system.fault_log.lines) + "\n")
     for log in system.logs():
         shutil.copy(log, folder / f"{log.parent.name}-{log.name}")
     for source in system.relay_folders():
@@ -91,16 +88,15 @@ def main() -> int:
     nodes = arguments.nodes or (1 if arguments.kills else 3)
     report = Report(seed=arguments.seed, commit=arguments.commit, what=(
         f"{what}, Postgres {arguments.major}, {nodes} Kafka nodes, {arguments.rate:g} transactions/s"))
-    build = Path(os.environ.get("WALRELAY_BUILD_DIR", ROOT / "build" / "dev"))
-    journal = Journal()
-    with System(journal, nodes=nodes, major=arguments.major) as system:
+    fault_log = FaultLog()
+    with System(fault_log, nodes=nodes, major=arguments.major) as system:
         try:
             run_periods(system, arguments, report)
         except Exception as error:  # any error ends up in the report
             report.problems.append(("the run itself", f"{type(error).__name__}: {error}"))
         if report.problems:
-            keep_logs(system, arguments.keep or build / "chaos" / f"seed-{arguments.seed}")
-        summary = report.summary(system.supervisor, journal.seconds)
+            keep_logs(system, arguments.keep or build_folder() / "chaos" / f"seed-{arguments.seed}")
+        summary = report.summary(system.supervisor, fault_log.seconds)
     print(to_text(summary))
     if arguments.json:
         write_json(summary, arguments.json)

@@ -4,11 +4,11 @@ from collections import Counter
 
 from faults import MOVES_LEADERS
 from outcome import Outcome
-from replication_tap import ReplicationLog
 from system import CANARY, System
-from verifier import Event, Sample, Verdict, verify
 from walrelay_dev.kafka_records import Record
-from witness import Witness
+from walrelay_test.ground_truth import GroundTruth
+from walrelay_test.replication_tap import ReplicationLog
+from walrelay_test.verifier import Event, Sample, Verdict, verify
 
 _LONGEST_STOP_SECONDS = 5.0
 _LARGEST_MB = 64.0
@@ -23,14 +23,14 @@ class Check:
         self._outcome = outcome
         self._type = type
 
-    def run(self, witness: Witness, samples: list[Sample]) -> None:
+    def run(self, ground_truth: GroundTruth, samples: list[Sample]) -> None:
         """`samples` are samples of the slot; the samples of the link come from the system."""
-        transactions = witness.transactions()
-        events = witness.events(transactions)
+        transactions = ground_truth.transactions()
+        events = ground_truth.events(transactions)
         log = self._system.record.take()
         records = self._system.kafka.consume(rf"^outbox\.event\.{self._type}\.", _READ_SECONDS)
         verdict = verify(events, records, self._system.kafka.topics(), samples=samples + log.samples)
-        self._judge(verdict)
+        self._report(verdict)
         self._check_repetitions(events, records, {each.end_lsn: each.final_lsn for each in transactions},
                                 log)
         for problem in log.problems:
@@ -43,11 +43,11 @@ class Check:
         outcome = self._outcome
         outcome.transactions, outcome.events = transactions, verdict.events
         outcome.duplicates, outcome.statuses = verdict.duplicates, statuses
-        self._system.journal.note(
+        self._system.fault_log.note(
             f"checked: {transactions} transactions, {verdict}; settled in {outcome.settled_seconds:.1f} s, "
             f"peak {self._system.supervisor.peak_mb:.1f} MiB")
 
-    def _judge(self, verdict: Verdict) -> None:
+    def _report(self, verdict: Verdict) -> None:
         names = {"lost": "I1 no loss", "phantom": "I2 no phantom", "order": "I3 order",
                  "content": "I8 content", "confirmed": "I5 confirm safety"}
         for problem in verdict.problems:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from supervisor import Supervisor
 from system import System
-from workload import Workload
+from walrelay_test.workload import Workload
 
 LONGEST_SECONDS = 120.0  # deadline for any expected condition on a busy machine
 
@@ -30,7 +30,7 @@ class Context:
         time.sleep(self.seconds)
 
     def note(self, text: str) -> None:
-        self.system.journal.note(f"  {text}")
+        self.system.fault_log.note(f"  {text}")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,6 @@ class Fault:
     touches: frozenset[str]
     shortest: float
     longest: float
-    inflict: Callable[[Context], None]
+    inject: Callable[[Context], None]
     healing: float
     nodes: int  # minimum number of Kafka nodes

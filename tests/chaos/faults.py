@@ -11,9 +11,9 @@ from postgres_faults import (change_table, checkpoints, kill_postmaster, large_t
 from relay_faults import kill_burst, second_relay, suspend, terminate
 
 
-def _fault(inflict: Callable[[Context], None], weight: int, touches: str, shortest: float = 0,
+def _fault(inject: Callable[[Context], None], weight: int, touches: str, shortest: float = 0,
            longest: float = 0, healing: float = 2, nodes: int = 1) -> Fault:
-    return Fault(inflict.__name__, weight, frozenset(touches.split()), shortest, longest, inflict,
+    return Fault(inject.__name__, weight, frozenset(touches.split()), shortest, longest, inject,
                  healing, nodes)
 
 

@@ -3,10 +3,10 @@
 import time
 
 from fault import LONGEST_SECONDS, Context
-from kafka_leaders import move_leaders
 from walrelay_dev.errors import ServerError
 from walrelay_dev.process import wait_until
-from workload import Workload
+from walrelay_test.kafka_leaders import move_leaders
+from walrelay_test.workload import Workload
 
 _LONGEST_AWAY = 15.0
 

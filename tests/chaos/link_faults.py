@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from fault import Context
-from tcp_proxy import TcpProxy
+from walrelay_test.tcp_proxy import TcpProxy
 
 
 def disturb_postgres_link(on: Context) -> None:

@@ -14,8 +14,8 @@ from schedule import Planned, plan
 from system import System
 from walrelay_dev.errors import ServerError
 from walrelay_dev.process import wait_until
-from witness import ConfirmSampler, Witness
-from workload import Workload
+from walrelay_test.ground_truth import ConfirmSampler, GroundTruth
+from walrelay_test.workload import Workload
 
 _MOST_AT_ONCE = 2
 _SETTLE_SECONDS = 120.0
@@ -25,10 +25,10 @@ _MOST_RETAINED = 32 << 20  # two WAL segments
 class Period:
     """The `number`-th period of a run. It has its own topics and starts with empty tables."""
 
-    def __init__(self, system: System, witness: Witness, *, seed: int, number: int, rate: float) -> None:
+    def __init__(self, system: System, ground_truth: GroundTruth, *, seed: int, number: int, rate: float) -> None:
         self.outcome = Outcome()
         self._system = system
-        self._witness = witness
+        self._ground_truth = ground_truth
         self._seed = f"{seed}/{number}"
         self._workload = Workload(system.database, self._seed, rate=rate, type=f"chaos{number}")
         self._failures: list[str] = []
@@ -40,8 +40,8 @@ class Period:
             started = time.monotonic()
             for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids)):
                 self._sleep_until(started + planned.at)
-                self._make_way_for(planned)
-                if self._gave_up() or time.monotonic() > started + seconds:
+                self._wait_for_capacity(planned)
+                if self._has_failed() or time.monotonic() > started + seconds:
                     break  # earlier faults took longer to heal than planned
                 self._begin(planned)
             self._sleep_until(started + seconds)
@@ -67,49 +67,49 @@ class Period:
                 supervisor.wait_running()
                 if number % 50 == 49:
                     self._note_healed(began)
-                    self._system.journal.note(f"  {number + 1} SIGKILLs in this period")
-                if self._gave_up():
+                    self._system.fault_log.note(f"  {number + 1} SIGKILLs in this period")
+                if self._has_failed():
                     break
         return self.outcome
 
     # --- faults ---
 
     def _sleep_until(self, moment: float) -> None:
-        while (left := moment - time.monotonic()) > 0 and not self._gave_up():
+        while (left := moment - time.monotonic()) > 0 and not self._has_failed():
             time.sleep(min(left, 0.2))
 
-    def _gave_up(self) -> bool:
+    def _has_failed(self) -> bool:
         return bool(self._failures or self._system.supervisor.failures)
 
-    def _make_way_for(self, planned: Planned) -> None:
+    def _wait_for_capacity(self, planned: Planned) -> None:
         """Waits until fewer than two faults are active and none of them touches the same component."""
-        def may_begin() -> bool:
+        def may_start() -> bool:
             self._running = [each for each in self._running if each[1].is_alive()]
             return len(self._running) < _MOST_AT_ONCE and not any(
                 each.fault.touches & planned.fault.touches for each, _ in self._running)
-        while not may_begin() and not self._gave_up():
+        while not may_start() and not self._has_failed():
             time.sleep(0.05)
 
     def _begin(self, planned: Planned) -> None:
         context = Context(self._system, self._workload,
                           random.Random(f"{self._seed}/{planned.number}"), planned.seconds,
                           self.outcome.stops)
-        thread = threading.Thread(target=self._inflict, args=(planned, context), daemon=True)
+        thread = threading.Thread(target=self._inject, args=(planned, context), daemon=True)
         self._running.append((planned, thread))
         thread.start()
 
-    def _inflict(self, planned: Planned, context: Context) -> None:
-        journal = self._system.journal
-        journal.note(f"+ {planned}")
+    def _inject(self, planned: Planned, context: Context) -> None:
+        fault_log = self._system.fault_log
+        fault_log.note(f"+ {planned}")
         self.outcome.faults[planned.fault.name] += 1
         began = time.time_ns() / 1e6
         try:
-            planned.fault.inflict(context)
+            planned.fault.inject(context)
         except Exception as error:  # any error ends the run
             self._failures.append(f"{planned}: {type(error).__name__}: {error}")
-            journal.note(f"! {self._failures[-1]}")
+            fault_log.note(f"! {self._failures[-1]}")
             return
-        journal.note(f"- {planned}")
+        fault_log.note(f"- {planned}")
         self._note_healed(began)
 
     def _note_healed(self, began_ms: float) -> None:
@@ -133,7 +133,7 @@ class Period:
             self._settle()
         for failure in self._failures:
             self.outcome.problem("I10 progress", failure)
-        Check(system, self.outcome, self._workload.type).run(self._witness, sampler.samples)
+        Check(system, self.outcome, self._workload.type).run(self._ground_truth, sampler.samples)
         self._clean_up()
 
     def _expect(self, what: str, work: Callable[[], object]) -> None:
@@ -163,10 +163,10 @@ class Period:
 
     def _clean_up(self) -> None:
         """Empties the tables and deletes the topics of this period."""
-        if self._gave_up():
+        if self._has_failed():
             return
         self._workload.empty_tables(self._system.database)
-        self._witness.begin_again()
+        self._ground_truth.recreate_slot()
         self._system.delete_topics(self._workload.type)
         if not self.outcome.problems:
             self._system.remove_old_logs()

@@ -3,9 +3,9 @@
 import time
 
 import psycopg2
-from database import Database
 from fault import LONGEST_SECONDS, Context
 from walrelay_dev.process import wait_until
+from walrelay_test.database import Database
 
 _LARGE_ROWS = 200_000
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from outcome import Outcome
-from relay_config import relay_program
 from supervisor import Supervisor
 from walrelay_dev.kafka_node import KAFKA_VERSION
 from walrelay_dev.paths import REPOSITORY
+from walrelay_test.relay_config import relay_program
 
 _INVARIANTS = ["I1 no loss", "I2 no phantom", "I3 order", "I5 confirm safety", "I6 confirm sanity",
                "I7 duplicates", "I8 content", "I9 memory", "I10 progress", "I11 shutdown", "I12 secrets",

@@ -5,9 +5,9 @@ import threading
 import time
 from collections import Counter
 
-from journal import Journal
-from relay_process import RelayProcess
+from fault_log import FaultLog
 from walrelay_dev.process import wait_until
+from walrelay_test.relay_process import RelayProcess
 
 _LOOK_SECONDS = 0.02
 _MEMORY_SECONDS = 0.25
@@ -25,13 +25,13 @@ class Supervisor:
     The relay is a child of the supervisor's thread and is killed with it.
     """
 
-    def __init__(self, relay: RelayProcess, journal: Journal) -> None:
+    def __init__(self, relay: RelayProcess, fault_log: FaultLog) -> None:
         self.relay = relay
         self.kills = 0
         self.exits: Counter[int] = Counter()
         self.failures: list[str] = []
         self.peak_mb = 0.0
-        self._journal = journal
+        self._fault_log = fault_log
         self._lock = threading.RLock()
         self._paused = False
         self._stopping = threading.Event()
@@ -65,7 +65,7 @@ class Supervisor:
         self.relay.terminate()
         wait_until(lambda: self.relay.starts > starts or not self.relay.running(), seconds,
                    f"the relay to exit after SIGTERM; its log ends:\n{self.relay.log_text[-3000:]}")
-        self._journal.note(f"  the relay exited {time.monotonic() - started:.2f} s after SIGTERM")
+        self._fault_log.note(f"  the relay exited {time.monotonic() - started:.2f} s after SIGTERM")
 
     def pause(self) -> None:
         with self._lock:
@@ -107,9 +107,9 @@ class Supervisor:
             what = _NEEDS_A_PERSON.get(code, "a crash")
             self.failures.append(f"the relay exited with {code}, {what}; its log ends:\n"
                                  f"{self.relay.log_text[-4000:]}")
-            self._journal.note(f"the relay exited with {code}, {what}")
+            self._fault_log.note(f"the relay exited with {code}, {what}")
         elif code not in (0, -signal.SIGKILL):
-            self._journal.note(f"the relay exited with {code}")
+            self._fault_log.note(f"the relay exited with {code}")
 
     def _measure(self) -> None:
         try:

@@ -5,15 +5,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from database import Database
-from journal import Journal
-from kafka_proxies import KafkaProxies
-from relay_process import RelayProcess
-from replication_tap import ReplicationRecord
-from servers import new_kafka, new_postgres, test_folder
+from fault_log import FaultLog
 from supervisor import Supervisor
-from tcp_proxy import TcpProxy
-from workload import Workload
+from walrelay_test.database import Database
+from walrelay_test.kafka_proxies import KafkaProxies
+from walrelay_test.relay_process import RelayProcess
+from walrelay_test.replication_tap import ReplicationRecord
+from walrelay_test.servers import new_kafka, new_postgres, test_folder
+from walrelay_test.tcp_proxy import TcpProxy
+from walrelay_test.workload import Workload
 
 CANARY = "canary-of-the-database"  # the password, which must not appear anywhere
 PARTITIONS = 6
@@ -32,8 +32,8 @@ _KAFKA_PROPERTIES = {
 class System:
     """A context manager. Only the relay connects through the proxies; all other clients connect directly."""
 
-    def __init__(self, journal: Journal, *, nodes: int, major: int) -> None:
-        self.journal = journal
+    def __init__(self, fault_log: FaultLog, *, nodes: int, major: int) -> None:
+        self.fault_log = fault_log
         self.record = ReplicationRecord()
         self.postgres = new_postgres(major, tcp=True, password=CANARY)
         self.kafka = new_kafka(nodes=nodes, proxied=True, properties=_KAFKA_PROPERTIES)
@@ -49,7 +49,7 @@ class System:
             stack.enter_context(self.broker_links)
             self.database = Database.create(self.postgres, "chaos")
             self._prepare()
-            self.supervisor = stack.enter_context(Supervisor(self.new_relay(), self.journal))
+            self.supervisor = stack.enter_context(Supervisor(self.new_relay(), self.fault_log))
             self._stack = stack.pop_all()
         return self
 

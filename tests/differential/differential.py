@@ -8,17 +8,12 @@ are printed as they are found; the exit code is 1 if there is any.
 """
 
 import argparse
-import sys
 from contextlib import ExitStack
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
-
-import configuration  # noqa: E402
-from contest import Contest, Result  # noqa: E402
-from servers import new_connect, new_kafka, new_postgres, require_servers, test_folder  # noqa: E402
-from walrelay_dev import cli  # noqa: E402
+import configuration
+from differential_run import DifferentialRun, Result
+from walrelay_dev import cli
+from walrelay_test.servers import new_connect, new_kafka, new_postgres, require_servers, test_folder
 
 _SHOWN = 5
 # Rows may have any timestamp, and Kafka must not delete their records because of their age.
@@ -34,10 +29,10 @@ def main() -> int:
         postgres = stack.enter_context(new_postgres(tcp=True))
         theirs, ours = (stack.enter_context(new_kafka(**_KAFKA)) for _ in range(2))
         worker = stack.enter_context(new_connect(theirs, heap_mb=768))
-        contest = Contest(postgres, theirs, ours, worker, test_folder())
+        run = DifferentialRun(postgres, theirs, ours, worker, test_folder())
         numbers = [args.only] if args.only is not None else range(1, args.configs + 1)
         for number in numbers:
-            result = contest.run(configuration.make(args.seed, number), args.seed, args.rows)
+            result = run.run(configuration.make(args.seed, number), args.seed, args.rows)
             results.append(result)
             _print(result, args.verbose)
     found = sum(len(result.differences) for result in results)

@@ -5,13 +5,13 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from configuration import Configuration
-from database import Database
-from relay_process import RelayProcess
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.debezium import outbox_connector
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.kafka_records import Record
 from walrelay_dev.process import wait_until
+from walrelay_test.database import Database
+from walrelay_test.relay_process import RelayProcess
 
 
 class Side(ABC):

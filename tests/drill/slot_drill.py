@@ -19,17 +19,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts" / "lib"), str(ROOT / "tests" / "support")]
-
-from database import Database  # noqa: E402
-from outbox import Outbox  # noqa: E402
-from relay_config import relay_environment, relay_program  # noqa: E402
-from relay_process import RelayProcess  # noqa: E402
-from servers import new_kafka, new_postgres, require_servers, test_folder  # noqa: E402
-from walrelay_dev import cli  # noqa: E402
-from walrelay_dev.ports import free_ports  # noqa: E402
-from walrelay_dev.process import wait_until  # noqa: E402
+from walrelay_dev import cli
+from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.ports import free_ports
+from walrelay_dev.process import wait_until
+from walrelay_test.database import Database
+from walrelay_test.outbox import Outbox
+from walrelay_test.relay_config import relay_environment, relay_program
+from walrelay_test.relay_process import RelayProcess
+from walrelay_test.servers import new_kafka, new_postgres, require_servers, test_folder
 
 SLOT = "walrelay"
 _PARTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)  # of the time until invalidation
@@ -47,7 +45,7 @@ class Prometheus:
         config = folder / "prometheus.yml"
         config.write_text(json.dumps({
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(ROOT / "packaging/prometheus/walrelay.rules.yml")],
+            "rule_files": [str(REPOSITORY / "packaging/prometheus/walrelay.rules.yml")],
             "scrape_configs": [{"job_name": "walrelay", "static_configs": [{"targets": [target]}]}]}))
         with open(folder / "log", "wb") as log:
             self._child = subprocess.Popen(
@@ -99,7 +97,7 @@ class Writers(threading.Thread):
         self.join()
 
 
-class Diary:
+class Timeline:
     """The changes of what each surface reports."""
 
     def __init__(self) -> None:
@@ -122,7 +120,7 @@ class Drill:
     """One slot on its way to invalidation."""
 
     def __init__(self, database: Database, relay: RelayProcess, prometheus: Prometheus) -> None:
-        self.diary = Diary()
+        self.timeline = Timeline()
         self.forecasts: list[tuple[float, float]] = []  # time, forecast seconds to invalidation
         self.used_up: float | None = None               # time when no WAL reserve was left
         self._database = database
@@ -134,42 +132,42 @@ class Drill:
     def watch(self) -> None:
         """Polls all surfaces until Postgres has invalidated the slot, and for a while after."""
         lost_at: float | None = None
-        while lost_at is None or self.diary.now < lost_at + _AFTERWARDS:
+        while lost_at is None or self.timeline.now < lost_at + _AFTERWARDS:
             status, safe = self._database.execute(
                 "SELECT wal_status, safe_wal_size FROM pg_replication_slots WHERE slot_name = %s", SLOT)[0]
-            self.diary.note("Postgres, wal_status", status)
+            self.timeline.note("Postgres, wal_status", status)
             if self.used_up is None and (status in ("unreserved", "lost") or (safe is not None and safe <= 0)):
-                self.used_up = self.diary.now
+                self.used_up = self.timeline.now
             if lost_at is None and status == "lost":
-                lost_at = self.diary.now
-            self._look()
+                lost_at = self.timeline.now
+            self._poll()
             if not self._relay.running():
-                self.diary.note("the process", f"exits with code {self._relay.wait_exit()}")
+                self.timeline.note("the process", f"exits with code {self._relay.wait_exit()}")
             time.sleep(1)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         for line in self._new_lines():
             if line["level"] in ("warning", "error") and line["event"] != "kafka_log":
                 detail = f" ({line['risk']})" if "risk" in line else ""
-                self.diary.note(f"log, {line['event']}", f"{line.get('code', '')}{detail} {line['msg']}")
+                self.timeline.note(f"log, {line['event']}", f"{line.get('code', '')}{detail} {line['msg']}")
         code, body = self._relay.get("/readyz")
         if code:
             state, *problems = body.splitlines()
             codes = [each.partition(" ")[0] for each in problems if each.startswith("WR-")]
-            self.diary.note("/readyz", " ".join([str(code), state, *codes]))
+            self.timeline.note("/readyz", " ".join([str(code), state, *codes]))
         if self._relay.running():
             for name in ("walrelay_slot_risk", "walrelay_slot_wal_status"):
-                self.diary.note(name, self._set_label(name))
+                self.timeline.note(name, self._set_label(name))
             left = self._relay.metric("walrelay_slot_seconds_to_loss")
             if left is not None and self.used_up is None:
-                self.forecasts.append((self.diary.now, left))
+                self.forecasts.append((self.timeline.now, left))
         title = self._relay.get("/status")[1].partition("<h1>")[2].partition("</h1>")[0]
         if title:
-            self.diary.note("/status", title)
+            self.timeline.note("/status", title)
         for alert in sorted(self._prometheus.firing()):
-            self.diary.note(f"alert {alert}", "fires")
-        if self.diary.now >= self._doctor_due:
-            self._doctor_due = self.diary.now + _DOCTOR_EVERY
+            self.timeline.note(f"alert {alert}", "fires")
+        if self.timeline.now >= self._doctor_due:
+            self._doctor_due = self.timeline.now + _DOCTOR_EVERY
             self._ask_doctor()
 
     def _new_lines(self) -> list[dict]:
@@ -189,7 +187,7 @@ class Drill:
         findings = {each["check"]: each["severity"] for each in json.loads(done.stdout)["findings"]}
         shown = [f"{check} {findings[check]}" for check in ("slot.retained", "slot.usable", "kafka.cluster")
                 if check in findings]
-        self.diary.note("doctor", f"exit code {done.returncode}; {', '.join(shown)}")
+        self.timeline.note("doctor", f"exit code {done.returncode}; {', '.join(shown)}")
 
 
 def report(drill: Drill, limit: int, rate: float, events: int) -> Iterator[str]:
@@ -197,7 +195,7 @@ def report(drill: Drill, limit: int, rate: float, events: int) -> Iterator[str]:
     yield ""
     yield "| after | surface | reports |"
     yield "| ---: | --- | --- |"
-    for at, surface, words in drill.diary.entries:
+    for at, surface, words in drill.timeline.entries:
         text = words.replace("|", "\\|")
         yield f"| {at:.0f} s | {surface} | {text} |"
     if drill.used_up is None:
@@ -241,7 +239,7 @@ def main() -> int:
         relay.wait_until(lambda: (relay.metric("walrelay_events_published_total") or 0) > 20, 60, "events to flow")
         drill = Drill(Database(postgres, "shop"), relay, prometheus)
         kafka.stop_node(1)
-        drill.diary.note("Kafka", "is stopped")
+        drill.timeline.note("Kafka", "is stopped")
         drill.watch()
         print("\n".join(report(drill, args.limit, args.rate, writers.events)))
     return 0

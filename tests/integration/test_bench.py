@@ -12,14 +12,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from testcase import ROOT, main, require_servers
-
-sys.path.insert(0, str(ROOT / "bench" / "lib"))
-
-from walrelay_bench import report, system  # noqa: E402
-from walrelay_bench.catalogue import workloads  # noqa: E402
-from walrelay_bench.results import Results  # noqa: E402
-from walrelay_dev.errors import ServerError  # noqa: E402
+from walrelay_bench import report, system
+from walrelay_bench.catalogue import workloads
+from walrelay_bench.results import Results
+from walrelay_dev.errors import ServerError
+from walrelay_dev.paths import REPOSITORY
+from walrelay_test.testcase import main, require_servers
 
 
 class QuickRunTest(unittest.TestCase):
@@ -33,7 +31,7 @@ class QuickRunTest(unittest.TestCase):
         self.json = Path(folder.name) / "results.json"
 
     def run_quickly(self, *arguments: str) -> Results:
-        done = subprocess.run([sys.executable, ROOT / "bench/run", "--quick", "--json", self.json, *arguments],
+        done = subprocess.run([sys.executable, REPOSITORY / "bench/run", "--quick", "--json", self.json, *arguments],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return Results.load(self.json)
@@ -55,7 +53,7 @@ class QuickRunTest(unittest.TestCase):
         self.assertEqual(results.systems("drain"), systems)
         written = self.json.parent / "results.report"
         again = self.json.parent / "again"
-        subprocess.run([sys.executable, ROOT / "bench/report", self.json, "--out", again], check=True,
+        subprocess.run([sys.executable, REPOSITORY / "bench/report", self.json, "--out", again], check=True,
                        stdout=subprocess.DEVNULL)
         self.assertEqual({path.name: path.read_bytes() for path in written.iterdir()},
                          {path.name: path.read_bytes() for path in again.iterdir()})

@@ -3,14 +3,18 @@
 
 import random
 import time
+from typing import Any
 
-from testcase import IntegrationTest, main
-from verified import VerifiedTest
+from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, main
+from walrelay_test.verified import VerifiedTest
 
 
 class BrokerRestartTest(VerifiedTest):
     # A killed broker can rejoin only after its session has expired, by default 9 s.
     kafka_options = {"properties": {"broker.session.timeout.ms": 2000}}
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | RECONNECT_SOON
 
     def test_killed_and_restarted_broker_loses_nothing(self) -> None:
         relay = self.start_relay()

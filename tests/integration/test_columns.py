@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Columns and tables: found by walrelay's names, by Debezium's names, or by configured names."""
 
-from testcase import DEBEZIUM, IntegrationTest, Outbox, main
+from walrelay_test.testcase import DEBEZIUM, IntegrationTest, Outbox, main
 
 SIX = """(id uuid PRIMARY KEY, aggregate_type text, aggregate_id text, event_type text, payload json,
           trace_id text)"""

@@ -4,13 +4,16 @@
 import subprocess
 from pathlib import Path
 
-from testcase import IntegrationTest, main, relay_program
-from relay_config import relay_environment
-from servers import test_folder
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.servers import test_folder
+from walrelay_test.testcase import IntegrationTest, main, relay_program
 
 
 class CommandTest(IntegrationTest):
-    """An empty database, without the objects that walrelay needs."""
+    """An empty database, without the objects that walrelay needs, and servers without those of other tests."""
+
+    postgres_options = {}
+    kafka_options = {}
 
     def setUp(self) -> None:
         self.addCleanup(self.drop_role)  # after the database with its privileges is dropped
@@ -136,6 +139,8 @@ class CommandTest(IntegrationTest):
 
 
 class DemoTest(IntegrationTest):
+    postgres_options = {}
+
     def prepare(self) -> None:
         """The demo creates everything that it needs."""
 

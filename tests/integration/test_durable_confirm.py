@@ -6,10 +6,9 @@ Here the relay is killed with the server. (A relay that survives remembers its p
 
 from typing import Literal
 
-from testcase import main, wait_until
-from verified import VerifiedTest
-
-from pgoutput import parse_lsn
+from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.testcase import main, wait_until
+from walrelay_test.verified import VerifiedTest
 
 Stop = Literal["fast", "immediate", "kill"]
 
@@ -68,7 +67,7 @@ class ServerStopTest(VerifiedTest):
     def expect_exactly_the_forgotten_repeated(self, remembered: int) -> int:
         self.relays[0].start()
         verdict = self.expect_no_problem()
-        forgotten = {each.id for each in self.witness.events() if each.end_lsn > remembered}
+        forgotten = {each.id for each in self.ground_truth.events() if each.end_lsn > remembered}
         self.assertEqual({each.id for each in verdict.repeated}, forgotten)
         self.assertEqual(verdict.duplicates, len(forgotten), "once each")
         return verdict.duplicates

@@ -1,13 +1,10 @@
 #!/usr/bin/python3
 """Rows that cannot be published are skipped or sent to a dead-letter topic if so configured."""
 
-import importlib
-import subprocess
-import sys
-import tempfile
-from typing import Any, ClassVar
+from typing import Any
 
-from testcase import ROOT, IntegrationTest, main
+from walrelay_test.protobuf_types import message_type
+from walrelay_test.testcase import IntegrationTest, main
 
 TOO_LARGE = '"%s"' % ("x" * 1_100_000)
 
@@ -57,27 +54,18 @@ class SkipTest(IntegrationTest):
         relay.wait_for_state("blocked")
 
 
-class DeadLetterTest(IntegrationTest):
-    messages: ClassVar[Any]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        subprocess.run(["protoc", f"--proto_path={ROOT / 'proto'}", f"--python_out={folder}",
-                        "walrelay/events/v1/dead_letter.proto"], check=True)
-        sys.path.insert(0, folder)
-        cls.messages = importlib.import_module("walrelay.events.v1.dead_letter_pb2")
-
+class DeadLetterCase(IntegrationTest):
     def options(self) -> dict[str, Any]:
         causes = ("null_route", "null_key", "topic", "too_large", "value")
         return super().options() | {f"on_error.{cause}": "dead_letter" for cause in causes} | {
             "on_error.dead_letter_topic": f"{self.name}.dead"}
 
     def dead_letters(self) -> list[Any]:
-        return [self.messages.DeadLetter.FromString(record.value)
+        return [message_type("walrelay.events.v1.DeadLetter").FromString(record.value)
                 for record in self.kafka.consume(f"{self.name}.dead")]
 
+
+class DeadLetterTest(DeadLetterCase):
     def expect_dead_letter(self, code: str, **poison: Any) -> Any:
         """Inserts rows 1 (good), 2 (bad) and 3 (good): the second goes to the dead-letter topic."""
         self.start_relay()
@@ -135,6 +123,10 @@ class DeadLetterTest(IntegrationTest):
         line = relay.wait_for_log("dead_letter")
         self.assertEqual((line["code"], line["table"], line["row"], line["ordinal"]),
                          ("WR-3003", "public.outbox", "id=2 key=k", 2))
+
+
+class UnacknowledgedDeadLetterTest(DeadLetterCase):
+    kafka_options = {}
 
     def test_nothing_is_confirmed_before_the_dead_letter_is_acknowledged(self) -> None:
         relay = self.start_relay()

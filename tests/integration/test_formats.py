@@ -3,7 +3,7 @@
 
 import json
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 TYPES = {
     "h_bool": ("boolean", True, b"true"),

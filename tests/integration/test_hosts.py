@@ -6,10 +6,9 @@ import socket
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, main
-
-from servers import test_folder
 from walrelay_dev.postgres import Postgres
+from walrelay_test.servers import test_folder
+from walrelay_test.testcase import IntegrationTest, main
 
 
 class HostsTest(IntegrationTest):
@@ -49,9 +48,9 @@ class HostsTest(IntegrationTest):
         self.assertEqual(standby.psql("SELECT pg_is_in_recovery()"), "t")
         return str(folder), standby.port
 
-    def deaf_host(self) -> tuple[str, int]:
+    def silent_host(self) -> tuple[str, int]:
         """A host that accepts connections and sends nothing."""
-        folder = test_folder() / f"{self.name}-deaf"
+        folder = test_folder() / f"{self.name}-silent"
         folder.mkdir()
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(folder / ".s.PGSQL.5432"))
@@ -78,7 +77,7 @@ class HostsTest(IntegrationTest):
         self.expect_relayed()
 
     def test_unresponsive_host_is_skipped(self) -> None:
-        self.use(self.deaf_host(), self.missing_host(), self.primary)
+        self.use(self.silent_host(), self.missing_host(), self.primary)
         self.expect_relayed()
 
     def test_relay_waits_for_an_unavailable_primary(self) -> None:
@@ -98,7 +97,7 @@ class HostsTest(IntegrationTest):
         relay.wait_for_log("disconnected", code="WR-2010", count=2)
 
     def test_termination_does_not_wait_for_an_unresponsive_host(self) -> None:
-        self.use(self.deaf_host())
+        self.use(self.silent_host())
         relay = self.new_relay({"source.connect_timeout": "60s"}).start()
         relay.wait_for_log("listening")
         self.assertEqual(relay.stop(20), 0)

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """An idle outbox next to busy tables: the slot retains no WAL, and the relay does not load the server."""
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 MEGABYTE = 1 << 20
 
 
 class IdleOutboxTest(IntegrationTest):
+    postgres_options = {}  # nothing else may write WAL
+
     def setUp(self) -> None:
         super().setUp()
         self.sql("CREATE TABLE busy (id bigserial, filler text)")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from psycopg2.extensions import parse_dsn
-from testcase import (DEBEZIUM, IntegrationTest, Outbox, RelayProcess, main,
+from walrelay_test.servers import test_folder
+from walrelay_test.testcase import (DEBEZIUM, IntegrationTest, Outbox, RelayProcess, main,
                       relay_program)
-from servers import test_folder
 
 SECRET = "never to be shown"
 

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
-from testcase import IntegrationTest, RelayProcess, main
-from certificates import Authority
-from servers import test_folder
+from walrelay_test.certificates import Authority, BrokerKeystore
+from walrelay_test.servers import test_folder
+from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, RelayProcess, main
 
 
 def replace(path: Path, content: str, mode: int = 0o600) -> None:
@@ -36,7 +36,7 @@ class RotatedPasswordTest(IntegrationTest):
         return super().options() | {
             "kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
             "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN",
-            "kafka.sasl_username": "walrelay", "kafka.sasl_password_file": str(self.password)}
+            "kafka.sasl_username": "walrelay", "kafka.sasl_password_file": str(self.password)} | RECONNECT_SOON
 
     def restart_with_password(self, password: str) -> None:
         """Restarts the broker, because connections made with the previous password last until they are closed."""
@@ -117,26 +117,18 @@ class RotatedCertificateTest(IntegrationTest):
             (folder / name).mkdir(parents=True)
             cls.authorities[name] = Authority(folder / name)
         folder.chmod(0o755)
-        cls.keystore = folder / "kafka.pem"
-        cls.write_keystore("first")
-        cls.kafka_options = {"secured": "SSL", "properties": {
-            "listener.name.secured.ssl.keystore.type": "PEM",
-            "listener.name.secured.ssl.keystore.location": str(cls.keystore)}}
+        cls.keystore = BrokerKeystore(folder / "kafka.pem", cls.authorities["first"].issue("kafka", 100))
+        cls.kafka_options = cls.keystore.kafka_options
         super().setUpClass()
-
-    @classmethod
-    def write_keystore(cls, name: str) -> None:
-        cls.keystore.write_text("".join(path.read_text() for path in cls.authorities[name].issue("kafka", 100)))
-        cls.keystore.chmod(0o644)
 
     def test_ca_file_replaced_while_idle_is_reloaded(self) -> None:
         trusted = test_folder() / f"{self.name}-ca.pem"
         replace(trusted, self.authorities["first"].certificate.read_text())
         relay = self.start_relay({"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
-                                  "kafka.security_protocol": "SSL", "kafka.ssl_ca_file": str(trusted)})
+                                  "kafka.security_protocol": "SSL", "kafka.ssl_ca_file": str(trusted)} | RECONNECT_SOON)
         self.outbox.insert(1)
         self.settle()
-        self.write_keystore("second")
+        self.keystore.write(self.authorities["second"].issue("kafka", 100))
         self.kafka.stop()
         self.kafka.start()
         replace(trusted, self.authorities["second"].certificate.read_text())

@@ -4,11 +4,13 @@
 import random
 import time
 
-from testcase import main
-from verified import VerifiedTest
+from walrelay_test.testcase import main
+from walrelay_test.verified import VerifiedTest
 
 
 class KillTest(VerifiedTest):
+    kafka_options = {}
+
     def test_fifty_kills_under_load_lose_nothing(self) -> None:
         chance = random.Random(50)
         relay = self.start_relay()

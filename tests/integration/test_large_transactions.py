@@ -3,7 +3,7 @@
 
 import hashlib
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 MILLION = 1_000_000
 KEYS = 1000
@@ -11,6 +11,8 @@ MEBIBYTE = 1 << 20
 
 
 class LargeTransactionTest(IntegrationTest):
+    postgres_options = {}  # the volume of WAL would delay other readers
+    kafka_options = {}
     payload = "text"
 
     def tearDown(self) -> None:

@@ -4,7 +4,7 @@
 import json
 from typing import Any
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 
 class LogicalMessagesTest(IntegrationTest):

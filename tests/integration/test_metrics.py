@@ -5,9 +5,10 @@ import re
 import subprocess
 import time
 
-from testcase import ROOT, IntegrationTest, RelayProcess, main
+from walrelay_dev.paths import REPOSITORY
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main
 
-REFERENCE = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+REFERENCE = (REPOSITORY / "docs" / "reference" / "metrics.md").read_text()
 CATALOGUE = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
 # Exported only by the relay that reads the slot.
 OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_seconds",
@@ -25,7 +26,7 @@ OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_visibility_queries_total", "walrelay_visibility_wait_seconds_total"}
 
 
-class MetricsTest(IntegrationTest):
+class MetricsCase(IntegrationTest):
     def shown(self, relay: RelayProcess) -> set[str]:
         """The metrics that have at least one series."""
         page = relay.get("/metrics")[1]
@@ -40,6 +41,8 @@ class MetricsTest(IntegrationTest):
                          relay.metric("walrelay_slot_active") == 1, 60, "the rows to be counted")
         return relay
 
+
+class MetricsTest(MetricsCase):
     def test_promtool_accepts_the_page(self) -> None:
         page = self.publish_rows().get("/metrics")[1]
         lint = subprocess.run(["promtool", "check", "metrics"], input=page, text=True,
@@ -76,17 +79,18 @@ class MetricsTest(IntegrationTest):
                          60, "the age to grow")
         self.assertGreater(time.monotonic() - committed, 1.5)
 
+
+class PostgresDownTest(MetricsCase):
+    postgres_options = {}
+
     def test_age_of_the_oldest_unpublished_event_grows_while_postgres_is_down(self) -> None:
         relay = self.publish_rows()
         relay.wait_until(lambda: relay.metric("walrelay_oldest_unpublished_age_seconds") == 0, 60,
                          "everything to be acknowledged")
         self.postgres.stop()
-        try:
-            relay.wait_until(
-                lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2, 60, "the age to grow")
-            self.assertEqual(relay.metric("walrelay_leader"), 0)
-        finally:
-            self.postgres.start()
+        relay.wait_until(
+            lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2, 60, "the age to grow")
+        self.assertEqual(relay.metric("walrelay_leader"), 0)
 
 
 if __name__ == "__main__":

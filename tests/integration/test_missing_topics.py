@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Missing topics that brokers do not create: publishing is blocked until the topics exist."""
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 
 class MissingTopicTest(IntegrationTest):

@@ -3,7 +3,7 @@
 
 import random
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 EVERY_BYTE = bytes(range(256))
 

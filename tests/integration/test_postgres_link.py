@@ -8,25 +8,17 @@ import random
 import time
 from collections.abc import Callable
 
-from linked import PostgresLinkTest
-from testcase import RelayProcess, main
-from workload import Workload
+from walrelay_test.linked import PostgresLinkTest
+from walrelay_test.testcase import main
 
 
 class BrokenLinkTest(PostgresLinkTest):
-    def goes_on(self, relay: RelayProcess, workload: Workload, transactions: int = 100) -> None:
-        """Waits until `transactions` more have been committed and the slot is confirmed past them."""
-        goal = workload.committed + transactions
-        relay.wait_until(lambda: workload.committed >= goal, 60, "more transactions")
-        end = self.database.log_end()
-        relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 60, "progress")
-
     def expect_only_cut_transactions_repeated(self, seed: int, breaks: int,
                                               break_link: Callable[[], object]) -> None:
         relay = self.start_relay()
         with self.load(seed, rate=200) as workload:
             for number in range(1, breaks + 1):
-                self.goes_on(relay, workload)
+                self.expect_progress(relay, workload)
                 break_link()
                 relay.wait_for_log("streaming", count=number + 1)
         repeated = {event.end_lsn for event in self.expect_no_problem().repeated}
@@ -54,14 +46,14 @@ class BrokenLinkTest(PostgresLinkTest):
     def test_temporarily_refused_connections_lose_nothing(self) -> None:
         relay = self.start_relay()
         with self.load(seed=404, rate=200) as workload:
-            self.goes_on(relay, workload)
+            self.expect_progress(relay, workload)
             self.link.refuse()
             self.link.cut()
             relay.wait_for_state("degraded")
             relay.wait_for_log("disconnected", code="WR-2001", count=3)
             self.assertIn("WR-2001", relay.get("/readyz")[1])
             self.link.accept()
-            self.goes_on(relay, workload)
+            self.expect_progress(relay, workload)
         self.expect_no_problem()
 
     def test_flapping_link_loses_nothing(self) -> None:
@@ -74,7 +66,7 @@ class BrokenLinkTest(PostgresLinkTest):
                 time.sleep(chance.uniform(0, 0.2))
                 self.link.accept()
                 time.sleep(chance.uniform(0, 0.4))
-            self.goes_on(relay, workload)
+            self.expect_progress(relay, workload)
         self.expect_no_problem()
 
 

@@ -5,7 +5,7 @@ import json
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, main, relay_program, wait_until
+from walrelay_test.testcase import IntegrationTest, main, relay_program, wait_until
 
 
 class PrintTest(IntegrationTest):
@@ -41,7 +41,7 @@ class PrintTest(IntegrationTest):
         self.assertEqual(len(self.print()), 3)  # the slot can be read repeatedly
         self.assertEqual(len(self.print("--limit", "1")), 1)
         self.assertEqual(self.kafka.consume(self.topic), [])
-        self.assertEqual(self.sql("SELECT count(*) FROM pg_replication_slots WHERE temporary"), [(0,)])
+        self.assertEqual(self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary AND database = %s", self.name), [])
 
     def test_slot_may_be_in_use(self) -> None:
         self.start_relay().wait_ready()
@@ -56,8 +56,8 @@ class PrintTest(IntegrationTest):
         child = subprocess.Popen(self.arguments("--follow", "--limit", "1"), text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(child.kill)
-        wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary "
-                                    "AND confirmed_flush_lsn IS NOT NULL"), 60, "a temporary slot")
+        wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary AND database = %s "
+                                    "AND confirmed_flush_lsn IS NOT NULL", self.name), 60, "a temporary slot")
         self.outbox.insert(2)
         printed, _ = child.communicate(timeout=60)
         self.assertIn("  id=2  ", printed)

@@ -9,10 +9,9 @@ import shutil
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, RelayProcess, main, wait_until  # first: it sets sys.path
-
-from pgoutput import parse_lsn
-from tcp_proxy import TcpProxy
+from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.tcp_proxy import TcpProxy
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main, wait_until
 
 
 class PromotionTest(IntegrationTest):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Publication, tables and role are checked before anything is read."""
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 
 class PublicationTest(IntegrationTest):

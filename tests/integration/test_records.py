@@ -3,7 +3,7 @@
 
 import time
 
-from testcase import IntegrationTest, main, partition_for
+from walrelay_test.testcase import IntegrationTest, main, partition_for
 
 JANUARY = "2020-01-02 03:04:05.678"
 JANUARY_MS = 1_577_934_245_678

@@ -4,7 +4,7 @@
 import collections
 from typing import Any
 
-from testcase import IntegrationTest, RelayProcess, main
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main
 
 ROWS = 2000
 BIG = 1001  # the row whose record exceeds its topic's limit

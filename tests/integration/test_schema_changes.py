@@ -3,9 +3,8 @@
 
 import subprocess
 
-from testcase import IntegrationTest, Outbox, main, relay_program
-
-from relay_config import relay_environment  # after testcase, which sets sys.path
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.testcase import IntegrationTest, Outbox, main, relay_program
 
 
 class SchemaChangeTest(IntegrationTest):

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from testcase import IntegrationTest, RelayProcess, main, relay_program
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main, relay_program
 
 CANARY = "canary'W \\%41é/@:#"  # has the special characters of URIs, libpq strings, shells and TOML
 IN_URI = "canary%27W%20%5C%2541%C3%A9%2F%40%3A%23"

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from testcase import IntegrationTest, main  # first: it sets sys.path
-
-from kafka_frames import KafkaFrames
-from kafka_proxies import KafkaProxies
+from walrelay_test.kafka_frames import KafkaFrames
+from walrelay_test.kafka_proxies import KafkaProxies
+from walrelay_test.testcase import IntegrationTest, main
 
 _REFUSED = "OutOfOrderSequenceException"
 

@@ -6,18 +6,17 @@ Each test checks a rule of tests/sim/wal_sender.cc or sim_postgres.cc on which t
 
 import threading
 import time
-import unittest
 
-from testcase import IntegrationTest, main, wait_until
-
-from replication_client import Change, Ended, Keepalive, ReplicationClient
 from walrelay_dev.errors import ServerError
+from walrelay_test.replication_client import Change, Ended, Keepalive, ReplicationClient
+from walrelay_test.testcase import IntegrationTest, for_each_major, main, wait_until
 
 FAR = 1 << 30
+MAJORS = (15, 18)
 
 
-class ServerClaims(IntegrationTest):
-    """Claims about one major; load_tests() runs the subclasses for each major."""
+class ServerClaims:
+    """Claims about one major, each on its own cluster."""
 
     def connect(self, options: str = "") -> ReplicationClient:
         return self.enterContext(ReplicationClient(self.postgres, self.name, options=options))
@@ -40,6 +39,7 @@ class ServerClaims(IntegrationTest):
         return commit.lsn(2), commit.lsn(10)
 
 
+@for_each_major(IntegrationTest, MAJORS)
 class PositionClaims(ServerClaims):
     def test_transaction_is_resent_if_its_commit_lsn_is_confirmed_but_not_if_its_end_lsn_is(self) -> None:
         client = self.connect().start(self.slot)
@@ -92,6 +92,7 @@ class PositionClaims(ServerClaims):
             self.connect().start(self.slot)
 
 
+@for_each_major(IntegrationTest, MAJORS)
 class KeepaliveClaims(ServerClaims):
     def next_keepalive(self, client: ReplicationClient, seconds: float = 60) -> Keepalive | None:
         end = time.monotonic() + seconds
@@ -109,10 +110,10 @@ class KeepaliveClaims(ServerClaims):
     def test_keepalive_within_a_transaction_reports_the_start_of_its_commit(self) -> None:
         self.sql("INSERT INTO outbox SELECT i, %s, 'k', 'made', to_json(repeat('x', 500)) "
                  "FROM generate_series(1, 60000) i", self.name)
-        client = self.connect("-c wal_sender_timeout=2s").start(self.slot)
+        client = self.connect("-c wal_sender_timeout=4s").start(self.slot)
         begin = next(each for each in iter(client.receive, None)
                      if isinstance(each, Change) and each.kind == "B")
-        time.sleep(1.2)  # the server requests a reply after half the timeout, while the client does not read
+        time.sleep(2.4)  # the server requests a reply after half the timeout, while the client does not read
         client.reporting = True
         inside: list[int] = []
         while not isinstance(message := client.receive(), Change) or message.kind != "C":
@@ -146,6 +147,7 @@ class KeepaliveClaims(ServerClaims):
         self.expect_rows(client, 60_000)
 
 
+@for_each_major(IntegrationTest, MAJORS)
 class ShutdownClaims(ServerClaims):
     def stop_server(self) -> threading.Thread:
         thread = threading.Thread(target=self.postgres.stop, args=("fast",), daemon=True)
@@ -180,19 +182,6 @@ class ShutdownClaims(ServerClaims):
     def asked_for_reply(self, client: ReplicationClient) -> Keepalive | None:
         message = client.receive(1)
         return message if isinstance(message, Keepalive) and message.reply_requested else None
-
-
-MAJORS = (15, 18)
-
-
-def load_tests(loader: unittest.TestLoader, *_: object) -> unittest.TestSuite:
-    """Runs each class once for each major, on its own cluster."""
-    suite = unittest.TestSuite()
-    for major in MAJORS:
-        for claims in (PositionClaims, KeepaliveClaims, ShutdownClaims):
-            of_major = type(f"{claims.__name__}{major}", (claims,), {"postgres_options": {"major": major}})
-            suite.addTests(loader.loadTestsFromTestCase(of_major))
-    return suite
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ server sends a transaction completely or not at all.
 
 from collections.abc import Callable
 
-from testcase import main
-from verified import VerifiedTest
+from walrelay_test.testcase import main
+from walrelay_test.verified import VerifiedTest
 
 
 class ServerRestartTest(VerifiedTest):

@@ -3,7 +3,7 @@
 
 import time
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 LONGEST_SECONDS = 5
 PAYLOAD = '"%s"' % ("x" * 2000)
@@ -11,6 +11,7 @@ PAYLOAD = '"%s"' % ("x" * 2000)
 
 class ServerShutdownTest(IntegrationTest):
     postgres_options = {}
+    kafka_options = {}
     payload = "text"
 
     def stop_kafka(self) -> None:

@@ -4,9 +4,9 @@
 import signal
 import socket
 
-from testcase import IntegrationTest, RelayProcess, main
-from servers import test_folder
-from tcp_proxy import TcpProxy
+from walrelay_test.servers import test_folder
+from walrelay_test.tcp_proxy import TcpProxy
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main
 
 
 class ServiceCase(IntegrationTest):
@@ -91,8 +91,6 @@ class ServiceTest(ServiceCase):
 
 
 class SlowPostgresTest(ServiceCase):
-    postgres_options = {"tcp": True}
-
     def test_watchdog_pings_continue_during_a_slow_connection(self) -> None:
         with TcpProxy(self.postgres.port) as link:
             link.delay(0.5)

@@ -5,9 +5,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from testcase import ROOT, IntegrationTest, main, relay_program
-from relay_config import relay_environment
-from servers import test_folder
+from walrelay_dev.paths import REPOSITORY
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.servers import test_folder
+from walrelay_test.testcase import IntegrationTest, main, relay_program
 
 _DOUBLE = """
 [source]
@@ -27,23 +28,18 @@ columns = { payload = "Body" }
 
 def documented() -> list[str]:
     """Every configuration example in the documentation that configures the source."""
-    texts = [(ROOT / "README.md").read_text()] + [path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))]
+    texts = [path.read_text() for path in (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")))]
     examples = [each for text in texts for each in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
     return [each for each in examples if "source" in each]
 
 
 class SetupTest(IntegrationTest):
-    def setUp(self) -> None:
-        self.addCleanup(self.drop_role)
-        super().setUp()
-
     def prepare(self) -> None:
+        self.role = f"{self.name}_role"
         self.slot = f"{self.name}_slot"
         self.folder = test_folder() / f"{self.name}-setup"
         self.folder.mkdir()
-
-    def drop_role(self) -> None:
-        self.postgres.psql("DROP ROLE IF EXISTS relaying")
+        self.addCleanup(self.drop_role)
 
     def call(self, *arguments: str) -> str:
         run = subprocess.run([relay_program(), "setup", *arguments], cwd=self.folder, text=True, timeout=60,
@@ -54,14 +50,17 @@ class SetupTest(IntegrationTest):
     def file(self, text: str) -> list[str]:
         path = Path(self.folder / "example.toml")
         path.write_text(text)
-        return ["--config", str(path), "--dsn", self.database.dsn, "--slot", self.slot, "--role", "relaying"]
+        return ["--config", str(path), "--dsn", self.database.dsn, "--slot", self.slot, "--role", self.role]
+
+    def drop_role(self) -> None:
+        if self.sql("SELECT 1 FROM pg_roles WHERE rolname = %s", self.role):
+            self.sql(f"DROP OWNED BY {self.role}; DROP ROLE {self.role}")
 
     def clear(self) -> None:
         self.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", self.slot)
         for (name,) in self.sql("SELECT pubname FROM pg_publication"):
             self.sql(f'DROP PUBLICATION "{name}"')
-        self.sql("DROP OWNED BY relaying")
-        self.sql("DROP ROLE relaying")
+        self.drop_role()
         for (schema,) in self.sql("SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)'"):
             self.sql(f'DROP SCHEMA "{schema}" CASCADE')
         self.sql("CREATE SCHEMA public")

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 
 class SlotAtStartTest(IntegrationTest):

@@ -3,9 +3,10 @@
 
 from typing import Any
 
-from testcase import IntegrationTest, RelayProcess, main, wait_until
-from admin_types import parse
-from pgoutput import parse_lsn
+from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.protobuf_types import parse
+from walrelay_test.tcp_proxy import TcpProxy
+from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, RelayProcess, main, wait_until
 
 MEGABYTE = 1 << 20
 LIMIT = 24 * MEGABYTE
@@ -44,7 +45,7 @@ class AlertTest(SlotLimitCase):
         self.assertIn("nothing is dropped", relay.logs("slot_risk", risk="critical")[0]["msg"])
         relay.wait_until(lambda: relay.get("/readyz")[0] == 503 and "WR-2108" in relay.get("/readyz")[1], 60,
                          "/readyz to report the slot")
-        status = parse("Status", relay.get("/status.json")[1])
+        status = parse("walrelay.admin.v1.Status", relay.get("/status.json")[1])
         self.assertEqual((status.slot.budget_bytes, status.slot.budget_drops_slot), (LIMIT, False))
         self.assertGreaterEqual(status.slot.retained_bytes, LIMIT)
         self.assertFalse(status.slot.HasField("safe_bytes"), "the server has no limit")
@@ -63,7 +64,10 @@ class ServersLimitTest(SlotLimitCase):
     postgres_options = {"settings": SETTINGS | {"max_slot_wal_keep_size": "32MB"}}
 
     def test_checkpoint_is_not_blocked_by_a_relay_that_does_not_read(self) -> None:
-        relay = self.cut_off(**{"source.max_retained_wal": "0", "metrics.slot_poll_interval": "3s"})
+        link = self.enterContext(TcpProxy(self.kafka.config.ports[0]))
+        link.refuse()
+        relay = self.start_relay({"kafka.bootstrap_servers": f"127.0.0.1:{link.port}", "source.max_retained_wal": "0",
+                                  "metrics.slot_poll_interval": "3s"} | RECONNECT_SOON)
         relay.wait_for_log("streaming")
         self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', to_jsonb(repeat('x', 1000)) "
                  "FROM generate_series(1, 20000) g", self.name)
@@ -71,8 +75,9 @@ class ServersLimitTest(SlotLimitCase):
         self.write(80)
         self.sql("SET statement_timeout = '60s'")
         self.sql("CHECKPOINT")
-        # Once it has closed the stream, the relay reconnects when Kafka accepts records, or after two minutes.
-        line = relay.wait_for_log("failed", seconds=180)
+        # The relay has closed the stream; it reconnects when Kafka accepts records.
+        link.accept()
+        line = relay.wait_for_log("failed")
         self.assertEqual((relay.wait_exit(), line["code"]), (4, "WR-2103"), line)
 
     def _nothing_is_read(self) -> bool:

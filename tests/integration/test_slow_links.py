@@ -4,8 +4,8 @@
 The workload's rates are low enough for each link.
 """
 
-from linked import KafkaLinkTest, PostgresLinkTest
-from testcase import main
+from walrelay_test.linked import KafkaLinkTest, PostgresLinkTest
+from walrelay_test.testcase import main
 
 
 class SlowPostgresLinkTest(PostgresLinkTest):

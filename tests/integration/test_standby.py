@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Two relays on one slot: one publishes, the other waits as standby and takes over."""
 
-from testcase import RelayProcess, main
-from verified import VerifiedTest
+from walrelay_test.testcase import RelayProcess, main
+from walrelay_test.verified import VerifiedTest
 
 
 class StandbyTest(VerifiedTest):

@@ -6,10 +6,10 @@ import json
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, RelayProcess, main, relay_program
-from admin_types import parse
-from pgoutput import parse_lsn
-from relay_config import relay_environment
+from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.protobuf_types import parse
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main, relay_program
 
 MEGABYTE = 1 << 20
 
@@ -27,7 +27,7 @@ class StatusCase(IntegrationTest):
     def json_of(self, relay: RelayProcess) -> Any:
         code, text = relay.get("/status.json")
         self.assertEqual(code, 200)
-        return parse("Status", text)
+        return parse("walrelay.admin.v1.Status", text)
 
 
 class StatusTest(StatusCase):
@@ -36,14 +36,14 @@ class StatusTest(StatusCase):
         relay.wait_ready()
         self.outbox.insert(1, 2, 3)
         self.settle()
-        relay.wait_until(lambda: self.json_of(relay).slot.exists and
+        relay.wait_until(lambda: self.json_of(relay).slot.active_pid and
                          self.json_of(relay).relay.events_acknowledged == 3, 60, "three events")
         status = self.json_of(relay)
         self.assertEqual(status.relay.records_in_flight, 0)
         self.assertEqual(status.slot.active_pid, self.database.slot(self.slot, "active_pid"))
         self.assertTrue(status.ready)
         code, text = self.call("--json", relay=relay)
-        self.assertEqual((code, parse("Status", text).relay.events_acknowledged), (0, 3))
+        self.assertEqual((code, parse("walrelay.admin.v1.Status", text).relay.events_acknowledged), (0, 3))
         code, text = self.call(relay=relay)
         self.assertEqual(code, 0)
         self.assertTrue(text.startswith("Events flow. "), text)
@@ -66,7 +66,7 @@ class StatusTest(StatusCase):
     def test_without_a_relay_postgres_is_queried(self) -> None:
         code, text = self.call("--json")
         self.assertEqual(code, 0, text)
-        status = parse("Status", text)
+        status = parse("walrelay.admin.v1.Status", text)
         self.assertFalse(status.HasField("relay") or status.ready)
         self.assertTrue(status.slot.exists)
         self.assertFalse(status.slot.active)
@@ -135,16 +135,12 @@ class LeastPrivilegeTest(StatusTest):
     """The relay's role has only LOGIN and REPLICATION."""
 
     def options(self) -> dict[str, Any]:
-        return super().options() | {"source.dsn": f"{self.database.dsn} user=sampler"}
+        return super().options() | {"source.dsn": f"{self.database.dsn} user={self.name}_sampler"}
 
-    def setUp(self) -> None:
-        self.addCleanup(self.drop_role)
-        super().setUp()
-        self.drop_role()
-        self.postgres.psql("CREATE ROLE sampler LOGIN REPLICATION")
-
-    def drop_role(self) -> None:
-        self.postgres.psql("DROP ROLE IF EXISTS sampler")
+    def prepare(self) -> None:
+        super().prepare()
+        self.postgres.psql(f"CREATE ROLE {self.name}_sampler LOGIN REPLICATION")
+        self.addCleanup(self.postgres.psql, f"DROP ROLE {self.name}_sampler")
 
 
 class AtRiskTest(StatusCase):

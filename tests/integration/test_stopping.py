@@ -4,8 +4,8 @@
 import signal
 import time
 
-from testcase import IntegrationTest, main
-from verified import VerifiedTest
+from walrelay_test.testcase import IntegrationTest, main
+from walrelay_test.verified import VerifiedTest
 
 EX_TEMPFAIL = 75
 
@@ -25,6 +25,8 @@ class StopUnderLoadTest(VerifiedTest):
 
 
 class StopTest(IntegrationTest):
+    kafka_options = {}
+
     def pause_kafka(self) -> None:
         self.kafka.pause_node(1)
         self.addCleanup(self.kafka.resume_node, 1)

@@ -6,8 +6,8 @@
 
 import time
 
-from testcase import main
-from verified import VerifiedTest
+from walrelay_test.testcase import main
+from walrelay_test.verified import VerifiedTest
 
 
 class SuspensionTest(VerifiedTest):

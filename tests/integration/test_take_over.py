@@ -5,13 +5,13 @@ import json
 import time
 from typing import Any
 
-from testcase import RelayProcess, main, wait_until
-from pgoutput import parse_lsn
-from verified import VerifiedTest
-from servers import new_connect, require_servers, test_folder
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.debezium import outbox_connector
-from workload import Workload
+from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.servers import new_connect, require_servers, test_folder
+from walrelay_test.testcase import RelayProcess, main, wait_until
+from walrelay_test.verified import VerifiedTest
+from walrelay_test.workload import Workload
 
 _FLUSH_SECONDS = 3
 # The flush itself takes time, especially on a small machine under load.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The writer's trace context reaches the consumer unchanged as W3C headers."""
 
-from testcase import IntegrationTest, Outbox, main
+from walrelay_test.testcase import IntegrationTest, Outbox, main
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 STATE = "congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Only committed transactions are published: completely, once and in commit order."""
 
-from testcase import IntegrationTest, main
+from walrelay_test.testcase import IntegrationTest, main
 
 
 class TransactionTest(IntegrationTest):
@@ -60,11 +60,11 @@ class TransactionTest(IntegrationTest):
         self.expect_published(1)
 
     def test_prepared_transaction_is_published_when_it_commits(self) -> None:
-        with self.database.transaction(end="PREPARE TRANSACTION 'first'") as cursor:
+        with self.database.transaction(end=f"PREPARE TRANSACTION '{self.name}'") as cursor:
             self.outbox.insert(1, cursor=cursor)
         self.outbox.insert(2)
         self.expect_published(2)
-        self.sql("COMMIT PREPARED 'first'")
+        self.sql(f"COMMIT PREPARED '{self.name}'")
         self.expect_published(2, 1)
 
     def test_interleaved_transactions_are_published_in_commit_order(self) -> None:

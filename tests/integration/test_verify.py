@@ -4,7 +4,7 @@
 import subprocess
 from typing import Any
 
-from testcase import IntegrationTest, main, relay_program, wait_until
+from walrelay_test.testcase import IntegrationTest, main, relay_program, wait_until
 
 
 class VerifyTest(IntegrationTest):
@@ -27,8 +27,8 @@ class VerifyTest(IntegrationTest):
         self.outbox.insert(1)
         child = subprocess.Popen(self.arguments("--limit", "3"), text=True, stdout=subprocess.PIPE)
         self.addCleanup(child.kill)
-        wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary "
-                                    "AND confirmed_flush_lsn IS NOT NULL"), 60, "a temporary slot")
+        wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary AND database = %s "
+                                    "AND confirmed_flush_lsn IS NOT NULL", self.name), 60, "a temporary slot")
         self.outbox.insert(2, 3, 4, payload='{"a": "ü"}')
         printed, _ = child.communicate(timeout=120)
         self.assertEqual((child.returncode, printed), (0, "3 events compared, 0 different\n"))

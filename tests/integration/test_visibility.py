@@ -14,11 +14,10 @@ import threading
 from typing import Any
 
 import psycopg2
-from testcase import IntegrationTest, RelayProcess, main, relay_program, wait_until
-from verified import VerifiedTest
-
-from servers import new_postgres
-from tcp_proxy import TcpProxy
+from walrelay_test.servers import new_postgres
+from walrelay_test.tcp_proxy import TcpProxy
+from walrelay_test.testcase import IntegrationTest, RelayProcess, for_each_major, main, relay_program, wait_until
+from walrelay_test.verified import VerifiedTest
 
 _SERVER = {"synchronous_standby_names": "absent_standby", "synchronous_commit": "local",
            "max_prepared_transactions": 5}
@@ -91,16 +90,15 @@ class WaitingRelay:
         before = running()
         relay.wait_until(lambda: running() >= before + 10, 60, "answers to visibility queries")
 
-    def side_pid(self, relay: RelayProcess) -> int:
-        def look() -> int | None:
+    def snapshot_connection_pid(self, relay: RelayProcess) -> int:
+        def pid() -> int | None:
             rows = self.sql(f"SELECT pid {_SIDE} AND datname = current_database()")
             return rows[0][0] if rows else None
-        return relay.wait_until(look, 60, "the connection that queries snapshots")
+        return relay.wait_until(pid, 60, "the connection that queries snapshots")
 
 
+@for_each_major(IntegrationTest, (13, 15, 18), _SERVER)
 class VisibilityTest(WaitingRelay):
-    """The same tests for each major."""
-
     # --- the race ---
 
     def test_by_default_an_event_is_published_before_its_row_is_visible(self) -> None:
@@ -157,7 +155,7 @@ class VisibilityTest(WaitingRelay):
         relay = self.start_waiting_relay()
         commit = self.hidden(1)
         self.wait_until_held(relay)
-        self.sql("SELECT pg_terminate_backend(%s)", self.side_pid(relay))
+        self.sql("SELECT pg_terminate_backend(%s)", self.snapshot_connection_pid(relay))
         relay.wait_for_log("visibility_unknown", code="WR-2014")
         relay.wait_for_log("visibility_known")
         self.wait_until_held(relay)
@@ -175,7 +173,7 @@ class VisibilityTest(WaitingRelay):
         self.addCleanup(relay.kill)
         self.outbox.insert(1)
         self.expect_published(1)
-        side = self.side_pid(relay)
+        side = self.snapshot_connection_pid(relay)
         self.sql(f"ALTER ROLE {role} CONNECTION LIMIT 1")
         self.sql("SELECT pg_terminate_backend(%s)", side)
         self.outbox.insert(2)
@@ -190,7 +188,7 @@ class VisibilityTest(WaitingRelay):
         relay = self.start_waiting_relay({"source.connect_timeout": "2s"})
         self.outbox.insert(1)
         self.expect_published(1)
-        side = self.side_pid(relay)
+        side = self.snapshot_connection_pid(relay)
         os.kill(side, signal.SIGSTOP)
         self.addCleanup(os.kill, side, signal.SIGCONT)
         self.outbox.insert(2)
@@ -284,18 +282,6 @@ class DoctorTest(IntegrationTest):
         self.assertIn("all 9 connections are in use", found["text"])
 
 
-class Postgres13Test(VisibilityTest, IntegrationTest):
-    postgres_options = {"major": 13, "settings": _SERVER}
-
-
-class Postgres15Test(VisibilityTest, IntegrationTest):
-    postgres_options = {"major": 15, "settings": _SERVER}
-
-
-class Postgres18Test(VisibilityTest, IntegrationTest):
-    postgres_options = {"major": 18, "settings": _SERVER}
-
-
 class LoadTest(VerifiedTest):
     """Order and completeness with commits that become visible late and a connection that is killed."""
 
@@ -325,7 +311,7 @@ class AnotherServerTest(WaitingRelay, IntegrationTest):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        cls.other = cls.enterClassContext(new_postgres(15, tcp=True))
+        cls.other = cls.enterClassContext(new_postgres(15, tcp=True, template=False))
 
     def test_snapshots_of_another_server_are_rejected(self) -> None:
         link = self.enterContext(TcpProxy(self.postgres.port))
@@ -339,8 +325,8 @@ class AnotherServerTest(WaitingRelay, IntegrationTest):
         self.other.psql("CALL burn()")
         commit = self.hidden(2)
         self.wait_until_held(relay)
-        link.lead_to(self.other.port)
-        self.sql("SELECT pg_terminate_backend(%s)", self.side_pid(relay))
+        link.redirect_to(self.other.port)
+        self.sql("SELECT pg_terminate_backend(%s)", self.snapshot_connection_pid(relay))
         line = relay.wait_for_log("disconnected")
         self.assertIn("is not active", line["msg"])
         self.assertEqual((self.ids(), commit.waits()), ([1], True))

@@ -2,8 +2,8 @@
 
 import time
 
+from .environment import Environment
 from .meter import Meter
-from .stage import Stage
 from .system import System, Work
 from .workload import LONG, Outcome, Workload, prepared, wait_for
 
@@ -26,31 +26,31 @@ class Drain(Workload):
     def seconds(self) -> float:
         return 5 + self.events / 30_000
 
-    def setup(self, stage: Stage) -> None:
-        stage.create_slot("base")
-        self.end = self.write(stage)
-        stage.settle("outbox")
+    def setup(self, environment: Environment) -> None:
+        environment.create_slot("base")
+        self.end = self.write(environment)
+        environment.settle("outbox")
 
-    def write(self, stage: Stage) -> str:
+    def write(self, environment: Environment) -> str:
         """Writes the backlog; returns the WAL position after it."""
-        return stage.fill(self.events, self.payload)
+        return environment.fill(self.events, self.payload)
 
     @property
     def work(self) -> Work:
         return Work(self.events, self.payload, self.end)
 
-    def run(self, stage: Stage, system: System) -> Outcome:
-        with prepared(stage, system, self.work, self.topic()):
-            with Meter(stage, system.pids) as meter:
+    def run(self, environment: Environment, system: System) -> Outcome:
+        with prepared(environment, system, self.work, self.topic()):
+            with Meter(environment, system.pids) as meter:
                 started = time.time()
                 system.start(self.work)
                 wait_for(system, lambda: system.caught_up(self.work), LONG, "the end of the backlog")
                 ended = time.time()
             if system.relays:
-                ended = stage.topic.last_append()
+                ended = environment.topic.last_append()
         figures = {"seconds": ended - started, "events_per_s": self.events / (ended - started)}
         if system.relays:
-            figures["events_per_s_running"] = self.events / max(0.001, ended - stage.topic.first_append())
+            figures["events_per_s_running"] = self.events / max(0.001, ended - environment.topic.first_append())
         return Outcome(figures | meter.costs(self.events), meter.series())
 
     def topic(self) -> dict[str, str | int]:
@@ -67,12 +67,12 @@ class Transaction(Drain):
         super().__init__(name, events)
         self.title = f"one transaction of {events:,} rows of {self.payload} bytes"
 
-    def write(self, stage: Stage) -> str:
-        stage.sql(f"""
+    def write(self, environment: Environment) -> str:
+        environment.sql(f"""
             INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
             SELECT 'order', 'order-' || i % 9973, 'OrderPlaced', jsonb_build_object('n', i, 'pad', repeat('x', 70))
             FROM generate_series(1, {self.events}) i""")
-        return stage.wal_end()
+        return environment.wal_end()
 
 
 class Gigabyte(Transaction):
@@ -91,15 +91,15 @@ class Gigabyte(Transaction):
     def seconds(self) -> float:
         return 30
 
-    def write(self, stage: Stage) -> str:
-        stage.sql(f"""
+    def write(self, environment: Environment) -> str:
+        environment.sql(f"""
             ALTER TABLE outbox ALTER payload SET STORAGE EXTERNAL;
             INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
             SELECT 'order', 'order-' || i % 97, 'OrderPlaced',
                    to_jsonb((SELECT string_agg(md5(i::text || j), '') FROM generate_series(1, 32768) j))
             FROM generate_series(1, {self.events}) i;
             ALTER TABLE outbox ALTER payload SET STORAGE EXTENDED""")
-        return stage.wal_end()
+        return environment.wal_end()
 
     def topic(self) -> dict[str, str | int]:
         return {"max.message.bytes": 4 << 20, "retention.bytes": 256 << 20}
@@ -115,16 +115,16 @@ class KillDrain(Drain):
         super().__init__(name, events)
         self.title = f"SIGKILL half-way through a backlog of {events:,}"
 
-    def run(self, stage: Stage, system: System) -> Outcome:
-        with prepared(stage, system, self.work), Meter(stage, system.pids) as meter:
+    def run(self, environment: Environment, system: System) -> Outcome:
+        with prepared(environment, system, self.work), Meter(environment, system.pids) as meter:
             system.start(self.work)
-            wait_for(system, lambda: stage.records() > self.events // 2, LONG, "half of the backlog")
+            wait_for(system, lambda: environment.records() > self.events // 2, LONG, "half of the backlog")
             system.kill()
             system.start(self.work)
-            wait_for(system, lambda: stage.records() >= self.events, LONG, "the rest of the backlog")
-            while time.time() - stage.topic.last_append() < _QUIET:
+            wait_for(system, lambda: environment.records() >= self.events, LONG, "the rest of the backlog")
+            while time.time() - environment.topic.last_append() < _QUIET:
                 time.sleep(0.2)
-            duplicated = stage.records() - self.events
+            duplicated = environment.records() - self.events
         return Outcome({"duplicated": duplicated} | meter.costs(self.events), meter.series())
 
 
@@ -138,11 +138,11 @@ class Start(Drain):
         super().__init__(name, events)
         self.title = f"start of the process → the first record is in the topic, {events:,} events waiting"
 
-    def run(self, stage: Stage, system: System) -> Outcome:
-        with prepared(stage, system, self.work):
+    def run(self, environment: Environment, system: System) -> Outcome:
+        with prepared(environment, system, self.work):
             started = time.time()
             system.start(self.work)
-            wait_for(system, lambda: stage.records() >= 1, 120, "the first record")
-            first = stage.topic.first_append()
+            wait_for(system, lambda: environment.records() >= 1, 120, "the first record")
+            first = environment.topic.first_append()
             system.kill()
         return Outcome({"first_event_ms": (first - started) * 1000})

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from walrelay_dev.errors import ServerError
 
+from .environment import Environment
 from .load import Load, Rate
 from .meter import Meter
-from .stage import Stage
 from .system import System, Work
-from .workload import Outcome, Workload, at_work, latencies, verdict
+from .workload import Outcome, Workload, latencies, running, verdict
 
 _LIVE = Work(events=0)
 
@@ -29,12 +29,12 @@ class Steady(Workload):
     def seconds(self) -> float:
         return 6 + self.rate.warmup + self.rate.seconds
 
-    def run(self, stage: Stage, system: System) -> Outcome:
-        with at_work(stage, system, _LIVE):
-            load = Load(stage, system.table, self.rate)
+    def run(self, environment: Environment, system: System) -> Outcome:
+        with running(environment, system, _LIVE):
+            load = Load(environment, system.table, self.rate)
             try:
                 time.sleep(self.rate.warmup)
-                with Meter(stage, system.pids) as meter:
+                with Meter(environment, system.pids) as meter:
                     seen = load.result()
             finally:
                 load.close()
@@ -58,13 +58,13 @@ class Idle(Workload):
     def seconds(self) -> float:
         return 6 + self.duration
 
-    def run(self, stage: Stage, system: System) -> Outcome:
-        with at_work(stage, system, _LIVE):
-            before = stage.wal_end()
-            with Meter(stage, system.pids) as meter:
-                stage.sql(f"SET synchronous_commit = off; CALL be_busy({self.duration})")
-            written = int(stage.sql(f"SELECT pg_current_wal_lsn() - '{before}'::pg_lsn"))
-            stage.sql("TRUNCATE ledger")
+    def run(self, environment: Environment, system: System) -> Outcome:
+        with running(environment, system, _LIVE):
+            before = environment.wal_end()
+            with Meter(environment, system.pids) as meter:
+                environment.sql(f"SET synchronous_commit = off; CALL be_busy({self.duration})")
+            written = int(environment.sql(f"SELECT pg_current_wal_lsn() - '{before}'::pg_lsn"))
+            environment.sql("TRUNCATE ledger")
         figures = meter.costs(0)
         return Outcome({"wal_written_mib": written / (1 << 20),
                         "wal_retained_end_mib": meter.samples[-1].retained / (1 << 20),
@@ -81,20 +81,20 @@ class Kills(Workload):
         self.name = name
         self.kills = kills
         self.interval = interval
-        self.rate = Rate(rate, seconds=(kills + 1) * interval, patience=60, settle=1)
+        self.rate = Rate(rate, seconds=(kills + 1) * interval, timeout=60, settle=1)
         self.title = f"SIGKILL after every {interval:g} s of work, {kills} at most, at {rate:,} events/s"
 
     @property
     def seconds(self) -> float:
         return 10 + self.rate.seconds
 
-    def run(self, stage: Stage, system: System) -> Outcome:
+    def run(self, environment: Environment, system: System) -> Outcome:
         killed: list[float] = []
-        with at_work(stage, system, _LIVE), Meter(stage, system.pids) as meter:
-            load = Load(stage, system.table, self.rate)
+        with running(environment, system, _LIVE), Meter(environment, system.pids) as meter:
+            load = Load(environment, system.table, self.rate)
             try:
                 over = time.time() + self.rate.seconds - 1
-                while len(killed) < self.kills and self._at_work_for_a_while(stage, system, over):
+                while len(killed) < self.kills and self._has_progressed(environment, system, over):
                     killed.append(time.time())
                     _start_again(system)
                 _supervise(system, lambda: not load.running())
@@ -109,15 +109,15 @@ class Kills(Workload):
                        meter.series())
 
 
-    def _at_work_for_a_while(self, stage: Stage, system: System, over: float) -> bool:
+    def _has_progressed(self, environment: Environment, system: System, over: float) -> bool:
         """Waits for `interval` seconds of work; false if `over` comes first.
 
         A system that has not recovered is not killed again.
         """
-        before, since = stage.records(), time.time()
+        before, since = environment.records(), time.time()
 
         def done() -> bool:
-            return time.time() >= since + self.interval and stage.records() > before
+            return time.time() >= since + self.interval and environment.records() > before
         _supervise(system, lambda: done() or time.time() >= over)
         return time.time() < over
 
@@ -132,29 +132,29 @@ class Outage(Workload):
         self.name = name
         self.outage = outage
         self.around = around
-        self.rate = Rate(rate, seconds=outage + 2 * around, patience=60, settle=1)
+        self.rate = Rate(rate, seconds=outage + 2 * around, timeout=60, settle=1)
         self.title = f"the broker stopped for {outage:g} s, at {rate:,} events/s"
 
     @property
     def seconds(self) -> float:
         return 20 + self.rate.seconds
 
-    def run(self, stage: Stage, system: System) -> Outcome:
-        with at_work(stage, system, _LIVE), Meter(stage, system.pids) as meter:
-            load = Load(stage, system.table, self.rate)
+    def run(self, environment: Environment, system: System) -> Outcome:
+        with running(environment, system, _LIVE), Meter(environment, system.pids) as meter:
+            load = Load(environment, system.table, self.rate)
             try:
                 began = time.time()
                 _supervise(system, lambda: time.time() >= began + self.around)
                 stopped = time.time()
-                stage.kafka.stop_node(1)
+                environment.kafka.stop_node(1)
                 _supervise(system, lambda: time.time() >= stopped + self.outage)
-                stage.kafka.start_node(1)
+                environment.kafka.start_node(1)
                 back = time.time()
                 _supervise(system, lambda: not load.running())
                 seen = load.result()
             finally:
                 load.close()
-                stage.kafka.start()
+                environment.kafka.start()
         silence = stopped + _recovery(seen["silences"], stopped, within=self.outage)
         return Outcome({"recovery_s": max(0.0, silence - back)} | verdict(seen) | meter.costs(self.rate.events),
                        meter.series())

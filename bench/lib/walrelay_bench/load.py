@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from walrelay_dev.errors import ServerError
 
-from .stage import TOPIC, Stage, program
+from .environment import TOPIC, Environment, program
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Rate:
     warmup: float = 0         # before the measurement, seconds
     payload: int = 300        # bytes
     per_transaction: int = 1  # events
-    patience: float = 10      # after the last write: seconds without a record before the load stops waiting
+    timeout: float = 10       # after the last write: seconds without a record before the load stops waiting
     settle: float = 0         # after the last expected record: seconds to wait for repeated ones
 
     @property
@@ -31,11 +31,11 @@ class Rate:
 class Load:
     """The load process; it starts in the constructor."""
 
-    def __init__(self, stage: Stage, table: str, rate: Rate) -> None:
+    def __init__(self, environment: Environment, table: str, rate: Rate) -> None:
         self.rate = rate
-        words = {"dsn": stage.writer_dsn, "kafka": stage.kafka.bootstrap, "topic": TOPIC, "table": table,
+        words = {"dsn": environment.writer_dsn, "kafka": environment.kafka.bootstrap, "topic": TOPIC, "table": table,
                  "rate": rate.per_second, "seconds": rate.seconds, "warmup": rate.warmup, "payload": rate.payload,
-                 "per-transaction": rate.per_transaction, "patience": rate.patience, "settle": rate.settle}
+                 "per-transaction": rate.per_transaction, "timeout": rate.timeout, "settle": rate.settle}
         argv = [word for name, value in words.items() for word in (f"--{name}", str(value))]
         # Files, because nothing reads the output while the process runs and a pipe would fill up.
         self._output, self._errors = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")

@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from .environment import SLOT, Environment
 from .program import Cost, cost_of, cpu_of_tree, processes_but, stolen_cpu
-from .stage import SLOT, Stage
 
 _INTERVAL = 0.25
-_RARELY = 4  # samples between two calls of _look_around
+_RARELY = 4  # samples between two calls of _sample_slowly
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Usage:
     def cpu_seconds(self) -> float:
         return sum(last - self._first[pid] for pid, last in self._last.items())
 
-    def look(self, pids: Iterable[int], *, beginning: bool = False) -> list[Cost]:
+    def sample(self, pids: Iterable[int], *, beginning: bool = False) -> list[Cost]:
         """Their costs now. A process that did not exist at the beginning counts from its start."""
         costs = []
         for pid in pids:
@@ -52,26 +51,26 @@ class Usage:
 class Meter:
     """Measures while its `with` block runs. `pids` returns the current processes of the system."""
 
-    def __init__(self, stage: Stage, pids: Callable[[], list[int]]) -> None:
+    def __init__(self, environment: Environment, pids: Callable[[], list[int]]) -> None:
         self.samples: list[Sample] = []
         self.peak_rss_mib = 0.0
-        self._stage = stage
+        self._environment = environment
         self._pids = pids
         self._own, self._kafka, self._others = Usage(), Usage(), Usage()
-        self._wire = Wire(stage)
+        self._wire = Wire(environment)
         self._closing = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._postmaster = int((stage.postgres.data / "postmaster.pid").read_text().split("\n")[0])
+        self._postmaster = int((environment.postgres.data / "postmaster.pid").read_text().split("\n")[0])
 
     def __enter__(self) -> "Meter":
         import psycopg2
-        self._connection = psycopg2.connect(self._stage.writer_dsn)
+        self._connection = psycopg2.connect(self._environment.writer_dsn)
         self._connection.autocommit = True
         self._started = time.time()
         self._before = self._totals()
         self._sample(beginning=True)
-        self._look_around(beginning=True)
+        self._sample_slowly(beginning=True)
         self._thread.start()
         return self
 
@@ -79,7 +78,7 @@ class Meter:
         self._closing.set()
         self._thread.join()
         self._sample()
-        self._look_around()
+        self._sample_slowly()
         self.seconds = time.time() - self._started
         self._used = {name: after - self._before[name] for name, after in self._totals().items()}
         self._connection.close()
@@ -121,23 +120,23 @@ class Meter:
             while not self._closing.wait(_INTERVAL):
                 self._sample()
                 if (number := number + 1) % _RARELY == 0:
-                    self._look_around()
+                    self._sample_slowly()
         except BaseException as error:  # raised again by __exit__
             self._failure = error
 
     def _sample(self, *, beginning: bool = False) -> None:
-        costs = self._own.look(self._pids(), beginning=beginning)
-        self._kafka.look(self._brokers(), beginning=beginning)
+        costs = self._own.sample(self._pids(), beginning=beginning)
+        self._kafka.sample(self._brokers(), beginning=beginning)
         self.peak_rss_mib = max(self.peak_rss_mib, sum(each.peak_rss_mib for each in costs))
         self.samples.append(Sample(time.time(), self._own.cpu_seconds, sum(each.rss_mib for each in costs),
-                                   self._stage.topic.try_count(), self._retained()))
+                                   self._environment.topic.try_count(), self._retained()))
 
     # The CPU usage of the whole machine is not usable here: the kernel charges a whole tick to the process that runs at
     # the tick, and a load that is synchronous with the ticks is charged twice, or not at all. For single processes the
     # kernel keeps exact times.
-    def _look_around(self, *, beginning: bool = False) -> None:
-        self._wire.look(self._pids(), beginning=beginning)
-        self._others.look(processes_but([os.getpid(), self._postmaster, *self._brokers()]), beginning=beginning)
+    def _sample_slowly(self, *, beginning: bool = False) -> None:
+        self._wire.sample(self._pids(), beginning=beginning)
+        self._others.sample(processes_but([os.getpid(), self._postmaster, *self._brokers()]), beginning=beginning)
 
     def _retained(self) -> int:
         with self._connection.cursor() as cursor:
@@ -147,7 +146,7 @@ class Meter:
         return int(row[0]) if row is not None and row[0] is not None else 0
 
     def _brokers(self) -> list[int]:
-        kafka = self._stage.kafka
+        kafka = self._environment.kafka
         files = [kafka.node(number).folder / "pid" for number in kafka.node_ids]
         return [int(file.read_text().split()[0]) for file in files if file.exists()]
 
@@ -159,9 +158,9 @@ class Meter:
 class Wire:
     """Bytes on the system's TCP connections since the beginning, as the kernel counts them."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._postgres = stage.postgres.port
-        self._kafka = {int(address.rpartition(":")[2]) for address in stage.kafka.bootstrap.split(",")}
+    def __init__(self, environment: Environment) -> None:
+        self._postgres = environment.postgres.port
+        self._kafka = {int(address.rpartition(":")[2]) for address in environment.kafka.bootstrap.split(",")}
         self._first: dict[tuple[str, str, str], int] = {}  # local address, peer address, counter name
         self._last: dict[tuple[str, str, str], int] = {}
 
@@ -177,7 +176,7 @@ class Wire:
         return sum(last - self._first[key] for key, last in self._last.items()
                    if key[2] == count and _port(key[1]) in ports)
 
-    def look(self, pids: list[int], *, beginning: bool = False) -> None:
+    def sample(self, pids: list[int], *, beginning: bool = False) -> None:
         """Misses connections that open and close between two calls, and the last bytes of closed connections."""
         run = subprocess.run(["ss", "-tinHpO", "state", "established"], capture_output=True, text=True)
         for line in run.stdout.splitlines():

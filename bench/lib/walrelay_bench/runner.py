@@ -11,8 +11,8 @@ from typing import NamedTuple
 from walrelay_dev.errors import ServerError
 
 from . import catalogue, machine, system
+from .environment import Environment
 from .results import Results
-from .stage import Stage
 from .system import System
 from .workload import Workload
 
@@ -55,29 +55,29 @@ class Runner:
         print(f"{self._total} runs, about {self._left()}", flush=True)
         if self._total == 0:
             return self._results
-        with Stage() as stage, contextlib.ExitStack() as closing:
-            peers = {name: kind(name, stage) for name, kind in self._types.items()}
+        with Environment() as environment, contextlib.ExitStack() as closing:
+            peers = {name: kind(name, environment) for name, kind in self._types.items()}
             for peer in peers.values():
                 closing.callback(peer.close)
             for workload, turns in itertools.groupby(list(self._todo), key=lambda turn: turn.workload):
-                self._run_all(workload, stage, [(peers[turn.system], turn.round) for turn in turns])
+                self._run_all(workload, environment, [(peers[turn.system], turn.round) for turn in turns])
         return self._results
 
-    def _run_all(self, workload: Workload, stage: Stage, turns: list[tuple[System, int]]) -> None:
-        workload.setup(stage)
+    def _run_all(self, workload: Workload, environment: Environment, turns: list[tuple[System, int]]) -> None:
+        workload.setup(environment)
         if workload.warms_up and not self._results.data["quick"]:
             print(f"{workload.name}: one warm-up run for the broker's JIT compiler, not counted", flush=True)
-            workload.run(stage, turns[0][0])
+            workload.run(environment, turns[0][0])
         for peer, number in turns:
-            self._run_one(workload, stage, peer, number)
-        workload.teardown(stage)
+            self._run_one(workload, environment, peer, number)
+        workload.teardown(environment)
 
-    def _run_one(self, workload: Workload, stage: Stage, peer: System, number: int) -> None:
+    def _run_one(self, workload: Workload, environment: Environment, peer: System, number: int) -> None:
         started = time.monotonic()
         run = {"workload": workload.name, "system": peer.name, "round": number,
                "time": time.strftime("%H:%M:%SZ", time.gmtime())}
         try:
-            outcome = workload.run(stage, peer)
+            outcome = workload.run(environment, peer)
             run |= {"figures": outcome.figures, "series": outcome.series, "curves": outcome.curves}
             shown = "  ".join(f"{name}={outcome.figures[name]:.3g}" for name in _SHOWN if name in outcome.figures)
         except ServerError as error:

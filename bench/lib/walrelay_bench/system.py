@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .environment import Environment
 from .program import Program
-from .stage import Stage
 
 PEERS = Path(__file__).resolve().parents[2] / "peers"
 
@@ -28,7 +28,7 @@ class Work:
 
 
 class System(ABC):
-    """One system, connected to the servers of one stage. If started after `kill`, it continues where it was.
+    """One system, connected to the servers of one environment. If started after `kill`, it continues where it was.
 
     `workloads` lists the kinds or names of the workloads that the system runs; None means all. For example, a system
     that only measures a limit does not run `kills`.
@@ -36,20 +36,20 @@ class System(ABC):
 
     title: str                           # the heading in tables
     workloads: Sequence[str] | None = None
-    plugin: str | None = "pgoutput"      # output plugin of its slot, stage.SLOT; None: it has no slot
+    plugin: str | None = "pgoutput"      # output plugin of its slot, environment.SLOT; None: it has no slot
     table = "outbox"                     # the table to write to
-    relays = True                        # whether each event becomes a record of stage.TOPIC
+    relays = True                        # whether each event becomes a record of environment.TOPIC
 
-    def __init__(self, name: str, stage: Stage) -> None:
+    def __init__(self, name: str, environment: Environment) -> None:
         self.name = name
-        self.stage = stage
+        self.environment = environment
         self.folder = PEERS / name
-        self.scratch = stage.scratch(name)  # folder for its files
+        self.scratch = environment.scratch(name)  # folder for its files
 
     @property
     def dsn(self) -> str:
         """Connection to Postgres: TCP for all systems that are compared."""
-        return self.stage.dsn
+        return self.environment.dsn
 
     def prepare(self, work: Work) -> None:
         """Called before a run and not measured. The backlog is in table outbox and in the slot's WAL."""
@@ -72,7 +72,7 @@ class System(ABC):
 
     def caught_up(self, work: Work) -> bool:
         """Whether all `work.events` have been relayed."""
-        return self.stage.records() >= work.events
+        return self.environment.records() >= work.events
 
     def failure(self) -> str | None:
         """The reason why the system cannot catch up: it exited unexpectedly. None if it runs."""
@@ -90,8 +90,8 @@ class System(ABC):
 class Programs(System):
     """A system of one or several child processes; when the first one exits, the others exit as well."""
 
-    def __init__(self, name: str, stage: Stage) -> None:
-        super().__init__(name, stage)
+    def __init__(self, name: str, environment: Environment) -> None:
+        super().__init__(name, environment)
         self._running: list[Program] = []
 
     @abstractmethod

@@ -9,7 +9,7 @@ from typing import Any
 
 from walrelay_dev.errors import ServerError
 
-from .stage import SLOT, Stage
+from .environment import SLOT, Environment
 from .system import System, Work
 
 _LOOK = 0.2  # seconds between two polls; exact times come from the broker
@@ -41,62 +41,63 @@ class Workload(ABC):
     def seconds(self) -> float:
         """Estimated duration of a run, used for the time left until a run has been timed."""
 
-    def setup(self, stage: Stage) -> None:
+    def setup(self, environment: Environment) -> None:
         """Called before the first run."""
 
     @abstractmethod
-    def run(self, stage: Stage, system: System) -> Outcome:
+    def run(self, environment: Environment, system: System) -> Outcome:
         """One run. It removes everything that it creates."""
 
-    def teardown(self, stage: Stage) -> None:
+    def teardown(self, environment: Environment) -> None:
         """Called after the last run."""
-        stage.drop_slot("base")
-        stage.sql("TRUNCATE outbox")
+        environment.drop_slot("base")
+        environment.sql("TRUNCATE outbox")
 
     def takes(self, system: type[System]) -> bool:
         return system.workloads is None or not {self.kind, self.name}.isdisjoint(system.workloads)
 
 
 @contextlib.contextmanager
-def prepared(stage: Stage, system: System, work: Work, topic: dict[str, str | int] | None = None) -> Iterator[None]:
+def prepared(environment: Environment, system: System, work: Work,
+             topic: dict[str, str | int] | None = None) -> Iterator[None]:
     """Creates an empty topic and a slot; drops the slot at the end.
 
     The slot is a copy of `base` if there is a backlog; otherwise it begins at the end of the WAL.
     """
-    stage.fresh_topic(topic)
+    environment.fresh_topic(topic)
     system.prepare(work)
     if system.plugin is not None and work.events:
-        stage.copy_slot("base", SLOT, system.plugin)
+        environment.copy_slot("base", SLOT, system.plugin)
     elif system.plugin is not None:
-        stage.drop_slot(SLOT)
-        stage.create_slot(SLOT, system.plugin)
+        environment.drop_slot(SLOT)
+        environment.create_slot(SLOT, system.plugin)
     try:
         yield
     finally:
         system.stop()
-        stage.drop_slot(SLOT)
+        environment.drop_slot(SLOT)
 
 
 @contextlib.contextmanager
-def at_work(stage: Stage, system: System, work: Work) -> Iterator[None]:
+def running(environment: Environment, system: System, work: Work) -> Iterator[None]:
     """`prepared`, then starts the system and waits until it has relayed one event."""
-    with prepared(stage, system, work):
+    with prepared(environment, system, work):
         system.start(work)
-        wait_for(system, _one_event_arrives(stage, system), _FIRST_EVENT, "the first event")
+        wait_for(system, _one_event_arrives(environment, system), _FIRST_EVENT, "the first event")
         yield
-        stage.sql("TRUNCATE outbox")
+        environment.sql("TRUNCATE outbox")
 
 
-def _one_event_arrives(stage: Stage, system: System) -> Callable[[], bool]:
+def _one_event_arrives(environment: Environment, system: System) -> Callable[[], bool]:
     """Writes one event per second, because kcat holds back the last one."""
     begun, written = time.monotonic(), 0
 
     def arrived() -> bool:
         nonlocal written
         if time.monotonic() >= begun + written:
-            stage.insert_one(system.table)
+            environment.insert_one(system.table)
             written += 1
-        return stage.records() >= 1
+        return environment.records() >= 1
     return arrived
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from walrelay_bench.stage import PUBLICATION, SLOT
+from walrelay_bench.environment import PUBLICATION, SLOT
 from walrelay_bench.system import System, Work
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.debezium import DEBEZIUM_VERSION, outbox_connector, plugin_folder
@@ -17,14 +17,14 @@ class Peer(System):
     title = "Debezium"
     workloads = ("steady", "drain", "transaction", "idle", "kills", "outage", "start", "kill-drain")
 
-    def __init__(self, name: str, stage: Any) -> None:
-        super().__init__(name, stage)
+    def __init__(self, name: str, environment: Any) -> None:
+        super().__init__(name, environment)
         self._worker: ConnectWorker | None = None
 
     def prepare(self, work: Work) -> None:
         """Creates a worker without state from earlier runs."""
         self._remove()
-        worker = ConnectWorker(self.stage.kafka.bootstrap, [plugin_folder()], heap_mb=2048, optimise=True,
+        worker = ConnectWorker(self.environment.kafka.bootstrap, [plugin_folder()], heap_mb=2048, optimise=True,
                                properties=self._properties("worker.json"))
         worker.create()
         self._worker = worker
@@ -33,7 +33,7 @@ class Peer(System):
         assert self._worker is not None
         self._worker.start()
         self._worker.create_connector(_CONNECTOR, {
-            **outbox_connector(self.stage.postgres, "postgres", slot=SLOT, publication=PUBLICATION),
+            **outbox_connector(self.environment.postgres, "postgres", slot=SLOT, publication=PUBLICATION),
             **self._properties("connector.json")})
 
     def stop(self) -> None:

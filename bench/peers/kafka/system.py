@@ -1,7 +1,7 @@
 """Kafka's own load generator: the limit of the broker."""
 
+from walrelay_bench.environment import TOPIC
 from walrelay_bench.program import Program
-from walrelay_bench.stage import TOPIC
 from walrelay_bench.system import Programs, Work
 from walrelay_dev.kafka_node import KAFKA_VERSION
 from walrelay_dev.maven import resolve
@@ -19,7 +19,7 @@ class Peer(Programs):
                          "org.apache.kafka.tools.ProducerPerformance",
                          "--topic", TOPIC, "--num-records", str(work.events), "--record-size", str(work.payload),
                          "--throughput", "-1", "--command-config", self.folder / "producer.properties",
-                         "--bootstrap-server", self.stage.kafka.bootstrap], self.log)]
+                         "--bootstrap-server", self.environment.kafka.bootstrap], self.log)]
 
     def caught_up(self, work: Work) -> bool:
         return not self.alive()

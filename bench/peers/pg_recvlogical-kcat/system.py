@@ -2,8 +2,8 @@
 
 import subprocess
 
+from walrelay_bench.environment import SLOT, TOPIC
 from walrelay_bench.program import Program
-from walrelay_bench.stage import SLOT, TOPIC
 from walrelay_bench.system import Programs, Work
 
 _HELD = 4  # records that kcat may hold back until its input buffer has a KiB
@@ -20,13 +20,13 @@ class Peer(Programs):
                           "-o", "format-version=2", "-o", "include-transaction=false",
                           "-o", "add-tables=public.outbox", "-o", "actions=insert"],
                          self.log, stdout=subprocess.PIPE)
-        sender = Program(["kcat", "-P", "-b", self.stage.kafka.bootstrap, "-t", TOPIC, "-F", self.folder / "kcat.conf"],
-                         self.log, stdin=reader.stdout)
+        sender = Program(["kcat", "-P", "-b", self.environment.kafka.bootstrap, "-t", TOPIC,
+                          "-F", self.folder / "kcat.conf"], self.log, stdin=reader.stdout)
         reader.close_stdout()
         return [reader, sender]
 
     def caught_up(self, work: Work) -> bool:
-        return self.stage.records() >= work.events - _HELD
+        return self.environment.records() >= work.events - _HELD
 
     @classmethod
     def versions(cls) -> dict[str, str]:

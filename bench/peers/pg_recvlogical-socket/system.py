@@ -9,4 +9,4 @@ class Peer(load("pg_recvlogical")):  # type: ignore[misc]
 
     @property
     def dsn(self) -> str:
-        return self.stage.postgres.dsn()
+        return self.environment.postgres.dsn()

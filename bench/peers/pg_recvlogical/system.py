@@ -2,8 +2,8 @@
 
 import subprocess
 
+from walrelay_bench.environment import PUBLICATION, SLOT
 from walrelay_bench.program import Program
-from walrelay_bench.stage import PUBLICATION, SLOT
 from walrelay_bench.system import Programs, Work
 
 _BINARY = "/usr/lib/postgresql/15/bin/pg_recvlogical"

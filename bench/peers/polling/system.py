@@ -2,8 +2,8 @@
 
 import sys
 
+from walrelay_bench.environment import TOPIC
 from walrelay_bench.program import Program
-from walrelay_bench.stage import TOPIC
 from walrelay_bench.system import Programs, Work
 
 _TABLE = """
@@ -21,11 +21,11 @@ class Peer(Programs):
     def prepare(self, work: Work) -> None:
         columns = "id, aggregate_type, aggregate_id, event_type, payload, created_at, trace_id"
         copy = f"INSERT INTO outbox_queue ({columns}) SELECT {columns} FROM outbox ORDER BY created_at;"
-        self.stage.sql(_TABLE + (copy if work.events else ""))
-        self.stage.settle(self.table)
+        self.environment.sql(_TABLE + (copy if work.events else ""))
+        self.environment.settle(self.table)
 
     def launch(self, work: Work) -> list[Program]:
-        return [Program([sys.executable, self.folder / "relay.py", self.dsn, self.stage.kafka.bootstrap,
+        return [Program([sys.executable, self.folder / "relay.py", self.dsn, self.environment.kafka.bootstrap,
                          self.table, TOPIC.rpartition(".")[0]], self.log)]
 
     @classmethod

@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from walrelay_bench.program import Program
-from walrelay_bench.system import Work, load
+from walrelay_bench.system import load
 
 _OTHER = os.environ.get("WALRELAY_BENCH_OTHER", "")
 

@@ -9,4 +9,4 @@ class Peer(load("walrelay")):  # type: ignore[misc]
 
     @property
     def dsn(self) -> str:
-        return self.stage.postgres.dsn()
+        return self.environment.postgres.dsn()

@@ -2,8 +2,8 @@
 
 import subprocess
 
+from walrelay_bench.environment import SLOT, program
 from walrelay_bench.program import Program
-from walrelay_bench.stage import SLOT, program
 from walrelay_bench.system import Programs, Work
 
 _BINARY = "src/cli/walrelay"
@@ -15,7 +15,7 @@ class Peer(Programs):
     def launch(self, work: Work, *more: str) -> list[Program]:
         # Rows of 1 MiB exceed the default limit.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
-        return [Program([self.executable(), "run", "--dsn", self.dsn, "--kafka", self.stage.kafka.bootstrap,
+        return [Program([self.executable(), "run", "--dsn", self.dsn, "--kafka", self.environment.kafka.bootstrap,
                          "--slot", SLOT, "--set", f"http.listen={self.listen()}", "--set", "log.level=warning", *larger,
                          *more],
                         self.log)]

@@ -16,7 +16,7 @@ def cached(name: str, build: Callable[[Path], None]) -> Path:
     """The folder `name` of the cache. The first time, `build` fills it in a temporary folder.
 
     Safe for concurrent processes: one builds while the others wait. A build that fails or is killed
-    leaves nothing under `name`. Every account can read the folder.
+    leaves nothing under `name`. Every user can read the folder.
     """
     folder = cache_folder() / name
     if folder.is_dir():
@@ -36,15 +36,15 @@ def _build(folder: Path, build: Callable[[Path], None]) -> None:
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         build(temporary)
-        _let_everybody_read(temporary)
+        _make_readable(temporary)
         temporary.rename(folder)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
-def _let_everybody_read(top: Path) -> None:
-    """chmod -R a+rX, because mkdtemp and a strict umask would deny access to a server's account."""
+def _make_readable(top: Path) -> None:
+    """chmod -R a+rX, because mkdtemp and a strict umask would deny access to a server's user."""
     for path in [top, *top.rglob("*")]:
         if path.is_symlink():
             continue

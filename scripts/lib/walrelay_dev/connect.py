@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .account import check_reachable, claim_folder, server_account, write_file
 from .errors import ServerError
 from .java import jvm_options, spawn_java
 from .kafka_node import KAFKA_VERSION
@@ -17,6 +16,7 @@ from .maven import resolve
 from .ports import free_ports
 from .process import Process, wait_until
 from .throwaway import ThrowAway
+from .unprivileged_user import check_reachable, claim_folder, unprivileged_user, write_file
 
 _COORDINATES = (f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
                 f"org.apache.kafka:connect-json:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
@@ -49,7 +49,7 @@ class ConnectWorker(ThrowAway):
         self._plugins = list(plugins)
         self._jvm_options = jvm_options(heap_mb, optimise=optimise)
         self._port = free_ports(1)[0]
-        self._account = server_account("nobody")
+        self._user = unprivileged_user("nobody")
         self._process: Process | None = None
 
     # --- the worker ---
@@ -64,19 +64,19 @@ class ConnectWorker(ThrowAway):
 
     def create(self) -> None:
         """Claims the folder, which must be new or empty."""
-        self.directory = claim_folder(self.directory, "walrelay-connect-", self._account)
+        self.directory = claim_folder(self.directory, "walrelay-connect-", self._user)
 
     def start(self, timeout: float = 180) -> None:
         """Starts the worker with the current properties, and waits until it answers."""
         if self.running():
             raise ServerError("the Connect worker is already running")
         for plugin in self._plugins:
-            check_reachable(plugin, self._account)
+            check_reachable(plugin, self._user)
         lines = [f"{name}={_text(value)}\n" for name, value in self._worker_properties().items()]
-        write_file(self._folder / "worker.properties", "".join(lines), self._account)
+        write_file(self._folder / "worker.properties", "".join(lines), self._user)
         self._process = spawn_java(
             libraries(), ["org.apache.kafka.connect.cli.ConnectStandalone", "worker.properties"],
-            self.log, folder=self._folder, account=self._account, options=self._jvm_options)
+            self.log, folder=self._folder, user=self._user, options=self._jvm_options)
         wait_until(self._answers, timeout, f"Kafka Connect to start, see {self.log}")
 
     def running(self) -> bool:

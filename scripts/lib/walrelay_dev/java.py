@@ -5,13 +5,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from .account import check_reachable
 from .errors import ServerError
 from .process import Process
+from .unprivileged_user import check_reachable
 
 
 def spawn_java(libraries: Path, arguments: Sequence[str], log: Path, *, folder: Path,
-               account: str | None, options: Sequence[str] = ()) -> Process:
+               user: str | None, options: Sequence[str] = ()) -> Process:
     """Starts a main class with arguments in `folder`; appends its output to `log`.
 
     `options` go to the JVM. The time zone is always UTC.
@@ -19,13 +19,13 @@ def spawn_java(libraries: Path, arguments: Sequence[str], log: Path, *, folder: 
     java = shutil.which("java")
     if java is None:
         raise ServerError("java is not on the PATH; run: apt-get install default-jre-headless")
-    check_reachable(libraries, account)
+    check_reachable(libraries, user)
     # A JVM must leave nothing in /tmp: no performance data, no unpacked codecs.
     fixed = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}", "-Duser.timezone=UTC",
              "-Dorg.slf4j.simpleLogger.showDateTime=true",
              "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"]
     return Process.spawn([java, *options, *fixed, "-cp", f"{libraries}/*", *arguments], log,
-                         account=account, cwd=folder, env={**os.environ, "LC_ALL": "C.UTF-8"})
+                         user=user, cwd=folder, env={**os.environ, "LC_ALL": "C.UTF-8"})
 
 
 def jvm_options(heap_mb: int, *, optimise: bool) -> list[str]:

@@ -5,14 +5,16 @@ import signal
 from collections.abc import Mapping
 from pathlib import Path
 
-from .account import claim_folder, server_account
 from .errors import ServerError
+from .java import jvm_options
+from .kafka_classes import archive_options
 from .kafka_client import KafkaClient
 from .kafka_config import KafkaConfig, Property
 from .kafka_node import KafkaNode
 from .ports import free_ports
 from .process import Process
 from .throwaway import ThrowAway
+from .unprivileged_user import claim_folder, unprivileged_user
 
 
 class KafkaCluster(ThrowAway, KafkaClient):
@@ -38,7 +40,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
                  proxied: bool = False, secured: str = "") -> None:
         free = free_ports(5 * nodes)
         self.directory = directory.resolve() if directory else None
-        self._account = server_account("nobody")
+        self._user = unprivileged_user("nobody")
         self._use(KafkaConfig(
             ports=list(range(port, port + nodes)) if port else free[:nodes],
             controller_ports=free[nodes:2 * nodes], partitions=partitions, optimise=optimise,
@@ -60,7 +62,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
 
     def create(self) -> None:
         """Formats the storage of every node, in a new or empty folder."""
-        self.directory = claim_folder(self.directory, "walrelay-kafka-", self._account)
+        self.directory = claim_folder(self.directory, "walrelay-kafka-", self._user)
         self._use(self.config)
         try:
             self._format()
@@ -123,7 +125,7 @@ class KafkaCluster(ThrowAway, KafkaClient):
         """Adopts `config`, and creates its nodes if the folder exists."""
         self.config = config
         super().__init__(config.bootstrap)
-        self._nodes = {number: KafkaNode(number, self.directory / f"node{number}", self._account)
+        self._nodes = {number: KafkaNode(number, self.directory / f"node{number}", self._user)
                        for number in self.node_ids} if self.directory else {}
 
     def _format(self) -> None:
@@ -131,7 +133,8 @@ class KafkaCluster(ThrowAway, KafkaClient):
         try:
             for number, node in self._nodes.items():
                 properties = self.config.node_properties(number)
-                running.append(node.format(properties, self.config.cluster_id))
+                running.append(node.format(properties, self.config.cluster_id, [
+                    *jvm_options(self.config.heap_mb, optimise=False), *archive_options()]))
             for process in running:
                 if process.wait(120, "the formatting of Kafka's storage") != 0:
                     raise ServerError(f"cannot format Kafka's storage: {node.last_error()}")
@@ -142,4 +145,4 @@ class KafkaCluster(ThrowAway, KafkaClient):
     def _launch(self, number: int) -> None:
         node = self.node(number)
         node.configure(self.config.node_properties(number))
-        node.start(self.config.jvm_options())
+        node.start([*self.config.jvm_options(), *archive_options()])

@@ -4,11 +4,11 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .account import claim_folder, write_file
 from .errors import ServerError
 from .java import spawn_java
 from .maven import resolve
 from .process import Process, wait_until
+from .unprivileged_user import claim_folder, write_file
 
 KAFKA_VERSION = "4.3.0"
 _COORDINATES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
@@ -28,27 +28,28 @@ class KafkaNode:
     The folder is sufficient to control the node, so that a later command can find it again.
     """
 
-    def __init__(self, node_id: int, folder: Path, account: str | None) -> None:
+    def __init__(self, node_id: int, folder: Path, user: str | None) -> None:
         self.node_id = node_id
         self.folder = folder
         self.log = folder / "kafka.log"
-        self._account = account
+        self._user = user
         self._process: Process | None = None
         self._log_size = 0
         self._jvm_options: Sequence[str] = ()
         self._starts_left = 0
 
-    def format(self, properties: Mapping[str, str | int], cluster_id: str) -> Process:
+    def format(self, properties: Mapping[str, str | int], cluster_id: str,
+               jvm_options: Sequence[str] = ()) -> Process:
         """Starts to format the node's storage; the caller waits for the process."""
-        claim_folder(self.folder, "", self._account)
+        claim_folder(self.folder, "", self._user)
         self.configure(properties)
         return self._java(["kafka.tools.StorageTool", "format", "--ignore-formatted",
-                           "--cluster-id", cluster_id, "--config", "server.properties"], [])
+                           "--cluster-id", cluster_id, "--config", "server.properties"], jvm_options)
 
     def configure(self, properties: Mapping[str, str | int]) -> None:
         """Replaces the properties; they apply from the next start."""
         lines = [f"{name}={value}\n" for name, value in properties.items()]
-        write_file(self.folder / "server.properties", "".join(lines), self._account)
+        write_file(self.folder / "server.properties", "".join(lines), self._user)
 
     def start(self, jvm_options: Sequence[str]) -> None:
         """Starts the JVM; `wait_ready` waits until it is ready."""
@@ -119,4 +120,4 @@ class KafkaNode:
 
     def _java(self, arguments: Sequence[str], options: Sequence[str]) -> Process:
         return spawn_java(libraries(), arguments, self.log, folder=self.folder,
-                          account=self._account, options=options)
+                          user=self._user, options=options)

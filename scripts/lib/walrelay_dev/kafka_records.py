@@ -126,7 +126,7 @@ def stream(bootstrap: str, topic: str, timeout: float = 60) -> Iterator[Record]:
         while partitions:
             if time.monotonic() > deadline:
                 raise ServerError(f"timed out after {timeout:g} s waiting for the end of {partitions}")
-            for message in reader.consume(1000, timeout=0.1):
+            for message in reader.consume(1000, timeout=0.02):
                 if message.error() is None:
                     yield to_record(message)
                 elif message.error().code() == library().KafkaError._PARTITION_EOF:

@@ -10,7 +10,7 @@ def cache_folder() -> Path:
     """The folder for downloaded server binaries; it may not exist yet.
 
     The first that is set of $WALRELAY_CACHE, $XDG_CACHE_HOME/walrelay, ~/.cache/walrelay. For root the
-    last is /var/cache/walrelay, because root's servers run as another account, which cannot read /root.
+    last is /var/cache/walrelay, because root's servers run as another user, which cannot read /root.
     """
     if explicit := os.environ.get("WALRELAY_CACHE"):
         return Path(explicit).resolve()
@@ -22,7 +22,7 @@ def cache_folder() -> Path:
 
 
 def make_folders(path: Path) -> None:
-    """Like mkdir -p, but every account can enter the new folders, regardless of the umask."""
+    """Like mkdir -p, but every user can enter the new folders, regardless of the umask."""
     if not path.is_dir():
         make_folders(path.parent)
         path.mkdir(exist_ok=True)

@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from .account import claim_folder, server_account
 from .errors import ServerError
 from .ports import free_ports
 from .postgres_binaries import psql_program
 from .postgres_leftovers import lock_file, processes, remove_shared_memory
-from .postgres_setup import Setting, initdb, program, why_it_ended, write_configuration
+from .postgres_setup import Setting, copy_template, initdb, program, why_it_ended, write_configuration
 from .process import Process, wait_until
 from .throwaway import ThrowAway
+from .unprivileged_user import claim_folder, unprivileged_user
 
 Mode = Literal["fast", "immediate", "smart"]
 
 _STOP_SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-_ACCOUNTS = ("postgres", "nobody")
+_USERS = ("postgres", "nobody")
 _LONGEST_SOCKET_FOLDER = 90  # sun_path is 108 bytes and ends in /.s.PGSQL.54321 and a NUL
 _UNIX_ONLY_PORT = 5432       # only names the socket: each cluster has a separate folder
 
@@ -32,19 +32,21 @@ class Postgres(ThrowAway):
     Without `directory` the folder is a new one under /tmp. The server listens on a Unix socket in it,
     and if `tcp` also on 127.0.0.1, on `port` or on a free port. It uses trust authentication, unless
     `password` is given: then it is the password of user postgres, and every connection needs SCRAM.
-    `settings` may be changed at any time and apply from the next start.
+    `settings` may be changed at any time and apply from the next start. Without `template` the cluster has
+    a system identifier of its own; otherwise it is a copy of a cluster in the cache.
     """
 
     def __init__(self, major: int = 15, *, directory: Path | None = None, tcp: bool = False,
                  port: int | None = None, password: str | None = None,
-                 settings: Mapping[str, Setting] | None = None) -> None:
+                 settings: Mapping[str, Setting] | None = None, template: bool = True) -> None:
         self.major = major
         self.directory = directory.resolve() if directory else None
         self.tcp = tcp or port is not None
         self.port = port or (free_ports(1)[0] if tcp else _UNIX_ONLY_PORT)
         self.password = password
         self.settings = dict(settings or {})
-        self._account = server_account(*_ACCOUNTS)
+        self._template = template and password is None
+        self._user = unprivileged_user(*_USERS)
         self._server: Process | None = None
 
     @classmethod
@@ -72,9 +74,12 @@ class Postgres(ThrowAway):
         if len(os.fsencode(self.directory or "")) > _LONGEST_SOCKET_FOLDER:
             raise ServerError(f"the path {self.directory} is too long for a Unix socket; choose a "
                                f"folder of at most {_LONGEST_SOCKET_FOLDER} bytes")
-        self.directory = claim_folder(self.directory, "walrelay-pg-", self._account)
+        self.directory = claim_folder(self.directory, "walrelay-pg-", self._user)
         try:
-            initdb(self.major, self.data, self._account, self.password)
+            if self._template:
+                copy_template(self.major, self.data, self._user)
+            else:
+                initdb(self.major, self.data, self._user, self.password)
         except BaseException:
             self.remove()
             raise
@@ -83,10 +88,10 @@ class Postgres(ThrowAway):
         """Starts the server with the current settings, and waits until it is ready."""
         if self.running():
             raise ServerError(f"the cluster in {self.directory} is already running")
-        write_configuration(self.data, {**self.settings, **self._address()}, self._account)
+        write_configuration(self.data, {**self.settings, **self._address()}, self._user)
         log_size = self.log.stat().st_size if self.log.exists() else 0
-        server = program(self.major, "postgres", self._account)
-        self._server = Process.spawn([server, "-D", self.data], self.log, account=self._account,
+        server = program(self.major, "postgres", self._user)
+        self._server = Process.spawn([server, "-D", self.data], self.log, user=self._user,
                                      cwd=self.directory, env={**os.environ, "LC_ALL": "C"})
         wait_until(lambda: self._is_ready(log_size), timeout, f"Postgres to start, see {self.log}")
         self._save()

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from .account import run_as
 from .errors import ServerError
+from .unprivileged_user import run_as
 
 T = TypeVar("T")
 
@@ -41,12 +41,12 @@ class Process:
         self._started = _start_time(pid)
 
     @classmethod
-    def spawn(cls, argv: Sequence[str | Path], log: Path, *, account: str | None = None,
+    def spawn(cls, argv: Sequence[str | Path], log: Path, *, user: str | None = None,
               cwd: Path | None = None, env: Mapping[str, str] | None = None) -> "Process":
         """Starts `argv` and appends its output to `log`; it outlives this process unless it is stopped."""
         with open(log, "ab") as output:
             child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                     start_new_session=True, cwd=cwd, env=env, **run_as(account))
+                                     start_new_session=True, cwd=cwd, env=env, **run_as(user))
         return cls(child.pid, child)
 
     @classmethod
