@@ -17,7 +17,7 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kMaxLines = 8192;
-constexpr size_t kMaxBytes = size_t{4} << 20;
+constexpr size_t kMaxOrdinaryBytes = size_t{4} << 20;
 constexpr size_t kMaxKeptBytes = size_t{8} << 20;
 constexpr std::chrono::seconds kStopPatience{3};
 // Pause between attempts to write to a blocked descriptor.
@@ -146,7 +146,7 @@ void LogQueue::Put(std::string line) {
   state_->ordinary_bytes += line.size();
   state_->ordinary.push_back({++state_->last_number, std::move(line)});
   while (state_->ordinary.size() > kMaxLines ||
-         (state_->ordinary_bytes > kMaxBytes && state_->ordinary.size() > 1)) {
+         (state_->ordinary_bytes > kMaxOrdinaryBytes && state_->ordinary.size() > 1)) {
     state_->ordinary_bytes -= state_->ordinary.front().text.size();
     state_->ordinary.pop_front();
     ++state_->dropped;

@@ -14,7 +14,7 @@
 namespace walrelay {
 namespace {
 
-constexpr size_t kMaxBytes = 64 * 1024;
+constexpr size_t kMaxSecretBytes = 64 * 1024;
 
 absl::Status Unusable(const std::string& path, std::string_view why) {
   return Error(ErrorCode::kSecretFile, fmt::format("{}: {}", path, why));
@@ -33,11 +33,11 @@ absl::StatusOr<Secret> ReadSecretFile(const std::string& path) {
   if ((info.st_mode & (S_IROTH | S_IWOTH)) != 0) {
     return Unusable(path, "the file is readable or writable by other users");
   }
-  std::optional<std::string> content = ReadToEnd(file.get(), kMaxBytes + 1);
+  std::optional<std::string> content = ReadToEnd(file.get(), kMaxSecretBytes + 1);
   if (!content) {
     return Unusable(path, std::strerror(errno));
   }
-  if (content->size() > kMaxBytes) {
+  if (content->size() > kMaxSecretBytes) {
     return Unusable(path, "the file is larger than 64 KiB");
   }
   if (content->ends_with('\n')) {

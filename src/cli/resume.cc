@@ -15,7 +15,7 @@ namespace walrelay {
 namespace {
 
 // The relay checks the source again before it continues, which may take two connections.
-constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::seconds kResumeTimeout{30};
 constexpr std::chrono::milliseconds kPollInterval{200};
 
 // A relay's answer about its gap: admin/gap_control.h.
@@ -47,7 +47,7 @@ void Print(const ControlPeer& peer, std::string_view text) {
 
 // Waits until the relay has checked the source again, and continues or is on hold at another gap.
 ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t checks) {
-  const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+  const auto deadline = std::chrono::steady_clock::now() + kResumeTimeout;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto reply = SendRequest(peer, "show");
     if (!reply.ok()) {

@@ -21,20 +21,20 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{5};
-constexpr std::chrono::seconds kPollInterval{2};
+constexpr std::chrono::seconds kRequestTimeout{5};
+constexpr std::chrono::seconds kWatchInterval{2};
 
 absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   if (config.http.listen.empty()) {
     return Error(ErrorCode::kRelaySilent, "http.listen is empty: the relay has no HTTP server");
   }
-  return HttpGet(config.http.listen, path, kTimeout);
+  return HttpGet(config.http.listen, path, kRequestTimeout);
 }
 
 absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
-  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kTimeout));
+  WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kRequestTimeout));
   slot.risk = SlotRiskClassifier().Classify(slot);
   StatusReport report{
       .identity = {std::string(Version()), config.source.slot, config.source.publication},
@@ -110,7 +110,7 @@ ExitCode StatusCommand(const StatusFlags& flags) {
     if (!flags.watch) {
       return ExitCode::kOk;
     }
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kWatchInterval);
   }
 }
 

@@ -5,14 +5,11 @@
 
 #include "base/text.h"
 #include "config/loader.h"
+#include "config/option_value.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
-
-absl::Status InvalidValue(std::string_view what) {
-  return Error(ErrorCode::kConfigValue, what);
-}
 
 // Slot names are inserted into replication commands, whose grammar has no parameters. Postgres
 // allows exactly these names.

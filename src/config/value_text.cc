@@ -36,7 +36,7 @@ std::optional<int64_t> Parse(std::string_view text, std::span<const Unit> units)
 }
 
 // In the largest unit that leaves no fraction.
-std::string Format(int64_t value, std::span<const Unit> units) {
+std::string FormatInLargestUnit(int64_t value, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (value >= unit.factor && value % unit.factor == 0) {
       return fmt::format("{}{}", value / unit.factor, unit.name);
@@ -56,7 +56,7 @@ std::optional<Micros> ParseDuration(std::string_view text) {
 }
 
 std::string FormatConfigDuration(Micros duration) {
-  return Format(duration.count(), kDurations);
+  return FormatInLargestUnit(duration.count(), kDurations);
 }
 
 std::optional<int64_t> ParseSize(std::string_view text) {
@@ -64,7 +64,7 @@ std::optional<int64_t> ParseSize(std::string_view text) {
 }
 
 std::string FormatSize(int64_t bytes) {
-  return Format(bytes, kSizes);
+  return FormatInLargestUnit(bytes, kSizes);
 }
 
 }  // namespace walrelay

@@ -38,7 +38,7 @@ constexpr std::string_view kPaced =
     "walrelay sends immediately while it is up to date, in large batches while it lags";
 constexpr std::string_view kInside = "only concerns the internals of the Java client";
 
-constexpr PropertyRule kMeaninglessHere[] = {
+constexpr PropertyRule kMeaninglessProducerRules[] = {
     {"acks", kGuaranteed},
     {"enable.idempotence", kGuaranteed},
     {"retries", kGuaranteed},
@@ -80,7 +80,7 @@ constexpr PropertyRule kMeaninglessHere[] = {
     {"ssl.truststore.password", "PEM certificates have no password"},
 };
 
-constexpr PropertyRule kRefusedHere[] = {
+constexpr PropertyRule kRefusedProducerRules[] = {
     {"interceptor.classes", "interceptors are Java code"},
     {"sasl.client.callback.handler.class", "callback handlers are Java code"},
     {"sasl.login.callback.handler.class", "callback handlers are Java code"},
@@ -247,10 +247,10 @@ std::optional<PropertyResult> TranslateProducerOption(std::string_view name,
       return out.Set(std::string(renamed.setting), JavaTrim(property.value));
     }
   }
-  if (const PropertyRule* rule = FindRule(kRefusedHere, name)) {
+  if (const PropertyRule* rule = FindRule(kRefusedProducerRules, name)) {
     return Refused(std::string(rule->reason));
   }
-  if (const PropertyRule* rule = FindRule(kMeaninglessHere, name)) {
+  if (const PropertyRule* rule = FindRule(kMeaninglessProducerRules, name)) {
     return Meaningless(rule->reason);
   }
   return std::nullopt;

@@ -22,7 +22,7 @@ constexpr std::string_view kNoTopics =
 constexpr std::string_view kOnlyInserts = "only inserts are events";
 constexpr std::string_view kStrimzi = "only concerns how Strimzi runs the connector";
 
-constexpr PropertyRule kMeaninglessHere[] = {
+constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"name", "walrelay has no connectors; kafka.client_id names it to the brokers"},
     {"tasks.max*", "a Postgres connector has one task; walrelay is one process"},
     {"snapshot.*", kNoSnapshots},
@@ -92,7 +92,7 @@ constexpr PropertyRule kMeaninglessHere[] = {
     {"spec.*", kStrimzi},
 };
 
-constexpr PropertyRule kRefusedHere[] = {
+constexpr PropertyRule kRefusedSourceRules[] = {
     {"column.mask.*", "walrelay publishes columns unchanged"},
     {"column.truncate.*", "walrelay publishes columns unchanged"},
     {"column.propagate.source.type", "walrelay's schemas contain no source types"},
@@ -263,10 +263,10 @@ std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& prop
   if (const PropertyRule* rule = FindRule(kNamesTables, name)) {
     return Refused(std::string(rule->reason), "source.table");
   }
-  if (const PropertyRule* rule = FindRule(kRefusedHere, name)) {
+  if (const PropertyRule* rule = FindRule(kRefusedSourceRules, name)) {
     return Refused(std::string(rule->reason));
   }
-  if (const PropertyRule* rule = FindRule(kMeaninglessHere, name)) {
+  if (const PropertyRule* rule = FindRule(kMeaninglessSourceRules, name)) {
     return Meaningless(rule->reason);
   }
   return std::nullopt;

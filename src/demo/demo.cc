@@ -27,8 +27,6 @@
 namespace walrelay {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr std::chrono::seconds kCatchUp{60};
 constexpr std::chrono::seconds kReadBack{30};
 
@@ -163,8 +161,8 @@ class Demo {
   // Shows events as they are published. Returns early on Ctrl-C, and with an error if the relay has
   // exited although it was not killed.
   absl::Status Watch(RelayProcess& relay, Micros duration) {
-    const auto until = SteadyClock::now() + duration;
-    while (!stopped_ && SteadyClock::now() < until) {
+    const auto until = std::chrono::steady_clock::now() + duration;
+    while (!stopped_ && std::chrono::steady_clock::now() < until) {
       stopped_ = signals_.Take();
       const bool killed = relay.pid() < 0;
       if (killed) {
@@ -187,9 +185,10 @@ class Demo {
 
   // Waits until the relay has published all events, stops it, and verifies the topics.
   absl::Status Conclude(RelayProcess& relay) {
-    const auto deadline = SteadyClock::now() + kCatchUp;
+    const auto deadline = std::chrono::steady_clock::now() + kCatchUp;
     size_t in_kafka = 0;
-    while (in_kafka < expected_.committed() && SteadyClock::now() < deadline && relay.running()) {
+    while (in_kafka < expected_.committed() && std::chrono::steady_clock::now() < deadline &&
+           relay.running()) {
       ReadEvents(relay);
       // Events acknowledged just before the SIGKILL were not printed, so the topics are read.
       WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));

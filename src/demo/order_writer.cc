@@ -47,10 +47,9 @@ absl::Status OrderWriter::Stop() {
 }
 
 void OrderWriter::Run() {
-  using SteadyClock = std::chrono::steady_clock;
-  const auto between =
-      std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(1 / rate_));
-  auto next = SteadyClock::now();
+  const auto between = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(1 / rate_));
+  auto next = std::chrono::steady_clock::now();
   while (!stopping_ && status_.ok()) {
     status_ = OneTransaction();
     next += between;

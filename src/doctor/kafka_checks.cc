@@ -17,7 +17,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{5};
+constexpr std::chrono::seconds kRequestTimeout{5};
 constexpr std::chrono::seconds kBrokerTimeout{2};
 // A template may match thousands of topics; each costs a part of a request for its settings.
 constexpr size_t kMaxTopics = 50;
@@ -142,7 +142,7 @@ void CheckNamedTopics(const std::vector<std::string>& names, const ClusterInfo& 
 }
 
 void CheckProducerId(const Config& config, Findings& out) {
-  if (const absl::Status status = RequestProducerId(config, kTimeout); !status.ok()) {
+  if (const absl::Status status = RequestProducerId(config, kRequestTimeout); !status.ok()) {
     out.Problem("kafka.producer_id", status);
     return;
   }
@@ -154,8 +154,8 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
                    Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
   const bool is_name = prefix.size() == config.route.topic.size();
-  const auto asked =
-      CheckTopicCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor", kTimeout);
+  const auto asked = CheckTopicCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor",
+                                        kRequestTimeout);
   if (!asked.ok()) {
     out.Problem("kafka.topic_creation", asked.status());
     return;
@@ -216,7 +216,7 @@ void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
 }
 
 void CheckSettings(const Config& config, size_t brokers, Findings& out) {
-  const auto settings = ReadBrokerSettings(config.kafka, kTimeout);
+  const auto settings = ReadBrokerSettings(config.kafka, kRequestTimeout);
   if (!settings.ok()) {
     out.Problem("kafka.topic_creation", settings.status());
     return;
@@ -231,7 +231,7 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
   const auto wanted = [&](std::string_view name) {
     return (!prefix.empty() && name.starts_with(prefix)) || name == dead_letters;
   };
-  const auto topics = ReadTopicInfo(config.kafka, wanted, kMaxTopics, kTimeout);
+  const auto topics = ReadTopicInfo(config.kafka, wanted, kMaxTopics, kRequestTimeout);
   if (!topics.ok()) {
     out.Problem("kafka.topics", topics.status());
     return;
@@ -260,7 +260,7 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
 
 void CheckKafka(const Config& config, Depth depth, Findings& out) {
   const std::vector<std::string> named = NamedTopics(config);
-  const auto info = ReadClusterInfo(config.kafka, named, kTimeout);
+  const auto info = ReadClusterInfo(config.kafka, named, kRequestTimeout);
   if (!info.ok()) {
     out.Problem("kafka.cluster", info.status());
     // librdkafka reports an expired certificate only as a failed verification.

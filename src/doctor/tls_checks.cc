@@ -23,7 +23,7 @@ namespace walrelay {
 namespace {
 
 constexpr Micros kSoon = std::chrono::hours(24 * 30);
-constexpr std::chrono::seconds kTimeout{3};
+constexpr std::chrono::seconds kHandshakeTimeout{3};
 constexpr size_t kMaxBytes = size_t{4} << 20;
 
 constexpr char kRenewServer[] =
@@ -123,7 +123,8 @@ absl::Status RequestPostgresTls(int socket) {
   char says = 0;
   if (::send(socket, kRequest.data(), kRequest.size(), MSG_NOSIGNAL) !=
           static_cast<ssize_t>(kRequest.size()) ||
-      ::poll(&answer, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count())) <= 0 ||
+      ::poll(&answer, 1, static_cast<int>(std::chrono::milliseconds(kHandshakeTimeout).count())) <=
+          0 ||
       ::recv(socket, &says, 1, 0) != 1 || says != 'S') {
     return absl::UnavailableError("the server offers no TLS");
   }
@@ -137,9 +138,9 @@ std::string HostOf(const std::string& address) {
 
 absl::StatusOr<std::vector<Certificate>> ShownAt(const std::string& address,
                                                  absl::Status (*begin)(int socket)) {
-  WR_ASSIGN_OR_RETURN(const UniqueFd socket, Reach(address, kTimeout));
+  WR_ASSIGN_OR_RETURN(const UniqueFd socket, Reach(address, kHandshakeTimeout));
   WR_RETURN_IF_ERROR(begin(socket.get()));
-  return FetchCertificates(socket.get(), HostOf(address), kTimeout);
+  return FetchCertificates(socket.get(), HostOf(address), kHandshakeTimeout);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{10};
+constexpr std::chrono::seconds kProbeTimeout{10};
 
 // Brokers with too few in-sync replicas keep rejecting the record, and the producer keeps retrying.
 // Adds that cause to the error.
@@ -19,7 +19,7 @@ absl::Status WithCause(const absl::Status& error, const Config& config, const st
     return error;
   }
   const auto info = ReadTopicInfo(
-      config.kafka, [&](std::string_view name) { return name == topic; }, 1, kTimeout);
+      config.kafka, [&](std::string_view name) { return name == topic; }, 1, kProbeTimeout);
   if (!info.ok() || info->empty() || !info->front().min_in_sync ||
       info->front().in_sync >= *info->front().min_in_sync) {
     return error;
@@ -38,7 +38,7 @@ void CheckWriting(const Config& config, const std::string& topic, Findings& out)
     out.Problem("kafka.write", name);
     return;
   }
-  const auto written = WriteProbe(config, topic, kTimeout);
+  const auto written = WriteProbe(config, topic, kProbeTimeout);
   if (!written.ok()) {
     out.Problem("kafka.write", WithCause(written.status(), config, topic));
     return;

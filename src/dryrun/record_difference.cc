@@ -12,24 +12,24 @@ namespace {
 
 constexpr std::string_view kId = "id";
 constexpr std::string_view kContext = "__debezium.context.";
-constexpr size_t kShown = 200;
+constexpr size_t kShownDifference = 200;
 
-using Bytes = std::optional<std::string>;
+using OwnedBytes = std::optional<std::string>;
 
-Bytes Own(const std::optional<std::string_view>& view) {
-  return view ? Bytes(*view) : std::nullopt;
+OwnedBytes Own(const std::optional<std::string_view>& view) {
+  return view ? OwnedBytes(*view) : std::nullopt;
 }
 
 // Omits the common prefix of two long texts.
-std::string Shown(const Bytes& bytes, size_t from) {
+std::string Shown(const OwnedBytes& bytes, size_t from) {
   if (!bytes) {
     return "NULL";
   }
   const std::string_view rest = std::string_view(*bytes).substr(std::min(from, bytes->size()));
-  return fmt::format("{}\"{}\"", from == 0 ? "" : "…", Printable(rest, kShown));
+  return fmt::format("{}\"{}\"", from == 0 ? "" : "…", Printable(rest, kShownDifference));
 }
 
-std::string Differ(std::string_view what, const Bytes& expected, const Bytes& stored) {
+std::string Differ(std::string_view what, const OwnedBytes& expected, const OwnedBytes& stored) {
   constexpr size_t kContextBytes = 20;
   size_t same = 0;
   if (expected && stored) {
@@ -43,10 +43,10 @@ std::string Differ(std::string_view what, const Bytes& expected, const Bytes& st
   return from == 0 ? text : text + fmt::format(" (from byte {} on)", from);
 }
 
-std::string NamesOf(const std::vector<std::pair<std::string, Bytes>>& headers) {
+std::string NamesOf(const std::vector<std::pair<std::string, OwnedBytes>>& headers) {
   std::string names;
   for (const auto& [name, value] : headers) {
-    names += (names.empty() ? "" : ", ") + Printable(name, kShown);
+    names += (names.empty() ? "" : ", ") + Printable(name, kShownDifference);
   }
   return names;
 }
@@ -62,7 +62,7 @@ std::string HeaderDifference(const ExpectedRecord& expected, const StoredRecord&
   for (size_t i = 0; i < expected.headers.size(); ++i) {
     const auto& [name, value] = expected.headers[i];
     if (!name.starts_with(kContext) && value != stored.headers[i].second) {
-      return Differ("header " + Printable(name, kShown), value, stored.headers[i].second);
+      return Differ("header " + Printable(name, kShownDifference), value, stored.headers[i].second);
     }
   }
   return "";
@@ -72,7 +72,7 @@ std::string HeaderDifference(const ExpectedRecord& expected, const StoredRecord&
 std::string ById(const std::string& topic, const std::string& id) {
   return fmt::format("id {} {}{}", topic.size(), topic, id);
 }
-std::string ByContent(const std::string& topic, const Bytes& key, const Bytes& value) {
+std::string ByContent(const std::string& topic, const OwnedBytes& key, const OwnedBytes& value) {
   return fmt::format("content {} {}{} {}{}", topic.size(), topic,
                      key ? fmt::format("{}", key->size()) : "NULL", key.value_or(""),
                      value ? " " + *value : "");

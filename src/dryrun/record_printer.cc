@@ -13,10 +13,10 @@ namespace walrelay {
 namespace {
 
 // Truncates a value in the text format. The JSON format has the complete value.
-constexpr size_t kShown = 200;
+constexpr size_t kShownValue = 200;
 
 std::string Shown(const std::optional<std::string_view>& bytes) {
-  return bytes ? Printable(*bytes, kShown) : "NULL";
+  return bytes ? Printable(*bytes, kShownValue) : "NULL";
 }
 
 // Bytes that are not UTF-8 have a name of their own.
@@ -46,7 +46,7 @@ std::string RecordText(const Record& record) {
   line += "  " + (record.timestamp ? Rfc3339(*record.timestamp) : "now");
   line += "  key=" + Shown(record.key);
   for (const Header& header : record.headers) {
-    line += fmt::format("  {}={}", Printable(header.name, kShown), Shown(header.value));
+    line += fmt::format("  {}={}", Printable(header.name, kShownValue), Shown(header.value));
   }
   return line + "  value=" + Shown(record.value);
 }

@@ -153,7 +153,7 @@ std::optional<int64_t> ParseInt(std::string_view text) {
   return value;
 }
 
-std::optional<int64_t> IntegerOf(const TupleValue& value, uint32_t type_oid) {
+std::optional<int64_t> StoredInteger(const TupleValue& value, uint32_t type_oid) {
   return value.kind == TupleValue::Kind::kBinary ? BinaryIntOfType(value.bytes, type_oid)
                                                  : ParseInt(value.bytes);
 }
@@ -163,7 +163,7 @@ std::optional<int64_t> IntegerOf(const TupleValue& value, uint32_t type_oid) {
 // binary form.
 std::optional<WallTime> TimeOf(const TupleValue& value, uint32_t type_oid) {
   if (type_oid == pgoutput::kInt8Oid) {
-    const auto millis = IntegerOf(value, type_oid);
+    const auto millis = StoredInteger(value, type_oid);
     constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 1000;
     const bool fits = millis && *millis <= kMax && *millis >= -kMax;
     return fits ? std::optional(WallTime(Micros(*millis * 1000))) : std::nullopt;
@@ -215,7 +215,7 @@ absl::StatusOr<std::optional<int32_t>> ColumnPartition(const TupleValue& value, 
     return std::nullopt;
   }
   // The topic's number of partitions is not known here; the producer checks it.
-  const auto number = IntegerOf(value, type_oid);
+  const auto number = StoredInteger(value, type_oid);
   if (!number || *number < 0 || *number > std::numeric_limits<int32_t>::max()) {
     return Error(ErrorCode::kValueInvalid,
                  "invalid partition; expected a number from 0 to 2147483647");

@@ -53,7 +53,7 @@ bool IsCall(std::string_view expression) {
          expression.find(')') != std::string_view::npos;
 }
 
-bool IsNumber(std::string_view text) {
+bool IsNumericConstant(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
 }
 
@@ -78,7 +78,7 @@ std::optional<std::string> DefaultText(std::string_view expression,
     return std::string(Placeholder(shape));
   }
   // A negative number is printed with its cast: '-1'::integer; a positive one without.
-  return IsNumber(expression) ? std::optional(std::string(expression)) : std::nullopt;
+  return IsNumericConstant(expression) ? std::optional(std::string(expression)) : std::nullopt;
 }
 
 }  // namespace walrelay

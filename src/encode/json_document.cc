@@ -48,7 +48,7 @@ std::optional<std::string_view> FirstValue(std::string_view text) {
   return std::nullopt;
 }
 
-size_t Digits(std::string_view& text) {
+size_t TakeDigits(std::string_view& text) {
   const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
   return count;
@@ -56,26 +56,26 @@ size_t Digits(std::string_view& text) {
 
 // JSON's grammar. simdjson checks a number only when it converts it, and a number is kept as text
 // here.
-bool IsNumber(std::string_view text) {
+bool IsJsonNumber(std::string_view text) {
   if (text.size() > kLongestNumber) {
     return false;
   }
   text.remove_prefix(text.starts_with('-') ? 1 : 0);
   const bool zero = text.starts_with('0');
-  const size_t whole = Digits(text);
+  const size_t whole = TakeDigits(text);
   if (whole == 0 || (zero && whole > 1)) {
     return false;
   }
   if (text.starts_with('.')) {
     text.remove_prefix(1);
-    if (Digits(text) == 0) {
+    if (TakeDigits(text) == 0) {
       return false;
     }
   }
   if (text.starts_with('e') || text.starts_with('E')) {
     text.remove_prefix(1);
     text.remove_prefix(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
-    if (Digits(text) == 0) {
+    if (TakeDigits(text) == 0) {
       return false;
     }
   }
@@ -200,7 +200,7 @@ class TreeBuilder {
   bool Number(ondemand::value& value, JsonValue& out) {
     out.kind = JsonValue::Kind::kNumber;
     out.text = Trimmed(value);
-    return IsNumber(out.text);
+    return IsJsonNumber(out.text);
   }
 
   std::string_view From(const char* begin) const {

@@ -19,7 +19,7 @@ constexpr std::string_view kInactiveEpoch =
 // pg_publication_tables has row filters (PG 15+), one row per table or leaf partition; on older
 // servers the columns do not exist and read as NULL. A table is published if the publication lists
 // the table or its schema (PG 15+), or is FOR ALL TABLES.
-constexpr std::string_view kTableQuery = R"(
+constexpr std::string_view kTableInfoQuery = R"(
 SELECT c.oid, c.relpersistence, c.relkind,
        p.puballtables
        OR EXISTS (SELECT 1 FROM pg_catalog.pg_publication_rel r
@@ -105,7 +105,7 @@ absl::StatusOr<TableInfo> ReadTable(PgConnection& connection, std::string_view p
   const std::string name = QuoteLiteral(table.name);
   WR_ASSIGN_OR_RETURN(
       const PgResult found,
-      connection.Query(fmt::format(kTableQuery, publication_name, schema, name), timeout));
+      connection.Query(fmt::format(kTableInfoQuery, publication_name, schema, name), timeout));
   if (found.rows() == 0) {
     return info;
   }

@@ -101,8 +101,8 @@ bool IsLocal(const ConnectionParameters& parameters) {
 }
 
 // The settings come last, so that they override the DSN and the role.
-std::string SessionOptions(const ConnectionParameters& parameters, const SourceConfig& source,
-                           ConnectionPurpose purpose) {
+std::string OptionsParameter(const ConnectionParameters& parameters, const SourceConfig& source,
+                             ConnectionPurpose purpose) {
   const std::string* own = Find(parameters, "options");
   std::string options = own != nullptr ? *own + " " : "";
   options += StartupSettings(purpose);
@@ -155,7 +155,7 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
   if (!IsLocal(parameters) && !source.allow_insecure && std::getenv("PGSSLMODE") == nullptr) {
     SetDefault(parameters, "sslmode", "verify-full");
   }
-  Set(parameters, "options", SessionOptions(parameters, source, purpose));
+  Set(parameters, "options", OptionsParameter(parameters, source, purpose));
   // The database's encoding may differ; records are UTF-8.
   Set(parameters, "client_encoding", "UTF8");
   SetDefault(parameters, "fallback_application_name", "walrelay");

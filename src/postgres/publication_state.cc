@@ -18,7 +18,7 @@ FROM (SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wa
 LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0})";
 
 // The table, with one row per membership in the publication.
-constexpr std::string_view kTableQuery = R"(
+constexpr std::string_view kTableStateQuery = R"(
 SELECT c.oid, c.relowner, c.relpersistence OPERATOR(pg_catalog.=) 'u' AS unlogged,
        t.xmin AS type_xmin, m.oid AS member, m.xmin AS member_xmin
 FROM pg_catalog.pg_class c
@@ -70,7 +70,7 @@ absl::StatusOr<TableIdentity> ReadTableIdentity(PgConnection& connection,
   }
   WR_ASSIGN_OR_RETURN(
       const PgResult found,
-      connection.Query(fmt::format(kTableQuery, publication, schema, name, members), timeout));
+      connection.Query(fmt::format(kTableStateQuery, publication, schema, name, members), timeout));
   // One row per membership: the other columns repeat.
   for (int row = 0; row < found.rows(); ++row) {
     identity.oid = Number(found, row, "oid");

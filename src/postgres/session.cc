@@ -52,7 +52,7 @@ absl::Status Verify(PgConnection& connection, ConnectionPurpose purpose,
       });
 }
 
-// Only for the first connection of a call: a later one names its host, see SessionOptions.
+// Only for the first connection of a call: a later one names its host, see OptionsParameter.
 absl::Status CheckPrimary(PgConnection& connection, Micros timeout) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,

@@ -14,7 +14,7 @@ namespace walrelay {
 namespace {
 
 // A lock that another session holds on a table delays setup, but not for long.
-constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::seconds kStatementTimeout{30};
 
 std::string QualifiedName(const OutboxTable& table) {
   return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
@@ -141,7 +141,7 @@ absl::StatusOr<bool> Exists(PgConnection& connection, std::string_view catalog,
       const PgResult row,
       connection.Query(fmt::format("SELECT 1 FROM pg_catalog.{} WHERE {} OPERATOR(pg_catalog.=) {}",
                                    catalog, column, QuoteLiteral(name)),
-                       kTimeout));
+                       kStatementTimeout));
   return row.rows() > 0;
 }
 
@@ -262,11 +262,12 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
                                                  const SourceConfig& source,
                                                  const SetupOptions& options) {
   WR_ASSIGN_OR_RETURN(const PublicationInfo publication,
-                      ReadPublicationInfo(connection, source.publication, kTimeout));
-  WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables,
-                      ReadTableInfo(connection, source.publication, source.tables, kTimeout));
+                      ReadPublicationInfo(connection, source.publication, kStatementTimeout));
+  WR_ASSIGN_OR_RETURN(
+      const std::vector<TableInfo> tables,
+      ReadTableInfo(connection, source.publication, source.tables, kStatementTimeout));
   WR_ASSIGN_OR_RETURN(const std::optional<SlotInfo> slot,
-                      ReadSlotInfo(connection, source.slot, kTimeout));
+                      ReadSlotInfo(connection, source.slot, kStatementTimeout));
   std::vector<SetupStep> steps;
   if (options.create_table) {
     WR_RETURN_IF_ERROR(PlanSchemas(connection, source, steps));
@@ -298,11 +299,11 @@ absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source) {
                                             "FROM pg_catalog.pg_replication_slots "
                                             "WHERE slot_name OPERATOR(pg_catalog.=) {}",
                                             QuoteLiteral(source.slot)),
-                                kTimeout)
+                                kStatementTimeout)
                          .status());
   return connection
       .Query(fmt::format("DROP PUBLICATION IF EXISTS {}", QuoteIdentifier(source.publication)),
-             kTimeout)
+             kStatementTimeout)
       .status();
 }
 

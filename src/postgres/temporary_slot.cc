@@ -11,7 +11,7 @@ namespace walrelay {
 namespace {
 
 // The queries of a print may decode for hours.
-constexpr std::chrono::hours kTimeout{24};
+constexpr std::chrono::hours kDecodingTimeout{24};
 constexpr std::string_view kName =
     "'walrelay_print_' OPERATOR(pg_catalog.||) "
     "pg_catalog.pg_backend_pid()::pg_catalog.text";
@@ -25,7 +25,8 @@ absl::StatusOr<TemporarySlot> TemporarySlot::Create(PgConnection connection,
   // Decoding a large backlog takes long.
   WR_RETURN_IF_ERROR(
       connection.Query("SET statement_timeout = 0", source.connect_timeout).status());
-  const absl::Status created = connection.Query("SELECT pg_catalog." + function, kTimeout).status();
+  const absl::Status created =
+      connection.Query("SELECT pg_catalog." + function, kDecodingTimeout).status();
   if (!created.ok()) {
     return WithCauseAtSlot(connection, source.slot, created, source.connect_timeout);
   }
@@ -54,7 +55,7 @@ absl::StatusOr<std::vector<std::string>> TemporarySlot::Next(size_t max_messages
                   "'1', 'publication_names', {}{})",
                   kName, max_messages, QuoteLiteral(QuoteIdentifier(publication_)),
                   messages_ ? ", 'messages', 'true'" : ""),
-      kTimeout);
+      kDecodingTimeout);
   if (!rows.ok()) {
     // The slot exists, so the undefined object is the publication.
     return connection_.last_sqlstate() == "42704"

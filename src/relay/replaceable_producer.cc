@@ -14,8 +14,8 @@ using std::chrono::seconds;
 
 // A producer that fails at once would otherwise be created in a tight loop, each with its own
 // threads and connections.
-constexpr Micros kFirstRetry = milliseconds(250);
-constexpr Micros kLongestRetry = seconds(30);
+constexpr Micros kFirstStartRetry = milliseconds(250);
+constexpr Micros kLongestStartRetry = seconds(30);
 // One or two records; librdkafka's minimum batch size.
 constexpr int64_t kMinBatchBytes = 1024;
 
@@ -23,7 +23,7 @@ constexpr int64_t kMinBatchBytes = 1024;
 
 ReplaceableProducer::ReplaceableProducer(Parts parts)
     : parts_(std::move(parts)),
-      backoff_(kFirstRetry, kLongestRetry, parts_.seed),
+      backoff_(kFirstStartRetry, kLongestStartRetry, parts_.seed),
       max_batch_bytes_(parts_.max_batch_bytes) {
   WR_CHECK(parts_.make != nullptr, "there is a factory for producers");
   WR_CHECK(max_batch_bytes_ > 0, "a batch has a positive limit");

@@ -16,8 +16,8 @@ constexpr size_t kPendingBytes = 512 * 1024;
 constexpr size_t kBurstMessages = 4'000;
 // A blocked row is retried with these pauses, without end: the cause is fixed outside of this
 // process.
-constexpr Micros kFirstRetry = std::chrono::seconds(1);
-constexpr Micros kLongestRetry = std::chrono::seconds(30);
+constexpr Micros kFirstBlockedRetry = std::chrono::seconds(1);
+constexpr Micros kLongestBlockedRetry = std::chrono::seconds(30);
 constexpr Micros kIdleTurn = std::chrono::seconds(1);
 // The log is drained by another thread, which does not wake this one.
 constexpr Micros kLogRetry = std::chrono::milliseconds(50);
@@ -322,7 +322,8 @@ void Session::SetBlockingError(const absl::Status& blocking_error, MonoTime now)
   WR_CHECK(!blocking_error.ok(), "what blocks is an error");
   const bool same = HasCode(blocking_error_, CodeOf(blocking_error));
   blocking_error_ = blocking_error;
-  blocked_retry_wait_ = same ? std::min(blocked_retry_wait_ * 2, kLongestRetry) : kFirstRetry;
+  blocked_retry_wait_ =
+      same ? std::min(blocked_retry_wait_ * 2, kLongestBlockedRetry) : kFirstBlockedRetry;
   retry_blocked_at_ = now + blocked_retry_wait_;
   if (!same) {
     parts_.metrics.route_errors[ToString(CodeOf(blocking_error))].Increment();

@@ -18,8 +18,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Micros kFirstRetry = milliseconds(100);
-constexpr Micros kLongestRetry = seconds(5);
+constexpr Micros kFirstQueryRetry = milliseconds(100);
+constexpr Micros kLongestQueryRetry = seconds(5);
 // Between two queries about a transaction that is still running.
 constexpr Micros kShortestPause = microseconds(200);
 constexpr Micros kLongestPause = milliseconds(250);
@@ -31,7 +31,7 @@ constexpr Micros kFresh = seconds(10);
 
 // The connection of an earlier session may be to another server.
 VisibilityGate::VisibilityGate(const Parts& parts, MonoTime now)
-    : parts_(parts), ask_at_(now), backoff_(kFirstRetry, kLongestRetry, parts.seed) {
+    : parts_(parts), ask_at_(now), backoff_(kFirstQueryRetry, kLongestQueryRetry, parts.seed) {
   parts_.snapshots.Close();
   Request(now);
 }

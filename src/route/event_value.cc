@@ -21,11 +21,6 @@ constexpr size_t kMaxEnvelopeBytes = size_t{4} << 20;
 // The memory for a larger value is released before the next one.
 constexpr size_t kMaxKept = size_t{1} << 20;
 
-// The binding was checked against the row's number of columns, in Router::Route().
-const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
-  return row[static_cast<size_t>(column.index)];
-}
-
 // Blank in the sense of Java's trim().
 bool IsBlank(std::string_view text) {
   return std::all_of(text.begin(), text.end(),

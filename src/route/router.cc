@@ -20,10 +20,6 @@ namespace {
 // Long enough for a UUID or a composite key, short enough for a log line.
 constexpr size_t kShownBytes = 80;
 
-const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
-  return row[static_cast<size_t>(column.index)];
-}
-
 }  // namespace
 
 absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route,

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "encode/connect_column_type.h"
+#include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
@@ -27,6 +28,12 @@ struct BoundColumn {
 
   bool present() const { return index >= 0; }
 };
+
+// REQUIRES: the part is present, and the row has the number of columns of the binding
+// (Router::Route() checks it).
+inline const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
+  return row[static_cast<size_t>(column.index)];
+}
 
 // Valid for one description of a table; a new description makes a new binding.
 struct TableBinding {
