@@ -23,10 +23,8 @@ class Database:
     @classmethod
     def create(cls, postgres: Postgres, name: str) -> "Database":
         server = cls(postgres, "postgres")
-        # Without fsync a checkpoint costs less than the WAL of a whole database, which each walsender reads.
-        copy = "STRATEGY file_copy" if postgres.major >= 15 and postgres.settings.get("fsync") is False else ""
         try:
-            server.execute(f"CREATE DATABASE {name} {copy}")
+            server.execute(f"CREATE DATABASE {name}")
         finally:
             server.close()
         return cls(postgres, name)

@@ -1,7 +1,7 @@
 """The servers of a test process, in one folder that is deleted with it.
 
-All tests that do no harm to Postgres and Kafka share a server: of ctest if it has started them
-(`shared_servers`), else of their module.
+The tests of a module that do no harm to its Postgres share it. Those that do no harm to Kafka share a broker: of ctest if
+it has started one (`shared_broker`), else of their module.
 """
 
 import atexit
@@ -25,8 +25,8 @@ from walrelay_dev.postgres import Postgres
 
 Server = TypeVar("Server", Postgres, KafkaCluster)
 
-SHARED_SERVERS = "WALRELAY_SHARED_SERVERS"  # environment variable: the file that names the folder of ctest's servers
-POSTGRES_SETTINGS = {"max_prepared_transactions": 10, "autovacuum": False}
+SHARED_BROKER = "WALRELAY_SHARED_BROKER"  # environment variable: the file that names the folder of ctest's broker
+_POSTGRES_SETTINGS = {"max_prepared_transactions": 10, "autovacuum": False}
 
 _numbers = itertools.count(1)
 _shared: dict[type, Any] = {}
@@ -64,7 +64,7 @@ def test_folder() -> Path:
 
 def new_postgres(major: int = 15, **options: Any) -> Postgres:
     """A cluster, not yet started; see `Postgres` for `options`."""
-    settings = {**POSTGRES_SETTINGS, **options.pop("settings", {})}
+    settings = {**_POSTGRES_SETTINGS, **options.pop("settings", {})}
     return Postgres(major, directory=_new_folder("pg"), settings=settings, **options)
 
 
@@ -80,13 +80,17 @@ def new_connect(kafka: KafkaCluster, **options: Any) -> ConnectWorker:
 
 
 def shared_postgres() -> Postgres:
-    """The Postgres of all tests that do no harm to it. It also listens on TCP."""
-    return _shared_server(Postgres, "postgres", lambda: new_postgres(tcp=True))
+    """The Postgres of all tests of the module that do no harm to it. It also listens on TCP."""
+    return _shared_in_module(Postgres, lambda: new_postgres(tcp=True))
 
 
 def shared_kafka() -> KafkaCluster:
     """The broker of all tests that do no harm to it."""
-    return _shared_server(KafkaCluster, "kafka", new_kafka)
+    if (file := os.environ.get(SHARED_BROKER)) is None:
+        return _shared_in_module(KafkaCluster, new_kafka)
+    if KafkaCluster not in _shared:
+        _shared[KafkaCluster] = KafkaCluster.open(_shared_folder(Path(file)) / "kafka")
+    return _shared[KafkaCluster]
 
 
 def check_running(server: Postgres | KafkaCluster) -> None:
@@ -96,13 +100,10 @@ def check_running(server: Postgres | KafkaCluster) -> None:
         raise ServerError(f"the shared server in {server.directory} has ended")
 
 
-def _shared_server(kind: type[Server], folder: str, make: Callable[[], Server]) -> Server:
+def _shared_in_module(kind: type[Server], make: Callable[[], Server]) -> Server:
     if kind not in _shared:
-        if (file := os.environ.get(SHARED_SERVERS)) is not None:
-            _shared[kind] = kind.open(_shared_folder(Path(file)) / folder)
-        else:
-            _shared[kind] = make().__enter__()
-            unittest.addModuleCleanup(_end, kind)
+        _shared[kind] = make().__enter__()
+        unittest.addModuleCleanup(_end, kind)
     return _shared[kind]
 
 
@@ -110,7 +111,7 @@ def _shared_folder(file: Path) -> Path:
     try:
         return Path(file.read_text().strip())
     except FileNotFoundError:
-        raise ServerError(f"{file} does not exist: the test servers.start has not started the servers") from None
+        raise ServerError(f"{file} does not exist: the test broker.start has not started the broker") from None
 
 
 def _end(kind: type) -> None:

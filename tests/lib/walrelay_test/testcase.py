@@ -32,9 +32,9 @@ _CRASHES = (-6, -8, -11)  # SIGABRT, SIGFPE, SIGSEGV
 class IntegrationTest(unittest.TestCase):
     """Gives each test a database with an outbox table, its publication and slot.
 
-    Its rows have an aggregate type that no other test uses, `self.name`. Other modules use the same servers at
-    the same time: names of roles, slots and prepared transactions contain `self.name`, and no test assumes that
-    its slot is the only one. A class that disturbs a server or needs a different one sets `postgres_options` or
+    Its rows have an aggregate type that no other test uses, `self.name`. Other modules use the same broker at
+    the same time. Other tests of the module use the same Postgres: names of roles, slots and prepared transactions
+    contain `self.name`. A class that disturbs a server or needs a different one sets `postgres_options` or
     `kafka_options`: it then gets its own server.
     """
 
