@@ -1,3 +1,13 @@
+# The headers that most sources share, compiled once: they take half of the time of a compilation. A source still includes
+# what it uses (check: CMAKE_DISABLE_PRECOMPILE_HEADERS=ON).
+file(TOUCH ${CMAKE_BINARY_DIR}/precompiled.cc)
+add_library(walrelay_headers STATIC EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/precompiled.cc)
+target_link_libraries(walrelay_headers PRIVATE absl::flat_hash_map absl::status absl::statusor fmt::fmt walrelay_flags)
+target_precompile_headers(walrelay_headers PRIVATE
+  <absl/container/flat_hash_map.h> <absl/status/status.h> <absl/status/statusor.h> <fmt/format.h>
+  <algorithm> <array> <charconv> <chrono> <cstdint> <cstring> <functional> <memory> <optional> <span> <string>
+  <string_view> <utility> <vector>)
+
 # walrelay_layer_view(NAME): a directory in which only the folder src/NAME is found, in
 # WALRELAY_LAYER_VIEW.
 function(walrelay_layer_view NAME)
@@ -17,8 +27,10 @@ function(walrelay_layer NAME)
   walrelay_layer_view(${NAME})
   add_library(walrelay_${NAME} STATIC ${ARG_SOURCES})
   target_include_directories(walrelay_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/include ${WALRELAY_LAYER_VIEW})
+  target_precompile_headers(walrelay_${NAME} REUSE_FROM walrelay_headers)
+  set_target_properties(walrelay_${NAME} PROPERTIES UNITY_BUILD ${WALRELAY_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   list(TRANSFORM ARG_DEPENDS PREPEND walrelay_)
   target_link_libraries(walrelay_${NAME}
     PUBLIC ${ARG_DEPENDS} ${ARG_PUBLIC}
-    PRIVATE ${ARG_PRIVATE} walrelay_flags)
+    PRIVATE ${ARG_PRIVATE} fmt::fmt walrelay_flags)
 endfunction()

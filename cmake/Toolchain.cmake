@@ -5,6 +5,8 @@ target_compile_options(walrelay_flags INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wformat=2 -Werror=format-security
   -Wundef -Wunused -Wimplicit-fallthrough -fno-omit-frame-pointer
+  # Some libraries ask for it; precompiled headers are shared only by targets with the same flags.
+  -pthread
   # Designated initialisers that leave a member to its default are our idiom, not an oversight.
   -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -39,14 +41,13 @@ if(WALRELAY_HARDENING)
   if(WALRELAY_KEEPS_NULL_CHECKS)
     target_compile_options(walrelay_flags INTERFACE -fno-delete-null-pointer-checks)
   endif()
+  # One flag for libraries and executables, so that they can share precompiled headers.
+  target_compile_options(walrelay_flags INTERFACE -fPIE)
   target_link_options(walrelay_flags INTERFACE
-    -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed)
-  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-  include(CheckPIESupported)
-  check_pie_supported(LANGUAGES CXX)
+    -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed)
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+if(CCACHE_PROGRAM)  # the sloppiness is what ccache requires for precompiled headers
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
