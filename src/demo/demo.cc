@@ -10,12 +10,15 @@
 #include <random>
 
 #include "base/log.h"
+#include "base/system_clock.h"
 #include "base/text.h"
+#include "demo/delivery_times.h"
 #include "demo/demo_output.h"
 #include "demo/expected_events.h"
 #include "demo/order_writer.h"
 #include "demo/relay_process.h"
 #include "demo/temporary_postgres.h"
+#include "http/http_client.h"
 #include "http/http_server.h"
 #include "kafka/mock_cluster.h"
 #include "kafka/topic_reader.h"
@@ -29,6 +32,8 @@ namespace {
 
 constexpr std::chrono::seconds kCatchUp{60};
 constexpr std::chrono::seconds kReadBack{30};
+constexpr std::chrono::seconds kStart{30};
+constexpr unsigned kHttpOk = 200;
 
 class Demo {
  public:
@@ -40,8 +45,11 @@ class Demo {
     WR_RETURN_IF_ERROR(StartPostgres());
     WR_RETURN_IF_ERROR(StartKafka());
     WR_RETURN_IF_ERROR(SetUp());
-    const absl::Status status = Play();
-    return CleanUp(status);
+    const absl::Status status = CleanUp(Play());
+    if (status.ok()) {
+      output_.NextSteps(RelayProcess::Program());
+    }
+    return status;
   }
 
  private:
@@ -96,7 +104,7 @@ class Demo {
     for (const SetupStep& step : steps) {
       WR_RETURN_IF_ERROR(connection.Query(step.sql, kReadBack).status());
     }
-    output_.Fact("setup", fmt::format("table {0}.outbox, publication {0}, slot {0}", name_));
+    output_.Fact("setup", fmt::format("schema, publication and slot {}", name_));
     return absl::OkStatus();
   }
 
@@ -119,6 +127,7 @@ class Demo {
     // The DSN may hold a password, which an argument would show in the process list.
     RelayProcess relay(RelayArguments(), {"WALRELAY_SOURCE__DSN=" + source_.dsn}, LogFile());
     WR_RETURN_IF_ERROR(StartRelay(relay, "relay"));
+    WR_RETURN_IF_ERROR(WaitUntilReady(relay));
     WR_ASSIGN_OR_RETURN(PgConnection connection, Connect());
     output_.Header();
     OrderWriter writer(std::move(connection), fmt::format("{}.outbox", name_), options_.rate,
@@ -127,6 +136,7 @@ class Demo {
     WR_RETURN_IF_ERROR(Watch(relay, half));
     // Not SIGTERM: a drained relay has confirmed everything, and nothing would be published twice.
     relay.Kill();
+    times_.OutageBegan(SystemClock().WallNow());
     output_.Note("the relay was killed with SIGKILL; orders are still written, none are relayed");
     WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(500)));
     WR_RETURN_IF_ERROR(StartRelay(relay, "restarted"));
@@ -144,9 +154,23 @@ class Demo {
 
   absl::Status StartRelay(RelayProcess& relay, std::string_view what) {
     WR_RETURN_IF_ERROR(relay.Start());
-    output_.Fact(what, fmt::format("process {}, http://{}/readyz, log in {}", relay.pid(), http_,
-                                   LogFile()));
+    output_.Fact(what,
+                 fmt::format("process {}, http://{}/, log {}", relay.pid(), http_, LogFile()));
     return absl::OkStatus();
+  }
+
+  // The time in which the relay connects is not part of the latency of an event.
+  absl::Status WaitUntilReady(RelayProcess& relay) {
+    const auto deadline = std::chrono::steady_clock::now() + kStart;
+    while (!stopped_ && relay.running() && std::chrono::steady_clock::now() < deadline) {
+      const auto answer = HttpGet(http_, "/readyz", kReadBack);
+      if (answer.ok() && answer->status == kHttpOk) {
+        return absl::OkStatus();
+      }
+      WR_RETURN_IF_ERROR(Watch(relay, std::chrono::milliseconds(20)));
+    }
+    return Error(ErrorCode::kDemoFailed,
+                 fmt::format("the relay did not become ready; see {}", LogFile()));
   }
 
   void Invite() const {
@@ -179,8 +203,10 @@ class Demo {
   }
 
   void ReadEvents(RelayProcess& relay) {
-    relay.ReadEvents(std::chrono::milliseconds(50),
-                     [&](const PublishedEvent& event) { output_.Event(event); });
+    relay.ReadEvents(std::chrono::milliseconds(50), [&](const PublishedEvent& event) {
+      output_.Event(event);
+      times_.Add(event.committed, event.latency);
+    });
   }
 
   // Waits until the relay has published all events, stops it, and verifies the topics.
@@ -197,7 +223,8 @@ class Demo {
     const int exit_code = relay.Stop();
     WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
     const Verdict verdict = expected_.Verify(records);
-    output_.Summary(verdict, expected_.transactions(), expected_.transactions_rolled_back());
+    output_.Summary(verdict, expected_.transactions(), expected_.transactions_rolled_back(),
+                    times_);
     if (!verdict.good()) {
       return Error(ErrorCode::kDemoFailed, "the records in Kafka differ from the committed events");
     }
@@ -237,6 +264,7 @@ class Demo {
   std::unique_ptr<MockCluster> mock_;
   DemoOutput output_;
   ExpectedEvents expected_;
+  DeliveryTimes times_;
   bool set_up_ = false;
   bool stopped_ = false;
   bool invited_ = false;

@@ -3,23 +3,27 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 
 namespace walrelay {
 namespace {
 
-// "2026-11-20T08:14:02.000123Z" → "08:14:02.000".
-std::string_view TimeOfDay(std::string_view rfc3339) {
-  return rfc3339.size() > 23 ? rfc3339.substr(11, 12) : rfc3339;
+// "08:14:02.000".
+std::string TimeOfDay(WallTime time) {
+  return Rfc3339(time).substr(11, 12);
 }
 
-Micros Percentile(std::vector<Micros> values, size_t percent) {
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, values.size() * percent / 100)];
+std::string HeaderOf(const PublishedEvent& event, std::string_view name) {
+  for (const auto& [header, value] : event.headers) {
+    if (header == name) {
+      return Printable(value, 36);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -42,20 +46,17 @@ void DemoOutput::Note(std::string_view text) const {
 }
 
 void DemoOutput::Header() const {
-  Title(fmt::format("\n{:<12}   {:<12} {:<36} {:<22} {}", "committed", "acknowledged",
-                    "topic[partition]@offset", "key", "headers"));
+  Title(fmt::format("\n{:<12} {:<9} {:<27} {:<21} {:<16} {}", "committed", "published",
+                    "topic[partition]@offset", "key", "event_type", "id"));
 }
 
-void DemoOutput::Event(const PublishedEvent& event) {
-  latencies_.push_back(event.latency);
-  std::string headers;
-  for (const auto& [name, value] : event.headers) {
-    headers += fmt::format("{}={} ", Printable(name, 36), Printable(value, 36));
-  }
-  fmt::print("{} → +{:<11} {:<36} {:<22} {}{}{}\n", TimeOfDay(Printable(event.committed)),
-             FormatDuration(event.latency),
+void DemoOutput::Event(const PublishedEvent& event) const {
+  constexpr size_t kShownIdBytes = 8;
+  fmt::print("{} {:<9} {:<27} {:<21} {}{:<16} {}{}\n", TimeOfDay(event.committed),
+             "+" + FormatDuration(event.latency),
              fmt::format("{}[{}]@{}", Printable(event.topic), event.partition, event.offset),
-             Printable(event.key, 22), colour_ ? "\033[2m" : "", headers, colour_ ? "\033[0m" : "");
+             Printable(event.key, 21), colour_ ? "\033[2m" : "", HeaderOf(event, "event_type"),
+             HeaderOf(event, "id").substr(0, kShownIdBytes), colour_ ? "\033[0m" : "");
   std::fflush(stdout);
 }
 
@@ -67,7 +68,7 @@ void DemoOutput::Check(bool good, std::string_view text) const {
 }
 
 void DemoOutput::Summary(const Verdict& verdict, size_t transactions,
-                         size_t rolled_back_transactions) const {
+                         size_t rolled_back_transactions, const DeliveryTimes& times) const {
   Title("\nsummary, read back from Postgres and Kafka");
   fmt::print("  {} transactions committed {} events; {} rollbacks discarded {} more\n",
              transactions, verdict.committed, rolled_back_transactions, verdict.rolled_back);
@@ -81,15 +82,34 @@ void DemoOutput::Summary(const Verdict& verdict, size_t transactions,
                     verdict.keys, verdict.disordered));
   Check(verdict.damaged == 0,
         fmt::format("keys, headers and payloads are as written: {} are not", verdict.damaged));
-  fmt::print(
-      "  {} of the {} records are duplicates because of the SIGKILL: delivery is at least once; "
-      "consumers deduplicate by the header id\n",
-      verdict.duplicates, verdict.records);
-  if (!latencies_.empty()) {
-    fmt::print("  commit → acknowledged: p50 {}, p99 {}\n",
-               FormatDuration(Percentile(latencies_, 50)),
-               FormatDuration(Percentile(latencies_, 99)));
+  Check(true,
+        fmt::format("duplicates after the SIGKILL: {} of {} records; consumers recognize them "
+                    "by the header id",
+                    verdict.duplicates, verdict.records));
+  if (const auto figures = times.Undisturbed(); figures.events > 0) {
+    fmt::print("  commit to acknowledgement, undisturbed: p50 {}, p99 {}, max {} ({} events)\n",
+               FormatDuration(figures.median), FormatDuration(figures.p99),
+               FormatDuration(figures.max), figures.events);
   }
+  if (const auto outage = times.Outage()) {
+    fmt::print("  SIGKILL: nothing was published for {}; events that waited: {}, the longest {}\n",
+               FormatDuration(*outage), times.Delayed().events,
+               FormatDuration(times.Delayed().max));
+  }
+}
+
+void DemoOutput::NextSteps(std::string_view program) const {
+  Title("\nnext steps");
+  Fact("program", program);
+  for (const auto& [command, purpose] : {
+           std::pair{"demo --keep-running", "keep it running, and open its status page"},
+           std::pair{"setup --help", "create table, publication, slot and role in your database"},
+           std::pair{"check --help", "check configuration, Postgres and Kafka before the start"},
+           std::pair{"explain --help", "look up an error code, a metric, a check"},
+       }) {
+    fmt::print("  walrelay {:<19}  {}\n", command, purpose);
+  }
+  fmt::print("  README.md, \"The first hour\"     from here to production\n");
 }
 
 }  // namespace walrelay

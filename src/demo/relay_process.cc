@@ -7,10 +7,21 @@
 
 #include <filesystem>
 
+#include "absl/time/time.h"
+#include "base/absl_strings.h"
+
 namespace walrelay {
 namespace {
 
 using simdjson::dom::element;
+
+// RFC 3339; the epoch if it is not.
+WallTime TimeOf(std::string_view text) {
+  absl::Time time;
+  return absl::ParseTime(absl::RFC3339_full, ToAbsl(text), &time, nullptr)
+             ? WallTime(Micros(absl::ToUnixMicros(time)))
+             : WallTime();
+}
 
 std::string TextOf(element line, std::string_view field) {
   std::string_view text;
@@ -53,7 +64,7 @@ std::optional<PublishedEvent> ParsePublishedEvent(const std::string& line) {
     return std::nullopt;
   }
   PublishedEvent event;
-  event.committed = TextOf(fields, "committed");
+  event.committed = TimeOf(TextOf(fields, "committed"));
   event.latency = Micros(NumberOf(fields, "latency_us"));
   event.topic = TextOf(fields, "topic");
   event.partition = NumberOf(fields, "partition");
@@ -68,11 +79,13 @@ RelayProcess::RelayProcess(std::vector<std::string> arguments, std::vector<std::
     : arguments_(std::move(arguments)),
       environment_(std::move(environment)),
       log_file_(std::move(log_file)) {
-  std::error_code ignored;
-  // This program's own binary, also if it was started by a relative path or has been replaced.
   arguments_.insert(arguments_.begin(),
-                    {std::filesystem::read_symlink("/proc/self/exe", ignored).string(), "run",
-                     "--config", "/dev/null", "--events", "json"});
+                    {Program(), "run", "--config", "/dev/null", "--events", "json"});
+}
+
+std::string RelayProcess::Program() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
 }
 
 absl::Status RelayProcess::Start() {

@@ -16,8 +16,8 @@ namespace walrelay {
 
 // A line of `run --events json`.
 struct PublishedEvent {
-  std::string committed;  // RFC 3339
-  Micros latency{0};      // commit to acknowledgement
+  WallTime committed;
+  Micros latency{0};  // commit to acknowledgement
   std::string topic;
   int64_t partition = 0;
   int64_t offset = 0;
@@ -31,6 +31,9 @@ class RelayProcess {
   // ignores other configuration: files in the working directory and inherited WALRELAY_ variables.
   RelayProcess(std::vector<std::string> arguments, std::vector<std::string> environment,
                std::string log_file);
+
+  // The path of this program, which the process runs; also if it was started by a relative path.
+  static std::string Program();
 
   absl::Status Start();
   void Kill();

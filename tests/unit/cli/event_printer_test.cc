@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "demo/relay_process.h"
 #include "fakes/captured_stream.h"
 #include "fakes/fake_clock.h"
@@ -67,7 +68,7 @@ TEST_F(EventPrinterTest, PrintedJsonIsParsedBack) {
   const auto event = ParsePublishedEvent(
       Json({.topic = "t", .partition = 2, .offset = 9, .key = "k\n1", .headers = headers}));
   ASSERT_TRUE(event);
-  EXPECT_EQ(event->committed, "2026-11-20T00:16:39.998500Z");
+  EXPECT_EQ(Rfc3339(event->committed), "2026-11-20T00:16:39.998500Z");
   EXPECT_EQ(event->latency, Micros(1'500));
   EXPECT_EQ(event->topic, "t");
   EXPECT_EQ(event->partition, 2);
