@@ -1,7 +1,7 @@
 // The core step by step, and as a whole: nanoseconds, bytes and allocations per event.
 //
-//   build/release/bench/walrelay_micro
-//   build/release/bench/walrelay_micro --benchmark_filter=Core --benchmark_repetitions=5
+//   build/bench/bench/walrelay_micro
+//   build/bench/bench/walrelay_micro --benchmark_filter=Core --benchmark_repetitions=5
 //
 // No case may allocate per event, except the cases that expand a payload into a structure. Any
 // other allocation is an error, and the program exits with code 1.

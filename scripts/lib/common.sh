@@ -6,14 +6,14 @@ export ROOT
 # The Python packages of the tests and tools; tests/CMakeLists.txt has the same list.
 export PYTHONPATH="$ROOT/tests/lib:$ROOT/scripts/lib:$ROOT/bench/lib"
 
-BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config python3 libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config python3 libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
     libfmt-dev libre2-dev libsimdjson-dev libyaml-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev
-    libcurl4-openssl-dev libssl-dev libprotobuf-dev protobuf-compiler libjemalloc-dev libgtest-dev libgmock-dev libbenchmark-dev)
+    libcurl4-openssl-dev libssl-dev libprotobuf-dev protobuf-compiler libjemalloc-dev)
+DEVELOPMENT_PACKAGES=(ccache libgtest-dev libgmock-dev libbenchmark-dev)
 SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
     python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip binutils openssl procps
     chromium fonts-dejavu-core systemd)
-# Installed after install_postgres, because one of them needs the server.
 BENCH_PACKAGES=(kcat iproute2 postgresql-15-wal2json python3-matplotlib)
 
 say() { printf '\n== %s\n' "$*"; }
@@ -34,17 +34,20 @@ install() {
     for package in "$@"; do installed "$package" || missing+=("$package"); done
     [ ${#missing[@]} -eq 0 ] && return
     command -v apt-get >/dev/null || die "apt-get is not available; install these packages: ${missing[*]}"
-    say "installing ${missing[*]}"
-    as_root apt-get update -qq
+    say "installing ${#missing[@]} packages and what they require: ${missing[*]}"
+    [ -n "${package_lists_updated:-}" ] || as_root apt-get update -qq
+    package_lists_updated=1
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Installing the Debian package starts a server on port 5432. The scripts need only the programs.
-install_postgres() {
-    installed postgresql-15 && return
-    install postgresql-common
-    echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
-    install "${SERVER_PACKAGES[@]}"
+# install_with_postgres PACKAGE…: installs them and Postgres. By default its package starts a server on port 5432; the
+# scripts need only the programs.
+install_with_postgres() {
+    if ! installed postgresql-15; then
+        as_root mkdir -p /etc/postgresql-common
+        echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+    fi
+    install "$@" "${SERVER_PACKAGES[@]}"
 }
 
 # The package also starts a Prometheus server. The scripts need only promtool.

@@ -154,7 +154,7 @@ class Environment:
 
 def program(name: str) -> Path:
     """A program in $WALRELAY_BUILD_DIR, or in the release build if that is not set."""
-    path = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build/release")) / name
+    path = Path(os.environ.get("WALRELAY_BUILD_DIR", REPOSITORY / "build/bench")) / name
     if not path.exists():
-        raise SystemExit(f"{path} does not exist; run: scripts/dev build release")
+        raise SystemExit(f"{path} does not exist; run: scripts/dev build bench")
     return path
