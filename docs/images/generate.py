@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from walrelay_dev.layers import LAYERS, PURE_LAYERS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -69,28 +71,16 @@ FOLDERS = {
 # --- the source tree
 
 
-def layers() -> list[str]:
-    """The folders of src/ from the bottom up."""
-    return re.findall(r"add_subdirectory\((\w+)\)", (ROOT / "src/CMakeLists.txt").read_text())
-
-
-def pure_layers() -> set[str]:
-    """As CONTRIBUTING.md names them: no I/O, no clock, no threads, no logging."""
-    sentence = re.search(r"((?:`\w+`(?:,|\s|and)*)+)are pure", (ROOT / "CONTRIBUTING.md").read_text())
-    return set(re.findall(r"`(\w+)`", sentence[1])) if sentence else set()
-
-
 def includes() -> dict[str, set[str]]:
     """For each folder of src/ the other folders that its files include."""
-    names = layers()
     found: dict[str, set[str]] = {}
-    for name in names:
+    for name in LAYERS:
         files = [path for path in (ROOT / "src" / name).rglob("*") if path.suffix in {".h", ".cc", ".def"}]
         targets = {target for path in files
                    for target in re.findall(r'^\s*#\s*include\s+"(\w+)/', path.read_text(), re.MULTILINE)}
-        found[name] = (targets & set(names)) - {name}
-        if "walrelay" not in targets or name != names[0] and names[0] not in targets:
-            raise Mismatch(f"docs/images/generate.py: src/{name} does not include {names[0]} and include/walrelay, "
+        found[name] = (targets & set(LAYERS)) - {name}
+        if "walrelay" not in targets or name != LAYERS[0] and LAYERS[0] not in targets:
+            raise Mismatch(f"docs/images/generate.py: src/{name} does not include {LAYERS[0]} and include/walrelay, "
                            "as layers.svg claims of every folder")
     return found
 
@@ -105,10 +95,8 @@ def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def check_folders() -> None:
-    if set(FOLDERS) != set(layers()):
-        raise Mismatch(f"docs/images/generate.py: FOLDERS and src/ differ: {set(FOLDERS) ^ set(layers())}")
-    if not pure_layers() <= set(FOLDERS) or not pure_layers():
-        raise Mismatch("docs/images/generate.py: CONTRIBUTING.md does not name the pure layers")
+    if set(FOLDERS) != set(LAYERS):
+        raise Mismatch(f"docs/images/generate.py: FOLDERS and src/ differ: {set(FOLDERS) ^ set(LAYERS)}")
 
 
 def check_steps() -> None:
@@ -177,7 +165,7 @@ WIDTH, MARGIN = 860, 24
 def rows_of(edges: dict[str, set[str]]) -> list[list[str]]:
     """A row per level: each folder is one row below the lowest folder that includes it."""
     level: dict[str, int] = {}
-    for name in sorted(edges, key=layers().index, reverse=True):
+    for name in sorted(edges, key=LAYERS.index, reverse=True):
         level[name] = 1 + max((level[user] for user in level if name in edges[user]), default=-1)
     return [[name for name in edges if level[name] == row] for row in range(max(level.values()) + 1)]
 
@@ -291,7 +279,7 @@ def ports(name: str, others: Iterable[str], x: dict[str, float]) -> dict[str, fl
 def layers_picture() -> str:
     check_folders()
     graph = reduced(includes())
-    bottom, top = layers()[0], layers()[-1]
+    bottom, top = LAYERS[0], LAYERS[-1]
     edges = {name: targets - {bottom} for name, targets in graph.items() if name not in {bottom, top}}
     rows, segments = with_lanes(rows_of(edges), edges)
     rows = ordered(rows, segments)
@@ -301,7 +289,7 @@ def layers_picture() -> str:
     picture = Picture(WIDTH, int(foot + 2 * TALL + 80), "The folders of src/ and the includes between them")
 
     def folder(name: str, left: float, above: float, width: float) -> None:
-        fill = PURE if name in pure_layers() else EDGE if name in {"postgres", "kafka", "http"} else PLAIN
+        fill = PURE if name in PURE_LAYERS else EDGE if name in {"postgres", "kafka", "http"} else PLAIN
         picture.box(left, above, width, TALL, fill)
         picture.text(left + width / 2, above + 19, "name", f"src/{name}", "middle")
         picture.text(left + width / 2, above + 36, "text", FOLDERS[name], "middle")
@@ -401,7 +389,7 @@ def event_path_picture() -> str:
     draw("session", left, row[2], whole, PLAIN)
     for index, (one, two) in enumerate((("decoder", "feedback"), ("order", "tracker"), ("router", "sender")), 3):
         for key, x in ((one, left), (two, right)):
-            pure = Path(steps[key][0]).parts[1] in pure_layers()
+            pure = Path(steps[key][0]).parts[1] in PURE_LAYERS
             draw(key, x, row[index], wide, PURE if pure else PLAIN)
     draw("producer", left, row[6], whole, EDGE)
     outside(row[7], "Kafka", "partition leader", "all in-sync replicas have the record")

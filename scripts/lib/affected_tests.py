@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from walrelay_dev.layers import LAYERS
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/dev"
 BUDGET = 120
@@ -38,7 +40,7 @@ def changed_files(since: str) -> set[str]:
 def layers() -> dict[str, set[str]]:
     """For each layer, from the bottom up, all layers that it depends on."""
     needs: dict[str, set[str]] = {}
-    for layer in re.findall(r"add_subdirectory\((\w+)\)", (ROOT / "src/CMakeLists.txt").read_text()):
+    for layer in LAYERS:
         text = (ROOT / "src" / layer / "CMakeLists.txt").read_text()
         direct = re.search(r"DEPENDS\s+([\w\s]+?)\s*(?:PUBLIC|PRIVATE|\))", text)
         names = [name for name in (direct[1].split() if direct else []) if name in needs]

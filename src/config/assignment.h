@@ -10,8 +10,8 @@
 namespace walrelay {
 
 // Sets `option`, checking a choice against its table.
-// The one place where a choice is checked, for options whose type is text (compression, log level)
-// as well.
+// The one place where a choice is checked, also of options that are text because librdkafka takes
+// their names (kafka.compression, kafka.security_protocol).
 absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config);
 
 // Adds or replaces a property for librdkafka.

@@ -11,12 +11,10 @@ import sys
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-LAYERS = re.findall(r"add_subdirectory\((\w+)\)", (ROOT / "src/CMakeLists.txt").read_text())
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+from walrelay_dev.layers import LAYERS, PURE_LAYERS
 
-# Bytes and values in, bytes and values out: the simulator runs these layers millions of times.
-PURE = {"pgoutput", "stream", "slot", "encode", "route", "config", "debezium"}
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 # (pattern, where it is allowed, what to use instead)
 BANNED = [
@@ -62,6 +60,10 @@ class LayeringTest(unittest.TestCase):
         folders = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
         self.assertEqual(folders, set(LAYERS))
 
+    def test_contributing_names_the_pure_layers(self) -> None:
+        sentence = re.search(r"((?:`\w+`(?:,|\s|and)*)+)are pure", (ROOT / "CONTRIBUTING.md").read_text())
+        self.assertEqual(set(re.findall(r"`(\w+)`", sentence[1])), PURE_LAYERS)
+
     def test_includes_point_down(self) -> None:
         problems = []
         for path in sources("src"):
@@ -91,7 +93,7 @@ class LayeringTest(unittest.TestCase):
     def test_pure_layers_touch_nothing(self) -> None:
         problems = []
         for path in sources("src"):
-            if layer_of(path) in PURE:
+            if layer_of(path) in PURE_LAYERS:
                 for pattern, why in BANNED_IN_PURE:
                     problems += self.problems(pattern, path, why)
         self.expect_none(problems)

@@ -8,6 +8,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from walrelay_dev.layers import LAYERS, PURE_LAYERS
+
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = importlib.util.spec_from_file_location("pictures", ROOT / "docs/images/generate.py")
 pictures = importlib.util.module_from_spec(SPEC)
@@ -22,8 +24,8 @@ class PicturesTest(unittest.TestCase):
 
     def test_architecture_lists_the_folders_from_the_bottom_up(self) -> None:
         rows = re.findall(r"^\| `src/(\w+)/` \|.*?(\(pure\))? \|$", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
-        self.assertEqual([name for name, _ in rows], pictures.layers())
-        self.assertEqual({name for name, pure in rows if pure}, pictures.pure_layers())
+        self.assertEqual([name for name, _ in rows], LAYERS)
+        self.assertEqual({name for name, pure in rows if pure}, PURE_LAYERS)
 
     def expect_mismatch(self, step: tuple[str, str, str, str], message: str) -> None:
         with mock.patch.object(pictures, "STEPS", [step]), self.assertRaisesRegex(pictures.Mismatch, message):
@@ -43,7 +45,7 @@ class PicturesTest(unittest.TestCase):
         self.assertEqual(pictures.reduced(graph), {"a": set(), "b": {"a"}, "c": {"b"}, "d": {"c"}, "e": {"b"}})
 
     def test_new_folder_fails(self) -> None:
-        with mock.patch.object(pictures, "layers", lambda: ["base", "relay", "new"]), \
+        with mock.patch.object(pictures, "LAYERS", ["base", "relay", "new"]), \
                 self.assertRaisesRegex(pictures.Mismatch, "new"):
             pictures.check_folders()
 
