@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxLines = 8192;
 constexpr size_t kMaxOrdinaryBytes = size_t{4} << 20;
 constexpr size_t kMaxKeptBytes = size_t{8} << 20;
-constexpr std::chrono::seconds kStopPatience{3};
+constexpr std::chrono::seconds kStopTimeout{3};
 // Pause between attempts to write to a blocked descriptor.
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
 // A pipe that poll() reports as writable accepts this much without blocking (PIPE_BUF).
@@ -137,7 +137,7 @@ LogQueue::LogQueue(int fd, DroppedLine dropped_line)
       thread_([state = state_] { state->Run(); }) {}
 
 LogQueue::~LogQueue() {
-  Stop(kStopPatience);
+  Stop(kStopTimeout);
 }
 
 // The oldest lines are dropped, because the latest say what is wrong now.

@@ -58,8 +58,8 @@ ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t ch
       Print(peer, reply->text);
       return ExitCode::kOk;
     }
-    // `checks` counts the relay's looks at the source: until it grows, the reply is of before the
-    // acceptance.
+    // `checks` counts how often the relay has checked the source. Until it increases, the reply
+    // describes the state before the acceptance.
     const bool other = reply->id != id;
     if (other || (reply->what == "blocked" && reply->checks > checks)) {
       fmt::print(

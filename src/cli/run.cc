@@ -34,7 +34,7 @@ namespace walrelay {
 namespace {
 
 // How long the process waits at its end for Kafka clients to close.
-constexpr std::chrono::seconds kReaperPatience{3};
+constexpr std::chrono::seconds kReaperTimeout{3};
 
 ProducerFactory MakeFactory(const Config& config, bool delivery_details, Reaper& reaper,
                             Metrics& metrics) {
@@ -211,7 +211,7 @@ ExitCode RunCommand(const RunFlags& flags) {
   }
   // Aborted: by a second signal. The operator wants the end now: no wait for the clients either.
   const ExitCode code = aborted ? ExitCode::kTemporary : ExitCodeFor(status);
-  const bool clients_ended = reaper.Wait(aborted ? Micros(0) : kReaperPatience);
+  const bool clients_ended = reaper.Wait(aborted ? Micros(0) : kReaperTimeout);
   StopLogging();
   if (!clients_ended) {
     std::fflush(nullptr);

@@ -19,7 +19,7 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kMessagesAtOnce = 1000;
-constexpr std::chrono::seconds kSelectPatience{15};
+constexpr std::chrono::seconds kSelectTimeout{15};
 constexpr std::chrono::milliseconds kPollInterval{200};
 
 // The relay's pipeline with a different producer.
@@ -102,7 +102,7 @@ absl::StatusOr<PgResult> SelectRows(PgConnection& connection, const OutboxTable&
                   ListOf(columns, QuoteIdentifier), QuoteIdentifier(relation.schema),
                   QuoteIdentifier(relation.name), QuoteIdentifier(id),
                   ListOf(scope.ids, QuoteLiteral)),
-      kSelectPatience);
+      kSelectTimeout);
   if (!rows.ok() && connection.last_sqlstate() == "42501") {
     return Error(
         ErrorCode::kPostgresError, MessageOf(rows.status()),
@@ -135,7 +135,7 @@ absl::StatusOr<uint64_t> DryRunRows(PgConnection& connection, const Config& conf
       continue;
     }
     WR_ASSIGN_OR_RETURN(const pgoutput::CachedRelation relation,
-                        ReadRelation(connection, tables[i], kSelectPatience));
+                        ReadRelation(connection, tables[i], kSelectTimeout));
     router.OnRelation(relation);
     WR_ASSIGN_OR_RETURN(const PgResult rows,
                         SelectRows(connection, config.source.tables[i], relation, scope));

@@ -242,7 +242,7 @@ void KafkaProducer::AbandonUndelivered() {
 
 // A login that was refused for this long may need credentials that only a new client reads.
 bool KafkaProducer::Outdated() const {
-  return client_->credentials->outdated() || health_.LoginRefusedFor(options_.login_patience, now_);
+  return client_->credentials->outdated() || health_.LoginRefusedFor(options_.login_grace, now_);
 }
 
 }  // namespace walrelay

@@ -43,9 +43,9 @@ class KafkaProducer final : public Producer {
     Micros sample_interval = std::chrono::seconds(2);
     // Of topics in use; topic.metadata.refresh.interval.ms if that is less.
     Micros refresh_interval = std::chrono::minutes(1);
-    Micros login_patience = std::chrono::seconds(30);  // after a refused login: Outdated()
-    Reaper* reaper = nullptr;                          // must outlive the producer
-    std::function<void()> on_partitions_changed;       // to count the changes; may be empty
+    Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
+    Reaper* reaper = nullptr;                       // must outlive the producer
+    std::function<void()> on_partitions_changed;    // to count the changes; may be empty
   };
   // The files named by `kafka`.
   static Options OptionsFor(const KafkaConfig& kafka);

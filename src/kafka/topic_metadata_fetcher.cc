@@ -16,8 +16,8 @@ namespace {
 
 // An answer that arrives after the timeout is lost, so a slow network needs a long timeout. But the
 // destructor waits as well: the timeout grows only when the short one was not enough.
-constexpr int kFirstPatienceMillis = 500;
-constexpr int kLongestPatienceMillis = 4'000;
+constexpr int kFirstTimeoutMillis = 500;
+constexpr int kLongestTimeoutMillis = 4'000;
 constexpr std::chrono::milliseconds kPollInterval{10};
 constexpr std::chrono::milliseconds kBetweenProbes{500};
 // Brokers answer "unknown" while they create a topic on demand.
@@ -92,7 +92,7 @@ bool TopicMetadataFetcher::Answered() {
 // rare, and each request already covers one broker round trip.
 void TopicMetadataFetcher::Run() {
   std::unique_lock lock(mutex_);
-  int timeout_millis = kFirstPatienceMillis;
+  int timeout_millis = kFirstTimeoutMillis;
   while (!stopping_) {
     if (!HasWork()) {
       changed_.wait(lock);
@@ -101,10 +101,10 @@ void TopicMetadataFetcher::Run() {
     const bool topic_waits = !questions_.empty();
     const uint64_t probes = probes_;
     if (RequestNext(lock, timeout_millis)) {
-      timeout_millis = kFirstPatienceMillis;
+      timeout_millis = kFirstTimeoutMillis;
       answered_ = probes;
     } else {
-      timeout_millis = std::min(timeout_millis * 2, kLongestPatienceMillis);
+      timeout_millis = std::min(timeout_millis * 2, kLongestTimeoutMillis);
       // A topic requested meanwhile need not wait.
       changed_.wait_for(lock, topic_waits ? kPollInterval : kBetweenProbes,
                         [&] { return stopping_ || (!topic_waits && !questions_.empty()); });

@@ -62,7 +62,7 @@ PgReplicationSource::~PgReplicationSource() {
 absl::StatusOr<SourceInfo> PgReplicationSource::Open() {
   Close();
   host_.reset();
-  const Deadline deadline = std::chrono::steady_clock::now() + kOpenPatience;
+  const Deadline deadline = std::chrono::steady_clock::now() + kOpenTimeout;
   WR_RETURN_IF_ERROR(Connect(deadline));
   connection_->LimitTo(deadline);
   WR_ASSIGN_OR_RETURN(SourceInfo info, ReadFacts());
@@ -175,7 +175,7 @@ absl::Status PgReplicationSource::CreateSlot() {
       connection_
           ->Query(fmt::format("CREATE_REPLICATION_SLOT {} LOGICAL pgoutput NOEXPORT_SNAPSHOT",
                               config_.slot),
-                  kOpenPatience)
+                  kOpenTimeout)
           .status();
   return status.ok() ? status : WithCauseAtSlot(*connection_, config_.slot, status, timeout());
 }

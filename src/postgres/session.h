@@ -15,12 +15,12 @@ namespace walrelay {
 
 // The maximum time for all steps of one call to Postgres: well below the 90 s after which /livez
 // reports a failure.
-inline constexpr Micros kOpenPatience = std::chrono::seconds(25);
+inline constexpr Micros kOpenTimeout = std::chrono::seconds(25);
 
 // How a connection is made.
 struct SessionOptions {
   ConnectionPurpose purpose = ConnectionPurpose::kSql;
-  Micros timeout = kOpenPatience;
+  Micros timeout = kOpenTimeout;
   int interrupt_fd = -1;       // see PgConnection
   std::optional<size_t> host;  // index in the DSN's list: only this host, primary or not
 };

@@ -24,8 +24,8 @@
 
 namespace walrelay::testing {
 
-constexpr std::chrono::seconds kPatience{30};  // only a broken test waits this long
-constexpr int16_t kProduceRequest = 0;         // Kafka's api keys
+constexpr std::chrono::seconds kTimeout{30};  // only a broken test waits this long
+constexpr int16_t kProduceRequest = 0;        // Kafka's api keys
 constexpr int16_t kInitProducerIdRequest = 22;
 
 // A cluster on loopback, and a configuration that connects to it.
@@ -57,7 +57,7 @@ class MockKafkaFixture : public ::testing::Test {
 
   // All records of the topic.
   std::vector<StoredRecord> Stored(const std::string& topic) {
-    auto records = ReadTopics(config_.kafka, {topic}, kPatience);
+    auto records = ReadTopics(config_.kafka, {topic}, kTimeout);
     EXPECT_THAT(records, IsOk());
     return records.ok() ? *std::move(records) : std::vector<StoredRecord>();
   }
@@ -116,10 +116,10 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
   }
 
   void Poll() { producer_->Poll(*this); }
-  // Polls until the condition holds; false after kPatience.
+  // Polls until the condition holds; false after kTimeout.
   template <typename Condition>
   bool PollUntil(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (true) {
       Poll();
       if (condition()) {

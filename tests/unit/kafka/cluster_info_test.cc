@@ -9,11 +9,11 @@ namespace {
 
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
-using testing::kPatience;
+using testing::kTimeout;
 
 class ClusterFactsTest : public testing::MockKafkaFixture {
  protected:
-  absl::StatusOr<ClusterInfo> Read(const std::string& topic, Micros timeout = kPatience) {
+  absl::StatusOr<ClusterInfo> Read(const std::string& topic, Micros timeout = kTimeout) {
     return ReadClusterInfo(config_.kafka, {topic}, timeout);
   }
 };

@@ -15,7 +15,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 constexpr Micros kInterval = std::chrono::milliseconds(5);
 
 class CredentialWatchTest : public ::testing::Test {
@@ -46,7 +46,7 @@ class CredentialWatchTest : public ::testing::Test {
   }
   template <typename Condition>
   static bool WaitUntil(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) {
         return false;

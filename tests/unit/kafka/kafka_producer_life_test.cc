@@ -122,7 +122,7 @@ TEST_F(KafkaProducerLifeTest, OutdatedWhenLoginsFailForLong) {
   config_.kafka.sasl_mechanism = "SCRAM-SHA-256";
   config_.kafka.sasl_username = "user";
   config_.kafka.sasl_password = Secret("password");
-  Start({.login_patience = std::chrono::milliseconds(50)});
+  Start({.login_grace = std::chrono::milliseconds(50)});
   EXPECT_FALSE(producer_->Outdated());
   EXPECT_TRUE(PollUntil([&] { return producer_->Outdated(); }));
   EXPECT_THAT(producer_->TransientError(), HasError(ErrorCode::kKafkaLogin));
@@ -142,7 +142,7 @@ TEST_F(KafkaProducerLifeTest, DestroyingTheProducerDoesNotWaitForItsThreads) {
   producer_.reset();
   EXPECT_FALSE(reaper.Wait(Micros(1000)));
   EXPECT_TRUE(UniqueFd(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)).valid());
-  EXPECT_TRUE(reaper.Wait(testing::kPatience));
+  EXPECT_TRUE(reaper.Wait(testing::kTimeout));
   EXPECT_EQ(delivered_.size(), 1u);
   EXPECT_THAT(failed_, IsEmpty());
 }
@@ -157,7 +157,7 @@ TEST_F(KafkaProducerLifeTest, NextProducerDeliversWhileThePreviousOneEnds) {
   }
   EXPECT_THAT(StoredKeys("orders"), ElementsAre("first", "second", "third", "fourth"));
   producer_.reset();
-  EXPECT_TRUE(reaper.Wait(testing::kPatience));
+  EXPECT_TRUE(reaper.Wait(testing::kTimeout));
 }
 
 }  // namespace

@@ -10,14 +10,14 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using testing::kPatience;
+using testing::kTimeout;
 
 class TopicReaderTest : public testing::ProducerFixture {
  protected:
   // Each record as "topic[partition]@offset".
   std::vector<std::string> Places(const std::vector<std::string>& topics) {
     std::vector<std::string> places;
-    const auto records = ReadTopics(config_.kafka, topics, kPatience);
+    const auto records = ReadTopics(config_.kafka, topics, kTimeout);
     EXPECT_THAT(records, IsOk());
     for (const StoredRecord& record : records.value()) {
       places.push_back(record.topic + "[" + std::to_string(record.partition) + "]@" +

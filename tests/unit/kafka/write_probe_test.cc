@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 class WriteProbeTest : public testing::MockKafkaFixture {
  protected:
-  absl::StatusOr<WrittenProbe> Write(Micros timeout = testing::kPatience) {
+  absl::StatusOr<WrittenProbe> Write(Micros timeout = testing::kTimeout) {
     return WriteProbe(config_, "orders", timeout);
   }
 };
@@ -35,13 +35,13 @@ TEST_F(WriteProbeTest, ProbeLeavesOneIdentifiableRecord) {
 
 TEST_F(WriteProbeTest, ProducerIdIsRequestedWithoutARecord) {
   CreateTopic("orders");
-  EXPECT_THAT(RequestProducerId(config_, testing::kPatience), IsOk());
+  EXPECT_THAT(RequestProducerId(config_, testing::kTimeout), IsOk());
   EXPECT_THAT(StoredKeys("orders"), IsEmpty());
 }
 
 TEST_F(WriteProbeTest, DeniedProducerIdReportsTheRequiredGrant) {
   FailNext(testing::kInitProducerIdRequest, {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED});
-  const absl::Status status = RequestProducerId(config_, testing::kPatience);
+  const absl::Status status = RequestProducerId(config_, testing::kTimeout);
   EXPECT_THAT(status, HasError(ErrorCode::kTopicDenied, "CLUSTER_AUTHORIZATION_FAILED"));
   EXPECT_THAT(RemedyFor(status), HasSubstr("kafka-acls.sh"));
 }
