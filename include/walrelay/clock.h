@@ -29,11 +29,13 @@ struct MonotonicTimeline {
 using MonoTime = MonotonicTimeline::time_point;
 using WallTime = std::chrono::sys_time<Micros>;
 
+// Pure code receives times as arguments instead of a Clock.
 class Clock {
  public:
   virtual ~Clock() = default;
   // Since an unspecified start; later calls never return less.
   virtual MonoTime Now() const = 0;
+  // UTC. May be earlier than at the last call, when the system's clock is set.
   virtual WallTime WallNow() const = 0;
 };
 

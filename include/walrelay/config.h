@@ -33,6 +33,7 @@ struct ColumnNames {
 };
 
 // Debezium's table.fields.additional.placement.
+// At most one per table may be the partition, whose column is an integer; for NULL the key decides.
 struct Placement {
   enum class Where : uint8_t { kHeader, kEnvelope, kPartition };
 
@@ -42,6 +43,7 @@ struct Placement {
 };
 
 // A table whose inserted rows are events.
+// Names as in the catalog, without quotes and case-sensitive.
 struct OutboxTable {
   std::string schema = "public";
   std::string name = "outbox";
@@ -50,12 +52,16 @@ struct OutboxTable {
 };
 
 // Handling of an UPDATE of an outbox row: its event may be published already.
+// kIgnore: counted, and skipped. kFail: publishing is blocked (WR-3008).
 enum class OnUpdate : uint8_t { kIgnore, kFail };
 
 // Handling of a placement whose column does not exist in the table.
+// kFail: the table's next row blocks publishing (WR-3001). kIgnore: the placement is omitted.
 enum class MissingColumns : uint8_t { kFail, kIgnore };
 
 // Handling of a slot that retains as much WAL as the operator allows.
+// kDropSlot requires max_retained_wal > 0 and excludes create_slot; events that were not published
+// by then are a gap (WR-2109).
 enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
 
 // Handling of a possible gap: hold publishing until an operator accepts the gap, or exit with
@@ -63,11 +69,16 @@ enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
 enum class OnGap : uint8_t { kHold, kExit };
 
 // The database, the slot, and what is read from it.
+// A password from a file takes precedence over `password`, and both over the one in the DSN.
+// Strings contain no zero bytes.
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
   Secret password;
   std::string password_file;  // read again at each connection
+  // Valid: 1 to 63 lower-case letters, digits and underscores, which replication commands accept
+  // without quotes.
   std::string slot = "walrelay";
+  // 1 to 63 bytes without backslashes and control characters; always quoted in commands.
   std::string publication = "walrelay";
   // At least one. A single table without a name means no table: all events are logical messages.
   std::vector<OutboxTable> tables = {OutboxTable()};
@@ -81,13 +92,18 @@ struct SourceConfig {
   OnGap on_gap = OnGap::kHold;
   int64_t decoding_memory = 0;  // bytes: logical_decoding_work_mem; 0: the server's setting
   bool wait_visible = false;    // publish a transaction only after other sessions can see it
+  // pgoutput's option "binary" (Postgres 14 and later): values arrive as TupleValue::Kind::kBinary.
   bool binary = false;
   bool allow_insecure = false;
+  // Of one attempt to one host; at least one second. All attempts together are limited by
+  // kOpenTimeout (postgres/session.h).
   Micros connect_timeout = std::chrono::seconds(10);
   Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: the server's setting
 };
 
 // Where a record's timestamp comes from.
+// kColumn falls back to the commit time for NULL, except under Debezium's rules. kNow: the record
+// has no timestamp, and the producer sets it.
 enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 
 // Which rules apply where Debezium's EventRouter and walrelay differ: the meaning of a NULL key,
@@ -95,6 +111,8 @@ enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 enum class Compatibility : uint8_t { kWalrelay, kDebezium };
 
 // From the aggregate type to the topic.
+// `regex` is in Java's syntax (route/java_regex.h). `max_topics` counts distinct topics during the
+// life of the process.
 struct RouteConfig {
   std::string regex = "(?<routedByValue>.*)";
   std::string topic = "outbox.event.${routedByValue}";
@@ -125,6 +143,8 @@ struct PartFormat {
 };
 
 // How a row is converted to bytes.
+// Debezium's and Connect's names for these settings: key.converter, value.converter,
+// header.converter, table.expand.json.payload, and the connector's topic.prefix.
 struct FormatConfig {
   PartFormat key;
   PartFormat value;
@@ -138,9 +158,13 @@ struct FormatConfig {
 };
 
 // What happens to a row of one cause.
+// kStop blocks publishing before the row; the others let the relay continue behind it, after a log
+// line that is never suppressed (LogAudit()).
 enum class OnError : uint8_t { kStop, kDeadLetter, kSkip };
 
 // What happens to a row that cannot be published, by cause.
+// `dead_letter_topic` is set if any cause is kDeadLetter. Causes: WR-3003 null_route, WR-3004
+// null_key, WR-3005 topic, WR-3006 too_large, WR-3007 value, WR-4003 refused.
 struct ErrorPolicy {
   OnError null_route = OnError::kStop;
   OnError null_key = OnError::kStop;
@@ -152,6 +176,8 @@ struct ErrorPolicy {
 };
 
 // The brokers, the login, and the limits of a batch.
+// Texts are passed to librdkafka, which validates them (WR-4006). Files take precedence over the
+// secrets themselves. `security_protocol` is one of librdkafka's four.
 struct KafkaConfig {
   std::string bootstrap_servers;
   std::string client_id = "walrelay";
@@ -166,7 +192,11 @@ struct KafkaConfig {
   Secret ssl_key_password;
   std::string ssl_key_password_file;
   std::string compression = "none";
+  // Key, value and overhead of one record, as librdkafka's message.max.bytes: 1,000 to
+  // 1,000,000,000.
   int64_t max_record_bytes = 1'000'000;
+  // librdkafka's batch.size, 1,000 to 2^31 - 1; lowered at run time when a broker rejects a batch
+  // (WR-4009).
   int64_t max_batch_bytes = 1'000'000;
   bool allow_insecure = false;
   std::vector<std::pair<std::string, std::string>>
@@ -174,6 +204,8 @@ struct KafkaConfig {
 };
 
 // Limits of what is in flight, and when progress is confirmed.
+// At a limit of the window, Postgres is not read and status updates continue. One record may always
+// be in flight, however large. confirm_interval is at most ten seconds.
 struct PipelineConfig {
   int64_t max_in_flight_records = 10'000;
   int64_t max_in_flight_bytes = int64_t{16} << 20;
@@ -182,11 +214,13 @@ struct PipelineConfig {
 };
 
 // The listener for probes, metrics and the status page.
+// No TLS and no authentication: meant for loopback or the inside of a pod.
 struct HttpConfig {
   std::string listen = "127.0.0.1:9464";  // "": no HTTP
 };
 
 // How the slot is polled, and how many series there are.
+// slot_poll_interval is at least 100 ms. Topics beyond max_topics share the series "__other__".
 struct MetricsConfig {
   Micros slot_poll_interval = std::chrono::seconds(5);
   int64_t max_topics = 200;

@@ -36,6 +36,7 @@ enum class Reaction : uint8_t {
 };
 
 // A row of error_codes.def.
+// All views are of literals. `title` continues "WR-nnnn: " and has no full stop.
 struct ErrorEntry {
   ErrorCode code;
   std::string_view name;
@@ -48,6 +49,8 @@ struct ErrorEntry {
 
 // Every row of the catalogue, by ascending code.
 std::span<const ErrorEntry> ErrorCatalogue();
+// REQUIRES: an enumerator of ErrorCode (WR_CHECK). The reference is valid for the life of the
+// process.
 const ErrorEntry& Describe(ErrorCode code);
 
 // "WR-2101".
@@ -55,10 +58,13 @@ std::string ToString(ErrorCode code);
 
 // A status with `message` (one sentence, no full stop, no secret, no payload) and, if a more
 // specific remedy than the catalogue's is known, `hint`.
+// The views are copied. The status' absl code is that of the catalogue's row. Code and hint are
+// payloads of the status, so that they survive every function that passes it on.
 absl::Status Error(ErrorCode code, std::string_view message, std::string_view hint = {});
 
 // The code of `status`; kInternal for a status without one. REQUIRES: !status.ok().
 ErrorCode CodeOf(const absl::Status& status);
+// False for an OK status.
 bool HasCode(const absl::Status& status, ErrorCode code);
 // What the relay does about an error.
 inline Reaction ReactionTo(const absl::Status& status) {
@@ -66,14 +72,17 @@ inline Reaction ReactionTo(const absl::Status& status) {
 }
 
 // The hint if present, otherwise the catalogue's remedy.
+// REQUIRES: !status.ok().
 std::string RemedyFor(const absl::Status& status);
 // Without the code, as it was given to Error().
 std::string MessageOf(const absl::Status& status);
 
 // The same error with `context` and a colon in front of its message.
+// An OK status is returned unchanged. Code and hint are kept.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 // Message, meaning and remedy on separate lines, for display.
+// REQUIRES: !status.ok(). Escaped for a terminal, and truncated if a server's message is very long.
 std::string Explain(const absl::Status& status);
 
 // sysexits.h, plus 3: a check found problems, and 4: a gap that requires an operator's decision.
@@ -90,6 +99,7 @@ enum class ExitCode : int {
   kConfiguration = 78,
 };
 // The exit code of a process that ends with this status.
+// OK is 0. Only from the catalogue: reaction and absl code of the error decide.
 ExitCode ExitCodeFor(const absl::Status& status);
 
 }  // namespace walrelay

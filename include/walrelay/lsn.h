@@ -39,6 +39,7 @@ class Lsn {
 };
 
 // Bytes of WAL from `from` to `to`; 0 if `to` is not ahead of `from`.
+// 0/0 counts as the position 0: a caller to whom "none" matters checks valid() first.
 constexpr uint64_t BytesBetween(Lsn from, Lsn to) {
   return to > from ? to.value() - from.value() : 0;
 }

@@ -14,6 +14,7 @@
 
 namespace walrelay {
 
+// REQUIRES for a comparison: both positions are of the same cluster and timeline.
 struct Position {
   Lsn commit_lsn;        // Begin.final_lsn
   uint64_t ordinal = 0;  // of the row in its transaction, of all tables, from 1

@@ -73,6 +73,8 @@ class DeliverySink {
   virtual void OnFailed(const DeliveryFailure& failure) = 0;
 };
 
+// Only kAccepted takes the record: for the others the caller must offer it again before any later
+// record of its partition, or order is lost.
 enum class ProduceResult {
   kAccepted,      // copied; a report follows
   kTopicPending,  // the topic's metadata is being fetched: retry after a Poll()
@@ -90,6 +92,7 @@ class Producer {
   virtual absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) = 0;
 
   // Passes every report that has arrived to `sink`; never blocks.
+  // REQUIRES: `sink` does not call Produce() or Poll(). It may call FatalError().
   virtual void Poll(DeliverySink& sink) = 0;
 
   // Not OK once the producer has failed permanently. The status usually does not contain the cause,
@@ -113,6 +116,7 @@ class Producer {
   virtual bool Outdated() const { return false; }
 
   // Readable when Poll() has something to do. -1 if there is nothing to wait for (simulation).
+  // Owned by the producer; the caller only polls it, and does not read it.
   virtual int poll_fd() const = 0;
 };
 

@@ -54,6 +54,8 @@ struct PublicationIdentity {
 };
 
 // One reading of the identity, with its place in the WAL.
+// What changed and was changed back between two readings is found by comparing identities, not
+// positions; the positions bound when it happened.
 struct PublicationState {
   PublicationIdentity identity;
   Lsn before;  // read after everything that was committed before this position

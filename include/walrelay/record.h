@@ -22,6 +22,8 @@ struct Header {
 };
 
 // One record to be produced.
+// REQUIRES: `topic` is a legal name (route/topic_name.h), and `partition`, if present, is not
+// negative; whether the topic has that partition is checked by the producer.
 struct Record {
   std::string_view topic;
   std::optional<std::string_view> key;

@@ -39,6 +39,8 @@ struct TimelineEnd {
 };
 
 // The result of IDENTIFY_SYSTEM, and the session settings that affect a client.
+// `system_id` identifies the cluster across restarts and failovers; `timeline` changes with a
+// promotion.
 struct ServerInfo {
   std::string system_id;
   uint32_t timeline = 0;
@@ -63,6 +65,7 @@ struct ColumnInfo {
 };
 
 // One outbox table, as currently defined on the server.
+// The catalog at the time of Open(); rows in the WAL may be older than this definition.
 struct TableInfo {
   std::string schema;
   std::string name;
@@ -75,6 +78,8 @@ struct TableInfo {
   std::vector<ColumnInfo> columns;  // known columns; others may be NULL
 };
 
+// All false if it does not exist. via_partition_root: rows of a partition are sent under the name
+// of the root.
 struct PublicationInfo {
   bool exists = false;
   bool publishes_insert = false;
@@ -82,6 +87,7 @@ struct PublicationInfo {
   bool via_partition_root = false;
 };
 
+// Read on one connection, but in several queries, each with its own snapshot: see PublicationState.
 struct SourceInfo {
   ServerInfo server;
   std::optional<SlotInfo> slot;  // nullopt: no slot of that name
@@ -93,6 +99,8 @@ struct SourceInfo {
 // Standby status update: the position up to which the client has received data, and the position up
 // to which it has stored data safely. Positions are sent unchanged: Postgres may discard everything
 // up to `flushed`.
+// REQUIRES: `flushed` comes from AckTracker only. 0/0 confirms nothing. `now` is by the client's
+// clock.
 struct StandbyStatus {
   Lsn received;
   Lsn flushed;
@@ -104,6 +112,8 @@ class ReplicationSource {
  public:
   virtual ~ReplicationSource() = default;
 
+  // Closes an open connection first. Errors: WR-20xx, WR-1003 and WR-1005 of connecting,
+  // kCancelled; a missing slot, table or publication is part of the result, not an error.
   virtual absl::StatusOr<SourceInfo> Open() = 0;
 
   // Sets wal_sender_timeout of sessions from the next Open() on; 0: the configured value.
@@ -127,6 +137,8 @@ class ReplicationSource {
 
   // Starts streaming at `position`, or at the slot's confirmed position if `position` is 0/0 or
   // behind it.
+  // Errors: WR-2102 if another process holds the slot, WR-21xx for a slot that cannot be used.
+  // After an error the source must be closed.
   virtual absl::Status Start(Lsn position) = 0;
 
   // Moves arrived data to pending(), until `max_bytes` are pending. Returns an error (including the
@@ -148,6 +160,7 @@ class ReplicationSource {
   // Queues a status update and sends as much as the socket accepts. Flush() sends the rest: call it
   // when wants_write() and the socket is writable.
   virtual absl::Status SendStatus(const StandbyStatus& status) = 0;
+  // WR-2005 if the connection is lost.
   virtual absl::Status Flush() = 0;
 
   // Ends streaming gracefully, which guarantees that the server has read the last status: sends
@@ -155,6 +168,8 @@ class ReplicationSource {
   // `timeout`.
   virtual absl::Status Finish(Micros timeout) = 0;
 
+  // Invalidates all views of pending(). Without Finish() the server may not have read the last
+  // status.
   virtual void Close() = 0;
 
   // The connection's socket, -1 if closed; and whether unsent output waits until it is writable.

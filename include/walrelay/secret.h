@@ -40,6 +40,8 @@ class Secret {
   const std::string& Reveal() const { return value_; }
 
  private:
+  // Wipes the present value only: memory that the string released earlier (by growing) is the
+  // caller's concern, which is why ReadToEnd() allocates the full size at once.
   void Wipe() {
     // The optimiser does not remove explicit_bzero; it would remove memset before a destructor.
     explicit_bzero(value_.data(), value_.size());

@@ -17,7 +17,9 @@ struct SlotInfo {
   bool logical = true;  // slot_type
   bool temporary = false;
   bool active = false;
+  // 0: no process reads the slot.
   int active_pid = 0;
+  // 0/0 once the slot is invalidated and its WAL removed.
   Lsn restart_lsn;
   Lsn confirmed_flush_lsn;
   std::string wal_status;                  // reserved, extended, unreserved, lost

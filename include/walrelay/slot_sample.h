@@ -45,6 +45,7 @@ struct SpillCounters {
 
 // The operator's limit for the WAL that the slot retains, independent of the server's limit:
 // source.max_retained_wal and source.on_retained_limit.
+// `bytes` > 0: without a limit there is no such object.
 struct WalRetentionLimit {
   int64_t bytes = 0;
   bool drop_slot = false;  // at the limit the relay drops the slot; otherwise it only alerts
@@ -89,7 +90,9 @@ struct SlotSample {
                                      : row.safe_wal_size;
   }
   // Whether the operator's limit is reached first.
+  // False without an operator's limit.
   bool operator_limit_applies() const { return budget_left() && budget_left() == reserve_bytes(); }
+  // False without one.
   bool past_budget() const { return budget_left().value_or(1) <= 0; }
   // Beyond the server's limit: a checkpoint terminates the reader and invalidates the slot.
   bool past_server_limit() const {

@@ -21,6 +21,7 @@ namespace walrelay {
 // pg_current_snapshot(): the transactions that had ended at that time. Xids are 64 bits wide
 // (xid8), and of top-level transactions only.
 // Sorted and bounded as Postgres prints it; see ParseSnapshot().
+// A subtransaction's xid is not listed: check its top-level transaction.
 struct XidSnapshot {
   uint64_t xmin = 0;                  // all lower xids had ended
   uint64_t xmax = 0;                  // neither this xid nor a higher one had ended
@@ -40,7 +41,7 @@ class SnapshotSource {
   virtual void Request(int walsender_pid) = 0;
 
   // The snapshot; nullopt while the request is pending. An error ends the request and closes the
-  // connection: WR-2004 (ConnectionLost) if another process or none reads the slot, because then
+  // connection: WR-2005 (ConnectionLost) if another process or none reads the slot, because then
   // the stream has ended or this is a different server; otherwise WR-2014 (VisibilityUnknown).
   // REQUIRES: a request is pending.
   virtual absl::StatusOr<std::optional<XidSnapshot>> Poll() = 0;

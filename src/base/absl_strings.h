@@ -10,6 +10,7 @@
 
 namespace walrelay {
 
+// A view of the same bytes: it must not outlive them.
 inline absl::string_view ToAbsl(std::string_view text) {
   return {text.data(), text.size()};
 }

@@ -14,9 +14,13 @@
 
 namespace walrelay {
 
+// Movable: pointers stay valid, because the blocks themselves do not move. A moved-from arena must
+// not be used any more.
 class Arena {
  public:
   // At least `size` bytes, not initialised; a pointer that is not null also for 0.
+  // Not aligned: for bytes only. May leave the rest of a block unused. Costs no allocation if a
+  // block has room.
   char* Allocate(size_t size) {
     while (current_ < blocks_.size() && blocks_[current_].size - used_ < size) {
       ++current_;

@@ -4,6 +4,8 @@
 // so that instances that failed together do not retry together. Call Reset() after progress, not
 // after a mere connection: a flapping link must not cause rapid reconnections. The owner provides
 // the seed, so that a simulated run is reproducible.
+//
+// Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +18,8 @@ namespace walrelay {
 
 class Backoff {
  public:
+  // REQUIRES: neither is negative, and first * 2^20 fits into 64 bits of microseconds (about 100
+  // days).
   Backoff(Micros first, Micros most, uint64_t seed) : first_(first), most_(most), random_(seed) {}
 
   // The next wait. After 20 doublings the step no longer grows, so that the shift cannot overflow.

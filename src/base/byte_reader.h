@@ -15,6 +15,7 @@
 
 namespace walrelay {
 
+// A view and a position: cheap to copy, and a copy reads independently. Not thread-safe.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view input) : rest_(input) {}
@@ -34,6 +35,7 @@ class ByteReader {
   }
 
   // Exactly `count` bytes.
+  // 0 succeeds, with an empty view.
   [[nodiscard]] bool ReadBytes(size_t count, std::string_view& out) {
     if (rest_.size() < count) {
       return false;

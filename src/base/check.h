@@ -7,6 +7,8 @@
 
 namespace walrelay {
 
+// Writes one line with WR-5001 to standard error, without the log, and calls abort(). Callable from
+// any thread. All texts must be literals.
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const char* why);
 
 }  // namespace walrelay

@@ -5,6 +5,7 @@
 namespace walrelay {
 
 // Stateless, so a unique_ptr with it is as small as a pointer.
+// Not called for a null pointer (std::unique_ptr).
 template <auto Destroy>
 struct DestroyWith {
   template <typename T>

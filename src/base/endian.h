@@ -12,6 +12,7 @@
 
 namespace walrelay {
 
+// Its own inverse: also converts from big-endian to the host's order.
 template <std::unsigned_integral T>
 constexpr T SwapToBigEndian(T value) {
   if constexpr (sizeof(T) == 1 || std::endian::native == std::endian::big) {

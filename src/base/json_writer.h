@@ -21,12 +21,15 @@ namespace walrelay {
 std::string JsonText(const std::optional<std::string_view>& text);
 
 // Builds an object. Members keep their order; absent values are omitted.
+// Views are copied. REQUIRES: each name is added once; duplicates are not detected. Not
+// thread-safe.
 class JsonObject {
  public:
   void Add(std::string_view name, std::string_view text);
   void Add(std::string_view name, const char* text) { Add(name, std::string_view(text)); }
   void Add(std::string_view name, bool value) { Raw(name, value ? "true" : "false"); }
   void Add(std::string_view name, WallTime time) { Add(name, Rfc3339(time)); }
+  // REQUIRES: finite. JSON has no NaN and no infinity, and none is written as null here.
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void Add(std::string_view name, Number value) { Raw(name, fmt::format("{}", value)); }
@@ -50,6 +53,7 @@ class JsonObject {
   // `json` must be valid JSON.
   void Raw(std::string_view name, std::string_view json);
 
+  // The object must not be used afterwards.
   std::string Finish() && { return std::move(out_) + "}"; }
 
  private:
@@ -57,6 +61,7 @@ class JsonObject {
 };
 
 // An array of the results of `to_json`, which must be valid JSON.
+// In the order of `items`; "[]" if there are none.
 template <typename Items, typename Function>
 std::string JsonArray(const Items& items, Function&& to_json) {
   std::string out = "[";

@@ -46,19 +46,28 @@ struct LogField {
 };
 
 // Before this call nothing is written: libraries and tests are silent.
+// REQUIRES: not started, or StopLogging() was called. Starts a thread: call it after fork() and
+// before other threads need the log. kAuto is decided here, once.
 void StartLogging(LogLevel level, LogFormat format);
 // Writes the queued lines and stops. Waits for at most three seconds: lines that standard error has
 // not accepted by then are discarded.
+// Reports lines that are still suppressed first. Lines of other threads after this call are
+// discarded. Without StartLogging() it does nothing.
 void StopLogging();
 
 // Changes the level from now on. The caller remembers the level of StartLogging() to restore it.
+// Has no effect on audit lines.
 void SetLogLevel(LogLevel level);
+// kError before StartLogging().
 LogLevel CurrentLogLevel();
 
 // Reports the number of suppressed lines for each event whose ten seconds are over. Call it
 // periodically; it is cheap if no line was suppressed.
 void LogSuppressed();
 
+// A line below the current level costs two atomic loads, but its fields are built by the caller.
+// `event` must be a plain snake_case name: it is written without escapes. Views need not outlive
+// the call.
 void Log(LogLevel level, std::string_view event, std::string_view message,
          std::initializer_list<LogField> fields = {});
 inline void LogInfo(std::string_view event, std::string_view message,
@@ -76,12 +85,16 @@ inline void LogDebug(std::string_view event, std::string_view message,
 
 // Logs the progress of a long operation. On a terminal the next progress line of the same event
 // replaces it; elsewhere it is an ordinary line.
+// Only at level info or below; on a terminal it has the message without the fields, cut to one
+// screen line.
 void LogProgress(std::string_view event, std::string_view message,
                  std::initializer_list<LogField> fields = {});
 // Whether lines go to an interactive terminal.
+// False before StartLogging(), for JSON, and if TERM is "dumb".
 bool LogsToTerminal();
 
 // An error with its code, its meaning for the data and its remedy.
+// REQUIRES: !status.ok(). Lines with different codes are suppressed independently of each other.
 void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,
                std::initializer_list<LogField> fields = {});
 
@@ -91,6 +104,7 @@ bool LogHasRoom();
 // An audit line: what happened to one row, and why. Written as a warning regardless of the level,
 // the rate and the number of queued lines. REQUIRES: LogHasRoom() returned true since the last
 // call.
+// REQUIRES: !status.ok(). Does nothing if logging is not started.
 void LogAudit(std::string_view event, const absl::Status& status,
               std::initializer_list<LogField> fields);
 

@@ -35,8 +35,11 @@ class LogQueue {
   LogQueue& operator=(const LogQueue&) = delete;
 
   // `line` without a line end.
+  // Never blocks. A line larger than the limit is kept as long as it is the only one.
   void Put(std::string line);
+  // REQUIRES: HasRoom() returned true since the last kept line; the queue does not check it.
   void PutKept(std::string line);
+  // False while 8 MiB or more of kept lines wait.
   bool HasRoom() const;
 
   // Writes queued lines for at most `timeout`, and discards the rest: a blocked descriptor must

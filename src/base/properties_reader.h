@@ -24,6 +24,8 @@ class PropertiesReader {
   PropertiesReader(std::string_view text, Arena& arena) : text_(text), rest_(text), arena_(arena) {}
 
   // The next property, in the order of the text; nullopt at the end.
+  // Never fails: every text is a sequence of properties. A property without a separator has an
+  // empty value.
   std::optional<Property> Next();
 
   // The first line of the last property, counted from 1.

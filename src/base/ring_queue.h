@@ -12,6 +12,8 @@
 
 namespace walrelay {
 
+// REQUIRES: T is default-constructible and movable; a removed element is replaced by T(). Not
+// thread-safe. Positions beyond the end, and removing from an empty queue, abort (WR_CHECK).
 template <typename T>
 class RingQueue {
  public:

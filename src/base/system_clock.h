@@ -6,6 +6,7 @@
 
 namespace walrelay {
 
+// Stateless: any number of objects, on any thread. Aborts (WR_CHECK) if the kernel lacks the clock.
 class SystemClock final : public Clock {
  public:
   MonoTime Now() const override;

@@ -13,6 +13,8 @@ namespace walrelay {
 // end a line for some viewers (U+2028, U+2029) or change the direction of text as \uNNNN, truncated
 // to `limit` bytes: text from a row, a server or a broker can neither forge a log line nor control
 // a terminal.
+// Bytes that are not UTF-8 become \xNN. A character is never cut in half; "…" marks the truncation
+// and may exceed the limit.
 std::string Printable(std::string_view text, size_t limit = 1024);
 
 // Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD;
@@ -20,6 +22,7 @@ std::string Printable(std::string_view text, size_t limit = 1024);
 void AppendJsonString(std::string_view text, std::string& out);
 
 // The candidate nearest to `name` (edit distance at most a third of its length, at least 2), or "".
+// A view of one of the candidates. Time: product of the lengths, for each candidate.
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates);
 
 // "532 B", "1.5 KiB", "3.1 GiB".
@@ -30,6 +33,7 @@ std::string HumanBytes(uint64_t bytes);
 std::string FormatDuration(Micros duration);
 
 // "2026-11-20T08:14:02.000123Z".
+// REQUIRES: a year from 0 to 9999, whose text has the fixed width that callers rely on.
 std::string Rfc3339(WallTime time);
 
 }  // namespace walrelay

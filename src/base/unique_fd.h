@@ -19,8 +19,10 @@ class UniqueFd {
   }
   ~UniqueFd() { reset(); }
 
+  // Still owned here: the caller must not close it.
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  // Closes the present descriptor, if any, and takes `fd`.
   void reset(int fd = -1) {
     if (fd_ >= 0) {
       ::close(fd_);

@@ -17,10 +17,12 @@ struct Utf8Character {
 // well-formed (Unicode, table 3-7). REQUIRES: !text.empty().
 Utf8Character FirstCharacter(std::string_view text);
 
+// True for "".
 bool IsUtf8(std::string_view text);
 
 // Writes the one to four bytes of `point` and returns the end. A surrogate becomes three bytes,
 // which are not well-formed.
+// REQUIRES: `to` has room for four bytes, and point <= U+10FFFF.
 char* PutUtf8(uint32_t point, char* to);
 
 // Consumes the four hexadecimal digits of "\u12AB" from the front of `text`: a UTF-16 code unit.

@@ -1,5 +1,9 @@
 // The commands: one function and one source file each. Each returns the exit code of the process
 // and has printed the reason: results to standard output, everything else to standard error.
+//
+// All run on the main thread and block until the command has ended. Each loads the configuration
+// itself, with the addresses that it needs (ConfigNeeds). An error is printed by Report(), which
+// also determines the exit code.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +25,29 @@ struct RunFlags {
   // "text" or "json". Keys and headers, never payloads.
   std::string events;
 };
+// Runs until SIGTERM, SIGINT or an error that ends the relay. 0 after a complete drain, 75 after a
+// second signal, 4 for a gap with source.on_gap = "exit". Forbids core files, because memory holds
+// passwords and payloads. If Kafka clients do not close within three seconds, the process ends
+// without destructors.
 ExitCode RunCommand(const RunFlags& flags);
 
+// `offline`: neither Postgres nor Kafka is contacted.
 struct CheckFlags {
   ConfigFlags config;
   bool offline = false;
 };
+// 0 if `run` would start, warnings included; 3 if a check found a problem; 78 for an invalid
+// configuration.
 ExitCode CheckCommand(const CheckFlags& flags);
 
+// `json`: nothing is printed before the diagnosis is complete.
 struct DoctorFlags {
   ConfigFlags config;
   bool json = false;
   std::string fail_on = "problem";  // or "warning": the minimum severity for exit code 3
   std::string write_probe;          // the topic to write a record to; "": none
 };
+// 3 if the worst finding has at least the severity `fail_on`. Writes only with `write_probe`.
 ExitCode DoctorCommand(const DoctorFlags& flags);
 
 struct StatusFlags {
@@ -43,6 +56,10 @@ struct StatusFlags {
   bool watch = false;  // repeat until interrupted
   std::string probe;   // "live" or "ready": report by exit code; "": show the status
 };
+// 0 if a status was shown, otherwise the exit code of the error: 69 if neither the relay nor
+// Postgres could be asked. With `probe`: 0 if the relay is live or ready, 3 if it is not, 69 if it
+// does not answer. `watch` never returns, and an error does not end it: the relay may be
+// restarting.
 ExitCode StatusCommand(const StatusFlags& flags);
 
 struct ResumeFlags {
@@ -50,6 +67,9 @@ struct ResumeFlags {
   bool accept = false;
   std::string gap;  // the gap to accept; "": the gap that is shown
 };
+// Uses the control sockets of the relays of this user on this host; no HTTP. 0: no gap is held, or
+// it was accepted; 3: a gap is held, or another problem must be fixed first; 69: no relay answers.
+// After an acceptance it waits up to 30 seconds for the relay's next check of the source.
 ExitCode ResumeCommand(const ResumeFlags& flags);
 
 struct PrintFlags {
@@ -57,6 +77,8 @@ struct PrintFlags {
   bool json = false;
   DryRunScope scope;
 };
+// Needs no Kafka address. Does not advance the slot. Rows that were not found are no error; their
+// number is printed to standard error.
 ExitCode PrintCommand(const PrintFlags& flags);
 
 struct VerifyFlags {
@@ -65,8 +87,12 @@ struct VerifyFlags {
   int seconds = 60;                  // how long to collect events
   int timeout = 30;                  // how long to wait for the last record, seconds
 };
+// 0 if all records are equal, 3 if at least one differs or is missing. Blocks for `seconds` plus
+// `timeout` and the time that Kafka takes. Timestamps are not compared for given rows, whose commit
+// time is unknown, unless a column determines them.
 ExitCode VerifyCommand(const VerifyFlags& flags);
 
+// `role`: the role to create for walrelay; "": none.
 struct SetupFlags {
   ConfigFlags config;
   bool apply = false;
@@ -74,6 +100,9 @@ struct SetupFlags {
   bool failover = false;
   std::string role;
 };
+// Without `apply` it prints the SQL and connects to nothing. With `apply` the steps run one by one,
+// not in one transaction: Postgres cannot create a logical slot in a transaction that has written.
+// The steps that succeeded remain after an error; a further run executes the missing ones.
 ExitCode SetupCommand(const SetupFlags& flags);
 
 ExitCode DemoCommand(const DemoOptions& options);
@@ -81,6 +110,7 @@ ExitCode DemoCommand(const DemoOptions& options);
 struct ConfigCommandFlags {
   ConfigFlags config;
 };
+// Secrets are masked. Fails like `run` for an invalid configuration.
 ExitCode ConfigShowCommand(const ConfigCommandFlags& flags);
 ExitCode ConfigDocsCommand();
 
@@ -91,6 +121,9 @@ struct ImportFlags {
   std::string output;  // "": standard output, without secrets
   bool allow_lossy = false;
 };
+// The report goes to standard error, the TOML to standard output or to a new file (mode 0600; an
+// existing file is an error). 65 if a property was refused (unless `allow_lossy` is set), or the
+// result is not a valid configuration; nothing is written then.
 ExitCode ImportDebeziumCommand(const ImportFlags& flags);
 
 struct ExplainFlags {
@@ -99,11 +132,14 @@ struct ExplainFlags {
   bool metrics = false;   // print the reference of the metrics instead
   bool checks = false;    // print the reference of doctor's checks instead
 };
+// Needs no configuration. 64 for a name that is neither an error code nor a check.
 ExitCode ExplainCommand(const ExplainFlags& flags);
 
+// The versions of libpq and librdkafka are those loaded at run time.
 ExitCode VersionCommand(bool json);
 
 // Prints an error to standard error; returns its exit code.
+// With meaning and remedy. REQUIRES: !error.ok().
 ExitCode Report(const absl::Status& error);
 
 }  // namespace walrelay

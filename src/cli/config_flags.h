@@ -10,6 +10,8 @@
 
 namespace walrelay {
 
+// "" means that the flag was not given; an option cannot be set to "" by its shortcut, but by
+// --set.
 struct ConfigFlags {
   std::string file;              // --config
   std::vector<std::string> set;  // --set section.key=value
@@ -18,6 +20,7 @@ struct ConfigFlags {
   std::string slot;              // --slot
   std::string publication;       // --publication
   std::string table;             // --table
+  // Set by the command, not by a flag.
   ConfigNeeds needs;
 };
 
@@ -26,10 +29,15 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
     const ConfigFlags& flags);
 
 // Reads a configuration file of at most 1 MiB. Errors: WR-1004.
+// May name a pipe or a device, such as /dev/stdin: it is read to its end, and blocks for as long.
+// Larger than 1 MiB is WR-1004 too.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
 // none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-5005.
+// The first file that exists is used: one that exists and cannot be read is an error. The file may
+// be a Debezium connector's (debezium/connector_config.h). REQUIRES: no other thread changes the
+// environment.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags);
 
 }  // namespace walrelay

@@ -9,10 +9,14 @@
 
 namespace walrelay {
 
+// Called on the relay's thread, which a slow reader of standard output therefore blocks. `clock`
+// must outlive it.
 class EventPrinter {
  public:
   EventPrinter(bool json, const Clock& clock) : json_(json), clock_(clock) {}
 
+  // REQUIRES: the producer reports delivery details (key and headers). A failed write is ignored.
+  // The latency compares two clocks and may be negative.
   void Print(const Delivery& delivery, WallTime commit_time) const;
 
  private:

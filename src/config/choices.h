@@ -1,5 +1,7 @@
 // The names of enumeration values in a configuration. The loader, `walrelay config show` and the
 // reference use the same list.
+//
+// All names are literals: views of them stay valid for the life of the process.
 #pragma once
 
 #include <array>
@@ -12,6 +14,7 @@
 namespace walrelay {
 
 // One of an enumeration's values, by the name that operators write.
+// An enumerator may occur once only: NameOfChoice() returns the first name of a value.
 template <typename Enum>
 struct Choice {
   std::string_view name;
@@ -78,6 +81,7 @@ inline constexpr auto kChoices<LogFormat> = std::to_array<Choice<LogFormat>>(
     {{"auto", LogFormat::kAuto}, {"text", LogFormat::kText}, {"json", LogFormat::kJson}});
 
 // nullopt: no value has this name.
+// Compares bytes: names are lower-case, and "STOP" is not "stop".
 template <typename Enum>
 constexpr std::optional<Enum> ChoiceNamed(std::string_view name) {
   for (const Choice<Enum>& choice : kChoices<Enum>) {
@@ -89,6 +93,7 @@ constexpr std::optional<Enum> ChoiceNamed(std::string_view name) {
 }
 
 // The name of an enumerator; "?" for any other value.
+// Every value that the loader sets has a name, so "?" means a bug.
 template <typename Enum>
 constexpr std::string_view NameOfChoice(Enum value) {
   for (const Choice<Enum>& choice : kChoices<Enum>) {

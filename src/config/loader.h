@@ -25,13 +25,17 @@ namespace walrelay {
 
 // The servers that a command connects to: only their addresses are required.
 // Commands that do not connect to a server need no address of it.
+// Names of slots and publications, ranges and combinations are checked in any case.
 struct ConfigNeeds {
   bool postgres = true;
   bool kafka = true;
 };
 
+// What a command passes to LoadConfig(). The order within `environment` and `overrides` matters
+// only if a name occurs twice: the last one applies.
 struct ConfigInput {
   std::string file_name;  // for messages; "" when there is no file
+  // The whole file; "" is a valid file without any key.
   std::string file_text;
   std::vector<std::pair<std::string, std::string>> environment;  // all variables, NAME and value
   std::vector<std::pair<std::string, std::string>>
@@ -40,6 +44,7 @@ struct ConfigInput {
 };
 
 // Where a value comes from is shown by `walrelay config show`, and is part of error messages.
+// Owns all its strings; nothing in it refers to the ConfigInput.
 struct LoadedConfig {
   Config config;
   std::string file_name;  // "" when there was no file
@@ -50,21 +55,32 @@ struct LoadedConfig {
 
 // Reads `input.file_text` into `out`. `overridden`: the options that variables and flags set
 // afterwards, by name.
+// A reader may change `out.config`, `out.origins` and `out.import_summary` only. It need not
+// validate ranges: LoadConfig() calls ValidateConfig() afterwards.
 using ConfigFileReader = absl::Status (*)(const ConfigInput& input,
                                           const std::set<std::string>& overridden,
                                           LoadedConfig& out);
 
 // The reader of walrelay.toml. Errors: WR-1001 to WR-1003.
+// Does not use `overridden`: a key of the file is checked even if a flag overrides it.
 absl::Status ReadTomlFile(const ConfigInput& input, const std::set<std::string>& overridden,
                           LoadedConfig& out);
 
 // Errors: those of the reader; WR-1002, WR-1003.
+// Pure; callable from any thread. A later source replaces a value completely: lists are not merged,
+// except the properties of librdkafka, each of which is a value of its own. Variables and flags for
+// [source.columns] set the columns of the first table only. Returns the first error, annotated with
+// its origin ("file:line:column", "variable NAME", "--set NAME").
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input,
                                         ConfigFileReader read_file = ReadTomlFile);
 
 // Checks constraints on and between values, whatever their origin. Part of LoadConfig().
 // Errors: WR-1003.
 // Values are consistent after it: the rest of the program does not check them again.
+// REQUIRES: config.source.tables is not empty, which holds for every Config that the loader built.
+// Does not read the catalog, files or brokers: whether a column, a certificate or a topic exists
+// shows only at the connection (`walrelay check`). Returns the first error, in the order of the
+// sections.
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs = {});
 
 }  // namespace walrelay

@@ -13,23 +13,34 @@
 namespace walrelay {
 
 // A row of the table. All views are of literals.
+// REQUIRES for `set` and `show`: config.source.tables is not empty; options of a table use its
+// first element. Both are stateless functions and may be called from any thread.
 struct Option {
+  // The table of the TOML file, "source" or "source.columns".
   std::string_view section;
   std::string_view key;
   OptionType type;
   std::span<const std::string_view> choices;  // of kChoice
+  // Markdown, one line: a cell of the table in docs/configuration.md.
   std::string_view doc;
 
   // Error messages contain no position; the loader adds it.
+  // Does not check a choice of an option whose member is text (compression): use ApplyOption().
+  // Errors: WR-1003.
   absl::Status (*set)(Config& config, const RawValue& value);
   // The value as TOML; secrets as "***".
+  // An absent column name is `auto`, which is not TOML.
   std::string (*show)(const Config& config);
 
+  // "section.key", as --set, error messages and LoadedConfig::origins use it.
   std::string Name() const;
 };
 
 // Every option, in the order of the reference, grouped by section.
+// The table has static storage duration: pointers and views stay valid for the life of the process.
 std::span<const Option> Options();
+// nullptr for an unknown option and for a renamed one. The properties of librdkafka,
+// [[source.placement]] and [[source.tables]] are not rows of the table and are not found.
 const Option* FindOption(std::string_view section, std::string_view key);
 const Option* FindOption(std::string_view name);  // "section.key"
 
@@ -41,6 +52,9 @@ std::string_view RenamedTo(std::string_view old_name);
 inline constexpr std::string_view kPassThroughPrefix = "kafka.librdkafka.";
 
 // Whether a property of librdkafka contains a secret, or may contain one.
+// Compares parts of the name ("password", "secret", ".pem"): a property may be masked although it
+// is harmless, never the reverse. `property`: without kPassThroughPrefix, lower case as librdkafka
+// writes it.
 bool IsSecretProperty(std::string_view property);
 
 }  // namespace walrelay

@@ -22,6 +22,8 @@ namespace walrelay {
 
 // A member of a section's struct.
 // The commonest row: type and text form follow from the member's type.
+// The views must be of literals, `choices` of a constant: a row stores them. A row of type kChoice
+// whose member is text is checked by ApplyOption() only.
 template <auto Section, auto Member>
 constexpr Option Row(std::string_view section, std::string_view key, OptionType type,
                      std::string_view doc, std::span<const std::string_view> choices = {}) {
@@ -37,6 +39,7 @@ constexpr Option Row(std::string_view section, std::string_view key, OptionType 
 }
 
 // A member that is an enumeration.
+// REQUIRES: a specialisation of kChoices for the member's type; anything else does not compile.
 template <auto Section, auto Member>
 constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::string_view doc) {
   using Enum = std::remove_cvref_t<decltype(Config().*Section.*Member)>;
@@ -44,6 +47,8 @@ constexpr Option ChoiceRow(std::string_view section, std::string_view key, std::
 }
 
 // A size in bytes, written "64MiB" or as a number; 0 is valid only with `zero_is_none`.
+// Errors of its setter: WR-1003 for another unit, a negative number, an overflow, or a type that is
+// neither text nor an integer. `config show` prints the largest unit that leaves no fraction.
 template <auto Section, auto Member, bool zero_is_none = false>
 constexpr Option SizeRow(std::string_view section, std::string_view key, std::string_view doc) {
   return {section,
@@ -72,6 +77,8 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
 }
 
 // A column of the first table; the loader copies the names to the tables that do not override them.
+// "" is stored and means "no column"; whether the column may be absent is checked by
+// ValidateConfig().
 template <auto Member>
 constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
   return {

@@ -32,18 +32,26 @@ enum class OptionType : uint8_t {
   kChoice
 };
 
+// For the reference and for messages. A literal; "?" for a value that is no enumerator.
 std::string_view TypeName(OptionType type);
 
 // Converts the text of an environment variable or a flag to a value of `type`. The items of a list
 // are separated by commas.
 // What the value is for is not known here: choices and ranges are checked by the caller.
+// Integers have no sign "+", no spaces and no unit; booleans are "true" or "false" only. A list has
+// no escapes: an item with a comma can be written in the file only, and "" is the empty list.
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text);
 
+// WR-1003. `what`: one sentence without a full stop, of the form "expected X, got Y".
 inline absl::Status InvalidValue(std::string_view what) {
   return Error(ErrorCode::kConfigValue, what);
 }
 
 // Each reads one type, and rejects values of another: a number in quotes is not a number.
+// The edges: a string and a secret may be empty but contain no zero byte; an optional string is set
+// even if the text is empty; an integer is at least 1, because every integer option is a limit; a
+// duration has the form of ParseDuration() and may be 0; a list may be empty. After an error only
+// an optional string may have changed: it is set and empty.
 absl::Status ParseInto(const RawValue& value, std::string& out);
 absl::Status ParseInto(const RawValue& value, std::optional<std::string>& out);
 absl::Status ParseInto(const RawValue& value, Secret& out);

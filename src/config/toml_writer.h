@@ -19,9 +19,12 @@
 namespace walrelay {
 
 // A basic string, quotes included.
+// Escapes as JSON does, whose escapes TOML accepts in basic strings (TOML v1.0.0, "String").
 std::string TomlString(std::string_view text);
 
 // A value as TOML. A secret becomes "***"; an absent name becomes `auto`, which is not TOML.
+// An empty Secret becomes "", so that it is visible whether one is set. A duration and an integer
+// have the form that the loader reads.
 std::string ToToml(const std::string& value);
 std::string ToToml(const std::optional<std::string>& value);
 std::string ToToml(const Secret& value);
@@ -43,6 +46,7 @@ std::string TomlArray(const std::vector<std::string>& items);
 std::string TomlInlineTable(const std::vector<std::pair<std::string_view, std::string>>& members);
 
 // Builds a file. A key is a bare key or a TomlString(); a value is TOML; a comment may be empty.
+// Not thread-safe. Views are copied.
 class TomlWriter {
  public:
   // "[name]", unless this table is the current one.
@@ -50,11 +54,13 @@ class TomlWriter {
   // "[[name]]": one more element of the array.
   void Element(std::string_view name);
 
+  // In the current table; before the first Table() or Element(), at the top level.
   void Set(std::string_view key, std::string_view value, std::string_view comment = "");
   // The same line as a comment: the value is a default, or must be supplied.
   void SetInComment(std::string_view key, std::string_view value, std::string_view comment = "");
   void Comment(std::string_view text);
 
+  // The file, with a line end after each line. The writer is empty afterwards.
   std::string Finish() && { return std::move(out_); }
 
  private:

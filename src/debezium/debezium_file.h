@@ -30,6 +30,8 @@ struct DebeziumFile {
 bool AsksProvider(std::string_view value);
 
 // Whether `text` is such a file, and not a walrelay.toml.
+// Decided by the first characters and by single lines, without parsing: the error of a broken file
+// is that of its own format's parser.
 bool IsDebeziumFile(std::string_view text);
 
 // Accepts a connector as returned by Connect's REST API (its properties, or {"name", "config"}), a

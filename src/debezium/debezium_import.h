@@ -40,9 +40,11 @@ struct DebeziumImport {
 
 // Errors: WR-1001; WR-1007 for a file without an outbox EventRouter. Refused properties are not an
 // error here.
+// `input` need not outlive the call.
 absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input);
 
 // WR-1007 with each refused property, or OK.
+// All refusals in one message, with the settings that would override them in the hint.
 absl::Status RefusalOf(const DebeziumImport& import);
 
 // The settings as walrelay.toml. Secrets are written only if `with_secrets`; otherwise a comment

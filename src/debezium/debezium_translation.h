@@ -57,6 +57,8 @@ struct DebeziumTranslation {
 };
 
 // Applies the translation to `config`. Errors: WR-1003.
+// REQUIRES: config.source.tables is not empty. Each value is checked like one from a flag; the
+// placements replace those of `config`, and several tables replace its tables.
 absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config);
 
 // Java's trim(), toLowerCase() and split().
@@ -64,6 +66,7 @@ absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& co
 std::string JavaTrim(std::string_view text);
 std::string JavaLower(std::string_view text);  // trimmed too
 // Without empty parts at the end, as String.split().
+// At least one part: "" yields one empty part, as in Java.
 std::vector<std::string> JavaSplit(std::string_view text, char separator);
 
 // The only text that a regular expression matches. "": it may match several.

@@ -27,6 +27,8 @@ struct PropertyNode {
 };
 
 // Errors: WR-1001.
+// At most 32 levels and 20,000 nodes; more is WR-1001, too. The same limits apply to YAML, whose
+// aliases count as often as they are used.
 absl::StatusOr<PropertyNode> ParseJson(std::string_view text);
 
 // A list of the text's documents. Errors: WR-1001, with line and column.

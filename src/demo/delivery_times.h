@@ -15,6 +15,7 @@ namespace walrelay {
 
 class DeliveryTimes {
  public:
+  // Percentiles are observed values, not interpolated.
   struct Figures {
     size_t events = 0;  // the others are 0 if there are none
     Micros median{0};
@@ -23,11 +24,14 @@ class DeliveryTimes {
   };
 
   // The relay has exited. REQUIRES: not called before.
+  // `at`: by this machine's clock. A second call aborts (WR_CHECK).
   void OutageBegan(WallTime at);
   // In the order of the acknowledgements. `committed` by the clock of Postgres, which the latency
   // takes into account: their sum is a time of this machine.
+  // The first acknowledgement at or after OutageBegan() ends the outage.
   void Add(WallTime committed, Micros latency);
 
+  // Sorts a copy of the latencies: for the summary, not for each event.
   Figures Undisturbed() const;
   Figures Delayed() const;
   // From the SIGKILL to the first acknowledgement after it; nullopt if there is none.

@@ -4,6 +4,8 @@
 // Uses the binaries of Debian's packages, the newest first, or those in the PATH. If this process
 // is root, the server runs as an unprivileged user, because Postgres refuses to run as root.
 // The destructor removes the cluster.
+//
+// Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,11 +18,18 @@ namespace walrelay {
 
 class TemporaryPostgres {
  public:
+  // Blocks: initdb takes a second or more, and the start of the server at most 30 seconds. Errors:
+  // WR-5006 if no server is installed, initdb fails or the server does not start, with the last
+  // line of its log; those of ChildProcess::Start().
   static absl::StatusOr<std::unique_ptr<TemporaryPostgres>> Start();
+  // Immediate shutdown (SIGQUIT), which does not wait for sessions. Blocks until the server has
+  // exited.
   ~TemporaryPostgres();
 
   // Connects as superuser.
+  // Over the Unix socket in directory(), with authentication "trust"; contains no password.
   std::string dsn() const;
+  // As the server reports it. Valid as long as this object, as is directory().
   const std::string& version() const { return version_; }
   // The demonstration may store its files here, too.
   const std::string& directory() const { return directory_; }

@@ -8,6 +8,7 @@
 
 namespace walrelay {
 
+// A row of checks.def. All texts are literals, one line of Markdown each.
 struct CheckEntry {
   std::string_view name;  // "postgres.wal_level"; its first word is the group
   std::string_view looks_at;
@@ -22,6 +23,7 @@ inline constexpr CheckEntry kChecks[] = {
 };
 
 // The name of a check, from a literal. A literal that is not in the table does not compile.
+// A view of a literal: freely copied, valid for the life of the process.
 class CheckName {
  public:
   consteval CheckName(const char* name) : name_(name) {  // NOLINT: implicit on purpose
@@ -42,6 +44,7 @@ class CheckName {
 };
 
 // Accepts "postgres.wal_level" and "doctor.postgres.wal_level". nullptr for an unknown name.
+// The result points into kChecks.
 const CheckEntry* FindCheck(std::string_view name);
 
 // All checks in Markdown. A test compares docs/reference/doctor.md with it.

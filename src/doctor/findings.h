@@ -14,6 +14,8 @@
 
 namespace walrelay {
 
+// In ascending order: comparable with <. kWarning: the relay works, but something endangers it.
+// kProblem: the relay would not start or would not publish.
 enum class Severity : uint8_t { kOk, kWarning, kProblem };
 std::string_view NameOf(Severity severity);  // "ok", "warning", "problem"
 
@@ -31,20 +33,26 @@ struct Finding {
   std::optional<ErrorCode> code;  // of a problem that the relay reports too
 };
 
+// Not thread-safe. `on_finding` is called on the thread that adds the finding.
 class Findings {
  public:
   // Calls `on_finding` for each finding as it arises: a diagnosis takes seconds. May be empty.
   explicit Findings(std::function<void(const Finding&)> on_finding)
       : on_finding_(std::move(on_finding)) {}
 
+  // Something that was checked and is in order; shown, so that a reader knows what was checked.
   void Good(CheckName check, std::string text);
+  // `text` may contain text of servers: it is escaped when it is printed. `remedy`: what to type.
   void Warn(CheckName check, std::string text, std::string remedy);
   // REQUIRES: !error.ok().
+  // Text and remedy come from the error and its row in the catalogue.
   void Problem(CheckName check, const absl::Status& error);
   // A problem without an error code of the relay.
   void Problem(CheckName check, std::string text, std::string remedy);
 
+  // In the order of the checks. References are invalidated by the next finding.
   const std::vector<Finding>& all() const { return all_; }
+  // kOk if there is no finding.
   Severity worst() const { return worst_; }
 
  private:

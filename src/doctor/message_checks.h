@@ -9,6 +9,8 @@ namespace walrelay {
 
 // On an ordinary connection, with no privilege beyond LOGIN. Adds no finding if messages are not
 // events. An error is a failed query.
+// REQUIRES: Postgres 14 or later, if messages are events (CheckMessages() reports older servers).
+// Superusers are not listed: they can always write messages.
 absl::Status CheckMessageWriters(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

@@ -6,6 +6,9 @@
 
 namespace walrelay {
 
+// Blocks for at most two seconds per request to the relay at http.listen; what answers there may
+// not be a relay, so its text is escaped. Reads RLIMIT_NOFILE and the memory limit of cgroup v2;
+// without one there is no finding.
 void CheckProcess(const Config& config, Findings& out);
 
 }  // namespace walrelay

@@ -10,6 +10,9 @@ namespace walrelay {
 
 // On an ordinary connection; takes a second to measure how fast the WAL grows. An error is a failed
 // query; the findings are in `out`.
+// Adds nothing if the slot does not exist: slot.usable has reported it (CheckSource()). The reader
+// of the slot is identified by its application_name, "walrelay". The forecast assumes that the
+// confirmed position does not advance.
 absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

@@ -10,6 +10,9 @@ namespace walrelay {
 
 // On an ordinary connection with the relay's parameters. An error is a failed query; the findings
 // are in `out`.
+// REQUIRES: `connection` has the relay's application_name, by which Postgres selects synchronous
+// standbys. Without source.wait_visible free connections are not counted.
+// Source: Postgres documentation, synchronous_standby_names; src/backend/replication/syncrep.c.
 absl::Status CheckVisibility(PgConnection& connection, const Config& config, Findings& out);
 
 }  // namespace walrelay

@@ -16,17 +16,26 @@
 
 namespace walrelay {
 
+// Owns the expected and the stored records: memory grows with both, so it is for a minute of events
+// or for single rows, not for a whole topic.
 class Comparison {
  public:
   // `kafka` must outlive the comparison. `since`: older records in the topics are ignored.
+  // Connects to nothing yet. The topics to read are those of `expected`. nullopt for `since`: all
+  // records of the topics.
   Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
              std::optional<WallTime> since);
 
   // Reads the topics until every event is found or `timeout` has passed. An event that is not found
   // is a difference, not an error. Errors: those of reading the topics.
+  // Reads the topics from their beginning (or `since`) each time, with a pause of one second, and
+  // once even if `timeout` is 0. One reading may itself take 30 seconds. REQUIRES: called before
+  // PrintDifferences().
   absl::Status Find(Micros timeout);
 
   // Prints the first differences to standard output; returns how many events differ.
+  // At most twenty are printed; all are counted. A repeated event is compared by its first record.
+  // Does not connect.
   size_t PrintDifferences() const;
 
  private:

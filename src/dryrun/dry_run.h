@@ -16,16 +16,26 @@
 namespace walrelay {
 
 // Which events a dry run covers. `ids` and `follow` exclude each other.
+// The command line and VerifyCommand() guarantee that `ids` and `follow` exclude each other; with
+// both, `ids` applies.
 struct DryRunScope {
-  bool follow = false;           // events committed from now on; else from the slot's position
+  bool follow = false;  // events committed from now on; else from the slot's position
+  // Compared as text with the id column. A row that does not exist is no error: compare the result
+  // with the number of ids.
   std::vector<std::string> ids;  // these rows of the tables instead
   uint64_t limit = 0;            // 0: no limit; with `follow`, endless
   // Ends the run when it returns true. Called after each batch of messages. May be empty.
+  // Not called for `ids`.
   std::function<bool()> stop_condition;
 };
 
 // `producer` must accept every record and report it as delivered at its next Poll(). Blocks;
 // returns the number of records. Errors are those that the relay would report.
+// Without `follow`, ends at the end of the WAL or at `limit`. Polls Postgres every 200 ms while
+// nothing arrives. Rows that are read by their id have no commit time: the current time is used. A
+// row that would block the relay ends the run with its error (WR-3xxx); a publication that hides
+// rows is WR-23xx. A role without SELECT on the table gets WR-2012 with the exact GRANT, but only
+// for `ids`: the slot needs no table privilege.
 absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope, Producer& producer);
 
 }  // namespace walrelay

@@ -1,4 +1,6 @@
 // RecordCollector: a producer that stores the records it is given.
+//
+// Not thread-safe. Memory grows with every record: use it with DryRunScope::limit or a time limit.
 #pragma once
 
 #include <utility>
@@ -27,6 +29,8 @@ class RecordCollector final : public Producer {
   absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
+  // In the order of Produce(). Valid as long as the collector; may be moved from when the run has
+  // ended.
   std::vector<ExpectedRecord>& records() { return records_; }
 
  private:

@@ -13,6 +13,7 @@ namespace walrelay {
 
 // A record that owns its bytes.
 struct ExpectedRecord {
+  // Copies all bytes of `record`, whose views need not outlive the call.
   explicit ExpectedRecord(const Record& record);
 
   std::string topic;
@@ -27,14 +28,21 @@ struct ExpectedRecord {
 };
 
 // Identifies an event in its topic: by the header "id", or by key and value without that header.
+// The topic is part of the identity: the same id in two topics is two events. A header "id" with a
+// null value counts as absent.
 std::string IdentityOf(const ExpectedRecord& expected);
 // All identities by which this record can be found.
+// One by content, and one for each header "id".
 std::vector<std::string> IdentitiesOf(const StoredRecord& stored);
 
 // Describes the first difference, in the order partition, key, headers, value, timestamp; "" if
 // there is none. Headers of Debezium's context are compared by name only: their values depend on
 // the process. `partitions`: of the topic; unless it is 0, the partition of the key is compared
 // too.
+// Long values are shown from shortly before the first different byte, escaped and truncated to 200
+// bytes. Timestamps are compared in milliseconds, which is what Kafka stores, and only if both are
+// known. `partitions`: the topic's present number; after it was raised, older records may differ in
+// the partition.
 std::string DifferenceOf(const ExpectedRecord& expected, const StoredRecord& stored,
                          int partitions);
 

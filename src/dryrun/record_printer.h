@@ -3,6 +3,8 @@
 // One line per record, as text or JSON: topic, partition if the row determines it, timestamp, key,
 // headers and value. In JSON, bytes that are not UTF-8 are base64 in a member with another name
 // ("value_base64"). Accepts every record and reports it as delivered at the next Poll().
+//
+// Not thread-safe. A failed write to standard output is not an error.
 #pragma once
 
 #include <string>
@@ -13,7 +15,9 @@
 namespace walrelay {
 
 // One line, without the newline.
+// Values are escaped and truncated to 200 bytes; NULL is shown as such.
 std::string RecordText(const Record& record);
+// Values are complete. Absent parts are null.
 std::string RecordJson(const Record& record);
 
 class RecordPrinter : public Producer {

@@ -23,6 +23,8 @@ using OptionalBytes = std::optional<std::string_view>;
 
 // nullopt: NULL. Errors: WR-3007 for a value that is invalid for its type, WR-3002 for a type that
 // is not supported in binary form.
+// WR-2401 for an unchanged TOAST value, which the decoder permits only in the new row of an UPDATE.
+// An empty value is not NULL.
 absl::StatusOr<OptionalBytes> ColumnBytes(const pgoutput::TupleValue& value, uint32_t type_oid,
                                           Arena& arena);
 

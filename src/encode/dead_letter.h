@@ -23,6 +23,8 @@ struct DeadLetterPosition {
 };
 
 // A row of more than `max_row_bytes` is truncated: each value to an equal share of them.
+// REQUIRES: !reason.ok(). Protobuf, because values may be any bytes. Values beyond the relation's
+// columns are omitted; a truncated value carries its full size (`cut_from`).
 std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedRelation& relation,
                              pgoutput::Tuple row, const DeadLetterPosition& position,
                              size_t max_row_bytes);

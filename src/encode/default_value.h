@@ -15,6 +15,8 @@
 namespace walrelay {
 
 // The default's text, as Postgres would print the value. nullopt: no default in the schema.
+// Pure. nullopt also for arrays, bytea, numeric without a scale and inet, whose defaults Debezium
+// ignores.
 std::optional<std::string> DefaultText(std::string_view expression, const ConnectColumnType& shape);
 
 }  // namespace walrelay

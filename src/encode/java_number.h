@@ -20,6 +20,7 @@ void AppendBigDecimal(std::string_view text, std::string& out);
 
 // BigDecimal.unscaledValue().toByteArray(): two's complement, big endian, as short as possible.
 // Text as above.
+// Time is quadratic in the number of digits, which the row's limit bounds.
 std::string UnscaledBytes(std::string_view text);
 
 // Digits, at most one point, at most one leading sign.

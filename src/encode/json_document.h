@@ -56,6 +56,8 @@ class JsonDocument {
 
   // The tree of the object or array at the start of `text`; nullptr for anything else: another
   // value, malformed text, more than 1000 levels. Errors: WR-3006 for too many values.
+  // Copies `text`, which need not outlive the call. Numbers of more than 1000 characters are
+  // malformed, as in Jackson since 2.15.
   absl::StatusOr<const JsonValue*> Parse(std::string_view text);
 
  private:

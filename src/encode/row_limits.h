@@ -22,6 +22,8 @@ struct RowLimits {
   // enclosing ones.
   size_t schema_bytes = 0;
 
+  // REQUIRES: max_record_bytes > 0; the configuration permits at most 1,000,000,000, so that no
+  // product overflows.
   static constexpr RowLimits For(int64_t max_record_bytes) {
     const auto bytes = static_cast<size_t>(max_record_bytes);
     return {.raw_bytes = 4 * bytes, .json_values = bytes / 2 + 1, .schema_bytes = 32 * bytes};

@@ -23,6 +23,7 @@ namespace walrelay {
 class ConnectionTable {
  public:
   // The defaults leave room for several probes, scrapers and browsers at once.
+  // All are limits of open connections; a connection that was shut down does not count any more.
   struct Limits {
     size_t connections = 48;
     size_t of_one_peer = 16;  // more than libmicrohttpd accepts before it serves
@@ -33,6 +34,8 @@ class ConnectionTable {
 
   // Adds a new connection. `peer`: its address without the port. Closes other connections if there
   // are too many.
+  // REQUIRES: `now` does not go backwards between calls: the list is in the order of age. `socket`
+  // stays the owner's; it is shut down here at most, and never closed.
   void Add(int socket, std::string peer, MonoTime now);
   // Called before the owner closes the socket. Unknown sockets are ignored.
   void Remove(int socket);

@@ -29,6 +29,7 @@ struct HttpResponse {
   std::string body;
 };
 
+// All that a handler learns of a request: no part of its text.
 struct PageRequest {
   bool verbose = false;  // the query asks for detail
   // The Host is an Internet name: the request may come from a page of a foreign site, which must
@@ -36,15 +37,21 @@ struct PageRequest {
   bool foreign_host = false;
 };
 
+// Called on the server's thread, one request at a time. REQUIRES: it does not block.
 using HttpHandler = std::function<HttpResponse(const PageRequest&)>;
 
 // "127.0.0.1:port" with a port that is currently free. Errors: WR-5002.
+// Another process may take the port before the caller uses it.
 absl::StatusOr<std::string> FreeLoopbackAddress();
 
+// The pages are fixed at Start(); paths are compared exactly, without the query. Other paths are
+// answered with 404, other methods with 405.
 class HttpServer {
  public:
   // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 selects a free
   // port. Errors: WR-5002 (HttpListen).
+  // Starts a thread, and listens when it returns. What the handlers refer to must outlive the
+  // server. A port that another process uses is an error, because SO_REUSEPORT is not set.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       std::string_view listen, std::map<std::string, HttpHandler> pages);
   // Waits for running handlers.

@@ -15,6 +15,7 @@ class ListenAddress {
  public:
   // "address:port", "[v6]:port", "localhost:port", or ":port" for every address; nullopt for
   // anything else. No names are resolved.
+  // The port is 0 to 65535. An IPv6 address needs its brackets.
   static std::optional<ListenAddress> Parse(std::string_view listen);
 
   // The address for clients on this host: loopback if it is the wildcard address.

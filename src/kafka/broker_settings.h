@@ -20,6 +20,8 @@ struct BrokerSettings {
 };
 
 // Queries one broker. Blocks for at most twice `timeout`. Errors: WR-4001, WR-4007, WR-4006.
+// WR-1005 if a secret file cannot be used. Values that the user may not read are absent, which is
+// no error.
 absl::StatusOr<BrokerSettings> ReadBrokerSettings(const KafkaConfig& kafka, Micros timeout);
 
 }  // namespace walrelay

@@ -30,6 +30,7 @@ class ClientHealth {
   explicit ClientHealth(rd_kafka_t* client) : client_(client) {}
 
   // Processes an error event of the client's main queue.
+  // `event` stays the caller's. REQUIRES: its type is RD_KAFKA_EVENT_ERROR.
   ErrorKind OnError(rd_kafka_event_t* event, MonoTime now);
   // Asks the client whether it has failed permanently: its event may arrive after the reports of
   // the records that failed with it.
@@ -47,6 +48,7 @@ class ClientHealth {
   const absl::Status& fatal() const { return fatal_; }
   // The last transient error, for display; OK once a broker has answered.
   const absl::Status& trouble() const { return trouble_; }
+  // True until an error says otherwise, also before the first connection.
   bool reachable() const { return reachable_; }
   // Whether logins have been refused for longer than `limit`.
   bool LoginRefusedFor(Micros limit, MonoTime now) const {

@@ -19,6 +19,8 @@ struct ClusterInfo {
 
 // Connects with the producer's settings and waits at most `timeout` for each answer. `topics`:
 // topics to check; the query does not create them. Errors: WR-4001, WR-4007, WR-4006.
+// `topics` of the result is in the order of the argument; OK for a topic that exists and is
+// visible. WR-1005 if a secret file cannot be used.
 absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
                                             const std::vector<std::string>& topics, Micros timeout);
 

@@ -22,19 +22,27 @@ int LibrdkafkaVersionNumber();  // 0x020002ff
 // compares a topic's max.message.bytes with the batch, not with the record. Reads the secret files,
 // so that each producer uses their current contents. Errors: WR-4006 for a property that librdkafka
 // rejects or that walrelay reserves, WR-1005 for a file.
+// REQUIRES: `max_batch_bytes` is in the range of librdkafka's batch.size (else WR-4006). Connects
+// to nothing. Debug contexts that would print secrets are rejected.
+// Source: librdkafka, CONFIGURATION.md and INTRODUCTION.md ("Idempotent Producer").
 absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const PipelineConfig& pipeline,
                                            int64_t max_batch_bytes);
 
 // The configuration of a consumer without a group, for `check` and the demonstration.
+// Commits no offsets and joins no group. Same errors as for a producer.
 absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka);
 
 // The value of a property; "" if it is not set. Passwords are not masked.
 std::string ConfValue(const rd_kafka_conf_t& conf, const char* name);
 
 // Creates a client with this configuration. Errors: WR-4006.
+// Takes `conf`, also after an error. Starts librdkafka's threads, and does not wait for a broker.
+// Destroying the client waits for those threads.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);
 
 // Rejects settings that would send data over the network without TLS. Errors: WR-1006.
+// Loopback addresses need no TLS. OK with kafka.allow_insecure. Only the bootstrap servers are
+// checked: the brokers' addresses are not known yet, but the protocol is the same for all.
 absl::Status CheckKafkaTransport(const KafkaConfig& kafka);
 
 }  // namespace walrelay

@@ -58,6 +58,7 @@ class CredentialWatch {
   // Starts no further check; does not wait.
   void Stop();
   // Checks the files now, after a refused login.
+  // Does not wait for the check. A repeated call before it is merged with it.
   void LookNow();
 
   // A certificate, a key or a key's password has changed, and was the same in two consecutive

@@ -15,6 +15,9 @@
 namespace walrelay {
 
 // The error of a produced record that will never be delivered.
+// WR-4004, WR-4005 and WR-4009 for the topic or the size of the batch, WR-4003 for a rejected
+// record, WR-4010 for a setting, WR-4002 for everything else: the producer is then replaced.
+// REQUIRES: `error` is an error. `topic` and `detail` are escaped.
 absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
                            std::string_view detail);
 
@@ -22,9 +25,12 @@ absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
 bool IsPurged(rd_kafka_resp_err_t error);
 
 // The error of a topic whose metadata was requested.
+// WR-4004, WR-4005, WR-3005; WR-4001 for everything that another request may fix.
 absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic);
 
 // The error of the client as a whole: unreachable brokers, refused logins. These are transient.
+// WR-4007 for refused logins and TLS errors, else WR-4001. `detail` replaces librdkafka's text
+// unless it is empty.
 absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail);
 
 }  // namespace walrelay

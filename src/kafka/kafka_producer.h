@@ -34,6 +34,8 @@ namespace walrelay {
 
 class KafkaProducer final : public Producer {
  public:
+  // Durations are those between checks. `on_partitions_changed` is called on the owner's thread,
+  // inside Poll().
   struct Options {
     bool delivery_details = false;  // fill the headers of a Delivery
     // Checked while the producer lives; "" if the password is not in a file. Certificates are
@@ -48,10 +50,12 @@ class KafkaProducer final : public Producer {
     std::function<void()> on_partitions_changed;    // to count the changes; may be empty
   };
   // The files named by `kafka`.
+  // Everything else keeps its default; the caller sets reaper and callbacks.
   static Options OptionsFor(const KafkaConfig& kafka);
 
   // Starts a client; does not wait for a broker. Errors: WR-4006 for a configuration that
   // librdkafka rejects.
+  // WR-5001 if no eventfd is available. Takes `conf`, also after an error; `options` is copied.
   static absl::StatusOr<std::unique_ptr<Producer>> Create(KafkaConf conf, const Options& options);
   // Discards undelivered records. Without a reaper it returns when librdkafka's threads have ended.
   ~KafkaProducer() override;

@@ -19,11 +19,13 @@ namespace walrelay {
 class MockCluster {
  public:
   // Errors: WR-5001 if librdkafka cannot create it.
+  // REQUIRES: brokers > 0. Listens on free ports of 127.0.0.1, on threads of librdkafka.
   static absl::StatusOr<std::unique_ptr<MockCluster>> Start(int brokers);
   ~MockCluster();
 
   std::string bootstrap_servers() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
   // Other topics are created on demand, with four partitions.
+  // Replication factor 1. A topic that exists keeps its partitions.
   void CreateTopic(const std::string& topic, int partitions);
 
   // For tests, which inject errors.

@@ -31,6 +31,7 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
 
   // Returns at once, unless kMax objects are being destroyed: then it waits for one of them.
+  // REQUIRES: the object's destructor may run on any thread.
   template <typename Object>
   void Destroy(std::unique_ptr<Object> object) {
     Begin();

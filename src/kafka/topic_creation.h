@@ -21,6 +21,8 @@ struct TopicCreation {
 
 // Sends a request that is only validated: nothing is created. Blocks for at most `timeout`. Errors:
 // WR-4006.
+// A topic that exists already is not refused. Without an answer within `timeout` the result is
+// empty, which is no error.
 absl::StatusOr<TopicCreation> CheckTopicCreation(const KafkaConfig& kafka, const std::string& topic,
                                                  Micros timeout);
 

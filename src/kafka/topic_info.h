@@ -28,6 +28,8 @@ struct TopicInfo {
 
 // The topics whose names are `wanted`, at most `most`, sorted by name. Creates none. Blocks for at
 // most twice `timeout`. Errors: WR-4001, WR-4007, WR-4006.
+// `wanted` is called on the calling thread, once for each topic that the user may see. The settings
+// are best effort: without an answer they are absent.
 absl::StatusOr<std::vector<TopicInfo>> ReadTopicInfo(
     const KafkaConfig& kafka, const std::function<bool(std::string_view)>& wanted, size_t most,
     Micros timeout);

@@ -55,12 +55,17 @@ class TopicMetadataFetcher {
   void Stop();
 
   // Requests a topic's metadata, repeatedly until a broker answers.
+  // For two seconds "unknown topic" counts as no answer, because brokers answer that while they
+  // create a topic on demand. After Stop() no answer arrives any more.
   void Request(const std::string& topic);
   // Requests the metadata of all topics in use again.
+  // Calls before the request is sent are merged into one.
   void Refresh();
   // Sends requests until a broker answers one that was sent after this call.
   void Probe();
 
+  // What has arrived since the last call, oldest first; empty if nothing has. Does not wait for a
+  // request.
   std::vector<Result> DrainResults();
   // Whether a broker has answered since the last Probe(); true when there was none.
   bool Answered();

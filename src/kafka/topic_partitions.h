@@ -29,6 +29,7 @@ class TopicPartitions {
     int32_t now = 0;
   };
 
+  // 0 before the first answer of the brokers: no partition exists then, and no record may enter.
   int32_t count() const { return count_; }
   size_t in_flight() const { return in_flight_; }
 

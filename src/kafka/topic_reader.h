@@ -15,6 +15,8 @@
 namespace walrelay {
 
 // A record as it is stored, copied out of librdkafka's message.
+// `timestamp` has milliseconds; absent if the record has none. Null and empty keys and values are
+// distinct.
 struct StoredRecord {
   std::string topic;
   int32_t partition = 0;
@@ -27,11 +29,16 @@ struct StoredRecord {
 
 // Sorted by topic, partition, offset. A topic that does not exist has no records. With `since`,
 // only the first record at that time or later and all records after it.
+// Blocks: `timeout` applies to each request, and to the reading as a whole. All records are in
+// memory at once. Records that arrive after the start are not read. Errors: WR-4001, also after the
+// timeout, WR-4006, WR-1005.
 absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
                                                      Micros timeout,
                                                      std::optional<WallTime> since = std::nullopt);
 
+// Waits for the brokers' answer, at most `timeout`; they delete in the background. A topic that
+// does not exist is no error. Errors: WR-4001, WR-4006.
 absl::Status DeleteTopics(const KafkaConfig& kafka, const std::vector<std::string>& topics,
                           Micros timeout);
 

@@ -20,6 +20,7 @@
 
 namespace walrelay {
 
+// Observations that were not flushed are lost when it is destroyed.
 class LatencyMetric {
  public:
   // `family` must outlive it.
@@ -28,6 +29,8 @@ class LatencyMetric {
                          prometheus::Labels labels = {});
 
   // A negative latency (possible because it is measured with two clocks) counts as zero.
+  // Buckets include their upper bound, as Prometheus' "le" does; a latency of more than an hour is
+  // in the last one. Allocates nothing.
   void Observe(Micros latency);
   // Adds what was observed since the last call. Once per iteration of the owner's loop.
   void Flush();
@@ -43,12 +46,16 @@ class LatencyMetric {
 };
 
 // One LatencyMetric per value of a label. References stay valid.
+// REQUIRES: the label's values are a fixed set; a series is never removed. Same owner as its
+// LatencyMetrics.
 class LabelledLatencyMetric {
  public:
   LabelledLatencyMetric(prometheus::Family<prometheus::Histogram>& family, std::string label)
       : family_(&family), label_(std::move(label)) {}
 
+  // Creates the metric at the first use of `value`, which is copied.
   LatencyMetric& operator[](std::string_view value);
+  // Flushes each value's metric; same rules.
   void Flush();
 
  private:

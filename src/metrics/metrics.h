@@ -22,12 +22,15 @@ namespace walrelay {
 
 // A metric with one label beside `slot`: one series per value. A lookup costs one hash; only on the
 // owner's thread.
+// REQUIRES: the number of values is bounded; the caller checks size() for values that come from
+// rows. A series is never removed.
 template <typename Series>
 class LabelledMetric {
  public:
   LabelledMetric(prometheus::Family<Series>& family, std::string label)
       : family_(&family), label_(std::move(label)) {}
 
+  // `value` is copied. May be any UTF-8 text: the serializer escapes it.
   Series& operator[](std::string_view value) {
     auto found = series_.find(value);
     if (found == series_.end()) {
@@ -39,9 +42,12 @@ class LabelledMetric {
 
   // Number of values so far.
   size_t size() const { return series_.size(); }
+  // True also if the series' value is 0.
   bool contains(std::string_view value) const { return series_.contains(value); }
 
   // Sets the series of `value` to 1 and all others to 0, for a metric that represents a state.
+  // Creates the series of `value` if it does not exist yet. A scrape in between may see two series
+  // at 1 or none.
   void SetOnly(std::string_view value) requires std::is_same_v<Series, prometheus::Gauge> {
     (*this)[value];
     for (auto& [name, series] : series_) {
@@ -56,6 +62,8 @@ class LabelledMetric {
 };
 
 // A metric without a label beside `slot`. The series exists from its first value until Clear().
+// REQUIRES: only one thread uses a metric at a time; the first use creates the series without a
+// lock. Changes of an existing series are atomic.
 template <typename Series>
 class PlainMetric {
  public:
@@ -69,6 +77,8 @@ class PlainMetric {
   }
   Series* operator->() { return &**this; }
 
+  // Removes the series, for a value that is no longer known: an old value would look like a
+  // measurement. References to it are invalid afterwards. Does nothing without a series.
   void Clear() {
     if (series_ != nullptr) {
       family_->Remove(series_);
@@ -83,6 +93,7 @@ class PlainMetric {
 
 // A row of the catalogue, for the documentation.
 // The documentation is generated from the same rows as the members, so it cannot be incomplete.
+// All views are of literals.
 struct MetricEntry {
   std::string_view section;  // its title
   std::string_view type;     // counter, gauge, histogram
@@ -94,13 +105,18 @@ struct MetricEntry {
 class Metrics {
  public:
   // `slot`: the value of the label that every series has.
+  // The families are registered here; a family without a series is not part of Text().
   explicit Metrics(const std::string& slot);
 
   // All metrics in Prometheus' text format, version 0.0.4.
+  // Callable from any thread. Locks each family for a moment, in which a thread that changes a
+  // series waits.
   std::string Text() const;
+  // In the order of catalogue.def. Needs no Metrics object.
   static std::vector<MetricEntry> Catalogue();
 
   // Call it at the end of each iteration of the owner's loop.
+  // Latencies that were observed since the last call are not in Text() before it.
   void FlushLatencies();
 
  private:

@@ -1,4 +1,6 @@
 // docs/reference/metrics.md, generated from the catalogue.
+//
+// Pure; `walrelay explain --metrics` prints it.
 #pragma once
 
 #include <string>

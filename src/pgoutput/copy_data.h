@@ -20,12 +20,15 @@ namespace walrelay::pgoutput {
 
 // The two positions of its header are omitted on purpose: they can go backwards or be equal, are
 // 0/0 for some messages, and are never safe to confirm.
+// `payload` is one pgoutput message; it may be empty, which Decoder rejects.
 struct XLogData {
   WallTime sent;  // send time by the server's clock
   std::string_view payload;
 };
 
 // Also sent in response to a status update that requests a reply.
+// `sent` is by the server's clock. `reply_requested`: the server disconnects the client after
+// wal_sender_timeout without a status update.
 struct Keepalive {
   Lsn wal_end;  // the server has decoded up to here
   WallTime sent;
@@ -35,11 +38,16 @@ struct Keepalive {
 using CopyData = std::variant<XLogData, Keepalive>;
 
 // The result points into `bytes`. Errors: WR-2401 (ProtocolViolation).
+// Pure. A keepalive must end with its flag; the payload of an XLogData takes the rest of `bytes`.
+// An empty input and an unknown type are errors.
 absl::StatusOr<CopyData> DecodeCopyData(std::string_view bytes);
 
 // 'r', three positions, a timestamp and a flag.
 constexpr size_t kStandbyStatusSize = 34;
 // "flush" and "apply" are the same position: walrelay has nothing to apply.
+// Layout: Int64 written, flushed, applied, client clock, and the Byte1 flag that requests a reply.
+// A flushed position of 0/0 confirms nothing. Positions are sent unchanged: the caller must not
+// pass one that was not received from this server.
 std::array<char, kStandbyStatusSize> EncodeStandbyStatus(const StandbyStatus& status);
 
 }  // namespace walrelay::pgoutput

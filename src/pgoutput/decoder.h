@@ -21,6 +21,11 @@ class Decoder {
  public:
   // The result points into `bytes` and into this decoder; it is valid until the next call. Errors:
   // WR-2401 (ProtocolViolation).
+  // `bytes`: one whole message, the payload of an XLogData; it must outlive the result. Empty
+  // input, an unknown type, excess bytes and a value that an INSERT or an old row cannot have
+  // (unchanged TOAST) are errors. After an error the decoder may be used again, for a new session.
+  // Memory is bounded by the size of the input: a count is compared with the bytes that are left
+  // before anything is allocated.
   absl::StatusOr<Message> Decode(std::string_view bytes);
 
  private:

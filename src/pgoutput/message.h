@@ -35,12 +35,17 @@ enum class MessageType : char {
 
 // Announces a transaction, which Postgres sends only after its commit. Contains no end of the
 // commit record, so nothing can be confirmed yet.
+// `final_lsn` identifies the transaction across sessions (walrelay/position.h). `xid` is 32 bits,
+// without the epoch: not unique for the life of a cluster.
 struct Begin {
+  // Identifies the transaction across sessions: Position (walrelay/position.h).
   Lsn final_lsn;  // start of the commit record: equals the COMMIT's commit_lsn
   WallTime commit_time;
   uint32_t xid = 0;
 };
 
+// REQUIRES of a consumer: end_lsn is confirmed only after every event of the transaction was
+// acknowledged. The times are by the server's clock.
 struct Commit {
   Lsn commit_lsn;  // start of the commit record: never confirmed
   Lsn end_lsn;     // first byte after it: the only position that this transaction may confirm
@@ -48,15 +53,19 @@ struct Commit {
 };
 
 // The replication origin of a transaction that has one.
+// `lsn` is a position on the origin server: it has no meaning on this one.
 struct Origin {
   Lsn lsn;
   std::string_view name;
 };
 
 // As the server describes it in a Relation message.
+// A Relation lists them in attribute order, without dropped columns, and without those that a
+// column list does not publish. `type_modifier` is pg_attribute.atttypmod; -1: none.
 struct Column {
   std::string_view name;
   uint32_t type_oid = 0;
+  // pg_attribute.atttypmod: length, precision and scale; -1: none.
   int32_t type_modifier = -1;
   bool part_of_key = false;
 };
@@ -66,11 +75,13 @@ struct Relation {
   uint32_t oid = 0;
   std::string_view schema;
   std::string_view name;
+  // pg_class.relreplident: 'd' default, 'n' nothing, 'f' full, 'i' index.
   char replica_identity = 'd';
   std::span<const Column> columns;
 };
 
 // Sent for types that are not built in, before the Relation that uses them.
+// A domain has the name and the schema of its base type: see RelationCache.
 struct Type {
   uint32_t oid = 0;
   std::string_view schema;
@@ -85,6 +96,8 @@ struct TupleValue {
   enum class Kind : char { kNull = 'n', kUnchangedToast = 'u', kText = 't', kBinary = 'b' };
 
   Kind kind = Kind::kNull;
+  // Text is in the server's client_encoding, without a terminating zero byte; may be empty, which
+  // differs from NULL.
   std::string_view bytes;  // of kText and kBinary
 
   bool is_null() const { return kind == Kind::kNull; }
@@ -104,12 +117,14 @@ struct Update {
   Tuple row;                     // the only tuple that may contain kUnchangedToast
 };
 
+// Only the columns of the replica identity have values; the others are NULL.
 struct Delete {
   uint32_t relation_oid = 0;
   Tuple old_row;
 };
 
 // One record for all tables of a TRUNCATE.
+// `relation_oids` contains published tables only.
 struct Truncate {
   std::span<const uint32_t> relation_oids;
   bool cascade = false;
@@ -118,6 +133,8 @@ struct Truncate {
 
 // pg_logical_emit_message(). A non-transactional message arrives outside of transactions, even when
 // the transaction around the call rolls back.
+// `prefix` and `content` come from any role that may execute the function; content is bytes, not
+// necessarily text. Requires the option "messages" (Postgres 14).
 struct LogicalMessage {
   bool transactional = false;
   Lsn lsn;  // end of the record

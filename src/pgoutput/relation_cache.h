@@ -8,6 +8,8 @@
 // Types that are not built in are described as well, each before the first table that uses it. A
 // domain is described with the name of its base type, and its values are sent as that type's: a
 // column of a domain therefore shows the base type's OID.
+//
+// Not thread-safe; one cache serves one stream.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,7 @@
 namespace walrelay::pgoutput {
 
 // Copies: the description outlives the message that it came in.
+// `type_oid` is that of the base type for a column of a domain over a type in type_oids.h.
 struct CachedColumn {
   std::string name;
   uint32_t type_oid = 0;
@@ -38,9 +41,12 @@ struct CachedRelation {
 class RelationCache {
  public:
   // Notes a domain's base type, for tables that are described later.
+  // A type that is not a domain over a known built-in type is not stored.
   void OnType(const Type& type);
 
   // Stores a Relation message. The result is valid until the next one of the same OID, or Clear().
+  // Also ends a Forget() of the same OID. A reference to the previous description is invalid
+  // afterwards, references to other tables stay valid.
   const CachedRelation& Replace(const Relation& relation);
 
   // Drops the columns of a table whose rows are never read; IsDescribed() remains true for it.
@@ -52,8 +58,10 @@ class RelationCache {
   bool IsDescribed(uint32_t oid) const { return relations_.contains(oid) || others_.contains(oid); }
   // Number of entries for other objects: OIDs of tables and domains. On a server where tables are
   // created and dropped for months it grows.
+  // The relay reconnects when it becomes too large, which clears the cache.
   size_t others() const { return others_.size() + domains_.size(); }
 
+  // Invalidates all references.
   void Clear() {
     relations_.clear();
     others_.clear();

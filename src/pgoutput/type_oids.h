@@ -50,6 +50,8 @@ enum TypeOid : uint32_t {
 };
 
 // 0: not one of these.
+// `name` as in pg_type.typname, without schema: the caller checks that it is pg_catalog. Compares
+// bytes.
 constexpr uint32_t OidOfType(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
       {"bool", kBoolOid},

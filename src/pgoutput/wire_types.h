@@ -12,13 +12,17 @@ namespace walrelay::pgoutput {
 // src/include/datatype/timestamp.h.
 constexpr WallTime kPostgresEpoch = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 
+// REQUIRES: the sum is in the range of WallTime. ReadTimestamp() checks it for bytes of the
+// network.
 constexpr WallTime FromPostgresTime(int64_t micros) {
   return kPostgresEpoch + Micros(micros);
 }
+// REQUIRES: the difference fits into 64 bits, which is so for every time after the year -290,000.
 constexpr int64_t ToPostgresTime(WallTime time) {
   return (time - kPostgresEpoch).count();
 }
 
+// False if fewer than eight bytes are left; `out` is unchanged then. 0/0 is valid input.
 [[nodiscard]] inline bool ReadLsn(ByteReader& in, Lsn& out) {
   uint64_t value = 0;
   if (!in.Read(value)) {

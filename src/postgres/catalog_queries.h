@@ -4,6 +4,9 @@
 // Every query runs on a walsender (simple protocol, no parameters) as well as on an ordinary
 // connection, needs no privilege beyond LOGIN REPLICATION, and handles the columns of each
 // supported server version (Postgres 13 to 18).
+//
+// Not thread-safe on one connection. Each query blocks for at most `timeout`. Names are quoted
+// here. Errors are those of PgConnection::Query().
 #pragma once
 
 #include <optional>
@@ -20,6 +23,8 @@
 namespace walrelay {
 
 // REQUIRES: a replication connection (IDENTIFY_SYSTEM, TIMELINE_HISTORY).
+// WR-2009 if the server answers without a row, as a pooler may. The ancestors are empty if the
+// history file does not exist.
 absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeout);
 
 // Sets the fields of ServerInfo that IDENTIFY_SYSTEM and the connection provide. This does not
@@ -28,6 +33,7 @@ absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerInfo& 
 
 // Parses a timeline history file; other lines are ignored.
 // Source: src/backend/access/transam/timeline.c, readTimeLineHistory.
+// Pure. In the order of the file, the oldest timeline first.
 std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text);
 
 // The query for the slot's row of pg_replication_slots, `s`, which SlotInfoOf() reads. `columns`
@@ -38,9 +44,11 @@ std::string SlotQuery(std::string_view slot, int server_version, std::string_vie
 // Columns that the server's version does not have read as NULL. REQUIRES: the result has a row.
 SlotInfo SlotInfoOf(const PgResult& row);
 
+// nullopt: no slot of that name, of any type and in any database.
 absl::StatusOr<std::optional<SlotInfo>> ReadSlotInfo(PgConnection& connection,
                                                      std::string_view slot, Micros timeout);
 
+// A missing publication is a result (`exists` is false), not an error.
 absl::StatusOr<PublicationInfo> ReadPublicationInfo(PgConnection& connection,
                                                     std::string_view publication, Micros timeout);
 
@@ -51,6 +59,7 @@ absl::StatusOr<std::vector<TableInfo>> ReadTableInfo(PgConnection& connection,
                                                      Micros timeout);
 
 // A table as the stream describes it: name and type of each column that is sent.
+// REQUIRES: table.oid is not 0. Generated and dropped columns are omitted, as in the stream.
 absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                                                       const TableInfo& table, Micros timeout);
 
@@ -58,6 +67,7 @@ absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
 absl::Status CheckMessages(const SourceConfig& source, int server_version);
 
 // A setting of the server; "" if the server does not have it.
+// As SHOW prints it, with its unit ("10s").
 absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,
                                         Micros timeout);
 

@@ -67,11 +67,17 @@ class PgConnection {
  public:
   // Connects to one host (EachHost() of connection_parameters.h). `interrupt_fd`: when it becomes
   // readable, waits end with kCancelled; -1 for none. It is not read.
+  // `interrupt_fd` is not owned. Errors: kCancelled, WR-2001 after `timeout`, and those of
+  // ConnectError().
   static absl::StatusOr<PgConnection> Connect(const ConnectionParameters& parameters,
                                               Micros timeout, int interrupt_fd);
 
   // Runs one SQL or replication command and returns its rows, if any. An error of the server is
   // mapped to an ErrorCode and leaves the connection open.
+  // The simple query protocol: no parameters, so text from outside is quoted by the caller
+  // (postgres/quote.h). Of several statements, the last result counts unless one failed. Errors:
+  // kCancelled, WR-2001 after `timeout`, WR-2005; after these three the connection must be closed,
+  // because an answer may still arrive.
   absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
 
   // The SQLSTATE of the last Query() if the server returned an error for it, else "".
@@ -80,6 +86,7 @@ class PgConnection {
 
   // Sets a deadline for all further queries, in addition to their own timeouts.
   // For a call that consists of several queries and must end at a certain time as a whole.
+  // time_point::max() removes the deadline.
   void LimitTo(std::chrono::steady_clock::time_point limit) { limit_ = limit; }
 
   // `callback` is called for each NOTICE or WARNING while the connection reads.

@@ -46,6 +46,7 @@ bool AcceptsStandby(const ConnectionParameters& parameters);
 absl::Status CheckPostgresTransport(const SourceConfig& source);
 
 // Formats the DSN as "host:port/database as user" for messages, without the password.
+// "?" for an invalid DSN. Uses the PG* variables as libpq does, but no service file.
 std::string DescribeDsn(const SourceConfig& source);
 
 }  // namespace walrelay

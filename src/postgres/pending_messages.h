@@ -26,6 +26,7 @@ class PendingMessages {
   };
   using Buffer = std::unique_ptr<char, PqFree>;
 
+  // REQUIRES: `buffer` has at least `length` bytes. Takes it.
   void Add(Buffer buffer, size_t length) {
     // The vectors grow together: the view of a message has the same index as its buffer.
     messages_.emplace_back(buffer.get(), length);

@@ -16,13 +16,17 @@
 namespace walrelay {
 
 // The error of a connection attempt that failed.
+// WR-2001 without a SQLSTATE: the server was not reached.
 absl::Status ConnectError(const PGconn* connection);
 
 // The error of a command that failed.
+// By the SQLSTATE; WR-2012 for one that has no row in the table, WR-2005 if there is none.
+// REQUIRES: `connection` is the one that returned `result`.
 absl::Status ResultError(const PGconn* connection, const PGresult* result);
 
 // The error with which the server ended a stream. If decoding reports an undefined object (42704),
 // it is the publication, because the slot was found before.
+// WR-2306 for that case.
 absl::Status StreamError(const PGconn* connection, const PGresult* result);
 
 // The five characters of a SQLSTATE in a verbose message ("FATAL:  28P01: …"), or "".

@@ -1,5 +1,7 @@
 // Quoting for SQL that is printed or executed. (Replication commands have a different grammar;
 // their names are validated instead: see config/validate.cc.)
+//
+// Pure. REQUIRES: the text has no zero byte and is in the session's encoding.
 #pragma once
 
 #include <string>

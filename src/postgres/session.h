@@ -25,6 +25,7 @@ struct SessionOptions {
   std::optional<size_t> host;  // index in the DSN's list: only this host, primary or not
 };
 
+// `host`: pass it as SessionOptions::host to connect to the same server again.
 struct OpenedSession {
   PgConnection connection;
   size_t host = 0;  // index in the DSN's list

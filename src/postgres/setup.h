@@ -30,16 +30,21 @@ struct SetupStep {
 };
 
 // All statements for an empty database, in order, as a script with comments.
+// Pure: does not look at the database. The role is "walrelay" if none is given.
 std::string SetupScript(const SourceConfig& source, const SetupOptions& options);
 
-// The missing steps, in order; empty if the database is ready. Errors: WR-2303 for a table that
+// The missing steps, in order; empty if the database is ready. Errors: WR-2302 for a table that
 // does not exist and is not to be created, WR-2306 for a slot older than its publication, and
 // errors of the queries.
+// Changes nothing. The steps are for the database as it is now: run them before anything else
+// changes it. A role that exists is left as it is.
 absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
                                                  const SourceConfig& source,
                                                  const SetupOptions& options);
 
 // Drops the slot and the publication, but not the table.
+// What does not exist is no error. A slot in use is (WR-2102). The slot is dropped first, so that
+// no WAL is retained if the second statement fails.
 absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source);
 
 }  // namespace walrelay

@@ -14,6 +14,8 @@ namespace walrelay {
 
 // Sets the fields that one query provides, and the configured limit; the other fields keep their
 // defaults. `exists` is false if there is no such slot.
+// Not computed here: ages, rates, forecasts and the risk (SlotSampler). Each query blocks for at
+// most `timeout`. `taken` is by the server's clock.
 absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
                                           Micros timeout);
 

@@ -22,8 +22,11 @@ class TemporarySlot {
  public:
   // From the slot's position. `connection` is an ordinary connection. Errors: those of the server,
   // by code (WR-2101: the slot does not exist).
+  // Takes the connection, also after an error. `source` need not outlive the call.
   static absl::StatusOr<TemporarySlot> OfSlot(PgConnection connection, const SourceConfig& source);
   // Events committed from now on; waits for open transactions to end.
+  // The wait is that of Postgres for a consistent point: until the transactions that are open now
+  // have ended.
   static absl::StatusOr<TemporarySlot> FromNow(PgConnection connection, const SourceConfig& source);
 
   // The next messages of pgoutput, as in XLogData: whole transactions, about `max_messages`

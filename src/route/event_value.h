@@ -27,6 +27,7 @@ namespace walrelay {
 class EventValue {
  public:
   // All references must outlive this object.
+  // `limits` is copied.
   EventValue(const RouteConfig& route, const FormatConfig& format, const RowLimits& limits)
       : route_(&route),
         format_(&format),
@@ -39,6 +40,9 @@ class EventValue {
   // nullopt: a tombstone. The result points into the row, the arena or this object, and is valid
   // until the next call. Errors: WR-3006 for JSON beyond the limits, WR-3007 for a payload that the
   // format does not support.
+  // REQUIRES: `row` has the number of columns of `table`, and table.status is OK. `arena` belongs
+  // to the caller, who clears it between rows. An envelope counts as the first of its kind even if
+  // the result is a tombstone.
   absl::StatusOr<OptionalBytes> Encode(pgoutput::Tuple row, const TableBinding& table,
                                        std::string_view aggregate_type, Arena& arena);
 

@@ -16,6 +16,7 @@ namespace walrelay {
 // Changes the syntax of named groups. Rejects constructs that both engines accept with different
 // meanings. Constructs that RE2 lacks (look-around, back references) are left unchanged, for RE2 to
 // reject. Errors: WR-1003 (ConfigValue), a sentence without the expression.
+// Pure. Does not check that the result is a valid expression: RE2 does. "" stays "".
 absl::StatusOr<std::string> ToRe2Syntax(std::string_view java);
 
 }  // namespace walrelay

@@ -27,10 +27,13 @@ inline constexpr uint32_t kMessageRelation = 0;
 class MessageRow {
  public:
   // Members that are null: kIgnore omits them, kOptionalBytes makes them NULL.
+  // Content of more than limits.raw_bytes (four times kafka.max_record_bytes) is not parsed.
   MessageRow(NullMembers nulls, const RowLimits& limits)
       : nulls_(nulls), most_bytes_(limits.raw_bytes), document_(limits.json_values) {}
 
   // A new session begins: the next row is treated as one with new columns.
+  // REQUIRES: called when the relation cache of the session is cleared; otherwise the row's
+  // description would be missing there.
   void Forget() {
     known_.clear();
     known_prefix_.clear();
@@ -39,9 +42,14 @@ class MessageRow {
 
   // Errors: WR-3006 for content beyond the limits, which is not parsed; WR-3007 for content that is
   // not such an object. The row then has one column, "content".
+  // `content` must outlive the use of row() and relation(); `prefix` is copied. An object with more
+  // than 1600 members (a Postgres table's limit), an integer of more than 64 bits, or half of a
+  // surrogate pair is WR-3007. Objects and arrays keep their text, byte for byte.
   absl::Status Read(std::string_view prefix, std::string_view content);
 
   // Whether the columns differ from those of the previous row. True after the first Read().
+  // Names, types, their order and the prefix are compared. A change means that the row must be
+  // described (Router::OnRelation()) before it is routed.
   bool has_new_columns() const { return has_new_columns_; }
   // Both are valid until the next Read(), and no longer than its content.
   pgoutput::Relation relation() const;

@@ -38,6 +38,7 @@ class Router {
  public:
   // All references must outlive the router. `run_id` is used in the context headers. Errors:
   // WR-1003 (ConfigValue).
+  // Connects to nothing. The default for `limits` is that of the default configuration.
   static absl::StatusOr<Router> Create(
       const SourceConfig& source, const RouteConfig& route,
       const FormatConfig& format = RawFormats(), std::string run_id = {},
@@ -45,24 +46,35 @@ class Router {
 
   // A new session begins: discards all bindings. `tables` are the configured tables as the server
   // currently has them, in the same order.
+  // REQUIRES: one entry for each configured table (WR_CHECK); a table that does not exist has oid
+  // 0. `tables` is copied.
   void StartSession(std::span<const TableInfo> tables);
 
   // Processes a table's description. True if it is an outbox table.
+  // A later description replaces the binding. A table that cannot be routed is an outbox table all
+  // the same: its error is returned by Route().
   bool OnRelation(const pgoutput::CachedRelation& relation);
 
   // Whether messages with this prefix are events. Their relation is kMessageRelation, with the
   // mapping of the first table.
+  // False without source.message_prefixes.
   bool TakesMessages(std::string_view prefix) const;
 
   bool IsOutbox(uint32_t relation_oid) const { return bindings_.contains(relation_oid); }
 
   // The record of a row. REQUIRES: IsOutbox(). The result points into the row and into this router;
   // it is valid until the next call. Errors: WR-3001 to WR-3007.
+  // Another number of columns than described is WR-2401. The record's timestamp is absent if the
+  // producer is to set it (route.timestamp = "now"). Does not check the partition against the
+  // topic: the producer knows its partition count.
   absl::StatusOr<Record> Route(uint32_t relation_oid, pgoutput::Tuple row, WallTime commit_time);
 
   // For messages about a row: "id=… key=…", truncated and escaped; never the payload.
+  // "" for a table that is not bound; "?" for a part that the row does not have.
   std::string Identify(uint32_t relation_oid, pgoutput::Tuple row) const;
   // The aggregate id of a row, if it is readable and within the row limit.
+  // In raw form, whatever the key's format. The view is valid like the result of Route(), which may
+  // share its memory.
   OptionalBytes KeyOf(uint32_t relation_oid, pgoutput::Tuple row);
 
  private:

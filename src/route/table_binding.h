@@ -20,6 +20,7 @@
 namespace walrelay {
 
 // A part of an event, and where it is in a row.
+// Does not refer to the relation that it was bound with: an index and a type.
 struct BoundColumn {
   int index = -1;  // -1: the part is absent
   uint32_t type_oid = 0;
@@ -76,6 +77,9 @@ struct BindingContext {
 };
 
 // Never fails: what is wrong with the table is in the result's status.
+// Pure. `context.info` adds what the stream does not contain: NOT NULL, defaults and enum labels,
+// which Connect's formats need. The status is the first problem found: WR-3001 for a missing
+// column, WR-3002 for a type that its purpose does not permit.
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
                        const BindingContext& context);
 

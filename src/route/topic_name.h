@@ -15,11 +15,14 @@
 namespace walrelay {
 
 // Errors: WR-3005 (TopicInvalid), with the reason.
+// Legal: 1 to 249 of letters, digits, '.', '_' and '-', not "." or "..", not starting with "__".
+// Pure.
 absl::Status CheckTopicName(std::string_view topic);
 
 // `*` matches any run of characters, `?` one character; all other characters match themselves.
 // Takes at most the product of the two lengths.
 bool MatchesGlob(std::string_view text, std::string_view glob);
+// False for an empty list. Matching is by byte and case-sensitive.
 bool MatchesAnyGlob(std::string_view text, const std::vector<std::string>& globs);
 
 }  // namespace walrelay

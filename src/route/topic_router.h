@@ -34,6 +34,8 @@ namespace walrelay {
 class TopicRouter {
  public:
   // Errors: WR-1003 (ConfigValue) for an invalid expression or template.
+  // Copies what it needs of `config`. At most 31 groups. A template that refers to a group that the
+  // expression does not have is an error here and not at the first row.
   static absl::StatusOr<TopicRouter> Create(const RouteConfig& config);
 
   TopicRouter(TopicRouter&&) noexcept;
@@ -41,6 +43,8 @@ class TopicRouter {
   ~TopicRouter();
 
   // A topic that Kafka and route.allow permit; valid until the next call. Errors: WR-3005.
+  // WR-3005 also for the first type beyond route.max_topics; types that were used before keep
+  // working. The error of a type is not cached.
   absl::StatusOr<std::string_view> Topic(std::string_view aggregate_type);
 
  private:

@@ -18,6 +18,8 @@ struct ChartPoint {
 
 // `points` must be ordered by x. The y axis starts at 0 and ends at the greatest y, but at least at
 // `least_top`. `label`: the aria-label.
+// Negative values are drawn as 0, and x is limited to the chart. Without points the chart is empty.
+// `label` must not need escaping: it is inserted as it is.
 std::string ChartSvg(const std::vector<ChartPoint>& points, double least_top,
                      std::string_view label);
 

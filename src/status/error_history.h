@@ -25,9 +25,12 @@ struct PastError {
 class ErrorHistory {
  public:
   // REQUIRES: !error.ok().
+  // An error with the code of an earlier one replaces its message and time, and counts up; it then
+  // is the latest.
   void Add(const absl::Status& error, WallTime now);
 
   // Latest first.
+  // References are valid until the next Add().
   const std::vector<PastError>& errors() const { return errors_; }
 
  private:

@@ -19,12 +19,14 @@ namespace walrelay {
 
 class LatencyWindow {
  public:
+  // 0 and negative latencies count as one microsecond; more than 19 hours count as 19 hours.
   void Add(Micros latency) {
     ++buckets_[IndexOf(static_cast<uint64_t>(std::max<int64_t>(latency.count(), 1)))];
     ++count_;
   }
 
   // The latency that a share `q` of the samples does not exceed; nullopt without samples.
+  // REQUIRES: 0 <= q <= 1. Returns the middle of a bucket, not an observed value.
   std::optional<Micros> Quantile(double q) const {
     uint64_t below = 0;
     for (size_t i = 0; i < buckets_.size(); ++i) {

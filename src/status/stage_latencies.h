@@ -13,6 +13,7 @@ namespace walrelay {
 // One stage.
 class StageLatency {
  public:
+  // `total` must outlive it.
   explicit StageLatency(LatencyMetric& total) : total_(total) {}
 
   void Add(Micros latency) {
@@ -33,6 +34,7 @@ class StageLatency {
 
 // In the order in which a transaction passes them. The three do not add up to the total: the second
 // one compares two clocks.
+// `metrics` must outlive it. The histograms must have no other user: a LatencyMetric has one owner.
 struct StageLatencies {
   explicit StageLatencies(Metrics& metrics)
       : postgres(metrics.stage_seconds["postgres"]),

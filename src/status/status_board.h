@@ -36,11 +36,16 @@ enum class RelayState : uint8_t {
 };
 
 // Also the label of the gauge.
+// A literal, lower case with underscores; part of the JSON status, so it never changes.
 std::string_view NameOf(RelayState state);
 // Whether an orchestrator should consider the instance ready.
+// True for a standby as well: it would take over, and must not be restarted because it waits.
 bool IsReady(RelayState state);
 
 // Numbers that change from moment to moment, as opposed to the state.
+// `received`: the stream is processed up to here. `frontier`: Kafka has acknowledged every event
+// before it. Both are 0/0 before the first session. Bytes are those of the in-flight window
+// (Record::window_bytes()).
 struct RelayFigures {
   uint64_t acknowledged = 0;  // events, since the process started
   uint64_t records_in_flight = 0;
@@ -70,6 +75,7 @@ struct RelayStatus {
 };
 
 // How the time from commit to acknowledgement divides over the stages; medians.
+// Of the events and transactions of one interval; measured as described in stage_latencies.h.
 struct StageMedians {
   Micros postgres{0};  // until it was sent
   Micros relay{0};     // including the network
@@ -89,6 +95,8 @@ struct HistoryPoint {
 
 // When the sampler last read the server, by this host's clock. A value that was never read, or not
 // recently, is not known to be good.
+// A failure is cleared by the next successful check of the publication, which the sampler makes
+// after the sample of the slot.
 struct SamplerStatus {
   Micros interval = std::chrono::seconds(5);  // as configured
   std::optional<WallTime> slot;               // last successful sample
@@ -96,6 +104,8 @@ struct SamplerStatus {
   absl::Status failure;                       // why the last sample failed; OK when it succeeded
 
   // Whether a sample from that time still describes the present.
+  // False after a failure, and when the sample is older than three intervals and 30 seconds, the
+  // time that a slow sample may take.
   bool IsCurrent(const std::optional<WallTime>& look, WallTime now) const {
     constexpr Micros kSlowSample = std::chrono::seconds(30);
     return look && failure.ok() && now - *look <= 3 * interval + kSlowSample;
@@ -113,6 +123,8 @@ struct StatusSnapshot {
 };
 
 // Whether state, publication and slot are healthy.
+// Not ready: IsReady(state) is false, the publication or a table has a problem, or the slot's risk
+// is critical or worse. A slot that was not sampled yet does not count against the instance.
 bool IsReady(const StatusSnapshot& snapshot);
 
 class StatusBoard {
@@ -127,6 +139,7 @@ class StatusBoard {
     const std::lock_guard lock(mutex_);
     shown_.relay = std::move(status);
   }
+  // A copy: safe to use without the lock.
   RelayStatus Read() const {
     const std::lock_guard lock(mutex_);
     return shown_.relay;
@@ -171,9 +184,12 @@ class StatusBoard {
   // An error of the relay, for the list of recent errors.
   void NoteError(const absl::Status& error, WallTime now);
   // One interval of the history; adds the slot's lag as last sampled.
+  // REQUIRES: points are added in the order of time. The oldest is dropped after 360 points: an
+  // hour at one point per ten seconds, the relay's interval.
   void AddPoint(HistoryPoint point);
 
   // A copy: pages are built from it without holding the lock.
+  // Copies up to 360 points: for a page or a command, not for each turn of the relay.
   StatusSnapshot Snapshot() const;
   // Without the copy, for a gauge.
   bool ready() const {
@@ -186,6 +202,7 @@ class StatusBoard {
   void Beat(MonoTime now) {
     heartbeat_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
+  // The epoch of MonoTime before the first Beat(): the owner calls Beat() before it serves probes.
   MonoTime last_beat() const {
     return MonoTime(Micros(heartbeat_.load(std::memory_order_relaxed)));
   }

@@ -20,10 +20,15 @@ class StatusNotifier {
  public:
   // `clock` and `board` must outlive the notifier. `drain_timeout`: maximum duration of a drain.
   // Notifications begin with the first call of OnTurn().
+  // Takes over the socket of `manager`.
   StatusNotifier(SystemdNotifier manager, const Clock& clock, const StatusBoard& board,
                  Micros drain_timeout);
 
   // Cheap until the next notification is due.
+  // Due every second, or four times per watchdog interval if that is shorter. Sends READY=1 once
+  // the first connection attempt has completed, successful or not, and STOPPING=1 with an extension
+  // of the timeout when a drain begins. Never blocks on systemd. Also reports suppressed log lines
+  // (LogSuppressed()).
   void OnTurn();
   // The loop has ended and the process is about to exit.
   // Reports that the service is stopping, unless a drain has done so already.
@@ -49,6 +54,7 @@ class StatusNotifier {
 };
 
 // A relay's state in one line, as shown by `systemctl status`.
+// At most about 300 bytes, escaped. Has the code and the title of an error, not its message.
 std::string StatusLine(const RelayStatus& status);
 
 }  // namespace walrelay

@@ -14,6 +14,8 @@ extern const std::string_view kStatusStyle;
 extern const std::string_view kStatusScript;
 
 // Base64 of the script's SHA-256, for the Content-Security-Policy, which allows no other script.
+// REQUIRES: changed together with kStatusScript; otherwise browsers refuse to run the script.
+// Source: Content Security Policy Level 3, script-src with a hash.
 extern const std::string_view kStatusScriptHash;
 
 }  // namespace walrelay

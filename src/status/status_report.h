@@ -17,6 +17,7 @@ namespace walrelay {
 
 // The relay that the report is about.
 // What does not change while the process runs.
+// `slot` and `publication` are the configured names; the formats escape them.
 struct StatusIdentity {
   std::string version;
   std::string slot;
@@ -24,6 +25,7 @@ struct StatusIdentity {
 };
 
 // A snapshot with its time: the same report in three formats.
+// REQUIRES: `now` is by the clock of the snapshot's times, that of the relay's host.
 struct StatusReport {
   StatusIdentity identity;
   WallTime now;
@@ -37,9 +39,14 @@ enum class HealthLevel { kGood, kBusy, kWarning, kBad };
 std::string_view NameOf(HealthLevel health);
 
 // The state in a few words: "Events flow", "Catching up", …
+// A slot at critical risk takes precedence over the relay's state. A literal.
 std::string_view HeadlineOf(const StatusReport& report);
 // The state in a sentence or two.
+// Never claims more than is known: while the slot was not seen, it does not say that Postgres
+// retains the events. May contain text of servers; the formats escape it.
 std::string SummaryOf(const StatusReport& report);
+// kBad for a slot at critical risk, a problem of the publication or a table, and a blocked relay.
+// kWarning also while the sampler cannot check the server.
 HealthLevel HealthOf(const StatusReport& report);
 
 // The current problems, the worst first.
@@ -48,9 +55,12 @@ struct Problem {
   absl::Status error;
   std::string detail;  // the row, if any; mostly ""
 };
+// The slot first, then the publication, then the relay; empty if there is none. Without an answer
+// of a relay, a missing slot is WR-2101.
 std::vector<Problem> ProblemsOf(const StatusReport& report);
 
 // One sentence for each unknown: what the sampler has not checked yet, or not recently.
+// Empty if no relay answered: the slot was read for this report then.
 std::vector<std::string> UnknownsOf(const StatusReport& report);
 
 // The age of the oldest unacknowledged event, or "unknown".
@@ -61,6 +71,7 @@ struct OldestWords {
 OldestWords OldestOf(const StatusReport& report);
 
 // Sentences about the WAL that the slot retains, the limit, and when the limit is reached.
+// At least one sentence, also for a slot that does not exist.
 std::vector<std::string> SlotWords(const SlotSample& slot);
 
 // Aggregates the last minute of the history; nullopt if the history is empty.
@@ -70,6 +81,8 @@ struct Throughput {
   std::optional<Micros> slowest;
   std::optional<StageMedians> stages;
 };
+// `history`: oldest first. The medians are the greatest of the minute's points, because a median of
+// medians is not a median.
 std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history);
 // The latency by stage, with the cause if most of it arises before Postgres sends a commit; "" if
 // nothing was measured.
@@ -78,8 +91,14 @@ std::string StageWords(const Throughput& throughput);
 // "1,234,567".
 std::string Grouped(uint64_t number);
 
+// As specified by proto/walrelay/admin/v1/status.proto, with a line end. Values that are not known
+// are absent.
 std::string StatusJson(const StatusReport& report);
+// Complete without JavaScript, with a Content-Security-Policy that permits only the page's own
+// script and style. Contains messages of errors, which may quote the id and key of a row: not for a
+// request with a foreign Host.
 std::string StatusPage(const StatusReport& report);
+// Several lines, the most important first. Without colour.
 std::string StatusText(const StatusReport& report);
 
 }  // namespace walrelay

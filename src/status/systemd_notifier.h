@@ -18,6 +18,8 @@ namespace walrelay {
 class SystemdNotifier {
  public:
   // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. An unusable address counts as absent.
+  // REQUIRES: no other thread changes the environment. Addresses begin with "/" or "@"; vsock is
+  // not supported. WATCHDOG_PID of another process means no watchdog for this one.
   static SystemdNotifier FromEnvironment();
 
   bool listens() const { return socket_.valid(); }
@@ -25,6 +27,8 @@ class SystemdNotifier {
   std::optional<Micros> watchdog() const { return watchdog_; }
 
   // Sends assignments, one per line: "READY=1\nSTATUS=…".
+  // Best effort: a manager that does not read loses the message, and the caller does not learn of
+  // it.
   void Notify(std::string_view assignments) const;
 
  private:
