@@ -23,6 +23,7 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kMaxBytes = 16 * 1024;  // of a request or an answer
+// For each send and receive: a client that sends nothing must not block the next one.
 constexpr timeval kTimeout{.tv_sec = 2, .tv_usec = 0};
 
 // FNV-1a. The name need not be secret; it only has to be the same for the same database.
@@ -71,6 +72,7 @@ std::optional<ucred> CredentialsOf(const UniqueFd& socket) {
   return known ? std::optional(credentials) : std::nullopt;
 }
 
+// "" for an error, a timeout and a closed connection: the caller treats them alike.
 std::string Receive(const UniqueFd& socket) {
   std::string message(kMaxBytes, '\0');
   const ssize_t length = ::recv(socket.get(), message.data(), message.size(), 0);
@@ -162,6 +164,8 @@ void ControlServer::Serve(const UniqueFd& client) const {
 }
 
 // /proc/self/net/unix lists the sockets of this network namespace; abstract names start with @.
+// Connecting is the only way to learn the credentials of a listener; a peer of another user is left
+// out without a request.
 std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
   std::vector<ControlPeer> peers;
   std::ifstream sockets("/proc/self/net/unix");
@@ -171,6 +175,7 @@ std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
       continue;
     }
     ControlPeer peer{.name = line.substr(at + 1)};
+    // Connections that the relay has accepted are listed under the name of its socket too.
     const bool known = std::any_of(peers.begin(), peers.end(), [&](const ControlPeer& other) {
       return other.name == peer.name;
     });

@@ -39,6 +39,7 @@ std::string AnswerControl(std::string_view request, const StatusBoard& board,
   if (request == "show") {
     return GapReport(status);
   }
+  // An answer and not a closed connection: a newer command can tell that the relay is older.
   if (!request.starts_with(kAccept)) {
     return "unknown\nThis version of walrelay does not support this request.\n";
   }

@@ -47,6 +47,7 @@ std::string Check(std::string_view subject, bool good, std::string_view finding,
   if (!current && !sampler.failure.ok()) {
     text += fmt::format(" ({} {})", ToString(CodeOf(sampler.failure)), MessageOf(sampler.failure));
   }
+  // "-" known to be bad, "+" known to be good, "?" not known.
   return fmt::format("[{}] {}\n", look && !good ? "-" : current ? "+" : "?", Printable(text));
 }
 
@@ -74,6 +75,8 @@ HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTim
   const bool ready = IsReady(snapshot);
   std::string body =
       fmt::format("{}: {}\n", ready ? "ready" : "not ready", NameOf(snapshot.relay.state));
+  // Only the status code and the state: problems quote rows, which a page of another site must not
+  // read.
   if (request.foreign_host) {
     return {.status = ready ? kOk : kUnavailable, .body = std::move(body)};
   }

@@ -19,6 +19,8 @@ constexpr char kHintPayload[] = "walrelay/hint";
 // A message may quote a server at length.
 constexpr size_t kMaxShown = 4096;
 
+// One entry per row of error_codes.def; a code without an entry cannot exist, because the
+// enumeration is generated from the same file.
 constexpr ErrorEntry kCatalogue[] = {
 #define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) \
   {ErrorCode::k##name,                                                         \
@@ -67,6 +69,8 @@ absl::Status Error(ErrorCode code, std::string_view message, std::string_view hi
 }
 
 // Only Error() sets the payload, so it is a number of the catalogue.
+// An error of a library or of Abseil has no payload: it counts as an internal error, because every
+// expected error has a code.
 ErrorCode CodeOf(const absl::Status& status) {
   WR_CHECK(!status.ok(), "only an error has a code");
   const auto payload = status.GetPayload(kCodePayload);
@@ -80,6 +84,8 @@ bool HasCode(const absl::Status& status, ErrorCode code) {
   return !status.ok() && CodeOf(status) == code;
 }
 
+// The hint names the exact statement or option if the place of the error knows it; the catalogue's
+// text is general.
 std::string RemedyFor(const absl::Status& status) {
   const auto hint = status.GetPayload(kHintPayload);
   return hint.has_value() ? std::string(*hint) : std::string(Describe(CodeOf(status)).remedy);

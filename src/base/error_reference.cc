@@ -22,6 +22,7 @@ struct Block {
   unsigned first;
   std::string_view title;
 };
+// The titles of the page's sections. A block begins with the first code above its number.
 constexpr Block kBlocks[] = {{1000, "Configuration"},
                              {2000, "Postgres"},
                              {3000, "Rows"},

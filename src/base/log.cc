@@ -23,9 +23,11 @@
 namespace walrelay {
 namespace {
 
+// In bytes. Values come from rows and servers; a log shipper may split or drop long lines.
 constexpr size_t kMaxOfAValue = 1024;
 constexpr size_t kMaxOfALine = 79;                        // a wrapped line could not be replaced
 constexpr std::string_view kLineAbove = "\033[A\033[2K";  // moves up one line, and clears it
+// Per kind and window. An outage can cause the same error many times per second.
 constexpr int kLinesPerWindow = 10;
 constexpr std::chrono::seconds kWindow{10};
 
@@ -43,6 +45,7 @@ class RepeatLimit {
 
   // Whether this line may be written. The number of kinds (event name and code) is small.
   bool Admit(std::string_view event, std::string_view code, MonoTime now) {
+    // By event and code: the same event with another error is another message.
     Window& window = windows_.try_emplace(fmt::format("{} {}", event, code)).first->second;
     if (window.lines == 0 || now - window.start >= kWindow) {
       window.start = now;
@@ -113,6 +116,7 @@ struct Writer {
   explicit Writer(LogQueue::DroppedLine dropped_line)
       : queue(STDERR_FILENO, std::move(dropped_line)) {}
 
+  // First, because the loggers refer to it.
   LogQueue queue;
   spdlog::logger lines = MakeLogger(queue, /*kept=*/false);
   spdlog::logger kept_lines = MakeLogger(queue, /*kept=*/true);
@@ -123,8 +127,10 @@ struct Writer {
   RepeatLimit repeats;
 };
 
+// Global, because librdkafka's callback logs from its own threads and has no object of ours.
 std::mutex writer_mutex;
 std::unique_ptr<Writer> writer;  // guarded by writer_mutex
+// Atomic and outside of the lock: a line below the level costs no lock.
 std::atomic<LogLevel> least_level{LogLevel::kError};
 std::atomic<bool> started{false};
 
@@ -162,6 +168,7 @@ std::string JsonLine(LogLevel level, std::string_view event, std::string_view me
                      const Fields& fields) {
   std::string line = fmt::format(R"({{"ts":"{}","level":"{}","event":")",
                                  Rfc3339(SystemClock().WallNow()), NameOf(level));
+  // Not escaped: event names are literals of the code.
   line += event;
   line += R"(","msg":)";
   AppendJsonString(message.substr(0, 2048), line);
@@ -187,6 +194,7 @@ std::string TextLine(LogLevel level, std::string_view event, std::string_view me
   return line;
 }
 
+// TERM=dumb: terminals inside editors, which print escape sequences as text.
 bool IsSteerableTerminal() {
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 &&
@@ -202,6 +210,7 @@ std::string LineOf(bool json, bool colour, LogLevel level, std::string_view even
 // REQUIRES: writer_mutex is held, and there is a writer.
 void Put(LogLevel level, std::string_view event, std::string_view message, const Fields& fields) {
   writer->progress.clear();
+  // spdlog's own level has no effect: the line is complete, and its level has been checked.
   writer->lines.critical(LineOf(writer->json, writer->colour, level, event, message, fields));
 }
 
@@ -254,6 +263,7 @@ std::string_view NameOf(LogLevel level) {
 
 void StartLogging(LogLevel level, LogFormat format) {
   const std::lock_guard lock(writer_mutex);
+  // "auto" chooses by the destination: a person reads a terminal, a log shipper a pipe.
   const bool json =
       format == LogFormat::kJson || (format == LogFormat::kAuto && isatty(STDERR_FILENO) == 0);
   const bool terminal = !json && IsSteerableTerminal();
@@ -274,6 +284,7 @@ void StopLogging() {
   std::unique_ptr<Writer> ending;  // destroyed last: waits for standard error without the lock
   const std::lock_guard lock(writer_mutex);
   if (writer != nullptr) {
+    // All windows count as ended: no count is lost at the end of the process.
     ReportSuppressed(MonoTime::max());
   }
   ending = std::move(writer);
@@ -311,6 +322,7 @@ void LogProgress(std::string_view event, std::string_view message,
   if (writer == nullptr || CurrentLogLevel() > LogLevel::kInfo) {
     return;
   }
+  // Only if no other line has been written since: that one would be overwritten.
   const bool replaces = writer->progress == event;
   writer->lines.critical(
       fmt::format("{}{}", replaces ? kLineAbove : "", Printable(message, kMaxOfALine)));

@@ -16,9 +16,12 @@
 namespace walrelay {
 namespace {
 
+// Limits of the ordinary lines: number and bytes. Beyond them the oldest are dropped and counted.
 constexpr size_t kMaxLines = 8192;
 constexpr size_t kMaxOrdinaryBytes = size_t{4} << 20;
+// Audit lines are never dropped. At this size HasRoom() is false, and publishing waits.
 constexpr size_t kMaxKeptBytes = size_t{8} << 20;
+// A supervisor waits for the end of the process, and a full pipe may never be read.
 constexpr std::chrono::seconds kStopTimeout{3};
 // Pause between attempts to write to a blocked descriptor.
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
@@ -66,11 +69,14 @@ bool LogQueue::State::Next(std::string& out) {
   if (given_up) {
     return false;
   }
+  // Before the ordinary lines that are left, which are newer than the dropped ones.
   if (dropped > 0) {
     out = dropped_line(std::exchange(dropped, 0));
     return true;
   }
+  // Greater than every number, so that an empty queue is never the first.
   constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+  // Merges the two queues in the order of arrival: the numbers are shared.
   const uint64_t first_ordinary = ordinary.empty() ? kNone : ordinary.front().number;
   const uint64_t first_kept = kept.empty() ? kNone : kept.front().number;
   if (first_ordinary == first_kept) {

@@ -12,6 +12,7 @@ bool IsLoopback(std::string_view host) {
   in_addr v4{};
   in6_addr v6{};
   if (::inet_pton(AF_INET, text.c_str(), &v4) == 1) {
+    // All of 127.0.0.0/8.
     return (ntohl(v4.s_addr) >> IN_CLASSA_NSHIFT) == IN_LOOPBACKNET;
   }
   if (::inet_pton(AF_INET6, text.c_str(), &v6) == 1) {

@@ -7,6 +7,7 @@
 namespace walrelay {
 namespace {
 
+// As java.util.Properties.load(): these characters separate and indent, other white space is text.
 constexpr std::string_view kBlanks = " \t\f";
 constexpr std::string_view kLineEnds = "\r\n";
 
@@ -42,6 +43,7 @@ char* PutEscape(std::string_view& text, char* to, bool& well_formed) {
     }
     well_formed = false;
   }
+  // An unknown escape is its character, without the backslash.
   const size_t name = kNames.find(c);
   *to++ = name == std::string_view::npos ? c : kMeanings[name];
   return to;
@@ -65,6 +67,7 @@ std::optional<Property> PropertiesReader::Next() {
   return out;
 }
 
+// Counted only for an error message. A "\r\n" is one line end.
 size_t PropertiesReader::line() const {
   size_t line = 1;
   for (size_t at = 0; at < start_;) {
@@ -78,6 +81,7 @@ size_t PropertiesReader::line() const {
 // Skips empty lines and comments. False at the end.
 bool PropertiesReader::SkipToProperty() {
   rest_ = WithoutLeading(rest_, " \t\f\r\n");
+  // A comment is one line: a backslash at its end does not continue it.
   while (rest_.starts_with('#') || rest_.starts_with('!')) {
     rest_.remove_prefix(std::min(rest_.find_first_of(kLineEnds), rest_.size()));
     rest_ = WithoutLeading(rest_, " \t\f\r\n");

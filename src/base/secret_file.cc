@@ -14,6 +14,7 @@
 namespace walrelay {
 namespace {
 
+// Far above any password or token; the path may name a device.
 constexpr size_t kMaxSecretBytes = 64 * 1024;
 
 absl::Status Unusable(const std::string& path, std::string_view why) {
@@ -40,6 +41,8 @@ absl::StatusOr<Secret> ReadSecretFile(const std::string& path) {
   if (content->size() > kMaxSecretBytes) {
     return Unusable(path, "the file is larger than 64 KiB");
   }
+  // Editors and `echo` end a file with one line end, which is not part of the secret. A second one
+  // is.
   if (content->ends_with('\n')) {
     content->pop_back();
   }

@@ -25,6 +25,7 @@ bool IsSteering(uint32_t point) {
          (point >= 0x2066 && point <= 0x206F);    // isolates, and deprecated controls
 }
 
+// Levenshtein's distance, with one row of the table.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -46,6 +47,7 @@ std::string Printable(std::string_view text, size_t limit) {
   std::string out;
   out.reserve(std::min(text.size(), limit));
   while (!text.empty()) {
+    // Checked between characters, so that a multi-byte character is never cut.
     if (out.size() >= limit) {
       out += "…";
       break;
@@ -70,6 +72,7 @@ void AppendJsonString(std::string_view text, std::string& out) {
   while (!text.empty()) {
     const auto [point, length] = FirstCharacter(text);
     if (length == 0) {
+      // U+FFFD: JSON must be UTF-8, and the bytes are not.
       out += "\xEF\xBF\xBD";
     } else if (point == '"' || point == '\\') {
       out += '\\';
@@ -90,6 +93,7 @@ void AppendJsonString(std::string_view text, std::string& out) {
 
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view nearest;
+  // One more than the largest accepted distance: beyond it a suggestion would be a guess.
   size_t least = std::max<size_t>(2, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
     const size_t distance = EditDistance(name, candidate);

@@ -9,6 +9,8 @@ Utf8Character FirstCharacter(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
   const auto tail = [&](size_t i) { return static_cast<uint32_t>(byte(i) & 0x3F); };
+  // RFC 3629. C0, C1 and F5 to FF never occur; overlong forms, surrogates and values above U+10FFFF
+  // are invalid. A form that is accepted although it is overlong could hide a control character.
   const uint32_t lead = byte(0);
   if (lead < 0x80) {
     return {lead, 1};
@@ -63,6 +65,7 @@ std::optional<uint32_t> TakeCodeUnit(std::string_view& text) {
   uint32_t unit = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + std::min<size_t>(text.size(), 4), unit, 16);
+  // Exactly four digits, as in JSON and in .properties files.
   if (error != std::errc() || end != text.data() + 4) {
     return std::nullopt;
   }

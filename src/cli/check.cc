@@ -24,11 +24,14 @@ class Printer {
   }
 
  private:
+  // NO_COLOR as in no-color.org; here an empty value turns colours off too.
   bool colour_ = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
 };
 
 absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings) {
   WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(flags));
+  // Before any connection: an invalid configuration is reported without touching a server, as `run`
+  // does.
   WR_RETURN_IF_ERROR(CheckOffline(loaded.config));
   findings.Good("config.complete", "the configuration is complete and consistent");
   CheckSecretsAreKept(loaded, findings);
@@ -40,6 +43,7 @@ absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings)
 
 }  // namespace
 
+// Warnings do not change the exit code: the relay would start with them.
 ExitCode CheckCommand(const CheckFlags& flags) {
   Findings findings{Printer()};
   const auto config = LoadChecked(flags.config, findings);
@@ -53,6 +57,7 @@ ExitCode CheckCommand(const CheckFlags& flags) {
 }
 
 ExitCode DoctorCommand(const DoctorFlags& flags) {
+  // JSON is one document, so it is printed when all findings are known.
   Findings findings(flags.json ? std::function<void(const Finding&)>() : Printer());
   const auto config = LoadChecked(flags.config, findings);
   if (!config.ok()) {

@@ -24,6 +24,7 @@ constexpr char kFooter[] =
 class CommandLine {
  public:
   CommandLine() {
+    // The commands are listed by --help in this order.
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(Version()));
     app_.footer(kFooter);
@@ -42,6 +43,8 @@ class CommandLine {
     AddVersion();
   }
 
+  // CLI11 reports an invalid command line by an exception. The command itself runs after parsing,
+  // outside of the try block.
   int Run(int argc, char** argv) {
     try {
       app_.parse(argc, argv);
@@ -57,6 +60,7 @@ class CommandLine {
     if (error.get_exit_code() == 0) {
       return app_.exit(error);  // --help, --version
     }
+    // The message quotes the arguments, which may contain control characters.
     fmt::print(stderr, "walrelay: {}\n  what to do: walrelay --help, or walrelay COMMAND --help\n",
                Printable(error.what()));
     return static_cast<int>(ExitCode::kUsage);
@@ -79,6 +83,8 @@ class CommandLine {
     AddSettingFlags(command, flags);
   }
 
+  // The flags have no default values: "" means "not given", so that the file and the environment
+  // keep theirs.
   static void AddSettingFlags(CLI::App* command, ConfigFlags& flags) {
     const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
       command->add_option(name, value, text)->type_name(type);
@@ -167,6 +173,8 @@ class CommandLine {
                                    "Continue without the events that may be missing in the gap "
                                    "shown; with ID, only if it is that gap")
                       ->type_name("[ID]")
+                      // The ID is optional, so its absence says nothing about the flag: the number
+                      // of its occurrences does (count() above).
                       ->expected(0, 1);
   }
 
@@ -203,6 +211,7 @@ class CommandLine {
         ->type_name("ID");
     command->add_option("--limit", verify_.scope.limit, "Stop after this many events")
         ->type_name("N")
+        // `verify` holds all expected records in memory.
         ->check(CLI::Range(1, 1'000'000));
     command
         ->add_option("--seconds", verify_.seconds,
@@ -314,6 +323,8 @@ class CommandLine {
   CLI::App app_{
       "walrelay publishes the outbox table of a Postgres database to Kafka, from the write-ahead "
       "log (WAL)."};
+  // Set by the callback of the one command that the line names; require_subcommand() guarantees
+  // that there is one.
   std::function<ExitCode()> chosen_;
   RunFlags run_;
   CheckFlags check_;

@@ -10,6 +10,7 @@ ExitCode ConfigShowCommand(const ConfigCommandFlags& flags) {
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
+  // Secrets are masked, so that the output can be attached to a report.
   fmt::print("{}", ShowConfig(*loaded));
   return ExitCode::kOk;
 }

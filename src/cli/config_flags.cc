@@ -20,6 +20,7 @@ extern char** environ;
 namespace walrelay {
 namespace {
 
+// In bytes. A configuration has a few kilobytes; a wrong path must not fill the memory.
 constexpr size_t kMaxBytes = 1 << 20;
 
 // The configuration file to read; "" if none is given and no default file exists.
@@ -27,6 +28,7 @@ std::string FindFile(const ConfigFlags& flags) {
   if (!flags.file.empty()) {
     return flags.file;
   }
+  // An empty variable counts as unset, so that a template can set it unconditionally.
   if (const char* variable = std::getenv("WALRELAY_CONFIG");
       variable != nullptr && *variable != '\0') {
     return variable;
@@ -44,6 +46,7 @@ std::vector<std::pair<std::string, std::string>> Environment() {
   std::vector<std::pair<std::string, std::string>> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
+    // execve() accepts entries without "=". They are not variables.
     const size_t equals = text.find('=');
     if (equals != std::string_view::npos) {
       variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
@@ -64,6 +67,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
   if (!content) {
     return Error(ErrorCode::kConfigFile, fmt::format("{}: {}", path, std::strerror(errno)));
   }
+  // One byte more than the limit was requested, so that a file of exactly the limit is accepted.
   if (content->size() > kMaxBytes) {
     return Error(ErrorCode::kConfigFile, fmt::format("{}: larger than 1 MiB", path));
   }
@@ -73,6 +77,8 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
     const ConfigFlags& flags) {
   std::vector<std::pair<std::string, std::string>> out;
+  // Before the --set flags, because the last assignment of a name wins: --set source.dsn overrides
+  // --dsn.
   const std::pair<const char*, const std::string&> shortcuts[] = {
       {"source.dsn", flags.dsn},
       {"kafka.bootstrap_servers", flags.kafka},
@@ -90,6 +96,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
       return Error(ErrorCode::kUsage,
                    fmt::format("--set {}: expected section.key=value", Printable(assignment, 80)));
     }
+    // At the first "=": values such as a DSN contain further ones.
     out.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
   }
   return out;

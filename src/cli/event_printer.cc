@@ -11,6 +11,8 @@
 namespace walrelay {
 namespace {
 
+// A pair and not a member of an object: a record may have several headers of one name, and their
+// order counts.
 std::string HeaderJson(const Header& header) {
   return fmt::format("[{},{}]", JsonText(header.name), JsonText(header.value));
 }
@@ -27,6 +29,8 @@ std::string JsonLine(const Delivery& delivery, WallTime commit_time, Micros late
   return std::move(out).Finish() + "\n";
 }
 
+// Topic, key and headers come from rows, so they are hostile: Printable() escapes control
+// characters and limits their length.
 std::string TextLine(const Delivery& delivery, WallTime commit_time, Micros latency) {
   std::string line =
       fmt::format("{}  {:>8}  {}[{}]@{}  key={}", Rfc3339(commit_time), FormatDuration(latency),
@@ -42,6 +46,8 @@ std::string TextLine(const Delivery& delivery, WallTime commit_time, Micros late
 }  // namespace
 
 void EventPrinter::Print(const Delivery& delivery, WallTime commit_time) const {
+  // The commit time is that of Postgres' clock: a difference between the clocks is part of the
+  // latency, which may be negative.
   const Micros latency = clock_.WallNow() - commit_time;
   const std::string line =
       json_ ? JsonLine(delivery, commit_time, latency) : TextLine(delivery, commit_time, latency);

@@ -18,6 +18,8 @@
 namespace walrelay {
 namespace {
 
+// The operator's settings are known to the import before it translates: a property that it could
+// not translate is not refused if a setting replaces it.
 absl::StatusOr<DebeziumImport> Import(const ImportFlags& flags) {
   WR_ASSIGN_OR_RETURN(const std::string connector,
                       ReadTextFile(flags.file == "-" ? "/dev/stdin" : flags.file));
@@ -49,8 +51,11 @@ absl::Status Check(const DebeziumTranslation& translation) {
 
 // Readable only by its owner, because it may hold the connector's passwords.
 absl::Status WriteNewFile(const std::string& path, std::string_view text) {
+  // O_EXCL: an existing file is never overwritten, and a symbolic link at this path is not
+  // followed.
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   while (file.valid() && !text.empty()) {
+    // write() may accept only a part, and fails with EINTR if a signal interrupts it.
     const ssize_t written = ::write(file.get(), text.data(), text.size());
     if (written < 0 && errno != EINTR) {
       break;
@@ -63,6 +68,7 @@ absl::Status WriteNewFile(const std::string& path, std::string_view text) {
                      "Specify a file that does not exist yet, in a writable directory.");
 }
 
+// Exit code 65 (EX_DATAERR), whatever the error's own code is: the input is what is wrong.
 ExitCode Refuse(const absl::Status& error) {
   fmt::print(stderr, "\n");
   Report(error);
@@ -74,6 +80,8 @@ ExitCode Refuse(const absl::Status& error) {
 ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
   const auto import = Import(flags);
   if (!import.ok()) {
+    // An input file that cannot be read, or an invalid flag, says nothing about the connector: it
+    // keeps its own exit code.
     const bool unreadable = HasCode(import.status(), ErrorCode::kConfigFile) ||
                             HasCode(import.status(), ErrorCode::kUsage);
     return unreadable ? Report(import.status()) : Refuse(import.status());
@@ -89,6 +97,7 @@ ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
     return Refuse(usable);
   }
   if (flags.output.empty()) {
+    // Standard output often ends in a terminal's scrollback or a CI log.
     fmt::print("{}", ImportedToml(*import, /*with_secrets=*/false));
     return ExitCode::kOk;
   }

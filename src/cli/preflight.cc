@@ -16,6 +16,7 @@ absl::Status CheckOffline(const Config& config) {
   WR_RETURN_IF_ERROR(CheckKafkaTransport(config.kafka));
   WR_RETURN_IF_ERROR(
       MakeProducerConf(config.kafka, config.pipeline, config.kafka.max_batch_bytes).status());
+  // The dead-letter topic is the only topic whose name no row decides, so it can be checked now.
   if (!config.on_error.dead_letter_topic.empty()) {
     WR_RETURN_IF_ERROR(
         Annotate(CheckTopicName(config.on_error.dead_letter_topic), "on_error.dead_letter_topic"));

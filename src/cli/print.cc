@@ -11,11 +11,13 @@ namespace walrelay {
 
 ExitCode PrintCommand(const PrintFlags& flags) {
   ConfigFlags config_flags = flags.config;
+  // Records are built but not sent: the brokers need not be configured.
   config_flags.needs.kafka = false;
   const auto loaded = LoadConfig(config_flags);
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
+  // Messages go to standard error, so that standard output has records only.
   if (flags.scope.follow) {
     fmt::print(stderr, "waiting for events committed from now on; stop with Ctrl-C\n");
   }
@@ -27,6 +29,7 @@ ExitCode PrintCommand(const PrintFlags& flags) {
   if (!records.ok()) {
     return Report(records.status());
   }
+  // An id without a row is no error of the command, but the user must be able to see it.
   if (!flags.scope.ids.empty()) {
     fmt::print(stderr, "{} of {} rows found\n", *records, flags.scope.ids.size());
   }

@@ -16,6 +16,7 @@ namespace {
 
 // The relay checks the source again before it continues, which may take two connections.
 constexpr std::chrono::seconds kResumeTimeout{30};
+// Between two requests for the outcome.
 constexpr std::chrono::milliseconds kPollInterval{200};
 
 // A relay's answer about its gap: admin/gap_control.h.
@@ -26,6 +27,8 @@ struct Reply {
   std::string text;
 };
 
+// The first line of an answer is for programs (what, id, number of checks), the rest for the
+// operator. Missing words leave their members empty or 0.
 absl::StatusOr<Reply> SendRequest(const ControlPeer& peer, std::string_view request) {
   WR_ASSIGN_OR_RETURN(const std::string answer, SendControlRequest(peer, request));
   const size_t line = std::min(answer.find('\n'), answer.size());
@@ -82,13 +85,17 @@ ExitCode Accept(const ControlPeer& peer, const std::string& id) {
   if (!reply.ok()) {
     return Report(reply.status());
   }
+  // Accepting is asynchronous: the relay's thread continues only after it has checked the source
+  // once more.
   if (reply->what == "accepting") {
     return AwaitOutcome(peer, id, reply->checks);
   }
   Print(peer, reply->text);
+  // No gap is held any more: what the operator wants is already the case.
   return reply->what == "none" ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
+// The exit codes are in ascending order: 0 (continues), 3 (a gap is held), 69 and above (errors).
 ExitCode Worse(ExitCode a, ExitCode b) {
   return static_cast<int>(a) > static_cast<int>(b) ? a : b;
 }
@@ -138,6 +145,7 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
 
 ExitCode ResumeCommand(const ResumeFlags& flags) {
   ConfigFlags config_flags = flags.config;
+  // The command connects to the relay only. Slot and DSN are used to find the socket's name.
   config_flags.needs = {.postgres = false, .kafka = false};
   const auto loaded = LoadConfig(config_flags);
   if (!loaded.ok()) {

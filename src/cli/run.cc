@@ -36,9 +36,12 @@ namespace {
 // How long the process waits at its end for Kafka clients to close.
 constexpr std::chrono::seconds kReaperTimeout{3};
 
+// The relay calls the factory for each new producer. The configuration is built each time, because
+// librdkafka takes ownership of it, and password files are read again with it.
 ProducerFactory MakeFactory(const Config& config, bool delivery_details, Reaper& reaper,
                             Metrics& metrics) {
   KafkaProducer::Options options = KafkaProducer::OptionsFor(config.kafka);
+  // The headers of a delivery are read only if they are printed.
   options.delivery_details = delivery_details;
   options.reaper = &reaper;
   options.on_partitions_changed = [&metrics] { metrics.partition_count_changes->Increment(); };
@@ -58,11 +61,15 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
           const Delivery& delivery, WallTime commit_time) { printer.Print(delivery, commit_time); };
 }
 
+// The callbacks run on the sampler's thread. The board has a lock of its own; everything else is
+// handed to the event loop, because only its thread may access the relay's state.
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const Clock& clock) {
   return {.server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
           .slot_sampled =
               [&board, &loop, &clock](const SlotSample& sample) {
                 board.SetSlot(sample, clock.WallNow());
+                // Only the relay drops a slot: it must first close its own stream, which uses the
+                // slot.
                 if (sample.past_budget() && sample.budget->drop_slot) {
                   loop.Report(EventLoop::ServerEvent::kRetainedLimit);
                 }
@@ -72,6 +79,7 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
               },
           .publication_checked =
               [&board, &clock](const absl::Status& problem) {
+                // Logged once when the problem appears, and not at each poll.
                 if (!problem.ok() && board.source_problem().ok()) {
                   LogStatus(LogLevel::kError, "not_published", problem);
                 }
@@ -101,6 +109,7 @@ std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBo
 // Memory holds passwords and payloads, which a core file would write to disk. RLIMIT_CORE does not
 // apply if the kernel pipes core files to a program; PR_SET_DUMPABLE does.
 void ForbidCoreDumps() {
+  // Errors are ignored: the relay works without this protection too.
   constexpr rlimit kNone{};
   (void)::setrlimit(RLIMIT_CORE, &kNone);
   (void)::prctl(PR_SET_DUMPABLE, 0);
@@ -108,6 +117,8 @@ void ForbidCoreDumps() {
 
 // A random UUID, as Debezium generates at each start of its task.
 std::string NewRunId() {
+  // Version 4, variant 1 (RFC 9562): the digit 4 begins the third group, and the two high bits of
+  // the fourth are 10.
   std::random_device random;
   return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", random(), random() & 0xFFFF,
                      random() & 0xFFF, 0x8000 | (random() & 0x3FFF), random() & 0xFFFF, random());
@@ -133,6 +144,8 @@ void HandleOperatorSignal(int signal, const StatusNotifier& notifier, LogLevel c
 
 absl::Status Run(const Config& config, const std::string& events, Signals& signals,
                  Reaper& reaper) {
+  // The checks that need no server come first: they end the process before it opens a port or a
+  // connection.
   WR_RETURN_IF_ERROR(CheckOffline(config));
   WR_ASSIGN_OR_RETURN(Router router,
                       Router::Create(config.source, config.route, config.format, NewRunId(),
@@ -142,6 +155,8 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
   metrics.build_info[Version()].Set(1);
   StatusBoard board(config.metrics.slot_poll_interval);
   board.Beat(clock.Now());
+  // Before the first connection, so that probes get an answer while Postgres or Kafka is
+  // unavailable. A port that is in use ends the process here.
   std::unique_ptr<HttpServer> http;
   if (!config.http.listen.empty()) {
     const StatusIdentity identity{std::string(Version()), config.source.slot,
@@ -158,6 +173,8 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
     board.Beat(clock.Now());
     notifier.OnTurn();
   };
+  // The stop signals' descriptor interrupts a connection attempt, which is the only thing that
+  // blocks the thread.
   PgReplicationSource source(config.source, signals.stop.fd(), on_step);
   PgSnapshotSource snapshots(config.source, source);
   Relay relay({.config = config,
@@ -175,6 +192,7 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
       {.after_turn = [&notifier] { notifier.OnTurn(); },
        .operator_signal =
            [&](int signal) { HandleOperatorSignal(signal, notifier, config.log.level); }});
+  // Last, because their threads call the event loop and the board: they are destroyed first.
   const auto control = StartControl(config, board, loop);
   const SlotSampler sampler(config, clock, metrics, MakeCallbacks(board, loop, clock));
   const absl::Status result = loop.Run();
@@ -185,7 +203,10 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
 }  // namespace
 
 ExitCode RunCommand(const RunFlags& flags) {
+  // Before the configuration is read, which may contain passwords.
   ForbidCoreDumps();
+  // Before any thread starts: threads inherit the mask that blocks these signals, so that only the
+  // signalfds receive them.
   Signals signals;
   const auto loaded = LoadConfig(flags.config);
   if (!loaded.ok()) {
@@ -211,6 +232,7 @@ ExitCode RunCommand(const RunFlags& flags) {
   }
   // Aborted: by a second signal. The operator wants the end now: no wait for the clients either.
   const ExitCode code = aborted ? ExitCode::kTemporary : ExitCodeFor(status);
+  // Closing a librdkafka client can take longer than a supervisor waits.
   const bool clients_ended = reaper.Wait(aborted ? Micros(0) : kReaperTimeout);
   StopLogging();
   if (!clients_ended) {

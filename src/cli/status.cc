@@ -21,6 +21,7 @@
 namespace walrelay {
 namespace {
 
+// For the HTTP request, and for each query.
 constexpr std::chrono::seconds kRequestTimeout{5};
 constexpr std::chrono::seconds kWatchInterval{2};
 
@@ -31,6 +32,7 @@ absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   return HttpGet(config.http.listen, path, kRequestTimeout);
 }
 
+// The report of a relay that does not answer: only what the slot shows.
 absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
@@ -50,6 +52,8 @@ absl::StatusOr<std::string> FetchStatus(const Config& config, bool json) {
   if (answer.ok() && answer->status == 200) {
     return answer->body;
   }
+  // Only silence means that no relay runs here. Other errors, such as an invalid address, must not
+  // be hidden by the state of the slot.
   if (!answer.ok() && !HasCode(answer.status(), ErrorCode::kRelaySilent)) {
     return answer.status();
   }
@@ -64,20 +68,24 @@ absl::StatusOr<std::string> FetchStatus(const Config& config, bool json) {
 }
 
 void Show(std::string_view text, bool json, bool watch) {
+  // Cursor movement and colour only on a terminal: a file or a pipe gets plain text.
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const bool colour = terminal && !json && std::getenv("NO_COLOR") == nullptr;
+  // Moves the cursor to the top left and clears the screen.
   if (terminal && watch && !json) {
     fmt::print("\033[H\033[2J");
   }
   const size_t end = std::min(text.find('\n'), text.size());
   fmt::print("{}{}{}{}", colour ? "\033[1m" : "", text.substr(0, end), colour ? "\033[0m" : "",
              text.substr(end));
+  // An empty line separates the reports. JSON reports are one line each.
   if (watch && !terminal && !json) {
     fmt::print("\n");
   }
   std::fflush(stdout);
 }
 
+// Without the fallback to Postgres: a probe asks about this process.
 ExitCode Probe(const Config& config, const std::string& probe) {
   const auto answer = Get(config, probe == "live" ? "/livez" : "/readyz");
   if (!answer.ok()) {
@@ -91,6 +99,7 @@ ExitCode Probe(const Config& config, const std::string& probe) {
 
 ExitCode StatusCommand(const StatusFlags& flags) {
   ConfigFlags config_flags = flags.config;
+  // A probe in a container may have no DSN; without one the fallback is not available.
   config_flags.needs = {.postgres = false, .kafka = false};
   const auto loaded = LoadConfig(config_flags);
   if (!loaded.ok()) {

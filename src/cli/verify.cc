@@ -28,6 +28,8 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   scope.follow = scope.ids.empty();
   scope.stop_condition = [&] { return clock.Now() >= stop_condition; };
   RecordCollector collector;
+  // Collects the records first and reads the topics afterwards: the publisher needs time for the
+  // last of them.
   WR_ASSIGN_OR_RETURN(const uint64_t count, DryRun(config, scope, collector));
   if (!scope.follow && config.route.timestamp != TimestampSource::kColumn) {
     for (ExpectedRecord& record : collector.records()) {

@@ -12,6 +12,7 @@
 namespace walrelay {
 namespace {
 
+// `"; did you mean …?"` for a name that is close to a known option, else "".
 std::string Suggestion(std::string_view name) {
   std::vector<std::string> names;
   for (const Option& option : Options()) {
@@ -41,6 +42,7 @@ absl::Status ApplyOption(const Option& option, const RawValue& value, Config& co
 // Kept in the order of the file: librdkafka applies properties one after the other.
 void SetPassThrough(std::string_view name, std::string value, Config& config) {
   for (auto& [known, current] : config.kafka.librdkafka) {
+    // A property that is set again keeps its place and gets the later value.
     if (known == name) {
       current = std::move(value);
       return;
@@ -52,6 +54,7 @@ void SetPassThrough(std::string_view name, std::string value, Config& config) {
 // An unknown name is an error and never ignored: a misspelt option would otherwise keep its default
 // without a word.
 absl::Status SetFromText(std::string_view name, std::string_view text, Config& config) {
+  // librdkafka checks the name of its own property when the producer's configuration is built.
   if (name.starts_with(kPassThroughPrefix)) {
     SetPassThrough(name.substr(kPassThroughPrefix.size()), std::string(text), config);
     return absl::OkStatus();

@@ -39,6 +39,7 @@
 namespace walrelay {
 namespace {
 
+// Tables that are not options and have their own readers.
 constexpr std::string_view kColumns = "source.columns";
 constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
@@ -289,6 +290,7 @@ class FileReader {
     if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
       return InvalidValue(node.source(), "expected an array of tables: [[source.tables]]");
     }
+    // One of the two would silently have no effect.
     if (out_.origins.contains("source.table")) {
       return InvalidValue(node.source(), "set either source.table or [[source.tables]], not both");
     }

@@ -15,6 +15,7 @@ namespace {
 // Variables without "__" belong to the process' supervisor, or to tests.
 constexpr std::string_view kPrefix = "WALRELAY_";
 
+// Names of options have ASCII letters only; the process runs in the C locale.
 std::string Lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -44,6 +45,7 @@ absl::Status SetFrom(const std::string& place, std::string_view name, std::strin
 // Collected before the file is read: the reader of a connector's file must know what is overridden.
 struct Assignment {
   std::string name;
+  // A view of the input's own text, which outlives the list.
   std::string_view text;
   std::string place;
 };
@@ -52,6 +54,7 @@ std::vector<Assignment> Assignments(const ConfigInput& input) {
   std::vector<Assignment> out;
   for (const auto& [variable, value] : input.environment) {
     const std::string_view name = variable;
+    // A misspelt option is still an error: SetFromText() rejects the name.
     if (name.starts_with(kPrefix) && name.find("__") != std::string_view::npos) {
       out.push_back(
           {OptionNameOf(name.substr(kPrefix.size())), value, fmt::format("variable {}", variable)});
@@ -65,6 +68,8 @@ std::vector<Assignment> Assignments(const ConfigInput& input) {
 
 }  // namespace
 
+// The values of a TOML file are validated even if they are overridden: a misspelt value should not
+// wait for the day when the variable is removed.
 absl::Status ReadTomlFile(const ConfigInput& input, const std::set<std::string>& /*overridden*/,
                           LoadedConfig& out) {
   return ReadConfigFile(input, out);
@@ -84,6 +89,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input, ConfigFileRead
   for (const Assignment& assignment : assignments) {
     WR_RETURN_IF_ERROR(SetFrom(assignment.place, assignment.name, assignment.text, out));
   }
+  // Once, after all sources: a constraint between two values must hold for the values in effect,
+  // wherever each comes from.
   WR_RETURN_IF_ERROR(ValidateConfig(out.config, input.needs));
   return out;
 }

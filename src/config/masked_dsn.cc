@@ -5,6 +5,7 @@
 namespace walrelay {
 namespace {
 
+// Of fixed length, so that the length of the password is not shown.
 constexpr std::string_view kMask = "***";
 constexpr std::string_view kBlanks = " \t\n\v\f\r";  // separators that libpq accepts between pairs
 
@@ -21,6 +22,7 @@ bool IsPassword(std::string_view name) {
 std::string MaskedAuthority(std::string_view authority) {
   const size_t at = authority.rfind('@');
   const size_t colon = authority.find(':');
+  // A colon after the "@" precedes a port.
   if (at == std::string_view::npos || colon > at) {
     return std::string(authority);
   }
@@ -47,6 +49,7 @@ std::string MaskedQuery(std::string_view query) {
 // As libpq parses it: the user is the text before an "@" that no "/" precedes.
 std::string MaskedUri(std::string_view uri) {
   const size_t start = uri.find("//") + 2;
+  // A "?" in the password does not begin the query: the search starts after the user.
   const size_t slash = std::min(uri.find('/', start), uri.size());
   const size_t user_end = uri.substr(0, slash).rfind('@');
   const size_t question = uri.find('?', user_end == std::string_view::npos ? start : user_end);
@@ -76,6 +79,7 @@ size_t ValueLength(std::string_view text) {
 std::string MaskedPairs(std::string_view pairs) {
   std::string out;
   while (!pairs.empty()) {
+    // A text without "=" is no valid pair. It is copied as it is, and libpq rejects it.
     const size_t equals = std::min(pairs.find('='), pairs.size() - 1);
     const size_t value = std::min(pairs.find_first_not_of(kBlanks, equals + 1), pairs.size());
     const size_t end = value + ValueLength(pairs.substr(value));

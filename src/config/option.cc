@@ -25,6 +25,7 @@ absl::Status SetTable(Config& config, const RawValue& value) {
     table.schema.clear();
     return absl::OkStatus();  // no table: logical messages only
   }
+  // ".name" and "schema." are rejected here: as identifiers they would be empty.
   return table.schema.empty() || table.name.empty()
              ? InvalidValue("expected a table as \"schema.table\"")
              : absl::OkStatus();
@@ -65,6 +66,7 @@ std::string ShowTimestamp(const Config& config) {
   return TomlString("column:" + config.route.timestamp_column);
 }
 
+// Shorthands for the rows below: the member of Config that a section belongs to.
 using enum OptionType;
 constexpr auto kSource = &Config::source;
 constexpr auto kRoute = &Config::route;
@@ -387,6 +389,8 @@ constexpr Option kOptions[] = {
 
 // Options that had another name in an earlier version.
 std::string_view RenamedTo(std::string_view old_name) {
+  // An old name is rejected with its new name: accepting both would allow a file with two values
+  // for one setting.
   constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
       {"metrics.slot_interval", "metrics.slot_poll_interval"},
       {"route.rules", "route.compatibility"},
@@ -413,6 +417,8 @@ const Option* FindOption(std::string_view section, std::string_view key) {
 
 // Errs on the side of masking: a property that is not secret may be hidden, never the reverse.
 bool IsSecretProperty(std::string_view property) {
+  // Parts of property names. ".pem" properties hold the key itself, not a path; oauthbearer.config
+  // may hold a token.
   constexpr std::string_view kSecrets[] = {"password", "passphrase", "secret", ".pem",
                                            "oauthbearer.config"};
   return std::any_of(std::begin(kSecrets), std::end(kSecrets), [&](std::string_view part) {
@@ -421,6 +427,7 @@ bool IsSecretProperty(std::string_view property) {
 }
 
 const Option* FindOption(std::string_view name) {
+  // The last dot, because a section may contain one: "source.columns.id".
   const size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? nullptr
                                        : FindOption(name.substr(0, dot), name.substr(dot + 1));

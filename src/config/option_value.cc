@@ -39,6 +39,7 @@ absl::Status ParseInto(const RawValue& value, std::string& out) {
   if (text == nullptr) {
     return InvalidValue("expected a string");
   }
+  // libpq and librdkafka take C strings: they would use the part before the zero byte.
   if (text->find('\0') != std::string::npos) {
     return InvalidValue("a string must not contain a zero byte");
   }
@@ -124,6 +125,7 @@ std::string_view TypeName(OptionType type) {
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
   switch (type) {
     case kBoolean:
+      // Exactly TOML's words. "yes" or "1" would work in one source and fail in another.
       if (text == "true" || text == "false") {
         return RawValue(text == "true");
       }

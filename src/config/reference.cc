@@ -84,6 +84,7 @@ guarantees depend on: `acks`, `enable.idempotence`, `enable.gapless.guarantee`, 
 ```
 )";
 
+// The text that follows a section's table: what is not an option and needs an example.
 std::string_view AfterSection(std::string_view section) {
   if (section == "source.columns") {
     return kTables;
@@ -91,21 +92,27 @@ std::string_view AfterSection(std::string_view section) {
   return section == "kafka" ? kPassThrough : "";
 }
 
+// A choice is shown by its values.
 std::string TypeOf(const Option& option) {
   return option.type == OptionType::kChoice ? fmt::format("{}", fmt::join(option.choices, ", "))
                                             : std::string(TypeName(option.type));
 }
 
+// Generated from a default Config, so that the page cannot differ from the code. An empty cell
+// means that there is no default value.
 std::string DefaultOf(const Option& option) {
   const std::string shown = option.show(Config());
   return shown == "auto" || shown == "\"\"" ? "" : fmt::format("`{}`", shown);
 }
 
+// Options that describe the first table. With several tables they appear in [[source.tables]]
+// instead.
 bool IsOfOneTable(const Option& option) {
   return option.section == "source.columns" ||
          (option.section == "source" && option.key == "table");
 }
 
+// As an inline table, which is valid both in [source] and in an element of [[source.tables]].
 void WritePlacements(const OutboxTable& table, TomlWriter& out) {
   std::vector<std::string> shown;
   for (const Placement& placement : table.placements) {
@@ -145,6 +152,7 @@ void WriteTables(const std::vector<OutboxTable>& tables, TomlWriter& out) {
 void WritePassThrough(const KafkaConfig& kafka, TomlWriter& out) {
   for (const auto& [name, value] : kafka.librdkafka) {
     out.Table("kafka.librdkafka");
+    // The name is quoted: it contains dots, which TOML would read as nested tables.
     out.Set(TomlString(name), IsSecretProperty(name) ? "\"***\"" : TomlString(value));
   }
 }
@@ -188,6 +196,8 @@ std::string ShowConfig(const LoadedConfig& loaded) {
       continue;
     }
     if (option.section != section) {
+      // The rest of a section is written when the next one begins: TOML requires sub-tables after a
+      // table's own keys.
       WriteRest(section, loaded.config, out);
       out.Table(option.section);
       section = option.section;

@@ -23,6 +23,7 @@ std::string ToToml(const std::string& value) {
 std::string ToToml(const std::optional<std::string>& value) {
   return value ? TomlString(*value) : "auto";
 }
+// Masked in every output: only the import writes secrets, and it passes their text.
 std::string ToToml(const Secret& value) {
   return value.empty() ? "\"\"" : "\"***\"";
 }
@@ -56,6 +57,7 @@ std::string TomlInlineTable(const std::vector<std::pair<std::string_view, std::s
   return fmt::format("{{ {} }}", fmt::join(assignments, ", "));
 }
 
+// Repeating a header would be an error in TOML.
 void TomlWriter::Table(std::string_view name) {
   if (name != table_) {
     Header(fmt::format("[{}]", name));
@@ -63,6 +65,7 @@ void TomlWriter::Table(std::string_view name) {
   }
 }
 
+// Every element of an array of tables needs its own header.
 void TomlWriter::Element(std::string_view name) {
   Header(fmt::format("[[{}]]", name));
   table_ = name;
@@ -76,6 +79,7 @@ void TomlWriter::Set(std::string_view key, std::string_view value, std::string_v
   out_ += fmt::format("{} = {}{}{}\n", key, value, comment.empty() ? "" : "  # ", comment);
 }
 
+// For a value that TOML cannot express, or that the operator has to supply.
 void TomlWriter::SetInComment(std::string_view key, std::string_view value,
                               std::string_view comment) {
   out_ += "# ";

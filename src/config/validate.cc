@@ -13,6 +13,7 @@ namespace {
 
 // Slot names are inserted into replication commands, whose grammar has no parameters. Postgres
 // allows exactly these names.
+// 63 bytes: NAMEDATALEN - 1.
 bool IsSlotName(std::string_view name) {
   return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -90,6 +91,7 @@ absl::Status ValidateColumns(const OutboxTable& table) {
     return InvalidValue(fmt::format("{}.{}: aggregate_type, aggregate_id and payload are required",
                                     table.schema, table.name));
   }
+  // A record has one partition, so a second column would silently lose.
   const auto partitions = std::count_if(
       table.placements.begin(), table.placements.end(),
       [](const Placement& placement) { return placement.where == Placement::Where::kPartition; });
@@ -102,6 +104,7 @@ absl::Status ValidateColumns(const OutboxTable& table) {
 
 // An envelope is an object, which only JSON can represent. Its members have distinct names.
 absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value) {
+  // Every envelope has this member, whatever the placements are.
   std::vector<std::string_view> names = {"payload"};
   for (const Placement& placement : table.placements) {
     if (placement.where != Placement::Where::kEnvelope) {
@@ -141,6 +144,7 @@ absl::Status ValidateTables(const std::vector<OutboxTable>& tables) {
   for (size_t i = 0; i < tables.size(); ++i) {
     WR_RETURN_IF_ERROR(ValidateColumns(tables[i]));
     for (size_t j = 0; j < i; ++j) {
+      // The second mapping would never be used. The comparison is quadratic; there are few tables.
       if (tables[i].schema == tables[j].schema && tables[i].name == tables[j].name) {
         return InvalidValue(
             fmt::format("table {}.{} is named twice", tables[i].schema, tables[i].name));
@@ -178,8 +182,10 @@ absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
 
 // librdkafka would reject these too, under its own property names.
 absl::Status ValidateKafka(const KafkaConfig& kafka) {
+  // In bytes: the range of librdkafka's message.max.bytes.
   constexpr int64_t kMin = 1'000;
   constexpr int64_t kMaxRecord = 1'000'000'000;
+  // The maximum of librdkafka's batch.size.
   constexpr int64_t kMaxBatch = std::numeric_limits<int32_t>::max();
   if (kafka.max_record_bytes < kMin || kafka.max_record_bytes > kMaxRecord) {
     return InvalidValue(fmt::format("kafka.max_record_bytes: expected {} to {}, got {}", kMin,
@@ -212,6 +218,7 @@ absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
         "pipeline.confirm_interval: expected at most ten seconds, because a crash repeats this "
         "much");
   }
+  // Each poll is a query on the primary.
   if (config.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
     return InvalidValue("metrics.slot_poll_interval: expected at least 100 ms");
   }

@@ -14,8 +14,11 @@ struct Unit {
   int64_t factor;
 };
 
+// From the largest to the smallest unit, as FormatInLargestUnit() needs them. Durations are counted
+// in microseconds.
 constexpr Unit kDurations[] = {
     {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}, {"us", 1}};
+// A number without unit is a number of bytes; a duration always needs a unit, except 0.
 constexpr Unit kSizes[] = {{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {"", 1}};
 
 // Units are matched as a whole, so that "m" is not taken for "ms".
@@ -28,6 +31,7 @@ std::optional<int64_t> Parse(std::string_view text, std::span<const Unit> units)
   const std::string_view name = text.substr(static_cast<size_t>(end - text.data()));
   for (const Unit& unit : units) {
     if (unit.name == name) {
+      // A product that overflows would become a small or negative limit.
       const bool fits = number <= std::numeric_limits<int64_t>::max() / unit.factor;
       return fits ? std::optional(number * unit.factor) : std::nullopt;
     }

@@ -36,11 +36,13 @@ bool AnyLine(std::string_view text, Visit visit) {
   return false;
 }
 
+// No other form begins with a brace: a TOML file cannot.
 bool IsJson(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
 }
 
+// Every Kubernetes resource has this line; a file may hold several resources.
 bool IsResource(std::string_view text) {
   return AnyLine(text, [](std::string_view line) { return line.starts_with("apiVersion:"); });
 }
@@ -77,6 +79,7 @@ absl::Status AddProperties(const PropertyNode& map, DebeziumFile& out) {
   return absl::OkStatus();
 }
 
+// Also false for an absent node.
 bool IsMap(const PropertyNode* node) {
   return node != nullptr && node->kind == PropertyNode::Kind::kMap;
 }
@@ -131,6 +134,7 @@ absl::StatusOr<DebeziumFile> FromYaml(const PropertyNode& documents) {
   const PropertyNode* found = nullptr;
   for (const PropertyNode& document : documents.items) {
     if (IsConnectorResource(document)) {
+      // Which of them to import is the operator's decision.
       if (found != nullptr) {
         return NotAConnector("the file contains several KafkaConnector resources");
       }
@@ -157,6 +161,8 @@ constexpr Rename kServerNames[] = {
     {"debezium.format.key", "key.converter"},
     {"debezium.format.value", "value.converter"},
     {"debezium.format.header", "header.converter"},
+    // After the three above, whose names it is a prefix of. The last two have no counterpart in
+    // Connect: their names stay recognizable in the report.
     {"debezium.format.", "format."},
     {"debezium.sink.", "sink."},
 };
@@ -179,6 +185,7 @@ std::string ServerFormat(const std::string& format) {
 }
 
 // Debezium Server uses "$$" for "$", because it expands "${…}".
+// In the result each "$" begins a group of route.topic, as in Connect.
 std::string WithoutDoubledDollars(std::string text) {
   for (size_t at = text.find("$$"); at != std::string::npos; at = text.find("$$", at + 1)) {
     text.erase(at, 1);
@@ -199,6 +206,7 @@ DebeziumProperty FromServer(const std::string& shown, const std::string& value) 
       break;
     }
   }
+  // Debezium Server names a format, Connect a class.
   if (out.name.ends_with(".converter") && shown.starts_with("debezium.format.")) {
     out.value = ServerFormat(out.value);
   } else if (out.name.ends_with(".converter.class")) {
@@ -222,6 +230,7 @@ void Put(DebeziumProperty property, std::vector<DebeziumProperty>& out) {
 absl::StatusOr<DebeziumFile> FromProperties(std::string_view text) {
   WR_ASSIGN_OR_RETURN(const JavaProperties properties, ParseJavaProperties(text));
   DebeziumFile out{.form = "a connector's .properties"};
+  // The .properties of a connector in Connect have the same form, without this prefix.
   out.is_server = std::any_of(properties.begin(), properties.end(), [](const auto& property) {
     return property.first.starts_with("debezium.source.");
   });

@@ -28,6 +28,7 @@ bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view
 
 // Secrets that the file does not contain are omitted; every other value is required.
 bool HoldsSecret(std::string_view name) {
+  // Parts of property names.
   constexpr std::string_view kSecrets[] = {"password", "jaas.config", "ssl.keystore.key",
                                            ".certificates", ".certificate.chain"};
   return std::any_of(std::begin(kSecrets), std::end(kSecrets), [&](std::string_view part) {
@@ -43,6 +44,8 @@ class Importer {
 
   absl::StatusOr<DebeziumImport> Run() {
     out_.translation = DebeziumDefaults();
+    // The worker's settings first, because the connector's override them; then all names, because
+    // one property decides how another is read; the router before its options.
     WR_RETURN_IF_ERROR(AddWorker());
     for (const DebeziumProperty& property : file_.properties) {
       all_[property.name] = property.value;
@@ -79,6 +82,8 @@ class Importer {
                                 .external = AsksProvider(value)};
       const bool converter =
           StartsWithAny(name, {"key.converter", "value.converter", "header.converter"});
+      // The worker's own connection settings apply to a connector's producer only with the prefix
+      // "producer."; the brokers' addresses apply to both.
       if (name == "bootstrap.servers" || name.starts_with("producer.")) {
         const size_t prefix =
             name.starts_with("producer.") ? std::string_view("producer.").size() : 0;
@@ -116,6 +121,7 @@ class Importer {
     for (const std::string& entry : JavaSplit(ValueOr(all_, "transforms", ""), ',')) {
       const std::string alias = JavaTrim(entry);
       const std::string type = ValueOr(all_, fmt::format("transforms.{}.type", alias), "");
+      // A second router, or a decoder behind the router, counts as another transform.
       if (router_.empty() && type.ends_with(".outbox.EventRouter")) {
         router_ = fmt::format("transforms.{}.", alias);
       } else if (router_.empty() && type.ends_with(".DecodeLogicalDecodingMessageContent")) {
@@ -135,6 +141,7 @@ class Importer {
 
   // The router's options first: others can override them.
   void TranslateAll() {
+    // The report keeps the order of the file, whatever the order of translation is.
     std::vector<std::optional<PropertyResult>> results(file_.properties.size());
     for (const bool of_router : {true, false}) {
       for (size_t i = 0; i < results.size(); ++i) {
@@ -155,9 +162,11 @@ class Importer {
     if (!property.external || HoldsSecret(property.name)) {
       return TranslateKnown(property, out_.translation);
     }
+    // Into a copy: only the outcome is of interest, because the value is not the real one.
     DebeziumTranslation unused = out_.translation;
     PropertyResult result = TranslateKnown(property, unused);
     if (result.outcome != PropertyOutcome::kMeaningless) {
+      // Other properties must not be read in the light of a value that is unknown.
       all_.erase(property.name);
       result = Refused(
           "Connect fetches the value from a config provider, which walrelay does not support",
@@ -170,6 +179,7 @@ class Importer {
   // converters, connector.
   PropertyResult TranslateKnown(const DebeziumProperty& property, DebeziumTranslation& out) {
     const std::string_view name = property.name;
+    // Each transform may change the records in any way, so walrelay can replace only the router.
     if (name == "transforms") {
       return others_.empty() ? Equivalent("the router is the only transform")
                              : Refused(fmt::format("transforms other than the router: {}",
@@ -228,6 +238,8 @@ class Importer {
     auto& translation = out_.translation;
     for (const std::string_view part : {"key", "value"}) {
       const std::string name = fmt::format("{}.converter", part);
+      // Debezium Server's default format is JSON with schemas. Connect has a default too, but in
+      // the worker's file.
       if (!Has(name) && file_.is_server) {
         const std::string schemas = ValueOr(all_, name + ".schemas.enable", "");
         translation.settings["format." + std::string(part)] =
@@ -254,6 +266,7 @@ class Importer {
   // The operator's settings replace missing and refused properties.
   void Decide() {
     const auto overrides = [&](const std::string& setting) {
+      // A secret can be set by its value or by its file.
       return input_.overrides.contains(setting) || input_.overrides.contains(setting + "_file");
     };
     for (ImportedProperty& property : out_.properties) {
@@ -263,6 +276,7 @@ class Importer {
       }
     }
     std::erase_if(out_.translation.required, overrides);
+    // The operator's single table replaces the list from the connector.
     if (overrides("source.table")) {
       out_.translation.tables.clear();
     }

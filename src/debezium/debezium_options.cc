@@ -20,6 +20,8 @@ struct RouterOption {
 
 constexpr std::string_view kBoolean = "true=true, false=false";
 
+// Options of EventRouter with an equivalent setting. Debezium logs and skips invalid operations
+// with "warn" and "error", which is walrelay's "ignore".
 constexpr RouterOption kRouterOptions[] = {
     {"table.op.invalid.behavior", "source.on_update", "warn=ignore, error=ignore, fatal=fail"},
     {"table.field.event.id", "source.columns.id", ""},
@@ -112,6 +114,7 @@ PropertyResult Checked(const FixedOption& fixed, const std::string& value) {
                                                    std::string(fixed.setting));
 }
 
+// nullopt if the name is not in the table.
 template <size_t N>
 std::optional<PropertyResult> CheckedAmong(const FixedOption (&options)[N], std::string_view name,
                                            const std::string& value) {
@@ -132,6 +135,7 @@ absl::StatusOr<Placement> ParsePlacement(const std::string& entry) {
         fmt::format("expected column:placement[:alias], got \"{}\"", Printable(entry, 80)));
   }
   Placement out{.column = JavaTrim(parts[0])};
+  // Without an alias the name is the column's.
   out.name = JavaTrim(parts[parts.size() == 3 ? 2 : 0]);
   const std::string where = JavaLower(parts[1]);
   if (where == "envelope") {
@@ -165,6 +169,7 @@ std::string_view FormatOf(std::string_view converter, const DebeziumOptions& opt
     return "string";
   }
   if (converter.ends_with("JsonConverter")) {
+    // JsonConverter's default of schemas.enable is true.
     const bool enabled = JavaLower(ValueOr(options, prefix + ".schemas.enable", "")) != "false";
     return enabled ? "json_schema" : "json";
   }
@@ -192,6 +197,7 @@ std::optional<PropertyResult> TranslateConverter(std::string_view part, std::str
                          setting)
                : out.Set(setting, std::string(format));
   }
+  // The options of a delegate are those of a converter, under the delegate's prefix.
   std::string_view option = name.substr(std::min(converter.size() + 1, name.size()));
   if (name.starts_with(delegate + ".")) {
     option = name.substr(delegate.size() + 1);
@@ -230,6 +236,8 @@ PropertyResult TranslateHeaderConverter(std::string_view name, const std::string
 
 // Updates and deletes are never events; inserts must not be skipped, truncates must be.
 PropertyResult TranslateSkipped(const std::string& value, DebeziumTranslation& out) {
+  // "t" is in Debezium's default. A list without it makes the connector pass truncates to the
+  // router.
   bool truncates = false;
   for (const std::string& entry : JavaSplit(value, ',')) {
     const std::string operation = JavaLower(entry);
@@ -294,6 +302,8 @@ std::optional<PropertyResult> TranslateRouterOption(std::string_view name, const
   return CheckedAmong(kFixedRouterOptions, name, value);
 }
 
+// Options of the converters and of the connector that decide how a value is represented; nullopt
+// for all others.
 std::optional<PropertyResult> TranslateFormatOption(std::string_view name, const std::string& value,
                                                     const DebeziumOptions& connector,
                                                     DebeziumTranslation& out) {
@@ -336,6 +346,7 @@ PropertyResult TranslateMessagePrefixes(const std::string& value, DebeziumTransl
   std::string prefixes;
   for (const std::string& entry : JavaSplit(value, ',')) {
     const std::string prefix = LiteralOf(JavaTrim(entry));
+    // A "*" that the expression escapes is literal there, and a wildcard in a glob.
     if (prefix.empty() || prefix.find_first_of("*?") != std::string::npos) {
       return Refused(
           fmt::format("\"{}\" matches more than one prefix", Printable(JavaTrim(entry), 120)),

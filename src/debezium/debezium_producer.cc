@@ -38,6 +38,7 @@ constexpr std::string_view kPaced =
     "walrelay sends immediately while it is up to date, in large batches while it lags";
 constexpr std::string_view kInside = "only concerns the internals of the Java client";
 
+// Properties without effect in walrelay: an operator need not decide anything about them.
 constexpr PropertyRule kMeaninglessProducerRules[] = {
     {"acks", kGuaranteed},
     {"enable.idempotence", kGuaranteed},
@@ -80,6 +81,7 @@ constexpr PropertyRule kMeaninglessProducerRules[] = {
     {"ssl.truststore.password", "PEM certificates have no password"},
 };
 
+// Properties that change what is sent or how the client logs in, and that only Java can execute.
 constexpr PropertyRule kRefusedProducerRules[] = {
     {"interceptor.classes", "interceptors are Java code"},
     {"sasl.client.callback.handler.class", "callback handlers are Java code"},
@@ -98,6 +100,7 @@ PropertyResult TranslateJaas(const DebeziumProperty& property, DebeziumTranslati
                ? Refused("the whole login comes from a config provider", "kafka.sasl_password")
                : Refused(MessageOf(login.status()), "kafka.sasl_password");
   }
+  // "" for an option that is absent.
   const auto option = [&](const char* name) {
     const auto found = login->options.find(name);
     return found == login->options.end() ? std::string() : found->second;
@@ -105,6 +108,7 @@ PropertyResult TranslateJaas(const DebeziumProperty& property, DebeziumTranslati
   if (login->module.ends_with("ScramLoginModule") || login->module.ends_with("PlainLoginModule")) {
     const std::string password = option("password");
     out.settings["kafka.sasl_username"] = option("username");
+    // A config provider has the password; the login module and the user's name are in the file.
     if (password.find("${") != std::string::npos) {
       return out.Want("kafka.sasl_password_file");
     }
@@ -149,6 +153,8 @@ PropertyResult TranslateKeystore(const std::string& value, const DebeziumOptions
                                  DebeziumTranslation& out) {
   const std::string type = TypeOfStore("keystore", producer);
   if (type == "pem") {
+    // Java's PEM key store is one file with the key and its chain; librdkafka reads each part from
+    // the file that it is given.
     out.settings["kafka.ssl_certificate_file"] = value;
     out.settings["kafka.ssl_key_file"] = value;
     return Translated("kafka.ssl_certificate_file, kafka.ssl_key_file");
@@ -167,6 +173,8 @@ PropertyResult TranslateSecret(const std::string& setting, const DebeziumPropert
   return property.external ? out.Want(setting) : out.Set(setting, property.value);
 }
 
+// nullopt if the name is not one of these properties of TLS. Locations and inline certificates
+// become different settings, because librdkafka has separate properties for files and for PEM text.
 std::optional<PropertyResult> TranslateTls(std::string_view name, const DebeziumProperty& property,
                                            const DebeziumOptions& producer,
                                            DebeziumTranslation& out) {
@@ -198,6 +206,7 @@ std::optional<PropertyResult> TranslateTls(std::string_view name, const Debezium
                ? TranslateSecret("kafka.librdkafka.ssl.keystore.password", property, out)
                : Meaningless("only a key store has a password");
   }
+  // In Java an empty value turns the check off; librdkafka's word for it is "none".
   if (name == "ssl.endpoint.identification.algorithm") {
     return out.Set("kafka.librdkafka.ssl.endpoint.identification.algorithm",
                    JavaTrim(value).empty() ? "none" : JavaLower(value));
@@ -215,6 +224,7 @@ PropertyResult TranslateSerializer(const std::string& value) {
 // The same hash of the same key: a key's records stay in their partition when walrelay replaces the
 // connector.
 PropertyResult TranslatePartitioner(std::string_view name, const std::string& value) {
+  // The default of both properties: the hash of the key, unless keys are ignored.
   const bool usual = name == "partitioner.class"
                          ? value.empty() || value.ends_with("DefaultPartitioner")
                          : JavaLower(value) == "false";
@@ -261,6 +271,7 @@ void FinishProducer(DebeziumTranslation& out) {
   auto& settings = out.settings;
   const auto protocol = settings.find("kafka.security_protocol");
   const bool tls = protocol != settings.end() && protocol->second.ends_with("SSL");
+  // A setting that the connector has explicitly stays as it is.
   const auto checked = settings.find("kafka.librdkafka.ssl.endpoint.identification.algorithm");
   // The producer connected without verified TLS; walrelay requires an explicit setting for that.
   if (settings.contains("kafka.bootstrap_servers") &&

@@ -18,6 +18,7 @@ struct BinTitle {
   std::string_view title;
 };
 
+// In the order of the report: what is refused comes last, next to the prompt of the terminal.
 constexpr BinTitle kBins[] = {
     {PropertyOutcome::kTranslated, "translated"},
     {PropertyOutcome::kEquivalent, "checked, same behaviour"},
@@ -25,6 +26,7 @@ constexpr BinTitle kBins[] = {
     {PropertyOutcome::kRefused, "REFUSED"},
 };
 
+// The widest column of names, in characters. Longer names are rare, and push their own line only.
 constexpr size_t kWidest = 52;
 
 // A size without a unit is a number.
@@ -67,6 +69,7 @@ class ImportWriter {
     }
   }
 
+  // source.table and [[source.tables]] exclude each other.
   bool IsListOfTables(const Option& option) const {
     return !translation_.tables.empty() && option.Name() == "source.table";
   }
@@ -77,6 +80,7 @@ class ImportWriter {
         : out_.Set(key, value);
   }
 
+  // After the options: [kafka.librdkafka] is a table of its own, whose properties no option lists.
   void WritePassThrough() {
     for (const auto& [name, value] : translation_.settings) {
       if (name.starts_with(kPassThroughPrefix)) {
@@ -110,6 +114,7 @@ class ImportWriter {
   TomlWriter out_;
 };
 
+// Names come from the file, which may be another user's: they are escaped and cut.
 std::string ReportLine(const ImportedProperty& property, size_t width) {
   const PropertyResult& result = property.result;
   std::string text = result.outcome == PropertyOutcome::kTranslated && !result.setting.empty()

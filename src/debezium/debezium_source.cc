@@ -22,6 +22,8 @@ constexpr std::string_view kNoTopics =
 constexpr std::string_view kOnlyInserts = "only inserts are events";
 constexpr std::string_view kStrimzi = "only concerns how Strimzi runs the connector";
 
+// Properties that need no decision. One that no table of this file lists is refused as unknown: it
+// may be a misspelling, or newer than this version of walrelay.
 constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"name", "walrelay has no connectors; kafka.client_id names it to the brokers"},
     {"tasks.max*", "a Postgres connector has one task; walrelay is one process"},
@@ -92,6 +94,7 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"spec.*", kStrimzi},
 };
 
+// Properties that change the content of events in a way that walrelay does not reproduce.
 constexpr PropertyRule kRefusedSourceRules[] = {
     {"column.mask.*", "walrelay publishes columns unchanged"},
     {"column.truncate.*", "walrelay publishes columns unchanged"},
@@ -124,6 +127,7 @@ struct Demand {
   std::string_view setting;  // the setting with which an operator can override
 };
 
+// Properties of which one value means what walrelay does anyway.
 constexpr Demand kDemands[] = {
     {"plugin.name", "pgoutput", "the slot uses another plugin; name a new slot", "source.slot"},
     {"provide.transaction.metadata", "false", "walrelay publishes no transaction metadata", ""},
@@ -147,6 +151,8 @@ PropertyResult TranslateTables(const std::string& value, DebeziumTranslation& ou
   std::vector<std::string> tables;
   for (const std::string& entry : JavaSplit(value, ',')) {
     tables.push_back(LiteralOf(JavaTrim(entry)));
+    // LiteralOf() returns "" for a pattern. Debezium matches "schema.table", so a name without a
+    // dot matches nothing there.
     if (tables.back().find('.') == std::string::npos) {
       return Refused(
           fmt::format("\"{}\" is not the name of a single table", Printable(JavaTrim(entry), 120)),
@@ -224,6 +230,7 @@ std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& prop
   const std::string& name = property.name;
   const std::string& value = property.value;
   for (const DsnPart& part : kDsnParts) {
+    // The parts are joined by FinishSource(), when all of them are known.
     if (part.property == name) {
       return Translated("source.dsn");
     }
@@ -275,6 +282,7 @@ std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& prop
 // Debezium's defaults, so that the relay continues with the slot and the publication that the
 // connector has used.
 void FinishSource(const DebeziumOptions& connector, DebeziumTranslation& out) {
+  // try_emplace() everywhere: what the connector sets explicitly stays.
   out.settings.try_emplace("source.slot", "debezium");
   out.settings.try_emplace("source.publication", "dbz_publication");
   std::string dsn;
@@ -288,6 +296,8 @@ void FinishSource(const DebeziumOptions& connector, DebeziumTranslation& out) {
     out.settings.try_emplace("source.dsn", dsn);
   }
   // The connector connected without verified TLS; walrelay requires an explicit setting for that.
+  // The JDBC driver's default is "prefer", which accepts any certificate and falls back to no
+  // encryption.
   const bool remote = !IsLoopback(ValueOr(connector, "database.hostname", ""));
   if (remote && JavaLower(ValueOr(connector, "database.sslmode", "prefer")) != "verify-full") {
     out.settings.try_emplace("source.allow_insecure", "true");

@@ -46,6 +46,7 @@ absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& co
   for (const auto& [name, text] : translation.settings) {
     WR_RETURN_IF_ERROR(SetFromText(name, text, config));
   }
+  // The settings above have written the first table. With several, each starts as a copy of it.
   std::vector<OutboxTable>& tables = config.source.tables;
   tables.front().placements = translation.placements;
   if (!translation.tables.empty()) {
@@ -61,6 +62,7 @@ absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& co
   return absl::OkStatus();
 }
 
+// String.trim() removes every character up to U+0020, control characters included.
 std::string JavaTrim(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= 0x20) {
     text.remove_prefix(1);
@@ -71,6 +73,7 @@ std::string JavaTrim(std::string_view text) {
   return std::string(text);
 }
 
+// For enumerated values, which are ASCII.
 std::string JavaLower(std::string_view text) {
   std::string out = JavaTrim(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -78,6 +81,8 @@ std::string JavaLower(std::string_view text) {
   return out;
 }
 
+// String.split() drops empty strings at the end, but not at the beginning or between separators. A
+// text without separator is one part, also if it is empty.
 std::vector<std::string> JavaSplit(std::string_view text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {

@@ -25,6 +25,7 @@ class Tokens {
     if (first == '"' || first == '\'') {
       return Quoted(first);
     }
+    // "=" and ";" are tokens of their own; any other token ends before them, a blank or a quote.
     const size_t end = first == '=' || first == ';' ? 1 : rest_.find_first_of(" \t\r\n=;\"'");
     std::string token(rest_.substr(0, end));
     rest_.remove_prefix(token.size());
@@ -32,6 +33,8 @@ class Tokens {
   }
 
  private:
+  // Without the quotes. A backslash escapes the next character, so that a password may contain a
+  // quote.
   std::optional<std::string> Quoted(char quote) {
     std::string token;
     for (size_t i = 1; i < rest_.size(); ++i) {

@@ -21,6 +21,8 @@ absl::StatusOr<JavaProperties> ParseJavaProperties(std::string_view text) {
           ErrorCode::kConfigSyntax,
           fmt::format("line {}: expected four hexadecimal digits after \\u", reader.line()));
     }
+    // Java would use the last value without a message. Here the first one might be the one that the
+    // operator has in mind, so the file is rejected.
     if (!names.insert(property->name).second) {
       return Error(ErrorCode::kConfigSyntax,
                    fmt::format("line {}: \"{}\" is given twice", reader.line(),

@@ -62,6 +62,8 @@ class JsonBuilder {
       }
     } else if (!element.is_null()) {
       out.kind = PropertyNode::Kind::kScalar;
+      // Text without its quotes; numbers and booleans as they are written, because every property
+      // of Connect is text.
       std::string_view text;
       out.text =
           element.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::minify(element);
@@ -120,6 +122,7 @@ class YamlBuilder {
     PropertyNode out{.kind = PropertyNode::Kind::kMap};
     const auto& pairs = node.data.mapping.pairs;
     for (const yaml_node_pair_t* pair = pairs.start; pair != pairs.top; ++pair) {
+      // YAML allows a list or a map as a key; no configuration has one.
       const yaml_node_t& key = *yaml_document_get_node(&document_, pair->key);
       if (key.type != YAML_SCALAR_NODE) {
         return Malformed(fmt::format("line {}: expected a name", key.start_mark.line + 1));
@@ -175,6 +178,7 @@ absl::StatusOr<PropertyNode> ParseYaml(std::string_view text) {
                                    parser.problem_mark.column + 1,
                                    problem == nullptr ? "out of memory" : problem));
     }
+    // Every document that was loaded has to be deleted, also the empty one at the end of the text.
     const std::unique_ptr<yaml_document_t, decltype(&yaml_document_delete)> released(
         &document, &yaml_document_delete);
     if (yaml_document_get_root_node(&document) == nullptr) {

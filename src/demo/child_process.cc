@@ -21,6 +21,7 @@ extern char** environ;
 namespace walrelay {
 namespace {
 
+// For execve(), which takes pointers to non-const characters and does not change them.
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
   for (const std::string& string : strings) {
@@ -48,6 +49,7 @@ std::vector<std::string> EnvironmentOf(const ChildProcess::Options& options) {
   return environment;
 }
 
+// As a shell: 128 plus the number of the signal that ended the process.
 int ExitCodeOf(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -58,6 +60,7 @@ int ExitCodeOf(int status) {
                               char* const* environment, int output, int error) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::setsid();  // Ctrl-C must reach only the demonstration, which stops its children in order
+  // The demonstration blocks the stop signals, and a blocked signal stays blocked across execve().
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -68,8 +71,10 @@ int ExitCodeOf(int status) {
     ::dup2(error, STDERR_FILENO);
   }
   if (options.user != 0 && ::geteuid() == 0) {
+    // In this order: after setuid() the process may not change its groups any more.
     if (::setgroups(0, nullptr) != 0 || ::setgid(options.group) != 0 ||
         ::setuid(options.user) != 0) {
+      // 126 and 127 as in a shell: cannot be executed, not found.
       ::_exit(126);
     }
     // Changing the user clears the death signal.
@@ -93,6 +98,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const Options& options) {
     error.reset(
         ::open(options.error_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   }
+  // All memory that the child needs is allocated before fork().
   const std::vector<std::string> environment = EnvironmentOf(options);
   const std::vector<char*> arguments = Pointers(options.arguments);
   const std::vector<char*> variables = Pointers(environment);
@@ -112,6 +118,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       exit_code_(other.exit_code_) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  // The process of this object, if there is one, ends with `other`.
   std::swap(pid_, other.pid_);
   std::swap(exit_code_, other.exit_code_);
   std::swap(output_, other.output_);

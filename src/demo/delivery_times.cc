@@ -12,6 +12,7 @@ DeliveryTimes::Figures FiguresOf(std::vector<Micros> values) {
     return {};
   }
   std::sort(values.begin(), values.end());
+  // The index is below the size for every percentage below 100.
   const auto percentile = [&](size_t percent) { return values[values.size() * percent / 100]; };
   return {.events = values.size(),
           .median = percentile(50),
@@ -27,6 +28,8 @@ void DeliveryTimes::OutageBegan(WallTime at) {
 }
 
 void DeliveryTimes::Add(WallTime committed, Micros latency) {
+  // The first acknowledgement after the SIGKILL ends the outage. Events that were committed before
+  // that moment had to wait for it.
   const WallTime acknowledged = committed + latency;
   if (outage_began_ && !outage_ended_ && acknowledged >= *outage_began_) {
     outage_ended_ = acknowledged;

@@ -30,8 +30,11 @@
 namespace walrelay {
 namespace {
 
+// For the relay to publish everything that was committed while it was down.
 constexpr std::chrono::seconds kCatchUp{60};
+// For one request to Postgres, Kafka or the relay.
 constexpr std::chrono::seconds kReadBack{30};
+// Until the relay is ready.
 constexpr std::chrono::seconds kStart{30};
 constexpr unsigned kHttpOk = 200;
 
@@ -45,6 +48,7 @@ class Demo {
     WR_RETURN_IF_ERROR(StartPostgres());
     WR_RETURN_IF_ERROR(StartKafka());
     WR_RETURN_IF_ERROR(SetUp());
+    // Also after an error: a slot that remains would retain WAL on the user's server.
     const absl::Status status = CleanUp(Play());
     if (status.ok()) {
       output_.NextSteps(RelayProcess::Program());
@@ -54,6 +58,7 @@ class Demo {
 
  private:
   absl::Status StartPostgres() {
+    // The demonstration accepts what the user names; its own servers listen on this host only.
     source_.allow_insecure = true;
     if (!options_.postgres.empty()) {
       source_.dsn = options_.postgres;
@@ -110,6 +115,8 @@ class Demo {
 
   std::vector<std::string> Topics() const { return {prefix_ + "order", prefix_ + "payment"}; }
 
+  // Everything that differs from the defaults, except the DSN: the command line in the process list
+  // shows how the relay was started.
   std::vector<std::string> RelayArguments() const {
     std::vector<std::string> arguments = {
         "--kafka",       kafka_.bootstrap_servers, "--slot",  source_.slot,
@@ -189,6 +196,7 @@ class Demo {
     while (!stopped_ && std::chrono::steady_clock::now() < until) {
       stopped_ = signals_.Take();
       const bool killed = relay.pid() < 0;
+      // Without a child there are no events to wait for; only Ctrl-C matters.
       if (killed) {
         pollfd interrupt{signals_.fd(), POLLIN, 0};
         (void)::poll(&interrupt, 1, 20);
@@ -220,6 +228,7 @@ class Demo {
       WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
       in_kafka = expected_.committed() - expected_.Verify(records).lost;
     }
+    // SIGTERM drains, so an exit code other than 0 is a defect of the relay.
     const int exit_code = relay.Stop();
     WR_ASSIGN_OR_RETURN(const auto records, ReadTopics(kafka_, Topics(), kReadBack));
     const Verdict verdict = expected_.Verify(records);
@@ -243,6 +252,7 @@ class Demo {
             connection->Query(fmt::format("DROP SCHEMA {} CASCADE", name_), kReadBack).status());
       }
     }
+    // The in-process brokers end with this process.
     if (mock_ == nullptr) {
       status.Update(DeleteTopics(kafka_, Topics(), kReadBack));
     }
@@ -255,6 +265,7 @@ class Demo {
 
   const DemoOptions& options_;
   StopSignals signals_;
+  // Random: several demonstrations may use one server. Also a valid slot name and identifier.
   const std::string name_ = fmt::format("walrelay_demo_{:08x}", std::random_device()());
   const std::string prefix_ = options_.kafka.empty() ? "outbox.event." : fmt::format("{}.", name_);
   std::string http_;

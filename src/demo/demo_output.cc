@@ -51,6 +51,7 @@ void DemoOutput::Header() const {
 }
 
 void DemoOutput::Event(const PublishedEvent& event) const {
+  // The beginning of a UUID is enough to recognize a duplicate on the screen.
   constexpr size_t kShownIdBytes = 8;
   fmt::print("{} {:<9} {:<27} {:<21} {}{:<16} {}{}\n", TimeOfDay(event.committed),
              "+" + FormatDuration(event.latency),

@@ -12,10 +12,13 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::seconds kTimeout{30};
+// Few customers, so that each key has several events and their order can be compared.
 constexpr uint64_t kCustomers = 9;
+// Of so many transactions, one is rolled back on average, and one uses a savepoint.
 constexpr uint64_t kOneInRollsBack = 6;
 constexpr uint64_t kOneInUsesASavepoint = 5;
 
+// Version 4, variant 1 (RFC 9562).
 std::string RandomUuid(std::mt19937_64& random) {
   const uint64_t a = random();
   const uint64_t b = random();
@@ -88,6 +91,7 @@ absl::Status OrderWriter::OneTransaction() {
 ExpectedEvent OrderWriter::NewEvent(const std::string& aggregate, std::string_view type,
                                     std::string_view event_type,
                                     const std::vector<ExpectedEvent>& before) {
+  // Numbers of one key are consecutive within the transaction too, whether or not it commits.
   const auto same_key =
       std::count_if(before.begin(), before.end(),
                     [&](const ExpectedEvent& event) { return event.aggregate_id == aggregate; });

@@ -23,6 +23,7 @@ WallTime TimeOf(std::string_view text) {
              : WallTime();
 }
 
+// "" or 0 for a member that is missing or has another type.
 std::string TextOf(element line, std::string_view field) {
   std::string_view text;
   return line[field].get_string().get(text) == simdjson::SUCCESS ? std::string(text) : "";
@@ -79,16 +80,19 @@ RelayProcess::RelayProcess(std::vector<std::string> arguments, std::vector<std::
     : arguments_(std::move(arguments)),
       environment_(std::move(environment)),
       log_file_(std::move(log_file)) {
+  // An empty configuration file: the demonstration must not read the user's walrelay.toml.
   arguments_.insert(arguments_.begin(),
                     {Program(), "run", "--config", "/dev/null", "--events", "json"});
 }
 
+// The running executable itself, wherever it is installed.
 std::string RelayProcess::Program() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
 }
 
 absl::Status RelayProcess::Start() {
+  // Variables of the user's own configuration are withheld: they would change the relay's.
   auto child = ChildProcess::Start({.arguments = arguments_,
                                     .environment = environment_,
                                     .withheld = "WALRELAY_",
@@ -96,6 +100,7 @@ absl::Status RelayProcess::Start() {
                                     .capture_output = true});
   if (child.ok()) {
     child_.emplace(*std::move(child));
+    // A line that the killed process had not completed is discarded.
     buffer_.clear();
   }
   return child.status();
@@ -119,6 +124,7 @@ void RelayProcess::ReadEvents(Micros wait,
                               const std::function<void(const PublishedEvent&)>& handle) {
   pollfd polled{child_ ? child_->output() : -1, POLLIN, 0};
   char chunk[16 * 1024];
+  // Waits once for the first output, and then takes what is there.
   for (int timeout = static_cast<int>(wait.count() / 1000); ::poll(&polled, 1, timeout) > 0;
        timeout = 0) {
     const ssize_t size = ::read(polled.fd, chunk, sizeof(chunk));

@@ -39,6 +39,7 @@ std::vector<fs::path> Candidates() {
   for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
     out.push_back(entry.path() / "bin");
   }
+  // In descending order of the text: of the versions with two digits, the newest comes first.
   std::sort(out.rbegin(), out.rend());
   std::string_view path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
   while (!path.empty()) {
@@ -49,6 +50,7 @@ std::vector<fs::path> Candidates() {
   return out;
 }
 
+// The first directory that has both programs: initdb and server must be of the same version.
 absl::StatusOr<std::string> FindBinaries() {
   for (const fs::path& directory : Candidates()) {
     if (IsServer(directory)) {
@@ -69,6 +71,7 @@ absl::StatusOr<std::string> MakeDirectory(uid_t user, gid_t group) {
   return path;
 }
 
+// The last line of a log usually names the cause; "" if there is no file.
 std::string LastLines(const std::string& file) {
   std::ifstream in(file);
   std::string line;
@@ -84,6 +87,7 @@ std::string LastLines(const std::string& file) {
 absl::StatusOr<std::unique_ptr<TemporaryPostgres>> TemporaryPostgres::Start() {
   WR_ASSIGN_OR_RETURN(const std::string binaries, FindBinaries());
   std::unique_ptr<TemporaryPostgres> postgres(new TemporaryPostgres());
+  // The server refuses to run as root.
   if (::geteuid() == 0) {
     const passwd* account = ::getpwnam("postgres");
     account = account != nullptr ? account : ::getpwnam("nobody");
@@ -146,6 +150,8 @@ absl::Status TemporaryPostgres::Initialise(const std::string& binaries) {
 
 absl::Status TemporaryPostgres::Launch(const std::string& binaries) {
   std::vector<std::string> arguments = {binaries + "/postgres", "-D", directory_ + "/data"};
+  // No TCP: the socket is in a directory that only this user can enter, so "trust" is no risk.
+  // mmap, because /dev/shm is small in many containers.
   for (const char* setting : {"wal_level=logical", "listen_addresses=", "port=5432",
                               "shared_buffers=32MB", "max_wal_senders=4", "max_replication_slots=4",
                               "max_slot_wal_keep_size=1GB", "dynamic_shared_memory_type=mmap"}) {

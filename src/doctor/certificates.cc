@@ -21,15 +21,20 @@ using X509Certificate = std::unique_ptr<X509, DestroyWith<&X509_free>>;
 using TlsContext = std::unique_ptr<SSL_CTX, DestroyWith<&SSL_CTX_free>>;
 using TlsSession = std::unique_ptr<SSL, DestroyWith<&SSL_free>>;
 
+// The epoch if OpenSSL cannot read the time, so that such a certificate counts as expired. ASN.1
+// times are UTC: timegm(), because mktime() would apply the host's time zone.
 WallTime TimeOf(const ASN1_TIME* time) {
   std::tm parts{};
   return ASN1_TIME_to_tm(time, &parts) == 1 ? WallTime(std::chrono::seconds(::timegm(&parts)))
                                             : WallTime();
 }
 
+// As in RFC 2253: "CN=db.internal,O=Example". The flag also escapes control characters, which a
+// hostile peer could put into its certificate to change a terminal. "" if there is no text.
 std::string SubjectOf(const X509* certificate) {
   const Bio text(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(text.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  // The text belongs to the BIO and is not terminated by a zero byte.
   char* begin = nullptr;
   const long size = BIO_get_mem_data(text.get(), &begin);
   return size > 0 ? std::string(begin, static_cast<size_t>(size)) : "";
@@ -56,6 +61,8 @@ int TakeChain(X509_STORE_CTX* context, void* out) {
   return 1;
 }
 
+// OpenSSL's queue is empty when the socket failed and not the TLS protocol: then
+// ERR_peek_last_error() returns 0, for which there is no text.
 std::string Reason() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   return reason != nullptr ? reason : "the peer closed the connection";
@@ -85,6 +92,7 @@ bool WaitFor(SSL* session, int outcome, std::chrono::steady_clock::time_point de
   if (wanted != SSL_ERROR_WANT_READ && wanted != SSL_ERROR_WANT_WRITE) {
     return false;
   }
+  // Rounded up: a remaining fraction of a millisecond would become a poll() that does not wait.
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   pollfd socket{SSL_get_fd(session),
@@ -94,6 +102,7 @@ bool WaitFor(SSL* session, int outcome, std::chrono::steady_clock::time_point de
 
 }  // namespace
 
+// PEM_read_bio_X509() skips blocks of other kinds, so a file that also holds a private key works.
 std::vector<Certificate> ParseCertificates(std::string_view pem) {
   const Bio text(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   std::vector<Certificate> out;
@@ -105,6 +114,7 @@ std::vector<Certificate> ParseCertificates(std::string_view pem) {
   return out;
 }
 
+// On the client's side the chain that OpenSSL returns starts with the peer's own certificate.
 std::vector<Certificate> PeerCertificates(void* tls) {
   return FactsOf(SSL_get_peer_cert_chain(static_cast<SSL*>(tls)));
 }
@@ -129,9 +139,13 @@ absl::StatusOr<std::vector<Certificate>> FetchCertificates(int socket, const std
   while (outcome != 1 && WaitFor(session.get(), outcome, deadline)) {
     outcome = SSL_connect(session.get());
   }
+  // Sends close_notify without waiting for the peer's: a server would otherwise log a truncated
+  // connection.
   if (outcome == 1) {
     SSL_shutdown(session.get());
   }
+  // A failed handshake is no error if the chain is known: a broker that requires a client
+  // certificate ends the handshake after it has sent its own chain.
   if (chain.empty()) {
     const std::string reason =
         std::chrono::steady_clock::now() >= deadline ? "timed out" : Reason();

@@ -31,6 +31,8 @@ const CheckEntry* FindCheck(std::string_view name) {
   return found == std::end(kChecks) ? nullptr : found;
 }
 
+// A group is one section of the page. The rows of a group are contiguous in checks.def, so a change
+// of the first word begins the next section.
 std::string CheckReference() {
   std::string out(kIntroduction);
   std::string_view group;

@@ -20,6 +20,8 @@ std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
   const SourceConfig& source = loaded.config.source;
   const KafkaConfig& kafka = loaded.config.kafka;
   const std::pair<std::string, bool> secrets[] = {
+      // The DSN counts only if it holds a password, which is the case exactly if masking changes
+      // it.
       {"source.dsn", MaskedDsn(source.dsn) != source.dsn},
       {"source.password", !source.password.Reveal().empty()},
       {"kafka.sasl_password", !kafka.sasl_password.Reveal().empty()},
@@ -31,6 +33,8 @@ std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
       found.push_back(name);
     }
   }
+  // The reader of the file records no origin for these properties; variables and flags do. So a
+  // property without an origin comes from the file.
   for (const auto& [name, value] : kafka.librdkafka) {
     if (IsSecretProperty(name) && !loaded.origins.contains("kafka.librdkafka." + name)) {
       found.push_back("kafka.librdkafka." + name);
@@ -52,6 +56,8 @@ void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out) {
                       loaded.file_name));
     }
   }
+  // The mode of the configuration file does not matter here: the key has a file of its own.
+  // librdkafka reads it without checking its mode.
   const std::string& key = loaded.config.kafka.ssl_key_file;
   if (IsReadByAll(key)) {
     out.Warn("config.secrets",

@@ -21,6 +21,8 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
   auto walsender = ConnectTo(config.source, ConnectionPurpose::kReplication);
   if (!walsender.ok()) {
     out.Problem("postgres.connect", WithExactRemedy(walsender.status(), config.source));
+    // libpq reports only that the verification failed. A separate handshake without verification
+    // reads the certificate and can name its end date.
     if (MessageOf(walsender.status()).find("certificate") != std::string::npos) {
       CheckRefusedPostgresCertificate(config.source, out);
     }
@@ -57,6 +59,7 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
   DiagnosePostgres(config, options.depth, out);
   CheckKafka(config, options.depth, out);
+  // The only check that writes, and only to the topic that the operator names.
   if (!options.write_probe.empty()) {
     CheckWriting(config, options.write_probe, out);
   }

@@ -11,6 +11,8 @@
 namespace walrelay {
 namespace {
 
+// A mark in colour, for a terminal. Without colour a line begins with the severity as a word, so
+// that its meaning never depends on colour alone.
 std::string_view MarkOf(Severity severity) {
   switch (severity) {
     case Severity::kOk:
@@ -23,6 +25,8 @@ std::string_view MarkOf(Severity severity) {
   return "?";
 }
 
+// The fields of proto/walrelay/admin/v1/diagnosis.proto. A finding has a code only if an error
+// caused it.
 std::string FindingJson(const Finding& finding) {
   JsonObject out;
   out.Add("check", finding.check);
@@ -57,6 +61,8 @@ void Findings::Warn(CheckName check, std::string text, std::string remedy) {
   Add({check.text(), Severity::kWarning, std::move(text), std::move(remedy), std::nullopt});
 }
 
+// With the title, code and remedy of the error catalogue, so that doctor and the relay describe the
+// same failure in the same words.
 void Findings::Problem(CheckName check, const absl::Status& error) {
   const ErrorEntry& entry = Describe(CodeOf(error));
   Add({check.text(), Severity::kProblem, fmt::format("{}: {}", entry.title, MessageOf(error)),
@@ -68,6 +74,7 @@ void Findings::Problem(CheckName check, std::string text, std::string remedy) {
 }
 
 void Findings::Add(Finding finding) {
+  // The enumerators of Severity are in ascending order.
   worst_ = std::max(worst_, finding.severity);
   all_.push_back(std::move(finding));
   if (on_finding_) {
@@ -75,6 +82,8 @@ void Findings::Add(Finding finding) {
   }
 }
 
+// Findings quote names and messages of servers, which may contain escape sequences: Printable()
+// removes their effect on the terminal.
 std::string FindingText(const Finding& finding, bool colour) {
   std::string out = colour ? fmt::format("{} ", MarkOf(finding.severity))
                            : fmt::format("{:<8}", NameOf(finding.severity));

@@ -17,7 +17,10 @@
 namespace walrelay {
 namespace {
 
+// For one request to the cluster.
 constexpr std::chrono::seconds kRequestTimeout{5};
+// For one TCP connection. Shorter, because brokers are tried one after the other, and a firewall
+// that drops packets uses up the time for each of them.
 constexpr std::chrono::seconds kBrokerTimeout{2};
 // A template may match thousands of topics; each costs a part of a request for its settings.
 constexpr size_t kMaxTopics = 50;
@@ -41,6 +44,7 @@ std::vector<std::string> NamedTopics(const Config& config) {
   return named;
 }
 
+// The command that changes a topic's setting, for a remedy. The operator fills in BROKER.
 std::string Alter(const std::string& topic, std::string_view setting) {
   return fmt::format(
       "kafka-configs.sh --bootstrap-server BROKER --alter --topic {} --add-config {}", topic,
@@ -59,6 +63,7 @@ std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
     if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
       server.remove_prefix(scheme + 3);
     }
+    // The last colon: an IPv6 address contains others, and without a port it ends with a bracket.
     const size_t colon = server.rfind(':');
     const bool has_port = colon != std::string_view::npos && !server.ends_with(']');
     if (!server.empty()) {
@@ -92,6 +97,8 @@ void CheckBrokers(const ClusterInfo& info, Findings& out) {
 // With acks = all, an acknowledged record is on all replicas in sync, of which there may be only
 // one unless min.insync.replicas says otherwise.
 void CheckReplicas(const TopicInfo& topic, size_t brokers, Findings& out) {
+  // A user without DESCRIBE_CONFIGS cannot read min.insync.replicas. The comparison with an absent
+  // value is false, so no problem is reported without evidence.
   if (topic.leaderless > 0 || topic.in_sync < topic.min_in_sync) {
     out.Problem(
         "kafka.topics",
@@ -128,6 +135,8 @@ void CheckReplicas(const TopicInfo& topic, size_t brokers, Findings& out) {
   }
 }
 
+// A missing topic is only a warning, because brokers with auto.create.topics.enable create it for
+// the first event. A topic that this user may not see is a problem: its events would be refused.
 void CheckNamedTopics(const std::vector<std::string>& names, const ClusterInfo& info,
                       Findings& out) {
   for (size_t i = 0; i < names.size(); ++i) {
@@ -141,6 +150,8 @@ void CheckNamedTopics(const std::vector<std::string>& names, const ClusterInfo& 
   }
 }
 
+// InitProducerId is the first request of an idempotent producer. It appends no record, so the check
+// can run at any time.
 void CheckProducerId(const Config& config, Findings& out) {
   if (const absl::Status status = RequestProducerId(config, kRequestTimeout); !status.ok()) {
     out.Problem("kafka.producer_id", status);
@@ -153,6 +164,9 @@ void CheckProducerId(const Config& config, Findings& out) {
 void CheckCreation(const Config& config, const BrokerSettings& settings, size_t brokers,
                    Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
+  // For a template, the name of an example topic with the same prefix: ACLs with
+  // --resource-pattern-type prefixed and policies for names then give the same answer as for an
+  // event's topic.
   const bool is_name = prefix.size() == config.route.topic.size();
   const auto asked = CheckTopicCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor",
                                         kRequestTimeout);
@@ -160,6 +174,8 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
     out.Problem("kafka.topic_creation", asked.status());
     return;
   }
+  // Known to be off. An absent value means that this user may not read the brokers' settings, and
+  // says nothing about them.
   if (settings.creates_topics == false) {
     out.Good("kafka.topic_creation",
              "the brokers do not create topics on demand: create each before its first event");
@@ -192,6 +208,8 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
 // From a producer that it has forgotten, a leader accepts a batch whose predecessor it rejected.
 // The relay prevents that with the partition gate, which works by time.
 void CheckProducerLifetime(const BrokerSettings& settings, Findings& out) {
+  // Twice the silence after which the gate sends the first record of a partition alone, as a
+  // margin.
   constexpr Micros kMin = 2 * PartitionGate::kSilence;
   if (!settings.producer_id_lifetime) {
     out.Warn("kafka.producer_id_lifetime",
@@ -228,6 +246,8 @@ void CheckSettings(const Config& config, size_t brokers, Findings& out) {
 void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
   const std::string& dead_letters = config.on_error.dead_letter_topic;
+  // A template that begins with a group has no prefix. Every topic of the cluster would match it,
+  // also those of other applications; then only the dead-letter topic is checked.
   const auto wanted = [&](std::string_view name) {
     return (!prefix.empty() && name.starts_with(prefix)) || name == dead_letters;
   };
@@ -258,6 +278,8 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
 
 }  // namespace
 
+// Without an answer of the cluster all further requests would only run into their timeouts, one
+// after the other.
 void CheckKafka(const Config& config, Depth depth, Findings& out) {
   const std::vector<std::string> named = NamedTopics(config);
   const auto info = ReadClusterInfo(config.kafka, named, kRequestTimeout);

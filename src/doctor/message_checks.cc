@@ -30,11 +30,14 @@ SELECT (SELECT pg_catalog.string_agg(form, ', ' ORDER BY form) FROM emit) AS for
 }  // namespace
 
 absl::Status CheckMessageWriters(PgConnection& connection, const Config& config, Findings& out) {
+  // Without prefixes the relay does not read logical messages, so nothing depends on who may write
+  // them.
   if (config.source.message_prefixes.empty()) {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(const PgResult row,
                       connection.Query(std::string(kQuery), config.source.connect_timeout));
+  // Limited: a server may have thousands of roles.
   const std::string roles =
       row.Get(0, "roles") ? Printable(row.Text(0, "roles"), 400) : "superusers only";
   // Postgres grants EXECUTE on functions to PUBLIC by default, this one included.

@@ -16,7 +16,9 @@
 namespace walrelay {
 namespace {
 
+// The relay is expected on this host; a hanging process must not stop the diagnosis.
 constexpr std::chrono::seconds kHttpTimeout{2};
+// The usual soft limit of a login session; units and containers often have a lower one by mistake.
 constexpr rlim_t kFewFiles = 1024;
 // The memory of a relay beside the records in flight, which count twice: librdkafka holds each
 // record and its copy in a send buffer.
@@ -25,6 +27,7 @@ constexpr int64_t kOwnMemory = int64_t{48} << 20;
 // (docs/delivery.md, Memory).
 constexpr int64_t kJsonFactor = 320;
 // A commit that is flushed immediately is sent within a few milliseconds.
+// In seconds.
 constexpr double kLateAtPostgres = 0.05;
 constexpr double kTransactionsToJudgeBy = 20;
 
@@ -41,6 +44,7 @@ void CheckLibraries(const KafkaConfig& kafka, Findings& out) {
 }
 
 void CheckLimits(const Config& config, Findings& out) {
+  // The limit of this process. That of the relay may differ if a service manager sets it.
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kFewFiles) {
     out.Warn("process.files",
@@ -53,6 +57,7 @@ void CheckLimits(const Config& config, Findings& out) {
   int64_t limit = 0;
   const bool takes_json_apart =
       config.format.expand_json || !config.source.message_prefixes.empty();
+  // Twice the window, because librdkafka holds each record and its copy in a send buffer.
   const int64_t wanted = kOwnMemory + 2 * config.pipeline.max_in_flight_bytes +
                          (takes_json_apart ? kJsonFactor * config.kafka.max_record_bytes : 0);
   if (cgroup >> limit && limit < wanted) {
@@ -77,6 +82,7 @@ double SeriesOf(std::string_view page, std::string_view name, std::string_view s
   for (size_t at = page.find(name); at != std::string_view::npos; at = page.find(name, at + 1)) {
     const std::string_view line = page.substr(at, page.find('\n', at) - at);
     const size_t value = line.rfind(' ');
+    // The brace right after the name excludes series whose name only begins with `name`.
     if (line.substr(name.size()).starts_with('{') && line.find(label) != std::string_view::npos &&
         value != std::string_view::npos) {
       return std::strtod(std::string(line.substr(value + 1)).c_str(), nullptr);
@@ -102,6 +108,8 @@ std::string Shown(double seconds) {
 
 // Latency by stage, as measured by the running relay.
 void CheckStages(const Config& config, Findings& out) {
+  // No finding without an answer: CheckRelay() has already reported a relay that does not respond.
+  // A relay that has measured nothing yet has no series.
   const auto page = HttpGet(config.http.listen, "/metrics", kHttpTimeout);
   if (!page.ok() || page->status != 200) {
     return;

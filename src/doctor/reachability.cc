@@ -22,6 +22,8 @@ absl::Status Because(int error) {
   return absl::UnavailableError(std::generic_category().message(error));
 }
 
+// `address` is "host:port" or "[IPv6]:port". The lookup blocks for as long as the system's resolver
+// waits (resolv.conf); no timeout of this file applies to it.
 absl::StatusOr<Addresses> Resolve(const std::string& address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) {
@@ -32,6 +34,7 @@ absl::StatusOr<Addresses> Resolve(const std::string& address) {
     host = host.substr(1, host.size() - 2);
   }
   addrinfo hints{};
+  // Without a type getaddrinfo() returns each address once per type of socket.
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
@@ -42,6 +45,8 @@ absl::StatusOr<Addresses> Resolve(const std::string& address) {
   return Addresses(found);
 }
 
+// Non-blocking, because a blocking connect() waits for the kernel's timeout, which is about two
+// minutes.
 absl::StatusOr<UniqueFd> Connect(const addrinfo& to, Micros timeout) {
   UniqueFd socket(
       ::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, to.ai_protocol));

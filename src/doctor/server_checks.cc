@@ -22,6 +22,7 @@ constexpr Micros kClocksApart = std::chrono::milliseconds(100);
 constexpr int64_t kConnections = 3;
 constexpr int64_t kConnectionsToWaitVisible = 4;
 
+// A warning and not a problem: other versions may work, but no test runs with them.
 void CheckVersion(PgConnection& connection, Findings& out) {
   const int version = connection.server_version_num();
   if (version < kOldestVersion) {
@@ -45,9 +46,12 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
   Micros round_trip = Micros::max();
   Micros offset{0};
   for (int i = 0; i < 3; ++i) {
+    // As NTP does it: the server's clock is compared with the middle of the round trip. The error
+    // is at most half of the round trip, so the fastest measurement is the most accurate.
     const MonoTime asked = clock.Now();
     WR_ASSIGN_OR_RETURN(
         const PgResult row,
+        // clock_timestamp() and not now(), which returns the start of the transaction.
         connection.Query("SELECT extract(epoch FROM pg_catalog.clock_timestamp()) AS now",
                          timeout));
     const Micros took = clock.Now() - asked;
@@ -78,6 +82,7 @@ absl::Status CheckNetwork(PgConnection& connection, Micros timeout, Findings& ou
   return absl::OkStatus();
 }
 
+// pg_stat_ssl shows the own session to every role. Over a Unix socket `ssl` is false: no finding.
 absl::Status CheckTls(PgConnection& connection, Micros timeout, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
@@ -109,6 +114,8 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
               " current_user AS role",
               QuoteLiteral(config.source.slot)),
           config.source.connect_timeout));
+  // A role without pg_read_all_stats sees the rows of pg_stat_replication with most columns NULL,
+  // so their number is correct for every role.
   const int64_t senders = row.Int(0, "senders");
   const int64_t senders_used = row.Int(0, "senders_used");
   if (senders_used >= senders) {
@@ -123,6 +130,7 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
     out.Good("postgres.wal_senders",
              fmt::format("{} of {} walsenders are in use", senders_used, senders));
   }
+  // If the relay's slot exists, it needs no free one.
   if (row.Int(0, "slots_used") >= row.Int(0, "slots") && !row.Bool(0, "ours")) {
     out.Warn(
         "postgres.slots",
@@ -132,6 +140,7 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
                     "an unused slot: SELECT pg_drop_replication_slot('NAME');",
                     row.Int(0, "slots") + 5));
   }
+  // rolconnlimit is -1 if the role has no limit.
   const int64_t limit = row.Int(0, "role_limit");
   const int64_t needed = config.source.wait_visible ? kConnectionsToWaitVisible : kConnections;
   if (limit >= 0 && limit < needed) {
@@ -174,6 +183,8 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
   }
   WR_ASSIGN_OR_RETURN(const std::string keep,
                       ReadSetting(connection, "max_slot_wal_keep_size", timeout));
+  // -1 means no limit. A warning, because a server whose disk is full stops all writers, not only
+  // the outbox.
   if (keep == "-1") {
     out.Warn(
         "postgres.max_slot_wal_keep_size",
@@ -183,6 +194,7 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
   }
   WR_ASSIGN_OR_RETURN(const std::string idle,
                       ReadSetting(connection, "idle_replication_slot_timeout", timeout));
+  // Empty on servers before 18, which do not have the setting.
   if (!idle.empty() && idle != "0") {
     out.Warn(
         "postgres.idle_replication_slot_timeout",
@@ -193,6 +205,8 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
   }
   WR_ASSIGN_OR_RETURN(const std::string silence,
                       ReadSetting(connection, "wal_sender_timeout", timeout));
+  // The session's own setting overrides the server's; 0 in the configuration means that the
+  // server's applies.
   if (silence == "0" && config.source.wal_sender_timeout == Micros(0)) {
     out.Warn("postgres.wal_sender_timeout",
              "wal_sender_timeout is 0, here and on the server: after a relay's host dies, the "
@@ -219,6 +233,8 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
                       connection.Query("SELECT setting, source FROM pg_catalog.pg_settings "
                                        "WHERE name OPERATOR(pg_catalog.=) 'synchronous_commit'",
                                        timeout));
+  // wal_writer_delay bounds the delay of an asynchronous commit: the WAL writer flushes at this
+  // interval.
   const auto late = [&](std::string_view whose) {
     return fmt::format(
         "synchronous_commit is off {}: such commits reach the WAL up to {} late, and their events "
@@ -238,6 +254,8 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
   }
   WR_ASSIGN_OR_RETURN(const PgResult rows,
                       connection.Query(std::string(kAsynchronousQuery), timeout));
+  // A row without role applies to a database, a row without database to a role in all databases.
+  // The RESET statement has to name the same combination.
   for (int i = 0; i < rows.rows(); ++i) {
     const std::string role = QuoteIdentifier(rows.Text(i, "rolname"));
     const std::string database = QuoteIdentifier(rows.Text(i, "datname"));

@@ -13,15 +13,20 @@
 namespace walrelay {
 namespace {
 
+// Between the two samples. Long enough for a rate, short enough for a command that an operator
+// waits for.
 constexpr std::chrono::seconds kPollInterval{1};
+// pg_replication_slots.failover exists from version 17 on.
 constexpr int kFailoverSlots = 170000;
 
 // From two samples: how long the reserve lasts if the confirmed position does not advance.
 void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
   const double seconds = std::chrono::duration<double>(sample.taken - before.taken).count();
+  // Bytes per second. 0 if the clock did not advance between the samples.
   const double rate =
       seconds <= 0 ? 0
                    : static_cast<double>(BytesBetween(before.wal_end, sample.wal_end)) / seconds;
+  // The same classification as in the relay, so that both report the same risk.
   sample.risk = SlotRiskClassifier().Classify(sample);
   if (const absl::Status risk = RiskStatus(sample); !risk.ok()) {
     out.Problem("slot.retained", risk);
@@ -34,7 +39,11 @@ void CheckRetained(const SlotSample& before, SlotSample sample, Findings& out) {
                         HumanBytes(static_cast<uint64_t>(std::max<int64_t>(*reserve, 0))),
                         sample.operator_limit_applies() ? "the slot retains source.max_retained_wal"
                                                         : "the slot is invalidated");
+    // An idle server writes almost nothing: dividing by such a rate would give a time without
+    // meaning.
     if (rate >= 1) {
+      // In seconds; limited to 1e9 below (about 31 years), because a larger number overflows
+      // microseconds in 64 bits.
       const auto left = static_cast<double>(*reserve) / rate;
       text += fmt::format(", in {} at {}/s if the confirmed position does not advance",
                           FormatDuration(std::chrono::duration_cast<Micros>(
@@ -49,6 +58,8 @@ void CheckHolder(const OldestTransaction& holder, uint64_t bytes, Findings& out)
   const std::string text = fmt::format(
       "{} of confirmed WAL is retained because a transaction is open{}: ", HumanBytes(bytes),
       holder.age ? " for " + FormatDuration(*holder.age) : "");
+  // A prepared transaction belongs to no server process. Only COMMIT PREPARED or ROLLBACK PREPARED
+  // ends it, in its own database.
   if (holder.pid == 0) {
     out.Warn(
         "slot.held_back",
@@ -72,9 +83,13 @@ absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Find
                                    "WHERE pid OPERATOR(pg_catalog.=) {}",
                                    pid),
                        timeout));
+  // The process has ended since the sample was taken.
   if (row.rows() == 0) {
     return absl::OkStatus();
   }
+  // Every role sees the application's name. client_addr and backend_start are NULL without
+  // pg_read_all_stats or membership in the reader's role. The texts are chosen by the client, so
+  // they are hostile.
   const std::string_view application = row.Text(0, "application_name");
   const std::string_view since = row.Text(0, "since");
   const std::string_view address = row.Text(0, "client_addr");
@@ -94,6 +109,8 @@ absl::Status CheckReader(PgConnection& connection, int pid, Micros timeout, Find
   return absl::OkStatus();
 }
 
+// The counters are those of pg_stat_replication_slots: since the slot was created, or since they
+// were reset. Before Postgres 14 there are none.
 void CheckSpill(const SlotSample& sample, const SourceConfig& source, Findings& out) {
   if (!sample.spill) {
     return;
@@ -130,6 +147,8 @@ absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Fin
                                    "AND s.slot_name OPERATOR(pg_catalog.=) {}",
                                    QuoteLiteral(source.publication), QuoteLiteral(source.slot)),
                        source.connect_timeout));
+  // age() of a frozen xmin is the largest integer, so an old publication is never younger than the
+  // slot.
   if (row.rows() == 1 && row.Bool(0, "younger")) {
     out.Warn(
         "publication.older_than_slot",
@@ -146,6 +165,8 @@ absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Fin
 
 // Physical standbys are not connected to a database.
 absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  // The query names the column only where it exists: an unknown column is an error when the query
+  // is parsed.
   const bool has_column = connection.server_version_num() >= kFailoverSlots;
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
@@ -187,6 +208,8 @@ absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source,
                       "WHERE s.slot_name OPERATOR(pg_catalog.=) {}",
                       QuoteLiteral(source.slot)),
           source.connect_timeout));
+  // two_phase exists from version 14 on. `SELECT s.*` works on all versions, and PgResult treats a
+  // missing column as NULL.
   if (row.rows() == 0 || !row.Bool(0, "two_phase")) {
     return absl::OkStatus();
   }
@@ -198,6 +221,8 @@ absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source,
       "With walrelay stopped: SELECT pg_copy_logical_replication_slot({}, {});  -- the copy has "
       "two_phase off; set source.slot to it, and drop the old slot when the copy works",
       QuoteLiteral(source.slot), QuoteLiteral(source.slot + "_copy"));
+  // With max_prepared_transactions = 0 the server rejects PREPARE TRANSACTION, so the relay works
+  // until the setting changes.
   if (row.Text(0, "prepared") != "0") {
     out.Problem("slot.two_phase", text, remedy);
   } else {

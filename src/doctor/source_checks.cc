@@ -17,6 +17,7 @@ namespace {
 
 void CheckColumns(PgConnection& connection, const Config& config, const TableInfo& table,
                   const OutboxTable& mapping, Findings& out) {
+  // From the catalog, in the form of the Relation message that the stream would send.
   const auto relation = ReadRelation(connection, table, config.source.connect_timeout);
   if (!relation.ok()) {
     out.Problem("table.columns", relation.status());
@@ -32,6 +33,7 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableInf
     out.Problem("table.columns", binding.status);
     return;
   }
+  // The bound column's name in the table; "-" if the mapping has none.
   const auto name = [&](const BoundColumn& column) {
     return column.present() ? relation->columns[static_cast<size_t>(column.index)].name
                             : std::string("-");
@@ -52,6 +54,7 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableInf
 
 void CheckPublication(const SourceInfo& info, const std::string& publication, Findings& out) {
   const auto problems = PublicationProblems(info, publication);
+  // An entry without a name means that there is no table, only logical messages.
   const auto named = std::count_if(info.tables.begin(), info.tables.end(),
                                    [](const TableInfo& table) { return !table.name.empty(); });
   for (const absl::Status& problem : problems) {
@@ -63,6 +66,7 @@ void CheckPublication(const SourceInfo& info, const std::string& publication, Fi
   out.Good("publication.complete",
            fmt::format("publication {} publishes the inserts of {} outbox table{}", publication,
                        named, named == 1 ? "" : "s"));
+  // No loss, only traffic: the walsender decodes and sends rows that the relay then ignores.
   if (info.publication.publishes_more) {
     out.Warn(
         "publication.inserts_only",
@@ -89,6 +93,8 @@ absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& 
                       " AND c.oid OPERATOR(pg_catalog.=) {}",
                       QuoteLiteral(source.publication), table.oid),
           source.connect_timeout));
+  // 'd' is the default identity, the primary key; 'n' is none. 'f' (the whole row) and 'i' (an
+  // index) need no primary key.
   if (table.published && row.rows() == 1 && row.Bool(0, "missing")) {
     out.Warn("publication.replica_identity",
              fmt::format("publication {} sends updates or deletes, and table {}.{} has no replica "
@@ -149,6 +155,8 @@ absl::Status CheckSource(PgConnection& connection, const Config& config, Depth d
                          Findings& out) {
   const Micros timeout = config.source.connect_timeout;
   SourceInfo info;
+  // On the walsender connection, as the relay does before a stream: the checks see what the relay
+  // sees.
   WR_ASSIGN_OR_RETURN(info.server, ReadServerInfo(connection, timeout));
   out.Good("postgres.connect",
            fmt::format("Postgres {}: version {}.{}, system {}, timeline {}",
@@ -161,6 +169,7 @@ absl::Status CheckSource(PgConnection& connection, const Config& config, Depth d
   CheckPublication(info, config.source.publication, out);
   CheckLogicalMessages(config.source, info.server.version, out);
   for (size_t i = 0; i < info.tables.size(); ++i) {
+    // A table without an OID does not exist; CheckPublication() has reported it.
     if (info.tables[i].oid != 0) {
       CheckColumns(connection, config, info.tables[i], config.source.tables[i], out);
       WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, info.tables[i], out));
@@ -183,6 +192,7 @@ absl::Status WithExactRemedy(const absl::Status& error, const SourceConfig& sour
                              "rds_replication TO {0};",
                              QuoteIdentifier(user)));
   }
+  // The server may translate its message (lc_messages), but not the name of the file.
   if (HasCode(error, ErrorCode::kPostgresLogin) &&
       MessageOf(error).find("pg_hba.conf") != std::string::npos) {
     return Error(

@@ -22,8 +22,12 @@
 namespace walrelay {
 namespace {
 
+// Time for an operator to renew a certificate of a year.
 constexpr Micros kSoon = std::chrono::hours(24 * 30);
+// For connecting, and again for the handshake.
 constexpr std::chrono::seconds kHandshakeTimeout{3};
+// Far above a system's bundle of authorities. The path comes from the configuration and may name a
+// device that never ends.
 constexpr size_t kMaxBytes = size_t{4} << 20;
 
 constexpr char kRenewServer[] =
@@ -32,6 +36,7 @@ constexpr char kRenewFile[] =
     "Put the renewed certificate there. walrelay reads it for each new connection to "
     "Postgres; for Kafka, restart walrelay.";
 
+// Without the fraction of a second, which certificates do not have.
 std::string DateOf(WallTime time) {
   return Rfc3339(time).substr(0, sizeof("2026-01-01T00:00:00") - 1) + "Z";
 }
@@ -41,6 +46,8 @@ void Judge(CheckName check, const std::string& whose, const Certificate& certifi
   const std::string name = fmt::format("{}: certificate {}", whose, certificate.subject);
   const std::string until = DateOf(certificate.not_after);
   const Micros left = certificate.not_after - now;
+  // Certificates that are renewed automatically often live for days or weeks only. A third of the
+  // lifetime is when common ACME clients renew.
   const Micros soon = std::min(kSoon, (certificate.not_after - certificate.not_before) / 3);
   if (left <= Micros(0)) {
     out.Problem(check, fmt::format("{} has expired, at {}", name, until), remedy);
@@ -56,10 +63,13 @@ void Judge(CheckName check, const std::string& whose, const Certificate& certifi
   }
 }
 
+// An order for min_element() and max_element().
 bool ExpiresFirst(const Certificate& a, const Certificate& b) {
   return a.not_after < b.not_after;
 }
 
+// A chain fails with its first expired certificate. A bundle lists authorities of which one
+// suffices, and usually keeps expired ones until the next update.
 enum class Kind { kChain, kBundle };
 
 struct File {
@@ -68,6 +78,8 @@ struct File {
   Kind kind;
 };
 
+// Files of both clients, also those that only a pass-through property of librdkafka names. Defaults
+// such as ~/.postgresql/root.crt are not listed.
 std::vector<File> NamedFiles(const Config& config) {
   std::vector<File> files = {
       {"kafka.ssl_ca_file", config.kafka.ssl_ca_file, Kind::kBundle},
@@ -81,6 +93,7 @@ std::vector<File> NamedFiles(const Config& config) {
   }
   const auto parameters = MakeConnectionParameters(config.source, ConnectionPurpose::kSql);
   for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
+    // "system" is a keyword of libpq 16 and later, not a file.
     if (name == "sslrootcert" && value != "system") {
       files.push_back({"sslrootcert of source.dsn", value, Kind::kBundle});
     } else if (name == "sslcert") {
@@ -118,6 +131,7 @@ void CheckFile(const File& file, WallTime now, Findings& out) {
 // The server reports whether it supports TLS before the handshake starts.
 // Source: Postgres documentation, "Message Formats", SSLRequest.
 absl::Status RequestPostgresTls(int socket) {
+  // The length, 8, and the code 80877103, both in network byte order.
   constexpr std::array<unsigned char, 8> kRequest = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f};
   pollfd answer{socket, POLLIN, 0};
   char says = 0;
@@ -131,11 +145,14 @@ absl::Status RequestPostgresTls(int socket) {
   return absl::OkStatus();
 }
 
+// The host of "host:port", without the brackets of an IPv6 address.
 std::string HostOf(const std::string& address) {
   std::string host = address.substr(0, address.rfind(':'));
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
+// The certificates that the server at "host:port" presents. `begin` sends what precedes the
+// handshake.
 absl::StatusOr<std::vector<Certificate>> ShownAt(const std::string& address,
                                                  absl::Status (*begin)(int socket)) {
   WR_ASSIGN_OR_RETURN(const UniqueFd socket, Reach(address, kHandshakeTimeout));
@@ -164,6 +181,7 @@ void CheckCertificateFiles(const Config& config, Findings& out) {
 }
 
 void CheckPostgresCertificate(const PgConnection& connection, Findings& out) {
+  // The connection uses no TLS: there is no certificate.
   if (connection.tls() == nullptr) {
     return;
   }
@@ -187,6 +205,7 @@ void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out) 
   // With several hosts, the first is enough to explain the failure.
   host = host.substr(0, host.find(','));
   port = port.substr(0, port.find(','));
+  // libpq uses no TLS on a Unix socket, which is the meaning of a path and usually the default.
   if (host.empty() || host.starts_with('/')) {
     return;
   }
@@ -199,11 +218,13 @@ void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out) 
 
 void CheckBrokerCertificates(const KafkaConfig& kafka, const std::vector<std::string>& brokers,
                              Findings& out) {
+  // Other protocols use no TLS. A handshake with a plaintext listener would only time out.
   if (kafka.security_protocol != "SSL" && kafka.security_protocol != "SASL_SSL") {
     return;
   }
   for (const std::string& broker : brokers) {
     const std::string whose = fmt::format("broker {}", Printable(broker, 200));
+    // Kafka's protocol has no request for TLS: a TLS listener expects the handshake at once.
     const auto chain = ShownAt(broker, [](int) { return absl::OkStatus(); });
     if (chain.ok()) {
       JudgeChain("tls.kafka", whose, *chain, SystemClock().WallNow(), kRenewServer, out);

@@ -29,7 +29,10 @@ void CheckStandbyNames(PgConnection& connection, const std::string& standbys, bo
   const std::string setting =
       fmt::format("synchronous_standby_names = '{}'", Printable(standbys, 80));
   const bool names_us = NamesStandby(standbys, connection.application_name());
+  // In both cases below the fix is the same; only the consequence differs.
   const std::string remedy = "Name the real standbys there, not walrelay or '*'.";
+  // A deadlock, not only a delay: the commit waits for walrelay's confirmation, and walrelay waits
+  // until the commit is visible.
   if (names_us && wait_visible) {
     out.Problem("postgres.synchronous_standby_names",
                 setting +
@@ -66,6 +69,7 @@ absl::Status CheckVisibility(PgConnection& connection, const Config& config, Fin
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(kConnectionsQuery, timeout));
+  // An ordinary role cannot use the reserved connections.
   const int64_t most = row.Int(0, "most") - row.Int(0, "reserved");
   const int64_t left = most - row.Int(0, "used") + 1;  // this connection closes
   if (left < 1) {

@@ -10,14 +10,17 @@
 namespace walrelay {
 namespace {
 
+// Enough for metadata, a topic that is created on demand, and an acknowledgement of all replicas.
 constexpr std::chrono::seconds kProbeTimeout{10};
 
 // Brokers with too few in-sync replicas keep rejecting the record, and the producer keeps retrying.
 // Adds that cause to the error.
 absl::Status WithCause(const absl::Status& error, const Config& config, const std::string& topic) {
+  // Other errors name their cause themselves.
   if (!HasCode(error, ErrorCode::kKafkaStalled)) {
     return error;
   }
+  // An error of this second request is ignored: the first error is the one that matters.
   const auto info = ReadTopicInfo(
       config.kafka, [&](std::string_view name) { return name == topic; }, 1, kProbeTimeout);
   if (!info.ok() || info->empty() || !info->front().min_in_sync ||
@@ -34,6 +37,8 @@ absl::Status WithCause(const absl::Status& error, const Config& config, const st
 }  // namespace
 
 void CheckWriting(const Config& config, const std::string& topic, Findings& out) {
+  // The name comes from the command line. librdkafka would only wait for metadata of a topic that
+  // cannot exist.
   if (const absl::Status name = CheckTopicName(topic); !name.ok()) {
     out.Problem("kafka.write", name);
     return;

@@ -16,8 +16,11 @@ namespace {
 
 using std::chrono::seconds;
 
+// For reading all topics once.
 constexpr seconds kKafkaTimeout{30};
 constexpr seconds kReadInterval{1};
+// One cause usually affects every record: more lines would say the same. All differences are
+// counted.
 constexpr size_t kMaxPrinted = 20;
 
 std::string NameOf(const ExpectedRecord& record) {
@@ -40,6 +43,7 @@ Comparison::Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> exp
     topics_.push_back(record.topic);
   }
   std::sort(topics_.begin(), topics_.end());
+  // Sorted and unique, for the binary search in CountPartitions().
   topics_.erase(std::unique(topics_.begin(), topics_.end()), topics_.end());
 }
 

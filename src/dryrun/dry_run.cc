@@ -18,6 +18,8 @@
 namespace walrelay {
 namespace {
 
+// Bounds the memory for one query's result. The function always completes a transaction, so a large
+// transaction exceeds it.
 constexpr size_t kMessagesAtOnce = 1000;
 constexpr std::chrono::seconds kSelectTimeout{15};
 constexpr std::chrono::milliseconds kPollInterval{200};
@@ -36,11 +38,13 @@ class DryRunStream {
 
   absl::Status Handle(std::string_view message) {
     const auto outcome = pipeline_.Handle({.sent = {}, .payload = message});
+    // What would block the relay ends the command with the name of the row.
     if (const auto& row = pipeline_.blocked_row(); !outcome.ok() && row) {
       return Annotate(outcome.status(), fmt::format("the relay would be blocked by row {} of {}",
                                                     row->row, row->table));
     }
     WR_RETURN_IF_ERROR(outcome.status());
+    // Every record is acknowledged at once, so the window never fills up.
     producer_.Poll(sender_);
     return absl::OkStatus();
   }
@@ -103,6 +107,8 @@ absl::StatusOr<PgResult> SelectRows(PgConnection& connection, const OutboxTable&
                   QuoteIdentifier(relation.name), QuoteIdentifier(id),
                   ListOf(scope.ids, QuoteLiteral)),
       kSelectTimeout);
+  // insufficient_privilege. With row_security = off, which the session sets, Postgres returns this
+  // error instead of hiding rows by a policy.
   if (!rows.ok() && connection.last_sqlstate() == "42501") {
     return Error(
         ErrorCode::kPostgresError, MessageOf(rows.status()),
@@ -181,6 +187,7 @@ absl::StatusOr<uint64_t> DryRunSlot(PgConnection connection, const Config& confi
 
 absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope,
                                 Producer& producer) {
+  // No run id: it differs at each start, and the comparison ignores this header.
   WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route, config.format, "",
                                                     RowLimits::For(config.kafka.max_record_bytes)));
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));

@@ -11,6 +11,8 @@ namespace walrelay {
 namespace {
 
 constexpr std::string_view kId = "id";
+// The values of these headers differ between instances, for example the run id. Only their names
+// are compared.
 constexpr std::string_view kContext = "__debezium.context.";
 constexpr size_t kShownDifference = 200;
 
@@ -30,6 +32,7 @@ std::string Shown(const OwnedBytes& bytes, size_t from) {
 }
 
 std::string Differ(std::string_view what, const OwnedBytes& expected, const OwnedBytes& stored) {
+  // Bytes before the first difference that are shown, so that its place can be recognized.
   constexpr size_t kContextBytes = 20;
   size_t same = 0;
   if (expected && stored) {
@@ -78,6 +81,7 @@ std::string ByContent(const std::string& topic, const OwnedBytes& key, const Own
                      value ? " " + *value : "");
 }
 
+// nullopt: any partition is right (no key), or the number of partitions is unknown.
 std::optional<int32_t> PartitionOf(const ExpectedRecord& expected, int partitions) {
   if (expected.partition || !expected.key || partitions == 0) {
     return expected.partition;
@@ -113,6 +117,7 @@ std::string IdentityOf(const ExpectedRecord& expected) {
                        : ByContent(expected.topic, expected.key, expected.value);
 }
 
+// Under all identities that the expected record may have: whether it has an id is known only there.
 std::vector<std::string> IdentitiesOf(const StoredRecord& stored) {
   std::vector<std::string> identities = {ByContent(stored.topic, stored.key, stored.value)};
   for (const auto& [name, value] : stored.headers) {
@@ -140,6 +145,7 @@ std::string DifferenceOf(const ExpectedRecord& expected, const StoredRecord& sto
     return Differ("value", expected.value, stored.value);
   }
   using std::chrono::milliseconds;
+  // Kafka stores milliseconds.
   if (expected.timestamp && stored.timestamp &&
       std::chrono::floor<milliseconds>(*expected.timestamp) !=
           std::chrono::floor<milliseconds>(*stored.timestamp)) {

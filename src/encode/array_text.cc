@@ -38,6 +38,7 @@ bool TakeElement(std::string_view& text, Arena& arena, Element& out) {
   // array_out quotes every element that contains one of these characters, is empty, or reads NULL.
   const std::string_view bare = text.substr(0, text.find_first_of(",}{\"\\"));
   text.remove_prefix(bare.size());
+  // Without quotes it is the null element; the string "NULL" is quoted.
   out = bare == "NULL" ? std::nullopt : Element(bare);
   return !bare.empty();
 }
@@ -58,6 +59,8 @@ std::optional<std::vector<Element>> ParseArray(std::string_view text, Arena& are
   if (text == "}") {
     return elements;
   }
+  // Elements and commas alternate, and nothing follows the closing brace. A nested array begins
+  // with a brace, which TakeElement() rejects.
   for (;;) {
     if (!TakeElement(text, arena, elements.emplace_back()) || text.empty()) {
       return std::nullopt;

@@ -20,7 +20,8 @@ namespace {
 
 using pgoutput::TupleValue;
 
-// The values that Debezium uses for infinite timestamps.
+// The values that Debezium uses for infinite timestamps. They are the JDBC driver's
+// PGStatement.DATE_POSITIVE_INFINITY and DATE_NEGATIVE_INFINITY.
 constexpr int64_t kInfinityMicros = 9'223'372'036'825'200'000;
 constexpr int64_t kMinusInfinityMicros = -9'223'372'036'832'400'000;
 
@@ -83,11 +84,13 @@ absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ConnectColumn
   // Postgres prints all digits of the scale; a default may have been written with fewer.
   const size_t point = text.find('.');
   const size_t has = point == std::string_view::npos ? 0 : text.size() - point - 1;
+  // For an array the scale is a parameter of the elements' schema.
   const std::string& declared = shape.schema->parameters.empty()
                                     ? shape.schema->items->parameters.front().second
                                     : shape.schema->parameters.front().second;
   size_t wanted = 0;
   std::from_chars(declared.data(), declared.data() + declared.size(), wanted);
+  // Dropping digits would change the number.
   if (has > wanted) {
     return NotShown(text, "numeric of the declared scale");
   }
@@ -108,6 +111,7 @@ absl::StatusOr<Datum> VariableDecimal(std::string_view text, const ConnectColumn
   }
   const size_t point = text.find('.');
   int64_t scale = 0;
+  // Zeros of the integer part count: only a text with a point loses trailing zeros.
   if (point != std::string_view::npos) {
     text = text.substr(0, text.find_last_not_of('0') + 1);
     scale = static_cast<int64_t>(text.size() - point - 1);
@@ -161,6 +165,7 @@ absl::StatusOr<Datum> TimeText(std::string_view text, Arena& arena) {
   return Datum{Keep(iso + "Z", arena)};
 }
 
+// Since midnight; "24:00:00" is a whole day.
 absl::StatusOr<Datum> TimeNumber(std::string_view text, bool millis) {
   const auto time = ParseTimeOfDay(text);
   if (!time) {
@@ -177,6 +182,7 @@ absl::StatusOr<Datum> Day(std::string_view text) {
   return Datum{*days};
 }
 
+// boolout() prints exactly these letters.
 absl::StatusOr<Datum> Boolean(std::string_view text) {
   if (text != "t" && text != "f") {
     return NotShown(text, "boolean");
@@ -237,6 +243,7 @@ absl::StatusOr<Datum> DatumOfText(std::string_view text, const ConnectColumnType
     return NotShown(text, "array of one dimension");
   }
   DatumList list;
+  // The number of elements is row data; each takes at least two bytes of the row, which is limited.
   list.reserve(elements->size());
   // Nested arrays were rejected by ParseArray(): Connect has arrays of arrays, Debezium does not
   // make them from Postgres.

@@ -102,6 +102,7 @@ absl::StatusOr<OptionalBytes> IntText(std::string_view bytes, uint32_t type_oid,
   if (!value) {
     return Malformed("integer", bytes);
   }
+  // The sign, and one digit more than an int64 always has.
   constexpr size_t kDigits = std::numeric_limits<int64_t>::digits10 + 2;
   char* out = arena.Allocate(kDigits);
   const auto result = std::to_chars(out, out + kDigits, *value);
@@ -164,6 +165,7 @@ std::optional<int64_t> StoredInteger(const TupleValue& value, uint32_t type_oid)
 std::optional<WallTime> TimeOf(const TupleValue& value, uint32_t type_oid) {
   if (type_oid == pgoutput::kInt8Oid) {
     const auto millis = StoredInteger(value, type_oid);
+    // The column holds milliseconds, WallTime microseconds: the product must not overflow.
     constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 1000;
     const bool fits = millis && *millis <= kMax && *millis >= -kMax;
     return fits ? std::optional(WallTime(Micros(*millis * 1000))) : std::nullopt;
@@ -172,6 +174,7 @@ std::optional<WallTime> TimeOf(const TupleValue& value, uint32_t type_oid) {
     return ParseTimestamp(value.bytes);
   }
   const auto micros = BinaryInt<int64_t>(value.bytes);
+  // The epoch of Postgres is 2000, 30 years after that of WallTime: the sum must not overflow.
   constexpr int64_t kLatest = (WallTime::max() - pgoutput::kPostgresEpoch).count();
   if (!micros || *micros > kLatest || *micros == std::numeric_limits<int64_t>::min()) {
     return std::nullopt;
@@ -216,6 +219,7 @@ absl::StatusOr<std::optional<int32_t>> ColumnPartition(const TupleValue& value, 
   }
   // The topic's number of partitions is not known here; the producer checks it.
   const auto number = StoredInteger(value, type_oid);
+  // Kafka's partition numbers are non-negative int32.
   if (!number || *number < 0 || *number > std::numeric_limits<int32_t>::max()) {
     return Error(ErrorCode::kValueInvalid,
                  "invalid partition; expected a number from 0 to 2147483647");

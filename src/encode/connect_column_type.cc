@@ -39,6 +39,7 @@ SchemaPtr Shared(Schema schema) {
 
 // NUMERIC without precision has no fixed scale: each value carries its own.
 Schema NumericSchema(int32_t modifier) {
+  // -1: declared without precision.
   if (modifier < kModifierOffset) {
     Schema variable = Named(SchemaType::kStruct, "io.debezium.data.VariableScaleDecimal");
     variable.doc = "Variable scaled decimal";
@@ -82,6 +83,7 @@ void SetTemporal(uint32_t type_oid, int32_t modifier, ConnectColumnType& out, Sc
       break;
     default:
       out.form = ColumnForm::kTimestampWithZone;
+      // Without a declared precision Postgres stores six digits.
       out.fraction_digits = modifier >= 0 && modifier <= 6 ? modifier : 6;
       schema = Named(SchemaType::kString, "io.debezium.time.ZonedTimestamp");
   }
@@ -121,6 +123,7 @@ bool SetText(uint32_t type_oid, Schema& schema) {
   }
 }
 
+// False if the type is not a number, so that the caller can report the type.
 bool SetNumber(uint32_t type_oid, int32_t modifier, ConnectColumnType& out, Schema& schema) {
   switch (type_oid) {
     case pgoutput::kBoolOid:
@@ -136,6 +139,7 @@ bool SetNumber(uint32_t type_oid, int32_t modifier, ConnectColumnType& out, Sche
       schema.type = SchemaType::kInt32;
       return true;
     case pgoutput::kInt8Oid:
+    // An OID is unsigned: an int32 would not hold all of them.
     case pgoutput::kOidOid:
       out.form = ColumnForm::kInteger;
       schema.type = SchemaType::kInt64;
@@ -197,6 +201,8 @@ void SetDefault(const ColumnTraits& column, ConnectColumnType& shape, Schema& sc
   if (!text) {
     return;
   }
+  // The aliasing pointer below owns text, arena and value together: the value's views stay valid as
+  // long as any schema refers to it.
   auto kept = std::make_shared<Kept>();
   kept->text = *std::move(text);
   auto datum = DatumOfText(kept->text, shape, kept->arena);

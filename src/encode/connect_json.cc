@@ -66,6 +66,8 @@ void AppendEscape(unsigned unit, std::string& out) {
 // consumed.
 size_t AppendEscapedSequence(std::string_view text, std::string& out) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  // A lone surrogate, which only an escape in JSON can produce. Jackson writes it as an escape
+  // again.
   const bool surrogate = byte(0) == 0xED && text.size() >= 3 && byte(1) >= 0xA0;
   if (surrogate) {
     AppendEscape(0xD000u | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu), out);
@@ -133,6 +135,7 @@ void AppendAttributes(const Schema& schema, std::string& out) {
   }
   if (schema.default_value != nullptr) {
     out += ",\"default\":";
+    // In the form of a value of this schema.
     AppendConnectJson(schema, *schema.default_value, out);
   }
 }
@@ -173,6 +176,7 @@ class JsonWriter {
   void operator()(double value) const { AppendNumber(value, out_); }
   void operator()(std::string_view text) const { AppendJacksonString(text, out_); }
   void operator()(Bytes value) const { AppendBase64(value.bytes, out_); }
+  // Connect's Decimal is the unscaled value in two's complement, big endian.
   void operator()(Decimal value) const { AppendBase64(UnscaledBytes(value.text), out_); }
   void operator()(const DatumList& list) const {
     const bool is_struct = schema_.type == SchemaType::kStruct;

@@ -61,6 +61,7 @@ void AppendQuoted(std::string_view text, std::string& out) {
   out += '"';
 }
 
+// Mutually recursive with AppendList(); inference and the parser limit the depth.
 void AppendEmbedded(const Schema& schema, const Datum& datum, std::string& out);
 
 // A struct without spaces, as a map of quoted names.
@@ -123,6 +124,7 @@ absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::strin
   }
   out += '[';
   for (size_t i = 0; i < list->size(); ++i) {
+    // With a space, as in AbstractCollection.toString(); header text has none.
     out += i == 0 ? "" : ", ";
     WR_RETURN_IF_ERROR(AppendJavaText(*schema.items, (*list)[i], out));
   }

@@ -13,6 +13,7 @@ const Schema& SchemaOrText(const Schema* schema) {
   return schema == nullptr ? kText : *schema;
 }
 
+// StringConverter writes NULL as no bytes: a tombstone.
 absl::StatusOr<OptionalBytes> ConvertText(const Schema* schema, const Datum& datum,
                                           std::string& out) {
   if (datum.is_null()) {
@@ -30,6 +31,7 @@ absl::StatusOr<OptionalBytes> ConvertJson(const Schema* schema, const Datum& dat
 
 absl::StatusOr<OptionalBytes> ConvertJsonSchema(const Schema* schema, const Datum& datum,
                                                 std::string& out) {
+  // JsonConverter's envelope. Without a schema the member is null, not absent.
   out += "{\"schema\":";
   if (schema == nullptr) {
     out += "null";
@@ -79,6 +81,7 @@ Format FormatOf(Delegate delegate) {
 
 absl::StatusOr<OptionalBytes> Convert(const PartFormat& format, const Schema* schema,
                                       const Datum& datum, std::string& out) {
+  // `out` is a buffer of the caller that keeps its capacity from row to row.
   out.clear();
   // Defaults replace NULL before anything else, as a consumer with schemas would see the value.
   const Datum& seen = schema == nullptr ? datum : OrDefault(*schema, datum);

@@ -42,6 +42,7 @@ std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedR
     column->set_type_oid(relation.columns[i].type_oid);
     if (!row[i].is_null()) {
       column->set_value(std::string(row[i].bytes.substr(0, longest)));
+      // The original size, so that a reader knows what is missing; 0 if the value is complete.
       column->set_cut_from(row[i].bytes.size() > longest ? row[i].bytes.size() : 0);
       column->set_binary(row[i].kind == pgoutput::TupleValue::Kind::kBinary);
     }

@@ -39,6 +39,7 @@ Digits ParseScientific(std::string_view text) {
 // where 5E-324 would suffice.
 template <typename Float>
 Digits ShortestDigits(Float number) {
+  // Larger than the shortest form of any double: sign, 17 digits, point and exponent.
   std::array<char, 64> text;
   auto end = std::to_chars(text.begin(), text.end(), number, std::chars_format::scientific).ptr;
   Digits out = ParseScientific({text.data(), static_cast<size_t>(end - text.data())});
@@ -64,6 +65,7 @@ void AppendFloat(Float number, std::string& out) {
     out += "NaN";
     return;
   }
+  // Also for -0.0, which Java prints as "-0.0".
   if (std::signbit(number)) {
     out += '-';
     number = -number;
@@ -120,9 +122,11 @@ DecimalParts SplitDecimal(std::string_view text) {
 // Little endian, in words of 32 bits, nine digits at a time.
 // Quadratic in the number of digits, which the row's limit bounds.
 std::vector<uint32_t> ToWords(std::string_view digits) {
+  // 10^9 fits into 32 bits, so a word times the factor plus the carry fits into 64.
   constexpr size_t kChunk = 9;
   std::vector<uint32_t> words;
   while (!digits.empty()) {
+    // The first chunk takes the odd digits, so that all others have nine.
     const size_t size = digits.size() % kChunk == 0 ? kChunk : digits.size() % kChunk;
     uint64_t carry = 0;
     std::from_chars(digits.data(), digits.data() + size, carry);

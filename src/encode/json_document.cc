@@ -25,6 +25,7 @@ constexpr size_t kMaxKept = size_t{256} << 10;
 
 // The text up to the bracket that closes the first one; simdjson does not accept text after it.
 // A scan without parsing: strings hide brackets.
+// Also bounds the depth before anything is parsed, because the builder is recursive.
 std::optional<std::string_view> FirstValue(std::string_view text) {
   int level = 0;
   bool in_string = false;
@@ -92,6 +93,7 @@ class TreeBuilder {
   bool too_many() const { return too_many_; }
 
   bool Value(ondemand::value value, JsonValue& out) {
+    // Before the value is stored: the limit bounds the memory, not only the result.
     if (values_left_ == 0) {
       too_many_ = true;
       return false;
@@ -133,6 +135,7 @@ class TreeBuilder {
     return *value.members;
   }
 
+  // raw_json_token() includes the white space behind the token.
   static std::string_view Trimmed(ondemand::value& value) {
     const std::string_view token = value.raw_json_token();
     return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
@@ -182,6 +185,8 @@ class TreeBuilder {
         members.names.push_back(*name);
         members.items.push_back(std::move(item));
       } else {
+        // The last value of a repeated name wins, in the place of the first, as in Jackson's
+        // ObjectNode.
         members.items[place->second] = std::move(item);
       }
     }
@@ -235,6 +240,7 @@ absl::StatusOr<const JsonValue*> JsonDocument::Parse(std::string_view text) {
     parser_ = std::make_unique<Parser>();
   }
   const auto first = FirstValue(text);
+  // Scalars are no documents here: Debezium expands objects and arrays only.
   if (!first || (text[0] != '{' && text[0] != '[')) {
     return nullptr;
   }

@@ -54,6 +54,7 @@ class Filling {
 
  private:
   static bool Number(const JsonValue& value, const Schema& schema, Datum& out) {
+    // The schema was inferred from another element, for example with a smaller integer.
     if (NumberType(value.text) != schema.type) {
       return false;
     }
@@ -94,6 +95,7 @@ class Filling {
     if (!Take(schema.fields.size())) {
       return false;
     }
+    // By name: a search per field would be quadratic in the size of the object.
     absl::flat_hash_map<std::string_view, size_t> places;
     for (size_t i = 0; i < value.names().size(); ++i) {
       places.emplace(value.names()[i], i);
@@ -101,6 +103,7 @@ class Filling {
     DatumList list(schema.fields.size());
     for (size_t i = 0; i < list.size(); ++i) {
       const auto found = places.find(schema.fields[i].name);
+      // A member that this element lacks: it stays NULL.
       if (found == places.end()) {
         continue;
       }

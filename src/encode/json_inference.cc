@@ -132,6 +132,7 @@ SchemaPtr JsonInference::OfObject(const std::string* path, const JsonValue& valu
   }
   for (size_t i = 0; i < value.items().size() && !failed_; ++i) {
     const std::string name(value.names()[i]);
+    // Debezium names the schema of a nested struct by its path. A blank path is treated as none.
     const bool rooted = path != nullptr && path->find_first_not_of(' ') != std::string::npos;
     const std::string below = rooted ? *path + "." + name : name;
     if (SchemaPtr member = Of(&below, value.items()[i]); member != nullptr) {
@@ -161,6 +162,7 @@ SchemaPtr JsonInference::OfArray(const std::string* path, const JsonValue& value
 
 // The first element that is not null, if all elements are of its type; otherwise failed().
 const JsonValue* JsonInference::Sample(const JsonValue& array) {
+  // All elements are null: the sample is null too.
   static const JsonValue kNothing;
   const JsonValue* sample = &kNothing;
   for (const JsonValue& element : array.items()) {
@@ -221,6 +223,7 @@ SchemaPtr JsonInference::OfObjects(const std::string* path, const JsonValue& arr
       charged_ = before;  // it is discarded
     }
   }
+  // The texts of the shapes are only compared; they end with this function.
   charged_ -= texts;
   if (shapes.size() == 1) {
     return first;

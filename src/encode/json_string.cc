@@ -12,6 +12,8 @@ char* PutUnicode(std::string_view& text, char* to) {
   if (!unit) {
     return nullptr;
   }
+  // A high surrogate followed by a low one is one character. A lone one is kept as three bytes, as
+  // Java keeps it as a char.
   if (*unit >= 0xD800 && *unit < 0xDC00 && text.starts_with("\\u")) {
     std::string_view behind = text.substr(2);
     const auto low = TakeCodeUnit(behind);
@@ -50,6 +52,7 @@ std::optional<std::string_view> QuotedPart(std::string_view text) {
     if (text[i] == '"') {
       return text.substr(0, i);
     }
+    // RFC 8259, section 7: control characters must be escaped.
     if (static_cast<unsigned char>(text[i]) < 0x20) {
       return std::nullopt;
     }

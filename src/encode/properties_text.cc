@@ -8,6 +8,7 @@ std::optional<std::string_view> PropertyIn(std::string_view text, std::string_vi
                                            Arena& arena) {
   std::optional<std::string_view> found;
   PropertiesReader reader(text, arena);
+  // To the end: the last value of a name counts, as in Properties.load().
   while (const auto property = reader.Next()) {
     if (property->name == key) {
       found = property->value;

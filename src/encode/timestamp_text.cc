@@ -88,6 +88,7 @@ std::chrono::seconds ZoneOffset(Scanner& in) {
   if (in.Accept(':')) {
     offset += std::chrono::seconds(in.TwoDigits(60));
   }
+  // The offset is what the zone is ahead of UTC; the callers subtract it.
   return west ? -offset : offset;
 }
 
@@ -97,6 +98,7 @@ constexpr std::chrono::days kFourCenturies{146'097};
 
 // Postgres' calendar is proleptic Gregorian, as std::chrono's.
 std::optional<std::chrono::sys_days> Midnight(int year, int month, int day) {
+  // Rounded down, also for years before 0.
   const int cycle = year >= 0 ? year / 400 : (year - 399) / 400;
   const std::chrono::year_month_day date{std::chrono::year(2000 + year - cycle * 400),
                                          std::chrono::month(static_cast<unsigned>(month)),
@@ -116,6 +118,7 @@ struct Date {
 // The day's limit is checked by Midnight(), which knows the months.
 Date ScanDate(Scanner& in) {
   Date date;
+  // DateStyle ISO, which the session sets: year, month, day; at least four digits of the year.
   date.year = in.Number(4, 6);
   in.Expect('-');
   date.month = in.TwoDigits(13);
@@ -181,6 +184,7 @@ std::optional<int64_t> ParseDate(std::string_view text) {
 std::optional<Micros> ParseTimeOfDay(std::string_view text) {
   constexpr std::chrono::hours kDay(24);
   Scanner in(text);
+  // "24:00:00" is the end of the day, but no later time has the hour 24.
   Micros time = TimeOfDay(in, 25);
   time += Micros(in.Fraction());
   const bool in_day = time <= kDay;

@@ -43,6 +43,7 @@ void ConnectionTable::Remove(int socket) {
   connections_.remove_if([&](const Connection& each) { return each.socket == socket; });
 }
 
+// A client that keeps sending is never idle, so connections also have a maximum age.
 void ConnectionTable::EndOverdue(MonoTime now) {
   for (Connection& each : connections_) {
     if (!each.ended && now - each.since >= limits_.lifetime) {

@@ -36,6 +36,7 @@ bool IsAddress(const std::string& name) {
 }  // namespace
 
 bool NamesThisMachine(std::string_view host_header, std::string_view own_name) {
+  // HTTP/1.0 has no Host header, and a browser always sends one.
   if (host_header.empty()) {
     return true;
   }
@@ -43,6 +44,8 @@ bool NamesThisMachine(std::string_view host_header, std::string_view own_name) {
   if (name.empty()) {
     return false;
   }
+  // Against DNS rebinding: a page of another site can make a browser send requests here only under
+  // a public name of that site. Addresses and names without a dot are not such names.
   return IsAddress(name) || name.find_first_of(".:[]") == std::string::npos ||
          name.ends_with(".localhost") || name.ends_with(".local") || name.ends_with(".internal") ||
          name == NameOf(own_name);

@@ -74,6 +74,7 @@ absl::StatusOr<HttpAnswer> HttpGet(std::string_view listen, std::string_view pat
   set(CURLOPT_NOPROXY, "*");  // a relay on this host is not behind a proxy
   // Without signals: libcurl would use SIGALRM for name resolution.
   set(CURLOPT_NOSIGNAL, 1L);
+  // For the whole transfer: a server that sends a byte at a time cannot prolong it.
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count() / 1000));
   set(CURLOPT_WRITEFUNCTION, &AppendBody);
   set(CURLOPT_WRITEDATA, &answer.body);

@@ -23,7 +23,9 @@ namespace {
 
 // Never reached: ConnectionTable closes the oldest connection first.
 constexpr unsigned kMaxConnections = 64;
+// Probes send a request at once; a client that sends nothing only holds a descriptor.
 constexpr unsigned kIdleSeconds = 5;
+// Memory for the headers of one request; doubled below for the connection as a whole.
 constexpr size_t kRequestBytes = 8 * 1024;
 
 // Nothing is cached: every page shows the present.
@@ -36,6 +38,7 @@ MHD_Result Answer(MHD_Connection* connection, const HttpResponse& response) {
   }
   MHD_add_response_header(out, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type.c_str());
   MHD_add_response_header(out, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  // Pages contain row data: a browser must not interpret text as HTML.
   MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
   if (response.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
     MHD_add_response_header(out, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");

@@ -44,6 +44,7 @@ std::optional<ListenAddress> ListenAddress::Parse(std::string_view listen) {
   v4->sin_port = htons(*port);
   if (host.empty()) {
     host = "0.0.0.0";
+    // The only name that is accepted, because its meaning is fixed.
   } else if (host == "localhost") {
     host = "127.0.0.1";
   }

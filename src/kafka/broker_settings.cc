@@ -59,6 +59,7 @@ BrokerSettings SettingsOf(rd_kafka_t* client, int32_t broker, int millis) {
   }
   const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(found[0], &count);
   for (size_t i = 0; i < count; ++i) {
+    // nullptr for a sensitive setting.
     const char* value = rd_kafka_ConfigEntry_value(entries[i]);
     TakeSetting(rd_kafka_ConfigEntry_name(entries[i]), value != nullptr ? value : "", out);
   }

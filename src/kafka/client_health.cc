@@ -22,6 +22,7 @@ ClientHealth::ErrorKind ClientHealth::OnError(rd_kafka_event_t* event, MonoTime 
   trouble_ = ClientError(error, detail != nullptr ? detail : "");
   LogDebug("kafka_trouble", MessageOf(trouble_));
   if (HasCode(trouble_, ErrorCode::kKafkaLogin)) {
+    // The time of the first refusal in a row: librdkafka repeats the error at each attempt.
     login_refused_since_ = login_refused_since_.value_or(now);
     return ErrorKind::kLoginRefused;
   }

@@ -57,11 +57,13 @@ absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
   ClusterInfo info;
   for (int i = 0; i < metadata->broker_cnt; ++i) {
     info.brokers.push_back(
+        // The advertised address, to which records are sent.
         fmt::format("{}:{}", metadata->brokers[i].host, metadata->brokers[i].port));
   }
   for (const std::string& topic : topics) {
     info.topics.push_back(DescribeTopic(client.get(), topic, millis));
   }
+  // 0 ms: the id was part of the metadata above, or the brokers do not send it.
   if (char* id = rd_kafka_clusterid(client.get(), 0)) {
     info.cluster_id = id;
     rd_kafka_mem_free(client.get(), id);

@@ -61,6 +61,7 @@ constexpr std::string_view kDenied[] = {
     "test.mock.num.brokers",  // would acknowledge records that no broker stores
 };
 
+// Overridable by [kafka.librdkafka].
 constexpr Property kDefaults[] = {
     // The relay produces in bursts while it lags, and record by record otherwise: it knows which
     // applies, librdkafka does not.
@@ -179,6 +180,7 @@ std::string_view HostOf(std::string_view server) {
   if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
     server.remove_prefix(scheme + 3);
   }
+  // A colon inside the brackets of an IPv6 address does not begin a port.
   const size_t bracket = server.rfind(']');
   const size_t colon = server.rfind(':');
   const bool has_port = colon != std::string_view::npos &&
@@ -236,8 +238,10 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
   WR_RETURN_IF_ERROR(
       Set(conf.get(), "queue.buffering.max.messages",
           std::to_string(std::max<int64_t>(pipeline.max_in_flight_records * 2, 1000))));
+  // 2 GiB, so that pipeline.max_in_flight_bytes is the effective limit.
   WR_RETURN_IF_ERROR(Set(conf.get(), "queue.buffering.max.kbytes", "2097151"));
   WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
+  // Last: librdkafka applies the properties in this order, so nothing set before can change them.
   for (const Property& property : kGuarantees) {
     WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
   }

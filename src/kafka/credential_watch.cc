@@ -82,6 +82,8 @@ void CredentialWatch::CheckPassword() {
     return;
   }
   std::optional<Secret> found = Read(files_.password);
+  // An unreadable file changes nothing: the password in use remains valid until a login proves
+  // otherwise.
   if (!found || found->Reveal() == present_.password.Reveal()) {
     return;
   }
@@ -118,6 +120,7 @@ void CredentialWatch::CheckCertificates() {
                        last_key_password_->Reveal() == key_password->Reveal();
   const bool changed =
       complete && (found != original_ || key_password->Reveal() != present_.key_password.Reveal());
+  // librdkafka cannot exchange certificates of a running client, so the producer is replaced.
   if (settled && changed && !outdated()) {
     outdated_.store(true, std::memory_order_relaxed);
     LogInfo("credentials_changed", "Kafka certificates or keys have changed");

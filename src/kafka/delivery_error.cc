@@ -39,6 +39,8 @@ absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
     case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
       return Error(ErrorCode::kDeliveryRefused, message);
+    // The topic or the brokers do not support kafka.compression: no record can be written, whatever
+    // it contains.
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
       return Error(ErrorCode::kProducerSetting, message);
     default:

@@ -98,10 +98,13 @@ KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& opti
 }
 
 KafkaProducer::~KafkaProducer() {
+  // First: librdkafka must not write to the eventfd after it is closed.
   rd_kafka_queue_io_event_enable(client_->queue.get(), -1, nullptr, 0);
   Purge();  // the next producer sends these records again
   client_->metadata_fetcher->Stop();
   client_->credentials->Stop();
+  // Destroying a client waits for its threads, which may take seconds while brokers are
+  // unreachable.
   if (options_.reaper != nullptr) {
     options_.reaper->Destroy(std::move(client_));
   }
@@ -221,6 +224,7 @@ void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {
   if (kind == ClientHealth::ErrorKind::kFatal) {
     return;
   }
+  // An error may mean that a leader has moved.
   client_->topics->WantRefresh();
   if (kind == ClientHealth::ErrorKind::kLoginRefused) {
     client_->credentials->LookNow();

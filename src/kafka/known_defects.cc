@@ -12,6 +12,8 @@ constexpr int Version(int major, int minor, int revision) {
 
 // Source: librdkafka's CHANGELOG.md; the numbers are those of its issues.
 std::vector<KnownDefect> KnownDefectsOf(int version, const KafkaConfig& kafka) {
+  // Only defects that can affect this configuration, so that a warning is never about something
+  // else.
   std::vector<KnownDefect> defects;
   if (version < Version(2, 3, 0)) {  // 4438
     defects.push_back(

@@ -26,12 +26,14 @@ absl::StatusOr<std::unique_ptr<MockCluster>> MockCluster::Start(int brokers) {
   return std::unique_ptr<MockCluster>(new MockCluster(client, cluster));
 }
 
+// In this order: the cluster uses the client's threads.
 MockCluster::~MockCluster() {
   rd_kafka_mock_cluster_destroy(cluster_);
   rd_kafka_destroy(client_);
 }
 
 void MockCluster::CreateTopic(const std::string& topic, int partitions) {
+  // Replication factor 1: the brokers are one process.
   rd_kafka_mock_topic_create(cluster_, topic.c_str(), partitions, 1);
 }
 

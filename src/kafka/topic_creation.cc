@@ -13,6 +13,7 @@ using NewTopic = std::unique_ptr<rd_kafka_NewTopic_t, DestroyWith<&rd_kafka_NewT
 using AdminOptions =
     std::unique_ptr<rd_kafka_AdminOptions_t, DestroyWith<&rd_kafka_AdminOptions_destroy>>;
 
+// The replication factor: default.replication.factor of the brokers.
 constexpr int kBrokersDefault = -1;
 
 // That the topic exists already is no refusal: brokers check the privilege first.

@@ -56,6 +56,7 @@ void ReadSettings(rd_kafka_t* client, Micros timeout, std::vector<TopicInfo>& to
   if (topics.empty()) {
     return;
   }
+  // One request for all topics; brokers answer each topic separately.
   std::vector<ConfigResource> owned;
   std::vector<rd_kafka_ConfigResource_t*> resources;
   for (const TopicInfo& topic : topics) {

@@ -18,7 +18,9 @@ namespace {
 // destructor waits as well: the timeout grows only when the short one was not enough.
 constexpr int kFirstTimeoutMillis = 500;
 constexpr int kLongestTimeoutMillis = 4'000;
+// While a record waits for its topic.
 constexpr std::chrono::milliseconds kPollInterval{10};
+// While no broker answers and only the state of the brokers is of interest.
 constexpr std::chrono::milliseconds kBetweenProbes{500};
 // Brokers answer "unknown" while they create a topic on demand.
 constexpr std::chrono::seconds kCreationGrace{2};
@@ -102,6 +104,7 @@ void TopicMetadataFetcher::Run() {
     const uint64_t probes = probes_;
     if (RequestNext(lock, timeout_millis)) {
       timeout_millis = kFirstTimeoutMillis;
+      // A probe counts as answered only by a request that began after it.
       answered_ = probes;
     } else {
       timeout_millis = std::min(timeout_millis * 2, kLongestTimeoutMillis);

@@ -10,6 +10,7 @@ namespace walrelay {
 // progress.
 int TopicPartitions::Learn(std::span<const int32_t> leaders) {
   const auto told = static_cast<int32_t>(leaders.size());
+  // A topic always has a partition: such an answer says nothing.
   if (told == 0) {
     return 0;
   }

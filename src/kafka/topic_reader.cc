@@ -144,6 +144,7 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
       records.push_back(Copy(*message));
     }
   }
+  // In the order of each partition's log: the first record of an event is the one that counts.
   std::sort(records.begin(), records.end(), [](const StoredRecord& a, const StoredRecord& b) {
     return std::tie(a.topic, a.partition, a.offset) < std::tie(b.topic, b.partition, b.offset);
   });

@@ -31,11 +31,13 @@ TopicTable::TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, Option
     : client_(client), fetcher_(fetcher), options_(std::move(options)), refreshed_(now) {}
 
 TopicTable::Topic& TopicTable::Find(std::string_view name) {
+  // Successive records often have the same topic.
   if (last_ != nullptr && last_->name == name) {
     return *last_;
   }
   auto found = topics_.find(name);
   if (found == topics_.end()) {
+    // On the heap: librdkafka keeps the address as the handle's opaque pointer.
     auto topic = std::make_unique<Topic>();
     topic->name = name;
     topic->handle = OpenTopic(client_, topic->name.c_str(), topic.get());
@@ -139,6 +141,8 @@ absl::Status TopicTable::Apply(const TopicMetadataFetcher::Result& result, Topic
              {{"topic", topic.name}, {"partitions", changed}});
   }
   absl::Status error;
+  // The topic was recreated with fewer partitions: records in flight to the missing partitions will
+  // never be acknowledged.
   if (topic.partitions.stranded()) {
     error = Error(
         ErrorCode::kPartitionsChanged,

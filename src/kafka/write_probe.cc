@@ -131,6 +131,7 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
   WR_ASSIGN_OR_RETURN(const std::unique_ptr<Producer> producer,
                       KafkaProducer::Create(std::move(conf), {}));
   const Header header{"walrelay.write_probe", Version()};
+  // No value: consumers treat it as a tombstone of a key that no event has.
   const Record record{.topic = topic, .key = "walrelay-doctor", .headers = {&header, 1}};
   const SteadyTime start = std::chrono::steady_clock::now();
   OneReport report;

@@ -36,6 +36,8 @@ LatencyMetric::LatencyMetric(prometheus::Family<prometheus::Histogram>& family,
 
 // A bucket includes its upper bound, as in Prometheus ("le").
 void LatencyMetric::Observe(Micros latency) {
+  // The commit time is that of the server's clock: a difference between the clocks can make a
+  // latency negative.
   latency = std::max(latency, Micros(0));
   const auto* const bound = std::lower_bound(kBounds.begin(), kBounds.end(), latency);
   ++counts_[static_cast<size_t>(bound - kBounds.begin())];

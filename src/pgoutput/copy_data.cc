@@ -25,6 +25,7 @@ bool Decode(ByteReader& in, Keepalive& out) {
     return false;
   }
   out.reply_requested = reply != 0;
+  // Excess bytes are an error, as for every message.
   return in.at_end();
 }
 

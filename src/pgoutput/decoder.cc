@@ -55,6 +55,7 @@ bool ReadSchema(ByteReader& in, std::string_view& out) {
   return true;
 }
 
+// Sent before a Relation for each type that is not built in.
 bool Decode(ByteReader& in, Type& out) {
   return in.Read(out.oid) && ReadSchema(in, out.schema) && in.ReadCString(out.name);
 }
@@ -79,6 +80,8 @@ bool DecodeValue(ByteReader& in, TupleValue& out) {
   if (!in.Read(kind)) {
     return false;
   }
+  // The enumerators are the letters of the protocol. An unknown letter leaves the switch, and is an
+  // error.
   out = {static_cast<TupleValue::Kind>(kind), {}};
   switch (out.kind) {
     case TupleValue::Kind::kNull:
@@ -99,6 +102,7 @@ bool DecodeTuple(ByteReader& in, std::vector<TupleValue>& storage, Tuple& out) {
   if (!in.Read(count) || count > in.remaining()) {
     return false;
   }
+  // The storage belongs to the decoder and keeps its capacity: no allocation per row.
   storage.resize(count);
   for (TupleValue& value : storage) {
     if (!DecodeValue(in, value)) {
@@ -234,6 +238,7 @@ bool Decoder::DecodeDelete(ByteReader& in, Delete& out) {
 bool Decoder::DecodeTruncate(ByteReader& in, Truncate& out) {
   uint32_t count = 0;
   uint8_t flags = 0;
+  // A false count cannot cause a large allocation.
   if (!in.Read(count) || !in.Read(flags) || count > in.remaining() / sizeof(uint32_t)) {
     return false;
   }

@@ -5,6 +5,8 @@
 namespace walrelay::pgoutput {
 
 // A domain that was changed to another base type is described again.
+// The server sends a domain with the name of its base type, under the domain's own OID. Only
+// built-in types have an OID that is the same on every server.
 void RelationCache::OnType(const Type& type) {
   const uint32_t built_in = type.schema == "pg_catalog" ? OidOfType(type.name) : 0;
   if (built_in != 0) {

@@ -12,6 +12,7 @@
 namespace walrelay {
 namespace {
 
+// pg_replication_slots.inactive_since.
 constexpr int kInactiveSinceVersion = 170000;
 constexpr std::string_view kInactiveEpoch =
     ", extract(epoch FROM s.inactive_since) AS inactive_epoch";
@@ -36,6 +37,9 @@ LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0}
 WHERE n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2}
   AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog."char"[]))";
 
+// `t.*`: rowfilter and attnames exist from version 15 on. attnames lists all published columns,
+// also without a column list, so its length is compared with the number of columns that can be
+// published.
 constexpr std::string_view kFilterQuery = R"(
 SELECT t.*,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
@@ -66,6 +70,8 @@ int64_t ArrayLength(std::optional<std::string_view> array) {
 }
 
 // One row per column, or one row per label for a column of an enum type.
+// The expression of a generated column is not a default: pg_attrdef holds both. Labels come in
+// their own order (enumsortorder), which is not that of their OIDs.
 constexpr std::string_view kColumnQuery = R"(
 SELECT a.attname, a.attnotnull AS not_null, e.enumlabel,
        CASE WHEN a.attgenerated OPERATOR(pg_catalog.=) ''
@@ -106,10 +112,12 @@ absl::StatusOr<TableInfo> ReadTable(PgConnection& connection, std::string_view p
   WR_ASSIGN_OR_RETURN(
       const PgResult found,
       connection.Query(fmt::format(kTableInfoQuery, publication_name, schema, name), timeout));
+  // No such table, or neither a table nor a partitioned table: oid stays 0.
   if (found.rows() == 0) {
     return info;
   }
   info.oid = static_cast<uint32_t>(found.Int(0, "oid"));
+  // Unlogged tables write no WAL: their rows never reach a slot.
   info.unlogged = found.Text(0, "relpersistence") == "u";
   info.partitioned = found.Text(0, "relkind") == "p";
   info.published = found.Bool(0, "published");
@@ -117,6 +125,7 @@ absl::StatusOr<TableInfo> ReadTable(PgConnection& connection, std::string_view p
       const PgResult shown,
       connection.Query(fmt::format(kFilterQuery, publication_name, schema, name, info.oid),
                        timeout));
+  // A publication has no row here for a table that it does not publish.
   if (shown.rows() > 0) {
     info.row_filter = shown.Get(0, "rowfilter").has_value();
     const int64_t columns = ArrayLength(shown.Get(0, "attnames"));
@@ -126,6 +135,8 @@ absl::StatusOr<TableInfo> ReadTable(PgConnection& connection, std::string_view p
   return info;
 }
 
+// What a Relation message of protocol version 1 contains. A domain is replaced by its base type, as
+// the relation cache does; generated columns are not sent.
 constexpr std::string_view kRelationQuery = R"(
 SELECT a.attname, a.atttypmod,
        CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE a.atttypid END AS type
@@ -154,6 +165,8 @@ absl::StatusOr<std::vector<TimelineEnd>> ReadAncestors(PgConnection& connection,
 
 }  // namespace
 
+// Lines of "timeline, position, reason"; comments and empty lines do not parse, and are ignored.
+// Source: timeline.c, readTimeLineHistory.
 std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text) {
   std::vector<TimelineEnd> ends;
   std::istringstream lines{std::string(text)};
@@ -175,6 +188,8 @@ std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text) {
 }
 
 absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerInfo& info) {
+  // A command of the replication protocol: an ordinary server process, such as that of a pooler,
+  // rejects it.
   WR_ASSIGN_OR_RETURN(const PgResult system, connection.Query("IDENTIFY_SYSTEM", timeout));
   if (system.rows() != 1) {
     return Error(ErrorCode::kNotReplication, "IDENTIFY_SYSTEM returned no row");
@@ -295,6 +310,7 @@ absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
 }
 
 absl::Status CheckMessages(const SourceConfig& source, int server_version) {
+  // Option "messages" of pgoutput. Older versions reject the option.
   constexpr int kFirstWithMessages = 140000;
   return source.message_prefixes.empty() || server_version >= kFirstWithMessages
              ? absl::OkStatus()
@@ -305,6 +321,7 @@ absl::Status CheckMessages(const SourceConfig& source, int server_version) {
                          server_version / 10000));
 }
 
+// With missing_ok: NULL, which reads as "", for a setting that the version does not have.
 absl::StatusOr<std::string> ReadSetting(PgConnection& connection, std::string_view name,
                                         Micros timeout) {
   WR_ASSIGN_OR_RETURN(

@@ -45,6 +45,7 @@ bool Failed(const PGresult* result) {
 
 }  // namespace
 
+// Waits for nothing but the resolution of a host's name. nullptr: out of memory.
 PGconn* StartConnecting(const ConnectionParameters& parameters) {
   std::vector<const char*> keys;
   std::vector<const char*> values;
@@ -159,6 +160,7 @@ absl::StatusOr<PGresult*> PgConnection::NextResult(SteadyTime deadline) {
 absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros timeout) {
   const SteadyTime deadline = std::min(After(timeout), limit_);
   last_sqlstate_.clear();
+  // The simple protocol: the only one that a replication connection supports.
   if (PQsendQuery(get(), command.c_str()) == 0) {
     return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(get())));
   }
@@ -198,6 +200,7 @@ std::string PgConnection::application_name() const {
   return name != nullptr ? name : "";
 }
 
+// As the server reports it, with a distribution's suffix: for display only.
 std::string PgConnection::server_version() const {
   const char* version = PQparameterStatus(get(), "server_version");
   return version != nullptr ? version : "?";

@@ -31,6 +31,7 @@ void Set(ConnectionParameters& parameters, std::string_view key, std::string val
   parameters.emplace_back(key, std::move(value));
 }
 
+// Only if the operator has not set it. Set() replaces also an operator's value.
 void SetDefault(ConnectionParameters& parameters, std::string_view key, std::string value) {
   if (Find(parameters, key) == nullptr) {
     parameters.emplace_back(key, std::move(value));
@@ -120,6 +121,7 @@ std::string OptionsParameter(const ConnectionParameters& parameters, const Sourc
 std::vector<ConnectionParameters> EachHost(const ConnectionParameters& parameters) {
   std::vector<ConnectionParameters> out(1);
   for (const auto& [key, value] : parameters) {
+    // libpq's rule: a single port applies to all hosts; otherwise the lists have the same length.
     const bool is_list = key == "host" || key == "hostaddr" || key == "port";
     const auto count =
         is_list ? static_cast<size_t>(std::count(value.begin(), value.end(), ',')) + 1 : 1;
@@ -158,6 +160,7 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
   Set(parameters, "options", OptionsParameter(parameters, source, purpose));
   // The database's encoding may differ; records are UTF-8.
   Set(parameters, "client_encoding", "UTF8");
+  // `fallback_`: a name in the DSN or in PGAPPNAME takes precedence.
   SetDefault(parameters, "fallback_application_name", "walrelay");
   // GSS encryption would be tried before TLS, and can delay a connection by a Kerberos timeout.
   SetDefault(parameters, "gssencmode", "disable");
@@ -167,6 +170,7 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
   SetDefault(parameters, "keepalives_interval", "5");
   SetDefault(parameters, "keepalives_count", "3");
   SetDefault(parameters, "tcp_user_timeout", "30000");
+  // "database" and not "true": logical replication needs a database.
   if (purpose == ConnectionPurpose::kReplication) {
     Set(parameters, "replication", "database");
   }
@@ -176,6 +180,7 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
 absl::Status CheckPostgresTransport(const SourceConfig& source) {
   WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters, ParseDsn(source.dsn));
   const std::string mode = ParameterOr(parameters, "sslmode", "PGSSLMODE");
+  // An empty mode becomes "verify-full" in MakeConnectionParameters().
   if (IsLocal(parameters) || source.allow_insecure || mode.empty() || mode == "verify-full") {
     return absl::OkStatus();
   }
@@ -189,6 +194,8 @@ std::string DescribeDsn(const SourceConfig& source) {
   if (!parameters.ok()) {
     return "?";
   }
+  // Without the password, and without parameters that may hold one: the text appears in logs and
+  // pages.
   const std::string host = ParameterOr(*parameters, "host", "PGHOST");
   const std::string port = ParameterOr(*parameters, "port", "PGPORT");
   const std::string user = ParameterOr(*parameters, "user", "PGUSER");

@@ -64,6 +64,8 @@ CopyStream::Taken CopyStream::TakeMessage() {
   if (length == 0) {
     return Taken::kNothing;
   }
+  // libpq has allocated the buffer for this message; it is owned from here on, and not copied
+  // again.
   pending_.Add(PendingMessages::Buffer(buffer), static_cast<size_t>(length));
   return Taken::kMessage;
 }

@@ -90,6 +90,7 @@ std::string Readable(std::string_view message) {
     std::string_view part = message.substr(0, end);
     message.remove_prefix(std::min(end + 1, message.size()));
     part.remove_prefix(std::min(part.find_first_not_of(" \t"), part.size()));
+    // The place in Postgres' source, which the verbose form adds.
     if (part.empty() || part.starts_with("LOCATION:")) {
       continue;
     }

@@ -61,6 +61,8 @@ PgReplicationSource::~PgReplicationSource() {
 
 absl::StatusOr<SourceInfo> PgReplicationSource::Open() {
   Close();
+  // A new attempt may choose any host; the second connection of this attempt goes to the host of
+  // the first.
   host_.reset();
   const Deadline deadline = std::chrono::steady_clock::now() + kOpenTimeout;
   WR_RETURN_IF_ERROR(Connect(deadline));
@@ -73,6 +75,8 @@ absl::StatusOr<SourceInfo> PgReplicationSource::Open() {
     // rows from before an ALTER TABLE with the new columns.
     WR_RETURN_IF_ERROR(Connect(deadline));
     connection_->LimitTo(deadline);
+    // The second connection may have reached another server, or the same one after a failover: its
+    // identity is read again.
     WR_RETURN_IF_ERROR(ReadIdentity(*connection_, timeout(), info.server));
   }
   connection_->LimitTo(Deadline::max());

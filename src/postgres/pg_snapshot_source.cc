@@ -79,6 +79,7 @@ absl::Status PgSnapshotSource::Connect() {
     return absl::ResourceExhaustedError("libpq: out of memory");
   }
   PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
+  // Notices are ignored: libpq would print them to standard error.
   PQsetNoticeReceiver(
       connection_.get(), [](void*, const PGresult*) {}, nullptr);
   wants_write_ = true;
@@ -203,6 +204,7 @@ absl::StatusOr<XidSnapshot> PgSnapshotSource::Read(const PGresult* result) {
 
 // Closes the connection. Maps every error except the end of the stream to kVisibilityUnknown.
 absl::Status PgSnapshotSource::Fail(const absl::Status& cause) {
+  // Close() resets it.
   const bool stream_ended = stream_ended_;
   Close();
   return stream_ended ? cause

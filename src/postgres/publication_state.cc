@@ -18,6 +18,8 @@ FROM (SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wa
 LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0})";
 
 // The table, with one row per membership in the publication.
+// The xmin of the row type in pg_type stands for renaming and change of owner: the row in pg_class
+// changes for many other reasons. LEFT JOIN: a table that is not a member has one row, too.
 constexpr std::string_view kTableStateQuery = R"(
 SELECT c.oid, c.relowner, c.relpersistence OPERATOR(pg_catalog.=) 'u' AS unlogged,
        t.xmin AS type_xmin, m.oid AS member, m.xmin AS member_xmin
@@ -43,6 +45,7 @@ constexpr std::string_view kRelationMembers = R"(
   JOIN pg_catalog.pg_publication_rel r ON r.prrelid OPERATOR(pg_catalog.=) a.ancestor
   JOIN pg_catalog.pg_publication b ON b.oid OPERATOR(pg_catalog.=) r.prpubid
   WHERE b.pubname OPERATOR(pg_catalog.=) {0})";
+// pg_publication_namespace exists from version 15 on: a query that names it fails on older servers.
 constexpr std::string_view kSchemaMembers = R"(
   UNION ALL
   SELECT x.oid, x.xmin, o.oid

@@ -70,6 +70,8 @@ absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
   const auto limit = SteadyClock::now() + timeout;
   WR_ASSIGN_OR_RETURN(PgConnection connection,
                       PgConnection::Connect(parameters, timeout, options.interrupt_fd));
+  // The host's share of the time covers all steps together: a server that answers slowly must not
+  // use up the time of the next host.
   connection.LimitTo(limit);
   WR_ASSIGN_OR_RETURN(const std::string encoding, MatchEncoding(connection, timeout));
   for (const std::string& command :
@@ -95,6 +97,8 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
   const std::vector<ConnectionParameters> hosts = EachHost(parameters);
   const bool primary = !options.host && !AcceptsStandby(parameters);
   const size_t first = std::min(options.host.value_or(0), hosts.size() - 1);
+  // With a host given, no other one is tried: the second connection of an attempt has to reach the
+  // same server.
   const size_t end = options.host ? first + 1 : hosts.size();
   const auto deadline = SteadyClock::now() + options.timeout;
   absl::Status status;
@@ -106,6 +110,7 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
     if (connection.ok()) {
       return OpenedSession{*std::move(connection), i};
     }
+    // The process is stopping: no other host is tried.
     if (absl::IsCancelled(connection.status())) {
       return connection.status();
     }

@@ -63,6 +63,7 @@ std::string CreateTable(const OutboxTable& table) {
   columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
   columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
               "the record's value, byte for byte");
+  // For the job that deletes old rows; walrelay does not read it.
   columns.Add("created_at", "timestamptz NOT NULL DEFAULT pg_catalog.now()");
   columns.Add(names.trace_id.value_or("trace_id"), "text");
   for (const auto* name :
@@ -99,6 +100,7 @@ std::string CreatePublication(const SourceConfig& source) {
       HasNoTable(source) ? "" : " FOR TABLE " + TableList(source));
 }
 
+// The named arguments after the plugin differ between versions; failover exists from version 17 on.
 std::string CreateSlot(const SourceConfig& source, const SetupOptions& options) {
   return fmt::format(
       "SELECT pg_catalog.pg_create_logical_replication_slot({}, 'pgoutput'{});",
@@ -148,6 +150,7 @@ absl::StatusOr<bool> Exists(PgConnection& connection, std::string_view catalog,
 absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, const std::string& role,
                       std::vector<SetupStep>& steps) {
   WR_ASSIGN_OR_RETURN(const bool exists, Exists(connection, "pg_roles", "rolname", role));
+  // A role that exists belongs to the operator: its attributes are not changed.
   if (exists) {
     return absl::OkStatus();
   }
@@ -274,6 +277,8 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
   }
   WR_RETURN_IF_ERROR(PlanTables(source, options, tables, steps));
   PlanPublication(source, publication, tables, steps);
+  // The slot's position is older than the publication would be, so decoding would fail there
+  // (WR-2306).
   if (slot && !publication.exists) {
     return Error(
         ErrorCode::kPublicationTooNew,

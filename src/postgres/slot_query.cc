@@ -9,6 +9,7 @@
 namespace walrelay {
 namespace {
 
+// pg_stat_replication_slots.
 constexpr int kStatisticsVersion = 140000;
 // A WAL segment: restart_lsn is always a little behind.
 constexpr uint64_t kWorthAsking = uint64_t{16} << 20;
@@ -26,6 +27,8 @@ constexpr std::string_view kSpillJoin =
     " ON t.slot_name OPERATOR(pg_catalog.=) s.slot_name";
 
 // Every role may read backend_xid, user and application; only some roles may read xact_start.
+// The oldest xid of a running or prepared transaction: decoding must be able to start before it.
+// backend_xid is NULL for transactions that have written nothing, which hold nothing back.
 constexpr std::string_view kHolderQuery = R"(
 SELECT * FROM (
   SELECT a.pid, NULL AS gid, a.usename::pg_catalog.text AS owner,
@@ -39,6 +42,7 @@ SELECT * FROM (
   FROM pg_catalog.pg_prepared_xacts p) o
 ORDER BY pg_catalog.age(xid) DESC LIMIT 1)";
 
+// nullopt before version 14, and for a slot without statistics.
 std::optional<SpillCounters> SpillOf(const PgResult& row) {
   if (!row.Get(0, "spill_bytes")) {
     return std::nullopt;
@@ -48,6 +52,7 @@ std::optional<SpillCounters> SpillOf(const PgResult& row) {
                        .decoded_bytes = static_cast<uint64_t>(row.Int(0, "total_bytes"))};
 }
 
+// The setting is in MiB; -1 means no limit.
 int64_t KeptBytes(int64_t mebibytes) {
   return mebibytes < 0 ? -1 : mebibytes << 20;
 }

@@ -22,12 +22,15 @@ constexpr std::chrono::seconds kQueryTimeout{10};
 // An overloaded server cancels the queries, also after the sampler has stopped waiting for them.
 constexpr std::string_view kLimits = "SET statement_timeout = '10s'; SET lock_timeout = '1s'";
 
+// admin_shutdown and crash_shutdown: the server terminates this session. An operator's
+// pg_terminate_backend() has the same code.
 bool IsShutdown(const PGresult* notice) {
   const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
   return state != nullptr &&
          (std::string_view(state) == "57P01" || std::string_view(state) == "57P02");
 }
 
+// Adds the difference of two samples of a server's counter.
 void CountUp(prometheus::Counter& counter, uint64_t before, uint64_t now) {
   // Lower: the server's statistics were reset.
   counter.Increment(static_cast<double>(now >= before ? now - before : now));
@@ -122,6 +125,7 @@ void SlotSampler::Classify(SlotSample& sample) {
     }
   }
   sample.risk = risk_.Classify(sample);
+  // One line per change, and not per sample.
   if (sample.risk == told_) {
     return;
   }
@@ -170,6 +174,7 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
 }
 
 void SlotSampler::CountSpill(const SpillCounters& now) {
+  // The first sample counts as 0: what happened before this process is not its own.
   const SpillCounters before = spill_.value_or(now);
   CountUp(*metrics_.slot_spilled_transactions, before.spilled_transactions,
           now.spilled_transactions);

@@ -12,6 +12,7 @@ namespace {
 
 // The queries of a print may decode for hours.
 constexpr std::chrono::hours kDecodingTimeout{24};
+// An SQL expression, so that client and server cannot disagree about the process id.
 constexpr std::string_view kName =
     "'walrelay_print_' OPERATOR(pg_catalog.||) "
     "pg_catalog.pg_backend_pid()::pg_catalog.text";

@@ -33,6 +33,7 @@ bool IsEmpty(const Datum& datum) {
   return datum.is_null() || (text != nullptr && IsBlank(*text));
 }
 
+// Formats that write a value as Java's toString() does, which need no schema.
 bool IsString(const PartFormat& format) {
   return format.format == Format::kString ||
          (format.format == Format::kBytes && format.delegate == Delegate::kString);
@@ -76,6 +77,7 @@ absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const Tabl
   return Convert(format_->value, shown.schema.get(), shown.datum, out_);
 }
 
+// The payload alone, in Connect's model, before an envelope is put around it.
 absl::StatusOr<EventValue::Shown> EventValue::BuildPayload(pgoutput::Tuple row,
                                                            const TableBinding& table,
                                                            Arena& arena) {
@@ -109,6 +111,7 @@ absl::Status EventValue::ExpandInto(const TableBinding& table, Shown& shown) {
       shown.schema = std::move(expansion.schema);
       shown.datum = std::move(expansion.datum);
       break;
+    // `[]`: Connect has no schema for it, so the text is passed on without one.
     case Expansion::Kind::kSchemaless:
       shown.schema = nullptr;
       break;
@@ -173,6 +176,7 @@ absl::StatusOr<std::string> EventValue::EnvelopeName(const TableBinding& table,
   std::string payload_schema;
   AppendConnectSchema(payload, payload_schema);
   std::string kind = version ? fmt::format("version {}", *version) : payload_schema;
+  // The next envelope of each kind determines its name again.
   if (envelope_bytes_ >= kMaxEnvelopeBytes) {
     envelopes_.clear();
     envelope_bytes_ = 0;

@@ -14,6 +14,7 @@ class Translator {
 
   absl::StatusOr<std::string> Run() {
     while (!rest_.empty()) {
+      // RE2 reads quotations like Java.
       if (rest_.starts_with("\\Q")) {
         CopyQuotation();
         // An escape and what it escapes: neither opens a class nor a group.

@@ -27,6 +27,8 @@ absl::Status Unusable(std::string_view what) {
 bool HasLoneSurrogate(std::string_view text) {
   for (size_t at = text.find('\xED'); at != std::string_view::npos;
        at = text.find('\xED', at + 1)) {
+    // U+D800 to U+DFFF would be ED A0 80 to ED BF BF. The JSON parser lets them through, because an
+    // escape can write them.
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) {
       return true;
     }
@@ -68,6 +70,7 @@ absl::Status MessageRow::Read(std::string_view prefix, std::string_view content)
 }
 
 absl::Status MessageRow::ReadObject(std::string_view content) {
+  // Before parsing: any role that may write messages chooses the size.
   if (content.size() > most_bytes_) {
     return Error(ErrorCode::kRecordTooLarge,
                  fmt::format("the message's content has {} bytes; the limit is {}, four times "
@@ -118,6 +121,7 @@ absl::Status MessageRow::AddMember(std::string_view name, const JsonValue& value
       break;
     case Kind::kArray:
     case Kind::kObject:
+      // No column of a table can have this pseudo-type, so it marks a member that is JSON itself.
       Add(name, pgoutput::kRecordOid, value.text);
       break;
   }

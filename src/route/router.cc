@@ -62,6 +62,8 @@ std::optional<size_t> Router::FindTable(const pgoutput::CachedRelation& relation
   return std::nullopt;
 }
 
+// False: rows of this table are not events. The binding of an OID is replaced with each
+// description: columns may have changed.
 bool Router::OnRelation(const pgoutput::CachedRelation& relation) {
   const auto table = FindTable(relation);
   if (!table) {
@@ -84,6 +86,7 @@ bool Router::TakesMessages(std::string_view prefix) const {
 
 // Checked before any processing: a row that cannot fit into a record is not parsed.
 absl::Status Router::CheckSize(pgoutput::Tuple row, const TableBinding& table) const {
+  // Only columns that the record uses: others may be of any size.
   size_t bytes = 0;
   for (const size_t column : table.used) {
     bytes += row[column].bytes.size();
@@ -101,6 +104,8 @@ absl::StatusOr<OptionalBytes> Router::Bytes(pgoutput::Tuple row, const BoundColu
   return ColumnBytes(ValueOf(row, column), column.type_oid, arena_);
 }
 
+// With a shape (Debezium's rules) the column is text, and NULL stays NULL: the default of a column
+// does not apply to the route.
 absl::StatusOr<OptionalBytes> Router::AggregateType(pgoutput::Tuple row,
                                                     const BoundColumn& column) {
   if (column.shape == nullptr) {
@@ -240,6 +245,7 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
       WR_ASSIGN_OR_RETURN(record.timestamp,
                           ColumnTimestamp(row[static_cast<size_t>(table.timestamp.index)],
                                           table.timestamp.type_oid));
+      // NULL in the column: the commit time is always known.
       if (!record.timestamp) {
         record.timestamp = commit_time;
       }
@@ -260,6 +266,7 @@ absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tup
   if (millis == -1) {
     return std::nullopt;
   }
+  // In milliseconds; WallTime counts microseconds.
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 1000;
   if (millis < 0 || millis > kMax) {
     return Error(ErrorCode::kValueInvalid, fmt::format("\"{}\" cannot be a record's timestamp",
@@ -286,10 +293,12 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
         fmt::format("a row of {} values in a table of {} columns", row.size(), table.column_count));
   }
   WR_RETURN_IF_ERROR(CheckSize(row, table));
+  // After the checks that need no memory, and before anything is built for this row.
   arena_.Clear();
   Record record;
   WR_RETURN_IF_ERROR(SetTopicAndKey(row, table, record));
   WR_RETURN_IF_ERROR(AddHeaders(row, table));
+  // Views: of the row, of the arena, and of this object. They are valid until the next call.
   record.headers = headers_;
   WR_ASSIGN_OR_RETURN(record.value, value_.Encode(row, table, aggregate_type_, arena_));
   WR_RETURN_IF_ERROR(SetPartitionAndTimestamp(row, table, commit_time, record));
@@ -319,6 +328,7 @@ OptionalBytes Router::KeyOf(uint32_t relation_oid, pgoutput::Tuple row) {
       static_cast<size_t>(found->second.aggregate_id.index) >= row.size()) {
     return std::nullopt;
   }
+  // A key of this size would make the dead letter itself too large.
   if (ValueOf(row, found->second.aggregate_id).bytes.size() > limits_.raw_bytes) {
     return std::nullopt;
   }

@@ -43,6 +43,7 @@ class Binder {
   // A part whose column has default names: walrelay's first, then Debezium's.
   BoundColumn Part(const std::optional<std::string>& configured, std::string_view purpose,
                    std::span<const std::string_view> usual, bool optional) {
+    // "" means "no such column", also where a column with a default name exists.
     if (configured) {
       return configured->empty() ? BoundColumn() : Named(*configured, purpose);
     }
@@ -87,6 +88,8 @@ class Binder {
     ColumnTraits traits{
         .type_oid = column.type_oid,
         .type_modifier = relation_.columns[static_cast<size_t>(column.index)].type_modifier};
+    // The stream describes names and types only. Nullability, defaults and enum labels come from
+    // the catalog; without them every column counts as nullable.
     if (info_ != nullptr) {
       for (const ColumnInfo& known : info_->columns) {
         if (known.name == NameIn(column)) {
@@ -116,12 +119,14 @@ class Binder {
   absl::Status& status_;
 };
 
+// For literal lists of default names in calls of Part().
 using Names = std::string_view[];
 
 void BindPlacement(const Placement& placement, const BindingContext& context, Binder& binder,
                    TableBinding& out) {
   // A missing member does not remove the envelope.
   out.enveloped = out.enveloped || placement.where == Placement::Where::kEnvelope;
+  // Find() accepts a missing column, Named() notes an error.
   BoundColumn column = context.missing_columns == MissingColumns::kIgnore
                            ? binder.Find(placement.column)
                            : binder.Named(placement.column, "placement");
@@ -171,6 +176,7 @@ void BindTraceContext(const OutboxTable& table, Binder& binder, TableBinding& ou
 void ShapeMessagePayload(const BindingContext& context, TableBinding& out) {
   out.payload_is_json = context.format.value.format != Format::kRaw && out.payload.present() &&
                         out.payload.type_oid == pgoutput::kRecordOid;
+  // The member's text is parsed a second time, by itself: a document has one schema.
   if (out.payload_is_json) {
     out.payload.type_oid = pgoutput::kTextOid;
   }
@@ -255,6 +261,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   const ColumnNames& names = table.columns;
   TableBinding out;
   Binder binder(relation, context.info, out.status);
+  // A row with another number of values violates the protocol.
   out.column_count = relation.columns.size();
   out.id = binder.Part(names.id, "event id", Names{"id"}, kRequired);
   out.aggregate_type = binder.Part(names.aggregate_type, "aggregate type",

@@ -10,6 +10,8 @@
 namespace walrelay {
 namespace {
 
+// Kafka's Topic.java: the directory of a partition, NAME-PARTITION, must fit into a file name of
+// 255 bytes.
 constexpr size_t kLongestTopic = 249;
 
 bool IsLegal(char c) {
@@ -30,9 +32,11 @@ absl::Status CheckTopicName(std::string_view topic) {
   if (topic.size() > kLongestTopic) {
     return Invalid(topic, fmt::format("has {} characters; the limit is 249", topic.size()));
   }
+  // Brokers use the name as that of a directory.
   if (topic == "." || topic == "..") {
     return Invalid(topic, "is not a valid topic name");
   }
+  // A row must not be able to write to __consumer_offsets.
   if (topic.starts_with("__")) {
     return Invalid(topic, "is reserved for Kafka's own topics");
   }

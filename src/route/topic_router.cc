@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kCachedTypes = 4096;
 // Types may be longer than topics if the regex shortens them.
 constexpr size_t kLongestCached = 256;
+// Including group 0, the whole match. Bounds an array on the stack.
 constexpr int kMaxGroups = 32;
 
 absl::Status BadConfig(std::string_view what) {
@@ -108,6 +109,7 @@ absl::StatusOr<TopicRouter::Segment> TopicRouter::ParseGroup(std::string_view& t
   }
   int group = -1;
   while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+    // Bounded: the loop ends at a number above the number of groups.
     const int longer = std::max(group, 0) * 10 + (text.front() - '0');
     if (group >= 0 && longer > regex_->NumberOfCapturingGroups()) {
       break;
@@ -140,6 +142,7 @@ std::string TopicRouter::Replace(std::string_view aggregate_type) const {
   for (const Segment& segment : segments_) {
     if (const int* group = std::get_if<int>(&segment)) {
       const re2::StringPiece& text = groups[static_cast<size_t>(*group)];
+      // A group that took no part in the match is empty, as in Java.
       topic.append(text.data() == nullptr ? "" : text.data(), text.size());
     } else {
       topic += std::get<std::string>(segment);
@@ -177,10 +180,13 @@ absl::StatusOr<std::string_view> TopicRouter::Topic(std::string_view aggregate_t
     return std::string_view(cached->second);
   }
   WR_ASSIGN_OR_RETURN(std::string topic, Resolve(aggregate_type));
+  // Long types would make the cache large; the result is kept in one string, which the next call
+  // replaces.
   if (aggregate_type.size() > kLongestCached) {
     uncached_ = std::move(topic);
     return std::string_view(uncached_);
   }
+  // Row data decides which types exist, so the cache needs a limit.
   if (cache_.size() >= kCachedTypes) {
     cache_.clear();
   }

@@ -41,11 +41,13 @@ std::string ChartSvg(const std::vector<ChartPoint>& points, double least_top,
       kHeight, label);
   std::vector<std::pair<double, double>> stretch;
   for (const ChartPoint& point : points) {
+    // An interval without a measurement ends the section; the next point begins another one.
     if (!point.y) {
       AppendStretch(stretch, out);
       stretch.clear();
       continue;
     }
+    // In SVG y grows downwards: the line of a value of 0 is at kHeight.
     const double share = top > 0 ? std::max(*point.y, 0.0) / top : 0;
     stretch.emplace_back(std::clamp(point.x, 0.0, 1.0) * kWidth,
                          kHeight - share * (kHeight - kRoomAbove));

@@ -27,6 +27,8 @@ void ErrorHistory::Add(const absl::Status& error, WallTime now) {
   } else if (errors_.size() >= kMax) {
     errors_.pop_back();
   }
+  // The most recent error first. When the list is full, the one that occurred longest ago is
+  // dropped.
   errors_.insert(errors_.begin(), std::move(entry));
 }
 

@@ -39,6 +39,8 @@ bool IsReady(RelayState state) {
 
 // A slot without a sample yet is not held against the instance.
 bool IsReady(const StatusSnapshot& snapshot) {
+  // A slot at risk needs an operator before events are lost, so the instance is not ready, although
+  // it still publishes.
   const bool slot_is_safe = !snapshot.slot || snapshot.slot->risk < SlotRisk::kCritical;
   return IsReady(snapshot.relay.state) && snapshot.source_problem.ok() && slot_is_safe;
 }

@@ -13,6 +13,7 @@
 namespace walrelay {
 namespace {
 
+// Durations are seconds, as in Prometheus.
 double SecondsOf(Micros time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -40,6 +41,7 @@ std::string RelayJson(const RelayStatus& relay) {
 
 std::string HolderJson(const SlotSample& slot) {
   JsonObject out;
+  // A prepared transaction has no process: the member is absent, because 0 is no process id.
   if (slot.held_by->pid != 0) {
     out.Add("pid", slot.held_by->pid);
   }
@@ -55,6 +57,7 @@ std::string HolderJson(const SlotSample& slot) {
 std::string SlotJson(const SlotSample& slot) {
   JsonObject out;
   out.Add("exists", slot.exists);
+  // Positions and sizes of a slot that does not exist would be zeros that look like measurements.
   if (!slot.exists) {
     return std::move(out).Finish();
   }
@@ -69,6 +72,7 @@ std::string SlotJson(const SlotSample& slot) {
   out.Add("lag_bytes", slot.lag_bytes());
   out.Add("lag_seconds", SecondsOf(slot.lag_age));
   out.Add("retained_bytes", slot.retained_bytes());
+  // -1 stands for "no limit" in Postgres, and for an absent member here.
   if (slot.max_retained_bytes >= 0) {
     out.Add("max_retained_bytes", slot.max_retained_bytes);
   }
@@ -100,6 +104,7 @@ std::string GapJson(const RelayStatus& relay) {
   JsonObject out;
   out.Add("id", gap.id);
   out.Add("code", ToString(CodeOf(gap.error)));
+  // The range is open where a position is unknown.
   if (gap.from.valid()) {
     out.Add("from_lsn", gap.from.ToString());
   }
@@ -161,6 +166,7 @@ std::string StatusJson(const StatusReport& report) {
   out.Add("version", report.identity.version);
   out.Add("slot_name", report.identity.slot);
   out.Add("publication", report.identity.publication);
+  // Only a relay that answers can be ready: the report of a slot alone is not.
   out.Add("ready", report.relay_answered && IsReady(snapshot));
   out.Add("summary", fmt::format("{}. {}", HeadlineOf(report), SummaryOf(report)));
   if (report.relay_answered) {

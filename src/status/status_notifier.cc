@@ -13,6 +13,7 @@ namespace {
 
 // More often than a watchdog needs, seldom enough to cost nothing.
 constexpr Micros kPollInterval = std::chrono::seconds(1);
+// Between two lines about a backlog in a log file.
 constexpr Micros kBetweenProgress = std::chrono::seconds(10);
 // After the drain the process closes connections and the log.
 constexpr Micros kBeyondDrain = std::chrono::seconds(10);
@@ -57,8 +58,10 @@ void StatusNotifier::OnTurn() {
   if (status.state == RelayState::kCatchingUp) {
     NotifyProgress(now);
   } else {
+    // The next backlog is reported at once.
     progress_told_.reset();
   }
+  // Writes the counts of suppressed lines also when no further line of their kind follows.
   LogSuppressed();
 }
 
@@ -71,9 +74,12 @@ void StatusNotifier::OnEnd() {
 // Ready once the first connection attempt has completed, as for /startupz: an unavailable database
 // at boot is not a failure of this service; the relay retries.
 void StatusNotifier::NotifyState(const RelayStatus& status) {
+  // Not started by systemd with Type=notify.
   if (!manager_.listens()) {
     return;
   }
+  // Sent from the event loop's own thread: if the loop hangs, the notifications stop and systemd
+  // restarts the service.
   std::string text = manager_.watchdog() ? "WATCHDOG=1\n" : "";
   if (!ready_ && status.state != RelayState::kStarting) {
     ready_ = true;
@@ -86,6 +92,7 @@ void StatusNotifier::NotifyState(const RelayStatus& status) {
     text += fmt::format("STOPPING=1\nEXTEND_TIMEOUT_USEC={}\n",
                         (drain_timeout_ + kBeyondDrain).count());
   }
+  // Only changes: most of the time the line is the same.
   if (std::string line = StatusLine(status); line != told_) {
     text += fmt::format("STATUS={}\n", line);
     told_ = std::move(line);
@@ -101,6 +108,8 @@ void StatusNotifier::NotifyProgress(MonoTime now) {
     return;
   }
   progress_told_ = now;
+  // The lag is known from the sampler's connection. Before its first sample there is nothing to
+  // report.
   const auto slot = board_.slot();
   if (!slot || !slot->exists) {
     return;

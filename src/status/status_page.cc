@@ -14,6 +14,7 @@
 namespace walrelay {
 namespace {
 
+// The width of the charts.
 constexpr Micros kHour = std::chrono::hours(1);
 // An interval without a point is a gap if it is longer than this many points.
 constexpr int kGapPoints = 3;
@@ -21,6 +22,8 @@ constexpr int kGapPoints = 3;
 // Escapes text for HTML content and attributes. Control characters are made visible.
 std::string Html(std::string_view text) {
   std::string out;
+  // Escaped for both contexts, so that a caller cannot choose the wrong one. Texts come from rows,
+  // servers and other users' configuration: all of them are hostile.
   for (const char c : Printable(text, 4096)) {
     switch (c) {
       case '&':
@@ -66,6 +69,8 @@ std::string TimeTag(WallTime time, WallTime near = WallTime()) {
                      same_day ? "" : text.substr(0, 10) + " ", text.substr(11, 8));
 }
 
+// The policy allows exactly one script, by its hash, and requests to this server only: an escape
+// that was missed could not run code. Without JavaScript the browser reloads the page.
 std::string Head(const StatusReport& report) {
   return fmt::format(
       R"(<!doctype html>
@@ -122,6 +127,7 @@ std::string Tile(std::string_view name, std::string_view value, std::string_view
                      value, note);
 }
 
+// The age of the oldest event that Kafka has not acknowledged is the delay that consumers see.
 std::string OldestTile(const StatusReport& report) {
   const RelayFigures& figures = report.snapshot.relay.figures;
   constexpr std::string_view kName = "Oldest unacknowledged";
@@ -139,6 +145,7 @@ std::string OldestTile(const StatusReport& report) {
                   : std::string("nothing published yet"));
 }
 
+// With a decimal below ten, where it makes a difference.
 std::string RateText(double rate) {
   return rate >= 10 || rate == 0 ? Grouped(static_cast<uint64_t>(std::llround(rate)))
                                  : fmt::format("{:.1f}", rate);
@@ -147,6 +154,7 @@ std::string RateText(double rate) {
 std::string Tiles(const StatusReport& report) {
   const RelayFigures& figures = report.snapshot.relay.figures;
   const auto throughput = ThroughputOf(report.snapshot.history);
+  // "–" means "not measured", which is different from 0.
   const bool timed = throughput && throughput->median && throughput->slowest;
   const std::string stages = throughput ? StageWords(*throughput) : "";
   return fmt::format(
@@ -162,6 +170,8 @@ std::string Tiles(const StatusReport& report) {
       stages.empty() ? "" : fmt::format("<p class=\"stages\">Latency by stage: {}.</p>\n", stages));
 }
 
+// The share of the limit that is in use. A limit of 0 counts as used up. REQUIRES: there is a
+// limit.
 std::string Meter(const SlotSample& slot) {
   const auto retained = static_cast<double>(slot.retained_bytes());
   const auto limit = retained + static_cast<double>(std::max<int64_t>(*slot.reserve_bytes(), 0));
@@ -177,6 +187,7 @@ std::string Meter(const SlotSample& slot) {
       HumanBytes(static_cast<uint64_t>(limit)));
 }
 
+// Values as Postgres prints them, for comparison with pg_replication_slots.
 std::string SlotFacts(const SlotSample& slot) {
   const auto fact = [](std::string_view name, std::string_view value) {
     return fmt::format("<span>{} <b>{}</b></span>", name, Html(value));
@@ -214,6 +225,7 @@ std::vector<ChartPoint> Series(const StatusReport& report, Figure&& figure) {
   WallTime before;
   for (const HistoryPoint& point : report.snapshot.history) {
     const Micros ago = report.now - point.at;
+    // 0 is an hour ago, 1 is now. ChartSvg() clamps what lies outside.
     const double x = 1 - static_cast<double>(ago.count()) / static_cast<double>(kHour.count());
     if (!points.empty() && point.at - before > kGapPoints * point.span) {
       points.push_back({x, std::nullopt});
@@ -236,6 +248,7 @@ template <typename Words>
 std::string Peak(const std::vector<ChartPoint>& points, Words&& words) {
   std::optional<double> top;
   for (const ChartPoint& point : points) {
+    // An absent value compares as less than any other.
     top = std::max(top, point.y);
   }
   return top ? "up to " + words(*top) : "–";
@@ -264,6 +277,7 @@ std::string Charts(const StatusReport& report) {
                   ChartSvg(latency, 1000, "latency from commit to acknowledgement")));
 }
 
+// Errors that are over, which a log may not show any more.
 std::string PastSection(const StatusReport& report) {
   if (report.snapshot.errors.empty()) {
     return "";
@@ -294,6 +308,7 @@ std::string StatusPage(const StatusReport& report) {
       "status</div>\n<main>\n";
   out += Masthead(report);
   out += StateCard(report);
+  // The colour follows the health of the whole, but a problem is at least a warning.
   for (const Problem& problem : ProblemsOf(report)) {
     const HealthLevel health = HealthOf(report);
     out += ProblemCard(problem,

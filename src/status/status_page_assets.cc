@@ -2,6 +2,8 @@
 
 namespace walrelay {
 
+// System fonts and no images: the page loads nothing from other servers, which its policy forbids.
+// Colours are variables, one set for light and one for dark.
 const std::string_view kStatusStyle = R"css(
 :root{color-scheme:light dark;
 --bg:#f4f5f7;--card:#fff;--ink:#16191d;--soft:#5d6670;--rule:#e3e6ea;--code:#f1f3f5;
@@ -68,6 +70,8 @@ footer a,a{color:inherit;text-underline-offset:.2em}footer a{margin-right:1rem}
 header time{margin-left:0;flex-basis:100%}.state{padding:1.15rem 1.1rem}.card{padding:1rem}.problem{padding-left:1.3rem}.past .when{float:none;display:block;margin:0}}
 )css";
 
+// Replaces only <main>, so that the position of the page stays. When a request fails, the last
+// known status remains, with a banner. A page in a hidden tab sends no requests.
 const std::string_view kStatusScript = R"js(
 (function(){
   function look(){
@@ -85,6 +89,7 @@ const std::string_view kStatusScript = R"js(
 })();
 )js";
 
+// SHA-256 of the script, including its line ends, in base64, as Content-Security-Policy expects it.
 const std::string_view kStatusScriptHash = "osZQate9cr9dVFuptvUXm8tbTDhukR/oK+vv5hNevAE=";
 
 }  // namespace walrelay

@@ -12,6 +12,7 @@
 namespace walrelay {
 namespace {
 
+// The window of "events per second" and of the latencies.
 constexpr Micros kPaceWindow = std::chrono::minutes(1);
 // Postgres sends a commit within this time if the commit is flushed immediately.
 constexpr Micros kLateAtPostgres = std::chrono::milliseconds(50);
@@ -43,6 +44,7 @@ std::string WithoutRelay(const StatusReport& report) {
          "events.";
 }
 
+// The time is a forecast from the last samples, hence "about".
 std::string CatchingUp(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot == nullptr) {
@@ -56,6 +58,7 @@ std::string CatchingUp(const StatusReport& report) {
   return text;
 }
 
+// The strongest statement of the page: only with nothing in flight.
 std::string Streaming(const StatusReport& report) {
   const uint64_t in_flight = report.snapshot.relay.figures.records_in_flight;
   if (in_flight == 0) {
@@ -117,6 +120,7 @@ std::string LimitWords(const SlotSample& slot) {
   }
   if (slot.wal_bytes_per_second && *slot.wal_bytes_per_second >= 1) {
     const double seconds = static_cast<double>(reserve) / *slot.wal_bytes_per_second;
+    // Limited to 1e9 s: more would overflow microseconds in 64 bits.
     const auto span =
         std::chrono::duration_cast<Micros>(std::chrono::duration<double>(std::min(seconds, 1e9)));
     return fmt::format("{}. If no further progress is confirmed, that lasts {} at {}.", text,
@@ -244,6 +248,8 @@ std::string StateWords(const StatusReport& report) {
 
 }  // namespace
 
+// The state's own words remain unless the slot is in danger: then the danger comes first, and the
+// state after it.
 std::string SummaryOf(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot == nullptr || slot->risk < SlotRisk::kCritical) {
@@ -261,8 +267,11 @@ std::string SummaryOf(const StatusReport& report) {
       StateWords(report));
 }
 
+// From the worst condition to the best: the first one that applies decides. Without an answer, a
+// slot that is being read means that a relay runs elsewhere, which is no warning.
 HealthLevel HealthOf(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
+  // A slot that has not been sampled yet counts as safe; UnknownsOf() says that it was not checked.
   const SlotRisk risk = slot != nullptr ? slot->risk : SlotRisk::kNone;
   const RelayState state = report.snapshot.relay.state;
   if (risk >= SlotRisk::kCritical || !report.snapshot.source_problem.ok() ||
@@ -273,6 +282,8 @@ HealthLevel HealthOf(const StatusReport& report) {
     return slot != nullptr && slot->row.active ? HealthLevel::kBusy : HealthLevel::kWarning;
   }
   const SamplerStatus& sampler = report.snapshot.sampler;
+  // A relay that cannot check the slot or the publication may miss a change that hides rows: the
+  // state is not better than "warning".
   const bool blind = !sampler.failure.ok() ||
                      (sampler.publication && !sampler.IsCurrent(sampler.publication, report.now));
   if (risk == SlotRisk::kWarning || blind || state == RelayState::kDegraded ||
@@ -337,6 +348,8 @@ OldestWords OldestOf(const StatusReport& report) {
   return {"none", ""};
 }
 
+// From what is known about every slot to what concerns few: an invalidated slot has no limit and no
+// forecast any more.
 std::vector<std::string> SlotWords(const SlotSample& slot) {
   if (!slot.exists) {
     return {"Postgres has no slot of this name."};
@@ -373,6 +386,7 @@ std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history)
       stages.kafka = std::max(stages.kafka, point->stages->kafka);
     }
   }
+  // No interval has ended since the start.
   if (span.count() == 0) {
     return std::nullopt;
   }
@@ -397,6 +411,7 @@ std::string StageWords(const Throughput& throughput) {
               : text;
 }
 
+// Commas and not the locale's separators: pages and reports look the same on every host.
 std::string Grouped(uint64_t number) {
   const std::string digits = std::to_string(number);
   std::string out;

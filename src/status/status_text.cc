@@ -40,6 +40,7 @@ void RelayLines(const StatusReport& report, std::string& out) {
   if (!relay.waits_for.empty()) {
     Line(out, "waiting for", relay.waits_for);
   }
+  // A standby reads nothing, so it knows of no event.
   if (relay.state != RelayState::kStandby) {
     Line(out, "oldest event", OldestText(report));
   }
@@ -59,6 +60,7 @@ void SlotLines(const SlotSample& slot, std::string& out) {
     Line(out, "lag",
          fmt::format("{}, {} of WAL", FormatDuration(slot.lag_age), HumanBytes(slot.lag_bytes())));
   }
+  // Only the first line has the label; the others are indented under it.
   std::string_view label = "slot";
   for (const std::string& words : SlotWords(slot)) {
     Line(out, label, words);

@@ -25,6 +25,7 @@ std::optional<int64_t> NumberIn(const char* variable) {
 // WATCHDOG_PID protects a child process, which inherits the variables, from notifying in its
 // parent's name.
 std::optional<Micros> Watchdog() {
+  // In microseconds: sd_watchdog_enabled(3).
   const auto interval = NumberIn("WATCHDOG_USEC");
   const auto pid = NumberIn("WATCHDOG_PID");
   if (!interval || *interval <= 0 || (pid && *pid != ::getpid())) {
@@ -40,6 +41,8 @@ SystemdNotifier SystemdNotifier::FromEnvironment() {
   SystemdNotifier manager;
   const char* address = std::getenv("NOTIFY_SOCKET");
   const std::string_view text = address != nullptr ? address : "";
+  // An address that is too long for sockaddr_un cannot be used; the service then runs without
+  // notifications.
   const bool usable = (text.starts_with('/') || text.starts_with('@')) &&
                       text.size() < sizeof(sockaddr_un::sun_path);
   if (usable) {
@@ -57,6 +60,8 @@ void SystemdNotifier::Notify(std::string_view assignments) const {
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
   std::copy(address_.begin(), address_.end(), to.sun_path);
+  // An abstract name begins with a zero byte (unix(7)); its length, and no terminating zero, ends
+  // it.
   if (to.sun_path[0] == '@') {
     to.sun_path[0] = '\0';
   }
