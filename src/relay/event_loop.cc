@@ -101,6 +101,7 @@ void EventLoop::Wake() {
 // connection. Its timeout has nanoseconds, which Session::read_at_ needs: a pause is shorter than a
 // millisecond.
 void EventLoop::Sleep(const Wakeup& wakeup) {
+  WR_CHECK(!relay_.finished(), "nothing wakes a relay that has finished");
   const auto source_events = static_cast<short>((wakeup.source_readable ? POLLIN : 0) |
                                                 (wakeup.source_writable ? POLLOUT : 0));
   // poll() ignores a descriptor of -1. A socket without requested events is passed as -1, because
@@ -121,6 +122,8 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
                                                                  std::chrono::nanoseconds(0));
   const timespec timeout{std::chrono::floor<std::chrono::seconds>(left).count(),
                          static_cast<long>((left % std::chrono::seconds(1)).count())};
+  WR_CHECK(timeout.tv_sec >= 0 && timeout.tv_nsec >= 0 && timeout.tv_nsec < 1'000'000'000,
+           "the timeout is one that ppoll() accepts");
   // The first three descriptors belong to the relay itself, the others carry requests to it.
   const int ready = ::ppoll(polled, std::size(polled), &timeout, nullptr);
   requested_ = ready < 0 || std::any_of(std::begin(polled) + 3, std::end(polled),

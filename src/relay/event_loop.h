@@ -24,10 +24,12 @@ namespace walrelay {
 // readable. Construct it before any other thread starts.
 class StopSignals {
  public:
+  // Also ignores SIGPIPE in the whole process: a write without a reader returns EPIPE.
   StopSignals();
-  // Readable while a signal is pending; used to interrupt a blocking connect.
+  // Readable while a signal is pending; used to interrupt a blocking connect. Owned by this object:
+  // do not read it, and do not close it.
   int fd() const { return fd_.get(); }
-  // Consumes one pending signal; false if there is none.
+  // Consumes one pending signal; false if there is none. Never blocks.
   bool Take();
 
  private:
@@ -35,11 +37,13 @@ class StopSignals {
 };
 
 // The same for SIGUSR1 and SIGUSR2: requests of an operator on this host to the running process.
+// Construct it before any other thread starts, too.
 class OperatorSignals {
  public:
   OperatorSignals();
   int fd() const { return fd_.get(); }
-  // Consumes one pending signal and returns its number; 0: none.
+  // Consumes one pending signal and returns its number; 0: none. Never blocks. The kernel merges
+  // signals of the same number that arrive before they are consumed.
   int Take();
 
  private:
@@ -54,17 +58,23 @@ class OperatorSignals {
 // next Wakeup is the poll's timeout: an idle process wakes up once a second.
 class EventLoop {
  public:
-  // Called on the loop's thread; both may be empty.
+  // Called on the loop's thread; both may be empty. While one runs the relay does nothing, so they
+  // must not block.
   struct Hooks {
+    // After each turn, also after the last one.
     std::function<void()> after_turn;
+    // Before a turn, once for each signal consumed: SIGUSR1 or SIGUSR2.
     std::function<void(int)> operator_signal;
   };
 
-  // All references must outlive the loop.
+  // All references must outlive the loop. `source` and `clock` are those of the relay: the loop
+  // polls the descriptor of the one, and computes its timeouts with the other.
   EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopSignals& signals,
             OperatorSignals& operator_signals, Hooks hooks);
 
-  // Runs until the relay has finished. kAborted: ended by a second signal, without confirming.
+  // Runs until the relay has finished, and returns its result. kAborted: ended by a second signal,
+  // without confirming. REQUIRES: the thread is the relay's; nothing else calls the relay
+  // meanwhile.
   absl::Status Run();
 
   // An observation of the server made on a connection other than the relay's.
@@ -75,21 +85,24 @@ class EventLoop {
     kRetainedLimit = 2,   // the slot retains as much WAL as it may, and is to be dropped
     kSlotAlmostLost = 4,  // the server is about to invalidate the slot, and ends its reader for it
   };
-  // From any thread.
+  // From any thread. An event that is reported again before the next turn counts once.
   void Report(ServerEvent event);
   // A read of the publication that began at `begun`; a newer one replaces one not yet processed.
   void Report(const PublicationState& look, MonoTime begun);
-  // An operator accepts the gap with this id.
+  // An operator accepts the gap with this id. No effect if the relay does not hold that gap when
+  // the request is processed; of several requests before the next turn, the last one counts.
   void AcceptGap(std::string id);
 
  private:
   // Makes the loop run another turn, from any thread.
   void Wake();
   // Blocks until a descriptor is ready or the time has come, and notes in requested_ whether a
-  // request may have arrived.
+  // request may have arrived. REQUIRES: the relay has not finished.
   void Sleep(const Wakeup& wakeup);
-  // Passes what other threads have requested to the relay.
+  // Passes what other threads have requested to the relay, then the operator's signals to the hook.
   void HandleRequests();
+  // Takes the requests under the lock, and calls the relay without it: no other thread waits for a
+  // turn.
   void DeliverReports();
 
   Relay& relay_;

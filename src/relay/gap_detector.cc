@@ -59,6 +59,7 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot) {
     ApplyAcceptance(info);
     return Check(info, others_slot);  // another gap may have been hidden by it
   }
+  WR_CHECK(!accepted_ || other, "an acceptance waits only while another gap is found");
   return held_ && (status.ok() || hidden) ? held_->error : status;
 }
 
@@ -73,11 +74,13 @@ void GapDetector::CheckAcceptance(const SourceInfo& info) {
     error_ = problems.front();
     accepted_ = false;
   }
+  WR_CHECK(error_.ok() || !accepted_, "no gap is accepted while rows are being hidden");
 }
 
 void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   WR_CHECK(held_ && accepted_, "an operator has accepted the gap that is held");
   WR_CHECK(!tracker_.in_transaction(), "positions change only between sessions");
+  WR_CHECK(tracker_.records_in_flight() == 0, "nothing is published while a gap is held");
   LogWarning("gap_accepted", "an operator accepted the gap",
              {{"gap", held_->id},
               {"code", ToString(CodeOf(held_->error))},
@@ -110,6 +113,7 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
 
 void GapDetector::OnStreamStarted(const SourceInfo& info) {
   WR_CHECK(!held_, "no stream starts while a gap is held");
+  WR_CHECK(!found_ && !accepted_, "no stream starts after a check that found a gap");
   RememberPublication(info);
   last_stream_ = ResumeState{.system_id = info.server.system_id,
                              .timeline = info.server.timeline,
@@ -123,10 +127,12 @@ void GapDetector::SaveResumeState() {
   if (last_stream_) {
     last_stream_->frontier = tracker_.frontier();
     last_stream_->resume = tracker_.resume();
+    WR_CHECK(last_stream_->frontier <= last_stream_->resume, "what is confirmed was handled");
   }
 }
 void GapDetector::OnDropping(const absl::Status& error) {
   WR_CHECK(!error.ok(), "a slot is dropped for a reason");
+  WR_CHECK(ReactionTo(error) == Reaction::kGap, "a dropped slot is a gap");
   dropping_ = error;
 }
 
@@ -159,6 +165,7 @@ bool GapDetector::Hold(const absl::Status& error) {
   }
   accepted_ = accepted_ && same;
   held_ = gap;
+  WR_CHECK(held_ && HasCode(held_->error, CodeOf(error)), "the gap of the error is held");
   return !same;
 }
 
@@ -166,6 +173,7 @@ bool GapDetector::Hold(const absl::Status& error) {
 // and then nothing is accepted.
 bool GapDetector::Accept(std::string_view id) {
   accepted_ = accepted_ || (held_ && held_->id == id);
+  WR_CHECK(!accepted_ || held_, "only a gap that is held is accepted");
   return held_ && held_->id == id;
 }
 

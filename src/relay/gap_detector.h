@@ -30,7 +30,6 @@ class GapDetector {
   // Four questions are kept apart: what the memory is (last_stream_, publication_), what the last
   // check found (found_), what an operator must decide (held_), and what was decided (accepted_).
  public:
-  // All arguments must outlive it.
   // All arguments must outlive it. The tracker is moved only when an acceptance is applied.
   GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker);
 
@@ -39,10 +38,12 @@ class GapDetector {
   // Compares a reading with the memory: the error of the gap that is held, or was found now
   // (reaction kGap); OK if there is none. Applies an acceptance, which moves the tracker to the
   // accepted position. `others_slot`: another process reads the slot, and is responsible for gaps
-  // meanwhile.
+  // meanwhile. A standby server is not checked: OK. REQUIRES: no transaction is open, and nothing
+  // is in flight while a gap is held.
   absl::Status Check(const SourceInfo& info, bool others_slot);
 
-  // A stream has started on the server of this reading.
+  // A stream has started on the server of this reading. REQUIRES: the last Check() of this reading
+  // was OK, and the tracker is at the position of the stream.
   void OnStreamStarted(const SourceInfo& info);
 
   // Saves the tracker's positions as those of the last stream. Call it before the tracker or the

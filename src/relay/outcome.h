@@ -4,7 +4,7 @@
 namespace walrelay {
 
 // Handled, or the reason why it cannot be handled now; then the same message is offered again
-// later.
+// later, and no later message before it. A failure is not an outcome but a Status.
 enum class Outcome {
   kHandled,
   kTopicPending,    // the metadata of the record's topic is being fetched

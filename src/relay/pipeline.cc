@@ -92,6 +92,8 @@ absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
 }
 
 absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
+  WR_CHECK(tracker_.in_transaction() == in_transaction(),
+           "the tracker and the order check agree before each message");
   const auto handled = [](const absl::Status& status) -> absl::StatusOr<Outcome> {
     WR_RETURN_IF_ERROR(status);
     return Outcome::kHandled;
@@ -134,6 +136,7 @@ absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
 
 absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
   WR_RETURN_IF_ERROR(transactions_.OnCommit(commit));
+  WR_CHECK(refusal_.ok(), "each row is settled before its transaction ends");
   tracker_.Commit(commit.end_lsn);
   // A transaction without an event still moves the position that can be confirmed.
   metrics_.transactions[events_in_transaction_ > 0 ? "published" : "empty"].Increment();
@@ -147,6 +150,7 @@ absl::Status Pipeline::OnRelation(const pgoutput::Relation& relation) {
     return absl::OkStatus();
   }
   relations_.Forget(relation.oid);
+  WR_CHECK(relations_.IsDescribed(relation.oid), "a table stays described without its columns");
   return relations_.others() <= kMaxOthers ? absl::OkStatus()
                                            : Error(ErrorCode::kConnectionLost,
                                                    "the server has described a million tables; "
@@ -256,6 +260,7 @@ absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
   if (outcome.ok() && *outcome == Outcome::kHandled) {
     ++events_in_transaction_;
     CountRow();
+    WR_CHECK(events_in_transaction_ <= transactions_.open()->rows, "each event is one row");
   }
   return outcome;
 }
@@ -265,6 +270,7 @@ absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
 absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
                                                const pgoutput::Insert& insert) {
   WR_CHECK(!reason.ok(), "a row that cannot be published has a reason");
+  WR_CHECK(transactions_.open() != nullptr, "a row that cannot be published has a transaction");
   const OnError policy = PolicyFor(CodeOf(reason), config_.on_error).value_or(OnError::kStop);
   if (policy == OnError::kStop) {
     Block(insert.relation_oid, insert.row);
@@ -336,6 +342,9 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
 void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
                       const pgoutput::Insert& insert, Position position) {
   WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
+  WR_CHECK(transactions_.open() != nullptr &&
+               position.commit_lsn == transactions_.open()->commit_lsn && position.ordinal > 0,
+           "a logged row is of the open transaction");
   const pgoutput::CachedRelation& relation = *relations_.Find(insert.relation_oid);
   LogAudit(event, reason,
            {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
@@ -362,6 +371,7 @@ absl::Status Pipeline::OnUpdate(const pgoutput::Update& update) {
   if (config_.source.on_update == OnUpdate::kFail && router_.IsOutbox(update.relation_oid) &&
       transactions_.open() != nullptr) {
     Block(update.relation_oid, update.row);
+    WR_CHECK(blocked_row_.has_value(), "a row that blocks is named");
     return Error(ErrorCode::kUpdateRefused, blocked_row_->table);
   }
   return OnNoEvent(update.relation_oid, "update");

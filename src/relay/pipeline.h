@@ -38,7 +38,8 @@ namespace walrelay {
 // has been asked.
 class Pipeline {
  public:
-  // A row that must not be skipped: it blocks publishing.
+  // A row that must not be skipped: it blocks publishing. A copy for operators, which outlives the
+  // message; it never contains the payload.
   struct BlockedRow {
     std::string table;
     std::string row;  // "id=… key=…"
@@ -46,23 +47,32 @@ class Pipeline {
     uint32_t xid = 0;
   };
 
-  // All arguments must outlive the pipeline.
+  // All references must outlive the pipeline, and `config` must not change. StartSession() must
+  // precede the first Handle().
   Pipeline(const Config& config, Router router, AckTracker& tracker, RecordSender& sender,
            Metrics& metrics);
 
-  // Begins a session on `tables`, as the catalog describes them now.
+  // Begins a session on `tables`, as the catalog describes them now; they are copied. REQUIRES: the
+  // previous session has ended (EndSession()), and no transaction of the tracker is open.
   void StartSession(std::span<const TableInfo> tables);
-  // Discards the state of a pending message: the next session receives it again, or not at all.
+  // Discards the state of a pending message: the next session receives it again, or not at all. The
+  // open transaction of the tracker is not touched: the caller abandons it. Allowed at any time.
   void EndSession();
 
-  // Handles the payload of one XLogData. Errors: WR-2401 ends the session; an error whose reaction
-  // is kBlocked leaves the message unhandled, and blocked_row() names the row, if it concerns one.
-  // Until the message is kHandled, the caller must offer it again, or end the session.
+  // Handles the payload of one XLogData, which must stay valid during the call only. An error whose
+  // reaction is kBlocked leaves the message unhandled, and blocked_row() names the row, if it
+  // concerns one. Every other error ends the session: WR-2401 for a message that is invalid or out
+  // of order, WR-2005 for too many tables, and those of a failed producer.
+  // Until the message is kHandled, the caller must offer it again, or end the session. REQUIRES: a
+  // session has begun; only the pipeline begins and commits transactions of the tracker.
   absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data);
 
+  // The row that blocked last; nullopt once a message was handled, and in a new session.
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
+  // Whether BEGIN was handled and COMMIT was not; as in the tracker, while a session runs.
   bool in_transaction() const { return transactions_.open() != nullptr; }
-  // Number of produced rows of the most recently begun transaction.
+  // Number of produced rows of the most recently begun transaction. A dead letter counts; a row
+  // that was skipped, or settled in an earlier attempt, does not.
   uint64_t events_in_transaction() const { return events_in_transaction_; }
   // Commit time of the most recently begun transaction of this session.
   std::optional<WallTime> last_commit_time() const { return last_commit_time_; }
@@ -90,12 +100,14 @@ class Pipeline {
   // Applies on_error to a row that cannot be published. Unless the outcome is kHandled, the row is
   // offered again.
   absl::StatusOr<Outcome> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert);
-  // Both leave a line in the log, which is the only trace of the row, and count it.
+  // Both leave a line in the log, which is the only trace of the row, and count it. REQUIRES: the
+  // log has room; the row is of the open transaction, and its table is described.
   Outcome Skip(const absl::Status& reason, const pgoutput::Insert& insert);
   absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
               Position position);
-  // Notes a handled row in the transaction's order and in the metrics.
+  // Notes a handled row in the transaction's order and in the metrics. REQUIRES: a transaction is
+  // open. Call it once for each row: the next row has the next ordinal from then on.
   void CountRow();
   // Remembers the row for display; its views end with the message.
   void Block(uint32_t relation_oid, pgoutput::Tuple row);

@@ -38,6 +38,7 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   // A delivery report names the cause; the producer's own status usually says only that it has
   // failed.
   const absl::Status& named = parts_.sender.failed().cause;
+  WR_CHECK(!named.ok() || parts_.sender.failed().lost == 0, "a lost record has a cause");
   const absl::Status error = named.ok() ? producer.FatalError() : named;
   if (error.ok()) {
     auto restart = CheckForStall(now, topic_awaited_since);
@@ -60,6 +61,7 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
   if (parts_.tracker.records_in_flight() > 0) {
     return OnLostRecords(error);
   }
+  WR_CHECK(parts_.sender.failed().lost == 0, "a lost record still counts as in flight");
   if (HasCode(error, ErrorCode::kBatchTooLarge)) {
     parts_.producer.ResetBatches();  // a single record was refused, sent alone
   }
@@ -77,6 +79,9 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
 std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error) {
   const FailedRecords& failed = parts_.sender.failed();
   WR_CHECK(!failed.first_refused || failed.lost > 0, "a refused record is lost");
+  WR_CHECK(
+      !failed.first_refused || (failed.first_lost && *failed.first_lost <= *failed.first_refused),
+      "a refused record is never before the rows that are read again");
   // Without all reports it is unknown which rows after the frontier are acknowledged.
   const bool known = parts_.sender.AllHaveFailed() && !failed.unknown_position;
   Restart restart{.cause = error, .settled_before = known ? failed.first_lost : std::nullopt};
@@ -112,6 +117,8 @@ void ProducerMonitor::CreateIfDue(MonoTime now) {
     LogStatus(LogLevel::kWarning, "producer_failed", created);
     parts_.board.NoteError(created, parts_.clock.WallNow());
   }
+  WR_CHECK(parts_.producer.exists() || parts_.producer.retry_at(),
+           "a stream has a producer, or a time at which the next one is due");
 }
 
 // Certificates have changed, or a login was refused: a new producer reads the files again. It is
@@ -143,6 +150,7 @@ std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
 // would repeat records that other partitions have acknowledged.
 std::optional<Restart> ProducerMonitor::CheckForStall(MonoTime now,
                                                       std::optional<MonoTime> topic_awaited_since) {
+  WR_CHECK(parts_.producer.exists(), "only a producer that exists can stall");
   const bool in_flight = parts_.tracker.records_in_flight() > 0;
   std::optional<MonoTime> since;
   if (in_flight) {

@@ -49,26 +49,31 @@ class ProducerMonitor {
   explicit ProducerMonitor(const Parts& parts) : parts_(parts) {}
 
   // Takes the reports that have arrived. `topic_awaited_since`: since when a message waits for a
-  // topic's metadata. If it returns a Restart, the caller must restart the stream.
+  // topic's metadata. If it returns a Restart, the caller must restart the stream: the producer
+  // still exists then, and the tracker still counts the lost records. Without a producer: nullopt.
   std::optional<Restart> Turn(MonoTime now, std::optional<MonoTime> topic_awaited_since);
 
   // Creates the next producer if it is due.
-  // An error is logged and shown; the next attempt is due after a back-off.
+  // An error is logged and shown; the next attempt is due after a back-off. REQUIRES: a stream
+  // runs, so that there is a producer, or a time at which the next one is due.
   void CreateIfDue(MonoTime now);
 
-  // Destroys the producer, and what is known about its failure.
+  // Destroys the producer, and what is known about its failure. Its records in flight are never
+  // reported: if there are any, the caller must reset the tracker before it produces again.
   void Destroy();
 
-  // The producer has failed with `error`, and all reports that can be expected have arrived.
  private:
-  // Some records in flight are lost: decides from where rows must be read again, and how.
+  // The producer has failed with `error`, and all reports that can be expected have arrived.
   std::optional<Restart> OnFailure(const absl::Status& error, MonoTime now);
+  // Some records in flight are lost: decides from where rows must be read again, and how.
   std::optional<Restart> OnLostRecords(const absl::Status& error);
   // Without an answer from any broker for five minutes, a new producer resolves the bootstrap
   // servers again.
   std::optional<Restart> CheckForStall(MonoTime now, std::optional<MonoTime> topic_awaited_since);
   // Replaces a producer whose credentials are outdated as soon as nothing is in flight.
   std::optional<Restart> CheckCredentials(MonoTime now);
+  // Destroys the producer within the session; the next one is due at `retry_at`. REQUIRES: nothing
+  // is in flight.
   void Retire(const absl::Status& cause, MonoTime retry_at);
 
   Parts parts_;

@@ -50,6 +50,7 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
       if (outcome != Outcome::kHandled) {
         return outcome;
       }
+      WR_CHECK(tracker_.records_in_flight() == 1, "a record is offered alone");
       step_.OnOffered(token);
       return Outcome::kAwaitingReport;
     }
@@ -64,6 +65,7 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
     case SingleStep::Attempt::kRefused:
       break;
   }
+  WR_CHECK(tracker_.records_in_flight() == 0, "a record refused alone is no longer in flight");
   const absl::Status refusal = step_.TakeError();
   if (HasCode(refusal, ErrorCode::kProducerFailed)) {
     return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
@@ -109,6 +111,7 @@ void RecordSender::OnDelivered(const Delivery& delivery) {
   if (!commit_time) {
     return;
   }
+  WR_CHECK(failed_.lost <= tracker_.records_in_flight(), "no lost record counts as acknowledged");
   (void)step_.OnDelivered(delivery.token);
   if (observer_) {
     observer_(delivery, *commit_time);

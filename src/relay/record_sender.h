@@ -41,7 +41,8 @@ struct FailedRecords {
 // producer has accepted.
 class RecordSender final : public DeliverySink {
  public:
-  // Called for each acknowledged record, with the commit time of its transaction.
+  // Called for each acknowledged record, with the commit time of its transaction, inside the
+  // producer's Poll(). It must not call the sender.
   using Observer = std::function<void(const Delivery&, WallTime commit_time)>;
 
   // All references must outlive the sender. `observer` may be empty.
@@ -49,7 +50,8 @@ class RecordSender final : public DeliverySink {
 
   // Sends the record of the row at `position`, in the tracker's open transaction. Call it again
   // with the same record until the outcome is kHandled. An error concerns this record alone, or is
-  // that of the producer (see Producer::Produce).
+  // that of the producer (see Producer::Produce). The record's views need not outlive the call.
+  // REQUIRES: a transaction of the tracker is open; `position` is the next row of that transaction.
   absl::StatusOr<Outcome> Send(const Record& record, Position position);
 
   // Whether the record of the row at `position` has to be sent alone.
@@ -76,7 +78,7 @@ class RecordSender final : public DeliverySink {
   const FailedRecords& failed() const { return failed_; }
   // Whether a report has arrived for each record in flight, and says that it failed.
   bool AllHaveFailed() const { return failed_.lost == tracker_.records_in_flight(); }
-  // The producer was destroyed.
+  // The producer was destroyed: none of its records is reported any more.
   void ClearFailed() { failed_ = {}; }
 
   // --- DeliverySink: reports of the producer

@@ -124,6 +124,8 @@ void Relay::DrainReports(MonoTime now) {
     state_.last_delivery = now;
   }
   const bool topic_awaited = session_ != nullptr && session_->waits_for_topic();
+  WR_CHECK(!topic_awaited || session_->stalled_since(),
+           "a stream that waits for a topic is stalled");
   const auto restart = monitor_.Turn(now, topic_awaited ? session_->stalled_since() : std::nullopt);
   if (restart) {
     RestartFromFrontier(*restart, now);
@@ -161,6 +163,8 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
       restart.single_step ? Error(ErrorCode::kProducerFailed, MessageOf(cause)) : cause;
   state_.disconnected_since = now;
   state_.retry_at = now + (restart.single_step ? kStepRetry : producer_.NextPause());
+  WR_CHECK(tracker_.records_in_flight() == 0 && tracker_.resume() == tracker_.frontier(),
+           "everything after the frontier is read again");
 }
 
 // Records in flight of the old producer may not overtake, or duplicate, those of another history:
@@ -199,6 +203,7 @@ void Relay::Connect(MonoTime now) {
     OnConnectError(status, now);
     return;
   }
+  WR_CHECK(session_ != nullptr && !gaps_.held(), "a stream has a session, and no gap is held");
   // Only now is the process the relay of this slot; errors up to here are those of a start.
   state_.phase = Phase::kStreaming;
   state_.has_streamed = true;
@@ -222,6 +227,9 @@ absl::Status Relay::OpenAndStart() {
   WR_RETURN_IF_ERROR(info.status());
   WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
   WR_RETURN_IF_ERROR(EnsureProducer(decision.keep_in_flight));
+  WR_CHECK(producer_.exists(), "a stream starts with a producer");
+  WR_CHECK(decision.keep_in_flight || tracker_.records_in_flight() == 0,
+           "no record of another history is in flight");
   WR_RETURN_IF_ERROR(connector_.Start(*info, decision));
   // The records that were sent one at a time, or were settled, are of a history that has ended.
   if (!decision.keep_in_flight) {
@@ -289,6 +297,7 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
 // A running relay, or a standby, may encounter secrets that are being rewritten or logins that are
 // being rotated.
 bool Relay::EndsProcess(const absl::Status& error) const {
+  WR_CHECK(!error.ok(), "the process ends for a reason");
   switch (ReactionTo(error)) {
     case Reaction::kConfiguration:
     case Reaction::kUsage:
@@ -330,6 +339,7 @@ void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
 void Relay::OnGap(const absl::Status& error, MonoTime now) {
   const bool first = !gaps_.held();
   const bool changed = gaps_.Hold(error);
+  WR_CHECK(gaps_.held().has_value(), "the gap is held from now on");
   const Gap& gap = *gaps_.held();
   if (changed) {
     LogStatus(LogLevel::kError, "gap", gap.error,
@@ -355,6 +365,8 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   // The first recheck is soon: a check by another connection may have seen a server that is being
   // replaced.
   state_.retry_at = now + (first ? reconnect_backoff_.Next() : kGapRecheckInterval);
+  WR_CHECK(!producer_.exists() && tracker_.records_in_flight() == 0,
+           "nothing is published behind a gap");
 }
 
 // Applies at once rather than at the next regular check.
@@ -367,6 +379,7 @@ void Relay::AcceptGap(std::string_view id) {
 // Records in flight stay in flight: Kafka is not affected, and the next stream resumes after them.
 void Relay::Disconnect(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a stream ends for a reason");
+  WR_CHECK(!state_.finished, "a relay that has finished does not reconnect");
   const bool stuck = HasCode(error, ErrorCode::kStreamStuck);
   const Micros wait = stuck ? stuck_backoff_.Next() : reconnect_backoff_.Next();
   LogStatus(LogLevel::kWarning, "disconnected", error,
@@ -431,6 +444,7 @@ bool Relay::KafkaRecovered() const {
 // Closes the stream gracefully, so that acknowledged events are confirmed. Best effort: the server
 // may be too busy to read the status update.
 void Relay::CloseStreamGracefully(const absl::Status& reason, Micros timeout) {
+  WR_CHECK(state_.phase != Phase::kDisconnected, "there is a connection to close");
   if (session_ != nullptr) {
     (void)session_->Finish(timeout);
   }
@@ -505,6 +519,7 @@ void Relay::ContinueDrain(MonoTime now) {
     Finish(absl::OkStatus());
     return;
   }
+  WR_CHECK(session_ != nullptr, "a stream has a session");
   const bool acknowledged = tracker_.records_in_flight() == 0;
   const bool blocked = !session_->blocking_error().ok();
   const bool complete = acknowledged && (blocked || !pipeline_.in_transaction());

@@ -46,14 +46,15 @@ namespace walrelay {
 // process reads it) and streaming (a session exists). finished is the end of all three.
 class Relay {
  public:
-  // Called for each acknowledged event, with the time of its commit.
+  // Called for each acknowledged event, with the time of its commit, on the relay's thread, within
+  // Turn(). It must not call the relay.
   using DeliveryObserver = std::function<void(const Delivery&, WallTime commit_time)>;
 
   struct Parts {
-    const Config& config;
+    const Config& config;  // validated; must not change
     const Clock& clock;
-    ReplicationSource& source;
-    ProducerFactory make_producer;
+    ReplicationSource& source;      // opened and closed by the relay only
+    ProducerFactory make_producer;  // called on the relay's thread
     Metrics& metrics;
     StatusBoard& board;
     DeliveryObserver observer;            // may be empty
@@ -61,26 +62,33 @@ class Relay {
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
   };
 
-  // The objects that `parts` refers to must outlive the relay.
+  // The objects that `parts` refers to must outlive the relay. Nothing is connected before the
+  // first Turn().
   Relay(Parts parts, Router router);
 
   // Runs one turn; blocks only while connecting. Call it again at the Wakeup.
   // Everything else that takes long happens in other threads (Kafka), or in steps (the stream).
+  // Once finished() is true, the Wakeup has no meaning.
   Wakeup Turn();
 
-  // SIGTERM: finish the open transaction, wait for the records in flight, confirm, stop.
+  // SIGTERM: finish the open transaction, wait for the records in flight, confirm, stop. Takes
+  // effect in the next turn; a further call changes nothing, not even the deadline.
   void Drain();
 
   // Another connection observed that the server is shutting down. The server waits for its
-  // walsenders; without Kafka the relay's walsender would not finish.
+  // walsenders; without Kafka the relay's walsender would not finish. Blocks for a fraction of a
+  // second at most. Ignored without a connection, and while draining.
   void OnServerShuttingDown();
 
   // With source.on_retained_limit = "drop_slot": another connection observed that the slot retains
   // as much WAL as it may. Ignored on a standby instance: the instance that reads the slot drops
-  // it.
+  // it. Closes the stream, which blocks for two seconds at most; the next connection drops the slot
+  // if it still exceeds the limit.
   void OnRetainedLimit();
 
-  // Another connection read the publication; the read began at `begun`.
+  // Another connection read the publication; the read began at `begun`. A change that may hide rows
+  // ends the stream, so that nothing more is confirmed, and the next connection decides. The same
+  // reading ends it only once.
   void OnPublicationSeen(const PublicationState& seen, MonoTime begun);
 
   // An operator accepts that events are missing: applies to the held gap, if `id` still identifies
@@ -90,15 +98,17 @@ class Relay {
 
   // Another connection observed that the slot exceeds the server's limit. The next checkpoint ends
   // the slot's walsender, and waits for its exit without a timeout: if the client does not read,
-  // the checkpoint does not complete.
+  // the checkpoint does not complete. Ignored while the stream is read, and while draining.
   void OnSlotAlmostLost();
 
   bool finished() const { return state_.finished; }
-  // Why the relay finished; OK after a drain.
+  // Why the relay finished; OK after a drain, and as long as it has not finished.
   const absl::Status& result() const { return state_.result; }
 
-  // For the loop's poll(): -1 without a producer.
+  // For the loop's poll(): -1 without a producer. Each producer has another one, so it must be read
+  // before each poll().
   int producer_fd() const { return producer_.poll_fd(); }
+  // nullptr: publishing does not wait for visibility.
   const SnapshotSource* snapshots() const { return parts_.snapshots; }
 
  private:
@@ -111,13 +121,18 @@ class Relay {
   // Ends producer and session, and reads again from the frontier.
   void RestartFromFrontier(const Restart& restart, MonoTime now);
 
-  // One attempt: opens the source, decides where to start, starts the stream.
+  // One attempt: opens the source, decides where to start, starts the stream. REQUIRES: no session
+  // exists. After an error none does either, and the next attempt has a time, or the relay has
+  // finished.
   void Connect(MonoTime now);
   absl::Status OpenAndStart();
-  // One check of the slot by a standby.
+  // One check of the slot by a standby. REQUIRES: the phase is kWaitingForSlot.
   void WaitForSlot(MonoTime now);
+  // What follows from the error of an attempt, or of the session: both end without a session.
   void OnConnectError(const absl::Status& error, MonoTime now);
   void OnSessionError(const absl::Status& error, MonoTime now);
+  // Holds the gap: drops the records in flight with their producer; the source is checked again at
+  // retry_at. REQUIRES: the reaction to `error` is kGap, and the process does not end with it.
   void OnGap(const absl::Status& error, MonoTime now);
   // Whether the process exits with this error rather than retrying.
   bool EndsProcess(const absl::Status& error) const;
@@ -130,12 +145,15 @@ class Relay {
   // Whether the process was suspended for so long that another instance may have taken over; then
   // it restarts from the frontier.
   bool StopIfSuspended(MonoTime now);
+  // Abandons the open transaction, and saves the positions from which the next stream resumes.
+  // Allowed without a session; it closes neither the source nor the producer.
   void EndSession();
   // Resets the back-offs if the frontier has moved since the last call.
   void NoteProgress();
 
-  // Finishes if nothing is left to wait for, or at the deadline.
+  // Finishes if nothing is left to wait for, or at the deadline. REQUIRES: a drain was requested.
   void ContinueDrain(MonoTime now);
+  // Final: drops the records in flight, and closes the source. Nothing is confirmed by it.
   void Finish(const absl::Status& result);
   // The earliest time at which any of the parts has work to do.
   Wakeup NextWakeup(MonoTime now) const;

@@ -33,10 +33,13 @@ ReplaceableProducer::ReplaceableProducer(Parts parts)
 // lost together.
 absl::StatusOr<ProduceResult> ReplaceableProducer::Produce(const Record& record,
                                                            DeliveryToken token) {
+  WR_CHECK(producer_ == nullptr || !retry_at_, "while there is a producer, no other one is due");
   return usable() ? producer_->Produce(record, token) : ProduceResult::kQueueFull;
 }
 
 void ReplaceableProducer::Poll(DeliverySink& sink) {
+  WR_CHECK(producer_ != nullptr || (!failing_since_ && !outdated_since_),
+           "only a producer that exists has failed or is outdated");
   if (producer_ != nullptr) {
     producer_->Poll(sink);
   }
@@ -47,6 +50,7 @@ absl::Status ReplaceableProducer::FatalError() const {
 }
 
 void ReplaceableProducer::AbandonUndelivered() {
+  WR_CHECK(failing_since_.has_value(), "only a failed producer's records are abandoned");
   if (producer_ != nullptr) {
     producer_->AbandonUndelivered();
   }
@@ -79,6 +83,7 @@ absl::Status ReplaceableProducer::Create() {
   error_ = absl::OkStatus();
   retry_at_.reset();
   created_at_ = parts_.clock.Now();
+  WR_CHECK(usable(), "a new producer accepts records");
   parts_.metrics.producers_started->Increment();
   return absl::OkStatus();
 }

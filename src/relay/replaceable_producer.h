@@ -35,11 +35,15 @@ class ReplaceableProducer final : public Producer {
   // `clock` and `metrics` must outlive it. There is no producer until Create().
   explicit ReplaceableProducer(Parts parts);
 
-  // --- Producer: of the current one
+  // --- Producer: of the current one. Each call is allowed at any time unless stated otherwise.
 
+  // kQueueFull without a producer, and while the current one is about to be replaced.
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  // Without a producer there is no report.
   void Poll(DeliverySink& sink) override;
+  // OK without a producer.
   absl::Status FatalError() const override;
+  // REQUIRES: failed().
   void AbandonUndelivered() override;
   // Without a producer: why there is none.
   absl::Status TransientError() const override;
@@ -56,16 +60,21 @@ class ReplaceableProducer final : public Producer {
   // When the next producer is due; nullopt while there is one.
   std::optional<MonoTime> retry_at() const { return retry_at_; }
 
-  // Creates a producer in place of the current one. An error is a configuration error.
+  // Creates a producer in place of the current one, whose records in flight are dropped unreported.
+  // An error is a configuration error; then there is no producer.
   absl::Status Create();
   // Creates the producer that is due. An error means that it is due again after a back-off.
+  // REQUIRES: there is a producer, or retry_at() is set.
   absl::Status CreateIfDue(MonoTime now);
+  // Drops the records in flight unreported. The time of the next producer stays as it was.
   void Destroy();
-  // Destroys the producer; the next one is due at `retry_at`.
+  // Destroys the producer; the next one is due at `retry_at`. REQUIRES: `cause` is an error, which
+  // TransientError() returns until the next one exists.
   void Retire(const absl::Status& cause, MonoTime retry_at);
 
   // The current producer accepts no more records, because it has failed (or its credentials are
-  // outdated). Returns since when.
+  // outdated). Returns since when: the first call counts. A failure lasts until the producer is
+  // destroyed, a renewal can be cancelled. REQUIRES: exists().
   MonoTime StopForFailure(MonoTime now);
   MonoTime StopForRenewal(MonoTime now);
   void CancelRenewal() { outdated_since_.reset(); }
@@ -81,8 +90,8 @@ class ReplaceableProducer final : public Producer {
   Micros NextPause() { return backoff_.Next(); }
   void ResetBackoff() { backoff_.Reset(); }
 
-  // Whether a record may enter now.
  private:
+  // Whether a record may enter now.
   bool usable() const { return producer_ != nullptr && !outdated_since_ && !failing_since_; }
 
   Parts parts_;

@@ -1,7 +1,8 @@
 // RunState: the values of the relay's state machine that its helpers read.
 //
-// Only Relay writes it. SlotConnector and StatusReporter hold a const reference, on the same
-// thread.
+// Only Relay writes it. SlotConnector, ProducerMonitor and StatusReporter hold a const reference,
+// on the same thread; it outlives them as a member of Relay. No value is shared with other threads:
+// what they see is the StatusBoard.
 #pragma once
 
 #include <optional>
@@ -23,9 +24,11 @@ struct RunState {
   absl::Status last_error;  // of the last connection or producer, while there is no session
   // Blocked errors outlive the session that reported them, because the next one meets the same row.
   absl::Status blocked_error;  // why publishing is blocked, until there is progress again
+  // A stream was started since the process began; it stays true.
   bool has_streamed = false;
   // Nothing is read after the open transaction.
   bool draining = false;
+  // The last state, in phase kDisconnected.
   bool finished = false;
   absl::Status result;  // why the relay finished; OK after a drain
   // For the age of what is unpublished: since then nothing could be read.

@@ -167,6 +167,8 @@ bool Session::Admits(std::string_view payload, MonoTime now) {
 }
 
 absl::Status Session::unseen() const {
+  WR_CHECK(stall_reason_ != StallReason::kVisibility || gate_.has_value(),
+           "only a gate holds a transaction");
   return stall_reason_ == StallReason::kVisibility ? gate_->reason(parts_.clock.Now())
                                                    : absl::OkStatus();
 }
@@ -200,6 +202,8 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
     ++handled;
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
+  WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining,
+           "a message that is not handled waits for something");
   // Once for all: the views of pending() are valid until then.
   parts_.source.Consume(handled);
   WR_CHECK(parts_.source.pending().size() + handled == received, "handled messages are consumed");
@@ -226,6 +230,7 @@ absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message
 absl::StatusOr<Session::StallReason> Session::HandleData(const pgoutput::XLogData& data,
                                                          MonoTime now) {
   if (!Admits(data.payload, now)) {
+    WR_CHECK(gate_ && gate_->waiting(), "the gate waits for the transaction that it holds");
     return StallReason::kVisibility;
   }
   const auto outcome = parts_.pipeline.Handle(data);
@@ -324,6 +329,7 @@ void Session::SetBlockingError(const absl::Status& blocking_error, MonoTime now)
   blocking_error_ = blocking_error;
   blocked_retry_wait_ =
       same ? std::min(blocked_retry_wait_ * 2, kLongestBlockedRetry) : kFirstBlockedRetry;
+  WR_CHECK(blocked_retry_wait_ > Micros(0), "a blocked row is retried after a pause");
   retry_blocked_at_ = now + blocked_retry_wait_;
   if (!same) {
     parts_.metrics.route_errors[ToString(CodeOf(blocking_error))].Increment();

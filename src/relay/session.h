@@ -49,24 +49,32 @@ class Session {
     SnapshotSource* snapshots;  // nullptr: publish without waiting for visibility
   };
 
-  // `parts` must outlive the session; the source has just started to stream.
+  // `parts` must outlive the session; the source has just started to stream. REQUIRES: the pipeline
+  // has begun its session, and the tracker is at the position of the stream. Destroying the session
+  // neither closes the source nor ends the pipeline's session: the caller does both.
   // Server settings that affect timing are taken from `server`: wal_sender_timeout, and whether the
   // connection is by network.
   Session(const Parts& parts, const ServerInfo& server);
 
   // One bounded turn. With `draining`, nothing is handled after the end of the open transaction. An
-  // error ends the session.
+  // error ends the session: from then on only the const methods may be called. Errors: those of the
+  // source, of Pipeline::Handle() and of VisibilityGate::Turn(), WR-2004 for a server that shuts
+  // down, WR-2006 for a silent one. A row or topic that blocks is no error here: see
+  // blocking_error().
   absl::Status Turn(bool draining);
 
   // Sends a final status update with the frontier and closes the stream gracefully.
-  // The server has read the update when it returns OK. Nothing can be sent afterwards.
+  // The server has read the update when it returns OK. Nothing can be sent afterwards: it is the
+  // last call but those of const methods. Blocks for at most `timeout`. Allowed inside a
+  // transaction.
   absl::Status Finish(Micros timeout);
 
   // The descriptors matter as well: Receive() and Flush() are called in the turn that follows.
+  // Valid until the next turn, and until an acknowledgement moves the frontier.
   Wakeup NextWakeup() const;
 
   // Why publishing is blocked: a row or a topic that needs an operator (reaction kBlocked); OK
-  // while events flow.
+  // while events flow. It is kept while its message is retried, until a message is handled.
   const absl::Status& blocking_error() const { return blocking_error_; }
   // Whether a message waits for a topic's metadata: there is something to deliver although nothing
   // is in flight.
@@ -75,11 +83,12 @@ class Session {
   bool waits_for_log() const { return stall_reason_ == StallReason::kLog; }
   // Since when no message could be handled, for any reason (window, topic, error).
   std::optional<MonoTime> stalled_since() const { return stalled_since_; }
-  // The same as text for operators; "" while handling is not held up.
+  // The same as text for operators; "" while handling is not held up. The text is static.
   std::string_view waits_for() const;
   // Why a transaction is held until it is visible (WR-2014); OK while none is held.
   absl::Status unseen() const;
-  // Age of the commit that is being handled, by the server's clock; 0 when idle.
+  // Age of the commit that is being handled, by the server's clock; 0 when idle. Negative if that
+  // clock was set back.
   Micros lag() const;
 
  private:
@@ -97,11 +106,12 @@ class Session {
     kVisibility
   };
 
-  // Moves arrived messages to the source's pending ones, and measures the pace.
+  // Moves arrived messages to the source's pending ones, and measures the pace. It never drops one.
   absl::Status Read(MonoTime now);
-  // Handles pending messages until one must wait, or none is left.
+  // Handles pending messages in order until one must wait, or none is left, and consumes those that
+  // were handled. An error concerns the first one that was not.
   absl::Status HandlePending(MonoTime now, bool draining);
-  // kNone: the message has been handled.
+  // kNone: the message has been handled. The views of `message` end when it is consumed.
   absl::StatusOr<StallReason> HandleOne(std::string_view message, MonoTime now);
   absl::StatusOr<StallReason> HandleData(const pgoutput::XLogData& data, MonoTime now);
   // Measures the lag, and the stages of a transaction that is complete.
@@ -109,6 +119,7 @@ class Session {
   void MeasureStages(WallTime committed, WallTime sent);
   // Sends a status update if one is due, and detects a server that is silent or shutting down.
   absl::Status Report(MonoTime now);
+  // Confirms the frontier, and nothing beyond it.
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);
   // `moved`: at least one message was handled in this turn.
   void SetStallReason(StallReason hold, bool moved, MonoTime now);

@@ -95,6 +95,8 @@ absl::Status SlotConnector::DropSlotAtLimit(const SourceInfo& info) {
   if (!slot || !MustDropSlot(parts_.config, info.server, *slot)) {
     return absl::OkStatus();
   }
+  WR_CHECK(!slot->active && !slot->temporary && !slot->synced && !slot->lost(),
+           "only an unused slot that retains WAL is dropped");
   const absl::Status dropped =
       SlotDropped(parts_.config, info.server, *slot, parts_.state.oldest_unpublished);
   // Kept in case the reply is lost: then the next connection finds the slot missing.

@@ -37,12 +37,14 @@ class SlotConnector {
 
   // Opens the source; on success the slot can be started at the position that DecideStart()
   // returns. Errors: those of ReplicationSource::Open(), of the gap that is held or was found, of
-  // the publication, WR-2108 for a slot that was dropped at its limit, WR-2001 for a slot that is
-  // in use.
+  // the publication, WR-2109 for a slot that was dropped at its limit, WR-2102 for a slot that is
+  // in use. An error leaves the source as it is, open or not: the caller closes it, or polls
+  // IsSlotInUse() after WR-2102. REQUIRES: no stream runs, and no transaction is open.
   absl::StatusOr<SourceInfo> Open();
 
   // Starts to stream from the slot. Without decision.keep_in_flight, the tracker restarts at
-  // decision.position. REQUIRES: Open() returned `info`.
+  // decision.position. An error leaves the tracker as it was. REQUIRES: Open() returned `info` on
+  // the current connection, and DecideStart() returned `decision` for it.
   absl::Status Start(const SourceInfo& info, const StartDecision& decision);
 
   // Whether another process reads the slot. REQUIRES: the source is open.

@@ -112,6 +112,7 @@ RelayStatus StatusReporter::Describe(MonoTime now, const Session* session) const
 // An error of the present session is more exact than one remembered from an earlier session; a
 // remembered one lasts until there is progress, because the same row may fail again.
 RelayStatus StatusReporter::DescribeStream(MonoTime now, const Session& session) const {
+  WR_CHECK(parts_.state.phase == RunState::Phase::kStreaming, "a session streams");
   if (!session.blocking_error().ok()) {
     const auto& row = parts_.pipeline.blocked_row();
     return {RelayState::kBlocked, session.blocking_error(),
@@ -185,6 +186,7 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
 
 // A degraded state without a session is a lost connection, which was logged when it happened.
 void StatusReporter::OnChange(const RelayStatus& status, const Session* session) {
+  WR_CHECK(status.state != RelayState::kBlocked || !status.error.ok(), "what blocks is an error");
   const WallTime wall = parts_.clock.WallNow();
   if (status.state == RelayState::kBlocked ||
       (status.state == RelayState::kDegraded && session != nullptr)) {
@@ -260,6 +262,8 @@ Micros StatusReporter::TimeCutOff(MonoTime now) const {
 RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const {
   const bool cut_off =
       parts_.state.phase == RunState::Phase::kDisconnected && !parts_.state.finished && !stood_by_;
+  WR_CHECK(parts_.tracker.records_in_flight() == 0 || parts_.tracker.transactions_in_flight() > 0,
+           "each record in flight belongs to a transaction");
   return {.acknowledged = acknowledged_,
           .records_in_flight = parts_.tracker.records_in_flight(),
           .bytes_in_flight = parts_.tracker.bytes_in_flight(),

@@ -42,32 +42,41 @@ class StatusReporter {
     const GapDetector& gaps;
   };
 
-  // `parts` must outlive it.
+  // `parts` must outlive it. It only reads them, except for the board and the metrics.
   // The series of topics are limited by metrics.max_topics.
   explicit StatusReporter(const Parts& parts);
 
   // --- events
 
-  // A record was acknowledged.
+  // A record was acknowledged. Called for each event, within the producer's Poll().
   void OnDelivered(const Delivery& delivery, WallTime commit_time);
+  // By all sessions and producers since the process began; it only grows.
   uint64_t acknowledged() const { return acknowledged_; }
-  // Latencies by stage; the session adds the first two.
+  // Latencies by stage; the session adds the first two, OnDelivered() the third. Valid as long as
+  // this object.
   StageLatencies& stages() { return stages_; }
 
-  // --- state. `session`: the current one, or nullptr. REQUIRES: not nullptr while streaming.
+  // --- state. `session`: the current one, or nullptr. It is used during the call only. REQUIRES:
+  // not nullptr while streaming.
 
-  // Notes the phase; call it once a turn. True if the status is due to be published.
+  // Notes the phase; call it once a turn. True if the status is due to be published: at intervals,
+  // and always once the relay has finished.
   bool OnTurn(MonoTime now);
+  // Updates the board and the gauges, and logs a change of state. Call it when OnTurn() returned
+  // true, at the end of the turn: it describes the state that the turn left.
   void Publish(MonoTime now, const Session* session);
 
   // Commit time of the oldest known event that is not acknowledged, including a row that waits to
-  // be produced.
+  // be produced. nullopt: none is known. Without a session: what is in flight, and what the last
+  // session left to be read again.
   std::optional<WallTime> OldestUnpublished(const Session* session) const;
 
  private:
-  // The state, with the error and the row that explain it.
+  // The state, with the error and the row that explain it. A blocked state has an error.
   RelayStatus Describe(MonoTime now, const Session* session) const;
+  // REQUIRES: the phase is kStreaming.
   RelayStatus DescribeStream(MonoTime now, const Session& session) const;
+  // Why nothing was acknowledged or handled for seconds; OK otherwise.
   absl::Status StallStatus(MonoTime now, const Session& session) const;
   // "" while nothing is waited for.
   std::string WaitReason(MonoTime now, const Session* session) const;
@@ -76,10 +85,13 @@ class StatusReporter {
   RelayFigures Figures(MonoTime now, const Session* session) const;
   // Of a relay that cannot read: a lower bound of the age of what it has not seen.
   Micros TimeCutOff(MonoTime now) const;
+  // Adds a point to the chart every ten seconds, from the events since the last one.
   void AddPoint(MonoTime now);
   // Removes gauges that have no meaning in this state.
   void UpdateGauges(MonoTime now, RelayState state, const Session* session);
   void ClearLeaderGauges();
+  // The series of the topic, or the common one of those beyond the limit. Valid as long as the
+  // metrics.
   prometheus::Counter& TopicCounter(std::string_view topic);
 
   Parts parts_;

@@ -77,6 +77,8 @@ void VisibilityGate::RequestIfDue(MonoTime now) {
   if (!asked_at_ && waiting_for_ && now >= ask_at_) {
     Request(now);
   }
+  WR_CHECK(!waiting_for_ || asked_at_ || now < ask_at_,
+           "a transaction that waits has a query in progress, or one that is due later");
 }
 
 void VisibilityGate::Request(MonoTime now) {
@@ -116,6 +118,7 @@ void VisibilityGate::OnError(const absl::Status& error, MonoTime now) {
   }
   error_ = error;
   ask_at_ = now + backoff_.Next();
+  WR_CHECK(ask_at_ > now, "a query that failed is repeated after a pause");
 }
 
 void VisibilityGate::OnSnapshot(XidSnapshot snapshot, MonoTime now) {

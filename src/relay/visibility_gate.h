@@ -24,14 +24,15 @@ namespace walrelay {
 class VisibilityGate {
  public:
   struct Parts {
-    SnapshotSource& snapshots;
+    SnapshotSource& snapshots;  // only this gate requests and closes, while it exists
     Metrics& metrics;
-    int walsender_pid = 0;  // of the session's stream
-    Micros answer_timeout{0};
-    uint64_t seed = 0;  // for the jitter of the back-off
+    int walsender_pid = 0;     // of the session's stream
+    Micros answer_timeout{0};  // without an answer for this long, the query has failed
+    uint64_t seed = 0;         // for the jitter of the back-off
   };
 
-  // `parts` must outlive the gate. Requests a first snapshot at once, for the backlog.
+  // The objects that `parts` refers to must outlive the gate. Requests a first snapshot at once,
+  // for the backlog, on a new connection.
   VisibilityGate(const Parts& parts, MonoTime now);
   // Closes the connection.
   ~VisibilityGate();
@@ -40,15 +41,18 @@ class VisibilityGate {
   VisibilityGate& operator=(const VisibilityGate&) = delete;
 
   // Whether the transaction of a received BEGIN is visible. False: the gate waits for it; call
-  // again once waiting() is false.
+  // again once waiting() is false, before anything after that BEGIN is published. Call it in the
+  // order of the stream, for one BEGIN at a time: the gate remembers only the last one.
   bool Admits(uint32_t xid, MonoTime now);
 
   // Processes an answer, and sends a query when one is due. Call it in each turn. Error: the stream
-  // has ended, and a new session is needed.
+  // has ended, and a new session is needed. A query that fails for another reason is no error: it
+  // is repeated after a back-off, and reason() returns it.
   absl::Status Turn(MonoTime now);
 
+  // Whether a transaction that Admits() rejected is not known to be visible yet.
   bool waiting() const { return waiting_for_.has_value(); }
-  // When Turn() has work to do, unless an answer arrives earlier.
+  // When Turn() has work to do, unless an answer arrives earlier; MonoTime::max() if never.
   MonoTime NextDue() const;
   // Why a transaction waits (WR-2014); OK while none does.
   absl::Status reason(MonoTime now) const;

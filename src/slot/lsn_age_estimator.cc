@@ -27,12 +27,14 @@ void LsnAgeEstimator::AddSample(MonoTime now, Lsn wal_end) {
   if (looks_.size() >= kMaxLooks) {
     Thin(now);
   }
+  WR_CHECK(looks_.empty() || looks_.back().wal_end < wal_end, "positions only grow");
   looks_.push_back({now, now, wal_end});
 }
 
 // From the newest to the oldest, in place: an entry is dropped if, without it, the gap between its
 // neighbours is small compared with their age. The newest and the oldest entries stay.
 void LsnAgeEstimator::Thin(MonoTime now) {
+  WR_CHECK(!looks_.empty(), "there are samples to drop");
   auto kept = looks_.rbegin();
   for (auto look = looks_.rbegin() + 1; look != looks_.rend(); ++look) {
     const auto older = look + 1;

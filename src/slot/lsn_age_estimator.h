@@ -18,11 +18,13 @@ namespace walrelay {
 class LsnAgeEstimator {
  public:
   // One sample of the end of the WAL, in the order of time. An end before the last one is another
-  // server or timeline: earlier samples are dropped.
+  // server or timeline: earlier samples are dropped. REQUIRES: `now` is not before the last
+  // sample's.
   void AddSample(MonoTime now, Lsn wal_end);
 
   // How long ago the WAL ended at `position`; 0 if it still does. If that was before the first
-  // sample: the time since the first sample, which is a lower bound.
+  // sample: the time since the first sample, which is a lower bound. 0 without a sample. REQUIRES:
+  // `now` is not before the last sample's.
   Micros Age(MonoTime now, Lsn position) const;
 
  private:

@@ -65,6 +65,7 @@ std::optional<SlotForecast::Rates> SlotForecast::RatesOver(Micros window, Micros
     return std::nullopt;
   }
   WR_CHECK(least > Micros(0), "a rate needs a time that has passed");
+  WR_CHECK(window >= least, "the newest sample is within the window");
   const Entry& last = looks_.back();
   const Entry& first = *std::find_if(
       looks_.begin(), looks_.end(), [&](const Entry& look) { return last.at - look.at <= window; });
@@ -118,6 +119,7 @@ std::optional<Micros> SlotForecast::TimeUntilCaughtUp() const {
   if (!rates || rates->confirmed <= rates->wal) {
     return std::nullopt;
   }
+  WR_CHECK(!looks_.empty(), "a rate is measured between samples");
   const Positions& last = looks_.back().positions;
   return TimeFor(static_cast<double>(BytesBetween(last.confirmed, last.wal_end)),
                  rates->confirmed - rates->wal);

@@ -32,6 +32,8 @@ class SlotForecast {
     Lsn restart;
   };
 
+  // REQUIRES: `now` is not before the last sample's. A WAL that shrinks belongs to another server:
+  // earlier samples are dropped.
   void AddSample(MonoTime now, const Positions& positions);
 
   // WAL that the server writes; nullopt until there are enough samples.

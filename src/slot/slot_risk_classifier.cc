@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 
@@ -106,6 +107,7 @@ absl::Status RiskStatus(const SlotSample& sample) {
   if (!sample.operator_limit_applies()) {
     return Error(ErrorCode::kSlotAtRisk, text);
   }
+  WR_CHECK(sample.budget.has_value(), "an operator's limit that applies is configured");
   text += fmt::format("; source.max_retained_wal is {}, at which {}",
                       HumanBytes(static_cast<uint64_t>(sample.budget->bytes)),
                       sample.budget->drop_slot ? "walrelay drops the slot" : "nothing is dropped");

@@ -19,7 +19,8 @@ std::string_view NameOf(SlotRisk risk);
 
 class SlotRiskClassifier {
  public:
-  // Classifies `sample`; its own `risk` is ignored.
+  // Classifies `sample`; its own `risk` is ignored. The result depends on earlier samples of the
+  // same slot: use one classifier for each. A missing slot has no risk.
   SlotRisk Classify(const SlotSample& sample);
 
  private:
@@ -27,7 +28,7 @@ class SlotRiskClassifier {
 };
 
 // The error to report for a slot at risk: OK up to kNotice, otherwise WR-2108 with figures, or the
-// error of a lost slot.
+// error of a lost slot (WR-2103). It reports `sample.risk`, which a classifier sets.
 absl::Status RiskStatus(const SlotSample& sample);
 
 }  // namespace walrelay

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 
@@ -34,6 +35,7 @@ bool MustDropSlot(const SourceConfig& source, const ServerInfo& server, const Sl
   const bool in_use = slot.active || slot.temporary || slot.synced || server.in_recovery;
   // An invalidated slot retains nothing any more, and still shows its confirmed position.
   const bool retains = slot.restart_lsn.valid() && !slot.lost();
+  WR_CHECK(budget->bytes > 0, "a limit is positive");
   const auto limit = static_cast<uint64_t>(budget->bytes);
   return !in_use && retains && RetainedBytes(server, slot) >= limit;
 }

@@ -14,7 +14,7 @@
 
 namespace walrelay {
 
-// The configured limit, if there is one.
+// The configured limit, if there is one; its bytes are positive.
 std::optional<WalRetentionLimit> WalRetentionLimitOf(const SourceConfig& source);
 
 // Whether the slot must be dropped now: the operator configured the drop, and the slot retains at

@@ -13,6 +13,8 @@ void AckTracker::Restart(Lsn position) {
   frontier_ = position;
   resume_ = position;
   received_ = position;
+  WR_CHECK(entries_.empty() && records_in_flight_ == 0 && bytes_in_flight_ == 0,
+           "nothing is in flight where a stream begins");
 }
 
 // Without Reset(): acknowledgements of records in flight still arrive and still count. The server
@@ -20,6 +22,7 @@ void AckTracker::Restart(Lsn position) {
 // is concerned.
 void AckTracker::Resume() {
   WR_CHECK(!open_, "a stream resumes between transactions");
+  WR_CHECK(frontier_ <= resume_, "what is confirmed is not read again");
   received_ = resume_;
 }
 
@@ -35,6 +38,8 @@ void AckTracker::Begin(Lsn commit_lsn, WallTime commit_time) {
                       .commit_time = commit_time});
   open_ = true;
   open_produced_ = false;
+  WR_CHECK(records_in_flight_ == 0 || entries_.size() > 1,
+           "records in flight belong to earlier transactions");
 }
 
 // The largest ordinal is reserved: a transaction with more than four thousand million rows is still
@@ -76,12 +81,14 @@ std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
 
 void AckTracker::OnProduced(size_t bytes) {
   WR_CHECK(open_, "records belong to a transaction");
+  WR_CHECK(!entries_.empty() && !entries_.back().sealed, "the open transaction is the last one");
   open_produced_ = true;
   ++entries_.back().outstanding;
   ++records_in_flight_;
   WR_CHECK(entries_.back().outstanding <= records_in_flight_,
            "the records of one transaction are among those in flight");
   bytes_in_flight_ += bytes;
+  WR_CHECK(bytes_in_flight_ >= bytes, "the bytes in flight fit their counter");
 }
 
 // The end of the COMMIT record is what may be confirmed, not its start: Postgres decides by the
@@ -89,6 +96,7 @@ void AckTracker::OnProduced(size_t bytes) {
 // `<`), and would send it again.
 void AckTracker::Commit(Lsn end_lsn) {
   WR_CHECK(open_, "COMMIT ends a transaction");
+  WR_CHECK(!entries_.empty() && !entries_.back().sealed, "the open transaction is the last one");
   open_ = false;
   Entry& entry = entries_.back();
   WR_CHECK(entry.commit_lsn <= end_lsn, "a COMMIT record ends after it begins");
@@ -103,6 +111,8 @@ void AckTracker::Commit(Lsn end_lsn) {
     Pass(end_lsn);
   }
   Advance();
+  WR_CHECK(entries_.empty() ? frontier_ >= end_lsn : entries_.back().end_lsn >= end_lsn,
+           "the end of a transaction is confirmed, or waits with the last one in flight");
 }
 
 void AckTracker::OnKeepalive(Lsn wal_end) {
@@ -113,6 +123,8 @@ void AckTracker::OnKeepalive(Lsn wal_end) {
     resume_ = std::max(resume_, wal_end);
     Pass(wal_end);
   }
+  WR_CHECK(frontier_ <= resume_ && resume_ <= received_,
+           "a keepalive confirms only what was handled");
 }
 
 // The entry has no end of its own, so that it confirms nothing of this transaction when it
@@ -124,6 +136,7 @@ void AckTracker::AbandonOpen() {
     entries_.back().sealed = true;
     Advance();
   }
+  WR_CHECK(entries_.empty() || entries_.back().sealed, "no entry of a lost connection stays open");
 }
 
 std::optional<WallTime> AckTracker::OnDelivered(DeliveryToken token, size_t bytes) {
@@ -177,6 +190,7 @@ std::optional<WallTime> AckTracker::oldest_commit_time() const {
 // The stream up to `position` has been handled: it may be confirmed together with the last
 // transaction in flight.
 void AckTracker::Pass(Lsn position) {
+  WR_CHECK(!open_ && position <= resume_, "a handled position is passed between transactions");
   if (entries_.empty()) {
     frontier_ = std::max(frontier_, position);
   } else {
@@ -195,6 +209,8 @@ void AckTracker::Advance() {
     ++first_number_;
   }
   WR_CHECK(!entries_.empty() || records_in_flight_ == 0, "each record in flight has an entry");
+  WR_CHECK(!entries_.empty() || frontier_ == resume_,
+           "without a transaction in flight, everything handled is confirmed");
   WR_CHECK(frontier_ <= resume_ && resume_ <= received_,
            "what is confirmed was handled, and what was handled was received");
 }

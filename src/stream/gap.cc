@@ -101,6 +101,7 @@ Gap MakeGap(const absl::Status& error, Lsn frontier,
     key += KeyOf(code, *info);
   }
   gap.id = fmt::format("{:04}-{:08x}", static_cast<unsigned>(code), Hash(key));
+  WR_CHECK(!gap.id.empty() && !gap.error.ok(), "an operator can name the gap and its cause");
   return gap;
 }
 

@@ -11,12 +11,14 @@ namespace walrelay {
 // rare, and a list of ranges would need a bound.
 void SingleStep::Cover(Position from, Position until) {
   WR_CHECK(from <= until, "a range of positions is in stream order");
+  WR_CHECK(from.ordinal > 0 && until.ordinal > 0, "ordinals count from 1");
   range_ = range_ ? Range{std::min(range_->from, from), std::max(range_->until, until)}
                   : Range{from, until};
   WR_CHECK(range_->from <= range_->until, "a range of positions is in stream order");
 }
 
 bool SingleStep::Covers(Position position) const {
+  WR_CHECK(position.ordinal > 0, "ordinals count from 1");
   return range_ && range_->from <= position && position <= range_->until;
 }
 
@@ -35,6 +37,8 @@ void SingleStep::Clear() {
 
 void SingleStep::OnOffered(DeliveryToken token) {
   WR_CHECK(attempt_ == Attempt::kNone, "one record is in flight at a time");
+  WR_CHECK(error_.ok(), "the policy of a refused row is applied before the next record");
+  WR_CHECK(token.ordinal > 0, "ordinals count from 1");
   attempt_ = Attempt::kInFlight;
   token_ = token;
 }
@@ -44,6 +48,7 @@ bool SingleStep::OnDelivered(DeliveryToken token) {
   if (attempt_ != Attempt::kInFlight || token != token_) {
     return false;
   }
+  WR_CHECK(error_.ok(), "a record is delivered or refused, never both");
   attempt_ = Attempt::kDelivered;
   return true;
 }
@@ -53,6 +58,7 @@ bool SingleStep::OnRefused(DeliveryToken token, const absl::Status& error) {
   if (attempt_ != Attempt::kInFlight || token != token_) {
     return false;
   }
+  WR_CHECK(error_.ok(), "a record is refused once");
   attempt_ = Attempt::kRefused;
   error_ = error;
   return true;

@@ -136,6 +136,7 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
 }  // namespace
 
 absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server) {
+  WR_CHECK(!memory || memory->frontier <= memory->resume, "what is confirmed was handled");
   return memory && !server.in_recovery ? CheckIdentity(*memory, server) : absl::OkStatus();
 }
 
@@ -164,6 +165,8 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
     }
     return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
   }
+  WR_CHECK(info.server.system_id == memory->system_id && info.server.timeline >= memory->timeline,
+           "positions are compared on one system, on this timeline or a later one");
   WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, info.server));
   if (fork != kEndless) {
     if (confirmed > fork && !memory->slot_was_taken) {
@@ -182,6 +185,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
   }
   // The server may have lost the last confirmed position (after a crash, and before PG 17 also
   // after a restart): our memory is ahead of the slot and avoids the repetition.
+  WR_CHECK(confirmed <= memory->resume, "a stream resumes at the confirmed position or after it");
   return StartDecision{.position = memory->resume, .keep_in_flight = true};
 }
 

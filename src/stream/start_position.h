@@ -51,7 +51,8 @@ absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerI
 // fork, without having been read by this relay, was created or advanced there: it is not the slot
 // that was read before.
 //
-// Errors: those of the slot (WR-2101 to 2106), of the system (WR-2201 to 2203), WR-2010.
+// Errors: those of the slot (WR-2101 to 2107), of the system (WR-2201 to 2203), WR-2010. REQUIRES:
+// in `memory`, frontier is not beyond resume.
 absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memory,
                                           const SourceInfo& info);
 

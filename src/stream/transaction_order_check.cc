@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -30,6 +31,7 @@ absl::Status TransactionOrderCheck::OnRow() {
     return Violation("row outside of a transaction");
   }
   ++open_->rows;
+  WR_CHECK(open_->rows > 0, "the ordinal of a row is counted from 1");
   return absl::OkStatus();
 }
 
@@ -50,6 +52,8 @@ absl::Status TransactionOrderCheck::OnCommit(const pgoutput::Commit& commit) {
     return Violation(fmt::format("COMMIT at {} comes after the one at {}",
                                  commit.commit_lsn.ToString(), last_commit_lsn_.ToString()));
   }
+  WR_CHECK(commit.commit_lsn == open_->commit_lsn && commit.commit_lsn > last_commit_lsn_,
+           "transactions end in the order of their COMMIT records");
   last_commit_lsn_ = commit.commit_lsn;
   open_.reset();
   return absl::OkStatus();

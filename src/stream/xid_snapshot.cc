@@ -22,6 +22,7 @@ std::optional<uint64_t> TakeNumber(std::string_view& text, char separator) {
   if (error != std::errc()) {
     return std::nullopt;
   }
+  WR_CHECK(end != text.data(), "a number has a digit");
   text.remove_prefix(static_cast<size_t>(end - text.data()));
   if (!text.empty()) {
     if (text.front() != separator) {
@@ -38,7 +39,10 @@ bool HasEnded(const XidSnapshot& snapshot, uint32_t xid) {
   WR_CHECK(snapshot.xmin <= snapshot.xmax, "a snapshot's range is in order");
   WR_CHECK(snapshot.in_progress.empty() || snapshot.in_progress.back() < snapshot.xmax,
            "running transactions are within the snapshot's range");
+  WR_CHECK(snapshot.in_progress.empty() || snapshot.in_progress.front() >= snapshot.xmin,
+           "transactions before xmin have ended");
   const uint64_t full = Widen(xid, snapshot.xmax);
+  WR_CHECK(static_cast<uint32_t>(full) == xid, "a widened xid keeps its low bits");
   return full < snapshot.xmax &&
          !std::binary_search(snapshot.in_progress.begin(), snapshot.in_progress.end(), full);
 }
@@ -65,6 +69,8 @@ std::optional<XidSnapshot> ParseSnapshot(std::string_view text) {
     }
     snapshot.in_progress.push_back(*xid);
   }
+  WR_CHECK(snapshot.in_progress.size() <= snapshot.xmax - snapshot.xmin,
+           "running transactions are distinct and within the snapshot's range");
   return snapshot;
 }
 
