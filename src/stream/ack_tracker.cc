@@ -52,18 +52,19 @@ DeliveryToken AckTracker::token(uint64_t ordinal) const {
           .ordinal = static_cast<uint32_t>(nameable)};
 }
 
-// The sign of a 32-bit difference orders two numbers that are less than 2^31 apart, also when the
-// low half has wrapped around. The window allows far fewer transactions in flight than that.
+// A token has the low half of a number, which is unique among the transactions in flight: the
+// window allows far fewer than 2^31. Any other token is of a transaction before them, by the
+// distance of the low halves. If it is not below the floor, its last record was reported before.
 AckTracker::Entry* AckTracker::Find(DeliveryToken token) {
-  // The distance from the first transaction in flight; for an earlier one it wraps to more than
-  // there are.
-  const uint32_t index = token.transaction - static_cast<uint32_t>(first_number_);
-  const bool given_up = static_cast<int32_t>(token.transaction - static_cast<uint32_t>(floor_)) < 0;
-  if (given_up) {
-    return nullptr;
+  const auto first = static_cast<uint32_t>(first_number_);
+  const uint32_t index = token.transaction - first;
+  if (index < entries_.size()) {
+    return &entries_[index];
   }
-  WR_CHECK(index < entries_.size(), "a report names a transaction in flight that waits for it");
-  return &entries_[index];
+  const uint32_t before = first - token.transaction;
+  WR_CHECK(before > first_number_ - floor_ && before < uint32_t{1} << 31,
+           "a report names a transaction in flight that waits for it");
+  return nullptr;
 }
 
 const AckTracker::Entry* AckTracker::Find(DeliveryToken token) const {

@@ -36,6 +36,9 @@ namespace walrelay {
 
 class AckTracker {
  public:
+  // `first_number`: of the first transaction, for tests of numbers that a token cannot hold.
+  explicit AckTracker(uint64_t first_number = 1) : first_number_(first_number) {}
+
   // Streaming begins at `position`, and all earlier state is discarded: the first connection, or
   // another timeline, where old positions are not comparable. Only here may the frontier move
   // backwards.
@@ -116,7 +119,7 @@ class AckTracker {
   void Advance();
 
   RingQueue<Entry> entries_;
-  uint64_t first_number_ = 1;   // of entries_.front(), or of the next entry
+  uint64_t first_number_;       // of entries_.front(), or of the next entry
   uint64_t floor_ = 1;          // transactions below it were abandoned by Reset()
   bool open_ = false;           // entries_.back() is the open transaction
   bool open_produced_ = false;  // and has records
