@@ -175,7 +175,12 @@ absl::Status Relay::EnsureProducer(bool keep_in_flight) {
     return absl::OkStatus();
   }
   monitor_.Destroy();
-  tracker_.Reset();
+  // The discarded records are read again, also if this attempt fails and the next one finds the
+  // history in which they were in flight.
+  if (tracker_.records_in_flight() > 0) {
+    tracker_.Reset();
+    gaps_.SaveResumeState();
+  }
   return producer_.Create();
 }
 

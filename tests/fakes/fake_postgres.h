@@ -100,6 +100,7 @@ class FakePostgres final : public ReplicationSource {
 
   SourceInfo info;
   absl::Status open_error;
+  absl::Status start_error;          // of the next START_REPLICATION
   std::function<void()> on_inspect;  // called before the slot is read again
   std::function<void()> after_create_slot;
   absl::Status drop_error;   // the slot is dropped, but DropSlot() returns this
@@ -159,6 +160,9 @@ class FakePostgres final : public ReplicationSource {
   }
   absl::Status Start(Lsn position) override {
     WR_CHECK(open_, "a stream needs an open connection");
+    if (!start_error.ok()) {
+      return std::exchange(start_error, absl::OkStatus());
+    }
     starts.push_back(position);
     streaming_ = true;
     described_ = false;

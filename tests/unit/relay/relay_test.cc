@@ -703,6 +703,27 @@ TEST_F(RelayTest, PromotedServerIsFollowedFromItsSlot) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
 }
 
+// A host list may lead to the promoted server first, and back to the old one.
+TEST_F(RelayTest, RecordsDiscardedForAnAttemptThatFailedAreReadAgain) {
+  Start();
+  Commit("a");
+  Run();
+  postgres_.info.server.timeline = 2;
+  postgres_.info.server.ancestors = {{1, Lsn(1000)}};
+  postgres_.start_error = Error(ErrorCode::kSlotBusy, "another instance was faster");
+  postgres_.BreakConnection();
+  for (int i = 0; i < 20 && !kafka_.in_flight.empty(); ++i) {
+    Pass(milliseconds(100));
+  }
+  ASSERT_THAT(kafka_.in_flight, IsEmpty());
+  postgres_.info.server.timeline = 1;
+  postgres_.info.server.ancestors.clear();
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(2));
+  EXPECT_EQ(postgres_.starts.back(), Lsn(1000));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
 TEST_F(RelayTest, DefiniteErrorIsFatalAtStartupOnly) {
   postgres_.open_error = Error(ErrorCode::kNoReplicationRole, "may not");
   Start();
