@@ -25,7 +25,7 @@ ExitCode ExplainCommand(const ExplainFlags& flags) {
   }
   if (const CheckEntry* check = FindCheck(flags.code)) {
     fmt::print("{}\n  what it checks: {}\n  why it matters: {}\n  what to do:     {}\n",
-               check->name, check->looks_at, check->why, check->remedy);
+               check->name, check->examines, check->why, check->remedy);
     return ExitCode::kOk;
   }
   const auto code = FindErrorCode(flags.code);

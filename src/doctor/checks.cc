@@ -42,7 +42,7 @@ std::string CheckReference() {
       out += fmt::format("\n## {}\n", group);
     }
     out += fmt::format("\n### `{}`\n\n{}\n\n*Why.* {}\n\n*What to do.* {}\n", entry.name,
-                       entry.looks_at, entry.why, entry.remedy);
+                       entry.examines, entry.why, entry.remedy);
   }
   return out;
 }

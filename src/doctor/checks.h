@@ -11,13 +11,13 @@ namespace walrelay {
 // A row of checks.def. All texts are literals, one line of Markdown each.
 struct CheckEntry {
   std::string_view name;  // "postgres.wal_level"; its first word is the group
-  std::string_view looks_at;
+  std::string_view examines;
   std::string_view why;
   std::string_view remedy;
 };
 
 inline constexpr CheckEntry kChecks[] = {
-#define WALRELAY_CHECK(name, looks_at, why, remedy) {name, looks_at, why, remedy},
+#define WALRELAY_CHECK(name, examines, why, remedy) {name, examines, why, remedy},
 #include "doctor/checks.def"
 #undef WALRELAY_CHECK
 };

@@ -38,7 +38,7 @@ class LsnAgeEstimator {
   // Drops samples that their age makes superfluous.
   void Thin(MonoTime now);
 
-  std::vector<Entry> looks_;  // by time, and so by position
+  std::vector<Entry> samples_;  // by time, and so by position
 };
 
 }  // namespace walrelay

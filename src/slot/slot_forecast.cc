@@ -16,7 +16,7 @@ constexpr Micros kShort = minutes(1);
 constexpr Micros kLong = minutes(15);
 constexpr Micros kMinToMeasure = seconds(5);
 // restart_lsn moves in steps of 15 seconds in normal operation; this is four of them.
-constexpr Micros kStands = minutes(1);
+constexpr Micros kNotMoving = minutes(1);
 // One step more or less must not appear as a trend.
 constexpr Micros kMinToCompare = minutes(5);
 constexpr double kNoTrend = 0.1;
@@ -40,35 +40,36 @@ std::optional<Micros> TimeFor(double bytes, double per_second) {
 // Positions of different servers are not comparable: all entries are dropped when the WAL appears
 // to shrink.
 void SlotForecast::AddSample(MonoTime now, const Positions& positions) {
-  const bool other_log = !looks_.empty() && positions.wal_end < looks_.back().positions.wal_end;
-  if (other_log) {
-    looks_.clear();
+  const bool other_wal = !samples_.empty() && positions.wal_end < samples_.back().positions.wal_end;
+  if (other_wal) {
+    samples_.clear();
   }
-  WR_CHECK(looks_.empty() || now >= looks_.back().at, "samples are in the order of time");
-  if (looks_.empty() || looks_.back().positions.restart != positions.restart) {
+  WR_CHECK(samples_.empty() || now >= samples_.back().at, "samples are in the order of time");
+  if (samples_.empty() || samples_.back().positions.restart != positions.restart) {
     restart_moved_ = now;
   }
   // The last entry is replaced by the current one; earlier entries are kSpacing apart.
-  if (looks_.size() >= 2 && now - looks_[looks_.size() - 2].at < kSpacing) {
-    looks_.pop_back();
+  if (samples_.size() >= 2 && now - samples_[samples_.size() - 2].at < kSpacing) {
+    samples_.pop_back();
   }
-  looks_.push_back({now, positions});
-  while (now - looks_.front().at > kLong) {
-    looks_.pop_front();
+  samples_.push_back({now, positions});
+  while (now - samples_.front().at > kLong) {
+    samples_.pop_front();
   }
 }
 
 // The rates are between two entries and not fitted to all: the window bounds how old the first one
 // is.
 std::optional<SlotForecast::Rates> SlotForecast::RatesOver(Micros window, Micros least) const {
-  if (looks_.empty()) {
+  if (samples_.empty()) {
     return std::nullopt;
   }
   WR_CHECK(least > Micros(0), "a rate needs a time that has passed");
   WR_CHECK(window >= least, "the newest sample is within the window");
-  const Entry& last = looks_.back();
-  const Entry& first = *std::find_if(
-      looks_.begin(), looks_.end(), [&](const Entry& look) { return last.at - look.at <= window; });
+  const Entry& last = samples_.back();
+  const Entry& first = *std::find_if(samples_.begin(), samples_.end(), [&](const Entry& sample) {
+    return last.at - sample.at <= window;
+  });
   if (last.at - first.at < least) {
     return std::nullopt;
   }
@@ -94,10 +95,10 @@ std::optional<double> SlotForecast::ConfirmedBytesPerSecond() const {
 
 // 0 while the slot keeps up: then no loss can be foreseen.
 double SlotForecast::ShrinkPerSecond() const {
-  if (looks_.empty()) {
+  if (samples_.empty()) {
     return 0;
   }
-  if (looks_.back().at - restart_moved_ >= kStands) {
+  if (samples_.back().at - restart_moved_ >= kNotMoving) {
     return WalBytesPerSecond().value_or(0);
   }
   const auto trend = RatesOver(kLong, kMinToCompare);
@@ -119,8 +120,8 @@ std::optional<Micros> SlotForecast::TimeUntilCaughtUp() const {
   if (!rates || rates->confirmed <= rates->wal) {
     return std::nullopt;
   }
-  WR_CHECK(!looks_.empty(), "a rate is measured between samples");
-  const Positions& last = looks_.back().positions;
+  WR_CHECK(!samples_.empty(), "a rate is measured between samples");
+  const Positions& last = samples_.back().positions;
   return TimeFor(static_cast<double>(BytesBetween(last.confirmed, last.wal_end)),
                  rates->confirmed - rates->wal);
 }

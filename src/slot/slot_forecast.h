@@ -65,7 +65,7 @@ class SlotForecast {
   std::optional<Rates> RatesOver(Micros window, Micros least) const;
   double ShrinkPerSecond() const;
 
-  std::deque<Entry> looks_;  // by time
+  std::deque<Entry> samples_;  // by time
   MonoTime restart_moved_;
 };
 

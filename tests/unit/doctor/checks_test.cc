@@ -22,7 +22,7 @@ TEST(ChecksTest, NamesAreUniqueAndTextsAreSentences) {
   for (const CheckEntry& entry : kChecks) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
     EXPECT_THAT(std::string(entry.name), HasSubstr("."));
-    for (const std::string_view text : {entry.looks_at, entry.why, entry.remedy}) {
+    for (const std::string_view text : {entry.examines, entry.why, entry.remedy}) {
       const bool is_sentence_or_sql = text.ends_with('.') || text.ends_with(';');
       EXPECT_TRUE(is_sentence_or_sql) << entry.name << ": " << text;
     }

@@ -84,8 +84,8 @@ TEST_F(LsnAgeEstimatorTest, AgesStayAccurateOverAMonth) {
 
 TEST_F(LsnAgeEstimatorTest, MonthsOfSamplesUseLittleMemory) {
   const size_t before = testing::LiveBytes();
-  for (uint64_t look = 1; look <= 1'000'000; ++look) {
-    AddSample(seconds(5 * look), look);
+  for (uint64_t sample = 1; sample <= 1'000'000; ++sample) {
+    AddSample(seconds(5 * sample), sample);
   }
   EXPECT_LT(testing::LiveBytes() - before, 64u * 1024);
 }
