@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <random>
 
+#include "base/check.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {
@@ -20,7 +21,10 @@ class Backoff {
  public:
   // REQUIRES: neither is negative, and first * 2^20 fits into 64 bits of microseconds (about 100
   // days).
-  Backoff(Micros first, Micros most, uint64_t seed) : first_(first), most_(most), random_(seed) {}
+  Backoff(Micros first, Micros most, uint64_t seed) : first_(first), most_(most), random_(seed) {
+    WR_CHECK(first >= Micros(0) && most >= Micros(0) && first <= Micros::max() / (1 << 20),
+             "the longest wait fits into 64 bits");
+  }
 
   // The next wait. After 20 doublings the step no longer grows, so that the shift cannot overflow.
   Micros Next() {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/check.h"
+
 namespace walrelay {
 
 Utf8Character FirstCharacter(std::string_view text) {
+  WR_CHECK(!text.empty(), "a first character exists");
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const auto continues = [&](size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
   const auto tail = [&](size_t i) { return static_cast<uint32_t>(byte(i) & 0x3F); };

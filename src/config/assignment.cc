@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 
@@ -27,6 +28,7 @@ std::string Suggestion(std::string_view name) {
 
 // The setter would reject an unknown choice too, but without the list of valid ones.
 absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config) {
+  WR_CHECK(!config.source.tables.empty(), "options of a table set the first one");
   if (option.type == OptionType::kChoice) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr ||

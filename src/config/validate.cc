@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "config/loader.h"
 #include "config/option_value.h"
@@ -202,6 +203,7 @@ absl::Status ValidateKafka(const KafkaConfig& kafka) {
 
 // In the order of the sections; the first error is reported.
 absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
+  WR_CHECK(!config.source.tables.empty(), "the loader builds a table");
   WR_RETURN_IF_ERROR(ValidateSource(config.source, needs));
   WR_RETURN_IF_ERROR(ValidateTables(config.source.tables));
   WR_RETURN_IF_ERROR(ValidateMessages(config.source));

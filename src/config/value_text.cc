@@ -6,6 +6,8 @@
 #include <limits>
 #include <span>
 
+#include "base/check.h"
+
 namespace walrelay {
 namespace {
 
@@ -60,6 +62,7 @@ std::optional<Micros> ParseDuration(std::string_view text) {
 }
 
 std::string FormatConfigDuration(Micros duration) {
+  WR_CHECK(duration >= Micros(0), "no option is a negative duration");
   return FormatInLargestUnit(duration.count(), kDurations);
 }
 
@@ -68,6 +71,7 @@ std::optional<int64_t> ParseSize(std::string_view text) {
 }
 
 std::string FormatSize(int64_t bytes) {
+  WR_CHECK(bytes >= 0, "no option is a negative size");
   return FormatInLargestUnit(bytes, kSizes);
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "walrelay/error.h"
 
 extern char** environ;
@@ -87,6 +88,7 @@ int ExitCodeOf(int status) {
 }  // namespace
 
 absl::StatusOr<ChildProcess> ChildProcess::Start(const Options& options) {
+  WR_CHECK(!options.arguments.empty(), "the first argument is the program");
   int pipe_fds[2] = {-1, -1};
   if (options.capture_output && ::pipe2(pipe_fds, O_CLOEXEC) != 0) {
     return Error(ErrorCode::kInternal, fmt::format("pipe: {}", std::strerror(errno)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/check.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
@@ -35,7 +36,9 @@ OrderWriter::OrderWriter(PgConnection connection, std::string table, double tran
       rate_(transactions_per_second),
       expected_(expected),
       random_(std::random_device()()),
-      thread_([this] { Run(); }) {}
+      thread_([this] { Run(); }) {
+  WR_CHECK(transactions_per_second > 0, "the rate divides a second");
+}
 
 OrderWriter::~OrderWriter() {
   (void)Stop();

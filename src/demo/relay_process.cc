@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "base/absl_strings.h"
+#include "base/check.h"
 
 namespace walrelay {
 namespace {
@@ -107,11 +108,13 @@ absl::Status RelayProcess::Start() {
 }
 
 void RelayProcess::Kill() {
+  WR_CHECK(child_.has_value(), "the process was started");
   child_->Signal(SIGKILL);
   child_->Wait();
 }
 
 int RelayProcess::Stop() {
+  WR_CHECK(child_.has_value(), "the process was started");
   child_->Signal(SIGTERM);
   return child_->Wait();
 }

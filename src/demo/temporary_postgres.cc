@@ -39,8 +39,13 @@ std::vector<fs::path> Candidates() {
   for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
     out.push_back(entry.path() / "bin");
   }
-  // In descending order of the text: of the versions with two digits, the newest comes first.
-  std::sort(out.rbegin(), out.rend());
+  // The newest first: 18 before 9.6, which is not the order of the text.
+  std::sort(out.begin(), out.end(), [](const fs::path& a, const fs::path& b) {
+    const auto major = [](const fs::path& bin) {
+      return std::strtol(bin.parent_path().filename().c_str(), nullptr, 10);
+    };
+    return major(a) > major(b);
+  });
   std::string_view path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
   while (!path.empty()) {
     const size_t colon = std::min(path.find(':'), path.size());

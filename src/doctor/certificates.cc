@@ -126,9 +126,15 @@ absl::StatusOr<std::vector<Certificate>> FetchCertificates(int socket, const std
   const WithoutSigpipe guard;
   ERR_clear_error();
   const TlsContext context(SSL_CTX_new(TLS_client_method()));
+  if (!context) {
+    return absl::ResourceExhaustedError(Reason());
+  }
   std::vector<Certificate> chain;
   SSL_CTX_set_cert_verify_callback(context.get(), TakeChain, &chain);
   const TlsSession session(SSL_new(context.get()));
+  if (!session) {
+    return absl::ResourceExhaustedError(Reason());
+  }
   SSL_set_fd(session.get(), socket);
   if (IsName(host)) {
     // SSL_set_tlsext_host_name() is a macro with a C-style cast.

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/check.h"
 #include "base/read_to_end.h"
 #include "base/system_clock.h"
 #include "base/text.h"
@@ -164,12 +165,14 @@ absl::StatusOr<std::vector<Certificate>> ShownAt(const std::string& address,
 
 void JudgeChain(CheckName check, const std::string& whose, const std::vector<Certificate>& chain,
                 WallTime now, const std::string& remedy, Findings& out) {
+  WR_CHECK(!chain.empty(), "a peer shows a certificate");
   Judge(check, whose, *std::min_element(chain.begin(), chain.end(), ExpiresFirst), now, remedy,
         out);
 }
 
 void JudgeBundle(CheckName check, const std::string& whose, const std::vector<Certificate>& bundle,
                  WallTime now, const std::string& remedy, Findings& out) {
+  WR_CHECK(!bundle.empty(), "a bundle has a certificate");
   Judge(check, whose, *std::max_element(bundle.begin(), bundle.end(), ExpiresFirst), now, remedy,
         out);
 }

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace walrelay {
 
 // Derived from one configured limit, so that they need no settings of their own.
@@ -25,6 +27,7 @@ struct RowLimits {
   // REQUIRES: max_record_bytes > 0; the configuration permits at most 1,000,000,000, so that no
   // product overflows.
   static constexpr RowLimits For(int64_t max_record_bytes) {
+    WR_CHECK(max_record_bytes > 0, "the limit is a size");
     const auto bytes = static_cast<size_t>(max_record_bytes);
     return {.raw_bytes = 4 * bytes, .json_values = bytes / 2 + 1, .schema_bytes = 32 * bytes};
   }

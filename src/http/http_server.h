@@ -60,8 +60,6 @@ class HttpServer {
   // The port of the listening socket.
   int port() const;
 
-  const std::map<std::string, HttpHandler>& pages() const { return pages_; }
-
  private:
   // Its functions are called on the server's thread, inside MHD_run().
   struct Callbacks;  // for libmicrohttpd

@@ -1,5 +1,6 @@
 #include "kafka/mock_cluster.h"
 
+#include "base/check.h"
 #include "base/log.h"
 #include "walrelay/error.h"
 
@@ -7,6 +8,7 @@ namespace walrelay {
 
 // The mock cluster is part of a client, which it needs for its threads and its log.
 absl::StatusOr<std::unique_ptr<MockCluster>> MockCluster::Start(int brokers) {
+  WR_CHECK(brokers > 0, "a cluster has a broker");
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   rd_kafka_conf_set_log_cb(conf,
                            [](const rd_kafka_t*, int, const char* facility, const char* message) {

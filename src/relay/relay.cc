@@ -37,7 +37,7 @@ constexpr Micros kSlotPollInterval = milliseconds(500);
 constexpr Micros kGapRecheckInterval = seconds(10);
 // While the slot exceeds the server's limit, each connection decodes the WAL from the restart
 // position again.
-constexpr Micros kAsideTimeout = std::chrono::minutes(2);
+constexpr Micros kClosedForSlotTimeout = std::chrono::minutes(2);
 
 }  // namespace
 
@@ -202,7 +202,7 @@ void Relay::NoteProgress() {
 
 void Relay::Connect(MonoTime now) {
   WR_CHECK(session_ == nullptr, "one session exists at a time");
-  aside_.reset();
+  closed_for_slot_.reset();
   const absl::Status status = OpenAndStart();
   if (!status.ok()) {
     OnConnectError(status, now);
@@ -430,20 +430,21 @@ void Relay::OnSlotAlmostLost() {
               "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
               "checkpoint would wait for a walsender that cannot send"),
         kBusyFinishTimeout);
-    aside_ = Aside{reporter_.acknowledged(), producer_.Reachable()};
-    state_.retry_at = parts_.clock.Now() + kAsideTimeout;
+    closed_for_slot_ = ClosedForSlot{reporter_.acknowledged(), producer_.Reachable()};
+    state_.retry_at = parts_.clock.Now() + kClosedForSlotTimeout;
   }
 }
 
 // Whether to reconnect before the pause is over: Kafka has become reachable, or has acknowledged a
 // record.
 bool Relay::KafkaRecovered() const {
-  if (!aside_ || !producer_.exists()) {
+  if (!closed_for_slot_ || !producer_.exists()) {
     return false;
   }
-  WR_CHECK(reporter_.acknowledged() >= aside_->acknowledged, "acknowledgements are only added");
-  const bool answers = !aside_->kafka_reachable && producer_.Reachable();
-  return answers || reporter_.acknowledged() > aside_->acknowledged;
+  WR_CHECK(reporter_.acknowledged() >= closed_for_slot_->acknowledged,
+           "acknowledgements are only added");
+  const bool answers = !closed_for_slot_->kafka_reachable && producer_.Reachable();
+  return answers || reporter_.acknowledged() > closed_for_slot_->acknowledged;
 }
 
 // Closes the stream gracefully, so that acknowledged events are confirmed. Best effort: the server

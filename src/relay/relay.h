@@ -180,11 +180,11 @@ class Relay {
 
   // The stream was closed because the slot is being invalidated while nothing is read: the number
   // of acknowledged records at that time, and whether Kafka was reachable.
-  struct Aside {
+  struct ClosedForSlot {
     uint64_t acknowledged = 0;
     bool kafka_reachable = false;
   };
-  std::optional<Aside> aside_;
+  std::optional<ClosedForSlot> closed_for_slot_;
 
   MonoTime awake_at_;  // when the process last ran a turn
   // Of the drain, from the first request on.

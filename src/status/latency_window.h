@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/check.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {
@@ -28,6 +29,7 @@ class LatencyWindow {
   // The latency that a share `q` of the samples does not exceed; nullopt without samples.
   // REQUIRES: 0 <= q <= 1. Returns the middle of a bucket, not an observed value.
   std::optional<Micros> Quantile(double q) const {
+    WR_CHECK(q >= 0 && q <= 1, "a quantile is a share");
     uint64_t below = 0;
     for (size_t i = 0; i < buckets_.size(); ++i) {
       below += buckets_[i];
