@@ -23,9 +23,10 @@ bool SingleStep::Covers(Position position) const {
 }
 
 // The comparison is with the commit position, which is below the end of its transaction: the
-// frontier passes it only when all of the transaction's rows are acknowledged.
+// frontier passes it only when all of the transaction's rows are acknowledged. A keepalive of a
+// faulty server can move the frontier past a record in flight, whose attempt must still end here.
 void SingleStep::OnFrontier(Lsn frontier) {
-  if (range_ && range_->until.commit_lsn < frontier) {
+  if (range_ && attempt_ == Attempt::kNone && range_->until.commit_lsn < frontier) {
     range_.reset();
   }
 }

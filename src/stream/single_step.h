@@ -36,7 +36,8 @@ class SingleStep {
   void Cover(Position from, Position until);
   bool Covers(Position position) const;
 
-  // Everything before `frontier` is acknowledged: a range that ends before it is discarded.
+  // Everything before `frontier` is acknowledged: a range that ends before it is discarded, unless
+  // a record of it is in flight.
   void OnFrontier(Lsn frontier);
 
   // The range is no longer valid: the stream begins on another timeline.

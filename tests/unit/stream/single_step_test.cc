@@ -39,6 +39,16 @@ TEST(SingleStepTest, RangeEndsWhenItsLastTransactionIsAcknowledged) {
   EXPECT_FALSE(step.Covers(kLast));
 }
 
+// Only a faulty server moves the frontier past a record in flight: by a keepalive with a position
+// beyond a transaction that it sends later.
+TEST(SingleStepTest, RangeIsKeptWhileItsRecordIsInFlight) {
+  SingleStep step;
+  step.Cover(kRefused, kLast);
+  step.OnOffered({7, 3});
+  step.OnFrontier(Lsn(348));
+  EXPECT_TRUE(step.Covers(kLast));
+}
+
 TEST(SingleStepTest, OnlyTheRecordInFlightDecidesTheAttempt) {
   SingleStep step;
   step.OnOffered({7, 3});
