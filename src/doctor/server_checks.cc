@@ -161,10 +161,10 @@ WITH asynchronous AS (
   FROM pg_catalog.pg_db_role_setting s
   LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.setdatabase
   LEFT JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) s.setrole
-  -- As written by ALTER ROLE: parse_bool() accepts these words, and their unique prefixes, for off.
+  -- As written in ALTER ROLE; these values mean off (synchronous_commit_options in guc_tables.c).
   WHERE EXISTS (SELECT 1 FROM pg_catalog.unnest(s.setconfig) c
                 WHERE pg_catalog.lower(c) OPERATOR(pg_catalog.~)
-                      '^synchronous_commit=(off|of|0|n|no|f|fa|fal|fals|false)$')
+                      '^synchronous_commit=(off|false|no|0)$')
     AND (s.setdatabase OPERATOR(pg_catalog.=) 0
          OR d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()))
 SELECT a.datname, a.rolname,

@@ -65,11 +65,13 @@ class DoctorTest(DoctorCase):
                     f'ALTER ROLE "hasty" IN DATABASE "{self.name}" RESET synchronous_commit')
 
     def test_asynchronous_commits_of_a_database_are_reported(self) -> None:
-        self.postgres.psql(f"ALTER DATABASE {self.name} SET synchronous_commit = off")
-        found = self.findings("latency.synchronous_commit")
-        self.assertEqual(len(found), 1, found)
-        self.assertIn(f"for database {self.name}", found[0]["text"])
-        self.assertIn(f'ALTER DATABASE "{self.name}" RESET synchronous_commit', found[0]["remedy"])
+        for spelling in ("off", "'OFF'", "false", "no", "'0'"):
+            with self.subTest(spelling):
+                self.postgres.psql(f"ALTER DATABASE {self.name} SET synchronous_commit = {spelling}")
+                found = self.findings("latency.synchronous_commit")
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(f"for database {self.name}", found[0]["text"])
+                self.assertIn(f'ALTER DATABASE "{self.name}" RESET synchronous_commit', found[0]["remedy"])
 
     def test_role_without_replication_gets_the_grant_as_remedy(self) -> None:
         self.postgres.psql("DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
