@@ -155,13 +155,14 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
 
 // "'off' for role app in database shop".
 // Only settings of roles and databases are visible: a session that sets the option itself is not.
+// setconfig has the text of ALTER ROLE; these values mean off (synchronous_commit_options in
+// guc_tables.c).
 constexpr std::string_view kAsynchronousQuery = R"(
 WITH asynchronous AS (
   SELECT s.setdatabase, s.setrole, d.datname, r.rolname
   FROM pg_catalog.pg_db_role_setting s
   LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.setdatabase
   LEFT JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) s.setrole
-  -- As written in ALTER ROLE; these values mean off (synchronous_commit_options in guc_tables.c).
   WHERE EXISTS (SELECT 1 FROM pg_catalog.unnest(s.setconfig) c
                 WHERE pg_catalog.lower(c) OPERATOR(pg_catalog.~)
                       '^synchronous_commit=(off|false|no|0)$')
