@@ -36,9 +36,7 @@ OrderWriter::OrderWriter(PgConnection connection, std::string table, double tran
       rate_(transactions_per_second),
       expected_(expected),
       random_(std::random_device()()),
-      thread_([this] { Run(); }) {
-  WR_CHECK(transactions_per_second > 0, "the rate divides a second");
-}
+      thread_([this] { Run(); }) {}
 
 OrderWriter::~OrderWriter() {
   (void)Stop();
@@ -53,6 +51,7 @@ absl::Status OrderWriter::Stop() {
 }
 
 void OrderWriter::Run() {
+  WR_CHECK(rate_ > 0, "the rate divides a second");
   const auto between = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(1 / rate_));
   auto next = std::chrono::steady_clock::now();
