@@ -17,6 +17,16 @@ constexpr size_t kLargestSmall = kBlock / 4;  // larger pieces get their own blo
 
 class ArenaTest : public ::testing::Test {
  protected:
+  // Of a thousand calls of `row`, after the first.
+  template <typename Row>
+  static uint64_t AllocationsInSteadyState(const Row& row) {
+    row();
+    return testing::AllocationsDuring([&] {
+      for (int i = 0; i < 1'000; ++i) {
+        row();
+      }
+    });
+  }
   // Allocates `size` bytes and fills them with the number of the piece.
   void Take(size_t size) {
     char* bytes = arena_.Allocate(size);
@@ -67,13 +77,7 @@ TEST_F(ArenaTest, SteadyStateAllocatesNothing) {
     }
     arena_.Clear();
   };
-  row();
-  EXPECT_EQ(testing::AllocationsDuring([&] {
-              for (int i = 0; i < 1'000; ++i) {
-                row();
-              }
-            }),
-            0u);
+  EXPECT_EQ(AllocationsInSteadyState(row), 0u);
 }
 
 TEST_F(ArenaTest, SteadyStateOfLargePiecesAllocatesNothing) {
@@ -83,13 +87,7 @@ TEST_F(ArenaTest, SteadyStateOfLargePiecesAllocatesNothing) {
     arena_.Allocate(10);
     arena_.Clear();
   };
-  row();
-  EXPECT_EQ(testing::AllocationsDuring([&] {
-              for (int i = 0; i < 1'000; ++i) {
-                row();
-              }
-            }),
-            0u);
+  EXPECT_EQ(AllocationsInSteadyState(row), 0u);
 }
 
 TEST_F(ArenaTest, ClearMakesMemoryReusable) {

@@ -17,8 +17,15 @@ using ::testing::IsEmpty;
 
 class RelayGapTest : public testing::RelayFixture {
  protected:
-  // Streams and publishes "a"; nothing is in flight.
   RelayGapTest() { kafka_.auto_acknowledge = true; }
+  // Another process reads the slot.
+  void StartAsStandby() {
+    postgres_.info.slot->active = true;
+    postgres_.info.slot->active_pid = 555;
+    Start();
+    Pass(seconds(1));
+  }
+  // Streams and publishes "a"; nothing is in flight.
   void StartAndPublish() {
     Start();
     Commit("a");
@@ -419,10 +426,7 @@ TEST_F(RelayGapTest, TableRemovedASecondTimeIsAnotherGap) {
 }
 
 TEST_F(RelayGapTest, StandbyReportsNoGapWhileAnotherProcessReadsTheSlot) {
-  postgres_.info.slot->active = true;
-  postgres_.info.slot->active_pid = 555;
-  Start();
-  Pass(seconds(1));
+  StartAsStandby();
   identity().tables[0].memberships = {{16555, 710}};
   Look();
   Pass(seconds(1));
@@ -433,10 +437,7 @@ TEST_F(RelayGapTest, StandbyReportsNoGapWhileAnotherProcessReadsTheSlot) {
 }
 
 TEST_F(RelayGapTest, StandbyDetectsEarlierPublicationChangeOnTakeover) {
-  postgres_.info.slot->active = true;
-  postgres_.info.slot->active_pid = 555;
-  Start();
-  Pass(seconds(1));
+  StartAsStandby();
   Look();
   identity().tables[0].memberships = {{16555, 710}};
   postgres_.info.slot->active = false;
