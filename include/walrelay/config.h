@@ -73,6 +73,8 @@ enum class OnGap : uint8_t { kHold, kExit };
 // Strings contain no zero bytes.
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
+  // 1 to 128 letters, digits, ".", "_", "-", ":" and "/"; "": IdentityOf() derives it from the DSN.
+  std::string name;
   Secret password;
   std::string password_file;  // read again at each connection
   // Valid: 1 to 63 lower-case letters, digits and underscores, which replication commands accept

@@ -93,6 +93,13 @@ constexpr Option kOptions[] = {
      "pooler.",
      [](Config& config, const RawValue& value) { return ParseInto(value, config.source.dsn); },
      [](const Config& config) { return TomlString(MaskedDsn(config.source.dsn)); }},
+    Row<kSource, &SourceConfig::name>(
+        "source", "name", kString,
+        "The name of this database in metrics, logs, status and alerts, such as `orders-db`: "
+        "letters, digits and `._-:/`. All instances on one slot must use the same name. Default: "
+        "`host/database`, with the first host of the DSN, and its port if that is not 5432. A Unix "
+        "socket and a loopback address count as the name of this machine; a service counts as its "
+        "name."),
     Row<kSource, &SourceConfig::password>(
         "source", "password", kSecret,
         "The password. Prefer a file (`password_file`), `PGPASSWORD` or `~/.pgpass`."),

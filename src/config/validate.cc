@@ -28,6 +28,14 @@ bool IsPublicationName(std::string_view name) {
                       [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\'; });
 }
 
+// It becomes a label of every series: the characters need no escapes in a query.
+bool IsSourceName(std::string_view name) {
+  return name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  std::string_view("._-:/").find(c) != std::string_view::npos;
+         });
+}
+
 // Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
 absl::Status ValidateRetention(const SourceConfig& source) {
   if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {
@@ -55,6 +63,11 @@ absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
                  "Set the Postgres server: dsn = "
                  "\"postgresql://walrelay@host/database?sslmode=verify-full\" in "
                  "[source], --dsn, or WALRELAY_SOURCE__DSN.");
+  }
+  if (!IsSourceName(source.name)) {
+    return InvalidValue(
+        fmt::format("source.name: expected at most 128 letters, digits and \"._-:/\", got \"{}\"",
+                    Printable(source.name, 80)));
   }
   if (!IsSlotName(source.slot)) {
     return InvalidValue(fmt::format(

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -116,6 +118,50 @@ std::string OptionsParameter(const ConnectionParameters& parameters, const Sourc
   return options;
 }
 
+std::string NameOfThisMachine() {
+  // The last byte stays zero: gethostname() does not end a name that it truncates.
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+// "host" or "host:port", without the port 5432.
+std::string ClusterName(const ConnectionParameters& parameters) {
+  const std::string service = ParameterOr(parameters, "service", "PGSERVICE");
+  const std::string hosts = ParameterOr(parameters, "host", "PGHOST");
+  const std::string addresses = ParameterOr(parameters, "hostaddr", "PGHOSTADDR");
+  const std::string ports = ParameterOr(parameters, "port", "PGPORT");
+  std::string host(EntryOf(hosts, 0).empty() ? EntryOf(addresses, 0) : EntryOf(hosts, 0));
+  if (host.empty() && !service.empty()) {
+    return service;
+  }
+  if (IsLocalHost(host)) {
+    host = NameOfThisMachine();
+  } else if (host.find(':') != std::string::npos) {
+    host = fmt::format("[{}]", host);
+  }
+  const std::string_view port = EntryOf(ports, 0);
+  return port.empty() || port == "5432" ? host : fmt::format("{}:{}", host, port);
+}
+
+// As libpq: without a name the database is called like the user.
+std::string DatabaseOf(const ConnectionParameters& parameters) {
+  std::string database = ParameterOr(parameters, "dbname", "PGDATABASE");
+  return database.empty() ? ParameterOr(parameters, "user", "PGUSER") : database;
+}
+
+std::string SourceName(const SourceConfig& source) {
+  if (!source.name.empty()) {
+    return source.name;
+  }
+  const auto parameters = ParseDsn(source.dsn);
+  if (!parameters.ok()) {
+    return "?";
+  }
+  const std::string database = DatabaseOf(*parameters);
+  const std::string cluster = ClusterName(*parameters);
+  return database.empty() ? cluster : fmt::format("{}/{}", cluster, database);
+}
+
 }  // namespace
 
 std::vector<ConnectionParameters> EachHost(const ConnectionParameters& parameters) {
@@ -199,12 +245,13 @@ std::string DescribeDsn(const SourceConfig& source) {
   const std::string host = ParameterOr(*parameters, "host", "PGHOST");
   const std::string port = ParameterOr(*parameters, "port", "PGPORT");
   const std::string user = ParameterOr(*parameters, "user", "PGUSER");
-  std::string database = ParameterOr(*parameters, "dbname", "PGDATABASE");
-  if (database.empty()) {
-    database = user;
-  }
   return fmt::format("{}{}/{}{}", host.empty() ? "local socket" : host,
-                     port.empty() ? "" : ":" + port, database, user.empty() ? "" : " as " + user);
+                     port.empty() ? "" : ":" + port, DatabaseOf(*parameters),
+                     user.empty() ? "" : " as " + user);
+}
+
+PipelineIdentity IdentityOf(const SourceConfig& source) {
+  return {.source = SourceName(source), .slot = source.slot};
 }
 
 }  // namespace walrelay

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "walrelay/config.h"
+#include "walrelay/pipeline_identity.h"
 
 namespace walrelay {
 
@@ -48,5 +49,15 @@ absl::Status CheckPostgresTransport(const SourceConfig& source);
 // Formats the DSN as "host:port/database as user" for messages, without the password.
 // "?" for an invalid DSN. Uses the PG* variables as libpq does, but no service file.
 std::string DescribeDsn(const SourceConfig& source);
+
+// The identity of the pipeline that reads `source`: source.name, or "host/database" of the DSN, and
+// the slot. Contains no user name and no password, except that a database without a name is called
+// like the user, as in libpq.
+//
+// Of several hosts, which are one cluster, the first counts; ":port" follows if it is not 5432. A
+// Unix socket and a loopback address are named after this machine: "localhost" would be the same
+// name on each machine, and an alert would take a healthy database there for this one. The file of
+// a service is not read: its name stands for the host. "?" for an invalid DSN.
+PipelineIdentity IdentityOf(const SourceConfig& source);
 
 }  // namespace walrelay

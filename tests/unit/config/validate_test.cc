@@ -75,6 +75,19 @@ TEST_F(ConfigValidationTest, PublicationNamesCanBeQuoted) {
   ExpectWrong("at most 63 bytes");
 }
 
+TEST_F(ConfigValidationTest, SourceNamesNeedNoEscapes) {
+  for (const char* good : {"", "orders-db", "db.example:5433/shop", "A_1"}) {
+    config_.source.name = good;
+    ExpectValid();
+  }
+  for (const char* bad : {"a b", "a\"b", "a\nb", "\xc3\xb6", "a|b", "relay@db"}) {
+    config_.source.name = bad;
+    ExpectWrong("source.name");
+  }
+  config_.source.name = std::string(129, 'a');
+  ExpectWrong("at most 128");
+}
+
 TEST_F(ConfigValidationTest, TimeoutsHaveAMinimum) {
   config_.source.connect_timeout = 999ms;
   ExpectWrong("source.connect_timeout");
