@@ -125,7 +125,7 @@ ControlServer::ControlServer(UniqueFd listener, Handler handler)
     : listener_(std::move(listener)),
       handler_(std::move(handler)),
       stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      thread_([this] { Run(); }) {}
+      thread_(InLogScope([this] { Run(); })) {}
 
 ControlServer::~ControlServer() {
   eventfd_write(stop_.get(), 1);

@@ -6,12 +6,14 @@
 #include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "base/log_queue.h"
@@ -34,19 +36,49 @@ constexpr std::chrono::seconds kWindow{10};
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kLevelColours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[31m"};
 
+// The pipelines that lines have named, until the process ends. Never destroyed: a thread of a
+// library may log while the process exits.
+class Pipelines {
+ public:
+  const PipelineIdentity* Keep(const PipelineIdentity& pipeline) {
+    const std::lock_guard lock(mutex_);
+    const PipelineIdentity* kept = &*kept_.insert(pipeline).first;
+    several_.store(kept_.size() > 1, std::memory_order_relaxed);
+    return kept;
+  }
+  bool several() const { return several_.load(std::memory_order_relaxed); }
+
+ private:
+  std::mutex mutex_;
+  std::set<PipelineIdentity> kept_;  // its elements do not move
+  std::atomic<bool> several_{false};
+};
+
+Pipelines& KnownPipelines() {
+  static auto* const pipelines = new Pipelines();
+  return *pipelines;
+}
+
+// Of the thread. Trivial, so that it can be read at any time of the thread's life.
+thread_local constinit const PipelineIdentity* current_pipeline = nullptr;
+
 // Counts the lines of each kind, and the suppressed lines that are not reported yet.
 class RepeatLimit {
  public:
   struct HeldBack {
+    const PipelineIdentity* pipeline = nullptr;
     std::string event;
     std::string code;
     uint64_t lines = 0;
   };
 
-  // Whether this line may be written. The number of kinds (event name and code) is small.
-  bool Admit(std::string_view event, std::string_view code, MonoTime now) {
-    // By event and code: the same event with another error is another message.
-    Window& window = windows_.try_emplace(fmt::format("{} {}", event, code)).first->second;
+  // Whether this line may be written. The number of kinds (pipeline, event name and code) is small.
+  bool Admit(const PipelineIdentity* pipeline, std::string_view event, std::string_view code,
+             MonoTime now) {
+    // By event and code: the same event with another error is another message. By pipeline: a noisy
+    // one must not hide the lines of another.
+    Window& window = windows_.try_emplace(fmt::format("{} {} {}", fmt::ptr(pipeline), event, code))
+                         .first->second;
     if (window.lines == 0 || now - window.start >= kWindow) {
       window.start = now;
       window.lines = 0;
@@ -57,6 +89,7 @@ class RepeatLimit {
     }
     ++window.held_back.lines;
     if (window.held_back.lines == 1) {
+      window.held_back.pipeline = pipeline;
       window.held_back.event = event;
       window.held_back.code = code;
       ++waiting_;
@@ -164,33 +197,55 @@ void AppendJson(const LogField::Value& value, std::string& out) {
 
 using Fields = std::vector<LogField>;
 
-std::string JsonLine(LogLevel level, std::string_view event, std::string_view message,
-                     const Fields& fields) {
+// The content of a line. Views and pointers are valid while it is written.
+struct Content {
+  LogLevel level;
+  const PipelineIdentity* pipeline;  // nullptr: none
+  std::string_view event;
+  std::string_view message;
+  const Fields& fields;
+};
+
+void AppendJson(const LogField& field, std::string& out) {
+  out += fmt::format(",\"{}\":", field.key);
+  AppendJson(field.value, out);
+}
+
+std::string JsonLine(const Content& content) {
   std::string line = fmt::format(R"({{"ts":"{}","level":"{}","event":")",
-                                 Rfc3339(SystemClock().WallNow()), NameOf(level));
+                                 Rfc3339(SystemClock().WallNow()), NameOf(content.level));
   // Not escaped: event names are literals of the code.
-  line += event;
+  line += content.event;
   line += R"(","msg":)";
-  AppendJsonString(message.substr(0, 2048), line);
-  for (const LogField& field : fields) {
-    line += fmt::format(",\"{}\":", field.key);
-    AppendJson(field.value, line);
+  AppendJsonString(content.message.substr(0, 2048), line);
+  if (content.pipeline != nullptr) {
+    AppendJson({"source", content.pipeline->source}, line);
+    AppendJson({"slot", content.pipeline->slot}, line);
+  }
+  for (const LogField& field : content.fields) {
+    AppendJson(field, line);
   }
   line += '}';
   return line;
 }
 
-std::string TextLine(LogLevel level, std::string_view event, std::string_view message,
-                     const Fields& fields, bool colour) {
+std::string TextLine(const Content& content, bool colour) {
+  const auto& [level, pipeline, event, message, fields] = content;
   const std::string_view on = colour ? kLevelColours[static_cast<size_t>(level)] : "";
   const std::string_view off = colour ? "\033[0m" : "";
   const std::string_view dim = colour ? "\033[2m" : "";
   std::string line =
       fmt::format("{}{}{} {}{:<7}{} {:<20} {}", dim, Rfc3339(SystemClock().WallNow()), off, on,
                   NameOf(level), off, event, Printable(message, 2048));
-  for (const LogField& field : fields) {
+  const auto append = [&](const LogField& field) {
     line += fmt::format("  {}{}={}{}", dim, field.key, off, ToText(field.value));
+  };
+  // A person at a terminal knows the only pipeline of a process.
+  if (pipeline != nullptr && KnownPipelines().several()) {
+    append({"source", pipeline->source});
+    append({"slot", pipeline->slot});
   }
+  std::for_each(fields.begin(), fields.end(), append);
   return line;
 }
 
@@ -201,17 +256,15 @@ bool IsSteerableTerminal() {
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
-std::string LineOf(bool json, bool colour, LogLevel level, std::string_view event,
-                   std::string_view message, const Fields& fields) {
-  return json ? JsonLine(level, event, message, fields)
-              : TextLine(level, event, message, fields, colour);
+std::string LineOf(bool json, bool colour, const Content& content) {
+  return json ? JsonLine(content) : TextLine(content, colour);
 }
 
 // REQUIRES: writer_mutex is held, and there is a writer.
-void Put(LogLevel level, std::string_view event, std::string_view message, const Fields& fields) {
+void Put(spdlog::logger& lines, const Content& content) {
   writer->progress.clear();
   // spdlog's own level has no effect: the line is complete, and its level has been checked.
-  writer->lines.critical(LineOf(writer->json, writer->colour, level, event, message, fields));
+  lines.critical(LineOf(writer->json, writer->colour, content));
 }
 
 // REQUIRES: as above.
@@ -221,7 +274,8 @@ void ReportSuppressed(MonoTime now) {
     if (!held.code.empty()) {
       fields.emplace_back("code", held.code);
     }
-    Put(LogLevel::kWarning, "repeats_suppressed", "similar lines were suppressed", fields);
+    Put(writer->lines, {LogLevel::kWarning, held.pipeline, "repeats_suppressed",
+                        "similar lines were suppressed", fields});
   }
 }
 
@@ -233,8 +287,8 @@ void Write(LogLevel level, std::string_view event, std::string_view code, std::s
   }
   const MonoTime now = SystemClock().Now();
   ReportSuppressed(now);
-  if (writer->repeats.Admit(event, code, now)) {
-    Put(level, event, message, fields);
+  if (writer->repeats.Admit(current_pipeline, event, code, now)) {
+    Put(writer->lines, {level, current_pipeline, event, message, fields});
   }
 }
 
@@ -257,6 +311,19 @@ struct ErrorLine {
 
 }  // namespace
 
+LogScope::LogScope(const PipelineIdentity& pipeline) : LogScope(KnownPipelines().Keep(pipeline)) {}
+
+LogScope::LogScope(const PipelineIdentity* pipeline)
+    : outer_(std::exchange(current_pipeline, pipeline)) {}
+
+LogScope::~LogScope() {
+  current_pipeline = outer_;
+}
+
+const PipelineIdentity* LogScope::Current() {
+  return current_pipeline;
+}
+
 std::string_view NameOf(LogLevel level) {
   return kLevelNames[static_cast<size_t>(level)];
 }
@@ -269,8 +336,12 @@ void StartLogging(LogLevel level, LogFormat format) {
   const bool terminal = !json && IsSteerableTerminal();
   const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
   writer = std::make_unique<Writer>([json, colour](uint64_t dropped) {
-    return LineOf(json, colour, LogLevel::kWarning, "lines_dropped",
-                  "standard error did not accept lines fast enough", {{"suppressed", dropped}});
+    return LineOf(json, colour,
+                  {LogLevel::kWarning,
+                   nullptr,
+                   "lines_dropped",
+                   "standard error did not accept lines fast enough",
+                   {{"suppressed", dropped}}});
   });
   writer->json = json;
   writer->terminal = terminal;
@@ -356,9 +427,7 @@ void LogAudit(std::string_view event, const absl::Status& status,
     return;
   }
   const ErrorLine line(status, fields);
-  writer->progress.clear();
-  writer->kept_lines.critical(
-      LineOf(writer->json, writer->colour, LogLevel::kWarning, event, line.message, line.fields));
+  Put(writer->kept_lines, {LogLevel::kWarning, current_pipeline, event, line.message, line.fields});
 }
 
 }  // namespace walrelay

@@ -6,6 +6,9 @@
 // has one) is suppressed after ten lines in ten seconds; "repeats_suppressed" reports the number of
 // suppressed lines after the ten seconds.
 //
+// A line names the pipeline of the thread that writes it (LogScope): JSON lines always, text only
+// if the process has several pipelines. Each pipeline has its own limit for repetitions.
+//
 // Threads: every function from any thread, and none blocks. A separate thread writes the lines
 // (LogQueue). While standard error accepts no lines (a full pipe), the oldest ordinary lines are
 // dropped, and "lines_dropped" reports their number afterwards. Audit lines are never suppressed or
@@ -16,11 +19,13 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "walrelay/log_level.h"
 #include "walrelay/lsn.h"
+#include "walrelay/pipeline_identity.h"
 
 namespace walrelay {
 
@@ -44,6 +49,38 @@ struct LogField {
   std::string_view key;
   Value value;
 };
+
+// While it exists, the lines of the thread that created it have the fields `source` and `slot` of a
+// pipeline. Scopes nest; threads started within one do not inherit it, see InLogScope().
+class LogScope {
+ public:
+  // A copy is kept until the process ends: a process has few pipelines, and a callback of a library
+  // may come late.
+  explicit LogScope(const PipelineIdentity& pipeline);
+  // `pipeline`: a result of Current(), also of another thread. nullptr: lines without a pipeline.
+  explicit LogScope(const PipelineIdentity* pipeline);
+  ~LogScope();
+
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
+
+  // The pipeline of the calling thread; nullptr: none. Valid until the process ends, so that it can
+  // be passed to another thread or to a library.
+  static const PipelineIdentity* Current();
+
+ private:
+  const PipelineIdentity* const outer_;
+};
+
+// The body of a new thread, which writes its lines in the scope of the thread that calls this
+// function.
+template <typename Body>
+auto InLogScope(Body body) {
+  return [pipeline = LogScope::Current(), body = std::move(body)] {
+    const LogScope scope(pipeline);
+    body();
+  };
+}
 
 // Before this call nothing is written: libraries and tests are silent.
 // REQUIRES: not started, or StopLogging() was called. Starts a thread: call it after fork() and

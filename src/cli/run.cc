@@ -214,11 +214,11 @@ ExitCode RunCommand(const RunFlags& flags) {
   }
   const Config& config = loaded->config;
   StartLogging(config.log.level, config.log.format);
-  LogInfo("starting", "walrelay is starting",
+  const LogScope scope(IdentityOf(config.source));
+  LogInfo("starting", fmt::format("walrelay is starting on slot {}", config.source.slot),
           {{"version", Version()},
            {"postgres", DescribeDsn(config.source)},
            {"kafka", config.kafka.bootstrap_servers},
-           {"slot", config.source.slot},
            {"librdkafka", LibrdkafkaVersion()}});
   if (!loaded->import_summary.empty()) {
     LogInfo("imported", loaded->import_summary, {{"file", flags.config.file}});

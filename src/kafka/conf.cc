@@ -139,9 +139,12 @@ absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
   return absl::OkStatus();
 }
 
-// Called from any librdkafka thread.
-void ForwardLog(const rd_kafka_t* /*client*/, int level, const char* facility,
-                const char* message) {
+// Called from any librdkafka thread. The client's opaque is the pipeline of the thread that made
+// its configuration; before there is a client, the lines are of that thread.
+void ForwardLog(const rd_kafka_t* client, int level, const char* facility, const char* message) {
+  const LogScope scope(client != nullptr
+                           ? static_cast<const PipelineIdentity*>(rd_kafka_opaque(client))
+                           : LogScope::Current());
   // CONFWARN: the gapless guarantee, which is enabled on purpose. FATAL and TERMINATE: the relay
   // itself reports the failure and the end of a producer.
   const std::string_view kind = facility;
@@ -155,6 +158,8 @@ void ForwardLog(const rd_kafka_t* /*client*/, int level, const char* facility,
 absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   KafkaConf conf(rd_kafka_conf_new());
   rd_kafka_conf_set_log_cb(conf.get(), ForwardLog);
+  // Only ForwardLog() reads it, as a constant.
+  rd_kafka_conf_set_opaque(conf.get(), const_cast<PipelineIdentity*>(LogScope::Current()));
   for (const Property& property : kDefaults) {
     WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
   }

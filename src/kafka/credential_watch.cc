@@ -33,7 +33,7 @@ void CredentialWatch::Start(rd_kafka_t* client) {
   WR_CHECK(client_ == nullptr, "a watch is started once");
   client_ = client;
   if (!files_.empty()) {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = std::thread(InLogScope([this] { Run(); }));
   }
 }
 

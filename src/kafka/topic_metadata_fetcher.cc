@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "kafka/delivery_error.h"
 #include "kafka/handles.h"
 #include "walrelay/error.h"
@@ -41,7 +42,7 @@ std::vector<int32_t> LeadersOf(const rd_kafka_metadata_topic& topic) {
 }  // namespace
 
 TopicMetadataFetcher::TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd)
-    : client_(client), wakeup_fd_(wakeup_fd), thread_([this] { Run(); }) {}
+    : client_(client), wakeup_fd_(wakeup_fd), thread_(InLogScope([this] { Run(); })) {}
 
 TopicMetadataFetcher::~TopicMetadataFetcher() {
   Stop();

@@ -54,7 +54,7 @@ SlotSampler::SlotSampler(const Config& config, const Clock& clock, Metrics& metr
       metrics_(metrics),
       callbacks_(std::move(callbacks)),
       stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      thread_([this] { Run(); }) {}
+      thread_(InLogScope([this] { Run(); })) {}
 
 SlotSampler::~SlotSampler() {
   eventfd_write(stop_.get(), 1);

@@ -71,8 +71,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
     slot_seen_ = true;  // if it disappears before it is read, rows are lost with it
     LogInfo("slot_created",
-            "created the replication slot; rows committed from now on are published",
-            {{"slot", parts_.config.slot}});
+            "created the replication slot; rows committed from now on are published");
   }
 }
 
@@ -102,8 +101,7 @@ absl::Status SlotConnector::DropSlotAtLimit(const SourceInfo& info) {
   // Kept in case the reply is lost: then the next connection finds the slot missing.
   parts_.gaps.OnDropping(dropped);
   LogWarning("dropping_slot", "dropping the slot: it has reached source.max_retained_wal",
-             {{"slot", parts_.config.slot},
-              {"retained_bytes", BytesBetween(slot->restart_lsn, info.server.wal_end)},
+             {{"retained_bytes", BytesBetween(slot->restart_lsn, info.server.wal_end)},
               {"confirmed", slot->confirmed_flush_lsn},
               {"in_flight", parts_.tracker.records_in_flight()}});
   WR_RETURN_IF_ERROR(parts_.source.DropSlot());
@@ -133,8 +131,7 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
 
 void SlotConnector::LogStart(const SourceInfo& info, const StartDecision& decision) const {
   LogInfo("streaming", "started streaming from the slot",
-          {{"slot", parts_.config.slot},
-           {"start", decision.position},
+          {{"start", decision.position},
            {"confirmed", info.slot->confirmed_flush_lsn},
            {"server_version", info.server.version},
            {"timeline", info.server.timeline},

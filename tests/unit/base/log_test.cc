@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -232,6 +233,91 @@ TEST_F(LogTest, ErrorsOfDifferentCodesAreSuppressedSeparately) {
   EXPECT_EQ(FieldOf(lines[10], "code"), ToString(ErrorCode::kRouteMissing));
   EXPECT_EQ(FieldOf(lines[11], "code"), ToString(ErrorCode::kKeyMissing));
   EXPECT_EQ(FieldOf(lines[11], "suppressed"), "20");
+}
+
+// --- pipelines
+
+const PipelineIdentity kOrders = {"db1/shop", "orders"};
+const PipelineIdentity kInvoices = {"db2/shop", "invoices"};
+
+TEST_F(LogTest, LinesNameThePipelineOfTheirScope) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  LogInfo("before", "m");
+  {
+    const LogScope outer(kOrders);
+    LogInfo("outer", "m", {{"lag", 7}});
+    {
+      const LogScope inner(kInvoices);
+      LogStatus(LogLevel::kError, "inner", Error(ErrorCode::kWalLevel, "x"));
+    }
+    LogAudit("row_skipped", Error(ErrorCode::kKeyMissing, "m"), {});
+  }
+  LogInfo("after", "m");
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(5));
+  const std::string sources[] = {"absent", "db1/shop", "db2/shop", "db1/shop", "absent"};
+  const std::string slots[] = {"absent", "orders", "invoices", "orders", "absent"};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(FieldOf(lines[i], "source"), sources[i]) << lines[i];
+    EXPECT_EQ(FieldOf(lines[i], "slot"), slots[i]) << lines[i];
+  }
+}
+
+TEST_F(LogTest, ThreadsInheritThePipelineOnlyThroughInLogScope) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  const LogScope scope(kOrders);
+  std::thread(InLogScope([] { LogInfo("within", "m"); })).join();
+  std::thread([] { LogInfo("outside", "m"); }).join();
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(FieldOf(lines[0], "slot"), "orders");
+  EXPECT_EQ(FieldOf(lines[1], "slot"), "absent");
+}
+
+TEST_F(LogTest, RepeatsOfOnePipelineDoNotSuppressAnother) {
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  const auto report = [](const PipelineIdentity& pipeline, int lines) {
+    const LogScope scope(pipeline);
+    for (int i = 0; i < lines; ++i) {
+      LogStatus(LogLevel::kWarning, "reconnecting", Error(ErrorCode::kConnectionLost, "m"));
+    }
+  };
+  report(kOrders, 30);
+  report(kInvoices, 1);
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(12));
+  EXPECT_EQ(FieldOf(lines[10], "source"), "db2/shop");
+  EXPECT_EQ(FieldOf(lines[11], "event"), "repeats_suppressed");
+  EXPECT_EQ(FieldOf(lines[11], "source"), "db1/shop");
+  EXPECT_EQ(FieldOf(lines[11], "suppressed"), "20");
+}
+
+// Runs in a process of its own: the pipelines of other tests are known until the process ends.
+TEST(LogDeathTest, TextNamesThePipelineOnlyIfThereAreSeveral) {
+  const auto log_as = [](const PipelineIdentity& pipeline) {
+    const LogScope scope(pipeline);
+    LogInfo("event", "m", {{"lag", 7}});
+  };
+  const auto end = [] {
+    StopLogging();
+    std::exit(0);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        StartLogging(LogLevel::kInfo, LogFormat::kText);
+        log_as(kOrders);
+        end();
+      },
+      ::testing::ExitedWithCode(0), "m  lag=7");
+  EXPECT_EXIT(
+      {
+        StartLogging(LogLevel::kInfo, LogFormat::kText);
+        const LogScope other(kInvoices);
+        log_as(kOrders);
+        end();
+      },
+      ::testing::ExitedWithCode(0), "m  source=db1/shop  slot=orders  lag=7");
 }
 
 TEST_F(LogTest, LevelCanBeChangedAtRuntime) {
