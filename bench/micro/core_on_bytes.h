@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/endian.h"
 #include "fakes/pgoutput_writer.h"
+#include "fakes/sole_metrics.h"
 #include "metrics/metrics.h"
 #include "pgoutput/copy_data.h"
 #include "pgoutput/type_oids.h"
@@ -55,7 +56,6 @@ class CoreOnBytes {
  public:
   CoreOnBytes(const FormatConfig& format, size_t payload)
       : config_(WithFormat(format)),
-        metrics_("walrelay"),
         sender_(producer_, tracker_, metrics_, nullptr),
         pipeline_(config_, MakeRouter(config_), tracker_, sender_, metrics_),
         begin_(testing::XLogDataMessage(testing::BeginMessage(Lsn(), {}, 7))),
@@ -111,7 +111,7 @@ class CoreOnBytes {
   }
 
   Config config_;
-  Metrics metrics_;
+  testing::SoleMetrics metrics_;
   AckTracker tracker_;
   AcceptAll producer_;
   RecordSender sender_;

@@ -69,7 +69,8 @@ std::string Checks(const StatusSnapshot& snapshot, WallTime now) {
 }
 
 // Code and message by default, because probes show little; meaning and remedy with ?verbose.
-HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTime now) {
+HttpResponse Ready(const PipelineIdentity& pipeline, const StatusBoard& board,
+                   const PageRequest& request, WallTime now) {
   const StatusSnapshot snapshot = board.Snapshot();
   const bool verbose = request.verbose;
   const bool ready = IsReady(snapshot);
@@ -81,6 +82,7 @@ HttpResponse Ready(const StatusBoard& board, const PageRequest& request, WallTim
     return {.status = ready ? kOk : kUnavailable, .body = std::move(body)};
   }
   if (verbose) {
+    body += Printable(fmt::format("source {}, slot {}", pipeline.source, pipeline.slot)) + "\n";
     body += Checks(snapshot, now);
   }
   const absl::Status slot = snapshot.slot ? RiskStatus(*snapshot.slot) : absl::OkStatus();
@@ -126,15 +128,14 @@ HttpResponse Health(const HttpResponse& answer) {
 
 // The handlers refer to the arguments, which outlive the server, and copy the identity.
 std::map<std::string, HttpHandler> StatusEndpoints(const StatusIdentity& identity,
-                                                   const StatusBoard& board, const Metrics& metrics,
+                                                   const StatusBoard& board,
+                                                   const MetricsRegistry& metrics,
                                                    const Clock& clock) {
   const auto live = [&](const PageRequest&) { return Live(board, clock); };
-  const auto ready = [&](const PageRequest& request) {
-    return Ready(board, request, clock.WallNow());
+  const auto ready = [&, pipeline = identity.pipeline](const PageRequest& request) {
+    return Ready(pipeline, board, request, clock.WallNow());
   };
-  const auto health_ready = [&](const PageRequest&) {
-    return Health(Ready(board, {}, clock.WallNow()));
-  };
+  const auto health_ready = [ready](const PageRequest&) { return Health(ready({})); };
   const auto report = [&, identity] {
     return StatusReport{.identity = identity, .now = clock.WallNow(), .snapshot = board.Snapshot()};
   };

@@ -27,7 +27,8 @@ namespace walrelay {
 
 // All arguments except `identity` must outlive the server.
 std::map<std::string, HttpHandler> StatusEndpoints(const StatusIdentity& identity,
-                                                   const StatusBoard& board, const Metrics& metrics,
+                                                   const StatusBoard& board,
+                                                   const MetricsRegistry& metrics,
                                                    const Clock& clock);
 
 }  // namespace walrelay

@@ -151,7 +151,9 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
                       Router::Create(config.source, config.route, config.format, NewRunId(),
                                      RowLimits::For(config.kafka.max_record_bytes)));
   const SystemClock clock;
-  Metrics metrics(config.source.slot);
+  const PipelineIdentity pipeline = IdentityOf(config.source);
+  MetricsRegistry registry;
+  Metrics metrics(registry, pipeline);
   metrics.build_info[Version()].Set(1);
   StatusBoard board(config.metrics.slot_poll_interval);
   board.Beat(clock.Now());
@@ -159,10 +161,9 @@ absl::Status Run(const Config& config, const std::string& events, Signals& signa
   // unavailable. A port that is in use ends the process here.
   std::unique_ptr<HttpServer> http;
   if (!config.http.listen.empty()) {
-    const StatusIdentity identity{std::string(Version()), config.source.slot,
-                                  config.source.publication};
+    const StatusIdentity identity{std::string(Version()), pipeline, config.source.publication};
     WR_ASSIGN_OR_RETURN(http, HttpServer::Start(config.http.listen,
-                                                StatusEndpoints(identity, board, metrics, clock)));
+                                                StatusEndpoints(identity, board, registry, clock)));
     LogInfo("listening", "serving /status, /livez, /readyz, /startupz and /metrics",
             {{"port", http->port()}});
   }

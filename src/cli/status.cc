@@ -39,7 +39,7 @@ absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
   WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kRequestTimeout));
   slot.risk = SlotRiskClassifier().Classify(slot);
   StatusReport report{
-      .identity = {std::string(Version()), config.source.slot, config.source.publication},
+      .identity = {std::string(Version()), IdentityOf(config.source), config.source.publication},
       .now = SystemClock().WallNow(),
       .relay_answered = false};
   report.snapshot.slot = std::move(slot);

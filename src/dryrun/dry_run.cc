@@ -29,7 +29,7 @@ class DryRunStream {
  public:
   DryRunStream(const Config& config, Router router, Producer& producer)
       : producer_(producer),
-        metrics_(config.source.slot),
+        metrics_(registry_, IdentityOf(config.source)),
         sender_(producer, tracker_, metrics_, [this](const Delivery&, WallTime) { ++records_; }),
         pipeline_(config, std::move(router), tracker_, sender_, metrics_) {}
 
@@ -52,6 +52,7 @@ class DryRunStream {
  private:
   Producer& producer_;
   AckTracker tracker_;
+  MetricsRegistry registry_;
   Metrics metrics_;
   RecordSender sender_;
   Pipeline pipeline_;

@@ -56,19 +56,44 @@ void LatencyMetric::Flush() {
     series_ = &family_->Add(labels_, InSeconds());
   }
   series_->ObserveMultiple(counts_, Seconds(sum_).count());
+  Forget();
+}
+
+void LatencyMetric::Forget() {
   std::fill(counts_.begin(), counts_.end(), 0);
   sum_ = Micros(0);
   flushed_ = true;
+}
+
+void LatencyMetric::Clear() {
+  if (series_ != nullptr) {
+    family_->Remove(series_);
+    series_ = nullptr;
+  }
+  Forget();
+}
+
+prometheus::Labels With(prometheus::Labels labels, const std::string& name,
+                        std::string_view value) {
+  labels.emplace(name, value);
+  return labels;
 }
 
 LatencyMetric& LabelledLatencyMetric::operator[](std::string_view value) {
   auto found = series_.find(value);
   if (found == series_.end()) {
     const std::string name(value);
-    auto metric = std::make_unique<LatencyMetric>(*family_, prometheus::Labels{{label_, name}});
+    auto metric = std::make_unique<LatencyMetric>(*family_, With(*pipeline_, label_, name));
     found = series_.emplace(name, std::move(metric)).first;
   }
   return *found->second;
+}
+
+void LabelledLatencyMetric::Clear() {
+  for (auto& [value, metric] : series_) {
+    metric->Clear();
+  }
+  series_.clear();
 }
 
 void LabelledLatencyMetric::Flush() {

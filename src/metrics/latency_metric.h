@@ -25,8 +25,7 @@ class LatencyMetric {
  public:
   // `family` must outlive it.
   // The series is created by the first Flush() with an observation.
-  explicit LatencyMetric(prometheus::Family<prometheus::Histogram>& family,
-                         prometheus::Labels labels = {});
+  LatencyMetric(prometheus::Family<prometheus::Histogram>& family, prometheus::Labels labels);
 
   // A negative latency (possible because it is measured with two clocks) counts as zero.
   // Buckets include their upper bound, as Prometheus' "le" does; a latency of more than an hour is
@@ -34,8 +33,13 @@ class LatencyMetric {
   void Observe(Micros latency);
   // Adds what was observed since the last call. Once per iteration of the owner's loop.
   void Flush();
+  // Removes the series, and what was not flushed.
+  void Clear();
 
  private:
+  // Discards what was observed since the last Flush().
+  void Forget();
+
   prometheus::Family<prometheus::Histogram>* family_;
   prometheus::Labels labels_;
   prometheus::Histogram* series_ = nullptr;
@@ -45,21 +49,29 @@ class LatencyMetric {
   bool flushed_ = true;
 };
 
-// One LatencyMetric per value of a label. References stay valid.
-// REQUIRES: the label's values are a fixed set; a series is never removed. Same owner as its
-// LatencyMetrics.
+// `labels` with one more.
+prometheus::Labels With(prometheus::Labels labels, const std::string& name, std::string_view value);
+
+// One LatencyMetric per value of a label beside the pipeline's. References stay valid until
+// Clear().
+// REQUIRES: the label's values are a fixed set. Same owner as its LatencyMetrics; `pipeline` must
+// outlive it.
 class LabelledLatencyMetric {
  public:
-  LabelledLatencyMetric(prometheus::Family<prometheus::Histogram>& family, std::string label)
-      : family_(&family), label_(std::move(label)) {}
+  LabelledLatencyMetric(prometheus::Family<prometheus::Histogram>& family,
+                        const prometheus::Labels& pipeline, std::string label)
+      : family_(&family), pipeline_(&pipeline), label_(std::move(label)) {}
 
   // Creates the metric at the first use of `value`, which is copied.
   LatencyMetric& operator[](std::string_view value);
   // Flushes each value's metric; same rules.
   void Flush();
+  // Removes all series.
+  void Clear();
 
  private:
   prometheus::Family<prometheus::Histogram>* family_;
+  const prometheus::Labels* pipeline_;
   std::string label_;
   StringMap<std::unique_ptr<LatencyMetric>> series_;
 };

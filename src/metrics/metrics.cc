@@ -7,19 +7,20 @@ namespace {
 
 // The constructors differ: a metric with a label takes its name.
 template <typename Metric, typename Family>
-Metric Make(Family& family, const char* label) {
-  if constexpr (std::is_constructible_v<Metric, Family&, std::string>) {
-    return Metric(family, label);
+Metric Make(Family& family, const prometheus::Labels& pipeline, const char* label) {
+  if constexpr (std::is_constructible_v<Metric, Family&, const prometheus::Labels&, std::string>) {
+    return Metric(family, pipeline, label);
   } else {
-    return Metric(family);
+    return Metric(family, pipeline);
   }
 }
 
 }  // namespace
 
-#define WALRELAY_METRIC(Builder, member, name, label, help) \
-  , member(Make<decltype(member)>(                          \
-        prometheus::Builder().Name(name).Help(help).Labels(common).Register(*registry_), label))
+#define WALRELAY_METRIC(Builder, member, name, label, help)                                  \
+  , member(Make<decltype(member)>(                                                           \
+        prometheus::Builder().Name(name).Help(help).Register(registry.families_), pipeline_, \
+        label))
 #define WALRELAY_COUNTER(member, name, label, help) \
   WALRELAY_METRIC(BuildCounter, member, name, label, help)
 #define WALRELAY_GAUGE(member, name, label, help) \
@@ -27,11 +28,9 @@ Metric Make(Family& family, const char* label) {
 #define WALRELAY_HISTOGRAM(member, name, label, help) \
   WALRELAY_METRIC(BuildHistogram, member, name, label, help)
 
-Metrics::Metrics(const std::string& slot) : Metrics(prometheus::Labels{{"slot", slot}}) {}
-
-// A member initialiser per row: registry_ is initialised first, then each metric with its family.
-Metrics::Metrics(const prometheus::Labels& common)
-    : registry_(std::make_unique<prometheus::Registry>())
+// A member initialiser per row. The registry returns the family that it has under the same name.
+Metrics::Metrics(MetricsRegistry& registry, const PipelineIdentity& pipeline)
+    : pipeline_{{"source", pipeline.source}, {"slot", pipeline.slot}}
 #include "metrics/catalogue.def"
 {
 }
@@ -40,6 +39,16 @@ Metrics::Metrics(const prometheus::Labels& common)
 #undef WALRELAY_GAUGE
 #undef WALRELAY_HISTOGRAM
 #undef WALRELAY_METRIC
+
+Metrics::~Metrics() {
+#define WALRELAY_COUNTER(member, name, label, help) member.Clear();
+#define WALRELAY_GAUGE(member, name, label, help) member.Clear();
+#define WALRELAY_HISTOGRAM(member, name, label, help) member.Clear();
+#include "metrics/catalogue.def"
+#undef WALRELAY_COUNTER
+#undef WALRELAY_GAUGE
+#undef WALRELAY_HISTOGRAM
+}
 
 void Metrics::FlushLatencies() {
 #define WALRELAY_COUNTER(member, name, label, help)
@@ -52,8 +61,8 @@ void Metrics::FlushLatencies() {
 }
 
 // Collect() locks each family for a moment; the owner's thread may wait for that long.
-std::string Metrics::Text() const {
-  return prometheus::TextSerializer().Serialize(registry_->Collect());
+std::string MetricsRegistry::Text() const {
+  return prometheus::TextSerializer().Serialize(families_.Collect());
 }
 
 std::vector<MetricEntry> Metrics::Catalogue() {

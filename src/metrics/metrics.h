@@ -1,4 +1,7 @@
-// Metrics: the process' counters, gauges and histograms, as catalogued in catalogue.def.
+// Metrics: the counters, gauges and histograms of a pipeline, as catalogued in catalogue.def.
+//
+// Every series has the labels `source` and `slot` of its pipeline. The pipelines of a process share
+// a MetricsRegistry, which is the page that Prometheus scrapes.
 //
 // Threads: any thread may change values and call Text(), except for latencies, which have one
 // owner. Families with a label return a series per label value; the references stay valid. A series
@@ -10,31 +13,44 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/string_hash.h"
 #include "metrics/latency_metric.h"
+#include "walrelay/pipeline_identity.h"
 
 namespace walrelay {
 
-// A metric with one label beside `slot`: one series per value. A lookup costs one hash; only on the
-// owner's thread.
+// The families of all pipelines of a process. Thread-safe.
+class MetricsRegistry {
+ public:
+  // All metrics in Prometheus' text format, version 0.0.4.
+  // Locks each family for a moment, in which a thread that changes a series waits.
+  std::string Text() const;
+
+ private:
+  friend class Metrics;
+  prometheus::Registry families_;
+};
+
+// A metric with one label beside the pipeline's: one series per value. A lookup costs one hash;
+// only on the owner's thread. `pipeline` and `family` must outlive it.
 // REQUIRES: the number of values is bounded; the caller checks size() for values that come from
 // rows. A series is never removed.
 template <typename Series>
 class LabelledMetric {
  public:
-  LabelledMetric(prometheus::Family<Series>& family, std::string label)
-      : family_(&family), label_(std::move(label)) {}
+  LabelledMetric(prometheus::Family<Series>& family, const prometheus::Labels& pipeline,
+                 std::string label)
+      : family_(&family), pipeline_(&pipeline), label_(std::move(label)) {}
 
   // `value` is copied. May be any UTF-8 text: the serializer escapes it.
   Series& operator[](std::string_view value) {
     auto found = series_.find(value);
     if (found == series_.end()) {
-      Series& series = family_->Add({{label_, std::string(value)}});
+      Series& series = family_->Add(With(*pipeline_, label_, value));
       found = series_.emplace(std::string(value), &series).first;
     }
     return *found->second;
@@ -55,23 +71,34 @@ class LabelledMetric {
     }
   }
 
+  // Removes all series. References to them are invalid afterwards.
+  void Clear() {
+    for (auto& [name, series] : series_) {
+      family_->Remove(series);
+    }
+    series_.clear();
+  }
+
  private:
   prometheus::Family<Series>* family_;
+  const prometheus::Labels* pipeline_;
   std::string label_;
   StringMap<Series*> series_;
 };
 
-// A metric without a label beside `slot`. The series exists from its first value until Clear().
+// A metric without a label beside the pipeline's. The series exists from its first value until
+// Clear(). `pipeline` and `family` must outlive it.
 // REQUIRES: only one thread uses a metric at a time; the first use creates the series without a
 // lock. Changes of an existing series are atomic.
 template <typename Series>
 class PlainMetric {
  public:
-  explicit PlainMetric(prometheus::Family<Series>& family) : family_(&family) {}
+  PlainMetric(prometheus::Family<Series>& family, const prometheus::Labels& pipeline)
+      : family_(&family), pipeline_(&pipeline) {}
 
   Series& operator*() {
     if (series_ == nullptr) {
-      series_ = &family_->Add({});
+      series_ = &family_->Add(*pipeline_);
     }
     return *series_;
   }
@@ -88,6 +115,7 @@ class PlainMetric {
 
  private:
   prometheus::Family<Series>* family_;
+  const prometheus::Labels* pipeline_;
   Series* series_ = nullptr;
 };
 
@@ -98,20 +126,22 @@ struct MetricEntry {
   std::string_view section;  // its title
   std::string_view type;     // counter, gauge, histogram
   std::string_view name;
-  std::string_view label;  // beside `slot`; "": none
+  std::string_view label;  // beside `source` and `slot`; "": none
   std::string_view help;
 };
 
 class Metrics {
  public:
-  // `slot`: the value of the label that every series has.
-  // The families are registered here; a family without a series is not part of Text().
-  explicit Metrics(const std::string& slot);
+  // Registers the families that `registry` does not have yet; a family without a series is not part
+  // of its text. `registry` must outlive it. REQUIRES: no other Metrics of the registry has the
+  // same identity; they would share their series.
+  Metrics(MetricsRegistry& registry, const PipelineIdentity& pipeline);
+  // Removes the series of the pipeline from the registry.
+  ~Metrics();
 
-  // All metrics in Prometheus' text format, version 0.0.4.
-  // Callable from any thread. Locks each family for a moment, in which a thread that changes a
-  // series waits.
-  std::string Text() const;
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
   // In the order of catalogue.def. Needs no Metrics object.
   static std::vector<MetricEntry> Catalogue();
 
@@ -120,11 +150,8 @@ class Metrics {
   void FlushLatencies();
 
  private:
-  // Registers the families; called by the other constructor.
-  explicit Metrics(const prometheus::Labels& common);
-
-  // Before the members below, which refer to its families.
-  std::unique_ptr<prometheus::Registry> registry_;
+  // Before the members below, which refer to it.
+  const prometheus::Labels pipeline_;
 
   // One member per row of the catalogue, of the type that its kind and label determine.
  public:

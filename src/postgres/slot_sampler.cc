@@ -63,6 +63,7 @@ SlotSampler::~SlotSampler() {
 
 // The first sample is taken at once. A failure is retried at the next interval, as a sample is.
 void SlotSampler::Run() {
+  *metrics_.slot_sample_errors;  // exists from now on: an alert would not see the step to 1
   do {
     const absl::Status status = Sample();
     if (absl::IsCancelled(status)) {

@@ -44,7 +44,16 @@ bool NeedsOperator(const absl::Status& error) {
 
 }  // namespace
 
-StatusReporter::StatusReporter(const Parts& parts) : parts_(parts), stages_(parts.metrics) {}
+// The first turn may take seconds to connect. The series that alerts rest on exist before it: a
+// process that starts during an outage must not silence them.
+StatusReporter::StatusReporter(const Parts& parts) : parts_(parts), stages_(parts.metrics) {
+  Metrics& metrics = parts_.metrics;
+  metrics.state.SetOnly(NameOf(RelayState::kStarting));
+  for (auto* gauge : {&metrics.ready, &metrics.leader, &metrics.gap_held,
+                      &metrics.replication_connected, &metrics.oldest_unpublished_age_seconds}) {
+    (*gauge)->Set(0);
+  }
+}
 
 // The wall clock may be behind the server's: a negative latency counts as 0.
 void StatusReporter::OnDelivered(const Delivery& delivery, WallTime commit_time) {

@@ -164,7 +164,8 @@ std::string StatusJson(const StatusReport& report) {
   JsonObject out;
   out.Add("now", report.now);
   out.Add("version", report.identity.version);
-  out.Add("slot_name", report.identity.slot);
+  out.Add("source", report.identity.pipeline.source);
+  out.Add("slot_name", report.identity.pipeline.slot);
   out.Add("publication", report.identity.publication);
   // Only a relay that answers can be ready: the report of a slot alone is not.
   out.Add("ready", report.relay_answered && IsReady(snapshot));

@@ -80,17 +80,20 @@ std::string Head(const StatusReport& report) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; connect-src 'self'; base-uri 'none'; form-action 'none'">
 <noscript><meta http-equiv="refresh" content="15"></noscript>
-<title>{} · walrelay {}</title>
+<title>{} · {} · {} · walrelay</title>
 <style>{}</style>
 </head>
 )",
-      kStatusScriptHash, HeadlineOf(report), Html(report.identity.slot), kStatusStyle);
+      kStatusScriptHash, HeadlineOf(report), Html(report.identity.pipeline.source),
+      Html(report.identity.pipeline.slot), kStatusStyle);
 }
 
 std::string Masthead(const StatusReport& report) {
-  return fmt::format("<header><b>walrelay</b><span>slot {}</span><span>{}</span>{}</header>\n",
-                     Html(report.identity.slot), Html(report.identity.version),
-                     TimeTag(report.now));
+  const PipelineIdentity& pipeline = report.identity.pipeline;
+  return fmt::format(
+      "<header><b>walrelay</b><span>{}</span><span>slot {}</span><span>{}</span>{}</header>\n",
+      Html(pipeline.source), Html(pipeline.slot), Html(report.identity.version),
+      TimeTag(report.now));
 }
 
 std::string StateCard(const StatusReport& report) {

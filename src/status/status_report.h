@@ -12,15 +12,16 @@
 #include "absl/status/status.h"
 #include "status/status_board.h"
 #include "walrelay/clock.h"
+#include "walrelay/pipeline_identity.h"
 
 namespace walrelay {
 
 // The relay that the report is about.
 // What does not change while the process runs.
-// `slot` and `publication` are the configured names; the formats escape them.
+// `publication` is the configured name; the formats escape all texts.
 struct StatusIdentity {
   std::string version;
-  std::string slot;
+  PipelineIdentity pipeline;
   std::string publication;
 };
 

@@ -309,7 +309,7 @@ std::vector<Problem> ProblemsOf(const StatusReport& report) {
   if (report.relay_answered) {
     add(report.snapshot.relay.error, report.snapshot.relay.detail);
   } else if (slot == nullptr) {
-    add(Error(ErrorCode::kSlotMissing, report.identity.slot), "");
+    add(Error(ErrorCode::kSlotMissing, report.identity.pipeline.slot), "");
   }
   return problems;
 }

@@ -72,7 +72,9 @@ void SlotLines(const SlotSample& slot, std::string& out) {
 
 // From the most important to the details: a terminal shows the beginning.
 std::string StatusText(const StatusReport& report) {
+  const PipelineIdentity& pipeline = report.identity.pipeline;
   std::string out = fmt::format("{}. {}\n", HeadlineOf(report), SummaryOf(report));
+  Line(out, "source", fmt::format("{}, slot {}", pipeline.source, pipeline.slot));
   if (report.relay_answered) {
     RelayLines(report, out);
   }

@@ -6,7 +6,7 @@
 #include "conformance/pg_type.h"
 #include "debezium/debezium_options.h"
 #include "fakes/pgoutput_writer.h"
-#include "metrics/metrics.h"
+#include "fakes/sole_metrics.h"
 #include "relay/pipeline.h"
 #include "walrelay/error.h"
 #include "walrelay/producer.h"
@@ -172,7 +172,7 @@ Outcome Run(const std::vector<const Case*>& rows, const std::string& key,
     return out;
   }
   AckTracker tracker;
-  Metrics metrics("conformance");
+  testing::SoleMetrics metrics;
   Capture producer;
   RecordSender sender(producer, tracker, metrics, nullptr);
   Pipeline pipeline(*config, *std::move(router), tracker, sender, metrics);

@@ -10,7 +10,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_kafka.h"
 #include "fakes/fake_postgres.h"
-#include "metrics/metrics.h"
+#include "fakes/sole_metrics.h"
 #include "relay/relay.h"
 #include "walrelay/error.h"
 
@@ -19,8 +19,8 @@ namespace walrelay::testing {
 class RelayBetweenFakes {
  public:
   // `metrics`, if given, must outlive this: they are expensive to create.
-  explicit RelayBetweenFakes(Metrics* metrics = nullptr)
-      : own_metrics_(metrics == nullptr ? std::make_unique<Metrics>("walrelay") : nullptr),
+  explicit RelayBetweenFakes(SoleMetrics* metrics = nullptr)
+      : own_metrics_(metrics == nullptr ? std::make_unique<SoleMetrics>() : nullptr),
         metrics_(metrics == nullptr ? *own_metrics_ : *metrics) {}
 
   // Replaces the relay, as a restart of the process does. `snapshots`, if given, must outlive it.
@@ -75,14 +75,14 @@ class RelayBetweenFakes {
   }
 
  private:
-  const std::unique_ptr<Metrics> own_metrics_;
+  const std::unique_ptr<SoleMetrics> own_metrics_;
 
  public:
   Config config_;  // change it before MakeRelay()
   FakeClock clock_;
   FakePostgres postgres_{clock_};
   FakeKafka kafka_;
-  Metrics& metrics_;
+  SoleMetrics& metrics_;
   StatusBoard board_;
   std::unique_ptr<Relay> relay_;  // last member: destroyed before the members it refers to
 };

@@ -14,7 +14,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_kafka.h"
 #include "fakes/fake_postgres.h"
-#include "metrics/metrics.h"
+#include "fakes/sole_metrics.h"
 #include "relay/pipeline.h"
 #include "relay/record_sender.h"
 #include "relay/session.h"
@@ -58,7 +58,7 @@ class PipelineFixture : public ::testing::Test {
   FakeClock clock_;
   FakePostgres postgres_{clock_};
   FakeKafka kafka_;
-  Metrics metrics_{"walrelay"};
+  SoleMetrics metrics_;
   AckTracker tracker_;
   std::unique_ptr<Producer> producer_;
   std::unique_ptr<RecordSender> sender_;

@@ -19,7 +19,7 @@ class StatusSample {
   explicit StatusSample(RelayState state) {
     using std::chrono::minutes;
     using std::chrono::seconds;
-    report_.identity = {"0.1.0", "walrelay", "walrelay"};
+    report_.identity = {"0.1.0", {"db1.example/shop", "walrelay"}, "walrelay"};
     report_.now = std::chrono::sys_days(std::chrono::year(2026) / 11 / 20) + std::chrono::hours(8) +
                   minutes(14) + seconds(2);
     RelayStatus& relay = report_.snapshot.relay;
@@ -204,7 +204,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   hostile.slot().row.wal_status = attack;
   hostile.slot().row.invalidation_reason = attack;
   hostile.Past(Error(ErrorCode::kPostgresError, attack), seconds(5));
-  hostile.report().identity.slot = attack;
+  hostile.report().identity.pipeline = {attack, attack};
   samples["hostile"] = hostile.report();
 
   StatusSample fresh(RelayState::kStarting);

@@ -229,8 +229,8 @@ class History : private testing::RelayBetweenFakes {
 
   bool Confirmed() const { return postgres_.confirmed() >= postgres_.info.server.wal_end; }
 
-  static Metrics& SharedMetrics() {
-    static Metrics metrics("walrelay");  // expensive to create
+  static testing::SoleMetrics& SharedMetrics() {
+    static testing::SoleMetrics metrics;  // expensive to create
     return metrics;
   }
 

@@ -2,6 +2,7 @@
 """/metrics of a real relay, as Prometheus reads it and as docs/reference/metrics.md describes it."""
 
 import re
+import socket
 import subprocess
 import time
 
@@ -18,12 +19,17 @@ OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_
 # Exported only after a failure, after a skipped row, or near a limit.
 OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_slot_retained_wal_budget_bytes",
-              "walrelay_slot_seconds_until_caught_up", "walrelay_slot_sample_errors_total",
+              "walrelay_slot_seconds_until_caught_up",
               "walrelay_replication_disconnects_total", "walrelay_events_skipped_total",
               "walrelay_dead_letters_total", "walrelay_route_errors_total",
               "walrelay_produce_errors_total", "walrelay_produce_backpressure_seconds_total",
               "walrelay_source_wal_bytes_per_second", "walrelay_kafka_partition_count_changes_total",
               "walrelay_visibility_queries_total", "walrelay_visibility_wait_seconds_total"}
+
+
+# Exported from the start of the process: alerts rest on them.
+OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay_replication_connected",
+             "walrelay_oldest_unpublished_age_seconds", "walrelay_slot_sample_errors_total"}
 
 
 class MetricsCase(IntegrationTest):
@@ -54,6 +60,26 @@ class MetricsTest(MetricsCase):
         relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - self.shown(relay), 60,
                          "every metric of the catalogue")
         self.assertLessEqual(self.shown(relay), CATALOGUE)
+
+    def test_every_series_names_source_and_slot(self) -> None:
+        page = self.publish_rows().get("/metrics")[1]
+        series = re.findall(r"^walrelay_\w+\{(.*)\} ", page, re.MULTILINE)
+        self.assertTrue(series)
+        for labels in series:
+            self.assertIn(f'slot="{self.slot}"', labels)
+            self.assertRegex(labels, r'source="[^"/]+/[^"/]+"')
+
+    def test_series_of_alerts_exist_before_the_first_connection(self) -> None:
+        # It accepts the connection and never answers: the first attempt takes seconds.
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            relay = self.start_relay({
+                "source.dsn": f"host=127.0.0.1 port={silent.getsockname()[1]} user=u dbname=d",
+                "source.name": "orders-db"})
+            identity = {"source": "orders-db", "slot": self.slot}
+            relay.wait_until(lambda: OF_ALERTS <= self.shown(relay), 60, "the series of alerts")
+            self.assertEqual(relay.metric("walrelay_state", state="starting", **identity), 1)
+            for name in OF_ALERTS:
+                self.assertEqual(relay.metric(name, **identity), 0, name)
 
     def test_metrics_of_the_holder_are_absent_on_a_standby(self) -> None:
         leader = self.publish_rows()

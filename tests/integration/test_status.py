@@ -32,7 +32,7 @@ class StatusCase(IntegrationTest):
 
 class StatusTest(StatusCase):
     def test_all_forms_agree_on_a_running_relay(self) -> None:
-        relay = self.start_relay()
+        relay = self.start_relay({"source.name": "orders-db"})
         relay.wait_ready()
         self.outbox.insert(1, 2, 3)
         self.settle()
@@ -42,12 +42,23 @@ class StatusTest(StatusCase):
         self.assertEqual(status.relay.records_in_flight, 0)
         self.assertEqual(status.slot.active_pid, self.database.slot(self.slot, "active_pid"))
         self.assertTrue(status.ready)
+        self.assertEqual((status.source, status.slot_name), ("orders-db", self.slot))
         code, text = self.call("--json", relay=relay)
         self.assertEqual((code, parse("walrelay.admin.v1.Status", text).relay.events_acknowledged), (0, 3))
         code, text = self.call(relay=relay)
         self.assertEqual(code, 0)
         self.assertTrue(text.startswith("Events flow. "), text)
         self.assertIn("<h1>Events flow</h1>", relay.get("/status")[1])
+        for shown in (text, relay.get("/readyz?verbose")[1]):
+            self.assertRegex(shown, f"source +orders-db, slot {self.slot}\n")
+        self.assertIn(f"<span>orders-db</span><span>slot {self.slot}</span>", relay.get("/status")[1])
+
+    def test_every_log_line_names_source_and_slot(self) -> None:
+        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", "source.name": "orders-db"})
+        relay.wait_for_log("kafka_log")  # written by a thread of librdkafka
+        relay.stop()
+        for line in relay.logs():
+            self.assertEqual((line.get("source"), line.get("slot")), ("orders-db", self.slot), line)
 
     def test_slot_is_reported_while_kafka_is_unreachable(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})

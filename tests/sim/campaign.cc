@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "metrics/metrics.h"
+#include "fakes/sole_metrics.h"
 #include "shrink.h"
 #include "simulation.h"
 
@@ -23,7 +23,7 @@ struct Seeds {
 // Whether a second run of the scenario, in a new simulation, yields the same history.
 bool IsRepeatable(const Scenario& scenario, uint64_t digest) {
   Coverage coverage;
-  Metrics metrics("sim");
+  testing::SoleMetrics metrics;
   Simulation again(scenario, coverage, metrics, /*trace=*/false);
   again.Run();
   return again.digest() == digest;
@@ -38,7 +38,7 @@ void NoteStatusUpdates(const Metrics& metrics, Coverage& coverage) {
 }
 
 void RunSome(const CampaignOptions& options, Seeds& seeds, Tally& tally) {
-  Metrics metrics("sim");
+  testing::SoleMetrics metrics;
   while (!seeds.stop) {
     const uint64_t number = seeds.next++;
     if (number >= options.histories) {
@@ -94,7 +94,7 @@ Tally RunCampaign(const CampaignOptions& options) {
 
 std::string RunPlan(const Scenario& scenario, bool trace) {
   Coverage coverage;
-  Metrics metrics("sim");
+  testing::SoleMetrics metrics;
   return Simulation(scenario, coverage, metrics, trace).Run();
 }
 

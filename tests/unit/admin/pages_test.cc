@@ -5,6 +5,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/http_client.h"
+#include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
@@ -28,10 +29,10 @@ class PagesTest : public ::testing::Test {
   }
 
   StatusBoard board_;
-  Metrics metrics_{"walrelay"};
+  testing::SoleMetrics metrics_;
   testing::FakeClock clock_;
-  const std::map<std::string, HttpHandler> pages_ =
-      StatusEndpoints({"0.1.0", "orders", "orders_pub"}, board_, metrics_, clock_);
+  const std::map<std::string, HttpHandler> pages_ = StatusEndpoints(
+      {"0.1.0", {"db/shop", "orders"}, "orders_pub"}, board_, metrics_.page(), clock_);
 };
 
 TEST_F(PagesTest, LiveWhileTheLoopRuns) {
@@ -100,6 +101,11 @@ TEST_F(PagesTest, DetailIsShownOnlyInVerboseMode) {
   EXPECT_THAT(Ready(true).body, HasSubstr("where\\x1b[2J\n"));
 }
 
+TEST_F(PagesTest, VerboseReadinessNamesSourceAndSlot) {
+  EXPECT_THAT(Ready(true).body, HasSubstr("\nsource db/shop, slot orders\n"));
+  EXPECT_THAT(Ready().body, Not(HasSubstr("db/shop")));
+}
+
 TEST_F(PagesTest, NotReadyWhileTheSlotIsAtCriticalRisk) {
   Publish(RelayState::kStreaming);
   SlotSample slot{.exists = true, .row = {.wal_status = "reserved"}, .risk = SlotRisk::kWarning};
@@ -118,7 +124,7 @@ TEST_F(PagesTest, VerboseReadinessListsTheChecks) {
   board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
   clock_.Advance(seconds(3));
   EXPECT_EQ(Ready(true).body,
-            "ready: streaming\n[+] relay: streaming\n"
+            "ready: streaming\nsource db/shop, slot orders\n[+] relay: streaming\n"
             "[+] publication and tables: as required, checked 3 s ago\n"
             "[+] slot: 0 B of WAL retained, risk none, checked 3 s ago\n");
 }
@@ -204,7 +210,7 @@ TEST_F(PagesTest, MetricsAreInPrometheusFormat) {
   metrics_.events_received->Increment();
   EXPECT_EQ(Page("/metrics").content_type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_THAT(Page("/metrics").body,
-              HasSubstr("walrelay_events_received_total{slot=\"walrelay\"} 1"));
+              HasSubstr("walrelay_events_received_total{slot=\"walrelay\",source=\"db/shop\"} 1"));
 }
 
 TEST_F(PagesTest, PagesAreServedOverHttp) {

@@ -36,10 +36,11 @@ class LatencyMetricTest : public ::testing::Test {
   }
 
   prometheus::Family<prometheus::Histogram> family_{"latency_seconds", "Latency", {}};
+  const prometheus::Labels pipeline_{{"slot", "orders"}};
 };
 
 TEST_F(LatencyMetricTest, LatencyIsCountedInItsBucket) {
-  LatencyMetric metric(family_);
+  LatencyMetric metric(family_, pipeline_);
   metric.Observe(Micros(-1));
   metric.Observe(Micros(500));
   metric.Observe(seconds(2));
@@ -54,7 +55,7 @@ TEST_F(LatencyMetricTest, LatencyIsCountedInItsBucket) {
 }
 
 TEST_F(LatencyMetricTest, SeriesBeginsAtTheFirstFlushWithAnObservation) {
-  LatencyMetric metric(family_);
+  LatencyMetric metric(family_, pipeline_);
   metric.Flush();
   EXPECT_FALSE(Series());
   metric.Observe(seconds(1));
@@ -65,13 +66,32 @@ TEST_F(LatencyMetricTest, SeriesBeginsAtTheFirstFlushWithAnObservation) {
 }
 
 TEST_F(LatencyMetricTest, EachValueOfTheLabelHasItsOwnSeries) {
-  LabelledLatencyMetric metric(family_, "stage");
+  LabelledLatencyMetric metric(family_, pipeline_, "stage");
   LatencyMetric& first = metric["kafka"];
   metric["kafka"].Observe(seconds(1));
   metric["relay"].Observe(seconds(2));
   EXPECT_EQ(&metric["kafka"], &first);
   metric.Flush();
-  EXPECT_EQ(family_.Collect()[0].metric.size(), 2u);
+  const prometheus::MetricFamily collected = family_.Collect()[0];
+  EXPECT_EQ(collected.metric.size(), 2u);
+  for (const auto& series : collected.metric) {
+    ASSERT_EQ(series.label.size(), 2u);
+    EXPECT_EQ(series.label[0].value, "orders");
+  }
+  metric.Clear();
+  EXPECT_TRUE(family_.Collect().empty() || family_.Collect()[0].metric.empty());
+}
+
+TEST_F(LatencyMetricTest, ClearForgetsWhatWasNotFlushed) {
+  LatencyMetric metric(family_, pipeline_);
+  metric.Observe(seconds(1));
+  metric.Flush();
+  metric.Observe(seconds(1));
+  metric.Clear();
+  EXPECT_FALSE(Series());
+  metric.Observe(seconds(1));
+  metric.Flush();
+  EXPECT_EQ(Series()->sample_count, 1u);
 }
 
 }  // namespace

@@ -8,11 +8,14 @@
 #include <sstream>
 #include <thread>
 
+#include "fakes/sole_metrics.h"
+
 namespace walrelay {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -54,10 +57,11 @@ TEST(MetricCatalogueTest, HelpIsOneSentence) {
   }
 }
 
-// "slot" is a label of every series, and "le" is reserved for histograms.
+// "source" and "slot" are labels of every series, and "le" is reserved for histograms.
 TEST(MetricCatalogueTest, AdditionalLabelIsNotReserved) {
   for (const MetricEntry& entry : Metrics::Catalogue()) {
-    EXPECT_TRUE(entry.label != "slot" && entry.label != "le") << entry.name;
+    EXPECT_TRUE(entry.label != "source" && entry.label != "slot" && entry.label != "le")
+        << entry.name;
   }
 }
 
@@ -76,21 +80,56 @@ class MetricsTest : public ::testing::Test {
     return "";
   }
 
-  Metrics metrics_{"orders"};
+  testing::SoleMetrics metrics_{{"db/shop", "orders"}};
 };
 
-TEST_F(MetricsTest, EverySeriesCarriesTheSlot) {
+TEST_F(MetricsTest, EverySeriesNamesSourceAndSlot) {
   metrics_.events_received->Increment(3);
   metrics_.events_published["outbox.event.order"].Increment();
   metrics_.slot_lag_bytes->Set(7);
-  EXPECT_EQ(ValueOf(R"(walrelay_events_received_total{slot="orders"})"), "3");
-  EXPECT_EQ(ValueOf(R"(walrelay_slot_lag_bytes{slot="orders"})"), "7");
-  EXPECT_EQ(ValueOf(R"(walrelay_events_published_total{slot="orders",topic="outbox.event.order"})"),
-            "1");
+  EXPECT_EQ(ValueOf(R"(walrelay_events_received_total{slot="orders",source="db/shop"})"), "3");
+  EXPECT_EQ(ValueOf(R"(walrelay_slot_lag_bytes{slot="orders",source="db/shop"})"), "7");
+  EXPECT_EQ(
+      ValueOf(
+          R"(walrelay_events_published_total{slot="orders",source="db/shop",topic="outbox.event.order"})"),
+      "1");
+}
+
+// Two databases in one process: each family appears once, with the series of both.
+TEST(MetricsRegistryTest, PipelinesShareTheFamilies) {
+  MetricsRegistry registry;
+  Metrics orders(registry, {"db1/shop", "orders"});
+  Metrics same_slot(registry, {"db2/shop", "orders"});
+  orders.events_received->Increment(3);
+  same_slot.events_received->Increment(4);
+  EXPECT_THAT(registry.Text(),
+              AllOf(HasSubstr("events_received_total{slot=\"orders\",source=\"db1/shop\"} 3\n"),
+                    HasSubstr("events_received_total{slot=\"orders\",source=\"db2/shop\"} 4\n")));
+  const std::string type = "# TYPE walrelay_events_received_total ";
+  const std::string text = registry.Text();
+  EXPECT_NE(text.find(type), std::string::npos);
+  EXPECT_EQ(text.find(type), text.rfind(type));
+}
+
+TEST(MetricsRegistryTest, PipelineThatEndsTakesItsSeriesAlong) {
+  MetricsRegistry registry;
+  Metrics stays(registry, {"db1/shop", "orders"});
+  stays.state.SetOnly("streaming");
+  {
+    Metrics ends(registry, {"db2/shop", "orders"});
+    ends.leader->Set(1);
+    ends.state.SetOnly("streaming");
+    ends.events_published["outbox.event.order"].Increment();
+    ends.commit_to_ack_seconds.Observe(milliseconds(2));
+    ends.stage_seconds["kafka"].Observe(milliseconds(1));
+    ends.FlushLatencies();
+    EXPECT_THAT(registry.Text(), HasSubstr("db2/shop"));
+  }
+  EXPECT_THAT(registry.Text(), AllOf(HasSubstr("db1/shop"), Not(HasSubstr("db2/shop"))));
 }
 
 TEST_F(MetricsTest, SeriesExistsFromFirstUseUntilCleared) {
-  const std::string series = R"(walrelay_slot_safe_wal_bytes{slot="orders"})";
+  const std::string series = R"(walrelay_slot_safe_wal_bytes{slot="orders",source="db/shop"})";
   EXPECT_EQ(ValueOf(series), "");
   metrics_.slot_safe_wal_bytes->Set(1);
   EXPECT_EQ(ValueOf(series), "1");
@@ -116,8 +155,8 @@ TEST_F(MetricsTest, EveryMetricHasHelpAndTypeAsCatalogued) {
 TEST_F(MetricsTest, SetOnlySetsOneStateAndClearsTheOthers) {
   metrics_.state.SetOnly("starting");
   metrics_.state.SetOnly("streaming");
-  EXPECT_EQ(ValueOf(R"(walrelay_state{slot="orders",state="starting"})"), "0");
-  EXPECT_EQ(ValueOf(R"(walrelay_state{slot="orders",state="streaming"})"), "1");
+  EXPECT_EQ(ValueOf(R"(walrelay_state{slot="orders",source="db/shop",state="starting"})"), "0");
+  EXPECT_EQ(ValueOf(R"(walrelay_state{slot="orders",source="db/shop",state="streaming"})"), "1");
 }
 
 TEST_F(MetricsTest, LabelledMetricReturnsTheSameSeries) {
@@ -136,7 +175,8 @@ TEST_F(MetricsTest, HostileLabelValueIsEscaped) {
 }
 
 TEST_F(MetricsTest, LatencyIsCountedInItsBucket) {
-  const std::string bucket = R"(walrelay_end_to_end_latency_seconds_bucket{slot="orders",le=)";
+  const std::string bucket =
+      R"(walrelay_end_to_end_latency_seconds_bucket{slot="orders",source="db/shop",le=)";
   metrics_.commit_to_ack_seconds.Observe(Micros(-1));
   metrics_.FlushLatencies();
   EXPECT_EQ(ValueOf(bucket + R"("0.0005"})"), "1");
@@ -151,13 +191,14 @@ TEST_F(MetricsTest, LatencyIsCountedInItsBucket) {
   EXPECT_EQ(ValueOf(bucket + R"("2.5"})"), "3");
   EXPECT_EQ(ValueOf(bucket + R"("3600"})"), "3");
   EXPECT_EQ(ValueOf(bucket + R"("+Inf"})"), "4");
-  EXPECT_EQ(ValueOf(R"(walrelay_end_to_end_latency_seconds_sum{slot="orders"})"), "100002.0005");
+  EXPECT_EQ(ValueOf(R"(walrelay_end_to_end_latency_seconds_sum{slot="orders",source="db/shop"})"),
+            "100002.0005");
 }
 
 // A position above 2^53 loses its low bits; it must keep its magnitude.
 TEST_F(MetricsTest, LargeNumbersKeepTheirMagnitude) {
   metrics_.source_wal_lsn->Set(static_cast<double>(uint64_t{1} << 62));
-  EXPECT_THAT(ValueOf(R"(walrelay_source_wal_lsn{slot="orders"})"),
+  EXPECT_THAT(ValueOf(R"(walrelay_source_wal_lsn{slot="orders",source="db/shop"})"),
               ::testing::AnyOf("4611686018427387904", "4.611686018427388e+18"));
 }
 
@@ -176,7 +217,8 @@ TEST_F(MetricsTest, PageCanBeWrittenWhileSeriesChange) {
     (void)metrics_.Text();
   }
   relay.join();
-  EXPECT_EQ(ValueOf(R"(walrelay_events_published_total{slot="orders",topic="0"})"), "10");
+  EXPECT_EQ(ValueOf(R"(walrelay_events_published_total{slot="orders",source="db/shop",topic="0"})"),
+            "10");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/system_clock.h"
 #include "fakes/fake_kafka.h"
 #include "fakes/fake_postgres.h"
+#include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
@@ -82,7 +83,7 @@ class EventLoopTest : public ::testing::Test {
   SystemClock clock_;
   testing::FakePostgres postgres_{clock_};
   testing::FakeKafka kafka_;
-  Metrics metrics_{"walrelay"};
+  testing::SoleMetrics metrics_;
   StatusBoard board_;
   std::optional<Relay> relay_;
   std::optional<EventLoop> loop_;

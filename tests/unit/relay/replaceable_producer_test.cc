@@ -5,6 +5,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/fake_kafka.h"
+#include "fakes/sole_metrics.h"
 
 namespace walrelay {
 namespace {
@@ -17,7 +18,7 @@ class ReplaceableProducerTest : public ::testing::Test {
 
   testing::FakeClock clock_;
   testing::FakeKafka kafka_;
-  Metrics metrics_{"walrelay"};
+  testing::SoleMetrics metrics_;
   ReplaceableProducer producer_{
       {.make = kafka_.Factory(), .max_batch_bytes = 100'000, .clock = clock_, .metrics = metrics_}};
 };

@@ -5,6 +5,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_snapshots.h"
 #include "fakes/relay_fixture.h"
+#include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
@@ -48,7 +49,7 @@ class VisibilityGateTest : public ::testing::Test {
 
   testing::FakeClock clock_;
   testing::FakeSnapshots snapshots_;
-  Metrics metrics_{"walrelay"};
+  testing::SoleMetrics metrics_;
   VisibilityGate gate_{{.snapshots = snapshots_,
                         .metrics = metrics_,
                         .walsender_pid = 77,

@@ -25,6 +25,7 @@ Status Parsed(const StatusReport& report) {
 TEST(StatusJsonTest, EverySampleIsParsedByTheGeneratedType) {
   for (const auto& [name, report] : Samples()) {
     const Status status = Parsed(report);
+    EXPECT_EQ(status.source(), name == "hostile" ? status.source() : "db1.example/shop");
     EXPECT_EQ(status.slot_name(), name == "hostile" ? status.slot_name() : "walrelay");
     EXPECT_EQ(status.has_relay(), name != "no_relay");
     EXPECT_EQ(status.history_size(), static_cast<int>(report.snapshot.history.size()));

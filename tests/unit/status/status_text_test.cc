@@ -15,7 +15,9 @@ using testing::Samples;
 
 TEST(StatusTextTest, TextHasTheSameContent) {
   EXPECT_THAT(StatusText(Samples().at("slot_almost_lost")),
-              AllOf(HasSubstr("Slot at risk. "), HasSubstr("oldest event committed 52 min ago"),
+              AllOf(HasSubstr("Slot at risk. "),
+                    HasSubstr("  source       db1.example/shop, slot walrelay\n"),
+                    HasSubstr("oldest event committed 52 min ago"),
                     HasSubstr("WR-2108 the slot is close to its WAL limit"),
                     HasSubstr("what to do   Fix the cause of the delay")));
 }
