@@ -19,9 +19,10 @@ RUNBOOKS = ROOT / "docs" / "runbooks"
 HEADINGS = ["## What it means", "## For the data", "## What to type"]
 
 # name -> (type, labels) from docs/reference/metrics.md, which another test compares with the catalogue.
-CATALOGUE = {name: (kind, {"slot"} | ({label} if label else set())) for name, kind, label in re.findall(
+CATALOGUE = {name: (kind, {"source", "slot"} | ({label} if label else set())) for name, kind, label in re.findall(
     r"^\| `(\w+)` \| (\w+) \| `?(\w*)`? \|", (ROOT / "docs/reference/metrics.md").read_text(), re.MULTILINE)}
-ALWAYS = {"slot", "instance", "job"}
+ALWAYS = {"source", "slot", "instance", "job"}
+RUNBOOK_URL = "file:///usr/share/doc/walrelay/runbooks/"
 METRIC = re.compile(r"\bwalrelay_\w+")
 
 
@@ -39,7 +40,7 @@ def panels() -> list[dict[str, Any]]:
 
 def dashboard_expressions() -> list[str]:
     """The expressions as Grafana sends them."""
-    return [target["expr"].replace("$__rate_interval", "5m").replace("$slot", ".*")
+    return [target["expr"].replace("$__rate_interval", "5m").replace("$source", ".*").replace("$slot", ".*")
             for panel in panels() for target in panel["targets"]]
 
 
@@ -101,15 +102,27 @@ class RulesTest(unittest.TestCase):
             self.assertTrue(rule["annotations"]["summary"], rule)
 
 
+    def test_rules_keep_source_and_slot(self) -> None:
+        for rule in rules():
+            expression = rule["expr"]
+            for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", expression):
+                self.assertEqual(labels.split(", ")[:2], ["source", "slot"], rule)
+            if "walrelay_" in expression:
+                self.assertIn("by (source, slot", expression, rule)
+                if "alert" in rule:
+                    for label in ("source", "slot"):
+                        self.assertIn(f"{{{{ $labels.{label} }}}}", rule["annotations"]["summary"], rule)
+
+
 class RunbooksTest(unittest.TestCase):
     def test_alerts_and_runbooks_match(self) -> None:
-        wanted = {rule["annotations"]["runbook"] for rule in alerts()}
-        self.assertEqual(wanted, {str(page.relative_to(ROOT)) for page in pages()})
+        wanted = {rule["annotations"]["runbook_url"] for rule in alerts()}
+        self.assertEqual(wanted, {RUNBOOK_URL + page.name for page in pages()})
 
     def test_runbook_names_its_alerts(self) -> None:
         for page in pages():
             named = set(re.findall(r"Walrelay\w+", page.read_text().split("##")[0]))
-            its = {rule["alert"] for rule in alerts() if rule["annotations"]["runbook"].endswith(f"/{page.name}")}
+            its = {rule["alert"] for rule in alerts() if rule["annotations"]["runbook_url"].endswith(f"/{page.name}")}
             self.assertEqual(named, its, page.name)
 
     def test_list_of_runbooks_is_complete(self) -> None:
@@ -161,6 +174,15 @@ class DashboardTest(unittest.TestCase):
     def test_every_metric_and_label_exists(self) -> None:
         for expression in dashboard_expressions() + runbook_expressions():
             self.assertEqual(problems_of(expression), [], expression)
+
+    def test_panels_show_the_selected_sources_and_slots(self) -> None:
+        dashboard = json.loads(DASHBOARD.read_text())
+        names = [variable["name"] for variable in dashboard["templating"]["list"]]
+        self.assertEqual(names, ["datasource", "source", "slot"])
+        for panel in panels():
+            for target in panel["targets"]:
+                for selector in re.findall(r"walrelay_\w+(.{0,40})", target["expr"]):
+                    self.assertTrue(selector.startswith('{source=~"$source",slot=~"$slot"'), target["expr"])
 
     def test_panels_do_not_cover_each_other(self) -> None:
         taken: dict[tuple[int, int], str] = {}
