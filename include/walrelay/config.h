@@ -30,6 +30,8 @@ struct ColumnNames {
   std::optional<std::string> tracestate;      // tracestate; optional
   std::optional<std::string> span_context;    // tracingspancontext; optional
   std::optional<std::string> version;         // none; optional, and only for an envelope
+
+  bool operator==(const ColumnNames&) const = default;
 };
 
 // Debezium's table.fields.additional.placement.
@@ -40,6 +42,8 @@ struct Placement {
   std::string column;
   Where where = Where::kHeader;
   std::string name;  // of the header, or of the envelope's member
+
+  bool operator==(const Placement&) const = default;
 };
 
 // A table whose inserted rows are events.
@@ -49,6 +53,8 @@ struct OutboxTable {
   std::string name = "outbox";
   ColumnNames columns;
   std::vector<Placement> placements;
+
+  bool operator==(const OutboxTable&) const = default;
 };
 
 // Handling of an UPDATE of an outbox row: its event may be published already.
@@ -101,6 +107,8 @@ struct SourceConfig {
   // kOpenTimeout (postgres/session.h).
   Micros connect_timeout = std::chrono::seconds(10);
   Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: the server's setting
+
+  bool operator==(const SourceConfig&) const = default;
 };
 
 // Where a record's timestamp comes from.
@@ -124,6 +132,8 @@ struct RouteConfig {
   std::string timestamp_column;
   Compatibility compatibility = Compatibility::kWalrelay;
   bool tombstone_on_empty = false;
+
+  bool operator==(const RouteConfig&) const = default;
 };
 
 // kRaw: the column's bytes unchanged. The others match Kafka Connect's converters.
@@ -142,6 +152,8 @@ enum class EmptyArrays : uint8_t { kIgnore, kOptionalString };
 struct PartFormat {
   Format format = Format::kRaw;
   Delegate delegate = Delegate::kNone;  // of kBytes, for columns that are not bytea
+
+  bool operator==(const PartFormat&) const = default;
 };
 
 // How a row is converted to bytes.
@@ -157,6 +169,8 @@ struct FormatConfig {
   NullMembers message_nulls = NullMembers::kOptionalBytes;
   std::string schema_prefix;  // topic.prefix: the prefix of envelopes' schema names
   bool context_headers = false;
+
+  bool operator==(const FormatConfig&) const = default;
 };
 
 // What happens to a row of one cause.
@@ -175,6 +189,8 @@ struct ErrorPolicy {
   OnError value = OnError::kStop;
   OnError refused = OnError::kStop;  // by the brokers, for a reason other than its size
   std::string dead_letter_topic;
+
+  bool operator==(const ErrorPolicy&) const = default;
 };
 
 // The brokers, the login, and the limits of a batch.
@@ -203,6 +219,8 @@ struct KafkaConfig {
   bool allow_insecure = false;
   std::vector<std::pair<std::string, std::string>>
       librdkafka;  // other properties, by librdkafka's names
+
+  bool operator==(const KafkaConfig&) const = default;
 };
 
 // Limits of what is in flight, and when progress is confirmed.
@@ -213,12 +231,16 @@ struct PipelineConfig {
   int64_t max_in_flight_bytes = int64_t{16} << 20;
   Micros confirm_interval = std::chrono::milliseconds(100);
   Micros drain_timeout = std::chrono::seconds(25);
+
+  bool operator==(const PipelineConfig&) const = default;
 };
 
 // The listener for probes, metrics and the status page.
 // No TLS and no authentication: meant for loopback or the inside of a pod.
 struct HttpConfig {
   std::string listen = "127.0.0.1:9464";  // "": no HTTP
+
+  bool operator==(const HttpConfig&) const = default;
 };
 
 // How the slot is polled, and how many series there are.
@@ -226,12 +248,16 @@ struct HttpConfig {
 struct MetricsConfig {
   Micros slot_poll_interval = std::chrono::seconds(5);
   int64_t max_topics = 200;
+
+  bool operator==(const MetricsConfig&) const = default;
 };
 
 // What is logged, and in which form.
 struct LogConfig {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kAuto;
+
+  bool operator==(const LogConfig&) const = default;
 };
 
 // All sections of the configuration file.
@@ -245,6 +271,8 @@ struct Config {
   HttpConfig http;
   MetricsConfig metrics;
   LogConfig log;
+
+  bool operator==(const Config&) const = default;
 };
 
 }  // namespace walrelay

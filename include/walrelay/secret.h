@@ -38,6 +38,8 @@ class Secret {
   // Valid as long as the secret. Do not copy it into an object that is not a Secret.
   bool empty() const { return value_.empty(); }
   const std::string& Reveal() const { return value_; }
+  // Not in constant time: for two configurations of the same operator, never for a login.
+  bool operator==(const Secret& other) const = default;
 
  private:
   // Wipes the present value only: memory that the string released earlier (by growing) is the

@@ -1,0 +1,33 @@
+#include "base/signal_fd.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/check.h"
+
+namespace walrelay {
+
+SignalFd::SignalFd(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) {
+    sigaddset(&set, signal);
+  }
+  WR_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0, "signals can be blocked");
+  fd_.reset(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  WR_CHECK(fd_.valid(), "the kernel has signalfd");
+}
+
+int SignalFd::Take() {
+  signalfd_siginfo info;
+  const bool taken = ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
+  return taken ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+void IgnoreBrokenPipes() {
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,36 @@
+// SignalFd: receives signals through a descriptor.
+//
+// Through a descriptor and not by a handler: nothing runs asynchronously, and one poll() waits for
+// signals and sockets alike.
+//
+// Source: signalfd(2).
+#pragma once
+
+#include <initializer_list>
+
+#include "base/unique_fd.h"
+
+namespace walrelay {
+
+class SignalFd {
+ public:
+  // Blocks the signals in this thread and in all threads started afterwards. Construct it before
+  // any other thread starts; otherwise that thread may receive them. They stay blocked when it is
+  // destroyed.
+  explicit SignalFd(std::initializer_list<int> signals);
+
+  // Readable while a signal is pending. Owned by this object: do not read it, and do not close it.
+  int fd() const { return fd_.get(); }
+  // Consumes one pending signal and returns its number; 0: none. Never blocks. The kernel merges
+  // signals of the same number that arrive before they are consumed.
+  int Take();
+
+ private:
+  UniqueFd fd_;
+};
+
+// Ignores SIGPIPE in the whole process: the log, a socket or a pipe may lose its reader at any
+// time; the write then returns EPIPE, which is handled where it is written.
+void IgnoreBrokenPipes();
+
+}  // namespace walrelay
