@@ -102,6 +102,10 @@ std::string ControlPrefix(std::string_view slot, std::string_view source) {
                         : fmt::format("walrelay/{}/{:08x}/", slot, Hash(source));
 }
 
+std::string ProcessControlPrefix(std::string_view config) {
+  return fmt::format("walrelay.process/{:08x}/", Hash(config));
+}
+
 // The random part is not a secret, because /proc/net/unix shows it; it only cannot be known before
 // the relay binds it.
 absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(const std::string& prefix,

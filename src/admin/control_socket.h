@@ -31,6 +31,10 @@ namespace walrelay {
 // the database as formatted by DescribeDsn(); "": any database.
 std::string ControlPrefix(std::string_view slot, std::string_view source);
 
+// The name of the socket for requests to the process as a whole. `config`: the absolute path of its
+// configuration file or directory; "": none.
+std::string ProcessControlPrefix(std::string_view config);
+
 // Threads: the handler is called on the server's thread, one request at a time. A client that sends
 // nothing is dropped after two seconds.
 class ControlServer {

@@ -33,6 +33,7 @@ class CommandLine {
     AddDoctor();
     AddStatus();
     AddResume();
+    AddReload();
     AddPrint();
     AddVerify();
     AddSetup();
@@ -83,6 +84,10 @@ class CommandLine {
     AddSettingFlags(command, flags);
   }
 
+  static void AddConfigDirFlag(CLI::App* command, std::string& directory, const char* text) {
+    command->add_option("--config-dir", directory, text)->type_name("DIR")->excludes("--config");
+  }
+
   // The flags have no default values: "" means "not given", so that the file and the environment
   // keep theirs.
   static void AddSettingFlags(CLI::App* command, ConfigFlags& flags) {
@@ -104,6 +109,8 @@ class CommandLine {
         "Run the relay until it is stopped (SIGTERM drains; a second SIGTERM exits immediately)",
         [this] { return RunCommand(run_); });
     AddConfigFlags(command, run_.config);
+    AddConfigDirFlag(command, run_.config_dir,
+                     "Run one pipeline per file of this directory (*.toml, *.json)");
     command
         ->add_option("--events", run_.events,
                      "Print each acknowledged event to standard output, without its payload")
@@ -176,6 +183,19 @@ class CommandLine {
                       // The ID is optional, so its absence says nothing about the flag: the number
                       // of its occurrences does (count() above).
                       ->expected(0, 1);
+  }
+
+  void AddReload() {
+    CLI::App* command =
+        Add(app_, "reload",
+            "Make the process on this host read its configuration again, and print what changes",
+            [this] { return ReloadCommand(reload_); });
+    command
+        ->add_option("-c,--config", reload_.config.file,
+                     "The configuration file with which the process was started")
+        ->type_name("FILE");
+    AddConfigDirFlag(command, reload_.config_dir,
+                     "The directory with which the process was started");
   }
 
   void AddPrint() {
@@ -331,6 +351,7 @@ class CommandLine {
   DoctorFlags doctor_;
   StatusFlags status_;
   ResumeFlags resume_;
+  ReloadFlags reload_;
   CLI::Option* accept_gap_ = nullptr;
   PrintFlags print_;
   VerifyFlags verify_;

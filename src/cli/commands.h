@@ -21,11 +21,13 @@ namespace walrelay {
 // values that depend on the configuration by the command.
 struct RunFlags {
   ConfigFlags config;
+  std::string config_dir;  // one pipeline per file of this directory; "": one pipeline
   // The format in which each acknowledged event is printed to standard output: "" (not printed),
   // "text" or "json". Keys and headers, never payloads.
   std::string events;
 };
-// Runs until SIGTERM, SIGINT or an error that ends the relay. 0 after a complete drain, 75 after a
+// Runs until SIGTERM, SIGINT or, with a single pipeline, an error that ends the relay. With
+// several, the invalid ones do not run; 78 if none is valid. 0 after a complete drain, 75 after a
 // second signal, 4 for a gap with source.on_gap = "exit". Forbids core files, because memory holds
 // passwords and payloads. If Kafka clients do not close within three seconds, the process ends
 // without destructors.
@@ -71,6 +73,14 @@ struct ResumeFlags {
 // it was accepted; 3: a gap is held, or another problem must be fixed first; 69: no relay answers.
 // After an acceptance it waits up to 30 seconds for the relay's next check of the source.
 ExitCode ResumeCommand(const ResumeFlags& flags);
+
+struct ReloadFlags {
+  ConfigFlags config;  // only `file` is used
+  std::string config_dir;
+};
+// Uses the control sockets of the processes of this user on this host. 0: the configuration was
+// applied; 78: a part of it is invalid; 69: no process answers.
+ExitCode ReloadCommand(const ReloadFlags& flags);
 
 struct PrintFlags {
   ConfigFlags config;

@@ -23,8 +23,22 @@ namespace {
 // In bytes. A configuration has a few kilobytes; a wrong path must not fill the memory.
 constexpr size_t kMaxBytes = 1 << 20;
 
-// The configuration file to read; "" if none is given and no default file exists.
-std::string FindFile(const ConfigFlags& flags) {
+std::vector<std::pair<std::string, std::string>> Environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    // execve() accepts entries without "=". They are not variables.
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos) {
+      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+}  // namespace
+
+std::string FindConfigFile(const ConfigFlags& flags) {
   if (!flags.file.empty()) {
     return flags.file;
   }
@@ -41,21 +55,6 @@ std::string FindFile(const ConfigFlags& flags) {
   }
   return "";
 }
-
-std::vector<std::pair<std::string, std::string>> Environment() {
-  std::vector<std::pair<std::string, std::string>> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    // execve() accepts entries without "=". They are not variables.
-    const size_t equals = text.find('=');
-    if (equals != std::string_view::npos) {
-      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
-}
-
-}  // namespace
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -104,7 +103,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
 
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
   ConfigInput input;
-  input.file_name = FindFile(flags);
+  input.file_name = FindConfigFile(flags);
   if (!input.file_name.empty()) {
     WR_ASSIGN_OR_RETURN(input.file_text, ReadTextFile(input.file_name));
   }

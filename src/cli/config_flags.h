@@ -33,6 +33,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
 // Larger than 1 MiB is WR-1004 too.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
+// The configuration file that LoadConfig() reads; "" if none is given and no default file exists.
+std::string FindConfigFile(const ConfigFlags& flags);
+
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
 // none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-5005.
 // The first file that exists is used: one that exists and cannot be read is an error. The file may

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/log.h"
+#include "base/signal_fd.h"
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "demo/delivery_times.h"
@@ -25,7 +26,7 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "postgres/setup.h"
-#include "relay/event_loop.h"
+#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
@@ -194,7 +195,7 @@ class Demo {
   absl::Status Watch(RelayProcess& relay, Micros duration) {
     const auto until = std::chrono::steady_clock::now() + duration;
     while (!stopped_ && std::chrono::steady_clock::now() < until) {
-      stopped_ = signals_.Take();
+      stopped_ = signals_.Take() != 0;
       const bool killed = relay.pid() < 0;
       // Without a child there are no events to wait for; only Ctrl-C matters.
       if (killed) {
@@ -264,7 +265,7 @@ class Demo {
   }
 
   const DemoOptions& options_;
-  StopSignals signals_;
+  SignalFd signals_{SIGTERM, SIGINT};
   // Random: several demonstrations may use one server. Also a valid slot name and identifier.
   const std::string name_ = fmt::format("walrelay_demo_{:08x}", std::random_device()());
   const std::string prefix_ = options_.kafka.empty() ? "outbox.event." : fmt::format("{}.", name_);

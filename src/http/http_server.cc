@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "base/system_clock.h"
 #include "base/text.h"
@@ -63,6 +64,16 @@ std::string AddressOf(const sockaddr* address) {
                                                                                     : "";
 }
 
+// A name can be looked up and logged without escapes.
+bool IsPageName(std::string_view text) {
+  constexpr size_t kLongest = 64;
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !text.empty() && text.size() <= kLongest && std::all_of(text.begin(), text.end(), plain);
+}
+
 std::string MachineName() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
@@ -90,8 +101,8 @@ MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connectio
     *upload_size = 0;
     return Answer(connection, {.status = MHD_HTTP_METHOD_NOT_ALLOWED, .body = "only GET\n"});
   }
-  const auto page = server.pages_.find(url);
-  if (page == server.pages_.end()) {
+  const auto [page, rest] = server.Find(url);
+  if (page == nullptr) {
     return Answer(connection, {.status = MHD_HTTP_NOT_FOUND, .body = "no such page\n"});
   }
   // The variant with a length also finds "?verbose", which has no value.
@@ -100,7 +111,7 @@ MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connectio
                                     sizeof("verbose") - 1, nullptr, nullptr) == MHD_YES;
   const char* host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
   const bool foreign = host != nullptr && !NamesThisMachine(host, server.own_name_);
-  return Answer(connection, page->second({.verbose = verbose, .foreign_host = foreign}));
+  return Answer(connection, (*page)({.rest = rest, .verbose = verbose, .foreign_host = foreign}));
 }
 
 // Called before the first byte of a connection is read, and before its socket is closed.
@@ -120,10 +131,21 @@ void HttpServer::Callbacks::OnConnection(void* raw, MHD_Connection* connection, 
 }
 
 HttpServer::HttpServer(std::map<std::string, HttpHandler> pages)
-    : pages_(std::move(pages)),
+    : pages_(std::make_move_iterator(pages.begin()), std::make_move_iterator(pages.end())),
       own_name_(MachineName()),
       connections_(ConnectionTable::Limits()),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+std::pair<const HttpHandler*, std::string_view> HttpServer::Find(std::string_view path) const {
+  if (const auto page = pages_.find(path); page != pages_.end()) {
+    return {&page->second, ""};
+  }
+  const size_t name = path.rfind('/') + 1;  // a path begins with "/"
+  const std::string_view rest = path.substr(name);
+  const auto page = pages_.find(path.substr(0, name));
+  return page != pages_.end() && IsPageName(rest) ? std::pair(&page->second, rest)
+                                                  : std::pair(nullptr, rest);
+}
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     std::string_view listen, std::map<std::string, HttpHandler> pages) {

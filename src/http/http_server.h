@@ -2,9 +2,9 @@
 //
 // Serves GET and HEAD on fixed paths. A connection is limited to one request of 8 KiB, five seconds
 // of idle time and ten seconds in total; the 17th connection of one peer and the 49th connection
-// overall close the oldest (ConnectionTable). Responses contain no part of the request. The server
-// calls the handlers on its own thread: they read what other threads have published and must not
-// wait for those threads.
+// overall close the oldest (ConnectionTable). Responses contain no part of the request, except a
+// name that a handler knows. The server calls the handlers on its own thread: they read what other
+// threads have published and must not wait for those threads.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "base/unique_fd.h"
@@ -29,8 +30,11 @@ struct HttpResponse {
   std::string body;
 };
 
-// All that a handler learns of a request: no part of its text.
+// All that a handler learns of a request.
 struct PageRequest {
+  // The path behind that of a page that ends with "/": letters, digits, "_", "-" and ".", at most
+  // 64; "" for other pages. Valid during the call.
+  std::string_view rest;
   bool verbose = false;  // the query asks for detail
   // The Host is an Internet name: the request may come from a page of a foreign site, which must
   // not receive row data.
@@ -44,8 +48,9 @@ using HttpHandler = std::function<HttpResponse(const PageRequest&)>;
 // Another process may take the port before the caller uses it.
 absl::StatusOr<std::string> FreeLoopbackAddress();
 
-// The pages are fixed at Start(); paths are compared exactly, without the query. Other paths are
-// answered with 404, other methods with 405.
+// The pages are fixed at Start(). Paths are compared exactly, without the query; a page whose path
+// ends with "/" also serves what is one name below it. Other paths are answered with 404, other
+// methods with 405.
 class HttpServer {
  public:
   // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 selects a free
@@ -65,11 +70,13 @@ class HttpServer {
   struct Callbacks;  // for libmicrohttpd
 
   explicit HttpServer(std::map<std::string, HttpHandler> pages);
+  // The page of a path, and what is behind it; nullptr: none.
+  std::pair<const HttpHandler*, std::string_view> Find(std::string_view path) const;
   // The body of the thread: libmicrohttpd's descriptor, the connections' deadlines and the stop
   // request.
   void Run();
 
-  const std::map<std::string, HttpHandler> pages_;
+  const std::map<std::string, HttpHandler, std::less<>> pages_;
   const std::string own_name_;  // this host's name
   ConnectionTable connections_;
   UniqueFd stop_;

@@ -2,62 +2,19 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "base/check.h"
 #include "base/log.h"
 
 namespace walrelay {
 
-namespace {
-
-// Blocks the signals and makes them readable from a descriptor.
-// Through a descriptor and not by a handler: nothing runs asynchronously, and one poll() waits for
-// signals and sockets alike.
-UniqueFd Divert(std::initializer_list<int> signals) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : signals) {
-    sigaddset(&set, signal);
-  }
-  WR_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0, "signals can be blocked");
-  UniqueFd fd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-  WR_CHECK(fd.valid(), "the kernel has signalfd");
-  return fd;
-}
-
-}  // namespace
-
-// The log, a socket or a pipe may lose its reader at any time; the write then returns EPIPE, which
-// is handled where it is written.
-StopSignals::StopSignals() : fd_(Divert({SIGTERM, SIGINT})) {
-  std::signal(SIGPIPE, SIG_IGN);
-}
-
-bool StopSignals::Take() {
-  signalfd_siginfo info;
-  return ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
-}
-
-OperatorSignals::OperatorSignals() : fd_(Divert({SIGUSR1, SIGUSR2})) {}
-
-int OperatorSignals::Take() {
-  signalfd_siginfo info;
-  const bool taken = ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
-  return taken ? static_cast<int>(info.ssi_signo) : 0;
-}
-
-EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock,
-                     StopSignals& signals, OperatorSignals& operator_signals, Hooks hooks)
+EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopRequest& stop)
     : relay_(relay),
       source_(source),
       clock_(clock),
-      signals_(signals),
-      operator_signals_(operator_signals),
-      hooks_(std::move(hooks)),
+      stop_(stop),
       attention_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   WR_CHECK(attention_.valid(), "the kernel has eventfd");
 }
@@ -68,13 +25,12 @@ EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock
 absl::Status EventLoop::Run() {
   bool draining = false;
   while (!relay_.finished()) {
-    while (requested_ && signals_.Take()) {
+    while (requested_ && stop_.Take()) {
       // Exits with records in flight and without a last status update: the next start reads the
       // unconfirmed events again.
       if (draining) {
-        LogWarning("forced_stop",
-                   "second signal received: stopping without waiting; nothing is lost");
-        return absl::AbortedError("stopped by a second signal");
+        LogWarning("forced_stop", "second stop request: stopping without waiting; nothing is lost");
+        return absl::AbortedError("stopped by a second request");
       }
       draining = true;
       relay_.Drain();
@@ -83,9 +39,6 @@ absl::Status EventLoop::Run() {
       HandleRequests();
     }
     const Wakeup wakeup = relay_.Turn();
-    if (hooks_.after_turn) {
-      hooks_.after_turn();
-    }
     if (!relay_.finished()) {
       Sleep(wakeup);
     }
@@ -97,7 +50,7 @@ void EventLoop::Wake() {
   WR_CHECK(eventfd_write(attention_.get(), 1) == 0, "the counter of an eventfd has room");
 }
 
-// ppoll() and not epoll: there are six descriptors, and the replication socket changes with each
+// ppoll() and not epoll: there are five descriptors, and the replication socket changes with each
 // connection. Its timeout has nanoseconds, which Session::read_at_ needs: a pause is shorter than a
 // millisecond.
 void EventLoop::Sleep(const Wakeup& wakeup) {
@@ -112,8 +65,7 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
   pollfd polled[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
                      {relay_.producer_fd(), POLLIN, 0},
                      {snapshots != nullptr ? snapshots->poll_fd() : -1, snapshot_events, 0},
-                     {signals_.fd(), POLLIN, 0},
-                     {operator_signals_.fd(), POLLIN, 0},
+                     {stop_.fd(), POLLIN, 0},
                      {attention_.get(), POLLIN, 0}};
   // Bytes that libpq has already read are not signalled by the socket.
   const bool at_once = wakeup.source_readable && source_.more_has_arrived();
@@ -193,11 +145,6 @@ void EventLoop::HandleRequests() {
     relay_.OnSlotAlmostLost();
   }
   DeliverReports();
-  while (const int signal = operator_signals_.Take()) {
-    if (hooks_.operator_signal) {
-      hooks_.operator_signal(signal);
-    }
-  }
 }
 
 }  // namespace walrelay

@@ -1,54 +1,24 @@
-// EventLoop: the single poll() in which the process sleeps.
+// EventLoop: the single poll() in which the relay's thread sleeps.
 //
-// It waits on the replication socket, the producer's eventfd, a signalfd, and an eventfd through
-// which other threads request attention. SIGTERM and SIGINT start a drain; a second one ends the
-// process at once.
+// It waits on the replication socket, the producer's eventfd, the stop requests, and an eventfd
+// through which other threads request attention. The first stop request starts a drain; the second
+// one ends the loop at once.
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/stop_request.h"
 #include "base/unique_fd.h"
 #include "relay/relay.h"
 #include "walrelay/clock.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
-
-// Blocks SIGTERM and SIGINT in this thread and in all threads started afterwards, and makes them
-// readable. Construct it before any other thread starts.
-class StopSignals {
- public:
-  // Also ignores SIGPIPE in the whole process: a write without a reader returns EPIPE.
-  StopSignals();
-  // Readable while a signal is pending; used to interrupt a blocking connect. Owned by this object:
-  // do not read it, and do not close it.
-  int fd() const { return fd_.get(); }
-  // Consumes one pending signal; false if there is none. Never blocks.
-  bool Take();
-
- private:
-  UniqueFd fd_;
-};
-
-// The same for SIGUSR1 and SIGUSR2: requests of an operator on this host to the running process.
-// Construct it before any other thread starts, too.
-class OperatorSignals {
- public:
-  OperatorSignals();
-  int fd() const { return fd_.get(); }
-  // Consumes one pending signal and returns its number; 0: none. Never blocks. The kernel merges
-  // signals of the same number that arrive before they are consumed.
-  int Take();
-
- private:
-  UniqueFd fd_;
-};
 
 // Threads: Run() occupies the relay's thread until the end. Report() and AcceptGap() may be called
 // from any thread: they store the request and wake the loop, and the relay's methods are called on
@@ -58,22 +28,12 @@ class OperatorSignals {
 // next Wakeup is the poll's timeout: an idle process wakes up once a second.
 class EventLoop {
  public:
-  // Called on the loop's thread; both may be empty. While one runs the relay does nothing, so they
-  // must not block.
-  struct Hooks {
-    // After each turn, also after the last one.
-    std::function<void()> after_turn;
-    // Before a turn, once for each signal consumed: SIGUSR1 or SIGUSR2.
-    std::function<void(int)> operator_signal;
-  };
-
   // All references must outlive the loop. `source` and `clock` are those of the relay: the loop
   // polls the descriptor of the one, and computes its timeouts with the other.
-  EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopSignals& signals,
-            OperatorSignals& operator_signals, Hooks hooks);
+  EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopRequest& stop);
 
-  // Runs until the relay has finished, and returns its result. kAborted: ended by a second signal,
-  // without confirming. REQUIRES: the thread is the relay's; nothing else calls the relay
+  // Runs until the relay has finished, and returns its result. kAborted: ended by a second stop
+  // request, without confirming. REQUIRES: the thread is the relay's; nothing else calls the relay
   // meanwhile.
   absl::Status Run();
 
@@ -99,7 +59,7 @@ class EventLoop {
   // Blocks until a descriptor is ready or the time has come, and notes in requested_ whether a
   // request may have arrived. REQUIRES: the relay has not finished.
   void Sleep(const Wakeup& wakeup);
-  // Passes what other threads have requested to the relay, then the operator's signals to the hook.
+  // Passes what other threads have requested to the relay.
   void HandleRequests();
   // Takes the requests under the lock, and calls the relay without it: no other thread waits for a
   // turn.
@@ -108,11 +68,9 @@ class EventLoop {
   Relay& relay_;
   ReplicationSource& source_;
   const Clock& clock_;
-  StopSignals& signals_;
-  OperatorSignals& operator_signals_;
-  const Hooks hooks_;
+  StopRequest& stop_;
   UniqueFd attention_;
-  bool requested_ = true;  // a signal or another thread may have requested something
+  bool requested_ = true;                   // another thread may have requested something
   std::atomic<unsigned> server_events_{0};  // bit set of ServerEvent
 
   std::mutex mutex_;  // guards the members below

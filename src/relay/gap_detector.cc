@@ -24,6 +24,28 @@ bool IsOfServer(const Gap& gap) {
 GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker)
     : source_(source), clock_(clock), tracker_(tracker) {}
 
+void GapDetector::Restore(const SourceMemory& memory) {
+  WR_CHECK(!last_stream_ && !held_ && !found_, "the memory precedes the first check");
+  last_stream_ = memory.last_stream;
+  publication_ = memory.publication;
+  publication_seen_at_ = memory.publication_seen_at;
+  dropping_ = memory.dropping;
+  held_ = memory.held;
+  if (last_stream_ && !last_stream_->awaits_slot) {
+    tracker_.Restart(last_stream_->frontier);
+    SaveResumeState();
+  }
+}
+
+SourceMemory GapDetector::memory() const {
+  WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
+  return {.last_stream = last_stream_,
+          .publication = publication_,
+          .publication_seen_at = publication_seen_at_,
+          .dropping = dropping_,
+          .held = held_};
+}
+
 // An acceptance applies only to the gap that it names, therefore to a check that finds this gap or
 // none.
 absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot) {

@@ -26,12 +26,28 @@
 
 namespace walrelay {
 
+// What a detector knows of the source, for the relay that replaces this one in the same process.
+struct SourceMemory {
+  std::optional<ResumeState> last_stream;
+  std::optional<PublicationState> publication;
+  MonoTime publication_seen_at;
+  absl::Status dropping;
+  std::optional<Gap> held;
+};
+
 class GapDetector {
   // Four questions are kept apart: what the memory is (last_stream_, publication_), what the last
   // check found (found_), what an operator must decide (held_), and what was decided (accepted_).
  public:
   // All arguments must outlive it. The tracker is moved only when an acceptance is applied.
   GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker);
+
+  // Continues with what the detector of an earlier relay knew: a gap that it held stays held.
+  // Records that were in flight are read again. REQUIRES: no reading was checked yet. Moves the
+  // tracker to the frontier of the last stream.
+  void Restore(const SourceMemory& memory);
+  // REQUIRES: no transaction is open.
+  SourceMemory memory() const;
 
   // --- readings of the source
 

@@ -66,6 +66,11 @@ Relay::Relay(Parts parts, Router router)
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
       stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2) {
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
+  if (parts_.memory) {
+    gaps_.Restore(*parts_.memory);
+    noted_frontier_ = tracker_.frontier();
+    started_ = true;
+  }
 }
 
 // The order matters: reports move the frontier before the session confirms it, and a drain that is

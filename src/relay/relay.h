@@ -60,6 +60,9 @@ class Relay {
     DeliveryObserver observer;            // may be empty
     uint64_t seed = 0;                    // for the jitter of the back-off
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
+    // Of the relay that this one replaces in the same process, after a change of the configuration:
+    // an error that would end a first start is then retried.
+    std::optional<SourceMemory> memory;
   };
 
   // The objects that `parts` refers to must outlive the relay. Nothing is connected before the
@@ -104,6 +107,9 @@ class Relay {
   bool finished() const { return state_.finished; }
   // Why the relay finished; OK after a drain, and as long as it has not finished.
   const absl::Status& result() const { return state_.result; }
+
+  // What is known of the source, for the relay that replaces this one. REQUIRES: finished().
+  SourceMemory memory() const { return gaps_.memory(); }
 
   // For the loop's poll(): -1 without a producer. Each producer has another one, so it must be read
   // before each poll().

@@ -15,6 +15,8 @@ namespace {
 constexpr Micros kPollInterval = std::chrono::seconds(1);
 // Between two lines about a backlog in a log file.
 constexpr Micros kBetweenProgress = std::chrono::seconds(10);
+// A turn of a relay takes milliseconds; only connecting blocks its thread, for some seconds.
+constexpr Micros kLongestTurn = std::chrono::seconds(10);
 // After the drain the process closes connections and the log.
 constexpr Micros kBeyondDrain = std::chrono::seconds(10);
 
@@ -38,62 +40,73 @@ std::string StatusLine(const RelayStatus& status) {
   return Printable(line, 300);
 }
 
-StatusNotifier::StatusNotifier(SystemdNotifier manager, const Clock& clock,
-                               const StatusBoard& board, Micros drain_timeout)
-    : manager_(std::move(manager)),
-      clock_(clock),
-      board_(board),
-      drain_timeout_(drain_timeout),
-      due_(clock.Now()) {}
+std::string StatusLine(const std::vector<ReportedPipeline>& pipelines) {
+  if (pipelines.size() == 1 && pipelines[0].name.empty()) {
+    return StatusLine(pipelines[0].board->Read());
+  }
+  const auto unready = [](const ReportedPipeline& each) { return !each.board->ready(); };
+  const auto count = std::count_if(pipelines.begin(), pipelines.end(), unready);
+  std::string line = fmt::format("{} of {} pipelines ready",
+                                 pipelines.size() - static_cast<size_t>(count), pipelines.size());
+  if (const auto first = std::find_if(pipelines.begin(), pipelines.end(), unready);
+      first != pipelines.end()) {
+    line += fmt::format("; {}: {}", first->name, StatusLine(first->board->Read()));
+  }
+  return Printable(line, 300);
+}
 
-void StatusNotifier::OnTurn() {
-  const MonoTime now = clock_.Now();
-  if (now < due_) {
+StatusNotifier::StatusNotifier(SystemdNotifier manager, const Clock& clock)
+    : manager_(std::move(manager)), clock_(clock), due_(clock.Now()) {}
+
+// A quarter of the watchdog's time: three notifications may be late.
+Micros StatusNotifier::interval() const {
+  return std::min(kPollInterval, manager_.watchdog().value_or(kPollInterval) / 4);
+}
+
+void StatusNotifier::OnTurn(const std::vector<ReportedPipeline>& pipelines) {
+  if (!due()) {
     return;
   }
-  // A quarter of the watchdog's time: three notifications may be late.
-  due_ = now + std::min(kPollInterval, manager_.watchdog().value_or(kPollInterval) / 4);
-  const RelayStatus status = board_.Read();
-  NotifyState(status);
-  if (status.state == RelayState::kCatchingUp) {
-    NotifyProgress(now);
-  } else {
-    // The next backlog is reported at once.
-    progress_told_.reset();
+  due_ = clock_.Now() + interval();
+  NotifyState(pipelines);
+  for (const ReportedPipeline& pipeline : pipelines) {
+    NotifyProgress(pipeline);
   }
   // Writes the counts of suppressed lines also when no further line of their kind follows.
   LogSuppressed();
 }
 
-void StatusNotifier::OnEnd() {
-  if (!stopping_) {
-    manager_.Notify("STOPPING=1\n");
+void StatusNotifier::OnStopping(Micros drain_timeout) {
+  if (!std::exchange(stopping_, true)) {
+    // Without the extension systemd kills the process after TimeoutStopSec, in the middle of the
+    // drain.
+    manager_.Notify(fmt::format("STOPPING=1\nEXTEND_TIMEOUT_USEC={}\n",
+                                (drain_timeout + kBeyondDrain).count()));
   }
 }
 
-// Ready once the first connection attempt has completed, as for /startupz: an unavailable database
-// at boot is not a failure of this service; the relay retries.
-void StatusNotifier::NotifyState(const RelayStatus& status) {
+// Ready once the first connection attempts have completed, as for /startupz: an unavailable
+// database at boot is not a failure of this service; the relay retries.
+void StatusNotifier::NotifyState(const std::vector<ReportedPipeline>& pipelines) {
   // Not started by systemd with Type=notify.
   if (!manager_.listens()) {
     return;
   }
-  // Sent from the event loop's own thread: if the loop hangs, the notifications stop and systemd
-  // restarts the service.
-  std::string text = manager_.watchdog() ? "WATCHDOG=1\n" : "";
-  if (!ready_ && status.state != RelayState::kStarting) {
+  const MonoTime now = clock_.Now();
+  // If the thread of a pipeline hangs, the heartbeats stop and systemd restarts the service.
+  const bool alive = std::all_of(pipelines.begin(), pipelines.end(), [&](const auto& each) {
+    return !each.running || now - each.board->last_beat() < kLongestTurn;
+  });
+  std::string text = manager_.watchdog() && alive ? "WATCHDOG=1\n" : "";
+  const bool started = std::all_of(pipelines.begin(), pipelines.end(), [](const auto& each) {
+    return !each.running || each.board->Read().state != RelayState::kStarting;
+  });
+  if (started && !ready_) {
     ready_ = true;
     text += "READY=1\n";
   }
-  if (!stopping_ &&
-      (status.state == RelayState::kDraining || status.state == RelayState::kStopped)) {
-    stopping_ = true;
-    // Otherwise systemd kills the process after TimeoutStopSec, in the middle of the drain.
-    text += fmt::format("STOPPING=1\nEXTEND_TIMEOUT_USEC={}\n",
-                        (drain_timeout_ + kBeyondDrain).count());
-  }
   // Only changes: most of the time the line is the same.
-  if (std::string line = StatusLine(status); line != told_) {
+  if (std::string line = StatusLine(pipelines); line != told_) {
     text += fmt::format("STATUS={}\n", line);
     told_ = std::move(line);
   }
@@ -102,15 +115,23 @@ void StatusNotifier::NotifyState(const RelayStatus& status) {
   }
 }
 
-void StatusNotifier::NotifyProgress(MonoTime now) {
-  // On a terminal, progress is one line that is updated in place.
-  if (progress_told_ && now - *progress_told_ < kBetweenProgress && !LogsToTerminal()) {
+void StatusNotifier::NotifyProgress(const ReportedPipeline& pipeline) {
+  const LogScope scope(pipeline.identity);
+  if (pipeline.board->Read().state != RelayState::kCatchingUp) {
+    // The next backlog is reported at once.
+    progress_told_.erase(pipeline.name);
     return;
   }
-  progress_told_ = now;
+  // On a terminal, progress is one line that is updated in place.
+  const MonoTime now = clock_.Now();
+  const auto told = progress_told_.find(pipeline.name);
+  if (told != progress_told_.end() && now - told->second < kBetweenProgress && !LogsToTerminal()) {
+    return;
+  }
+  progress_told_[pipeline.name] = now;
   // The lag is known from the sampler's connection. Before its first sample there is nothing to
   // report.
-  const auto slot = board_.slot();
+  const auto slot = pipeline.board->slot();
   if (!slot || !slot->exists) {
     return;
   }
@@ -125,12 +146,13 @@ void StatusNotifier::NotifyProgress(MonoTime now) {
   LogProgress("catching_up", text,
               {{"lag_bytes", slot->lag_bytes()},
                {"lag_seconds", std::chrono::duration<double>(slot->lag_age).count()},
-               {"acknowledged", board_.Read().figures.acknowledged}});
+               {"acknowledged", pipeline.board->Read().figures.acknowledged}});
 }
 
 // With all figures: it is requested when a page cannot be opened.
-void StatusNotifier::LogStatus() const {
-  const StatusSnapshot snapshot = board_.Snapshot();
+void LogStatusOf(const ReportedPipeline& pipeline) {
+  const LogScope scope(pipeline.identity);
+  const StatusSnapshot snapshot = pipeline.board->Snapshot();
   const RelayFigures& figures = snapshot.relay.figures;
   LogInfo("status", StatusLine(snapshot.relay),
           {{"state", NameOf(snapshot.relay.state)},

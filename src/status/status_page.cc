@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "status/chart.h"
-#include "status/status_page_assets.h"
+#include "status/page_frame.h"
 #include "status/status_report.h"
 #include "walrelay/error.h"
 
@@ -19,35 +19,6 @@ constexpr Micros kHour = std::chrono::hours(1);
 // An interval without a point is a gap if it is longer than this many points.
 constexpr int kGapPoints = 3;
 
-// Escapes text for HTML content and attributes. Control characters are made visible.
-std::string Html(std::string_view text) {
-  std::string out;
-  // Escaped for both contexts, so that a caller cannot choose the wrong one. Texts come from rows,
-  // servers and other users' configuration: all of them are hostile.
-  for (const char c : Printable(text, 4096)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string Ago(WallTime then, WallTime now) {
   return now - then < std::chrono::seconds(1) ? "just now" : FormatDuration(now - then) + " ago";
 }
@@ -58,34 +29,6 @@ std::string Capitalised(std::string_view text) {
     out[0] = static_cast<char>(out[0] - 'a' + 'A');
   }
   return out;
-}
-
-// "2026-11-20 08:14:02 UTC"; without the date if `near` is on the same day.
-std::string TimeTag(WallTime time, WallTime near = WallTime()) {
-  const std::string text = Rfc3339(time);
-  const bool same_day =
-      std::chrono::floor<std::chrono::days>(time) == std::chrono::floor<std::chrono::days>(near);
-  return fmt::format(R"(<time datetime="{}">{}{} UTC</time>)", text,
-                     same_day ? "" : text.substr(0, 10) + " ", text.substr(11, 8));
-}
-
-// The policy allows exactly one script, by its hash, and requests to this server only: an escape
-// that was missed could not run code. Without JavaScript the browser reloads the page.
-std::string Head(const StatusReport& report) {
-  return fmt::format(
-      R"(<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; connect-src 'self'; base-uri 'none'; form-action 'none'">
-<noscript><meta http-equiv="refresh" content="15"></noscript>
-<title>{} · {} · {} · walrelay</title>
-<style>{}</style>
-</head>
-)",
-      kStatusScriptHash, HeadlineOf(report), Html(report.identity.pipeline.source),
-      Html(report.identity.pipeline.slot), kStatusStyle);
 }
 
 std::string Masthead(const StatusReport& report) {
@@ -298,19 +241,23 @@ std::string PastSection(const StatusReport& report) {
   return out + "</ul></section>\n";
 }
 
-constexpr std::string_view kFooter =
-    "<footer><a href=\"status.json\">as JSON</a><a href=\"metrics\">metrics</a>"
-    "<a href=\"readyz?verbose\">readiness</a></footer>\n";
+// The links are relative to the path of the page, which a proxy may have moved.
+std::string Footer(std::string_view name) {
+  if (name.empty()) {
+    return "<footer><a href=\"status.json\">as JSON</a><a href=\"metrics\">metrics</a>"
+           "<a href=\"readyz?verbose\">readiness</a></footer>\n";
+  }
+  return fmt::format(
+      "<footer><a href=\"../status\">all pipelines</a><a href=\"{0}.json\">as JSON</a>"
+      "<a href=\"../metrics\">metrics</a><a "
+      "href=\"../readyz/{0}?verbose\">readiness</a></footer>\n",
+      Html(name));
+}
 
 }  // namespace
 
 std::string StatusPage(const StatusReport& report) {
-  std::string out = Head(report);
-  out +=
-      "<body>\n<div id=\"stale\" role=\"alert\">walrelay does not answer; this is its last known "
-      "status</div>\n<main>\n";
-  out += Masthead(report);
-  out += StateCard(report);
+  std::string out = Masthead(report) + StateCard(report);
   // The colour follows the health of the whole, but a problem is at least a warning.
   for (const Problem& problem : ProblemsOf(report)) {
     const HealthLevel health = HealthOf(report);
@@ -327,11 +274,10 @@ std::string StatusPage(const StatusReport& report) {
   if (report.snapshot.slot) {
     out += SlotSection(*report.snapshot.slot);
   }
-  out += Charts(report);
-  out += PastSection(report);
-  out += kFooter;
-  out += fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", kStatusScript);
-  return out;
+  out += Charts(report) + PastSection(report) + Footer(report.identity.name);
+  return PageFrame(fmt::format("{} · {} · {} · walrelay", HeadlineOf(report),
+                               report.identity.pipeline.source, report.identity.pipeline.slot),
+                   out);
 }
 
 }  // namespace walrelay

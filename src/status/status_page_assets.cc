@@ -57,6 +57,11 @@ figcaption:first-child{display:block}
 svg{display:block;width:100%;height:84px;margin:.6rem 0 .3rem;border-bottom:1px solid var(--rule)}
 .area{fill:var(--busy);opacity:.14}.line{fill:none;stroke:var(--busy);stroke-width:1.75;vector-effect:non-scaling-stroke;
 stroke-linejoin:round;stroke-linecap:round}
+table{width:100%;border-collapse:collapse;font-size:.95rem}
+th{text-align:left;font-weight:600;font-size:.82rem;color:var(--soft);padding:0 .9rem .5rem 0}
+td{padding:.6rem .9rem .6rem 0;border-top:1px solid var(--rule);vertical-align:top;font-variant-numeric:tabular-nums}
+td small{display:block;color:var(--soft);font-size:.82rem}td.health{color:var(--health);font-weight:600}
+td.health small{font-weight:400}
 .past{list-style:none;margin:0;padding:0}
 .past li{padding:.8rem 0;border-top:1px solid var(--rule)}.past li:first-child{border:0;padding-top:.1rem}
 .past li:last-child{padding-bottom:.1rem}

@@ -23,6 +23,7 @@ struct StatusIdentity {
   std::string version;
   PipelineIdentity pipeline;
   std::string publication;
+  std::string name;  // of the pipeline; "": the only one of its process
 };
 
 // A snapshot with its time: the same report in three formats.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,7 +37,8 @@ class RelayBetweenFakes {
                                                   .board = board_,
                                                   .observer = {},
                                                   .seed = 1,
-                                                  .snapshots = snapshots},
+                                                  .snapshots = snapshots,
+                                                  .memory = std::exchange(memory_, {})},
                                      *std::move(router));
   }
 
@@ -79,6 +81,7 @@ class RelayBetweenFakes {
 
  public:
   Config config_;  // change it before MakeRelay()
+  std::optional<SourceMemory> memory_;  // what the next relay knows; of one that it replaces
   FakeClock clock_;
   FakePostgres postgres_{clock_};
   FakeKafka kafka_;

@@ -27,22 +27,26 @@ _SECONDS = 60.0
 
 
 class RelayProcess:
-    """`walrelay run` with the configuration file `config`, by default one created in `folder` from `options`.
-    Each start writes new log files.
+    """`walrelay run` with the configuration file `config`, by default one created in `folder` from `options`; or with
+    the directory `config_dir`. Each start writes new log files.
 
     With `events`, it prints acknowledged events. `environment` is added to this process' environment, of which
     variables that configure a client are not passed on.
     """
 
-    def __init__(self, folder: Path, options: Options, *, config: Path | None = None,
+    def __init__(self, folder: Path, options: Options, *, config: Path | None = None, config_dir: Path | None = None,
                  events: bool = False, environment: Mapping[str, str] | None = None,
                  arguments: Sequence[str] = ()) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.starts = 0
         self.config = config or folder / "relay.toml"
-        if config is None:
-            self.config.write_text(to_toml(options))
+        if config_dir is not None:
+            self._source = ["--config-dir", config_dir]
+        else:
+            self._source = ["--config", self.config]
+            if config is None:
+                self.config.write_text(to_toml(options))
         self._arguments = ["--events", "json", *arguments] if events else list(arguments)
         self._environment = dict(environment or {})
         self._process: Process | None = None
@@ -55,8 +59,8 @@ class RelayProcess:
         environment = relay_environment() | self._environment
         with open(self.log_file, "wb") as log, open(self._events_file, "wb") as events:
             child = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", relay_program(), "run", "--config",
-                 self.config, *self._arguments],
+                ["setpriv", "--pdeathsig", "KILL", relay_program(), "run", *self._source,
+                 *self._arguments],
                 stdin=subprocess.DEVNULL, stdout=events, stderr=log, env=environment,
                 cwd=self.folder)
         self._process = Process(child.pid, child)

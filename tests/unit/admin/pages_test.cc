@@ -18,7 +18,13 @@ using ::testing::Not;
 
 class PagesTest : public ::testing::Test {
  protected:
-  PagesTest() { board_.Beat(clock_.Now()); }
+  PagesTest() {
+    board_.Beat(clock_.Now());
+    // The board belongs to the fixture.
+    list_.Set({{.name = "",
+                .identity = {"0.1.0", {"db/shop", "orders"}, "orders_pub"},
+                .board = std::shared_ptr<const StatusBoard>(&board_, [](const StatusBoard*) {})}});
+  }
 
   HttpResponse Page(const std::string& path, bool verbose = false) const {
     return pages_.at(path)({.verbose = verbose});
@@ -29,10 +35,11 @@ class PagesTest : public ::testing::Test {
   }
 
   StatusBoard board_;
+  PipelineList list_;
   testing::SoleMetrics metrics_;
   testing::FakeClock clock_;
-  const std::map<std::string, HttpHandler> pages_ = StatusEndpoints(
-      {"0.1.0", {"db/shop", "orders"}, "orders_pub"}, board_, metrics_.page(), clock_);
+  const std::map<std::string, HttpHandler> pages_ =
+      StatusEndpoints(list_, /*fleet=*/false, metrics_.page(), clock_);
 };
 
 TEST_F(PagesTest, LiveWhileTheLoopRuns) {
@@ -224,6 +231,85 @@ TEST_F(PagesTest, PagesAreServedOverHttp) {
   EXPECT_EQ(testing::HttpAsk(port, "GET", "/metrics").status, 200);
   EXPECT_EQ(testing::HttpAsk(port, "GET", "/status").status, 200);
   EXPECT_EQ(testing::HttpAsk(port, "GET", "/config").status, 404);
+}
+
+class FleetPagesTest : public ::testing::Test {
+ protected:
+  FleetPagesTest() {
+    for (const auto& board : {orders_, payments_}) {
+      board->Beat(clock_.Now());
+      board->Publish({.state = RelayState::kStreaming});
+    }
+    List();
+  }
+  void List(bool payments_run = true) {
+    list_.Set(
+        {{"orders", {"0.1.0", {"db/orders", "s"}, "p", "orders"}, orders_, true},
+         {"payments", {"0.1.0", {"db/payments", "s"}, "p", "payments"}, payments_, payments_run}});
+  }
+  HttpResponse Page(const std::string& path, std::string_view rest = "") const {
+    return pages_.at(path)({.rest = rest});
+  }
+
+  const std::shared_ptr<StatusBoard> orders_ = std::make_shared<StatusBoard>();
+  const std::shared_ptr<StatusBoard> payments_ = std::make_shared<StatusBoard>();
+  PipelineList list_;
+  MetricsRegistry registry_;
+  testing::FakeClock clock_;
+  const std::map<std::string, HttpHandler> pages_ =
+      StatusEndpoints(list_, /*fleet=*/true, registry_, clock_);
+};
+
+TEST_F(FleetPagesTest, ReadyIfAllAre) {
+  EXPECT_EQ(Page("/readyz").status, 200u);
+  EXPECT_EQ(Page("/readyz").body, "ready: 2 of 2 pipelines\n");
+  payments_->Publish(
+      {.state = RelayState::kBlocked, .error = Error(ErrorCode::kKeyMissing, "row 7")});
+  EXPECT_EQ(Page("/readyz").status, 503u);
+  EXPECT_EQ(Page("/readyz").body,
+            "not ready: 1 of 2 pipelines\npayments: not ready: blocked\nWR-3004 row 7\n");
+  EXPECT_EQ(Page("/readyz/", "orders").status, 200u);
+  EXPECT_EQ(Page("/readyz/", "payments").status, 503u);
+  EXPECT_EQ(Page("/readyz/", "other").status, 404u);
+}
+
+TEST_F(FleetPagesTest, LiveUntilTheThreadOfAPipelineHangs) {
+  clock_.Advance(seconds(90));
+  orders_->Beat(clock_.Now());
+  EXPECT_EQ(Page("/livez").status, 503u);
+  EXPECT_EQ(Page("/livez").body, "payments: the main loop has not run for 1 min 30 s\n");
+  // It ended, and is started again by the supervisor.
+  List(/*payments_run=*/false);
+  EXPECT_EQ(Page("/livez").status, 200u);
+}
+
+TEST_F(FleetPagesTest, StatusListsAllAndEachHasItsOwn) {
+  EXPECT_THAT(Page("/status").body,
+              AllOf(HasSubstr("2 of 2 pipelines ready"), HasSubstr("href=\"status/payments\"")));
+  EXPECT_THAT(Page("/status.json").body, HasSubstr("\"name\":\"payments\",\"status\":{"));
+  EXPECT_THAT(Page("/status.txt").body, HasSubstr("  orders    streaming"));
+  EXPECT_THAT(Page("/status/", "orders").body,
+              AllOf(HasSubstr("<h1>Events flow</h1>"), HasSubstr("href=\"orders.json\"")));
+  EXPECT_EQ(Page("/status/", "orders.json").content_type, "application/json; charset=utf-8");
+  EXPECT_THAT(Page("/status/", "payments.txt").body, HasSubstr("Events flow. "));
+  EXPECT_EQ(Page("/status/", "other.txt").status, 404u);
+}
+
+TEST_F(FleetPagesTest, ForeignSiteGetsNoStatus) {
+  for (const std::string path : {"/status", "/status.json", "/status.txt", "/status/"}) {
+    EXPECT_EQ(pages_.at(path)({.rest = "orders", .foreign_host = true}).status, 421u) << path;
+  }
+}
+
+TEST_F(FleetPagesTest, NamesAreServedOverHttp) {
+  const auto server = HttpServer::Start("127.0.0.1:0", pages_);
+  ASSERT_THAT(server, IsOk());
+  const int port = (*server)->port();
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status/orders.txt").status, 200);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status/").status, 404);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status/a%0ab").status, 404);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/status/orders/x").status, 404);
+  EXPECT_EQ(testing::HttpAsk(port, "GET", "/readyz/payments").status, 200);
 }
 
 }  // namespace

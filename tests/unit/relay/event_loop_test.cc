@@ -1,9 +1,8 @@
-// The event loop of a relay with real signals and a real clock. No test depends on elapsed time.
+// The event loop of a relay with real descriptors and a real clock. No test depends on elapsed time.
 #include "relay/event_loop.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <optional>
 #include <thread>
@@ -17,32 +16,8 @@
 namespace walrelay {
 namespace {
 
-// Restores the signal mask and the SIGPIPE action that StopSignals changes.
-class SignalGuard {
- public:
-  SignalGuard() {
-    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask_);
-    ::sigaction(SIGPIPE, nullptr, &on_pipe_);
-  }
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
-  ~SignalGuard() {
-    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-    ::sigaction(SIGPIPE, &on_pipe_, nullptr);
-  }
-
- private:
-  sigset_t mask_;
-  struct sigaction on_pipe_;
-};
-
 class EventLoopTest : public ::testing::Test {
  protected:
-  ~EventLoopTest() override {
-    while (signals_.Take()) {  // a pending signal would end the test program
-    }
-  }
-
   // Creates the relay and runs it until it streams.
   void Start() {
     auto router = Router::Create(config_.source, config_.route);
@@ -56,10 +31,7 @@ class EventLoopTest : public ::testing::Test {
                                 .observer = {},
                                 .seed = 1},
                    *std::move(router));
-    loop_.emplace(
-        *relay_, postgres_, clock_, signals_, operators_,
-        EventLoop::Hooks{.after_turn = [this] { ++turns_; },
-                         .operator_signal = [this](int signal) { asked_.push_back(signal); }});
+    loop_.emplace(*relay_, postgres_, clock_, stop_);
     while (!postgres_.streaming()) {
       relay_->Turn();
     }
@@ -72,13 +44,8 @@ class EventLoopTest : public ::testing::Test {
       relay_->Turn();
     }
   }
-  static void Signal(int signal) { ::pthread_kill(::pthread_self(), signal); }
 
-  const SignalGuard guard_;
-  StopSignals signals_;
-  OperatorSignals operators_;
-  int turns_ = 0;
-  std::vector<int> asked_;
+  StopRequest stop_;
   Config config_;
   SystemClock clock_;
   testing::FakePostgres postgres_{clock_};
@@ -89,48 +56,27 @@ class EventLoopTest : public ::testing::Test {
   std::optional<EventLoop> loop_;
 };
 
-TEST_F(EventLoopTest, SignalIsTakenOnce) {
-  EXPECT_FALSE(signals_.Take());
-  for (const int signal : {SIGTERM, SIGINT}) {
-    Signal(signal);
-    EXPECT_TRUE(signals_.Take());
-    EXPECT_FALSE(signals_.Take());
-  }
-}
-
-TEST_F(EventLoopTest, FirstSignalDrainsAndConfirms) {
+TEST_F(EventLoopTest, FirstRequestDrainsAndConfirms) {
   kafka_.auto_acknowledge = true;
   Start();
   const Lsn end = postgres_.Commit({{.type = "order", .key = "k", .payload = "{}"}});
   relay_->Turn();
-  Signal(SIGTERM);
+  stop_.Request();
   EXPECT_THAT(loop_->Run(), IsOk());
   EXPECT_EQ(kafka_.Keys(), std::vector<std::string>{"k"});
   EXPECT_EQ(postgres_.confirmed(), end);
   EXPECT_TRUE(postgres_.finished_in_order);
 }
 
-TEST_F(EventLoopTest, SecondSignalStopsAtOnceAndConfirmsNothing) {
+TEST_F(EventLoopTest, SecondRequestStopsAtOnceAndConfirmsNothing) {
   Start();
   const Lsn before = postgres_.confirmed();
   Publish();
-  Signal(SIGTERM);
-  Signal(SIGINT);
+  stop_.Request();
+  stop_.Request();
   EXPECT_TRUE(absl::IsAborted(loop_->Run()));
   EXPECT_EQ(postgres_.confirmed(), before);
   EXPECT_EQ(kafka_.in_flight.size(), 1u);
-}
-
-TEST_F(EventLoopTest, OperatorSignalsDoNotStopTheRelay) {
-  Start();
-  EXPECT_EQ(operators_.Take(), 0);
-  Signal(SIGUSR2);
-  Signal(SIGUSR1);
-  EXPECT_FALSE(signals_.Take());
-  Signal(SIGTERM);
-  EXPECT_THAT(loop_->Run(), IsOk());
-  EXPECT_EQ(asked_, (std::vector<int>{SIGUSR1, SIGUSR2}));
-  EXPECT_GE(turns_, 1);
 }
 
 TEST_F(EventLoopTest, RunReturnsTheErrorOfTheRelay) {
@@ -156,12 +102,12 @@ TEST_F(EventLoopTest, AnotherThreadReportsTheRetainedLimit) {
 TEST_F(EventLoopTest, ServerShutdownReportedByAnotherThreadClosesTheStream) {
   Start();
   postgres_.open_error = Error(ErrorCode::kPostgresShuttingDown, "x");  // for the reconnect
-  std::thread sampler([&, relay_thread = ::pthread_self()] {
+  std::thread sampler([&] {
     loop_->Report(EventLoop::ServerEvent::kServerShutdown);
     while (board_.Read().state != RelayState::kDegraded) {
       ::sched_yield();
     }
-    ::pthread_kill(relay_thread, SIGTERM);
+    stop_.Request();
   });
   EXPECT_THAT(loop_->Run(), IsOk());
   sampler.join();

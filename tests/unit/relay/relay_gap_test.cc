@@ -56,11 +56,80 @@ class RelayGapTest : public testing::RelayFixture {
     look.before = look.after = postgres_.info.server.wal_end;
     relay_->OnPublicationSeen(look, clock_.Now());
   }
+  // Drains the relay and starts another one with what it knew; `meanwhile` happens in between.
+  void Replace(const std::function<void()>& meanwhile = {}) {
+    relay_->Drain();
+    Pass(minutes(1));
+    ASSERT_TRUE(relay_->finished());
+    memory_ = relay_->memory();
+    if (meanwhile) {
+      meanwhile();
+    }
+    Start();
+    Pass(seconds(2));
+  }
   void MoveSlot() {
     Commit("moved past");
     postgres_.info.slot->confirmed_flush_lsn = postgres_.info.server.wal_end;
   }
 };
+
+// --- a successor in the same process ---
+
+TEST_F(RelayGapTest, SuccessorNoticesThatTheSlotWasMovedInBetween) {
+  StartAndPublish();
+  Replace([this] { MoveSlot(); });
+  ExpectHeld(ErrorCode::kSlotMoved);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayGapTest, SuccessorHoldsTheGapOfItsPredecessor) {
+  StartAndPublish();
+  postgres_.BreakConnection();
+  Run();
+  MoveSlot();
+  Pass(seconds(2));
+  ExpectHeld(ErrorCode::kSlotMoved);
+  const std::string id = Held()->id;
+  Replace();
+  ExpectHeld(ErrorCode::kSlotMoved);
+  EXPECT_EQ(Held()->id, id);
+  Accept();
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayGapTest, SuccessorRepeatsNothingAfterADrain) {
+  StartAndPublish();
+  Replace();
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(RelayGapTest, SuccessorReadsAgainWhatTheDrainLeft) {
+  kafka_.auto_acknowledge = false;
+  Start();
+  Commit("a");
+  Run();
+  ASSERT_EQ(kafka_.in_flight.size(), 1u);
+  Replace();
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+// The operator has just changed the configuration, and will correct it.
+TEST_F(RelayGapTest, SuccessorRetriesAnErrorThatEndsAFirstStart) {
+  StartAndPublish();
+  Replace([this] { postgres_.open_error = Error(ErrorCode::kNoReplicationRole, "x"); });
+  EXPECT_FALSE(relay_->finished());
+  postgres_.open_error = absl::OkStatus();
+  Pass(seconds(20));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
 
 // --- holding ---
 

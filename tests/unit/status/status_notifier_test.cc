@@ -29,9 +29,7 @@ class StatusNotifierTest : public ::testing::Test {
     EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
               0);
   }
-  StatusNotifier Make() {
-    return {SystemdNotifier::FromEnvironment(), clock_, board_, std::chrono::seconds(25)};
-  }
+  StatusNotifier Make() { return {SystemdNotifier::FromEnvironment(), clock_}; }
   // Returns the notifications received since the last call.
   std::string Heard() const {
     std::string heard;
@@ -42,11 +40,14 @@ class StatusNotifierTest : public ::testing::Test {
     return heard;
   }
   std::string After(StatusNotifier& notifier, RelayStatus status) {
-    board_.Publish(std::move(status));
+    board_->Publish(std::move(status));
     clock_.Advance(std::chrono::seconds(1));
-    notifier.OnTurn();
+    board_->Beat(clock_.Now());
+    notifier.OnTurn(Only());
     return Heard();
   }
+  // The only pipeline of the process.
+  std::vector<ReportedPipeline> Only() const { return {{.name = "", .board = board_}}; }
 
   const testing::TemporaryDirectory directory_;
   const std::string path_ = directory_.path() + "/notify";
@@ -55,7 +56,7 @@ class StatusNotifierTest : public ::testing::Test {
   const testing::EnvironmentVariable pid_{"WATCHDOG_PID", std::nullopt};
   UniqueFd socket_;
   testing::FakeClock clock_;
-  StatusBoard board_;
+  const std::shared_ptr<StatusBoard> board_ = std::make_shared<StatusBoard>();
 };
 
 TEST_F(StatusNotifierTest, ReadyIsSentAfterTheFirstConnectionAttempt) {
@@ -77,10 +78,45 @@ TEST_F(StatusNotifierTest, WatchdogIsNotifiedOnlyByTurns) {
   EXPECT_THAT(After(notifier, {.state = RelayState::kStreaming}), HasSubstr("WATCHDOG=1\n"));
   clock_.Advance(std::chrono::hours(1));
   EXPECT_EQ(Heard(), "");
-  notifier.OnTurn();
+  board_->Beat(clock_.Now());
+  notifier.OnTurn(Only());
   EXPECT_EQ(Heard(), "WATCHDOG=1\n");
-  notifier.OnTurn();
+  notifier.OnTurn(Only());
   EXPECT_EQ(Heard(), "");
+}
+
+// The service manager then restarts the process.
+TEST_F(StatusNotifierTest, NoHeartbeatWhileTheThreadOfAPipelineHangs) {
+  StatusNotifier notifier = Make();
+  After(notifier, {.state = RelayState::kStreaming});
+  auto other = std::make_shared<StatusBoard>();
+  other->Publish({.state = RelayState::kStreaming});
+  other->Beat(clock_.Now());
+  clock_.Advance(std::chrono::seconds(11));
+  board_->Beat(clock_.Now());
+  notifier.OnTurn({{.name = "a", .board = board_}, {.name = "b", .board = other}});
+  EXPECT_THAT(Heard(), Not(HasSubstr("WATCHDOG=1")));
+  clock_.Advance(std::chrono::seconds(1));
+  board_->Beat(clock_.Now());
+  notifier.OnTurn(
+      {{.name = "a", .board = board_}, {.name = "b", .board = other, .running = false}});
+  EXPECT_THAT(Heard(), HasSubstr("WATCHDOG=1\n"));
+}
+
+TEST_F(StatusNotifierTest, ReadyWhenEachPipelineHasTriedToConnect) {
+  StatusNotifier notifier = Make();
+  const auto other = std::make_shared<StatusBoard>();
+  const std::vector<ReportedPipeline> both = {{.name = "a", .board = board_},
+                                              {.name = "b", .board = other}};
+  board_->Publish({.state = RelayState::kStreaming});
+  clock_.Advance(std::chrono::seconds(1));
+  notifier.OnTurn(both);
+  EXPECT_THAT(Heard(), AllOf(Not(HasSubstr("READY=1")),
+                             HasSubstr("STATUS=1 of 2 pipelines ready; b: starting\n")));
+  other->Publish({.state = RelayState::kDegraded});
+  clock_.Advance(std::chrono::seconds(1));
+  notifier.OnTurn(both);
+  EXPECT_THAT(Heard(), HasSubstr("READY=1\n"));
 }
 
 TEST_F(StatusNotifierTest, StatusIsSentOnlyWhenItChanges) {
@@ -90,19 +126,12 @@ TEST_F(StatusNotifierTest, StatusIsSentOnlyWhenItChanges) {
   EXPECT_THAT(After(notifier, status), Not(HasSubstr("STATUS=")));
 }
 
-TEST_F(StatusNotifierTest, DrainingExtendsTheStopTimeout) {
+TEST_F(StatusNotifierTest, StoppingExtendsTheStopTimeoutOnce) {
   StatusNotifier notifier = Make();
-  After(notifier, {.state = RelayState::kStreaming});
-  EXPECT_THAT(After(notifier, {.state = RelayState::kDraining}),
-              HasSubstr("STOPPING=1\nEXTEND_TIMEOUT_USEC=35000000\n"));
-  EXPECT_THAT(After(notifier, {.state = RelayState::kDraining}), Not(HasSubstr("STOPPING=1")));
-}
-
-TEST_F(StatusNotifierTest, StoppingIsSentWhenTheRelayEndsWithoutDraining) {
-  StatusNotifier notifier = Make();
-  After(notifier, {.state = RelayState::kStreaming});
-  notifier.OnEnd();
-  EXPECT_EQ(Heard(), "STOPPING=1\n");
+  notifier.OnStopping(std::chrono::seconds(25));
+  EXPECT_EQ(Heard(), "STOPPING=1\nEXTEND_TIMEOUT_USEC=35000000\n");
+  notifier.OnStopping(std::chrono::seconds(0));
+  EXPECT_EQ(Heard(), "");
 }
 
 TEST_F(StatusNotifierTest, WatchdogOfAnotherProcessIsIgnored) {

@@ -1,0 +1,181 @@
+#include "cli/config_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/preflight.h"
+#include "config/option.h"
+#include "postgres/connection_parameters.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The pages and the log use the name without escapes.
+bool IsPipelineName(std::string_view name) {
+  constexpr size_t kLongest = 59;  // with an extension it fits into a path of the pages
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !name.empty() && name.size() <= kLongest && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
+absl::StatusOr<std::vector<fs::path>> ConfigFiles(const std::string& directory) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path& path = entry->path();
+    const bool config = path.extension() == ".toml" || path.extension() == ".json";
+    if (config && !path.filename().string().starts_with('.')) {
+      files.push_back(path);
+    }
+  }
+  if (error) {
+    return Error(ErrorCode::kConfigFile, fmt::format("{}: {}", directory, error.message()));
+  }
+  if (files.empty()) {
+    return Error(ErrorCode::kConfigFile,
+                 fmt::format("{} contains no file *.toml or *.json", directory));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Collects the options of the process from the files that set them.
+class ProcessOptions {
+ public:
+  // Errors: WR-1003 if an earlier file set another value.
+  absl::Status Add(const LoadedConfig& loaded) {
+    for (const Option& option : Options()) {
+      const std::string name = option.Name();
+      const bool of_process = option.section == "http" || option.section == "log";
+      if (!of_process || !loaded.origins.contains(name)) {
+        continue;
+      }
+      const auto [seen, is_new] =
+          seen_.try_emplace(name, option.show(loaded.config), loaded.file_name);
+      if (const auto& [value, file] = seen->second; value != option.show(loaded.config)) {
+        return Error(ErrorCode::kConfigValue,
+                     fmt::format("{}: {} in {}, {} in {}: it belongs to the process, so all files "
+                                 "must agree",
+                                 name, value, file, option.show(loaded.config), loaded.file_name));
+      }
+    }
+    if (loaded.origins.contains("http.listen")) {
+      http_ = loaded.config.http;
+    }
+    if (loaded.origins.contains("log.level")) {
+      log_.level = loaded.config.log.level;
+    }
+    if (loaded.origins.contains("log.format")) {
+      log_.format = loaded.config.log.format;
+    }
+    return absl::OkStatus();
+  }
+
+  const HttpConfig& http() const { return http_; }
+  const LogConfig& log() const { return log_; }
+
+ private:
+  std::map<std::string, std::pair<std::string, std::string>> seen_;  // value and file, by name
+  HttpConfig http_;
+  LogConfig log_;
+};
+
+// Two pipelines on one slot would take turns as standbys of each other.
+class Slots {
+ public:
+  absl::Status Add(const std::string& file, const SourceConfig& source) {
+    const auto [seen, is_new] = files_.try_emplace({DescribeDsn(source), source.slot}, file);
+    return is_new ? absl::OkStatus()
+                  : Error(ErrorCode::kConfigValue,
+                          fmt::format("{}: slot {} of this database is read by {} already", file,
+                                      source.slot, seen->second));
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::string> files_;
+};
+
+absl::StatusOr<LoadedConfig> LoadFile(const fs::path& file, const ConfigFlags& flags) {
+  if (!IsPipelineName(file.stem().string())) {
+    return Error(ErrorCode::kConfigFile,
+                 fmt::format("{}: the name of a pipeline has 1 to 59 letters, digits, \"_\", \"-\" "
+                             "and \".\"",
+                             Printable(file.string())));
+  }
+  ConfigFlags one = flags;
+  one.file = file.string();
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(one));
+  WR_RETURN_IF_ERROR(Annotate(CheckOffline(loaded.config), file.string()));
+  return loaded;
+}
+
+}  // namespace
+
+absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
+                                                const ConfigFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const std::vector<fs::path> files, ConfigFiles(directory));
+  ProcessSpec spec;
+  ProcessOptions process;
+  Slots slots;
+  for (const fs::path& file : files) {
+    absl::StatusOr<LoadedConfig> loaded = LoadFile(file, flags);
+    absl::Status status = loaded.status();
+    if (status.ok()) {
+      WR_RETURN_IF_ERROR(process.Add(*loaded));
+      status = slots.Add(file.string(), loaded->config.source);
+      loaded->config.http = {};
+      loaded->config.log = {};
+    }
+    spec.pipelines.push_back(
+        {.name = file.stem().string(),
+         .file = file.string(),
+         .config = status.ok() ? absl::StatusOr<Config>(loaded->config) : status,
+         .import_summary = loaded.ok() ? loaded->import_summary : ""});
+  }
+  const auto same = std::adjacent_find(
+      spec.pipelines.begin(), spec.pipelines.end(),
+      [](const PipelineSpec& a, const PipelineSpec& b) { return a.name == b.name; });
+  if (same != spec.pipelines.end()) {
+    return Error(ErrorCode::kConfigFile, fmt::format("{} and {} name the same pipeline", same->file,
+                                                     std::next(same)->file));
+  }
+  spec.http = process.http();
+  spec.log = process.log();
+  return spec;
+}
+
+absl::StatusOr<ProcessSpec> LoadSinglePipeline(const ConfigFlags& flags) {
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(flags));
+  WR_RETURN_IF_ERROR(CheckOffline(loaded.config));
+  ProcessSpec spec{.http = loaded.config.http, .log = loaded.config.log, .pipelines = {}};
+  loaded.config.http = {};
+  loaded.config.log = {};
+  spec.pipelines.push_back({.name = "",
+                            .file = loaded.file_name,
+                            .config = std::move(loaded.config),
+                            .import_summary = std::move(loaded.import_summary)});
+  return spec;
+}
+
+std::string ConfigPath(const std::string& directory, const ConfigFlags& flags) {
+  const std::string path = directory.empty() ? FindConfigFile(flags) : directory;
+  std::error_code error;
+  const fs::path absolute = path.empty() ? fs::path() : fs::canonical(path, error);
+  return error ? path : absolute.string();
+}
+
+}  // namespace walrelay
