@@ -62,6 +62,11 @@ std::string ToString(ErrorCode code);
 // payloads of the status, so that they survive every function that passes it on.
 absl::Status Error(ErrorCode code, std::string_view message, std::string_view hint = {});
 
+// Several errors as one, WR-1008: its message has all of theirs, and Explain() prints one a line,
+// in this order. A single error is returned unchanged.
+// REQUIRES: `errors` is not empty, and none of them is OK.
+absl::Status JoinErrors(std::span<const absl::Status> errors);
+
 // The code of `status`; kInternal for a status without one. REQUIRES: !status.ok().
 ErrorCode CodeOf(const absl::Status& status);
 // False for an OK status.
@@ -81,7 +86,8 @@ std::string MessageOf(const absl::Status& status);
 // An OK status is returned unchanged. Code and hint are kept.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-// Message, meaning and remedy on separate lines, for display.
+// Message, meaning and remedy on separate lines, for display. Meaning and remedy are left out where
+// they would repeat the message: an error in a configuration or a command line has at most a hint.
 // REQUIRES: !status.ok(). Escaped for a terminal, and truncated if a server's message is very long.
 std::string Explain(const absl::Status& status);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "absl/strings/cord.h"
 #include "base/absl_strings.h"
@@ -16,6 +17,8 @@ namespace {
 // In the status' payloads, so that a code survives every function that passes a status on.
 constexpr char kCodePayload[] = "walrelay/code";
 constexpr char kHintPayload[] = "walrelay/hint";
+// Of several errors: their lines, as Explain() prints them.
+constexpr char kListPayload[] = "walrelay/list";
 // A message may quote a server at length.
 constexpr size_t kMaxShown = 4096;
 
@@ -39,6 +42,31 @@ static_assert(std::is_sorted(std::begin(kCatalogue), std::end(kCatalogue),
                                return a.code < b.code;
                              }),
               "the catalogue is in the order of its codes");
+
+// Errors whose message says where, what and what was expected: the catalogue's general texts would
+// only repeat it.
+constexpr ErrorCode kPlain[] = {ErrorCode::kConfigSyntax, ErrorCode::kConfigUnknownKey,
+                                ErrorCode::kConfigValue, ErrorCode::kConfigErrors,
+                                ErrorCode::kUsage};
+
+bool IsPlain(const absl::Status& status) {
+  return std::find(std::begin(kPlain), std::end(kPlain), CodeOf(status)) != std::end(kPlain);
+}
+
+// The meaning of an error that has none for the data.
+constexpr std::string_view kNoMeaning = "Nothing was started; no data is touched.";
+
+// What the operator does about an error, as far as its message does not say it: "" if it does.
+std::string AdviceFor(const absl::Status& status) {
+  const bool general = !status.GetPayload(kHintPayload).has_value();
+  return general && IsPlain(status) ? "" : Printable(RemedyFor(status), kMaxShown);
+}
+
+// An error as an item of a list: one line, and a second one for its advice.
+std::string ItemOf(const absl::Status& status, const std::string& advice) {
+  return fmt::format("\n  {} ({}){}", Printable(MessageOf(status), kMaxShown),
+                     ToString(CodeOf(status)), advice.empty() ? "" : "\n      " + advice);
+}
 
 }  // namespace
 
@@ -66,6 +94,27 @@ absl::Status Error(ErrorCode code, std::string_view message, std::string_view hi
     status.SetPayload(kHintPayload, absl::Cord(ToAbsl(hint)));
   }
   return status;
+}
+
+// The list is formatted here, because a payload holds text: every part of it is escaped, so that a
+// message cannot add a line.
+absl::Status JoinErrors(std::span<const absl::Status> errors) {
+  WR_CHECK(!errors.empty(), "there is an error to report");
+  if (errors.size() == 1) {
+    return errors.front();
+  }
+  std::string messages;
+  std::string list;
+  std::set<std::string> given;
+  for (const absl::Status& error : errors) {
+    messages += (messages.empty() ? "" : "; ") + MessageOf(error);
+    // The same advice for several errors is given once.
+    const std::string advice = AdviceFor(error);
+    list += ItemOf(error, given.insert(advice).second ? advice : "");
+  }
+  absl::Status joined = Error(ErrorCode::kConfigErrors, messages);
+  joined.SetPayload(kListPayload, absl::Cord(list));
+  return joined;
 }
 
 // Only Error() sets the payload, so it is a number of the catalogue.
@@ -109,9 +158,16 @@ absl::Status Annotate(const absl::Status& status, std::string_view context) {
 
 std::string Explain(const absl::Status& status) {
   const ErrorEntry& entry = Describe(CodeOf(status));
-  return fmt::format("{} {}: {}\n  what it means: {}\n  what to do:    {}", ToString(entry.code),
-                     entry.title, Printable(MessageOf(status), kMaxShown), entry.meaning,
-                     Printable(RemedyFor(status), kMaxShown));
+  std::string out = fmt::format("{} {}:", ToString(entry.code), entry.title);
+  if (const auto list = status.GetPayload(kListPayload)) {
+    return out + std::string(*list);
+  }
+  out += " " + Printable(MessageOf(status), kMaxShown);
+  if (!IsPlain(status) && entry.meaning != kNoMeaning) {
+    out += fmt::format("\n  what it means: {}", entry.meaning);
+  }
+  const std::string advice = AdviceFor(status);
+  return advice.empty() ? out : fmt::format("{}\n  what to do:    {}", out, advice);
 }
 
 // sysexits.h, so that service managers and scripts can tell a wrong configuration from an outage.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "fakes/status_matchers.h"
 
@@ -38,6 +39,46 @@ TEST(ErrorTest, ExplanationHasCodeMeaningAndRemedy) {
   EXPECT_TRUE(text.starts_with("WR-2101 the replication slot does not exist: slot \"walrelay\"\n"));
   EXPECT_NE(text.find("what it means:"), std::string::npos);
   EXPECT_NE(text.find("what to do:"), std::string::npos);
+}
+
+// The message of such an error names place, value and expectation.
+TEST(ErrorTest, ExplanationDoesNotRepeatTheMessage) {
+  EXPECT_EQ(Explain(Error(ErrorCode::kConfigValue, "source.slot: expected a name")),
+            "WR-1003 a configuration value is invalid: source.slot: expected a name");
+  EXPECT_EQ(Explain(Error(ErrorCode::kConfigValue, "source.dsn is missing", "Set it.")),
+            "WR-1003 a configuration value is invalid: source.dsn is missing\n"
+            "  what to do:    Set it.");
+  const std::string text = Explain(Error(ErrorCode::kHttpListen, "no"));
+  EXPECT_EQ(text.find("what it means"), std::string::npos) << text;
+  EXPECT_NE(text.find("what to do"), std::string::npos) << text;
+}
+
+TEST(ErrorTest, SeveralErrorsAreListedWithTheAdviceOfEach) {
+  const absl::Status joined =
+      JoinErrors(std::vector<absl::Status>{Error(ErrorCode::kConfigValue, "a.toml:1:1: x"),
+                                           Error(ErrorCode::kNamedFile, "p", "Mount it."),
+                                           Error(ErrorCode::kNamedFile, "q", "Mount it.")});
+  EXPECT_THAT(joined, HasError(ErrorCode::kConfigErrors, "a.toml:1:1: x; p; q"));
+  EXPECT_EQ(ExitCodeFor(joined), ExitCode::kConfiguration);
+  EXPECT_EQ(Explain(joined),
+            "WR-1008 the configuration has several errors:\n"
+            "  a.toml:1:1: x (WR-1003)\n"
+            "  p (WR-1009)\n"
+            "      Mount it.\n"
+            "  q (WR-1009)");
+}
+
+TEST(ErrorTest, SingleErrorIsNotAList) {
+  const absl::Status error = Error(ErrorCode::kSlotMissing, "x");
+  EXPECT_EQ(JoinErrors(std::vector<absl::Status>{error}), error);
+}
+
+TEST(ErrorTest, MessageCannotAddALineToAList) {
+  const std::string text =
+      Explain(JoinErrors(std::vector<absl::Status>{Error(ErrorCode::kConfigValue, "a\n  b (WR-9)"),
+                                                   Error(ErrorCode::kConfigValue, "c\x1b[2J")}));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
 // Text from servers, libraries and paths is printed on a terminal.
