@@ -25,17 +25,23 @@ bool IsSteering(uint32_t point) {
          (point >= 0x2066 && point <= 0x206F);    // isolates, and deprecated controls
 }
 
-// Levenshtein's distance, with one row of the table.
+// How many letters are missing, surplus or wrong; two neighbours that are exchanged count as one
+// (optimal string alignment). With three rows of the table.
 size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1);
+  std::vector<size_t> above(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    std::swap(before, above);
+    std::swap(above, row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      const size_t substituted = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, substituted});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
     }
   }
   return row[b.size()];
@@ -94,7 +100,8 @@ void AppendJsonString(std::string_view text, std::string& out) {
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view nearest;
   // One more than the largest accepted distance: beyond it a suggestion would be a guess.
-  size_t least = std::max<size_t>(2, name.size() / 3) + 1;
+  // A name of three letters is near to too many others.
+  size_t least = (name.size() <= 3 ? 1 : std::max<size_t>(2, name.size() / 3)) + 1;
   for (const std::string_view candidate : candidates) {
     const size_t distance = EditDistance(name, candidate);
     if (distance < least) {

@@ -21,8 +21,9 @@ std::string Printable(std::string_view text, size_t limit = 1024);
 // characters that Printable() escapes are escaped too.
 void AppendJsonString(std::string_view text, std::string& out);
 
-// The candidate nearest to `name` (edit distance at most a third of its length, at least 2), or "".
-// A view of one of the candidates. Time: product of the lengths, for each candidate.
+// The candidate nearest to `name` (edit distance at most a third of its length, at least 2; 1 for
+// up to three letters), or "". A view of one of the candidates. Time: product of the lengths, for
+// each candidate.
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates);
 
 // "532 B", "1.5 KiB", "3.1 GiB".

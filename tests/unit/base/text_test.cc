@@ -57,6 +57,14 @@ TEST(NearestNameTest, FindsTheTypo) {
   EXPECT_EQ(NearestName("colour", kKeys), "");
 }
 
+TEST(NearestNameTest, ShortNameIsNearWithinOneTypo) {
+  constexpr std::array<std::string_view, 3> kKeys = {"log", "dsn", "run"};
+  EXPECT_EQ(NearestName("foo", kKeys), "");
+  EXPECT_EQ(NearestName("lgo", kKeys), "log") << "two letters exchanged";
+  EXPECT_EQ(NearestName("dns", kKeys), "dsn");
+  EXPECT_EQ(NearestName("runn", kKeys), "run");
+}
+
 TEST(HumanTest, BytesAreReadable) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
