@@ -8,37 +8,55 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "config/suggestion.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-// `"; did you mean …?"` for a name that is close to a known option, else "".
-std::string Suggestion(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Option& option : Options()) {
-    names.push_back(option.Name());
+// Tables of the file, whose elements are no options.
+constexpr std::string_view kTablesOfTheFile[] = {"source.tables", "source.placement"};
+
+// A value as an operator wrote it, without a secret.
+std::string Shown(const Option& option, const RawValue& value) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    return fmt::format("a list of {}", list->size());
   }
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string_view nearest = NearestName(name, views);
-  return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    return fmt::format("{}", *number);
+  }
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    return *flag ? "true" : "false";
+  }
+  return HoldsSecret(option) ? "a string"
+                             : fmt::format("\"{}\"", Printable(std::get<std::string>(value), 80));
+}
+
+// The setter would reject an unknown choice too, but without the list of valid ones.
+absl::Status CheckChoice(const Option& option, const RawValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const auto end = option.choices.end();
+  return text != nullptr && std::find(option.choices.begin(), end, *text) != end
+             ? absl::OkStatus()
+             : InvalidValue(fmt::format("expected one of {}", fmt::join(option.choices, ", ")));
+}
+
+// Every setter says what it expects; what it got, and what may have been meant, is added here.
+absl::Status Rejected(const Option& option, const RawValue& value, const absl::Status& error) {
+  return error.ok()
+             ? error
+             : Error(CodeOf(error), fmt::format("{}: {}, got {}{}", option.Name(), MessageOf(error),
+                                                Shown(option, value), Correction(option, value)));
 }
 
 }  // namespace
 
-// The setter would reject an unknown choice too, but without the list of valid ones.
 absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config) {
   WR_CHECK(!config.source.tables.empty(), "options of a table set the first one");
   if (option.type == OptionType::kChoice) {
-    const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr ||
-        std::find(option.choices.begin(), option.choices.end(), *text) == option.choices.end()) {
-      return Error(ErrorCode::kConfigValue,
-                   fmt::format("expected one of {}{}", fmt::join(option.choices, ", "),
-                               text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
-    }
+    WR_RETURN_IF_ERROR(Rejected(option, value, CheckChoice(option, value)));
   }
-  return option.set(config, value);
+  return Rejected(option, value, option.set(config, value));
 }
 
 // Kept in the order of the file: librdkafka applies properties one after the other.
@@ -66,13 +84,22 @@ absl::Status SetFromText(std::string_view name, std::string_view text, Config& c
     return Error(ErrorCode::kConfigUnknownKey,
                  fmt::format("option \"{}\" was renamed to \"{}\"", name, renamed));
   }
-  if (option == nullptr) {
+  if (std::find(std::begin(kTablesOfTheFile), std::end(kTablesOfTheFile), name) !=
+      std::end(kTablesOfTheFile)) {
     return Error(ErrorCode::kConfigUnknownKey,
-                 fmt::format("unknown option \"{}\"{}", name, Suggestion(name)));
+                 fmt::format("[[{}]] can be set in the file only", name));
+  }
+  if (option == nullptr) {
+    const Option* nearest = NearestOption(name);
+    return Error(
+        ErrorCode::kConfigUnknownKey,
+        fmt::format(
+            "unknown option \"{}\"{}", Printable(name, 80),
+            nearest == nullptr ? "" : fmt::format("; did you mean \"{}\"?", nearest->Name())));
   }
   const auto value = FromText(option->type, text);
-  return Annotate(value.ok() ? ApplyOption(*option, *value, config) : value.status(),
-                  option->Name());
+  return value.ok() ? ApplyOption(*option, *value, config)
+                    : Rejected(*option, std::string(text), value.status());
 }
 
 }  // namespace walrelay

@@ -16,7 +16,8 @@ namespace walrelay {
 // The one place where a choice is checked, also of options that are text because librdkafka takes
 // their names (kafka.compression, kafka.security_protocol).
 // REQUIRES: config.source.tables is not empty; options of a table set its first element. Errors:
-// WR-1003, without the option's name and position; the caller adds them with Annotate().
+// WR-1003 with the option's name, the value unless it is a secret, what was expected, and what may
+// have been meant; the caller adds the position.
 absl::Status ApplyOption(const Option& option, const RawValue& value, Config& config);
 
 // Adds or replaces a property for librdkafka.

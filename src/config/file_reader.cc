@@ -28,12 +28,14 @@
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
 
-#include <array>
+#include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "config/assignment.h"
+#include "config/suggestion.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -83,149 +85,224 @@ std::optional<RawValue> ToRaw(const toml::node& node) {
   return std::nullopt;
 }
 
-// A member function returns at the first error: later ones often follow from it.
+// What a value that no option takes is called.
+std::string_view KindOf(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "an array of other values";
+    case toml::node_type::floating_point:
+      return "a number with a fraction";
+    default:
+      return "a date or a time";
+  }
+}
+
+// The dotted name that a table was written as: "linger.ms = 5" is { linger = { ms = 5 } }.
+std::string DottedName(const toml::key& key, const toml::node& node) {
+  std::string name(key.str());
+  for (const toml::node* inner = &node; inner->is_table() && inner->as_table()->size() == 1;) {
+    const auto only = inner->as_table()->begin();
+    name += fmt::format(".{}", only->first.str());
+    inner = &only->second;
+  }
+  return name;
+}
+
+// The names that are valid, unless they are too many to read.
+std::string Listed(const std::vector<std::string_view>& known) {
+  constexpr size_t kReadable = 12;
+  return known.size() > kReadable ? "; docs/configuration.md lists every key"
+                                  : fmt::format("; expected one of {}", fmt::join(known, ", "));
+}
+
+// Reads on after an error: an operator fixes all of them in one go.
 class FileReader {
  public:
   FileReader(const ConfigInput& input, LoadedConfig& out) : file_(input.file_name), out_(out) {}
 
-  absl::Status Read(const toml::table& root) {
-    WR_RETURN_IF_ERROR(CheckTable(root));
-    WR_RETURN_IF_ERROR(ReadSections(root));
+  void Read(const toml::table& root) {
+    CheckTable(root);
+    ReadSections(root);
     // After the sections: tables inherit from [source.columns] and [[source.placement]].
     if (const toml::node* tables = root.at_path(std::string(kTables)).node()) {
-      return ReadTables(*tables);
+      ReadTables(*tables);
     }
-    return absl::OkStatus();
   }
 
  private:
   // C libraries end a string at a zero byte: they would use another value than the file contains.
-  absl::Status CheckText(std::string_view text, const toml::source_region& region) const {
-    return text.find('\0') == std::string_view::npos
-               ? absl::OkStatus()
-               : InvalidValue(region, "a string must not contain a zero byte");
+  void CheckText(std::string_view text, const toml::source_region& region) {
+    if (text.find('\0') != std::string_view::npos) {
+      Invalid(region, "a string must not contain a zero byte");
+    }
   }
 
-  absl::Status CheckNode(const toml::node& node) const {
+  void CheckNode(const toml::node& node) {
     if (const auto* table = node.as_table()) {
-      return CheckTable(*table);
+      CheckTable(*table);
     }
     if (const auto* array = node.as_array()) {
       for (const toml::node& element : *array) {
-        WR_RETURN_IF_ERROR(CheckNode(element));
+        CheckNode(element);
       }
     }
-    const auto* text = node.as_string();
-    return text == nullptr ? absl::OkStatus() : CheckText(text->get(), node.source());
+    if (const auto* text = node.as_string()) {
+      CheckText(text->get(), node.source());
+    }
   }
 
-  absl::Status CheckTable(const toml::table& table) const {
+  void CheckTable(const toml::table& table) {
     for (auto&& [key, node] : table) {
-      WR_RETURN_IF_ERROR(CheckText(key.str(), key.source()));
-      WR_RETURN_IF_ERROR(CheckNode(node));
+      CheckText(key.str(), key.source());
+      CheckNode(node);
     }
-    return absl::OkStatus();
   }
 
   // "walrelay.toml:12:3", which editors and terminals can open.
-  std::string Place(const toml::source_region& region) const {
-    return fmt::format("{}:{}:{}", file_, region.begin.line, region.begin.column);
+  Origin At(const toml::source_region& region) const {
+    return {fmt::format("{}:{}:{}", file_, region.begin.line, region.begin.column),
+            region.begin.line, region.begin.column};
   }
 
-  absl::Status InvalidValue(const toml::source_region& region, std::string_view what) const {
-    return Error(ErrorCode::kConfigValue, fmt::format("{}: {}", Place(region), what));
+  // The first error at a place: another would follow from it.
+  void Add(const toml::source_region& region, std::string_view option, const absl::Status& error) {
+    if (places_.emplace(region.begin.line, region.begin.column).second) {
+      out_.problems.Add(At(region), option, error);
+    }
   }
 
-  absl::Status CheckIsTable(const toml::node& node, std::string_view name) const {
-    return node.is_table() ? absl::OkStatus()
-                           : InvalidValue(node.source(), fmt::format("{}: expected a table", name));
+  void Invalid(const toml::source_region& region, std::string_view what) {
+    Add(region, "", InvalidValue(what));
   }
 
-  // `known`: the names that are valid at this position.
-  absl::Status Unknown(const toml::key& key, std::string_view where,
-                       const std::vector<std::string_view>& known) const {
-    const std::string_view nearest = NearestName(key.str(), known);
-    return Error(
-        ErrorCode::kConfigUnknownKey,
-        fmt::format("{}: unknown {} \"{}\"{}", Place(key.source()), where, Printable(key.str(), 80),
-                    nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+  bool CheckIsTable(const toml::node& node, std::string_view name) {
+    if (!node.is_table()) {
+      Invalid(node.source(), fmt::format("{}: expected a table", name));
+    }
+    return node.is_table();
   }
 
-  absl::Status ReadSections(const toml::table& root) {
+  // `known`: the names that are valid at this position. `option`: the one that was probably meant.
+  void Unknown(const toml::key& key, std::string_view where,
+               const std::vector<std::string_view>& known, std::string_view option = "") {
+    const std::string suggestion = DidYouMean(key.str(), known);
+    Add(key.source(), option,
+        Error(ErrorCode::kConfigUnknownKey,
+              fmt::format("unknown {} \"{}\"{}", where, Printable(key.str(), 80),
+                          suggestion.empty() ? Listed(known) : suggestion)));
+  }
+
+  void ReadSections(const toml::table& root) {
     for (auto&& [key, node] : root) {
       if (key.str() == "config_version") {
         if (node.value<int64_t>() != 1) {
-          return InvalidValue(node.source(), "unknown config_version; expected 1");
+          Invalid(node.source(), "unknown config_version; expected 1");
         }
-      } else if (IsSection(key.str())) {
-        WR_RETURN_IF_ERROR(CheckIsTable(node, key.str()));
-        WR_RETURN_IF_ERROR(ReadSection(std::string(key.str()), *node.as_table()));
-      } else {
-        return Unknown(key, "section", SectionNames());
+      } else if (!IsSection(key.str())) {
+        UnknownAtTop(key, node);
+      } else if (CheckIsTable(node, key.str())) {
+        ReadSection(std::string(key.str()), *node.as_table());
       }
     }
-    return absl::OkStatus();
+  }
+
+  // A key whose section was left out is told from a misspelt section by its value.
+  void UnknownAtTop(const toml::key& key, const toml::node& node) {
+    const Option* option = node.is_table() ? nullptr : NearestOption(key.str());
+    if (option == nullptr) {
+      Unknown(key, node.is_table() ? "section" : "key outside of a section", SectionNames());
+      return;
+    }
+    Add(key.source(), option->Name(),
+        Error(ErrorCode::kConfigUnknownKey,
+              fmt::format("unknown key outside of a section \"{}\"; did you mean \"{}\" in [{}]?",
+                          Printable(key.str(), 80), option->key, option->section)));
   }
 
   // Tables inside a section have their own readers; everything else is an option.
-  absl::Status ReadSection(const std::string& section, const toml::table& table) {
+  void ReadSection(const std::string& section, const toml::table& table) {
     for (auto&& [key, node] : table) {
       const std::string full = fmt::format("{}.{}", section, key.str());
       if (full == kColumns) {
-        WR_RETURN_IF_ERROR(ReadColumns(node));
+        ReadColumns(node);
       } else if (full == kPassThrough) {
-        WR_RETURN_IF_ERROR(CheckIsTable(node, full));
-        WR_RETURN_IF_ERROR(ReadPassThrough(*node.as_table()));
+        if (CheckIsTable(node, full)) {
+          ReadPassThrough(*node.as_table());
+        }
       } else if (full == kPlacement) {
-        WR_RETURN_IF_ERROR(ReadPlacements(node, out_.config.source.tables.front().placements));
+        out_.origins[full] = At(key.source());
+        ReadPlacements(node, out_.config.source.tables.front().placements);
       } else if (full != kTables) {
-        WR_RETURN_IF_ERROR(ReadOption(section, key, node));
+        ReadOption(section, key, node);
       }
     }
-    return absl::OkStatus();
   }
 
-  absl::Status ReadColumns(const toml::node& node) {
-    WR_RETURN_IF_ERROR(CheckIsTable(node, kColumns));
-    return ReadSection(std::string(kColumns), *node.as_table());
+  void ReadColumns(const toml::node& node) {
+    if (CheckIsTable(node, kColumns)) {
+      ReadSection(std::string(kColumns), *node.as_table());
+    }
+  }
+
+  void ReadOption(const std::string& section, const toml::key& key, const toml::node& node) {
+    const Option* option = FindOption(section, key.str());
+    if (option == nullptr) {
+      UnknownKey(section, key);
+      return;
+    }
+    const std::string name = option->Name();
+    out_.origins[name] = At(node.source());
+    const auto value = ToRaw(node);
+    const absl::Status status =
+        value ? ApplyOption(*option, *value, out_.config)
+              : InvalidValue(fmt::format("{}: expected {}, got {}", name, ExpectedValue(*option),
+                                         KindOf(node)));
+    if (!status.ok()) {
+      Add(node.source(), name, status);
+    }
   }
 
   // A renamed option is an error with its new name, and not an alias: one name per setting.
-  absl::Status ReadOption(const std::string& section, const toml::key& key,
-                          const toml::node& node) {
-    const Option* option = FindOption(section, key.str());
-    if (const std::string full = fmt::format("{}.{}", section, key.str());
-        !RenamedTo(full).empty()) {
-      return Error(ErrorCode::kConfigUnknownKey,
-                   fmt::format("{}: option \"{}\" was renamed to \"{}\"", Place(key.source()), full,
-                               RenamedTo(full)));
+  void UnknownKey(const std::string& section, const toml::key& key) {
+    const std::string full = fmt::format("{}.{}", section, key.str());
+    if (const std::string_view renamed = RenamedTo(full); !renamed.empty()) {
+      Add(key.source(), renamed,
+          Error(ErrorCode::kConfigUnknownKey,
+                fmt::format("option \"{}\" was renamed to \"{}\"", full, renamed)));
+      return;
     }
-    if (option == nullptr) {
-      return Unknown(key, fmt::format("key in [{}]:", section), KeysOf(section));
+    const auto known = KeysOf(section);
+    const std::string_view nearest = NearestName(key.str(), known);
+    const Option* elsewhere = nearest.empty() ? NearestOption(full) : nullptr;
+    if (elsewhere == nullptr || elsewhere->section == section) {
+      Unknown(key, fmt::format("key in [{}]:", section), known,
+              nearest.empty() ? "" : fmt::format("{}.{}", section, nearest));
+      return;
     }
-    const auto value = ToRaw(node);
-    if (!value) {
-      return InvalidValue(node.source(),
-                          fmt::format("{}: expected {}", option->Name(), ExpectedValue(*option)));
-    }
-    out_.origins[option->Name()] = Place(node.source());
-    return Annotate(ApplyOption(*option, *value, out_.config),
-                    fmt::format("{}: {}", Place(node.source()), option->Name()));
+    Add(key.source(), elsewhere->Name(),
+        Error(ErrorCode::kConfigUnknownKey,
+              fmt::format("unknown key in [{}]: \"{}\"; did you mean \"{}\" in [{}]?", section,
+                          Printable(key.str(), 80), elsewhere->key, elsewhere->section)));
   }
 
   // Numbers and booleans are accepted, because librdkafka's documentation writes them without
   // quotes.
-  absl::Status ReadPassThrough(const toml::table& table) {
+  void ReadPassThrough(const toml::table& table) {
     for (auto&& [key, node] : table) {
       const auto value = ToRaw(node);
-      if (!value || std::holds_alternative<std::vector<std::string>>(*value)) {
-        return InvalidValue(node.source(),
-                            fmt::format("\"{}\": expected a string, a number or a boolean",
-                                        Printable(key.str(), 80)));
+      if (node.is_table() && !node.as_table()->empty()) {
+        Invalid(key.source(), fmt::format("a name that contains a dot must be in quotes: \"{}\"",
+                                          Printable(DottedName(key, node), 80)));
+      } else if (!value || std::holds_alternative<std::vector<std::string>>(*value)) {
+        Invalid(node.source(), fmt::format("\"{}\": expected a string, a number or a boolean",
+                                           Printable(key.str(), 80)));
+      } else {
+        out_.origins[fmt::format("{}{}", kPassThroughPrefix, key.str())] = At(node.source());
+        SetPassThrough(key.str(), TextOf(*value), out_.config);
       }
-      SetPassThrough(key.str(), TextOf(*value), out_.config);
     }
-    return absl::OkStatus();
   }
 
   static std::string TextOf(const RawValue& value) {
@@ -239,96 +316,111 @@ class FileReader {
   }
 
   // [[source.placement]]: column, to, as.
-  // The name defaults to the column's.
-  absl::Status ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
+  void ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
     const auto* array = node.as_array();
     if (array == nullptr || !array->is_array_of_tables()) {
-      return InvalidValue(node.source(), "expected an array of tables: [[source.placement]]");
+      Invalid(node.source(), "expected an array of tables: [[source.placement]]");
+      return;
     }
     for (const toml::node& element : *array) {
-      Placement placement;
-      WR_RETURN_IF_ERROR(ReadPlacement(*element.as_table(), placement));
-      out.push_back(std::move(placement));
+      out.push_back(ReadPlacement(*element.as_table()));
     }
-    return absl::OkStatus();
   }
 
-  absl::Status ReadPlacement(const toml::table& table, Placement& out) {
+  // The name defaults to the column's. A key that is missing because it is misspelt is not reported
+  // again.
+  Placement ReadPlacement(const toml::table& table) {
+    Placement out;
+    const size_t errors = places_.size();
     for (auto&& [key, node] : table) {
-      const auto* text = node.as_string();
-      if (text == nullptr || text->get().empty()) {
-        return InvalidValue(node.source(), "expected a name");
-      }
-      if (key.str() == "column") {
-        out.column = text->get();
-      } else if (key.str() == "as") {
-        out.name = text->get();
-      } else if (key.str() == "to") {
-        const auto where = ChoiceNamed<Placement::Where>(text->get());
-        if (!where) {
-          return InvalidValue(node.source(),
-                              "to: expected \"header\", \"envelope\" or \"partition\"");
-        }
-        out.where = *where;
-      } else {
-        return Unknown(key, "key of a placement", {"column", "to", "as"});
-      }
+      ReadPlacementKey(key, node, out);
     }
-    if (out.column.empty()) {
-      return InvalidValue(table.source(), "a placement requires a column");
+    if (!table.contains("column") && places_.size() == errors) {
+      Invalid(table.source(), "source.placement: a placement requires a column");
     }
     if (out.name.empty()) {
       out.name = out.column;
     }
-    return absl::OkStatus();
+    return out;
+  }
+
+  void ReadPlacementKey(const toml::key& key, const toml::node& node, Placement& out) {
+    const std::vector<std::string_view> known = {"column", "to", "as"};
+    const auto* text = node.as_string();
+    if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
+      Unknown(key, "key of a placement", known);
+    } else if (text == nullptr || text->get().empty()) {
+      Invalid(node.source(), fmt::format("source.placement.{}: expected a name", key.str()));
+    } else if (key.str() == "column") {
+      out.column = text->get();
+    } else if (key.str() == "as") {
+      out.name = text->get();
+    } else if (const auto where = ChoiceNamed<Placement::Where>(text->get())) {
+      out.where = *where;
+    } else {
+      Invalid(node.source(), fmt::format("source.placement.to: expected \"header\", \"envelope\" "
+                                         "or \"partition\", got \"{}\"{}",
+                                         Printable(text->get(), 80),
+                                         DidYouMean(text->get(), kChoiceNames<Placement::Where>)));
+    }
   }
 
   // [[source.tables]]: name, columns, placement. Each starts with the common columns and
   // placements.
-  absl::Status ReadTables(const toml::node& node) {
+  void ReadTables(const toml::node& node) {
     const auto* array = node.as_array();
     if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
-      return InvalidValue(node.source(), "expected an array of tables: [[source.tables]]");
+      Invalid(node.source(), "expected an array of tables: [[source.tables]]");
+      return;
     }
     // One of the two would silently have no effect.
     if (out_.origins.contains("source.table")) {
-      return InvalidValue(node.source(), "set either source.table or [[source.tables]], not both");
+      Invalid(node.source(), "set either source.table or [[source.tables]], not both");
+      return;
     }
     const OutboxTable common = out_.config.source.tables.front();
     std::vector<OutboxTable> tables;
     for (const toml::node& element : *array) {
       // The setters write to the first table.
       out_.config.source.tables = {common};
-      WR_RETURN_IF_ERROR(ReadTable(*element.as_table()));
+      const std::string option = fmt::format("{}[{}]", kTables, tables.size());
+      out_.origins[option] = At(element.source());
+      ReadTable(*element.as_table(), option);
       tables.push_back(std::move(out_.config.source.tables.front()));
     }
     out_.config.source.tables = std::move(tables);
-    return absl::OkStatus();
   }
 
   // A table may be named once only; "name" has the form of source.table.
-  absl::Status ReadTable(const toml::table& table) {
-    bool named = false;
+  void ReadTable(const toml::table& table, const std::string& option) {
+    const size_t errors = places_.size();
     for (auto&& [key, node] : table) {
       if (key.str() == "name") {
-        const auto* name = node.as_string();
-        if (name == nullptr || name->get().empty()) {
-          return InvalidValue(node.source(),
-                              "expected the name of a table, such as \"public.outbox\"");
-        }
-        named = true;
-        WR_RETURN_IF_ERROR(Annotate(
-            ApplyOption(*FindOption("source", "table"), RawValue(name->get()), out_.config),
-            Place(node.source())));
+        ReadTableName(node, option);
       } else if (key.str() == "columns") {
-        WR_RETURN_IF_ERROR(ReadColumns(node));
+        ReadColumns(node);
       } else if (key.str() == "placement") {
-        WR_RETURN_IF_ERROR(ReadPlacements(node, out_.config.source.tables.front().placements));
+        ReadPlacements(node, out_.config.source.tables.front().placements);
       } else {
-        return Unknown(key, "key of a table", {"name", "columns", "placement"});
+        Unknown(key, "key of a table", {"name", "columns", "placement"}, option);
       }
     }
-    return named ? absl::OkStatus() : InvalidValue(table.source(), "a table requires a name");
+    if (!table.contains("name") && places_.size() == errors) {
+      Add(table.source(), option, InvalidValue("source.tables: a table requires a name"));
+    }
+  }
+
+  void ReadTableName(const toml::node& node, const std::string& option) {
+    const auto* name = node.as_string();
+    const absl::Status status =
+        name == nullptr || name->get().empty()
+            ? InvalidValue(
+                  "source.tables.name: expected the name of a table, such as "
+                  "\"public.outbox\"")
+            : ApplyOption(*FindOption("source", "table"), RawValue(name->get()), out_.config);
+    if (!status.ok()) {
+      Add(node.source(), option, status);
+    }
   }
 
   // The sections in the order of the table of options, for messages.
@@ -365,7 +457,40 @@ class FileReader {
 
   const std::string& file_;
   LoadedConfig& out_;
+  std::set<std::pair<uint32_t, uint32_t>> places_;  // that have an error
 };
+
+// The line of a position, for messages; "" behind the last one.
+std::string_view LineAt(std::string_view text, size_t line) {
+  for (; line > 1 && !text.empty(); --line) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+// The key that a line sets, or "". The value is not shown: it may be a secret.
+std::string KeyOf(std::string_view line) {
+  const std::string_view key = line.substr(0, line.find('='));
+  const size_t begin = std::min(key.find_first_not_of(" \t"), key.size());
+  const size_t end = key.find_last_not_of(" \t") + 1;
+  return key.size() == line.size() ? "" : Printable(key.substr(begin, end - begin), 80);
+}
+
+// What the parser says, or what an operator has to do where its words do not.
+std::string SyntaxMessage(std::string_view text, const toml::parse_error& error) {
+  const std::string_view said = error.description();
+  const std::string_view line = LineAt(text, error.source().begin.line);
+  const std::string key = KeyOf(line);
+  if (said.find("could not determine value type") != std::string_view::npos) {
+    return fmt::format("{0}: text must be in quotes: {0} = \"…\"", key);
+  }
+  // The end of the line is the character that no string may contain.
+  if (said.find("control characters other than TAB") != std::string_view::npos &&
+      error.source().begin.column > line.size()) {
+    return fmt::format("{}: the string is not closed: a quote is missing", key);
+  }
+  return std::string(said);
+}
 
 constexpr size_t kMaxKeyParts = 250;
 
@@ -397,10 +522,12 @@ absl::Status ReadConfigFile(const ConfigInput& input, LoadedConfig& out) {
   const toml::parse_result parsed = toml::parse(input.file_text, input.file_name);
   if (!parsed) {
     const toml::source_position& at = parsed.error().source().begin;
-    return Error(ErrorCode::kConfigSyntax, fmt::format("{}:{}:{}: {}", input.file_name, at.line,
-                                                       at.column, parsed.error().description()));
+    return Error(ErrorCode::kConfigSyntax,
+                 fmt::format("{}:{}:{}: {}", input.file_name, at.line, at.column,
+                             SyntaxMessage(input.file_text, parsed.error())));
   }
-  return FileReader(input, out).Read(parsed.table());
+  FileReader(input, out).Read(parsed.table());
+  return absl::OkStatus();
 }
 
 }  // namespace walrelay

@@ -7,12 +7,12 @@
 
 #include "config/assignment.h"
 #include "config/file_reader.h"
+#include "config/suggestion.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-// Variables without "__" belong to the process' supervisor, or to tests.
 constexpr std::string_view kPrefix = "WALRELAY_";
 
 // Names of options have ASCII letters only; the process runs in the C locale.
@@ -34,13 +34,6 @@ std::string OptionNameOf(std::string_view variable) {
   return name;
 }
 
-// Sets one option from text. `place` is the text's origin: "variable X", "--set X".
-absl::Status SetFrom(const std::string& place, std::string_view name, std::string_view text,
-                     LoadedConfig& out) {
-  out.origins[std::string(name)] = place;
-  return Annotate(SetFromText(name, text, out.config), place);
-}
-
 // The settings from variables and flags, by name. Variables come first: flags override them.
 // Collected before the file is read: the reader of a connector's file must know what is overridden.
 struct Assignment {
@@ -50,23 +43,58 @@ struct Assignment {
   std::string place;
 };
 
-std::vector<Assignment> Assignments(const ConfigInput& input) {
-  std::vector<Assignment> out;
+// The option that a variable without "__" was meant for; nullptr if it is not configuration.
+// Only the whole name with its section counts, without tolerance: a supervisor sets names that are
+// close to those of options (WALRELAY_SOURCE_PORT, for a service "walrelay-source" of Kubernetes).
+const Option* MeantBy(std::string_view variable) {
+  const auto single = [](std::string name) {
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+  };
+  const std::string name = Lower(variable.substr(kPrefix.size()));
+  const auto options = Options();
+  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) {
+    return single(option.Name()) == name;
+  });
+  return found == options.end() ? nullptr : &*found;
+}
+
+// A misspelt option with "__" is still an error: SetFromText() rejects the name.
+std::vector<Assignment> Assignments(const ConfigInput& input, LoadedConfig& out) {
+  std::vector<Assignment> assignments;
   for (const auto& [variable, value] : input.environment) {
     const std::string_view name = variable;
-    // A misspelt option is still an error: SetFromText() rejects the name.
-    if (name.starts_with(kPrefix) && name.find("__") != std::string_view::npos) {
-      out.push_back(
-          {OptionNameOf(name.substr(kPrefix.size())), value, fmt::format("variable {}", variable)});
+    if (!name.starts_with(kPrefix)) {
+      continue;
+    }
+    const std::string place = fmt::format("variable {}", variable);
+    if (name.find("__") != std::string_view::npos) {
+      assignments.push_back({OptionNameOf(name.substr(kPrefix.size())), value, place});
+    } else if (const Option* meant = MeantBy(name)) {
+      out.problems.Add({place}, meant->Name(),
+                       Error(ErrorCode::kConfigUnknownKey,
+                             fmt::format("two underscores separate a section from its key; did you "
+                                         "mean {}?",
+                                         VariableOf(*meant))));
     }
   }
   for (const auto& [name, value] : input.overrides) {
-    out.push_back({name, value, fmt::format("--set {}", name)});
+    assignments.push_back({name, value, fmt::format("--set {}", name)});
   }
-  return out;
+  return assignments;
 }
 
 }  // namespace
+
+void LoadedConfig::Reject(const OptionError& error) {
+  if (problems.Concern(error.option)) {
+    return;
+  }
+  const auto origin = origins.find(error.option);
+  // A value without an origin is missing from the file, if there is one.
+  problems.Add(origin == origins.end() ? Origin{file_name} : origin->second, error.option,
+               error.error);
+}
 
 // The values of a TOML file are validated even if they are overridden: a misspelt value should not
 // wait for the day when the variable is removed.
@@ -76,10 +104,10 @@ absl::Status ReadTomlFile(const ConfigInput& input, const std::set<std::string>&
 }
 
 // Each source overrides the earlier ones as a whole value: lists are replaced, not merged.
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input, ConfigFileReader read_file) {
+absl::StatusOr<LoadedConfig> ReadConfig(const ConfigInput& input, ConfigFileReader read_file) {
   LoadedConfig out;
   out.file_name = input.file_name;
-  const std::vector<Assignment> assignments = Assignments(input);
+  const std::vector<Assignment> assignments = Assignments(input, out);
   std::set<std::string> overridden;
   for (const Assignment& assignment : assignments) {
     overridden.insert(assignment.name);
@@ -87,12 +115,26 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input, ConfigFileRead
   WR_RETURN_IF_ERROR(read_file(input, overridden, out));
   // Variables and flags set the first table's columns; the other tables keep the file's settings.
   for (const Assignment& assignment : assignments) {
-    WR_RETURN_IF_ERROR(SetFrom(assignment.place, assignment.name, assignment.text, out));
+    out.origins[assignment.name] = {assignment.place};
+    if (const absl::Status status = SetFromText(assignment.name, assignment.text, out.config);
+        !status.ok()) {
+      const Option* meant = NearestOption(assignment.name);
+      out.problems.Add({assignment.place}, meant != nullptr ? meant->Name() : assignment.name,
+                       status);
+    }
   }
   // Once, after all sources: a constraint between two values must hold for the values in effect,
   // wherever each comes from.
-  WR_RETURN_IF_ERROR(ValidateConfig(out.config, input.needs));
+  for (const OptionError& error : FindInvalidValues(out.config, input.needs)) {
+    out.Reject(error);
+  }
   return out;
+}
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigInput& input, ConfigFileReader read_file) {
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, ReadConfig(input, read_file));
+  WR_RETURN_IF_ERROR(loaded.problems.ToStatus());
+  return loaded;
 }
 
 }  // namespace walrelay

@@ -1,11 +1,16 @@
 #include "config/option.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "config/masked_dsn.h"
 #include "config/option_rows.h"
 #include "config/toml_writer.h"
@@ -13,27 +18,90 @@
 namespace walrelay {
 namespace {
 
-// Everything after the first dot is the table's name.
+// Reads one part of a table's name from the front of `text`, in quotes as in SQL or as it is;
+// nullopt for a quote that is not closed.
+std::optional<std::string> NamePart(std::string_view& text) {
+  if (!text.starts_with('"')) {
+    const size_t end = std::min(text.find('.'), text.size());
+    std::string part(text.substr(0, end));
+    text.remove_prefix(end);
+    return part;
+  }
+  std::string part;
+  for (size_t i = 1; i < text.size(); ++i) {
+    // A quote inside of a name is doubled.
+    if (text[i] == '"' && !text.substr(i + 1).starts_with('"')) {
+      text.remove_prefix(i + 1);
+      return part;
+    }
+    part += text[i];
+    i += text[i] == '"' ? size_t{1} : size_t{0};
+  }
+  return std::nullopt;
+}
+
+// The parts of a table's name: one or two in a valid one.
+std::vector<std::string> NameParts(std::string_view text) {
+  std::vector<std::string> parts;
+  for (;;) {
+    auto part = NamePart(text);
+    if (!part || part->empty()) {
+      return {};  // as identifiers they would be empty
+    }
+    parts.push_back(*std::move(part));
+    if (text.empty()) {
+      return parts;
+    }
+    if (text.front() != '.') {
+      return {};  // text behind a quoted name
+    }
+    text.remove_prefix(1);
+  }
+}
+
 absl::Status SetTable(Config& config, const RawValue& value) {
   std::string name;
   WR_RETURN_IF_ERROR(ParseInto(value, name));
-  const size_t dot = name.find('.');
   OutboxTable& table = config.source.tables.front();
-  table.schema = dot == std::string::npos ? "public" : name.substr(0, dot);
-  table.name = dot == std::string::npos ? name : name.substr(dot + 1);
   if (name.empty()) {
     table.schema.clear();
+    table.name.clear();
     return absl::OkStatus();  // no table: logical messages only
   }
-  // ".name" and "schema." are rejected here: as identifiers they would be empty.
-  return table.schema.empty() || table.name.empty()
-             ? InvalidValue("expected a table as \"schema.table\"")
-             : absl::OkStatus();
+  std::vector<std::string> parts = NameParts(name);
+  if (parts.empty() || parts.size() > 2) {
+    return InvalidValue(
+        "expected a table as \"schema.table\" (a name with a dot in quotes, as in SQL)");
+  }
+  table.schema = parts.size() == 2 ? parts.front() : "public";
+  table.name = parts.back();
+  return absl::OkStatus();
+}
+
+// As in SQL, but only where the name would be read differently without quotes.
+std::string QuotedIfNeeded(const std::string& name) {
+  if (name.find_first_of(".\"") == std::string::npos) {
+    return name;
+  }
+  std::string quoted = "\"";
+  for (const char c : name) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + '"';
 }
 
 std::string ShowTable(const Config& config) {
   const OutboxTable& table = config.source.tables.front();
-  return TomlString(table.name.empty() ? "" : fmt::format("{}.{}", table.schema, table.name));
+  return TomlString(table.name.empty() ? "" : QualifiedName(table));
+}
+
+// A list is Kafka's usual form elsewhere, so the message says what to write.
+absl::Status SetBrokers(Config& config, const RawValue& value) {
+  const auto* list = std::get_if<std::vector<std::string>>(&value);
+  return list == nullptr
+             ? ParseInto(value, config.kafka.bootstrap_servers)
+             : InvalidValue(fmt::format("expected one string with commas, \"{}\"",
+                                        Printable(fmt::format("{}", fmt::join(*list, ",")), 200)));
 }
 
 // Three values in one option: which column is meant only matters for the third.
@@ -80,6 +148,8 @@ constexpr auto kLog = &Config::log;
 constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd", "gzip", "snappy"};
 constexpr std::string_view kSecurityProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT",
                                                    "SASL_SSL"};
+constexpr std::string_view kSaslMechanisms[] = {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512",
+                                                "GSSAPI"};
 
 // The order is that of the reference, and sections are contiguous.
 constexpr Option kOptions[] = {
@@ -118,7 +188,8 @@ constexpr Option kOptions[] = {
      "table",
      kString,
      {},
-     "The outbox table, `schema.table`. For several tables use `[[source.tables]]`, see "
+     "The outbox table, `schema.table`; a name that contains a dot in quotes, as in SQL "
+     "(`public.\"my.outbox\"`). For several tables use `[[source.tables]]`, see "
      "below. `\"\"`: no table, if all events are logical messages.",
      SetTable,
      ShowTable},
@@ -315,8 +386,13 @@ constexpr Option kOptions[] = {
         "`proto/walrelay/events/v1/dead_letter.proto`. Its acknowledgement counts like any "
         "other."),
 
-    Row<kKafka, &KafkaConfig::bootstrap_servers>("kafka", "bootstrap_servers", kString,
-                                                 "Bootstrap brokers: `host:port,host:port`."),
+    {"kafka",
+     "bootstrap_servers",
+     kString,
+     {},
+     "Bootstrap brokers: `host:port,host:port`.",
+     SetBrokers,
+     [](const Config& config) { return ToToml(config.kafka.bootstrap_servers); }},
     Row<kKafka, &KafkaConfig::client_id>("kafka", "client_id", kString, "The Kafka `client.id`."),
     Row<kKafka, &KafkaConfig::compression>("kafka", "compression", kChoice,
                                            "Compression of record batches.", kCompressions),
@@ -332,8 +408,9 @@ constexpr Option kOptions[] = {
         "kafka", "security_protocol", kChoice, "Security protocol for connections to the brokers.",
         kSecurityProtocols),
     Row<kKafka, &KafkaConfig::sasl_mechanism>(
-        "kafka", "sasl_mechanism", kString,
-        "`SCRAM-SHA-512`, `SCRAM-SHA-256`, `PLAIN`, `GSSAPI` …"),
+        "kafka", "sasl_mechanism", kChoice,
+        "How to log in to the brokers. Required with a security protocol `SASL_…`.",
+        kSaslMechanisms),
     Row<kKafka, &KafkaConfig::sasl_username>("kafka", "sasl_username", kString, "The user."),
     Row<kKafka, &KafkaConfig::sasl_password>("kafka", "sasl_password", kSecret,
                                              "The password. Prefer a file."),
@@ -407,8 +484,25 @@ std::string_view RenamedTo(std::string_view old_name) {
   return found == std::end(kRenamed) ? "" : found->second;
 }
 
+std::string QualifiedName(const OutboxTable& table) {
+  return fmt::format("{}.{}", QuotedIfNeeded(table.schema), QuotedIfNeeded(table.name));
+}
+
+bool HoldsSecret(const Option& option) {
+  return option.type == OptionType::kSecret || (option.section == "source" && option.key == "dsn");
+}
+
 std::string Option::Name() const {
   return fmt::format("{}.{}", section, key);
+}
+
+// Names of options have ASCII letters only; the process runs in the C locale.
+std::string VariableOf(const Option& option) {
+  std::string variable = "WALRELAY_";
+  for (const char c : option.Name()) {
+    variable += c == '.' ? "__" : std::string(1, static_cast<char>(std::toupper(c)));
+  }
+  return variable;
 }
 
 std::span<const Option> Options() {

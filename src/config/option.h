@@ -36,6 +36,9 @@ struct Option {
   std::string Name() const;
 };
 
+// "kafka.bootstrap_servers" → "WALRELAY_KAFKA__BOOTSTRAP_SERVERS".
+std::string VariableOf(const Option& option);
+
 // Every option, in the order of the reference, grouped by section.
 // The table has static storage duration: pointers and views stay valid for the life of the process.
 std::span<const Option> Options();
@@ -43,6 +46,13 @@ std::span<const Option> Options();
 // [[source.placement]] and [[source.tables]] are not rows of the table and are not found.
 const Option* FindOption(std::string_view section, std::string_view key);
 const Option* FindOption(std::string_view name);  // "section.key"
+
+// The name of a table as source.table accepts it: "schema.table", a part in quotes where it needs
+// them.
+std::string QualifiedName(const OutboxTable& table);
+
+// Whether the value is a secret, or may contain one (source.dsn): no message repeats it.
+bool HoldsSecret(const Option& option);
 
 // The present name of a renamed option: "route.rules" is now "route.compatibility".
 // "" if no option ever had this name.

@@ -4,14 +4,11 @@
 // Templates and not closures: a row is a constant, and its functions need no state.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
-#include "base/text.h"
 #include "config/choices.h"
 #include "config/option.h"
 #include "config/option_value.h"
@@ -67,9 +64,7 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
               return absl::OkStatus();
             }
             if (text != nullptr && (!bytes || *bytes <= 0)) {
-              return InvalidValue(
-                  fmt::format("expected a size such as \"64MiB\" (B, KiB, MiB, GiB), got \"{}\"",
-                              Printable(*text, 80)));
+              return InvalidValue("expected a size such as \"64MiB\" (B, KiB, MiB, GiB)");
             }
             return ParseInto(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
           },

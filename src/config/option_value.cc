@@ -1,11 +1,8 @@
 #include "config/option_value.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 
-#include "base/text.h"
 #include "config/value_text.h"
 
 namespace walrelay {
@@ -16,7 +13,7 @@ absl::StatusOr<RawValue> IntegerFromText(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidValue(fmt::format("expected a whole number, got \"{}\"", Printable(text, 80)));
+    return InvalidValue("expected a whole number");
   }
   return RawValue(number);
 }
@@ -41,7 +38,7 @@ absl::Status ParseInto(const RawValue& value, std::string& out) {
   }
   // libpq and librdkafka take C strings: they would use the part before the zero byte.
   if (text->find('\0') != std::string::npos) {
-    return InvalidValue("a string must not contain a zero byte");
+    return InvalidValue("expected a string without a zero byte");
   }
   out = *text;
   return absl::OkStatus();
@@ -81,9 +78,7 @@ absl::Status ParseInto(const RawValue& value, Micros& out) {
   const auto* text = std::get_if<std::string>(&value);
   const auto duration = text != nullptr ? ParseDuration(*text) : std::nullopt;
   if (!duration) {
-    return InvalidValue(
-        fmt::format("expected a duration such as \"30s\" (us, ms, s, m, h){}",
-                    text != nullptr ? ", got \"" + Printable(*text, 80) + "\"" : ""));
+    return InvalidValue("expected a duration such as \"30s\" (us, ms, s, m, h)");
   }
   out = *duration;
   return absl::OkStatus();

@@ -42,7 +42,8 @@ std::string_view TypeName(OptionType type);
 // no escapes: an item with a comma can be written in the file only, and "" is the empty list.
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text);
 
-// WR-1003. `what`: one sentence without a full stop, of the form "expected X, got Y".
+// WR-1003. `what`: one sentence without a full stop, of the form "expected X". A setter does not
+// repeat the value: ApplyOption() adds it.
 inline absl::Status InvalidValue(std::string_view what) {
   return Error(ErrorCode::kConfigValue, what);
 }

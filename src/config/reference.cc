@@ -23,7 +23,10 @@ directory, or `/etc/walrelay/walrelay.toml`. It is strict: an unknown key is an 
 without a file: `WALRELAY_SECTION__KEY` in the environment (`WALRELAY_KAFKA__BOOTSTRAP_SERVERS`,
 `WALRELAY_SOURCE__COLUMNS__ID`), or `--set section.key=value`. A flag overrides the environment, the
 environment overrides the file. `walrelay config show` prints the values in force and the origin of each;
-`walrelay check` tests them. If the file has several tables, variables and flags set the columns of the first.
+`walrelay check` tests them, and reports all errors at once. `[[source.placement]]` and `[[source.tables]]` can be
+set in the file only; if the file has several tables, variables and flags set the columns of the first. A variable
+with a single underscore between section and key (`WALRELAY_KAFKA_BOOTSTRAP_SERVERS`) is an error; other variables
+without `__` are not configuration.
 
 A minimal file:
 
@@ -36,7 +39,7 @@ bootstrap_servers = "kafka-1:9092"
 security_protocol = "SSL"
 ```
 
-Write durations as `"250ms"`, `"30s"`, `"5m"`; sizes as `"64MiB"` or in bytes.
+Write durations as `"250ms"`, `"30s"`, `"1h30m"`; sizes as `"64MiB"` or in bytes.
 )";
 
 constexpr std::string_view kTables = R"(
@@ -143,7 +146,7 @@ void WriteColumns(const OutboxTable& table, TomlWriter& out) {
 void WriteTables(const std::vector<OutboxTable>& tables, TomlWriter& out) {
   for (const OutboxTable& table : tables) {
     out.Element("source.tables");
-    out.Set("name", TomlString(fmt::format("{}.{}", table.schema, table.name)));
+    out.Set("name", TomlString(QualifiedName(table)));
     WriteColumns(table, out);
     WritePlacements(table, out);
   }
@@ -187,6 +190,16 @@ std::string ConfigReference() {
   return out;
 }
 
+std::string OptionReference(const Option& option) {
+  const std::string value = DefaultOf(option);
+  return fmt::format(
+      "{}\n  type:          {}\n  default:       {}\n  what it means: {}\n  how to set it: {} in "
+      "[{}], "
+      "--set {}=…, or {}\n",
+      option.Name(), TypeOf(option), value.empty() ? "none" : value, option.doc, option.key,
+      option.section, option.Name(), VariableOf(option));
+}
+
 std::string ShowConfig(const LoadedConfig& loaded) {
   const SourceConfig& source = loaded.config.source;
   TomlWriter out;
@@ -205,7 +218,7 @@ std::string ShowConfig(const LoadedConfig& loaded) {
     const auto origin = loaded.origins.find(option.Name());
     const std::string shown = option.show(loaded.config);
     const std::string_view comment =
-        origin == loaded.origins.end() ? std::string_view("default") : origin->second;
+        origin == loaded.origins.end() ? std::string_view("default") : origin->second.text;
     // "auto" is not a TOML value.
     shown == "auto" ? out.SetInComment(option.key, shown, comment)
                     : out.Set(option.key, shown, comment);

@@ -6,11 +6,15 @@
 #include <string>
 
 #include "config/loader.h"
+#include "config/option.h"
 
 namespace walrelay {
 
 // The reference of all options in Markdown. A test compares docs/configuration.md with it.
 std::string ConfigReference();
+
+// One option for `walrelay explain`: type, default, meaning, and how to set it.
+std::string OptionReference(const Option& option);
 
 // The values in force as TOML that loads to the same configuration, each option with its origin;
 // secrets are masked.

@@ -1,12 +1,17 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "config/loader.h"
-#include "config/option_value.h"
+#include "config/option.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -36,208 +41,335 @@ bool IsSourceName(std::string_view name) {
          });
 }
 
-// Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
-absl::Status ValidateRetention(const SourceConfig& source) {
-  if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {
-    return absl::OkStatus();
-  }
-  if (source.max_retained_wal <= 0) {
-    return Error(
-        ErrorCode::kConfigValue,
-        "source.on_retained_limit \"drop_slot\" requires source.max_retained_wal",
-        "Set how much WAL the slot may retain: max_retained_wal = \"50GiB\" in [source]; or "
-        "leave on_retained_limit at \"alert\".");
-  }
-  if (source.create_slot) {
-    return Error(ErrorCode::kConfigValue,
-                 "source.on_retained_limit \"drop_slot\" excludes source.create_slot: the next "
-                 "start would recreate the dropped slot, and skip the events not published",
-                 "Remove create_slot, and create the slot with walrelay setup --apply.");
-  }
-  return absl::OkStatus();
+// The port behind the last colon outside of the brackets of an IPv6 address; nullopt without one.
+std::optional<std::string_view> PortOf(std::string_view address) {
+  const size_t bracket = address.rfind(']');
+  const size_t colon = address.rfind(':');
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
+  return has_port ? std::optional(address.substr(colon + 1)) : std::nullopt;
 }
 
-absl::Status ValidateSource(const SourceConfig& source, ConfigNeeds needs) {
-  if (needs.postgres && source.dsn.empty()) {
-    return Error(ErrorCode::kConfigValue, "source.dsn is missing",
-                 "Set the Postgres server: dsn = "
-                 "\"postgresql://walrelay@host/database?sslmode=verify-full\" in "
-                 "[source], --dsn, or WALRELAY_SOURCE__DSN.");
-  }
-  if (!IsSourceName(source.name)) {
-    return InvalidValue(
-        fmt::format("source.name: expected at most 128 letters, digits and \"._-:/\", got \"{}\"",
-                    Printable(source.name, 80)));
-  }
-  if (!IsSlotName(source.slot)) {
-    return InvalidValue(fmt::format(
-        "source.slot: expected at most 63 lower-case letters, digits and underscores, got \"{}\"",
-        Printable(source.slot, 80)));
-  }
-  if (!IsPublicationName(source.publication)) {
-    return InvalidValue(fmt::format(
-        "source.publication: expected at most 63 bytes without backslash or control character, "
-        "got \"{}\"",
-        Printable(source.publication, 80)));
-  }
-  if (source.connect_timeout < std::chrono::seconds(1)) {
-    return InvalidValue("source.connect_timeout: expected at least one second");
-  }
-  if (source.wal_sender_timeout.count() != 0 &&
-      source.wal_sender_timeout < std::chrono::seconds(1)) {
-    return InvalidValue("source.wal_sender_timeout: expected \"0\", or at least one second");
-  }
-  constexpr int64_t kMinDecodingMemory = 64 * 1024;  // logical_decoding_work_mem, in kB
-  constexpr int64_t kMaxDecodingMemory = int64_t{2147483647} * 1024;
-  if (source.decoding_memory != 0 && (source.decoding_memory < kMinDecodingMemory ||
-                                      source.decoding_memory > kMaxDecodingMemory)) {
-    return InvalidValue(
-        "source.decoding_memory: expected \"0\", or between \"64KiB\" and \"2047GiB\"");
-  }
-  return ValidateRetention(source);
+bool IsPort(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
 }
 
-// A table without its required columns could publish nothing.
-absl::Status ValidateColumns(const OutboxTable& table) {
-  const auto empty = [](const std::optional<std::string>& name) { return name && name->empty(); };
-  if (empty(table.columns.aggregate_type) || empty(table.columns.aggregate_id) ||
-      empty(table.columns.payload)) {
-    return InvalidValue(fmt::format("{}.{}: aggregate_type, aggregate_id and payload are required",
-                                    table.schema, table.name));
-  }
-  // A record has one partition, so a second column would silently lose.
-  const auto partitions = std::count_if(
-      table.placements.begin(), table.placements.end(),
-      [](const Placement& placement) { return placement.where == Placement::Where::kPartition; });
-  if (partitions > 1) {
-    return InvalidValue(
-        fmt::format("{}.{}: only one column can be the partition", table.schema, table.name));
-  }
-  return absl::OkStatus();
-}
-
-// An envelope is an object, which only JSON can represent. Its members have distinct names.
-absl::Status ValidateEnvelope(const OutboxTable& table, const PartFormat& value) {
-  // Every envelope has this member, whatever the placements are.
-  std::vector<std::string_view> names = {"payload"};
-  for (const Placement& placement : table.placements) {
-    if (placement.where != Placement::Where::kEnvelope) {
-      continue;
+// What is wrong with an entry of kafka.bootstrap_servers: "" or a text that follows the value.
+// librdkafka accepts a security protocol in front of an address, in any case, and ignores an entry
+// whose protocol it does not know.
+std::string BrokerError(std::string_view server) {
+  server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
+  server = server.substr(0, server.find_last_not_of(' ') + 1);
+  if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
+    constexpr std::string_view kProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"};
+    std::string name(server.substr(0, scheme));
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (std::find(std::begin(kProtocols), std::end(kProtocols), name) == std::end(kProtocols)) {
+      return fmt::format("; \"{}\" is no protocol of Kafka, write \"{}\"",
+                         Printable(server.substr(0, scheme + 3), 20),
+                         Printable(server.substr(scheme + 3), 80));
     }
-    if (value.format == Format::kRaw) {
-      return InvalidValue(
-          fmt::format("{}.{}: an envelope requires format.value \"json\" or \"json_schema\"",
-                      table.schema, table.name));
-    }
-    if (std::find(names.begin(), names.end(), placement.name) != names.end()) {
-      return InvalidValue(fmt::format("{}.{}: the envelope has two members \"{}\"", table.schema,
-                                      table.name, Printable(placement.name, 63)));
-    }
-    names.push_back(placement.name);
+    server.remove_prefix(scheme + 3);
   }
-  return absl::OkStatus();
+  const auto port = PortOf(server);
+  if (port && !IsPort(*port)) {
+    return fmt::format("; \"{}\" is not a port", Printable(*port, 40));
+  }
+  return server.empty() || server.starts_with(':') ? "; a host is missing" : "";
 }
 
-absl::Status ValidateFormat(const FormatConfig& format, const std::vector<OutboxTable>& tables) {
-  for (const PartFormat* part : {&format.key, &format.value}) {
-    if (part->delegate != Delegate::kNone && part->format != Format::kBytes) {
-      return InvalidValue("format: only \"bytes\" has a delegate");
+// Collects what is wrong with a configuration. Messages begin with the option's name; where a value
+// of its own is wrong, they end with it.
+class Validator {
+ public:
+  Validator(const Config& config, ConfigNeeds needs) : config_(config), needs_(needs) {}
+
+  // In the order of the sections.
+  std::vector<OptionError> Run() {
+    CheckSource();
+    CheckRetention();
+    CheckTables();
+    CheckMessages();
+    CheckFormat();
+    CheckErrorPolicy();
+    CheckBrokers();
+    CheckKafka();
+    CheckLogin();
+    if (config_.pipeline.confirm_interval > std::chrono::seconds(10)) {
+      Expect("pipeline.confirm_interval", "at most ten seconds, because a crash repeats this much");
+    }
+    // Each poll is a query on the primary.
+    if (config_.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
+      Expect("metrics.slot_poll_interval", "at least \"100ms\"");
+    }
+    return std::move(errors_);
+  }
+
+ private:
+  void Reject(std::string option, std::string_view what, std::string_view hint = {}) {
+    errors_.push_back({std::move(option), Error(ErrorCode::kConfigValue, what, hint)});
+  }
+
+  // "source.slot: expected X, got "Y"".
+  void Expect(const std::string& option, std::string_view what) {
+    Reject(option, fmt::format("{}: expected {}, got {}", option, what,
+                               Printable(FindOption(option)->show(config_), 82)));
+  }
+
+  void CheckSource() {
+    const SourceConfig& source = config_.source;
+    if (needs_.postgres && source.dsn.empty()) {
+      Reject("source.dsn", "source.dsn is missing",
+             "Set the Postgres server: dsn = "
+             "\"postgresql://walrelay@host/database?sslmode=verify-full\" in "
+             "[source], --dsn, or WALRELAY_SOURCE__DSN.");
+    }
+    if (!IsSourceName(source.name)) {
+      Expect("source.name", "at most 128 letters, digits and \"._-:/\"");
+    }
+    if (!IsSlotName(source.slot)) {
+      Expect("source.slot", "at most 63 lower-case letters, digits and underscores");
+    }
+    if (!IsPublicationName(source.publication)) {
+      Expect("source.publication", "at most 63 bytes without backslash or control character");
+    }
+    if (source.connect_timeout < std::chrono::seconds(1)) {
+      Expect("source.connect_timeout", "at least one second");
+    }
+    if (source.wal_sender_timeout.count() != 0 &&
+        source.wal_sender_timeout < std::chrono::seconds(1)) {
+      Expect("source.wal_sender_timeout", "\"0\", or at least one second");
+    }
+    constexpr int64_t kMinDecodingMemory = 64 * 1024;  // logical_decoding_work_mem, in kB
+    constexpr int64_t kMaxDecodingMemory = int64_t{2147483647} * 1024;
+    if (source.decoding_memory != 0 && (source.decoding_memory < kMinDecodingMemory ||
+                                        source.decoding_memory > kMaxDecodingMemory)) {
+      Expect("source.decoding_memory", "\"0\", or between \"64KiB\" and \"2047GiB\"");
     }
   }
-  if (format.expand_json && format.value.format == Format::kRaw) {
-    return InvalidValue("format.expand_json requires format.value \"json\" or \"json_schema\"");
-  }
-  for (const OutboxTable& table : tables) {
-    WR_RETURN_IF_ERROR(ValidateEnvelope(table, format.value));
-  }
-  return absl::OkStatus();
-}
 
-// Column names cannot be checked here: the catalog is not known.
-absl::Status ValidateTables(const std::vector<OutboxTable>& tables) {
-  for (size_t i = 0; i < tables.size(); ++i) {
-    WR_RETURN_IF_ERROR(ValidateColumns(tables[i]));
-    for (size_t j = 0; j < i; ++j) {
-      // The second mapping would never be used. The comparison is quadratic; there are few tables.
-      if (tables[i].schema == tables[j].schema && tables[i].name == tables[j].name) {
-        return InvalidValue(
-            fmt::format("table {}.{} is named twice", tables[i].schema, tables[i].name));
+  // Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
+  void CheckRetention() {
+    const SourceConfig& source = config_.source;
+    if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {
+      return;
+    }
+    if (source.max_retained_wal <= 0) {
+      Reject("source.on_retained_limit",
+             "source.on_retained_limit \"drop_slot\" requires source.max_retained_wal",
+             "Set how much WAL the slot may retain: max_retained_wal = \"50GiB\" in [source]; or "
+             "leave on_retained_limit at \"alert\".");
+    } else if (source.create_slot) {
+      Reject("source.on_retained_limit",
+             "source.on_retained_limit \"drop_slot\" excludes source.create_slot: the next "
+             "start would recreate the dropped slot, and skip the events not published",
+             "Remove create_slot, and create the slot with walrelay setup --apply.");
+    }
+  }
+
+  // The place of the settings of a table: its own block, if there are several.
+  std::string PlaceOf(size_t table, std::string_view otherwise) const {
+    return config_.source.tables.size() > 1 ? fmt::format("source.tables[{}]", table)
+                                            : std::string(otherwise);
+  }
+
+  // Column names cannot be checked here: the catalog is not known.
+  void CheckTables() {
+    const std::vector<OutboxTable>& tables = config_.source.tables;
+    for (size_t i = 0; i < tables.size(); ++i) {
+      CheckColumns(i);
+      CheckEnvelope(i);
+      for (size_t j = 0; j < i; ++j) {
+        // The second mapping would never be used. The comparison is quadratic; there are few
+        // tables.
+        if (tables[i].schema == tables[j].schema && tables[i].name == tables[j].name) {
+          Reject(PlaceOf(i, ""), fmt::format("table {} is named twice", QualifiedName(tables[i])));
+        }
       }
     }
   }
-  return absl::OkStatus();
-}
 
-// An empty prefix would match no message, and is usually a comma too many.
-absl::Status ValidateMessages(const SourceConfig& source) {
-  for (const std::string& prefix : source.message_prefixes) {
-    if (prefix.empty()) {
-      return InvalidValue("source.message_prefixes: a prefix is empty");
+  // A table without its required columns could publish nothing.
+  void CheckColumns(size_t index) {
+    const OutboxTable& table = config_.source.tables[index];
+    for (const auto& [key, name] : {std::pair("aggregate_type", &table.columns.aggregate_type),
+                                    std::pair("aggregate_id", &table.columns.aggregate_id),
+                                    std::pair("payload", &table.columns.payload)}) {
+      if (*name && (*name)->empty()) {
+        Reject(
+            fmt::format("source.columns.{}", key),
+            fmt::format("source.columns.{}: {} requires this column", key, QualifiedName(table)));
+      }
+    }
+    // A record has one partition, so a second column would silently lose.
+    const auto partitions = std::count_if(
+        table.placements.begin(), table.placements.end(),
+        [](const Placement& placement) { return placement.where == Placement::Where::kPartition; });
+    if (partitions > 1) {
+      Reject(PlaceOf(index, "source.placement"),
+             fmt::format("{}: only one column can be the partition", QualifiedName(table)));
     }
   }
-  return source.tables.front().name.empty() && source.message_prefixes.empty()
-             ? InvalidValue(
-                   "source.table is empty: name a table, or message prefixes in "
-                   "source.message_prefixes")
-             : absl::OkStatus();
-}
 
-// Each cause that may end in a dead letter needs the topic.
-absl::Status ValidateErrorPolicy(const ErrorPolicy& policy) {
-  const OnError all[] = {policy.null_route, policy.null_key, policy.topic,
-                         policy.too_large,  policy.value,    policy.refused};
-  const bool wants_topic = std::any_of(std::begin(all), std::end(all),
-                                       [](OnError on) { return on == OnError::kDeadLetter; });
-  if (wants_topic && policy.dead_letter_topic.empty()) {
-    return InvalidValue("on_error: \"dead_letter\" requires on_error.dead_letter_topic");
+  // An envelope is an object, which only JSON can represent. Its members have distinct names.
+  void CheckEnvelope(size_t index) {
+    const OutboxTable& table = config_.source.tables[index];
+    // Every envelope has this member, whatever the placements are.
+    std::vector<std::string_view> names = {"payload"};
+    for (const Placement& placement : table.placements) {
+      if (placement.where != Placement::Where::kEnvelope) {
+        continue;
+      }
+      if (config_.format.value.format == Format::kRaw) {
+        Reject(PlaceOf(index, "source.placement"),
+               fmt::format("{}: an envelope requires format.value \"json\" or \"json_schema\"",
+                           QualifiedName(table)));
+      }
+      if (std::find(names.begin(), names.end(), placement.name) != names.end()) {
+        Reject(PlaceOf(index, "source.placement"),
+               fmt::format("{}: the envelope has two members \"{}\"", QualifiedName(table),
+                           Printable(placement.name, 63)));
+      }
+      names.push_back(placement.name);
+    }
   }
-  return absl::OkStatus();
-}
 
-// librdkafka would reject these too, under its own property names.
-absl::Status ValidateKafka(const KafkaConfig& kafka) {
-  // In bytes: the range of librdkafka's message.max.bytes.
-  constexpr int64_t kMin = 1'000;
-  constexpr int64_t kMaxRecord = 1'000'000'000;
-  // The maximum of librdkafka's batch.size.
-  constexpr int64_t kMaxBatch = std::numeric_limits<int32_t>::max();
-  if (kafka.max_record_bytes < kMin || kafka.max_record_bytes > kMaxRecord) {
-    return InvalidValue(fmt::format("kafka.max_record_bytes: expected {} to {}, got {}", kMin,
-                                    kMaxRecord, kafka.max_record_bytes));
+  // An empty prefix would match no message, and is usually a comma too many.
+  void CheckMessages() {
+    const SourceConfig& source = config_.source;
+    if (std::count(source.message_prefixes.begin(), source.message_prefixes.end(), "") > 0) {
+      Reject("source.message_prefixes", "source.message_prefixes: a prefix is empty");
+    }
+    if (source.tables.front().name.empty() && source.message_prefixes.empty()) {
+      Reject("source.table",
+             "source.table is empty: name a table, or message prefixes in "
+             "source.message_prefixes");
+    }
   }
-  if (kafka.max_batch_bytes < kMin || kafka.max_batch_bytes > kMaxBatch) {
-    return InvalidValue(fmt::format("kafka.max_batch_bytes: expected {} to {}, got {}", kMin,
-                                    kMaxBatch, kafka.max_batch_bytes));
+
+  void CheckFormat() {
+    const FormatConfig& format = config_.format;
+    for (const auto& [key, part] :
+         {std::pair("key", &format.key), std::pair("value", &format.value)}) {
+      if (part->delegate != Delegate::kNone && part->format != Format::kBytes) {
+        const std::string option = fmt::format("format.{}_delegate", key);
+        Reject(option, fmt::format("{}: only format.{} \"bytes\" has a delegate", option, key));
+      }
+    }
+    if (format.expand_json && format.value.format == Format::kRaw) {
+      Reject("format.expand_json",
+             "format.expand_json requires format.value \"json\" or \"json_schema\"");
+    }
   }
-  return absl::OkStatus();
-}
+
+  // Each cause that may end in a dead letter needs the topic.
+  void CheckErrorPolicy() {
+    const ErrorPolicy& policy = config_.on_error;
+    const std::pair<const char*, OnError> causes[] = {
+        {"null_route", policy.null_route}, {"null_key", policy.null_key},
+        {"topic", policy.topic},           {"too_large", policy.too_large},
+        {"value", policy.value},           {"refused", policy.refused}};
+    const auto* cause = std::find_if(std::begin(causes), std::end(causes), [](const auto& entry) {
+      return entry.second == OnError::kDeadLetter;
+    });
+    if (cause != std::end(causes) && policy.dead_letter_topic.empty()) {
+      Reject(fmt::format("on_error.{}", cause->first),
+             fmt::format("on_error.{}: \"dead_letter\" requires on_error.dead_letter_topic",
+                         cause->first));
+    }
+  }
+
+  // Only the form: no name is resolved.
+  void CheckBrokers() {
+    const std::string& servers = config_.kafka.bootstrap_servers;
+    if (needs_.kafka && servers.empty()) {
+      Reject("kafka.bootstrap_servers", "kafka.bootstrap_servers is missing",
+             "Set the Kafka brokers: bootstrap_servers = \"host:9092\" in [kafka], --kafka, or "
+             "WALRELAY_KAFKA__BOOTSTRAP_SERVERS.");
+    }
+    for (std::string_view rest = servers; !rest.empty();) {
+      const size_t comma = std::min(rest.find(','), rest.size());
+      if (const std::string wrong = BrokerError(rest.substr(0, comma)); !wrong.empty()) {
+        Reject("kafka.bootstrap_servers",
+               fmt::format("kafka.bootstrap_servers: expected host:port,host:port, got \"{}\"{}",
+                           Printable(servers, 200), wrong));
+        return;
+      }
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+  }
+
+  // librdkafka would reject these too, under its own property names.
+  void CheckKafka() {
+    const KafkaConfig& kafka = config_.kafka;
+    // In bytes: the range of librdkafka's message.max.bytes.
+    constexpr int64_t kMin = 1'000;
+    constexpr int64_t kMaxRecord = 1'000'000'000;
+    // The maximum of librdkafka's batch.size.
+    constexpr int64_t kMaxBatch = std::numeric_limits<int32_t>::max();
+    if (kafka.max_record_bytes < kMin || kafka.max_record_bytes > kMaxRecord) {
+      Expect("kafka.max_record_bytes", fmt::format("{} to {} bytes", kMin, kMaxRecord));
+    }
+    if (kafka.max_batch_bytes < kMin || kafka.max_batch_bytes > kMaxBatch) {
+      Expect("kafka.max_batch_bytes", fmt::format("{} to {} bytes", kMin, kMaxBatch));
+    }
+  }
+
+  bool IsPassedThrough(std::string_view property) const {
+    const auto& passed = config_.kafka.librdkafka;
+    return std::any_of(passed.begin(), passed.end(),
+                       [&](const auto& entry) { return entry.first == property; });
+  }
+
+  // librdkafka's default is GSSAPI, and its error names a property of Kerberos. An error is at the
+  // option that requires the missing one.
+  void CheckLogin() {
+    const KafkaConfig& kafka = config_.kafka;
+    if (!kafka.security_protocol.starts_with("SASL_")) {
+      return;
+    }
+    if (kafka.sasl_mechanism.empty() && !IsPassedThrough("sasl.mechanism") &&
+        !IsPassedThrough("sasl.mechanisms")) {
+      Reject("kafka.security_protocol",
+             fmt::format("kafka.sasl_mechanism is missing: security_protocol \"{}\" requires one "
+                         "of {}",
+                         kafka.security_protocol,
+                         fmt::join(FindOption("kafka.sasl_mechanism")->choices, ", ")));
+    }
+    const bool has_password =
+        kafka.sasl_mechanism == "PLAIN" || kafka.sasl_mechanism.starts_with("SCRAM-");
+    if (has_password && kafka.sasl_username.empty() && !IsPassedThrough("sasl.username")) {
+      Reject("kafka.sasl_mechanism",
+             fmt::format("kafka.sasl_username is missing: {} requires a user and a password",
+                         kafka.sasl_mechanism));
+    } else if (has_password && kafka.sasl_password.empty() && kafka.sasl_password_file.empty()) {
+      Reject("kafka.sasl_mechanism",
+             fmt::format("kafka.sasl_password_file is missing: {} requires a user and a password",
+                         kafka.sasl_mechanism));
+    }
+  }
+
+  const Config& config_;
+  const ConfigNeeds needs_;
+  std::vector<OptionError> errors_;
+};
 
 }  // namespace
 
-// In the order of the sections; the first error is reported.
-absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
+std::vector<OptionError> FindInvalidValues(const Config& config, ConfigNeeds needs) {
   WR_CHECK(!config.source.tables.empty(), "the loader builds a table");
-  WR_RETURN_IF_ERROR(ValidateSource(config.source, needs));
-  WR_RETURN_IF_ERROR(ValidateTables(config.source.tables));
-  WR_RETURN_IF_ERROR(ValidateMessages(config.source));
-  WR_RETURN_IF_ERROR(ValidateFormat(config.format, config.source.tables));
-  WR_RETURN_IF_ERROR(ValidateErrorPolicy(config.on_error));
-  WR_RETURN_IF_ERROR(ValidateKafka(config.kafka));
-  if (needs.kafka && config.kafka.bootstrap_servers.empty()) {
-    return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is missing",
-                 "Set the Kafka brokers: bootstrap_servers = \"host:9092\" in [kafka], --kafka, or "
-                 "WALRELAY_KAFKA__BOOTSTRAP_SERVERS.");
+  return Validator(config, needs).Run();
+}
+
+absl::Status ValidateConfig(const Config& config, ConfigNeeds needs) {
+  std::vector<absl::Status> errors;
+  for (OptionError& error : FindInvalidValues(config, needs)) {
+    errors.push_back(std::move(error.error));
   }
-  if (config.pipeline.confirm_interval > std::chrono::seconds(10)) {
-    return InvalidValue(
-        "pipeline.confirm_interval: expected at most ten seconds, because a crash repeats this "
-        "much");
-  }
-  // Each poll is a query on the primary.
-  if (config.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
-    return InvalidValue("metrics.slot_poll_interval: expected at least 100 ms");
-  }
-  return absl::OkStatus();
+  return errors.empty() ? absl::OkStatus() : JoinErrors(errors);
 }
 
 }  // namespace walrelay

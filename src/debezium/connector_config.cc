@@ -15,7 +15,7 @@ absl::Status ReadConnectorFile(const ConfigInput& input, const std::set<std::str
   WR_RETURN_IF_ERROR(Annotate(imported.status(), input.file_name));
   WR_RETURN_IF_ERROR(Annotate(RefusalOf(*imported), input.file_name));
   for (const auto& [name, value] : imported->translation.settings) {
-    out.origins[name] = input.file_name;
+    out.origins[name] = {input.file_name};
   }
   out.import_summary = ImportSummary(*imported);
   return Annotate(ApplyTranslation(imported->translation, out.config), input.file_name);
@@ -23,8 +23,14 @@ absl::Status ReadConnectorFile(const ConfigInput& input, const std::set<std::str
 
 }  // namespace
 
+absl::StatusOr<LoadedConfig> ReadConfigOrConnector(const ConfigInput& input) {
+  return ReadConfig(input, IsDebeziumFile(input.file_text) ? ReadConnectorFile : ReadTomlFile);
+}
+
 absl::StatusOr<LoadedConfig> LoadConfigOrConnector(const ConfigInput& input) {
-  return LoadConfig(input, IsDebeziumFile(input.file_text) ? ReadConnectorFile : ReadTomlFile);
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, ReadConfigOrConnector(input));
+  WR_RETURN_IF_ERROR(loaded.problems.ToStatus());
+  return loaded;
 }
 
 }  // namespace walrelay

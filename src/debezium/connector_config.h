@@ -11,8 +11,13 @@
 
 namespace walrelay {
 
+// ReadConfig() for either kind of file, which the file's content decides.
+// Errors: WR-1001; WR-1007 for a connector that cannot be translated completely.
+absl::StatusOr<LoadedConfig> ReadConfigOrConnector(const ConfigInput& input);
+
 // LoadConfig() for either kind of file, which the file's content decides.
-// Errors: WR-1001 to WR-1003; WR-1007 for a connector that cannot be translated completely.
+// Errors: WR-1001 to WR-1003, WR-1008; WR-1007 for a connector that cannot be translated
+// completely.
 absl::StatusOr<LoadedConfig> LoadConfigOrConnector(const ConfigInput& input);
 
 }  // namespace walrelay

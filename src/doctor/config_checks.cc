@@ -19,25 +19,22 @@ bool IsReadByAll(const std::string& path) {
 std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
   const SourceConfig& source = loaded.config.source;
   const KafkaConfig& kafka = loaded.config.kafka;
-  const std::pair<std::string, bool> secrets[] = {
+  std::vector<std::pair<std::string, bool>> secrets = {
       // The DSN counts only if it holds a password, which is the case exactly if masking changes
       // it.
       {"source.dsn", MaskedDsn(source.dsn) != source.dsn},
       {"source.password", !source.password.Reveal().empty()},
       {"kafka.sasl_password", !kafka.sasl_password.Reveal().empty()},
       {"kafka.ssl_key_password", !kafka.ssl_key_password.Reveal().empty()}};
+  for (const auto& [name, value] : kafka.librdkafka) {
+    secrets.emplace_back(fmt::format("{}{}", kPassThroughPrefix, name), IsSecretProperty(name));
+  }
   std::vector<std::string> found;
   for (const auto& [name, given] : secrets) {
     const auto origin = loaded.origins.find(name);
-    if (given && origin != loaded.origins.end() && origin->second.starts_with(loaded.file_name)) {
+    if (given && origin != loaded.origins.end() &&
+        origin->second.text.starts_with(loaded.file_name)) {
       found.push_back(name);
-    }
-  }
-  // The reader of the file records no origin for these properties; variables and flags do. So a
-  // property without an origin comes from the file.
-  for (const auto& [name, value] : kafka.librdkafka) {
-    if (IsSecretProperty(name) && !loaded.origins.contains("kafka.librdkafka." + name)) {
-      found.push_back("kafka.librdkafka." + name);
     }
   }
   return found;

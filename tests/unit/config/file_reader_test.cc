@@ -261,6 +261,43 @@ TEST_F(ConfigFileTest, UnknownKeyIsReportedWithPositionAndSuggestion) {
   ExpectUnknown("[[source.placement]]\ncolum = 'a'\n", "unknown key of a placement \"colum\"");
 }
 
+TEST_F(ConfigFileTest, KeyOfAnotherSectionIsRecognized) {
+  ExpectUnknown("[source]\ncompression = 'lz4'\n", "did you mean \"compression\" in [kafka]?");
+}
+
+TEST_F(ConfigFileTest, SyntaxErrorsSayWhatToWrite) {
+  ExpectError("[source]\ndsn = postgresql://u@h/d\n", ErrorCode::kConfigSyntax,
+              "walrelay.toml:2:7: dsn: text must be in quotes");
+  for (const char* file :
+       {"[source]\nslot = \"a\npublication = \"b\"\n", "[source]\nslot = 'a\n"}) {
+    ExpectError(file, ErrorCode::kConfigSyntax, "slot: the string is not closed");
+  }
+  ExpectError("[source]\nslot = 'a\x01z'\n", ErrorCode::kConfigSyntax, "control characters");
+}
+
+// One error each: what follows from it is not reported.
+TEST_F(ConfigFileTest, ErrorIsReportedOnce) {
+  ExpectUnknown("[[source.tables]]\nnam = 'a'\n[[source.tables]]\nname = 'public.outbox'\n", "nam");
+  ExpectBadValue("[[source.tables]]\nname = 5\n[[source.tables]]\nname = 'public.outbox'\n",
+                 "source.tables.name");
+}
+
+TEST_F(ConfigFileTest, TableNamesMayBeQuoted) {
+  const auto table = [this](const std::string& name) {
+    const Config config = Load("[source]\ntable = '" + name + "'\n");
+    return config.source.tables[0].schema + "|" + config.source.tables[0].name;
+  };
+  EXPECT_EQ(table("outbox"), "public|outbox");
+  EXPECT_EQ(table("a.b"), "a|b");
+  EXPECT_EQ(table("a.\"b.c\""), "a|b.c");
+  EXPECT_EQ(table("\"a.b\".c"), "a.b|c");
+  EXPECT_EQ(table("\"a\"\"b\""), "public|a\"b");
+  for (const char* bad : {"a.b.c", "\"a", "\"a\"b", "a..b", "\"\".a", ".", "a."}) {
+    ExpectBadValue(std::string("[source]\ntable = '") + bad + "'\n",
+                   "source.table: expected a table");
+  }
+}
+
 TEST_F(ConfigFileTest, RenamedKeyIsAnErrorWithTheNewName) {
   ExpectUnknown("[route]\n  rules = 'debezium'\n",
                 "walrelay.toml:2:3: option \"route.rules\" was renamed to \"route.compatibility\"");
@@ -276,7 +313,10 @@ TEST_F(ConfigFileTest, KeyWithoutASimilarNameHasNoSuggestion) {
 }
 
 TEST_F(ConfigFileTest, KeysOutsideSectionsAreUnknown) {
-  ExpectUnknown("slot = 'x'\n", "walrelay.toml:1:1: unknown section \"slot\"");
+  ExpectUnknown("slot = 'x'\n",
+                "walrelay.toml:1:1: unknown key outside of a section \"slot\"; did you mean "
+                "\"slot\" in [source]?");
+  ExpectUnknown("foo = 1\n", "expected one of source, route,");
 }
 
 TEST_F(ConfigFileTest, KeyNamesAreTruncatedAndEscaped) {
@@ -314,8 +354,9 @@ TEST_F(ConfigFileTest, ValueOfAWrongTypeIsReportedWithPositionAndExpectedType) {
 
 TEST_F(ConfigFileTest, InvalidPlacementsAreReported) {
   ExpectBadValue("[[source.placement]]\nto = 'header'\n",
-                 "walrelay.toml:1:1: a placement requires a column");
-  ExpectBadValue("[[source.placement]]\ncolumn = ''\n", "walrelay.toml:2:10: expected a name");
+                 "walrelay.toml:1:1: source.placement: a placement requires a column");
+  ExpectBadValue("[[source.placement]]\ncolumn = ''\n",
+                 "walrelay.toml:2:10: source.placement.column: expected a name");
   ExpectBadValue("[[source.placement]]\ncolumn = 1\n", "expected a name");
   ExpectBadValue("[[source.placement]]\ncolumn = 'a'\nto = 'body'\n",
                  "\"envelope\" or \"partition\"");
@@ -324,10 +365,10 @@ TEST_F(ConfigFileTest, InvalidPlacementsAreReported) {
 
 TEST_F(ConfigFileTest, InvalidTablesAreReported) {
   ExpectBadValue("[[source.tables]]\ncolumns = { id = 'a' }\n",
-                 "walrelay.toml:1:1: a table requires a name");
+                 "walrelay.toml:1:1: source.tables: a table requires a name");
   for (const char* name : {"5", "1.5", "''", "['a']"}) {
     ExpectBadValue(std::string("[[source.tables]]\nname = ") + name + "\n",
-                   "walrelay.toml:2:8: expected the name of a table");
+                   "walrelay.toml:2:8: source.tables.name: expected the name of a table");
   }
   ExpectBadValue("[[source.tables]]\nname = 'a.'\n", "schema.table");
   ExpectBadValue("[source]\ntable = 'a'\n[[source.tables]]\nname = 'b'\n",
@@ -341,7 +382,7 @@ TEST_F(ConfigFileTest, PassThroughRefusesArraysDatesAndTables) {
                  "\"a.b\": expected a string, a number or a boolean");
   // A dotted key without quotes is a table to TOML.
   ExpectBadValue("[kafka.librdkafka]\nsocket.timeout.ms = 1\n",
-                 "\"socket\": expected a string, a number or a boolean");
+                 "must be in quotes: \"socket.timeout.ms\"");
 }
 
 // C libraries end a string at a zero byte and would use only the part before it.

@@ -48,9 +48,9 @@ TEST_F(ConfigLoaderTest, OriginsRecordTheSourceOfEachValue) {
   Flag("metrics.max_topics", "7");
   const auto loaded = TryLoad("[source]\n  slot = 'a'\n[log]\nlevel = 'error'\n");
   ASSERT_THAT(loaded, IsOk());
-  EXPECT_EQ(loaded->origins.at("source.slot"), "walrelay.toml:2:10");
-  EXPECT_EQ(loaded->origins.at("log.level"), "variable WALRELAY_LOG__LEVEL");
-  EXPECT_EQ(loaded->origins.at("metrics.max_topics"), "--set metrics.max_topics");
+  EXPECT_EQ(loaded->origins.at("source.slot").text, "walrelay.toml:2:10");
+  EXPECT_EQ(loaded->origins.at("log.level").text, "variable WALRELAY_LOG__LEVEL");
+  EXPECT_EQ(loaded->origins.at("metrics.max_topics").text, "--set metrics.max_topics");
   EXPECT_FALSE(loaded->origins.contains("http.listen"));
 }
 
@@ -94,6 +94,9 @@ TEST_F(ConfigLoaderTest, UnrelatedVariablesAreIgnored) {
   Variable("WALRELAY_CONFIG", "other.toml");
   Variable("WALRELAY_CACHE", "/var/cache");
   Variable("MY_WALRELAY_SOURCE__SLOT", "other");
+  Variable("WALRELAY_SLOT", "other");
+  Variable("WALRELAY_SOURCE_PORT", "tcp://10.0.0.1:80");
+  Variable("WALRELAY_SERVICE_HOST", "10.0.0.1");
   EXPECT_EQ(Load("").source.slot, "walrelay");
 }
 
@@ -108,6 +111,42 @@ TEST_F(ConfigLoaderTest, MisspelledVariableOrFlagIsAnErrorWithASuggestion) {
       "",
       "--set kafka.bootstrap_server: unknown option \"kafka.bootstrap_server\"; did you mean "
       "\"kafka.bootstrap_servers\"?");
+}
+
+TEST_F(ConfigLoaderTest, VariableWithOneUnderscoreIsAnErrorWithASuggestion) {
+  Variable("WALRELAY_KAFKA_BOOTSTRAP_SERVERS", "x");
+  ExpectUnknown(
+      "",
+      "variable WALRELAY_KAFKA_BOOTSTRAP_SERVERS: two underscores separate a section from "
+      "its key; did you mean WALRELAY_KAFKA__BOOTSTRAP_SERVERS?");
+  input_.environment = {{"WALRELAY_SOURCE_COLUMNS_ID", "x"}};
+  ExpectUnknown("", "WALRELAY_SOURCE__COLUMNS__ID");
+}
+
+TEST_F(ConfigLoaderTest, AllErrorsAreReportedInTheOrderOfTheFile) {
+  Flag("metrics.max_topics", "many");
+  const auto loaded = TryLoad(
+      "[source]\nslott = 'a'\nconnect_timeout = '1ms'\n[log]\nlevel = 'loud'\n[kafka]\n"
+      "compression = 7\n");
+  ASSERT_THAT(loaded, HasError(ErrorCode::kConfigErrors));
+  const std::string message = MessageOf(loaded.status());
+  size_t last = 0;
+  for (const char* part : {"walrelay.toml:2:1: unknown key",
+                           "walrelay.toml:3:19: source.connect_ti", "walrelay.toml:5:9: log.level",
+                           "walrelay.toml:7:15: kafka.compression", "--set metrics.max_topics"}) {
+    const size_t found = message.find(part);
+    ASSERT_NE(found, std::string::npos) << part << " in " << message;
+    EXPECT_GE(found, last) << part << " in " << message;
+    last = found;
+  }
+}
+
+// The second error would only say that the misspelt key is missing.
+TEST_F(ConfigLoaderTest, MisspelledKeyIsNotReportedAsMissing) {
+  Bare();
+  const auto loaded = TryLoad("[source]\ndns = 'host=db'\n[kafka]\nbootstrap_server = 'k:1'\n");
+  ASSERT_THAT(loaded, HasError(ErrorCode::kConfigErrors));
+  EXPECT_THAT(MessageOf(loaded.status()), Not(HasSubstr("is missing")));
 }
 
 TEST_F(ConfigLoaderTest, RenamedOptionIsAnErrorWithTheNewName) {
@@ -156,7 +195,7 @@ TEST_F(ConfigLoaderTest, TextOfAWrongTypeIsRefusedWithItsSource) {
 
 TEST_F(ConfigLoaderTest, MissingRequiredOptionIsReportedWithAnExample) {
   Bare();
-  const auto no_source = TryLoad("");
+  const auto no_source = TryLoad("[kafka]\nbootstrap_servers = 'k:1'\n");
   ASSERT_THAT(no_source, HasError(ErrorCode::kConfigValue, "source.dsn is missing"));
   EXPECT_THAT(RemedyFor(no_source.status()), HasSubstr("WALRELAY_SOURCE__DSN"));
   const auto no_kafka = TryLoad("[source]\ndsn = 'host=db'\n");

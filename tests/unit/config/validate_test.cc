@@ -30,8 +30,51 @@ TEST_F(ConfigValidationTest, DefaultsWithTwoAddressesAreValid) {
 TEST_F(ConfigValidationTest, SourceAndKafkaAreRequired) {
   config_.kafka.bootstrap_servers.clear();
   ExpectWrong("kafka.bootstrap_servers is missing");
+  config_.kafka.bootstrap_servers = "kafka:9092";
   config_.source.dsn.clear();
   ExpectWrong("source.dsn is missing");
+}
+
+TEST_F(ConfigValidationTest, AllInvalidValuesAreFound) {
+  config_.source.slot = "My Slot";
+  config_.source.connect_timeout = 1ms;
+  config_.on_error.value = OnError::kDeadLetter;
+  config_.kafka.bootstrap_servers = "http://kafka:9092";
+  std::vector<std::string> options;
+  for (const OptionError& error : FindInvalidValues(config_)) {
+    options.push_back(error.option);
+  }
+  EXPECT_EQ(options, (std::vector<std::string>{"source.slot", "source.connect_timeout",
+                                               "on_error.value", "kafka.bootstrap_servers"}));
+}
+
+TEST_F(ConfigValidationTest, BrokersAreHostsAndPorts) {
+  for (const char* good : {"k", "k:1", "k:65535", " a:1 , b:2 ", "[::1]:9092", "[::1]",
+                           "ssl://k:9092", "SASL_SSL://k:9092,PLAINTEXT://l:1"}) {
+    config_.kafka.bootstrap_servers = good;
+    ExpectValid();
+  }
+  for (const char* bad : {"http://k:9092", "k:", "k:0", "k:65536", "k:kafka", "a,,b", ":9092", " ",
+                          "[::1]:", "ssl://", "k:9092/path"}) {
+    config_.kafka.bootstrap_servers = bad;
+    ExpectWrong("kafka.bootstrap_servers: expected host:port,host:port, got");
+  }
+}
+
+TEST_F(ConfigValidationTest, SaslRequiresAMechanismAndItsLogin) {
+  config_.kafka.security_protocol = "SASL_SSL";
+  ExpectWrong("kafka.sasl_mechanism is missing");
+  config_.kafka.sasl_mechanism = "GSSAPI";
+  ExpectValid();
+  config_.kafka.sasl_mechanism = "SCRAM-SHA-512";
+  ExpectWrong("kafka.sasl_username is missing");
+  config_.kafka.sasl_username = "u";
+  ExpectWrong("kafka.sasl_password_file is missing");
+  config_.kafka.sasl_password_file = "/run/secrets/kafka";
+  ExpectValid();
+  config_.kafka.sasl_mechanism.clear();
+  config_.kafka.librdkafka = {{"sasl.mechanisms", "GSSAPI"}};
+  ExpectValid();
 }
 
 TEST_F(ConfigValidationTest, CommandRequiresOnlyTheServersItConnectsTo) {
@@ -126,7 +169,7 @@ TEST_F(ConfigValidationTest, ColumnsOfTheRecordAreRequired) {
        {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {
     table().columns = {};
     table().columns.*column = "";
-    ExpectWrong("public.outbox: aggregate_type, aggregate_id and payload are required");
+    ExpectWrong("public.outbox requires this column");
   }
   table().columns = {.id = "", .event_type = "", .trace_id = ""};
   ExpectValid();

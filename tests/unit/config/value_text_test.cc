@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(DurationTextTest, DurationIsAnIntegerWithAUnit) {
+TEST(DurationTextTest, DurationIsNumbersWithUnits) {
   EXPECT_EQ(ParseDuration("7us"), 7us);
   EXPECT_EQ(ParseDuration("250ms"), 250ms);
   EXPECT_EQ(ParseDuration("30s"), 30s);
@@ -17,6 +17,8 @@ TEST(DurationTextTest, DurationIsAnIntegerWithAUnit) {
   EXPECT_EQ(ParseDuration("48h"), 48h);
   EXPECT_EQ(ParseDuration("0s"), 0s);
   EXPECT_EQ(ParseDuration("007s"), 7s);
+  EXPECT_EQ(ParseDuration("1.5s"), 1500ms);
+  EXPECT_EQ(ParseDuration("1h30m"), 90min);
 }
 
 TEST(DurationTextTest, OnlyZeroNeedsNoUnit) {
@@ -25,8 +27,8 @@ TEST(DurationTextTest, OnlyZeroNeedsNoUnit) {
 }
 
 TEST(DurationTextTest, InvalidTextIsRejected) {
-  for (const char* text : {"", "s", " 30s", "30s ", "30 s", "-1s", "+1s", "1.5s", "1e3s", "30S",
-                           "30sec", "1h30m", "1d", "30ns", "0x10s", "00"}) {
+  for (const char* text : {"", "s", " 30s", "30s ", "30 s", "-1s", "+1s", "1e3s", "30S", "30sec",
+                           "1d", "30ns", "0x10s", "inf", "-0", "1.5us", "1 h"}) {
     EXPECT_EQ(ParseDuration(text), std::nullopt) << text;
   }
 }
@@ -54,6 +56,26 @@ TEST(DurationTextTest, FormatRoundTrips) {
        {Micros(0), Micros(1), Micros(999), Micros(1'000), Micros(61'000'000), Micros(3'600'000'001),
         Micros(7'200'000'000), Micros::max()}) {
     EXPECT_EQ(ParseDuration(FormatConfigDuration(duration)), duration) << duration.count();
+  }
+}
+
+TEST(DurationTextTest, OtherNamesOfUnitsAreCorrected) {
+  EXPECT_EQ(NearestDuration("25 sec"), "25s");
+  EXPECT_EQ(NearestDuration("25"), "25s");
+  EXPECT_EQ(NearestDuration("2 Minutes"), "2m");
+  EXPECT_EQ(NearestDuration("100msec"), "100ms");
+  for (const char* text : {"", "sec", "1d", "two sec", "-1 sec", "99999999999999999999h"}) {
+    EXPECT_EQ(NearestDuration(text), "") << text;
+  }
+}
+
+TEST(SizeTextTest, OtherNamesOfUnitsAreCorrected) {
+  EXPECT_EQ(NearestSize("64MB"), "64MiB");
+  EXPECT_EQ(NearestSize("64 mib"), "64MiB");
+  EXPECT_EQ(NearestSize("1k"), "1KiB");
+  EXPECT_EQ(NearestSize("10 bytes"), "10B");
+  for (const char* text : {"", "MB", "1TB", "-1MB", "99999999999GB"}) {
+    EXPECT_EQ(NearestSize(text), "") << text;
   }
 }
 

@@ -1,0 +1,52 @@
+// ConfigProblems: everything that is wrong with a configuration, so that an operator can fix it in
+// one go.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace walrelay {
+
+// Where a value comes from.
+struct Origin {
+  std::string text;  // "walrelay.toml:3:8", "variable NAME", "--set NAME", or a file's name
+  // Of a file, from 1; 0: not from a line of a file.
+  uint32_t line = 0;
+  uint32_t column = 0;
+};
+
+// An error in the value of an option. The message begins with the option's name.
+struct OptionError {
+  std::string option;  // as in LoadedConfig::origins
+  absl::Status error;
+};
+
+// A value type; not thread-safe.
+class ConfigProblems {
+ public:
+  // Records an error of the value at `origin`, which becomes the beginning of its message; an
+  // origin without text adds nothing. `option`: the option that has no valid value because of it;
+  // "": none. REQUIRES: !error.ok().
+  void Add(const Origin& origin, std::string_view option, const absl::Status& error);
+  // Whether the option has no valid value, so that further errors would only follow from that.
+  bool Concern(std::string_view option) const { return options_.contains(option); }
+
+  bool empty() const { return found_.empty(); }
+  // All errors as one (JoinErrors), those of the file first, by line. OK if there is none.
+  absl::Status ToStatus() const;
+
+ private:
+  struct Problem {
+    Origin origin;
+    absl::Status error;
+  };
+  std::vector<Problem> found_;
+  std::set<std::string, std::less<>> options_;  // that have an error
+};
+
+}  // namespace walrelay
