@@ -29,9 +29,7 @@ absl::Status CheckTopicName(std::string_view topic) {
   if (topic.empty()) {
     return Invalid(topic, "is empty");
   }
-  if (topic.size() > kLongestTopic) {
-    return Invalid(topic, fmt::format("has {} characters; the limit is 249", topic.size()));
-  }
+  WR_RETURN_IF_ERROR(CheckTopicPart(topic));
   // Brokers use the name as that of a directory.
   if (topic == "." || topic == "..") {
     return Invalid(topic, "is not a valid topic name");
@@ -40,8 +38,15 @@ absl::Status CheckTopicName(std::string_view topic) {
   if (topic.starts_with("__")) {
     return Invalid(topic, "is reserved for Kafka's own topics");
   }
-  if (!std::all_of(topic.begin(), topic.end(), IsLegal)) {
-    return Invalid(topic, "has characters other than letters, digits, '.', '_' and '-'");
+  return absl::OkStatus();
+}
+
+absl::Status CheckTopicPart(std::string_view part) {
+  if (part.size() > kLongestTopic) {
+    return Invalid(part, fmt::format("has {} characters; the limit is 249", part.size()));
+  }
+  if (!std::all_of(part.begin(), part.end(), IsLegal)) {
+    return Invalid(part, "has characters other than letters, digits, '.', '_' and '-'");
   }
   return absl::OkStatus();
 }

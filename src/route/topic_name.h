@@ -19,6 +19,9 @@ namespace walrelay {
 // Pure.
 absl::Status CheckTopicName(std::string_view topic);
 
+// A part of a topic's name: its characters and its length. "" is valid. Errors: WR-3005.
+absl::Status CheckTopicPart(std::string_view part);
+
 // `*` matches any run of characters, `?` one character; all other characters match themselves.
 // Takes at most the product of the two lengths.
 bool MatchesGlob(std::string_view text, std::string_view glob);

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
 #include "route/java_regex.h"
 #include "route/topic_name.h"
 #include "walrelay/error.h"
@@ -51,6 +52,7 @@ absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
     return BadConfig(fmt::format("route.regex has more than {} groups", kMaxGroups - 1));
   }
   WR_RETURN_IF_ERROR(router.ParseTemplate(config.topic));
+  WR_RETURN_IF_ERROR(router.CheckTemplate(config.topic));
   router.allow_ = config.allow;
   router.max_topics_ = static_cast<size_t>(config.max_topics);
   return router;
@@ -72,6 +74,26 @@ absl::Status TopicRouter::ParseTemplate(std::string_view text) {
   }
   if (!literal.empty()) {
     segments_.emplace_back(std::move(literal));
+  }
+  return absl::OkStatus();
+}
+
+// What every topic contains must be legal in one: a row would be blocked by the configuration.
+absl::Status TopicRouter::CheckTemplate(std::string_view text) const {
+  if (segments_.empty()) {
+    return BadConfig("route.topic is empty: it is the topic of every row");
+  }
+  for (const Segment& segment : segments_) {
+    const auto* literal = std::get_if<std::string>(&segment);
+    if (literal == nullptr) {
+      continue;
+    }
+    const absl::Status status =
+        segments_.size() == 1 ? CheckTopicName(*literal) : CheckTopicPart(*literal);
+    if (!status.ok()) {
+      return BadConfig(
+          fmt::format("route.topic: {}, in \"{}\"", MessageOf(status), Printable(text, 80)));
+    }
   }
   return absl::OkStatus();
 }

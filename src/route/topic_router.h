@@ -53,6 +53,7 @@ class TopicRouter {
   TopicRouter();
   // Each consumes what it has read from the front of `text`.
   absl::Status ParseTemplate(std::string_view text);
+  absl::Status CheckTemplate(std::string_view text) const;
   absl::StatusOr<Segment> ParseGroup(std::string_view& text) const;
   absl::Status AppendEscapedOrLiteral(std::string_view& text, std::string& literal) const;
   // The topic that expression and template produce; not yet checked.
