@@ -40,6 +40,28 @@ void SetDefault(ConnectionParameters& parameters, std::string_view key, std::str
   }
 }
 
+// Names the usual mistakes without quoting the string, which may hold a password.
+absl::Status InvalidDsn(std::string_view dsn) {
+  constexpr std::string_view kForm =
+      "Use the form postgresql://user@host:port/database or host=… dbname=… user=…";
+  constexpr std::string_view kWhat = "source.dsn is not a valid libpq connection string";
+  if (dsn.starts_with("jdbc:")) {
+    return Error(ErrorCode::kConfigValue,
+                 fmt::format("{}: it is a JDBC URL, drop \"jdbc:\"", kWhat), kForm);
+  }
+  if (dsn.find("${") != std::string_view::npos) {
+    return Error(ErrorCode::kConfigValue,
+                 fmt::format("{}: \"${{\" has no meaning in this file", kWhat),
+                 "Set the variable WALRELAY_SOURCE__DSN in place of the key.");
+  }
+  const bool is_uri =
+      dsn.find("://") == std::string_view::npos && dsn.find('=') == std::string_view::npos;
+  return Error(
+      ErrorCode::kConfigValue,
+      is_uri ? fmt::format("{}: a URI begins with \"postgresql://\"", kWhat) : std::string(kWhat),
+      kForm);
+}
+
 absl::StatusOr<ConnectionParameters> ParseDsn(const std::string& dsn) {
   char* message = nullptr;
   const std::unique_ptr<PQconninfoOption, OptionsDeleter> options(
@@ -47,8 +69,7 @@ absl::StatusOr<ConnectionParameters> ParseDsn(const std::string& dsn) {
   if (options == nullptr) {
     // The message may quote the string, and with it a password.
     PQfreemem(message);
-    return Error(ErrorCode::kConfigValue, "source.dsn is not a valid libpq connection string",
-                 "Use the form postgresql://user@host:port/database or host=… dbname=… user=…");
+    return InvalidDsn(dsn);
   }
   ConnectionParameters parameters;
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
@@ -232,7 +253,14 @@ absl::Status CheckPostgresTransport(const SourceConfig& source) {
   }
   return Error(
       ErrorCode::kInsecureTransport,
-      fmt::format("[source] sslmode={} to a remote host does not verify the server", mode));
+      mode == "require" || mode == "verify-ca"
+          ? fmt::format(
+                "[source] sslmode={} encrypts the connection to a remote host, but does not "
+                "verify the server",
+                mode)
+          : fmt::format("[source] sslmode={} to a remote host may send rows and passwords in clear "
+                        "text",
+                        mode));
 }
 
 std::string DescribeDsn(const SourceConfig& source) {

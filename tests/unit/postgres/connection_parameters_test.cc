@@ -194,6 +194,21 @@ TEST_F(ConnectionParametersTest, InvalidDsnIsNotShown) {
   }
 }
 
+TEST_F(ConnectionParametersTest, UsualMistakesInAConnectionStringAreNamed) {
+  const auto refusal = [this](const char* dsn) {
+    source_.dsn = dsn;
+    return TryMake().status();
+  };
+  EXPECT_THAT(refusal("jdbc:postgresql://h/d?password=s3cret"),
+              HasError(ErrorCode::kConfigValue, "drop \"jdbc:\""));
+  EXPECT_THAT(refusal("${DATABASE_URL}"), HasError(ErrorCode::kConfigValue, "has no meaning"));
+  EXPECT_THAT(refusal("u:s3cret@h:5432/shop"),
+              HasError(ErrorCode::kConfigValue, "begins with \"postgresql://\""));
+  for (const char* dsn : {"jdbc:postgresql://h/d?password=s3cret", "u:s3cret@h:5432/shop"}) {
+    EXPECT_EQ(Explain(refusal(dsn)).find("s3cret"), std::string::npos) << dsn;
+  }
+}
+
 // --- the transport ---
 
 class PostgresTransportTest : public PostgresEnvironment {
