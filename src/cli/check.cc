@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
-#include "cli/preflight.h"
 #include "doctor/config_checks.h"
 #include "doctor/diagnosis.h"
 
@@ -29,10 +28,9 @@ class Printer {
 };
 
 absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings) {
-  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(flags));
   // Before any connection: an invalid configuration is reported without touching a server, as `run`
   // does.
-  WR_RETURN_IF_ERROR(CheckOffline(loaded.config));
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadCheckedConfig(flags));
   findings.Good("config.complete", "the configuration is complete and consistent");
   CheckSecretsAreKept(loaded, findings);
   if (!loaded.import_summary.empty()) {

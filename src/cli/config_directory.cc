@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/preflight.h"
 #include "config/option.h"
 #include "postgres/connection_parameters.h"
 #include "walrelay/error.h"
@@ -118,9 +117,7 @@ absl::StatusOr<LoadedConfig> LoadFile(const fs::path& file, const ConfigFlags& f
   }
   ConfigFlags one = flags;
   one.file = file.string();
-  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(one));
-  WR_RETURN_IF_ERROR(Annotate(CheckOffline(loaded.config), file.string()));
-  return loaded;
+  return LoadCheckedConfig(one);
 }
 
 }  // namespace
@@ -159,8 +156,7 @@ absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
 }
 
 absl::StatusOr<ProcessSpec> LoadSinglePipeline(const ConfigFlags& flags) {
-  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(flags));
-  WR_RETURN_IF_ERROR(CheckOffline(loaded.config));
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadCheckedConfig(flags));
   ProcessSpec spec{.http = loaded.config.http, .log = loaded.config.log, .pipelines = {}};
   loaded.config.http = {};
   loaded.config.log = {};

@@ -23,7 +23,7 @@ absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
                                                 const ConfigFlags& flags);
 
 // The configuration that `flags` describe, as a process with one pipeline without a name.
-// Errors: those of LoadConfig() and CheckOffline().
+// Errors: those of LoadCheckedConfig().
 absl::StatusOr<ProcessSpec> LoadSinglePipeline(const ConfigFlags& flags);
 
 // The absolute path that identifies the configuration of a process, for `walrelay reload`; "" for

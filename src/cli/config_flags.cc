@@ -12,6 +12,7 @@
 #include "base/read_to_end.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "cli/preflight.h"
 #include "debezium/connector_config.h"
 #include "walrelay/error.h"
 
@@ -101,7 +102,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
   return out;
 }
 
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
+namespace {
+
+absl::StatusOr<ConfigInput> Input(const ConfigFlags& flags) {
   ConfigInput input;
   input.file_name = FindConfigFile(flags);
   if (!input.file_name.empty()) {
@@ -110,7 +113,24 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
   input.needs = flags.needs;
   input.environment = Environment();
   WR_ASSIGN_OR_RETURN(input.overrides, Overrides(flags));
+  return input;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const ConfigInput input, Input(flags));
   return LoadConfigOrConnector(input);
+}
+
+absl::StatusOr<LoadedConfig> LoadCheckedConfig(const ConfigFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const ConfigInput input, Input(flags));
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, ReadConfigOrConnector(input));
+  for (const OptionError& error : CheckOffline(loaded.config, flags.needs)) {
+    loaded.Reject(error);
+  }
+  WR_RETURN_IF_ERROR(loaded.problems.ToStatus());
+  return loaded;
 }
 
 }  // namespace walrelay

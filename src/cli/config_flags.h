@@ -37,10 +37,14 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 std::string FindConfigFile(const ConfigFlags& flags);
 
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
-// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-5005.
+// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-1008, WR-5005.
 // The first file that exists is used: one that exists and cannot be read is an error. The file may
 // be a Debezium connector's (debezium/connector_config.h). REQUIRES: no other thread changes the
 // environment.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags);
+
+// LoadConfig() and CheckOffline() (preflight.h): all errors of both at once, for the commands that
+// use the whole configuration.
+absl::StatusOr<LoadedConfig> LoadCheckedConfig(const ConfigFlags& flags);
 
 }  // namespace walrelay

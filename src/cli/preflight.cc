@@ -1,5 +1,17 @@
 #include "cli/preflight.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/secret_file.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "config/option.h"
+#include "http/listen_address.h"
 #include "kafka/conf.h"
 #include "postgres/connection_parameters.h"
 #include "route/topic_name.h"
@@ -7,21 +19,173 @@
 #include "walrelay/error.h"
 
 namespace walrelay {
+namespace {
 
-// By building what `run` builds: librdkafka's own parser judges its options, and the router's the
-// template.
-absl::Status CheckOffline(const Config& config) {
-  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
-  WR_RETURN_IF_ERROR(MakeConnectionParameters(config.source, ConnectionPurpose::kSql).status());
-  WR_RETURN_IF_ERROR(CheckKafkaTransport(config.kafka));
-  WR_RETURN_IF_ERROR(
-      MakeProducerConf(config.kafka, config.pipeline, config.kafka.max_batch_bytes).status());
-  // The dead-letter topic is the only topic whose name no row decides, so it can be checked now.
-  if (!config.on_error.dead_letter_topic.empty()) {
-    WR_RETURN_IF_ERROR(
-        Annotate(CheckTopicName(config.on_error.dead_letter_topic), "on_error.dead_letter_topic"));
+// By building what `run` builds: librdkafka's own parser judges its properties, and the router's
+// the template.
+class Preflight {
+ public:
+  explicit Preflight(const Config& config) : config_(config) {}
+
+  std::vector<OptionError> Run(ConfigNeeds needs) {
+    if (needs.postgres) {
+      CheckSource();
+    }
+    if (needs.kafka) {
+      CheckKafka();
+    }
+    CheckRoute();
+    CheckHttp();
+    return std::move(errors_);
   }
-  return TopicRouter::Create(config.route).status();
+
+ private:
+  void Add(std::string option, const absl::Status& status) {
+    if (!status.ok()) {
+      errors_.push_back({std::move(option), status});
+    }
+  }
+
+  // A directory can be read, too: of certificates, one file each. A pipe would block.
+  void CheckFile(std::string option, std::string_view what, const std::string& path) {
+    const UniqueFd file(path.empty() ? -1
+                                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!path.empty() && !file.valid()) {
+      Add(std::move(option),
+          Error(ErrorCode::kNamedFile, fmt::format("{}: \"{}\": {}", what, Printable(path, 200),
+                                                   std::generic_category().message(errno))));
+    }
+  }
+
+  void CheckSecret(const std::string& option, const std::string& path) {
+    if (!path.empty()) {
+      Add(option, Annotate(ReadSecretFile(path).status(), option));
+    }
+  }
+
+  void CheckSource() {
+    CheckSecret("source.password_file", config_.source.password_file);
+    Add("source.dsn", CheckPostgresTransport(config_.source));
+    SourceConfig source = config_.source;
+    source.password_file.clear();
+    const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
+    Add("source.dsn", parameters.status());
+    for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
+      // "system" is a keyword of libpq 16 and later.
+      if ((name == "sslrootcert" && value != "system") || name == "sslcert" || name == "sslkey" ||
+          name == "sslcrl" || name == "sslcrldir") {
+        CheckFile("source.dsn", fmt::format("{} of source.dsn", name), value);
+      }
+    }
+  }
+
+  void CheckKafka() {
+    const KafkaConfig& kafka = config_.kafka;
+    const size_t before = errors_.size();
+    Add("kafka.bootstrap_servers", CheckKafkaTransport(kafka));
+    CheckSecret("kafka.sasl_password_file", kafka.sasl_password_file);
+    CheckSecret("kafka.ssl_key_password_file", kafka.ssl_key_password_file);
+    for (const auto& [option, path] :
+         {std::pair("kafka.ssl_ca_file", &kafka.ssl_ca_file),
+          std::pair("kafka.ssl_certificate_file", &kafka.ssl_certificate_file),
+          std::pair("kafka.ssl_key_file", &kafka.ssl_key_file)}) {
+      CheckFile(option, option, *path);
+    }
+    for (const auto& property : kafka.librdkafka) {
+      CheckProperty(property);
+    }
+    // After an error it would only be repeated, in the words of OpenSSL.
+    if (errors_.size() == before) {
+      CheckClient();
+    }
+  }
+
+  void CheckProperty(const std::pair<std::string, std::string>& property) {
+    const std::string option = fmt::format("{}{}", kPassThroughPrefix, property.first);
+    KafkaConfig alone;
+    alone.librdkafka = {property};
+    Add(option, MakeProducerConf(alone, config_.pipeline, alone.max_batch_bytes).status());
+    if (property.first.ends_with(".location")) {
+      CheckFile(option, fmt::format("[kafka.librdkafka] {}", property.first), property.second);
+    }
+  }
+
+  // A client loads the certificates and keys. Without an address it connects to no broker; without
+  // the login it requests no token.
+  void CheckClient() {
+    KafkaConfig kafka = config_.kafka;
+    kafka.bootstrap_servers.clear();
+    if (kafka.security_protocol.starts_with("SASL_")) {
+      kafka.security_protocol = kafka.security_protocol.substr(5);
+    }
+    if (kafka.security_protocol == "PLAINTEXT") {
+      return;
+    }
+    auto conf = MakeProducerConf(kafka, config_.pipeline, kafka.max_batch_bytes);
+    const absl::Status status =
+        conf.ok() ? MakeClient(RD_KAFKA_PRODUCER, *std::move(conf)).status() : conf.status();
+    if (!status.ok()) {
+      const std::string option = OptionOf(MessageOf(status));
+      Add(option, option.empty() ? status : Annotate(status, option));
+    }
+  }
+
+  // The option whose property a message of librdkafka names; "" if it names none.
+  static std::string OptionOf(std::string_view message) {
+    constexpr std::pair<std::string_view, const char*> kProperties[] = {
+        {"ssl.ca.location", "kafka.ssl_ca_file"},
+        {"ssl.certificate.location", "kafka.ssl_certificate_file"},
+        {"ssl.key.location", "kafka.ssl_key_file"}};
+    for (const auto& [property, option] : kProperties) {
+      if (message.starts_with(property)) {
+        return option;
+      }
+    }
+    return "";
+  }
+
+  // The expression first, without the template: a template may be wrong because of it.
+  void CheckRoute() {
+    RouteConfig expression = config_.route;
+    expression.topic = "topic";
+    const absl::Status regex = TopicRouter::Create(expression).status();
+    Add("route.regex", regex);
+    if (regex.ok()) {
+      Add("route.topic", TopicRouter::Create(config_.route).status());
+    }
+    // The dead-letter topic is the only topic whose name no row decides, so it can be checked now.
+    const std::string& topic = config_.on_error.dead_letter_topic;
+    if (const absl::Status status = CheckTopicName(topic); !topic.empty() && !status.ok()) {
+      // The code of CheckTopicName() is that of a row, which blocks publishing.
+      Add("on_error.dead_letter_topic",
+          Error(ErrorCode::kConfigValue,
+                fmt::format("on_error.dead_letter_topic: {}", MessageOf(status))));
+    }
+  }
+
+  void CheckHttp() {
+    const std::string& listen = config_.http.listen;
+    if (!listen.empty() && !ListenAddress::Parse(listen)) {
+      const bool is_port = ListenAddress::Parse(":" + listen).has_value();
+      Add("http.listen",
+          Error(
+              ErrorCode::kHttpListen,
+              fmt::format("http.listen: expected \"address:port\" with an IP address, got \"{}\"{}",
+                          Printable(listen, 80),
+                          is_port ? fmt::format("; did you mean \"127.0.0.1:{}\"?", listen) : ""),
+              "Use an address of this host, \":9464\" for all of them, or \"\" for no HTTP "
+              "server."));
+    }
+  }
+
+  const Config& config_;
+  std::vector<OptionError> errors_;
+};
+
+}  // namespace
+
+std::vector<OptionError> CheckOffline(const Config& config, ConfigNeeds needs) {
+  return Preflight(config).Run(needs);
 }
 
 }  // namespace walrelay

@@ -2,13 +2,16 @@
 // them after it reads the file.
 #pragma once
 
-#include "absl/status/status.h"
-#include "walrelay/config.h"
+#include <vector>
+
+#include "config/loader.h"
+#include "config/problems.h"
 
 namespace walrelay {
 
-// REQUIRES: ValidateConfig() accepted `config`. Returns the first error: WR-1003, WR-1005, WR-1006,
-// WR-3005 for the dead-letter topic, WR-4006. Reads password files, but connects to nothing.
-absl::Status CheckOffline(const Config& config);
+// Everything about the values of options that only the libraries, the router and the files of this
+// machine can tell: WR-1003, WR-1005, WR-1006, WR-1009, WR-4006, WR-5002. The servers of `needs`
+// only. Reads the files that the configuration names, but connects to nothing.
+std::vector<OptionError> CheckOffline(const Config& config, ConfigNeeds needs = {});
 
 }  // namespace walrelay

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/preflight.h"
 #include "dryrun/dry_run.h"
 #include "dryrun/record_printer.h"
 
@@ -13,16 +12,13 @@ ExitCode PrintCommand(const PrintFlags& flags) {
   ConfigFlags config_flags = flags.config;
   // Records are built but not sent: the brokers need not be configured.
   config_flags.needs.kafka = false;
-  const auto loaded = LoadConfig(config_flags);
+  const auto loaded = LoadCheckedConfig(config_flags);
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
   // Messages go to standard error, so that standard output has records only.
   if (flags.scope.follow) {
     fmt::print(stderr, "waiting for events committed from now on; stop with Ctrl-C\n");
-  }
-  if (const absl::Status status = CheckOffline(loaded->config); !status.ok()) {
-    return Report(status);
   }
   RecordPrinter printer(flags.json);
   const auto records = DryRun(loaded->config, flags.scope, printer);

@@ -5,7 +5,6 @@
 
 #include "base/system_clock.h"
 #include "cli/commands.h"
-#include "cli/preflight.h"
 #include "dryrun/comparison.h"
 #include "dryrun/dry_run.h"
 #include "dryrun/record_collector.h"
@@ -19,7 +18,6 @@ using std::chrono::seconds;
 constexpr std::chrono::minutes kBefore{10};
 
 absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
-  WR_RETURN_IF_ERROR(CheckOffline(config));
   const SystemClock clock;
   const WallTime started = clock.WallNow();
   const MonoTime stop_condition = clock.Now() + seconds(flags.seconds);
@@ -47,7 +45,7 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
 }  // namespace
 
 ExitCode VerifyCommand(const VerifyFlags& flags) {
-  const auto loaded = LoadConfig(flags.config);
+  const auto loaded = LoadCheckedConfig(flags.config);
   if (!loaded.ok()) {
     return Report(loaded.status());
   }

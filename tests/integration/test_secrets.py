@@ -100,7 +100,7 @@ class PasswordTest(IntegrationTest):
         self.assertRegex(limits, r"Max core file size +0 +0 ")
 
     def test_password_file_readable_by_others_is_refused(self) -> None:
-        self.expect_exit(78, "WR-1005", {"source.password_file": self.secret_file(CANARY, 0o644)})
+        self.expect_refused("WR-1005", {"source.password_file": self.secret_file(CANARY, 0o644)})
 
     def test_changed_password_file_is_read_at_the_next_connection(self) -> None:
         path = self.secret_file(CANARY)
@@ -136,7 +136,7 @@ class KafkaPasswordTest(IntegrationTest):
             self.assertNotIn(PART, text)
 
     def test_debug_contexts_that_show_secrets_are_refused(self) -> None:
-        self.expect_exit(78, "WR-4006", {"kafka.librdkafka.debug": "security"})
+        self.expect_refused("WR-4006", {"kafka.librdkafka.debug": "security"})
 
 
 if __name__ == "__main__":

@@ -117,6 +117,13 @@ class IntegrationTest(unittest.TestCase):
         self.assertEqual((relay.wait_exit(), line["code"]), (code, error), line)
         return line["msg"]
 
+    def expect_refused(self, error: str, options: dict[str, Any]) -> str:
+        """Starts a relay that refuses its configuration before it logs; returns what it prints."""
+        relay = self.start_relay(options)
+        self.assertEqual(relay.wait_exit(), 78, relay.log_text)
+        self.assertIn(error, relay.log_text)
+        return relay.log_text
+
     # --- published records ---
 
     def settle(self, seconds: float = 60) -> None:

@@ -298,9 +298,9 @@ TEST_F(CommandLineTest, StatusReportsThatNoRelayAnswers) {
 
 TEST_F(CommandLineTest, RunRefusesInvalidOptionsBeforeItConnects) {
   EXPECT_EQ(RunLocally({"run", "--set", "http.listen=nowhere"}), kConfiguration);
-  EXPECT_THAT(error_, HasSubstr("\"code\":\"WR-5002\""));
+  EXPECT_THAT(error_, HasSubstr("WR-5002"));
   EXPECT_EQ(RunLocally({"run", "--set", "route.regex=("}), kConfiguration);
-  EXPECT_EQ(RunLocally({"run", "--set", "on_error.dead_letter_topic=a b"}), 69);
+  EXPECT_EQ(RunLocally({"run", "--set", "on_error.dead_letter_topic=a b"}), kConfiguration);
   EXPECT_EQ(out_, "");
 }
 
@@ -314,7 +314,10 @@ TEST_F(CommandLineTest, RunRefusesAnHttpAddressInUse) {
 
 TEST_F(CommandLineTest, RunLogsNoSecret) {
   const testing::EnvironmentVariable secret("WALRELAY_KAFKA__SASL_PASSWORD", "hunter2");
-  EXPECT_EQ(RunLocally({"run", "--set", "source.password=hunter2", "--set", "http.listen=x"}),
+  const auto other = HttpServer::Start("127.0.0.1:0", {});
+  ASSERT_THAT(other, IsOk());
+  const std::string listen = "http.listen=127.0.0.1:" + std::to_string((*other)->port());
+  EXPECT_EQ(RunLocally({"run", "--set", "source.password=hunter2", "--set", listen}),
             kConfiguration);
   EXPECT_THAT(error_, HasSubstr("\"event\":\"starting\""));
   EXPECT_THAT(error_, Not(HasSubstr("hunter2")));
