@@ -137,12 +137,12 @@ struct ImportFlags {
 ExitCode ImportDebeziumCommand(const ImportFlags& flags);
 
 struct ExplainFlags {
-  std::string code;       // an error code, or a check of doctor
+  std::string code;       // an error code, a check, a metric, an option, a key or a section
   bool markdown = false;  // print all error codes instead
   bool metrics = false;   // print the reference of the metrics instead
   bool checks = false;    // print the reference of doctor's checks instead
 };
-// Needs no configuration. 64 for a name that is neither an error code nor a check.
+// Needs no configuration. 64 for a name that has no explanation.
 ExitCode ExplainCommand(const ExplainFlags& flags);
 
 // The versions of libpq and librdkafka are those loaded at run time.

@@ -18,6 +18,7 @@
 #include "fakes/temporary_directory.h"
 #include "http/http_server.h"
 #include "kafka/mock_cluster.h"
+#include "metrics/metrics.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -174,6 +175,28 @@ TEST_F(CommandLineTest, ExplainDescribesTheChecksOfDoctor) {
   }
   EXPECT_EQ(Run({"explain", "--checks"}), 0);
   EXPECT_EQ(out_, CheckReference());
+}
+
+TEST_F(CommandLineTest, ExplainDescribesMetricsOptionsAndSections) {
+  EXPECT_EQ(Run({"explain", "walrelay_build_info"}), 0);
+  EXPECT_THAT(out_, StartsWith("walrelay_build_info\n"));
+  EXPECT_EQ(Run({"explain", "source.slot"}), 0);
+  EXPECT_THAT(out_, StartsWith("source.slot\n"));
+  EXPECT_THAT(out_, HasSubstr("WALRELAY_SOURCE__SLOT"));
+  EXPECT_EQ(Run({"explain", "compression"}), 0);
+  EXPECT_THAT(out_, StartsWith("kafka.compression\n"));
+  EXPECT_EQ(Run({"explain", "http"}), 0);
+  EXPECT_THAT(out_, StartsWith("[http]"));
+  ExpectUsage({"explain", "source.slott"});
+  EXPECT_THAT(error_, HasSubstr("did you mean \"source.slot\"?"));
+}
+
+TEST_F(CommandLineTest, ExplainKnowsTheSeriesOfAHistogram) {
+  for (const MetricEntry& metric : Metrics::Catalogue()) {
+    if (metric.type == "histogram") {
+      EXPECT_EQ(Run({"explain", std::string(metric.name) + "_bucket"}), 0) << metric.name;
+    }
+  }
 }
 
 TEST_F(CommandLineTest, ExplainPrintsTheWholeCatalogue) {
