@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "config/suggestion.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -20,6 +24,80 @@ constexpr char kFooter[] =
     "Exit codes: 0 success, 3 problems found, 4 possible gap: operator action required,\n"
     "64 usage error, 65 invalid input, 69 unavailable, 70 internal error, 75 stopped early,\n"
     "77 permission denied, 78 invalid configuration.";
+
+const CLI::App* Subcommand(const CLI::App& app, std::string_view name) {
+  const auto all =
+      app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == name; });
+  return all.empty() ? nullptr : all.front();
+}
+
+// "run" for the command itself, "" for the program.
+std::string WhereOf(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "" : app.get_name() + ": ";
+}
+
+std::string UnknownCommand(const CLI::App& app, std::string_view word) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return fmt::format("{}unknown command \"{}\"{}", WhereOf(app), word, DidYouMean(word, views));
+}
+
+std::string UnknownFlag(const CLI::App& app, std::string_view flag) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return fmt::format("{}unknown option \"{}\"{}", WhereOf(app), flag, DidYouMean(flag, views));
+}
+
+bool HasPositionals(const CLI::App& app) {
+  const auto options = app.get_options();
+  return std::any_of(options.begin(), options.end(),
+                     [](const CLI::Option* option) { return option->get_positional(); });
+}
+
+// How many of the arguments are values of this option: those that it requires, and those that it
+// may have up to the next flag.
+size_t ValuesOf(const CLI::Option& option, std::span<char*> arguments) {
+  const auto required = static_cast<size_t>(option.get_items_expected_min());
+  const auto allowed = static_cast<size_t>(option.get_items_expected_max());
+  size_t count = 0;
+  while (count < std::min(allowed, arguments.size()) &&
+         (count < required || arguments[count][0] != '-')) {
+    ++count;
+  }
+  return count;
+}
+
+// What is wrong with the first argument that the command line does not know; "" if it knows all.
+std::string FirstUnknown(const CLI::App& program, std::span<char*> arguments) {
+  const CLI::App* app = &program;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word.starts_with('-') && word.size() > 1) {
+      const std::string_view flag =
+          word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+      const CLI::Option* option = app->get_option_no_throw(std::string(flag));
+      if (option == nullptr) {
+        return UnknownFlag(*app, word.starts_with("--") ? flag : word);
+      }
+      i += flag == word ? ValuesOf(*option, arguments.subspan(i + 1)) : 0;
+    } else if (const CLI::App* sub = Subcommand(*app, word)) {
+      app = sub;
+    } else if (app->get_require_subcommand_min() > 0) {
+      return UnknownCommand(*app, word);
+    } else if (!HasPositionals(*app)) {
+      return fmt::format("{}unexpected argument \"{}\"", WhereOf(*app), word);
+    }
+  }
+  return app->get_require_subcommand_min() > 0 ? WhereOf(*app) + "a command is missing" : "";
+}
 
 class CommandLine {
  public:
@@ -42,6 +120,7 @@ class CommandLine {
     AddImport();
     AddExplain();
     AddVersion();
+    AddHelp();
   }
 
   // CLI11 reports an invalid command line by an exception. The command itself runs after parsing,
@@ -50,21 +129,29 @@ class CommandLine {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-      return OnParseError(error);
+      return OnParseError(error, {argv + 1, argv + std::max(argc, 1)});
     }
     return static_cast<int>(chosen_());
   }
 
  private:
   // Replaces the exit codes of CLI11: the documented code for an invalid command line is 64.
-  int OnParseError(const CLI::ParseError& error) {
+  int OnParseError(const CLI::ParseError& error, std::span<char*> arguments) {
     if (error.get_exit_code() == 0) {
       return app_.exit(error);  // --help, --version
     }
-    // The message quotes the arguments, which may contain control characters.
+    // CLI11 names neither a misspelt command nor what was meant by a misspelt flag.
+    const bool unknown = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
+                         dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const std::string message = unknown ? FirstUnknown(app_, arguments) : "";
+    return static_cast<int>(UsageError(message.empty() ? error.what() : message));
+  }
+
+  // The message quotes the arguments, which may contain control characters.
+  static ExitCode UsageError(std::string_view message) {
     fmt::print(stderr, "walrelay: {}\n  what to do: walrelay --help, or walrelay COMMAND --help\n",
-               Printable(error.what()));
-    return static_cast<int>(ExitCode::kUsage);
+               Printable(message));
+    return ExitCode::kUsage;
   }
 
   // Adds a command. `function` runs it after all flags have been parsed.
@@ -323,12 +410,13 @@ class CommandLine {
 
   void AddExplain() {
     CLI::App* command =
-        Add(app_, "explain", "Explain an error code or a doctor check, and what to do about it",
+        Add(app_, "explain",
+            "Explain an error code, a doctor check, a metric, or an option of the configuration",
             [this] { return ExplainCommand(explain_); });
     command
         ->add_option("code", explain_.code,
-                     "Error code or check, for example WR-2101 or slot.retained")
-        ->type_name("CODE");
+                     "For example WR-2101, slot.retained, walrelay_leader, source.slot or kafka")
+        ->type_name("NAME");
     command->add_flag("--markdown", explain_.markdown, "Print all error codes as Markdown");
     command->add_flag("--checks", explain_.checks, "Print all doctor checks as Markdown");
     command->add_flag("--metrics", explain_.metrics, "Print all metrics as Markdown");
@@ -338,6 +426,30 @@ class CommandLine {
     CLI::App* command = Add(app_, "version", "Print the versions of walrelay and its libraries",
                             [this] { return VersionCommand(version_json_); });
     command->add_flag("--json", version_json_, "Print JSON");
+  }
+
+  void AddHelp() {
+    CLI::App* command = Add(app_, "help", "Show the help of a command", [this] { return Help(); });
+    command->add_option("command", help_, "The command, for example: run, or config show")
+        ->type_name("COMMAND");
+  }
+
+  // The same text as --help.
+  ExitCode Help() {
+    const CLI::App* command = &app_;
+    std::string name = command->get_name();
+    for (const std::string& word : help_) {
+      const CLI::App* inner = Subcommand(*command, word);
+      if (inner == nullptr) {
+        return UsageError(UnknownCommand(*command, word));
+      }
+      command = inner;
+      name += " " + command->get_name();
+    }
+    // The formatter and not help(), which would show the help of this command.
+    fmt::print("{}",
+               command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal));
+    return ExitCode::kOk;
   }
 
   CLI::App app_{
@@ -361,6 +473,7 @@ class CommandLine {
   ImportFlags import_;
   ExplainFlags explain_;
   bool version_json_ = false;
+  std::vector<std::string> help_;
 };
 
 }  // namespace

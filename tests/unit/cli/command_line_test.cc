@@ -126,6 +126,41 @@ TEST_F(CommandLineTest, InvalidCommandLinesExitWithUsage) {
   }
 }
 
+TEST_F(CommandLineTest, HelpCommandPrintsWhatTheFlagPrints) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{}, {"run"}, {"config", "show"}}) {
+    std::vector<std::string> flag = command;
+    flag.emplace_back("--help");
+    EXPECT_EQ(Run(flag), 0);
+    const std::string expected = out_;
+    std::vector<std::string> help = {"help"};
+    help.insert(help.end(), command.begin(), command.end());
+    EXPECT_EQ(Run(help), 0);
+    EXPECT_EQ(out_, expected);
+  }
+  ExpectUsage({"help", "runn"});
+}
+
+TEST_F(CommandLineTest, FirstUnknownArgumentIsNamedWithASuggestion) {
+  struct Line {
+    std::vector<std::string> arguments;
+    const char* part;
+  };
+  for (const Line& line :
+       {Line{{"runn"}, "unknown command \"runn\"; did you mean \"run\"?"},
+        Line{{"config", "shwo"}, "config: unknown command \"shwo\"; did you mean \"show\"?"},
+        Line{{}, "a command is missing"},
+        Line{{"run", "--confg", "x"},
+             "run: unknown option \"--confg\"; did you mean \"--config\"?"},
+        Line{{"run", "--set", "a.b=c", "--bogus"}, "run: unknown option \"--bogus\""},
+        Line{{"run", "-c", "x", "-x"}, "run: unknown option \"-x\""},
+        Line{{"resume", "--accept-gap", "id", "--jsn"}, "resume: unknown option \"--jsn\""},
+        Line{{"check", "surplus"}, "check: unexpected argument \"surplus\""}}) {
+    ExpectUsage(line.arguments);
+    EXPECT_THAT(error_, HasSubstr(line.part));
+  }
+}
+
 TEST_F(CommandLineTest, InvalidValuesFoundAfterParsingExitWithUsage) {
   ExpectUsage({"explain"});
   ExpectUsage({"explain", "WR-9999"});
