@@ -193,6 +193,30 @@ struct ErrorPolicy {
   bool operator==(const ErrorPolicy&) const = default;
 };
 
+// Who creates a missing topic before its first record.
+// kNever: brokers that create topics on demand. kCheck: an operator; publishing is blocked until
+// the topic exists (WR-4004). kCreate: walrelay. With kCheck and kCreate no broker creates a topic.
+enum class CreateTopics : uint8_t { kNever, kCheck, kCreate };
+
+// The settings of topics that walrelay creates.
+// -1: the brokers' default. The names in `config` are unique; the brokers validate them.
+struct TopicRule {
+  std::string match;  // a glob over topic names, not empty
+  int64_t partitions = -1;
+  int64_t replication_factor = -1;
+  std::vector<std::pair<std::string, std::string>> config;
+
+  bool operator==(const TopicRule&) const = default;
+};
+
+// The first rule that matches applies; without one, the brokers' defaults.
+struct TopicsConfig {
+  CreateTopics create = CreateTopics::kNever;
+  std::vector<TopicRule> rules;
+
+  bool operator==(const TopicsConfig&) const = default;
+};
+
 // The brokers, the login, and the limits of a batch.
 // Texts are passed to librdkafka, which validates them (WR-4006). Files take precedence over the
 // secrets themselves. `security_protocol` is one of librdkafka's four.
@@ -219,6 +243,7 @@ struct KafkaConfig {
   bool allow_insecure = false;
   std::vector<std::pair<std::string, std::string>>
       librdkafka;  // other properties, by librdkafka's names
+  TopicsConfig topics;
 
   bool operator==(const KafkaConfig&) const = default;
 };

@@ -46,6 +46,11 @@ inline constexpr auto kChoices<Placement::Where> =
                                              {"envelope", Placement::Where::kEnvelope},
                                              {"partition", Placement::Where::kPartition}});
 template <>
+inline constexpr auto kChoices<CreateTopics> =
+    std::to_array<Choice<CreateTopics>>({{"never", CreateTopics::kNever},
+                                         {"check", CreateTopics::kCheck},
+                                         {"create", CreateTopics::kCreate}});
+template <>
 inline constexpr auto kChoices<Compatibility> = std::to_array<Choice<Compatibility>>(
     {{"walrelay", Compatibility::kWalrelay}, {"debezium", Compatibility::kDebezium}});
 template <>

@@ -46,6 +46,12 @@ constexpr std::string_view kColumns = "source.columns";
 constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
 constexpr std::string_view kPassThrough = "kafka.librdkafka";
+constexpr std::string_view kTopics = "kafka.topics";
+constexpr std::string_view kTopicRules = "kafka.topics.rules";
+
+// librdkafka's limits for a new topic.
+constexpr int64_t kMaxPartitions = 100'000;
+constexpr int64_t kMaxReplicas = 10'000;
 
 // In the words of the configuration's documentation.
 std::string ExpectedValue(const Option& option) {
@@ -231,6 +237,13 @@ class FileReader {
         if (CheckIsTable(node, full)) {
           ReadPassThrough(*node.as_table());
         }
+      } else if (full == kTopics) {
+        if (CheckIsTable(node, full)) {
+          ReadSection(full, *node.as_table());
+        }
+      } else if (full == kTopicRules) {
+        out_.origins[full] = At(key.source());
+        ReadTopicRules(node);
       } else if (full == kPlacement) {
         out_.origins[full] = At(key.source());
         ReadPlacements(node, out_.config.source.tables.front().placements);
@@ -291,18 +304,26 @@ class FileReader {
   // quotes.
   void ReadPassThrough(const toml::table& table) {
     for (auto&& [key, node] : table) {
-      const auto value = ToRaw(node);
-      if (node.is_table() && !node.as_table()->empty()) {
-        Invalid(key.source(), fmt::format("a name that contains a dot must be in quotes: \"{}\"",
-                                          Printable(DottedName(key, node), 80)));
-      } else if (!value || std::holds_alternative<std::vector<std::string>>(*value)) {
-        Invalid(node.source(), fmt::format("\"{}\": expected a string, a number or a boolean",
-                                           Printable(key.str(), 80)));
-      } else {
+      if (const auto value = ReadScalar(key, node)) {
         out_.origins[fmt::format("{}{}", kPassThroughPrefix, key.str())] = At(node.source());
-        SetPassThrough(key.str(), TextOf(*value), out_.config);
+        SetPassThrough(key.str(), *value, out_.config);
       }
     }
+  }
+
+  // The value of a property that belongs to librdkafka or to the brokers.
+  std::optional<std::string> ReadScalar(const toml::key& key, const toml::node& node) {
+    const auto value = ToRaw(node);
+    if (node.is_table() && !node.as_table()->empty()) {
+      Invalid(key.source(), fmt::format("a name that contains a dot must be in quotes: \"{}\"",
+                                        Printable(DottedName(key, node), 80)));
+    } else if (!value || std::holds_alternative<std::vector<std::string>>(*value)) {
+      Invalid(node.source(), fmt::format("\"{}\": expected a string, a number or a boolean",
+                                         Printable(key.str(), 80)));
+    } else {
+      return TextOf(*value);
+    }
+    return std::nullopt;
   }
 
   static std::string TextOf(const RawValue& value) {
@@ -313,6 +334,64 @@ class FileReader {
       return fmt::format("{}", *number);
     }
     return std::get<bool>(value) ? "true" : "false";
+  }
+
+  // [[kafka.topics.rules]]: match, partitions, replication_factor, config.
+  void ReadTopicRules(const toml::node& node) {
+    const auto* array = node.as_array();
+    if (array == nullptr || !array->is_array_of_tables()) {
+      Invalid(node.source(), "expected an array of tables: [[kafka.topics.rules]]");
+      return;
+    }
+    for (const toml::node& element : *array) {
+      ReadTopicRule(*element.as_table(), out_.config.kafka.topics.rules.emplace_back());
+    }
+  }
+
+  void ReadTopicRule(const toml::table& table, TopicRule& out) {
+    const size_t errors = places_.size();
+    for (auto&& [key, node] : table) {
+      if (key.str() == "match") {
+        const auto* glob = node.as_string();
+        if (glob == nullptr || glob->get().empty()) {
+          Invalid(node.source(), "match: expected a glob, such as \"outbox.event.*\"");
+        } else {
+          out.match = glob->get();
+        }
+      } else if (key.str() == "partitions") {
+        ReadCount(key, node, kMaxPartitions, out.partitions);
+      } else if (key.str() == "replication_factor") {
+        ReadCount(key, node, kMaxReplicas, out.replication_factor);
+      } else if (key.str() == "config") {
+        ReadTopicConfig(node, out);
+      } else {
+        Unknown(key, "key of a topic rule", {"match", "partitions", "replication_factor", "config"});
+      }
+    }
+    if (!table.contains("match") && places_.size() == errors) {
+      Invalid(table.source(), "kafka.topics.rules: a topic rule requires a match");
+    }
+  }
+
+  void ReadCount(const toml::key& key, const toml::node& node, int64_t most, int64_t& out) {
+    const auto* number = node.as_integer();
+    if (number == nullptr || number->get() == 0 || number->get() < -1 || number->get() > most) {
+      Invalid(node.source(), fmt::format("{}: expected 1 to {}, or -1 for the brokers' default",
+                                         key.str(), most));
+    } else {
+      out = number->get();
+    }
+  }
+
+  void ReadTopicConfig(const toml::node& node, TopicRule& out) {
+    if (!CheckIsTable(node, "config")) {
+      return;
+    }
+    for (auto&& [key, value] : *node.as_table()) {
+      if (auto text = ReadScalar(key, value)) {
+        out.config.emplace_back(key.str(), *std::move(text));
+      }
+    }
   }
 
   // [[source.placement]]: column, to, as.
@@ -445,7 +524,9 @@ class FileReader {
     if (section == "source") {
       keys = {"columns", "placement", "tables"};
     } else if (section == "kafka") {
-      keys = {"librdkafka"};
+      keys = {"librdkafka", "topics"};
+    } else if (section == kTopics) {
+      keys = {"rules"};
     }
     for (const Option& option : Options()) {
       if (option.section == section) {

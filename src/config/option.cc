@@ -437,6 +437,16 @@ constexpr Option kOptions[] = {
     Row<kKafka, &KafkaConfig::allow_insecure>("kafka", "allow_insecure", kBoolean,
                                               "Allow brokers on another host without TLS."),
 
+    {"kafka.topics", "create", kChoice, kChoiceNames<CreateTopics>,
+     "Who creates a missing topic before its first record. `never`: walrelay does not; brokers "
+     "with `auto.create.topics.enable` do, with their own defaults. `check`: no topic is created, "
+     "also not by the brokers; publishing is blocked until an operator creates it. `create`: "
+     "walrelay creates it, as `[[kafka.topics.rules]]` say.",
+     [](Config& config, const RawValue& value) {
+       return ParseInto(value, config.kafka.topics.create);
+     },
+     [](const Config& config) { return ToToml(config.kafka.topics.create); }},
+
     Row<kPipeline, &PipelineConfig::max_in_flight_records>(
         "pipeline", "max_in_flight_records", kInteger,
         "Limit for records handed to Kafka and not yet acknowledged. At the limit, walrelay "

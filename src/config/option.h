@@ -43,7 +43,8 @@ std::string VariableOf(const Option& option);
 // The table has static storage duration: pointers and views stay valid for the life of the process.
 std::span<const Option> Options();
 // nullptr for an unknown option and for a renamed one. The properties of librdkafka,
-// [[source.placement]] and [[source.tables]] are not rows of the table and are not found.
+// [[source.placement]], [[source.tables]] and [[kafka.topics.rules]] are not rows of the table and
+// are not found.
 const Option* FindOption(std::string_view section, std::string_view key);
 const Option* FindOption(std::string_view name);  // "section.key"
 

@@ -87,10 +87,31 @@ guarantees depend on: `acks`, `enable.idempotence`, `enable.gapless.guarantee`, 
 ```
 )";
 
+constexpr std::string_view kTopicRules = R"(
+### `[[kafka.topics.rules]]`
+
+How walrelay creates a topic: the first rule whose `match` fits its name applies. What a rule omits, and a topic
+without a rule, has the brokers' defaults.
+
+```toml
+[kafka.topics]
+create = "create"
+
+[[kafka.topics.rules]]
+match = "outbox.event.*"                 # a glob: `*` and `?`
+partitions = 12                          # default: -1, num.partitions of the brokers
+replication_factor = 3                   # default: -1, default.replication.factor of the brokers
+config = { "retention.ms" = 604800000, "min.insync.replicas" = 2 }
+```
+)";
+
 // The text that follows a section's table: what is not an option and needs an example.
 std::string_view AfterSection(std::string_view section) {
   if (section == "source.columns") {
     return kTables;
+  }
+  if (section == "kafka.topics") {
+    return kTopicRules;
   }
   return section == "kafka" ? kPassThrough : "";
 }
@@ -165,6 +186,8 @@ void WriteRest(std::string_view section, const Config& config, TomlWriter& out) 
   const std::vector<OutboxTable>& tables = config.source.tables;
   if (section == "kafka") {
     WritePassThrough(config.kafka, out);
+  } else if (section == "kafka.topics") {
+    WriteTopicRules(config.kafka.topics.rules, out);
   } else if (section == "source" && tables.size() > 1) {
     WriteTables(tables, out);
   } else if (section == "source") {

@@ -90,4 +90,24 @@ void TomlWriter::Comment(std::string_view text) {
   out_ += fmt::format("# {}\n", text);
 }
 
+void WriteTopicRules(const std::vector<TopicRule>& rules, TomlWriter& out) {
+  for (const TopicRule& rule : rules) {
+    out.Element("kafka.topics.rules");
+    out.Set("match", TomlString(rule.match));
+    if (rule.partitions > 0) {
+      out.Set("partitions", ToToml(rule.partitions));
+    }
+    if (rule.replication_factor > 0) {
+      out.Set("replication_factor", ToToml(rule.replication_factor));
+    }
+    if (!rule.config.empty()) {
+      std::vector<std::string> settings;
+      for (const auto& [name, value] : rule.config) {
+        settings.push_back(fmt::format("{} = {}", TomlString(name), TomlString(value)));
+      }
+      out.Set("config", fmt::format("{{ {} }}", fmt::join(settings, ", ")));
+    }
+  }
+}
+
 }  // namespace walrelay

@@ -14,6 +14,7 @@
 #include "config/choices.h"
 #include "config/option_value.h"
 #include "walrelay/clock.h"
+#include "walrelay/config.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
@@ -69,5 +70,8 @@ class TomlWriter {
   std::string out_;
   std::string table_;  // the current one
 };
+
+// "[[kafka.topics.rules]]" for each rule. Omits what is left to the brokers.
+void WriteTopicRules(const std::vector<TopicRule>& rules, TomlWriter& out);
 
 }  // namespace walrelay

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "config/choices.h"
 #include "config/loader.h"
 #include "config/option.h"
 #include "walrelay/error.h"
@@ -97,6 +98,7 @@ class Validator {
     CheckErrorPolicy();
     CheckBrokers();
     CheckKafka();
+    CheckTopics();
     CheckLogin();
     if (config_.pipeline.confirm_interval > std::chrono::seconds(10)) {
       Expect("pipeline.confirm_interval", "at most ten seconds, because a crash repeats this much");
@@ -322,6 +324,22 @@ class Validator {
     const auto& passed = config_.kafka.librdkafka;
     return std::any_of(passed.begin(), passed.end(),
                        [&](const auto& entry) { return entry.first == property; });
+  }
+
+  // walrelay turns the property off unless create is "never": the two must not contradict each
+  // other.
+  void CheckTopics() {
+    const KafkaConfig& kafka = config_.kafka;
+    const bool on_demand =
+        std::any_of(kafka.librdkafka.begin(), kafka.librdkafka.end(), [](const auto& property) {
+          return property.first == "allow.auto.create.topics" && property.second == "true";
+        });
+    if (on_demand && kafka.topics.create != CreateTopics::kNever) {
+      Reject("kafka.topics.create",
+             fmt::format("kafka.topics.create \"{}\" excludes "
+                         "kafka.librdkafka.allow.auto.create.topics = true",
+                         NameOfChoice(kafka.topics.create)));
+    }
   }
 
   // librdkafka's default is GSSAPI, and its error names a property of Kerberos. An error is at the

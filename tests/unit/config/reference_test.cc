@@ -53,6 +53,12 @@ std::string EveryValue(const Config& config) {
   for (const auto& [name, value] : config.kafka.librdkafka) {
     text += fmt::format("\n{}={}", name, value);
   }
+  for (const TopicRule& rule : config.kafka.topics.rules) {
+    text += fmt::format("\n{} {} {}", rule.match, rule.partitions, rule.replication_factor);
+    for (const auto& [name, value] : rule.config) {
+      text += fmt::format(" {}={}", name, value);
+    }
+  }
   return text;
 }
 
@@ -93,7 +99,7 @@ TEST_F(ConfigReferenceTest, EveryRowHasFourCells) {
 
 TEST_F(ConfigReferenceTest, EveryExampleLoads) {
   const std::vector<std::string> blocks = TomlBlocks(ConfigReference());
-  ASSERT_EQ(blocks.size(), 4u);
+  ASSERT_EQ(blocks.size(), 5u);
   for (const std::string& block : blocks) {
     EXPECT_THAT(TryLoad(block), IsOk()) << block;
   }
@@ -178,6 +184,9 @@ TEST_F(ConfigReferenceTest, ShownConfigurationLoadsAsTheSame) {
            "placement = [{ column = 'tenant' }]\n[source.columns]\nid = 'event_id'\n"
            "[[source.placement]]\ncolumn = 'region'\n",
            "[kafka.librdkafka]\n\"socket.timeout.ms\" = 15000\n\"a \\\"b\" = \"c\\nd\"\n",
+           "[kafka.topics]\ncreate = 'check'\n[[kafka.topics.rules]]\nmatch = 'a\"*'\n"
+           "partitions = 6\nconfig = { \"x.y\" = \"1\\n2\", \"z\" = true }\n"
+           "[[kafka.topics.rules]]\nmatch = '*'\nreplication_factor = 3\n",
        }) {
     const auto loaded = TryLoad(file);
     ASSERT_THAT(loaded, IsOk());

@@ -234,6 +234,15 @@ TEST_F(ConfigValidationTest, RecordAndBatchSizesHaveLimits) {
   }
 }
 
+TEST_F(ConfigValidationTest, CheckedTopicsExcludeCreationOnDemand) {
+  config_.kafka.librdkafka = {{"allow.auto.create.topics", "true"}};
+  ExpectValid();
+  config_.kafka.topics.create = CreateTopics::kCheck;
+  ExpectWrong("kafka.topics.create \"check\" excludes");
+  config_.kafka.librdkafka = {{"allow.auto.create.topics", "false"}};
+  ExpectValid();
+}
+
 TEST_F(ConfigValidationTest, IntervalsHaveLimits) {
   config_.pipeline.confirm_interval = 10s;
   config_.metrics.slot_poll_interval = 100ms;
