@@ -144,6 +144,7 @@ class PipelineThread final : public RunningPipeline {
     options.on_partitions_changed = [metrics = metrics_] {
       metrics->partition_count_changes->Increment();
     };
+    options.on_topic_created = [metrics = metrics_] { metrics->topics_created->Increment(); };
     return [this, options](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
       WR_ASSIGN_OR_RETURN(KafkaConf conf,
                           MakeProducerConf(config_.kafka, config_.pipeline, max_batch_bytes));

@@ -181,11 +181,11 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
              "the brokers do not create topics on demand: create each before its first event");
     return;
   }
-  if (asked->refusal && !asked->refusal->empty()) {
+  if (*asked && !(*asked)->ok()) {
     out.Warn("kafka.topic_creation",
              fmt::format("a missing topic could not be created{}: {}",
-                         settings.creates_topics ? " on demand" : "", *asked->refusal),
-             asked->denied
+                         settings.creates_topics ? " on demand" : "", MessageOf(**asked)),
+             HasCode(**asked, ErrorCode::kTopicDenied)
                  ? "Create topics before their first event, or kafka-acls.sh --bootstrap-server "
                    "BROKER --add --allow-principal User:NAME --operation Create --topic PREFIX "
                    "--resource-pattern-type prefixed"
@@ -198,7 +198,7 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
              "acknowledged events are lost with its broker",
              "default.replication.factor=3 and min.insync.replicas=2 in the brokers' settings, or "
              "create topics before their first event.");
-  } else if (asked->refusal) {
+  } else if (*asked) {
     out.Good("kafka.topic_creation", settings.creates_topics
                                          ? "the brokers create topics on demand, also for this user"
                                          : "this user may create topics");

@@ -246,6 +246,10 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
   // 2 GiB, so that pipeline.max_in_flight_bytes is the effective limit.
   WR_RETURN_IF_ERROR(Set(conf.get(), "queue.buffering.max.kbytes", "2097151"));
   WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
+  // A request for a topic's metadata would let the brokers create it.
+  if (kafka.topics.create != CreateTopics::kNever) {
+    WR_RETURN_IF_ERROR(Set(conf.get(), "allow.auto.create.topics", "false"));
+  }
   // Last: librdkafka applies the properties in this order, so nothing set before can change them.
   for (const Property& property : kGuarantees) {
     WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));

@@ -15,6 +15,7 @@
 #include "kafka/delivery_report.h"
 #include "kafka/partitioner.h"
 #include "kafka/produce_call.h"
+#include "kafka/topic_creation.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -57,6 +58,7 @@ KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
   Options options;
   options.password_file = kafka.sasl_password_file;
   options.key_password_file = kafka.ssl_key_password_file;
+  options.topics = kafka.topics;
   return options;
 }
 
@@ -82,10 +84,17 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
   client->credentials->Start(client->handle.get());
   client->metadata_fetcher =
       std::make_unique<TopicMetadataFetcher>(client->handle.get(), client->wakeup.get());
+  // Not a pointer to the options: with a reaper the client outlives them.
+  client->creator = std::make_unique<TopicCreator>(
+      [handle = client->handle.get(), queue = client->queue.get(), topics = options.topics](
+          std::span<const std::string> names) { RequestTopics(handle, queue, topics, names); },
+      /*seed=*/reinterpret_cast<uintptr_t>(client.get()));
   client->topics = std::make_unique<TopicTable>(
-      client->handle.get(), *client->metadata_fetcher,
+      client->handle.get(), *client->metadata_fetcher, *client->creator,
       TopicTable::Options{.refresh_interval = refresh_interval,
-                          .on_partitions_changed = options.on_partitions_changed},
+                          .topics = options.topics,
+                          .on_partitions_changed = options.on_partitions_changed,
+                          .on_topic_created = options.on_topic_created},
       SystemClock().Now());
   return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options));
 }
@@ -169,14 +178,25 @@ void KafkaProducer::Poll(DeliverySink& sink) {
   }
   ApplyMetadata();
   while (rd_kafka_event_t* event = rd_kafka_queue_poll(client_->queue.get(), 0)) {
-    if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR) {
-      DrainReports(event, sink);
-    } else if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR) {
-      OnErrorEvent(event);
-    }
+    OnEvent(event, sink);
     rd_kafka_event_destroy(event);
   }
+  client_->topics->ApplyCreations();
+  client_->creator->SendIfDue(now_);
   client_->topics->RefreshIfDue(now_);
+}
+
+void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliverySink& sink) {
+  switch (rd_kafka_event_type(event)) {
+    case RD_KAFKA_EVENT_DR:
+      return DrainReports(event, sink);
+    case RD_KAFKA_EVENT_ERROR:
+      return OnErrorEvent(event);
+    case RD_KAFKA_EVENT_CREATETOPICS_RESULT:
+      return client_->creator->OnAnswer(ReadTopicAnswers(event, options_.topics), now_);
+    default:
+      return;
+  }
 }
 
 void KafkaProducer::ApplyMetadata() {

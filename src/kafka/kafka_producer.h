@@ -25,6 +25,7 @@
 #include "kafka/credential_watch.h"
 #include "kafka/handles.h"
 #include "kafka/reaper.h"
+#include "kafka/topic_creator.h"
 #include "kafka/topic_metadata_fetcher.h"
 #include "kafka/topic_table.h"
 #include "walrelay/config.h"
@@ -34,8 +35,8 @@ namespace walrelay {
 
 class KafkaProducer final : public Producer {
  public:
-  // Durations are those between checks. `on_partitions_changed` is called on the owner's thread,
-  // inside Poll().
+  // Durations are those between checks. The callbacks are called on the owner's thread, inside
+  // Poll().
   struct Options {
     bool delivery_details = false;  // fill the headers of a Delivery
     // Checked while the producer lives; "" if the password is not in a file. Certificates are
@@ -47,9 +48,11 @@ class KafkaProducer final : public Producer {
     Micros refresh_interval = std::chrono::minutes(1);
     Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
     Reaper* reaper = nullptr;                       // must outlive the producer
+    TopicsConfig topics;                            // who creates missing topics, and how
     std::function<void()> on_partitions_changed;    // to count the changes; may be empty
+    std::function<void()> on_topic_created;         // likewise
   };
-  // The files named by `kafka`.
+  // The files and the rules for topics of `kafka`.
   // Everything else keeps its default; the caller sets reaper and callbacks.
   static Options OptionsFor(const KafkaConfig& kafka);
 
@@ -77,6 +80,7 @@ class KafkaProducer final : public Producer {
     UniqueFd wakeup;
     KafkaClient handle;
     KafkaQueue queue;
+    std::unique_ptr<TopicCreator> creator;
     std::unique_ptr<TopicTable> topics;
     std::unique_ptr<CredentialWatch> credentials;
     std::unique_ptr<TopicMetadataFetcher> metadata_fetcher;
@@ -92,6 +96,7 @@ class KafkaProducer final : public Producer {
   void DrainReports(rd_kafka_event_t* event, DeliverySink& sink);
   void Report(const rd_kafka_message_t& message, DeliverySink& sink);
   void ReportFailure(const rd_kafka_message_t& message, DeliverySink& sink);
+  void OnEvent(rd_kafka_event_t* event, DeliverySink& sink);
   void OnErrorEvent(rd_kafka_event_t* event);
   void Purge();
 

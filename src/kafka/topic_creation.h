@@ -1,29 +1,43 @@
-// Whether a topic could be created: for `walrelay doctor`.
+// Requests that create topics, and their answers.
 //
-// Needs no privilege to read: the brokers check a request that is only validated in the same way as
-// a real one.
+// Source: rdkafka.h, rd_kafka_CreateTopics.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <librdkafka/rdkafka.h>
 
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/topic_creator.h"
 #include "walrelay/config.h"
 
 namespace walrelay {
 
-struct TopicCreation {
-  // The error of creating the topic, "" when it would succeed; absent without an answer.
-  // As the brokers put it, for the operator.
-  std::optional<std::string> refusal;
-  bool denied = false;  // refused for lack of a privilege
-};
+// Sends a request that creates these topics, by the rules of `topics`. Does not block: the answer
+// is an event of `replies`, RD_KAFKA_EVENT_CREATETOPICS_RESULT, also if no broker answers.
+// REQUIRES: `names` is not empty and has no name twice; `replies` belongs to `client`.
+void RequestTopics(rd_kafka_t* client, rd_kafka_queue_t* replies, const TopicsConfig& topics,
+                   std::span<const std::string> names);
+// The answer to a request by the rules of `topics`. The error is WR-4001: no broker has processed
+// the request, as far as known.
+// REQUIRES: `event` has the type above; it stays the caller's.
+absl::StatusOr<std::vector<TopicAnswer>> ReadTopicAnswers(rd_kafka_event_t* event,
+                                                          const TopicsConfig& topics);
 
-// Sends a request that is only validated: nothing is created. Blocks for at most `timeout`. Errors:
-// WR-4006.
-// A topic that exists already is not refused. Without an answer within `timeout` the result is
-// empty, which is no error.
-absl::StatusOr<TopicCreation> CheckTopicCreation(const KafkaConfig& kafka, const std::string& topic,
-                                                 Micros timeout);
+// What lets a user create the topic and write to it.
+std::string TopicAclRemedy(std::string_view topic);
+
+// Whether a topic could be created: by the rules of `kafka` if walrelay creates topics, else with
+// the brokers' defaults. nullopt: no broker has answered within `timeout`.
+// Sends a request that is only validated: nothing is created. Needs no privilege to read: the
+// brokers check it in the same way as a real one. A topic that exists already is OK. Blocks for at
+// most `timeout`. The outer error is WR-4006.
+absl::StatusOr<std::optional<absl::Status>> CheckTopicCreation(const KafkaConfig& kafka,
+                                                               const std::string& topic,
+                                                               Micros timeout);
 
 }  // namespace walrelay

@@ -24,7 +24,8 @@ constexpr std::chrono::milliseconds kPollInterval{10};
 // While no broker answers and only the state of the brokers is of interest.
 constexpr std::chrono::milliseconds kBetweenProbes{500};
 // Brokers answer "unknown" while they create a topic on demand.
-constexpr std::chrono::seconds kCreationGrace{2};
+constexpr std::chrono::seconds kOnDemandGrace{2};
+constexpr std::chrono::seconds kCreationGrace{30};
 
 // Indexed by partition number. The answer lists partitions in any order, and a broker's answer is
 // not trusted to contain each once.
@@ -37,6 +38,23 @@ std::vector<int32_t> LeadersOf(const rd_kafka_metadata_topic& topic) {
     }
   }
   return leaders;
+}
+
+std::chrono::seconds GraceOf(TopicMetadataFetcher::Await await) {
+  switch (await) {
+    case TopicMetadataFetcher::Await::kNothing:
+      break;
+    case TopicMetadataFetcher::Await::kOnDemand:
+      return kOnDemandGrace;
+    case TopicMetadataFetcher::Await::kCreation:
+      return kCreationGrace;
+  }
+  return std::chrono::seconds(0);
+}
+
+bool HaveLeaders(const std::vector<int32_t>& partitions) {
+  return !partitions.empty() && std::all_of(partitions.begin(), partitions.end(),
+                                            [](int32_t leader) { return leader >= 0; });
 }
 
 }  // namespace
@@ -57,10 +75,12 @@ void TopicMetadataFetcher::Stop() {
   changed_.notify_one();
 }
 
-void TopicMetadataFetcher::Request(const std::string& topic) {
+void TopicMetadataFetcher::Request(const std::string& topic, Await await) {
   {
     const std::lock_guard lock(mutex_);
-    questions_.push_back({topic, std::chrono::steady_clock::now() + kCreationGrace});
+    questions_.push_back({.topic = topic,
+                          .give_up = std::chrono::steady_clock::now() + GraceOf(await),
+                          .leaders = await == Await::kCreation});
   }
   changed_.notify_one();
 }
@@ -165,11 +185,14 @@ std::optional<TopicMetadataFetcher::Result> TopicMetadataFetcher::Fetch(const Qu
   const KafkaMetadata metadata(found);
   const rd_kafka_resp_err_t error =
       metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+  const bool patient = std::chrono::steady_clock::now() < question.give_up;
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return Result{question.topic, absl::OkStatus(), LeadersOf(metadata->topics[0])};
+    std::vector<int32_t> leaders = LeadersOf(metadata->topics[0]);
+    return question.leaders && patient && !HaveLeaders(leaders)
+               ? std::nullopt
+               : std::optional(Result{question.topic, absl::OkStatus(), std::move(leaders)});
   }
-  const bool perhaps_being_created = error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&
-                                     std::chrono::steady_clock::now() < question.give_up;
+  const bool perhaps_being_created = error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && patient;
   if (error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_created) {
     return std::nullopt;
   }

@@ -54,10 +54,17 @@ class TopicMetadataFetcher {
   // Sends no further request; does not wait for the current one.
   void Stop();
 
-  // Requests a topic's metadata, repeatedly until a broker answers.
-  // For two seconds "unknown topic" counts as no answer, because brokers answer that while they
-  // create a topic on demand. After Stop() no answer arrives any more.
-  void Request(const std::string& topic);
+  // How long "unknown topic" counts as no answer.
+  enum class Await {
+    kNothing,   // not at all
+    kOnDemand,  // two seconds: brokers answer that while they create a topic on demand
+    // Half a minute, and as long each partition is awaited to have a leader: the topic was just
+    // created, and not every broker knows it.
+    kCreation,
+  };
+  // Requests a topic's metadata, repeatedly until a broker answers. After Stop() no answer arrives
+  // any more.
+  void Request(const std::string& topic, Await await);
   // Requests the metadata of all topics in use again.
   // Calls before the request is sent are merged into one.
   void Refresh();
@@ -74,8 +81,8 @@ class TopicMetadataFetcher {
   // A topic whose first record waits.
   struct Question {
     std::string topic;
-    // A topic that does not exist may be in the process of being created.
-    std::chrono::steady_clock::time_point give_up;
+    std::chrono::steady_clock::time_point give_up;  // awaiting its creation
+    bool leaders = false;                           // of all partitions are awaited, too
   };
 
   // The body of the thread.

@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "kafka/topic_creation.h"
+#include "kafka/topic_rules.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -26,9 +28,13 @@ KafkaTopic OpenTopic(rd_kafka_t* client, const char* name, void* opaque) {
 
 }  // namespace
 
-TopicTable::TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, Options options,
-                       MonoTime now)
-    : client_(client), fetcher_(fetcher), options_(std::move(options)), refreshed_(now) {}
+TopicTable::TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, TopicCreator& creator,
+                       Options options, MonoTime now)
+    : client_(client),
+      fetcher_(fetcher),
+      creator_(creator),
+      options_(std::move(options)),
+      refreshed_(now) {}
 
 TopicTable::Topic& TopicTable::Find(std::string_view name) {
   // Successive records often have the same topic.
@@ -48,9 +54,12 @@ TopicTable::Topic& TopicTable::Find(std::string_view name) {
   return *last_;
 }
 
+// A topic that walrelay creates need not be awaited: no broker creates it meanwhile.
 void TopicTable::Request(Topic& topic) {
   topic.state = Topic::State::kAsked;
-  fetcher_.Request(topic.name);
+  fetcher_.Request(topic.name, options_.topics.create == CreateTopics::kCreate
+                                   ? TopicMetadataFetcher::Await::kNothing
+                                   : TopicMetadataFetcher::Await::kOnDemand);
 }
 
 absl::StatusOr<bool> TopicTable::IsReady(Topic& topic) {
@@ -119,17 +128,63 @@ absl::Status TopicTable::ApplyMetadata() {
   return error;
 }
 
-absl::Status TopicTable::Apply(const TopicMetadataFetcher::Result& result, Topic& topic) {
-  if (!result.status.ok()) {
-    if (HasCode(result.status, ErrorCode::kTopicUnknown)) {
-      topic.partitions.OnMissing();
-    }
-    if (result.asked) {
-      topic.state = Topic::State::kFailed;
-      topic.error = result.status;
-    } else if (topic.state == Topic::State::kReady) {
+void TopicTable::OnMetadataError(const TopicMetadataFetcher::Result& result, Topic& topic) {
+  const bool unknown = HasCode(result.status, ErrorCode::kTopicUnknown);
+  if (unknown) {
+    topic.partitions.OnMissing();
+  }
+  if (!result.asked) {
+    if (topic.state == Topic::State::kReady) {
       Request(topic);  // one broker may not know the topic yet
     }
+  } else if (unknown && options_.topics.create == CreateTopics::kCreate) {
+    creator_.Request(topic.name);
+  } else {
+    topic.state = Topic::State::kFailed;
+    topic.error = WithRemedy(result.status, topic);
+  }
+}
+
+// The commands that help with this topic, as far as the configuration knows them.
+absl::Status TopicTable::WithRemedy(const absl::Status& error, const Topic& topic) const {
+  const CreateTopics create = options_.topics.create;
+  if (create == CreateTopics::kCheck && HasCode(error, ErrorCode::kTopicUnknown)) {
+    return Error(ErrorCode::kTopicUnknown, MessageOf(error),
+                 fmt::format("{}; or let walrelay create topics: create = \"create\" in "
+                             "[kafka.topics]. walrelay checks again automatically.",
+                             CreateTopicCommand(topic.name, RuleFor(options_.topics, topic.name))));
+  }
+  if (create == CreateTopics::kCreate && HasCode(error, ErrorCode::kTopicDenied)) {
+    return Error(ErrorCode::kTopicDenied, MessageOf(error), TopicAclRemedy(topic.name));
+  }
+  return error;
+}
+
+// The topic's metadata is requested again before its first record: not every broker may know it.
+void TopicTable::ApplyCreations() {
+  for (TopicAnswer& answer : creator_.DrainResults()) {
+    const auto found = topics_.find(answer.topic);
+    WR_CHECK(found != topics_.end(), "only topics of the table are created");
+    Topic& topic = *found->second;
+    if (!answer.status.ok()) {
+      topic.state = Topic::State::kFailed;
+      topic.error = std::move(answer.status);
+      continue;
+    }
+    fetcher_.Request(topic.name, TopicMetadataFetcher::Await::kCreation);
+    if (answer.created) {
+      LogInfo("topic_created", NameOf(RuleFor(options_.topics, topic.name)),
+              {{"topic", topic.name}});
+      if (options_.on_topic_created) {
+        options_.on_topic_created();
+      }
+    }
+  }
+}
+
+absl::Status TopicTable::Apply(const TopicMetadataFetcher::Result& result, Topic& topic) {
+  if (!result.status.ok()) {
+    OnMetadataError(result, topic);
     return absl::OkStatus();
   }
   if (result.asked) {

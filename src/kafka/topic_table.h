@@ -2,7 +2,8 @@
 //
 // A topic enters the table with its first record, which waits until the topic's metadata has
 // arrived. From then on the table follows the topic's partition count and leaders
-// (TopicPartitions). An unknown topic stays in the table as failed: the next record of it requests
+// (TopicPartitions). An unknown topic is created first, if the configuration says so. Otherwise it
+// stays in the table as failed, as does one that cannot be created: the next record of it requests
 // the metadata again, so that a topic which is created later is found.
 //
 // Topics are never removed: reports refer to their entries, and route.max_topics limits their
@@ -23,9 +24,11 @@
 #include "absl/status/statusor.h"
 #include "base/string_hash.h"
 #include "kafka/handles.h"
+#include "kafka/topic_creator.h"
 #include "kafka/topic_metadata_fetcher.h"
 #include "kafka/topic_partitions.h"
 #include "walrelay/clock.h"
+#include "walrelay/config.h"
 #include "walrelay/producer.h"
 #include "walrelay/record.h"
 
@@ -34,8 +37,10 @@ namespace walrelay {
 class TopicTable {
  public:
   struct Options {
-    Micros refresh_interval{0};                   // of the metadata of topics in use
+    Micros refresh_interval{0};  // of the metadata of topics in use
+    TopicsConfig topics;
     std::function<void()> on_partitions_changed;  // may be empty
+    std::function<void()> on_topic_created;       // by walrelay; may be empty
   };
 
   // An entry. Its address is stable, and is the opaque of the topic's handle.
@@ -50,8 +55,9 @@ class TopicTable {
     TopicPartitions partitions;
   };
 
-  // `client` and `fetcher` must outlive it, except for its destruction.
-  TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, Options options, MonoTime now);
+  // `client`, `fetcher` and `creator` must outlive it, except for its destruction.
+  TopicTable(rd_kafka_t* client, TopicMetadataFetcher& fetcher, TopicCreator& creator,
+             Options options, MonoTime now);
 
   // --- a record that is to be produced
 
@@ -59,7 +65,7 @@ class TopicTable {
   // table.
   Topic& Find(std::string_view name);
   // Whether the topic's metadata is known; false while it is being fetched. An error (WR-3005,
-  // WR-4004, WR-4005) is returned once; the next call waits for a new result.
+  // WR-4004, WR-4005, WR-4014) is returned once; the next call waits for a new result.
   absl::StatusOr<bool> IsReady(Topic& topic);
   // The record of this topic cannot be sent to `partition`, which does not exist as far as is
   // known. WR-3007 if the record itself names a partition that the topic does not have.
@@ -81,6 +87,8 @@ class TopicTable {
   // Applies the results that have arrived. WR-4011 if records are in flight to partitions that no
   // longer exist: the producer must be abandoned.
   absl::Status ApplyMetadata();
+  // Applies what has become of the topics that were to be created.
+  void ApplyCreations();
   // An error may mean that a leader has changed: refresh soon.
   void WantRefresh() { refresh_wanted_ = true; }
   // Refreshes the metadata of all topics if it is due.
@@ -88,11 +96,14 @@ class TopicTable {
 
  private:
   void Request(Topic& topic);
+  void OnMetadataError(const TopicMetadataFetcher::Result& result, Topic& topic);
+  absl::Status WithRemedy(const absl::Status& error, const Topic& topic) const;
   absl::Status Apply(const TopicMetadataFetcher::Result& result, Topic& topic);
   void ApplyCountChange(Topic& topic);
 
   rd_kafka_t* const client_;
   TopicMetadataFetcher& fetcher_;
+  TopicCreator& creator_;
   const Options options_;
   StringMap<std::unique_ptr<Topic>> topics_;
   Topic* last_ = nullptr;        // most records have the topic of their predecessor

@@ -292,7 +292,7 @@ std::string_view Session::waits_for() const {
       return "the producer: its queue is full, or the first record of a partition is not yet "
              "acknowledged";
     case StallReason::kTopic:
-      return "Kafka to return the metadata of a new topic";
+      return "Kafka to return the metadata of a new topic, or to create it";
     case StallReason::kReport:
       return "Kafka to acknowledge a record: after a refusal records are sent one at a time";
     case StallReason::kLog:

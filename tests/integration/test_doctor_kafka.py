@@ -7,7 +7,7 @@ from typing import Any
 from walrelay_dev.unprivileged_user import write_file
 from walrelay_test.certificates import Authority, BrokerKeystore
 from walrelay_test.doctor_case import DoctorCase
-from walrelay_test.kafka_acls import allow
+from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.kafka_settings import alter_broker
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import main, wait_until
@@ -118,18 +118,10 @@ class CertificatesTest(DoctorCase):
 class LimitedUserTest(DoctorCase):
     """Brokers with an authorizer, and users whose rights come from ACLs."""
 
-    kafka_options = {"secured": "SASL_PLAINTEXT", "properties": {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.secured.plain.sasl.jaas.config":
-            "org.apache.kafka.common.security.plain.PlainLoginModule required "
-            + " ".join(f'user_{name}="{name}-secret"' for name in ("outsider", "reader", "writer")) + ";"}}
+    kafka_options = acl_options("outsider", "reader", "writer")
 
-    def user(self, name: str, **more: str) -> dict[str, Any]:
-        return {"kafka.bootstrap_servers": self.kafka.config.secured_bootstrap,
-                "kafka.security_protocol": "SASL_PLAINTEXT", "kafka.sasl_mechanism": "PLAIN",
-                "kafka.sasl_username": name, "kafka.sasl_password": f"{name}-secret"} | more
+    def user(self, name: str, **more: Any) -> dict[str, Any]:
+        return {**login(self.kafka, name), **more}
 
     def probe(self, user: str, topic: str) -> dict[str, str]:
         _, text = self.call("--json", "--write-probe", topic, options=self.user(user))

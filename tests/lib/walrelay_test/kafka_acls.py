@@ -1,10 +1,14 @@
-"""Creates Kafka ACLs with a raw protocol request.
+"""Brokers with users and ACLs.
 
-Debian 12's python3-confluent-kafka cannot create ACLs, and Kafka's command for it is not in the jars that
-the servers use.
+The ACLs are created with a raw protocol request: Debian 12's python3-confluent-kafka cannot create them, and Kafka's
+command for it is not in the jars that the servers use.
 """
 
 import struct
+from collections.abc import Mapping
+from typing import Any
+
+from walrelay_dev.kafka import KafkaCluster
 
 from .kafka_request import encode_string, send_request
 
@@ -13,6 +17,28 @@ _TOPIC = 2
 _PATTERNS = {"literal": 3, "prefixed": 4}
 _OPERATIONS = {"write": 4, "create": 5, "describe": 8}
 _ALLOW = 3
+
+
+def acl_options(*users: str, properties: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Options of a cluster in which these users may do only what ACLs allow. Users without a name may do everything."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required "
+    return {"secured": "SASL_PLAINTEXT", "properties": {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config":
+            module + " ".join(f'user_{name}="{_password(name)}"' for name in users) + ";",
+        **(properties or {})}}
+
+
+def login(kafka: KafkaCluster, user: str) -> dict[str, str]:
+    """A relay's options with which it logs in as this user."""
+    return {"kafka.bootstrap_servers": kafka.config.secured_bootstrap, "kafka.security_protocol": "SASL_PLAINTEXT",
+            "kafka.sasl_mechanism": "PLAIN", "kafka.sasl_username": user, "kafka.sasl_password": _password(user)}
+
+
+def _password(user: str) -> str:
+    return f"{user}-secret"
 
 
 def allow(bootstrap: str, user: str, operation: str, topic: str, pattern: str = "literal") -> None:

@@ -112,6 +112,15 @@ TEST_F(KafkaConfTest, OtherPropertiesPassThrough) {
   EXPECT_EQ(Get("client.rack"), "eu-1a");
 }
 
+TEST_F(KafkaConfTest, BrokersCreateNoTopicsThatAreCheckedOrCreated) {
+  PassThrough("allow.auto.create.topics", "true");
+  EXPECT_EQ(Get("allow.auto.create.topics"), "true");
+  for (const CreateTopics create : {CreateTopics::kCheck, CreateTopics::kCreate}) {
+    kafka_.topics.create = create;
+    EXPECT_EQ(Get("allow.auto.create.topics"), "false");
+  }
+}
+
 TEST_F(KafkaConfTest, PassThroughIsCheckedByLibrdkafka) {
   ExpectRefused("no.such.property", "1", "no.such.property");
   ExpectRefused("linger.ms", "soon", "[kafka.librdkafka] linger.ms: ");

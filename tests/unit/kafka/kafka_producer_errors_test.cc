@@ -8,7 +8,9 @@
 namespace walrelay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::kInitProducerIdRequest;
 using testing::kProduceRequest;
 
@@ -57,6 +59,33 @@ TEST_F(KafkaProducerErrorsTest, UnknownTopicIsReportedOnceAndThenRequestedAgain)
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
   Produce(record);
   WaitForDeliveries(1);
+}
+
+TEST_F(KafkaProducerErrorsTest, UnknownTopicIsReportedWithTheCommandThatCreatesIt) {
+  SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+  KafkaProducer::Options options;
+  options.topics = {.create = CreateTopics::kCheck,
+                    .rules = {{.match = "ord*", .partitions = 6, .replication_factor = 3}}};
+  Start(options);
+  const auto outcome = Offer({.topic = "orders", .key = "k"});
+  ASSERT_THAT(outcome, HasError(ErrorCode::kTopicUnknown, "orders"));
+  EXPECT_THAT(RemedyFor(outcome.status()),
+              AllOf(HasSubstr("kafka-topics.sh --bootstrap-server BROKER --create --topic orders "
+                              "--partitions 6 --replication-factor 3;"),
+                    HasSubstr("[kafka.topics]")));
+  SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
+  Produce({.topic = "orders", .key = "k"});
+  WaitForDeliveries(1);
+}
+
+TEST_F(KafkaProducerErrorsTest, DeniedTopicThatWouldBeCreatedNamesTheMissingRights) {
+  SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  KafkaProducer::Options options;
+  options.topics.create = CreateTopics::kCreate;
+  Start(options);
+  const auto outcome = Offer({.topic = "orders", .key = "k"});
+  ASSERT_THAT(outcome, HasError(ErrorCode::kTopicDenied, "orders"));
+  EXPECT_THAT(RemedyFor(outcome.status()), HasSubstr("--operation Create"));
 }
 
 TEST_F(KafkaProducerErrorsTest, TopicCreatedDuringItsLookupIsNoError) {
