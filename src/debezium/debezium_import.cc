@@ -11,6 +11,7 @@
 #include "debezium/debezium_options.h"
 #include "debezium/debezium_producer.h"
 #include "debezium/debezium_source.h"
+#include "debezium/debezium_topics.h"
 #include "debezium/java_properties.h"
 #include "walrelay/error.h"
 
@@ -57,6 +58,7 @@ class Importer {
     TranslateAll();
     FinishSource(all_, out_.translation);
     FinishProducer(out_.translation);
+    FinishTopics(all_, out_.translation);
     CheckMissing();
     Decide();
     out_.form = std::move(file_.form);
@@ -88,7 +90,7 @@ class Importer {
         const size_t prefix =
             name.starts_with("producer.") ? std::string_view("producer.").size() : 0;
         property.name = std::string(kProducer) + name.substr(prefix);
-      } else if (!converter) {
+      } else if (!converter && name != "topic.creation.enable") {
         out_.properties.push_back({property.shown, Meaningless(kWorkersOwn)});
         continue;
       }
@@ -198,6 +200,9 @@ class Importer {
       result = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
     } else {
       result = TranslateFormatOption(name, property.value, all_, out);
+      if (!result) {
+        result = TranslateTopicOption(name, all_);
+      }
       if (!result) {
         result = TranslateSourceOption(property, out);
       }

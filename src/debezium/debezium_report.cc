@@ -37,7 +37,8 @@ std::string ValueOf(const Option& option, const std::string& text) {
   return value.ok() ? ToToml(*value) : TomlString(text);
 }
 
-// Writes the translation of a connector. Several tables, and the placements, are at the end.
+// Writes the translation of a connector. Several tables, the placements and the rules for topics
+// are at the end.
 class ImportWriter {
  public:
   ImportWriter(const DebeziumImport& import, bool with_secrets)
@@ -52,6 +53,7 @@ class ImportWriter {
     WritePassThrough();
     WritePlacements();
     WriteTables();
+    WriteTopicRules(translation_.topic_rules, out_);
     return std::move(out_).Finish();
   }
 

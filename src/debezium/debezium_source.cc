@@ -17,8 +17,6 @@ constexpr std::string_view kNoQueue =
     "there is no queue between reading and producing; [pipeline] bounds what is in flight";
 constexpr std::string_view kNoOffsets = "walrelay stores no offsets; the slot holds the position";
 constexpr std::string_view kOwnRetries = "walrelay retries automatically, without limit, in order";
-constexpr std::string_view kNoTopics =
-    "walrelay creates no topics: create them, or let the brokers create them";
 constexpr std::string_view kOnlyInserts = "only inserts are events";
 constexpr std::string_view kStrimzi = "only concerns how Strimzi runs the connector";
 
@@ -50,7 +48,6 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"topic.transaction", "there are no records about transactions"},
     {"topic.naming.strategy", "the router names the topics"},
     {"topic.cache.size", "only concerns the internals of the connector"},
-    {"topic.creation.*", kNoTopics},
     {"slot.drop.on.stop", "walrelay does not drop the slot when it stops"},
     {"slot.max.retries", kOwnRetries},
     {"slot.retry.delay.ms", kOwnRetries},

@@ -323,6 +323,25 @@ TEST_F(DebeziumImportTest, WorkerSuppliesPropertiesThatTheConnectorOmits) {
             "overridden by the connector");
 }
 
+TEST_F(DebeziumImportTest, TopicCreationBecomesRules) {
+  const std::string text = With(R"("topic.creation.groups": "orders",
+    "topic.creation.default.partitions": 3, "topic.creation.default.replication.factor": 3,
+    "topic.creation.orders.include": "order\\.events", "topic.creation.orders.cleanup.policy": "compact")");
+  const TopicsConfig topics = ConfigOf(text).kafka.topics;
+  EXPECT_EQ(topics.create, CreateTopics::kCreate);
+  ASSERT_EQ(topics.rules.size(), 2u);
+  EXPECT_EQ(topics.rules[0].match, "order.events");
+  EXPECT_THAT(topics.rules[0].config, ::testing::ElementsAre(Pair("cleanup.policy", "compact")));
+  const std::string toml = ImportedToml(Import(text), true);
+  const TopicsConfig read = Load(toml).kafka.topics;
+  EXPECT_EQ(read.create, CreateTopics::kCreate);
+  EXPECT_EQ(read.rules.size(), 2u);
+  import_.worker = "topic.creation.enable=false\n";
+  EXPECT_EQ(ConfigOf(text).kafka.topics.create, CreateTopics::kNever);
+  EXPECT_EQ(FateOf(Import(text), "topic.creation.orders.include")->outcome,
+            PropertyOutcome::kMeaningless);
+}
+
 TEST_F(DebeziumImportTest, PropertiesThatAffectRecordsAreRequired) {
   for (const auto& [property, setting] :
        {std::pair("\"key.converter\"", "format.key"), std::pair("\"plugin.name\"", "source.slot"),
@@ -392,7 +411,7 @@ TEST_F(DebeziumImportTest, EquivalentAndMeaninglessPropertiesAreClassified) {
   EXPECT_EQ(BinOf("decimal.handling.mode", "PRECISE"), PropertyOutcome::kEquivalent);
   EXPECT_EQ(BinOf("errors.tolerance", "none"), PropertyOutcome::kEquivalent);
   EXPECT_EQ(BinOf("signal.data.collection", "public.signals"), PropertyOutcome::kMeaningless);
-  EXPECT_EQ(BinOf("topic.creation.default.partitions", "6"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("topic.creation.default.partitions", "6"), PropertyOutcome::kTranslated);
   EXPECT_EQ(BinOf("producer.override.acks", "1"), PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("slot.failover", "true"), PropertyOutcome::kMeaningless);
 }
