@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "base/loopback.h"
@@ -122,6 +124,20 @@ bool IsLocal(const ConnectionParameters& parameters) {
     }
   }
   return true;
+}
+
+// Whether TLS does not apply to the one host of the list: libpq uses it on TCP only.
+bool IsUnixSocket(const ConnectionParameters& parameters) {
+  const std::string host = ParameterOr(parameters, "host", "PGHOST");
+  return ParameterOr(parameters, "hostaddr", "PGHOSTADDR").empty() &&
+         (host.empty() || host.starts_with('/') || host.starts_with('@'));
+}
+
+// Where libpq looks for the certificate authorities; "" if only libpq knows the home folder.
+std::string RootCertificateFile(const ConnectionParameters& parameters) {
+  std::string file = ParameterOr(parameters, "sslrootcert", "PGSSLROOTCERT");
+  const char* home = std::getenv("HOME");
+  return file.empty() && home != nullptr ? fmt::format("{}/.postgresql/root.crt", home) : file;
 }
 
 // The settings come last, so that they override the DSN and the role.
@@ -261,6 +277,23 @@ absl::Status CheckPostgresTransport(const SourceConfig& source) {
           : fmt::format("[source] sslmode={} to a remote host may send rows and passwords in clear "
                         "text",
                         mode));
+}
+
+absl::Status CheckRootCertificate(const ConnectionParameters& parameters) {
+  const std::string mode = ParameterOr(parameters, "sslmode", "PGSSLMODE");
+  const bool verified = mode == "verify-full" || mode == "verify-ca";
+  if (!verified || IsUnixSocket(parameters) ||
+      !ParameterOr(parameters, "service", "PGSERVICE").empty()) {
+    return absl::OkStatus();
+  }
+  const std::string file = RootCertificateFile(parameters);
+  // The certificate authorities of the operating system, from libpq 16 on.
+  const bool system = file == "system" && PQlibVersion() >= 160000;
+  if (system || file.empty() || ::access(file.c_str(), R_OK) == 0) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kServerCertificate, fmt::format("sslmode={} requires the file {}: {}",
+                                                          mode, file, std::strerror(errno)));
 }
 
 std::string DescribeDsn(const SourceConfig& source) {

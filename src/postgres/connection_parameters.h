@@ -46,6 +46,13 @@ bool AcceptsStandby(const ConnectionParameters& parameters);
 // as a network. Errors: WR-1006, WR-1003.
 absl::Status CheckPostgresTransport(const SourceConfig& source);
 
+// Checks, for the parameters of one host, that the file with the certificate authorities can be
+// read if the server's certificate must be verified. libpq notices a missing file only after the
+// server has answered. Unix sockets have no TLS. Errors: WR-2016; what to write in the DSN is in
+// its hint. Source: Postgres documentation, "Client Verification of Server Certificates". A
+// parameter of a service file is not known here: with one, libpq itself reports the file.
+absl::Status CheckRootCertificate(const ConnectionParameters& parameters);
+
 // Formats the DSN as "host:port/database as user" for messages, without the password.
 // "?" for an invalid DSN. Uses the PG* variables as libpq does, but no service file.
 std::string DescribeDsn(const SourceConfig& source);

@@ -10,8 +10,9 @@
 namespace walrelay {
 namespace {
 
+// `sign`: a SQLSTATE, or a part of a text.
 struct Meaning {
-  std::string_view sqlstate;
+  std::string_view sign;
   ErrorCode code;
 };
 
@@ -32,7 +33,7 @@ constexpr Meaning kMeanings[] = {
 
 ErrorCode CodeFor(std::string_view sqlstate, ErrorCode otherwise) {
   for (const Meaning& meaning : kMeanings) {
-    if (meaning.sqlstate == sqlstate) {
+    if (meaning.sign == sqlstate) {
       return meaning.code;
     }
   }
@@ -64,6 +65,34 @@ bool IsSqlstate(std::string_view text) {
   return text.size() == 5 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isdigit(c) != 0 || std::isupper(c) != 0;
          });
+}
+
+// libpq reports a failed TLS handshake by its text only. The texts are those of libpq 13 to 18 and
+// of OpenSSL 3, and are not translated: the process has the C locale. Another text means WR-2001,
+// which is retried.
+constexpr Meaning kTlsErrors[] = {
+    {"certificate verify failed", ErrorCode::kServerCertificate},
+    {"server certificate for ", ErrorCode::kServerCertificate},
+    {"root certificate file", ErrorCode::kServerCertificate},
+    {"could not load system root certificate paths", ErrorCode::kServerCertificate},
+    {"server does not support SSL", ErrorCode::kInsecureTransport},
+};
+
+ErrorCode LibpqError(std::string_view message) {
+  for (const Meaning& meaning : kTlsErrors) {
+    if (message.find(meaning.sign) != std::string_view::npos) {
+      return meaning.code;
+    }
+  }
+  return ErrorCode::kPostgresUnreachable;
+}
+
+// The catalogue's remedy for WR-1006 is about a connection that walrelay refuses.
+std::string_view LibpqHint(ErrorCode code) {
+  return code == ErrorCode::kInsecureTransport
+             ? "Turn on TLS on the server (ssl = on). On a trusted network, remove sslmode from "
+               "source.dsn and set allow_insecure = true in [source]."
+             : "";
 }
 
 }  // namespace
@@ -105,10 +134,11 @@ std::string Readable(std::string_view message) {
   return Printable(line, 500);
 }
 
-// An error without a SQLSTATE comes from libpq itself: the server was not reached.
+// An error without a SQLSTATE comes from libpq itself: the server was not reached, or TLS failed.
 absl::Status ConnectError(const PGconn* connection) {
   const std::string_view message = PQerrorMessage(connection);
-  return Error(CodeFor(SqlstateIn(message), ErrorCode::kPostgresUnreachable), Readable(message));
+  const ErrorCode code = CodeFor(SqlstateIn(message), LibpqError(message));
+  return Error(code, Readable(message), LibpqHint(code));
 }
 
 absl::Status ResultError(const PGconn* connection, const PGresult* result) {

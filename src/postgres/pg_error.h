@@ -16,7 +16,8 @@
 namespace walrelay {
 
 // The error of a connection attempt that failed.
-// WR-2001 without a SQLSTATE: the server was not reached.
+// Without a SQLSTATE: WR-2016 if the server's certificate was not accepted, WR-1006 if the server
+// has no TLS, otherwise WR-2001, the server was not reached.
 absl::Status ConnectError(const PGconn* connection);
 
 // The error of a command that failed.

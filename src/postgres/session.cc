@@ -67,6 +67,7 @@ absl::Status CheckPrimary(PgConnection& connection, Micros timeout) {
 // a role setting may override what was requested.
 absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
                                       const SessionOptions& options, Micros timeout, bool primary) {
+  WR_RETURN_IF_ERROR(CheckRootCertificate(parameters));
   const auto limit = SteadyClock::now() + timeout;
   WR_ASSIGN_OR_RETURN(PgConnection connection,
                       PgConnection::Connect(parameters, timeout, options.interrupt_fd));

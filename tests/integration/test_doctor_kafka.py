@@ -4,8 +4,7 @@
 import json
 from typing import Any
 
-from walrelay_dev.unprivileged_user import write_file
-from walrelay_test.certificates import Authority, BrokerKeystore
+from walrelay_test.certificates import Authority, BrokerKeystore, use_in_postgres
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.kafka_settings import alter_broker
@@ -63,11 +62,7 @@ class CertificatesTest(DoctorCase):
         super().setUpClass()
 
     def use_in_postgres(self, name: str) -> None:
-        for path, setting in zip(self.pairs[name], ("server.key", "server.crt")):
-            write_file(self.postgres.data / setting, path.read_text(), self.postgres._user, 0o600)
-        self.postgres.psql("ALTER SYSTEM SET ssl = on")
-        self.postgres.psql("SELECT pg_reload_conf()")
-        wait_until(lambda: self.postgres.psql("SHOW ssl") == "on", 60, "TLS")
+        use_in_postgres(self.postgres, self.pairs[name])
 
     def use_in_kafka(self, name: str) -> None:
         self.keystore.write(self.pairs[name])

@@ -5,6 +5,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from walrelay_dev.postgres import Postgres
+from walrelay_dev.process import wait_until
+from walrelay_dev.unprivileged_user import write_file
+
 
 class Authority:
     """A certificate authority, in an existing folder."""
@@ -34,6 +38,15 @@ class Authority:
         _openssl("ca", "-config", self.folder / "ca.cnf", "-batch", "-notext", "-in", request,
                  "-out", certificate, "-startdate", _in_days(-300), "-enddate", _in_days(days))
         return key, certificate
+
+
+def use_in_postgres(postgres: Postgres, pair: tuple[Path, Path]) -> None:
+    """Turns TLS on in a running server, with this key and certificate."""
+    for path, setting in zip(pair, ("server.key", "server.crt")):
+        write_file(postgres.data / setting, path.read_text(), postgres.data.owner(), 0o600)
+    postgres.psql("ALTER SYSTEM SET ssl = on")
+    postgres.psql("SELECT pg_reload_conf()")
+    wait_until(lambda: postgres.psql("SHOW ssl") == "on", 60, "TLS")
 
 
 class BrokerKeystore:

@@ -1,6 +1,7 @@
 #include "postgres/connection_parameters.h"
 
 #include <gtest/gtest.h>
+#include <libpq-fe.h>
 #include <unistd.h>
 
 #include <deque>
@@ -18,8 +19,9 @@ namespace {
 class PostgresEnvironment : public ::testing::Test {
  protected:
   PostgresEnvironment() {
-    for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE",
-                             "PGSERVICE", "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS"}) {
+    for (const char* name :
+         {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSERVICE",
+          "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGSSLROOTCERT"}) {
       variables_.emplace_back(name, std::nullopt);
     }
   }
@@ -375,6 +377,49 @@ TEST_F(DescribeDsnTest, DescriptionNeverShowsThePassword) {
                           "postgresql://db/shop?password=s3cret", "host=db sslpassword=s3cret"}) {
     EXPECT_EQ(Describe(dsn).find("s3cret"), std::string::npos) << dsn;
   }
+}
+
+class RootCertificateTest : public PostgresEnvironment {
+ protected:
+  RootCertificateTest() { SetVariable("HOME", directory_.path()); }
+  absl::Status Check(const ConnectionParameters& parameters) {
+    return CheckRootCertificate(parameters);
+  }
+  // An existing file; its content is libpq's concern.
+  std::string File() { return directory_.Write("ca.pem", "certificate"); }
+};
+
+TEST_F(RootCertificateTest, MissingFileIsAConfigurationErrorThatNamesIt) {
+  const absl::Status status =
+      Check({{"host", "db"}, {"sslmode", "verify-full"}, {"sslrootcert", "/no/such/ca.pem"}});
+  EXPECT_THAT(status, HasError(ErrorCode::kServerCertificate, "/no/such/ca.pem: No such file"));
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kConfiguration);
+  EXPECT_THAT(RemedyFor(status), ::testing::HasSubstr("sslrootcert=FILE"));
+}
+
+TEST_F(RootCertificateTest, DefaultFileIsInTheHomeFolder) {
+  EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "verify-ca"}}),
+              HasError(ErrorCode::kServerCertificate, directory_.path() + "/.postgresql/root.crt"));
+}
+
+TEST_F(RootCertificateTest, FileOfTheDsnOrOfTheEnvironmentIsFound) {
+  EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "verify-full"}, {"sslrootcert", File()}}), IsOk());
+  SetVariable("PGSSLROOTCERT", File());
+  EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "verify-full"}}), IsOk());
+}
+
+TEST_F(RootCertificateTest, NoFileIsNeededWithoutVerification) {
+  EXPECT_THAT(Check({{"host", "db"}}), IsOk());
+  EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "require"}}), IsOk());
+  EXPECT_THAT(Check({{"host", "/run/postgresql"}, {"sslmode", "verify-full"}}), IsOk());
+  EXPECT_THAT(Check({{"sslmode", "verify-full"}}), IsOk());
+  EXPECT_THAT(Check({{"service", "shop"}, {"sslmode", "verify-full"}}), IsOk());
+}
+
+TEST_F(RootCertificateTest, SystemIsAFileNameForAnOldLibpq) {
+  const absl::Status status =
+      Check({{"host", "db"}, {"sslmode", "verify-full"}, {"sslrootcert", "system"}});
+  EXPECT_EQ(status.ok(), PQlibVersion() >= 160000);
 }
 
 }  // namespace
