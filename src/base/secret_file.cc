@@ -34,12 +34,16 @@ absl::StatusOr<Secret> ReadSecretFile(const std::string& path) {
   if ((info.st_mode & (S_IROTH | S_IWOTH)) != 0) {
     return Unusable(path, "the file is readable or writable by other users");
   }
-  std::optional<std::string> content = ReadToEnd(file.get(), kMaxSecretBytes + 1);
+  return ReadSecret(file.get(), path);
+}
+
+absl::StatusOr<Secret> ReadSecret(int fd, const std::string& name) {
+  std::optional<std::string> content = ReadToEnd(fd, kMaxSecretBytes + 1);
   if (!content) {
-    return Unusable(path, std::strerror(errno));
+    return Unusable(name, std::strerror(errno));
   }
   if (content->size() > kMaxSecretBytes) {
-    return Unusable(path, "the file is larger than 64 KiB");
+    return Unusable(name, "larger than 64 KiB");
   }
   // Editors and `echo` end a file with one line end, which is not part of the secret. A second one
   // is.

@@ -16,4 +16,8 @@ namespace walrelay {
 // secret.
 absl::StatusOr<Secret> ReadSecretFile(const std::string& path);
 
+// The same for an open descriptor, such as standard input, without the check of permissions. `name`
+// is for messages. `fd` stays open.
+absl::StatusOr<Secret> ReadSecret(int fd, const std::string& name);
+
 }  // namespace walrelay

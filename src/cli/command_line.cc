@@ -335,12 +335,33 @@ class CommandLine {
         Add(app_, "setup", "Print the SQL that prepares the database; --apply executes it",
             [this] { return SetupCommand(setup_); });
     AddConfigFlags(command, setup_.config);
-    command->add_flag("--apply", setup_.apply,
-                      "Execute the missing steps: first the publication, then the slot");
+    CLI::Option* apply =
+        command->add_flag("--apply", setup_.apply,
+                          "Execute the missing steps: first the publication, then the slot. Steps "
+                          "that the role may not execute are printed");
     command->add_flag("--create-table", setup_.create_table,
                       "With --apply: create the outbox table if it does not exist");
-    command->add_option("--role", setup_.role, "With --apply: create this role for walrelay")
-        ->type_name("NAME");
+    CLI::Option* role =
+        command->add_option("--role", setup_.role, "With --apply: create this role for walrelay")
+            ->type_name("NAME");
+    CLI::Option* file =
+        command
+            ->add_option("--password-file", setup_.password_file,
+                         "With --role: set the role's password to the content of this file, "
+                         "which other users must not be able to read. Postgres gets its hash")
+            ->type_name("FILE")
+            ->needs(apply, role);
+    command
+        ->add_flag("--password-stdin", setup_.password_stdin,
+                   "The same, with the password from standard input")
+        ->needs(apply, role)
+        ->excludes(file);
+    command
+        ->add_option("--platform", setup_.platform,
+                     "Where the server runs, if its SQL or its settings differ: rds, aurora, "
+                     "cloud-sql, azure or supabase (default with --apply: as found)")
+        ->type_name("NAME")
+        ->check(CLI::IsMember({"rds", "aurora", "cloud-sql", "azure", "supabase"}));
     command->add_flag("--failover", setup_.failover,
                       "Create a failover slot, synchronized to standbys (Postgres 17 and later)");
   }

@@ -102,17 +102,25 @@ struct VerifyFlags {
 // time is unknown, unless a column determines them.
 ExitCode VerifyCommand(const VerifyFlags& flags);
 
-// `role`: the role to create for walrelay; "": none.
+// `role`: the role to create for walrelay; "": none. `password_file`: the file with its password;
+// "": none. `platform`: a name of postgres/platform.h; "": found by the roles of the server, or a
+// server of the operator's own.
 struct SetupFlags {
   ConfigFlags config;
   bool apply = false;
   bool create_table = false;
   bool failover = false;
+  bool password_stdin = false;
   std::string role;
+  std::string password_file;
+  std::string platform;
 };
 // Without `apply` it prints the SQL and connects to nothing. With `apply` the steps run one by one,
 // not in one transaction: Postgres cannot create a logical slot in a transaction that has written.
-// The steps that succeeded remain after an error; a further run executes the missing ones.
+// The steps that succeeded remain after an error; a further run executes the missing ones. 77 if
+// the role lacks a privilege for a step: the SQL of the missing steps is printed for an
+// administrator, and what was executed is printed as comments, so that standard output is a valid
+// script.
 ExitCode SetupCommand(const SetupFlags& flags);
 
 ExitCode DemoCommand(const DemoOptions& options);

@@ -256,7 +256,8 @@ constexpr Option kOptions[] = {
         "setting."),
     Row<kSource, &SourceConfig::allow_insecure>(
         "source", "allow_insecure", kBoolean,
-        "Allow a connection to another host without verified TLS (`sslmode` below `verify-full`)."),
+        "Allow a connection to another host without verified TLS (`sslmode` below `verify-full`, "
+        "the default, which requires `sslrootcert`)."),
 
     ColumnRow<&ColumnNames::id>("id", "Header `id`. Default: `id`. `\"\"`: none."),
     ColumnRow<&ColumnNames::aggregate_type>(

@@ -32,7 +32,7 @@ A minimal file:
 
 ```toml
 [source]
-dsn = "postgresql://walrelay@db.internal/shop?sslmode=verify-full"
+dsn = "postgresql://walrelay@db.internal/shop?sslmode=verify-full&sslrootcert=/etc/ssl/certs/db-ca.pem"
 
 [kafka]
 bootstrap_servers = "kafka-1:9092"

@@ -126,7 +126,7 @@ class Validator {
     if (needs_.postgres && source.dsn.empty()) {
       Reject("source.dsn", "source.dsn is missing",
              "Set the Postgres server: dsn = "
-             "\"postgresql://walrelay@host/database?sslmode=verify-full\" in "
+             "\"postgresql://walrelay@host/database?sslmode=verify-full&sslrootcert=FILE\" in "
              "[source], --dsn, or WALRELAY_SOURCE__DSN.");
     }
     if (!IsSourceName(source.name)) {
@@ -335,10 +335,9 @@ class Validator {
           return property.first == "allow.auto.create.topics" && property.second == "true";
         });
     if (on_demand && kafka.topics.create != CreateTopics::kNever) {
-      Reject("kafka.topics.create",
-             fmt::format("kafka.topics.create \"{}\" excludes "
-                         "kafka.librdkafka.allow.auto.create.topics = true",
-                         NameOfChoice(kafka.topics.create)));
+      Reject("kafka.topics.create", fmt::format("kafka.topics.create \"{}\" excludes "
+                                                "kafka.librdkafka.allow.auto.create.topics = true",
+                                                NameOfChoice(kafka.topics.create)));
     }
   }
 

@@ -106,8 +106,8 @@ class Demo {
     set_up_ = true;
     WR_RETURN_IF_ERROR(
         connection.Query(fmt::format("CREATE SCHEMA {}", name_), kReadBack).status());
-    WR_ASSIGN_OR_RETURN(const auto steps, PlanSetup(connection, source_, {.create_table = true}));
-    for (const SetupStep& step : steps) {
+    WR_ASSIGN_OR_RETURN(const auto plan, PlanSetup(connection, source_, {.create_table = true}));
+    for (const SetupStep& step : plan.steps) {
       WR_RETURN_IF_ERROR(connection.Query(step.sql, kReadBack).status());
     }
     output_.Fact("setup", fmt::format("schema, publication and slot {}", name_));

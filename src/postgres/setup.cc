@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
+#include "postgres/pg_error.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
@@ -15,6 +17,8 @@ namespace {
 
 // A lock that another session holds on a table delays setup, but not for long.
 constexpr std::chrono::seconds kStatementTimeout{30};
+// Creating a logical slot waits until all transactions that are running at that moment have ended.
+constexpr std::chrono::seconds kStepTimeout{60};
 
 std::string QualifiedName(const OutboxTable& table) {
   return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
@@ -62,7 +66,7 @@ std::string CreateTable(const OutboxTable& table) {
               "the record's key: events of one aggregate keep their order");
   columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
   columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
-              "the record's value, byte for byte");
+              "the record's value, as Postgres prints it");
   // For the job that deletes old rows; walrelay does not read it.
   columns.Add("created_at", "timestamptz NOT NULL DEFAULT pg_catalog.now()");
   columns.Add(names.trace_id.value_or("trace_id"), "text");
@@ -125,13 +129,41 @@ std::string CreateSchema(const std::string& schema) {
 
 // Read-only by default, as a second barrier: walrelay writes nothing to tables. The connection
 // limit keeps a defect from using up the server's connections.
-std::vector<std::string> GrantRole(const SourceConfig& source, const std::string& role) {
+std::string CreateRole(const SourceConfig& source, const std::string& role) {
   const std::string name = QuoteIdentifier(role);
-  std::vector<std::string> out = {
-      fmt::format("ALTER ROLE {} LOGIN REPLICATION CONNECTION LIMIT 8;", name),
-      fmt::format("ALTER ROLE {} SET default_transaction_read_only = on;", name)};
+  std::string sql = fmt::format(
+      "CREATE ROLE {} LOGIN CONNECTION LIMIT 8;\n"
+      "ALTER ROLE {} SET default_transaction_read_only = on;",
+      name, name);
   for (const std::string& schema : Schemas(source)) {
-    out.push_back(fmt::format("GRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(schema), name));
+    sql += fmt::format("\nGRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(schema), name);
+  }
+  return sql;
+}
+
+// On platforms where the administrator may do so, and needs it for the slot.
+constexpr std::string_view kGrantToItself = "ALTER ROLE CURRENT_USER REPLICATION;";
+
+// `lines`, each as a comment.
+std::string Comment(std::string_view lines) {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    out += fmt::format("-- {}\n", lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return out;
+}
+
+// Lines that become sentences of one line: the indent of a line is dropped.
+std::string OneLine(std::string_view lines) {
+  std::string out;
+  for (const char c : lines) {
+    if (c == '\n') {
+      out += ' ';
+    } else if (c != ' ' || !out.ends_with(' ')) {
+      out += c;
+    }
   }
   return out;
 }
@@ -147,17 +179,86 @@ absl::StatusOr<bool> Exists(PgConnection& connection, std::string_view catalog,
   return row.rows() > 0;
 }
 
-absl::Status PlanRole(PgConnection& connection, const SourceConfig& source, const std::string& role,
-                      std::vector<SetupStep>& steps) {
-  WR_ASSIGN_OR_RETURN(const bool exists, Exists(connection, "pg_roles", "rolname", role));
-  // A role that exists belongs to the operator: its attributes are not changed.
-  if (exists) {
-    return absl::OkStatus();
+// Always SCRAM, which every supported server has, and which a line of pg_hba.conf with `md5`
+// accepts too: the default of Postgres 13 is md5, which a line with `scram-sha-256` does not
+// accept.
+absl::StatusOr<std::string> PasswordHash(PgConnection& connection, const SetupOptions& options) {
+  const std::unique_ptr<char, decltype(&PQfreemem)> hash(
+      PQencryptPasswordConn(connection.get(), options.password.Reveal().c_str(),
+                            options.role.c_str(), "scram-sha-256"),
+      &PQfreemem);
+  return hash != nullptr ? absl::StatusOr<std::string>(hash.get())
+                         : Error(ErrorCode::kPostgresError,
+                                 fmt::format("cannot hash the password: {}",
+                                             Readable(PQerrorMessage(connection.get()))));
+}
+
+// Whether the role may use replication; nullopt: it does not exist. `role` is an SQL expression.
+absl::StatusOr<std::optional<bool>> MayReplicate(PgConnection& connection,
+                                                 const std::string& role) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(
+          fmt::format("SELECT rolreplication OR rolsuper OR EXISTS ("
+                      "SELECT 1 FROM pg_catalog.pg_auth_members AS membership "
+                      "JOIN pg_catalog.pg_roles AS parent "
+                      "ON parent.oid OPERATOR(pg_catalog.=) membership.roleid "
+                      "WHERE membership.member OPERATOR(pg_catalog.=) role.oid "
+                      "AND parent.rolname OPERATOR(pg_catalog.=) 'rds_replication') AS may "
+                      "FROM pg_catalog.pg_roles AS role "
+                      "WHERE role.rolname OPERATOR(pg_catalog.=) {}",
+                      role),
+          kStatementTimeout));
+  return row.rows() == 0 ? std::nullopt : std::optional(row.Bool(0, "may"));
+}
+
+absl::StatusOr<const Platform*> FindPlatform(PgConnection& connection) {
+  for (const Platform& platform : Platforms()) {
+    if (platform.marker.empty()) {
+      continue;
+    }
+    WR_ASSIGN_OR_RETURN(const bool found,
+                        Exists(connection, "pg_roles", "rolname", std::string(platform.marker)));
+    if (found) {
+      return &platform;
+    }
   }
-  const std::string what = fmt::format("role {}", role);
-  steps.push_back({what, fmt::format("CREATE ROLE {};", QuoteIdentifier(role))});
-  for (std::string& sql : GrantRole(source, role)) {
-    steps.push_back({what, std::move(sql)});
+  return &Platforms().front();
+}
+
+// The names of the steps planned so far, which a following step needs.
+std::vector<std::string> NamesOf(const std::vector<SetupStep>& steps) {
+  std::vector<std::string> names;
+  for (const SetupStep& step : steps) {
+    names.push_back(step.what);
+  }
+  return names;
+}
+
+// `schemas`: the steps that create schemas. Without one of them, the role cannot be granted its
+// use. The replication privilege comes last: with it, a role without superuser rights could not set
+// the password on Postgres 15 and older.
+absl::Status PlanRole(PgConnection& connection, const SourceConfig& source,
+                      const SetupOptions& options, const std::vector<std::string>& schemas,
+                      SetupPlan& plan) {
+  WR_ASSIGN_OR_RETURN(const std::optional<bool> may,
+                      MayReplicate(connection, QuoteLiteral(options.role)));
+  const std::string what = fmt::format("role {}", options.role);
+  if (!may) {
+    plan.steps.push_back({what, CreateRole(source, options.role), schemas});
+  }
+  if (!options.password.empty()) {
+    WR_ASSIGN_OR_RETURN(const std::string hash, PasswordHash(connection, options));
+    plan.steps.push_back({fmt::format("password of role {}", options.role),
+                          fmt::format("ALTER ROLE {} PASSWORD {};", QuoteIdentifier(options.role),
+                                      QuoteLiteral(hash)),
+                          {what},
+                          /*secret=*/true});
+  }
+  if (!may.value_or(false)) {
+    plan.steps.push_back({fmt::format("replication privilege of role {}", options.role),
+                          GrantReplication(*plan.platform, options.role),
+                          {what}});
   }
   return absl::OkStatus();
 }
@@ -185,7 +286,7 @@ absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
       return Error(ErrorCode::kTableMissing, name,
                    "Check the name, or create the table: walrelay setup --apply --create-table");
     }
-    steps.push_back({fmt::format("table {}", name), CreateTable(source.tables[i])});
+    steps.push_back({fmt::format("table {}", name), CreateTable(source.tables[i]), NamesOf(steps)});
   }
   return absl::OkStatus();
 }
@@ -196,15 +297,16 @@ void PlanPublication(const SourceConfig& source, const PublicationInfo& publicat
                      const std::vector<TableInfo>& tables, std::vector<SetupStep>& steps) {
   const std::string name = QuoteIdentifier(source.publication);
   if (!publication.exists) {
-    steps.push_back({fmt::format("publication {}", name), CreatePublication(source)});
+    steps.push_back(
+        {fmt::format("publication {}", name), CreatePublication(source), NamesOf(steps)});
     return;
   }
   for (size_t i = 0; i < tables.size(); ++i) {
     if (!tables[i].published && !tables[i].name.empty()) {
       steps.push_back(
           {fmt::format("add table {}.{} to publication {}", tables[i].schema, tables[i].name, name),
-           fmt::format("ALTER PUBLICATION {} ADD TABLE {};", name,
-                       QualifiedName(source.tables[i]))});
+           fmt::format("ALTER PUBLICATION {} ADD TABLE {};", name, QualifiedName(source.tables[i])),
+           NamesOf(steps)});
     }
   }
   if (!publication.publishes_insert) {
@@ -220,18 +322,47 @@ void PlanPublication(const SourceConfig& source, const PublicationInfo& publicat
   }
 }
 
+absl::Status CheckWalLevel(PgConnection& connection, const Platform& platform) {
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query("SHOW wal_level", kStatementTimeout));
+  const std::string_view level = row.Text(0, "wal_level");
+  return level == "logical"
+             ? absl::OkStatus()
+             : Error(ErrorCode::kWalLevel,
+                     fmt::format("wal_level is {}; nothing was changed", Printable(level, 20)),
+                     OneLine(platform.settings));
+}
+
+// On some platforms the administrator has to get the privilege before it can create a slot.
+absl::Status PlanSlot(PgConnection& connection, const SourceConfig& source,
+                      const SetupOptions& options, SetupPlan& plan) {
+  WR_ASSIGN_OR_RETURN(const std::optional<bool> may, MayReplicate(connection, "CURRENT_USER"));
+  if (plan.platform->administrator_grants_itself && !may.value_or(false)) {
+    plan.steps.push_back(
+        {"replication privilege of the current role", std::string(kGrantToItself)});
+  }
+  std::vector<std::string> needs = NamesOf(plan.steps);
+  plan.steps.push_back(
+      {fmt::format("slot {}", source.slot), CreateSlot(source, options), std::move(needs)});
+  return absl::OkStatus();
+}
+
+// Whether a step that this one needs was not executed.
+bool NeedsMissing(const SetupStep& step, const SetupOutcome& outcome) {
+  return std::any_of(outcome.missing.begin(), outcome.missing.end(), [&](const SetupStep& each) {
+    return std::find(step.needs.begin(), step.needs.end(), each.what) != step.needs.end();
+  });
+}
+
 }  // namespace
 
 std::string SetupScript(const SourceConfig& source, const SetupOptions& options) {
   const std::string role = options.role.empty() ? "walrelay" : options.role;
-  std::string out =
-      "-- walrelay setup: run once, in this order, as the owner of the database.\n"
-      "-- The server needs wal_level = logical (ALTER SYSTEM SET wal_level = 'logical'; then a "
-      "restart).\n"
-      "-- Also set max_slot_wal_keep_size: it limits the WAL retained while the relay is "
-      "stopped.\n\n"
-      "-- 1. The outbox table. Other column names are possible: see [source.columns] in "
-      "docs/configuration.md.\n";
+  const Platform& platform = options.platform != nullptr ? *options.platform : Platforms().front();
+  std::string out = fmt::format(
+      "-- walrelay setup: run once, in this order, in the database, as {}.\n{}\n"
+      "-- 1. The outbox table, unless it exists. Other column names are possible: see "
+      "[source.columns] in\n--    docs/configuration.md.\n",
+      platform.administrator, Comment(platform.settings));
   for (const std::string& schema : Schemas(source)) {
     out += schema == "public" ? "" : CreateSchema(schema) + "\n";
   }
@@ -244,26 +375,25 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
       "cheap.\n{}\n",
       CreatePublication(source));
   out += fmt::format(
-      "\n-- 3. The slot. From now on Postgres retains the WAL of events not yet published.\n{}\n",
+      "\n-- 3. The slot. From now on Postgres retains the WAL of events not yet published.\n{}{}\n",
+      platform.administrator_grants_itself ? fmt::format("{}\n", kGrantToItself) : "",
       CreateSlot(source, options));
   out += fmt::format(
       "\n-- 4. A role for walrelay. Like every role with REPLICATION, it can read all changes in "
       "the\n"
       "--    database; it needs no privilege on any table. Set its password: \\password {}\n"
-      "CREATE ROLE {};\n",
-      Printable(role), QuoteIdentifier(role));
-  for (const std::string& sql : GrantRole(source, role)) {
-    out += sql + "\n";
+      "{}\n{}\n",
+      Printable(role), CreateRole(source, role), GrantReplication(platform, role));
+  if (platform.has_pg_hba) {
+    out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
+                       Printable(role));
   }
-  out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
-                     Printable(role));
   return out;
 }
 
 // In the order in which the steps must run: the publication must exist before the slot.
-absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
-                                                 const SourceConfig& source,
-                                                 const SetupOptions& options) {
+absl::StatusOr<SetupPlan> PlanSetup(PgConnection& connection, const SourceConfig& source,
+                                    const SetupOptions& options) {
   WR_ASSIGN_OR_RETURN(const PublicationInfo publication,
                       ReadPublicationInfo(connection, source.publication, kStatementTimeout));
   WR_ASSIGN_OR_RETURN(
@@ -271,12 +401,16 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
       ReadTableInfo(connection, source.publication, source.tables, kStatementTimeout));
   WR_ASSIGN_OR_RETURN(const std::optional<SlotInfo> slot,
                       ReadSlotInfo(connection, source.slot, kStatementTimeout));
-  std::vector<SetupStep> steps;
-  if (options.create_table) {
-    WR_RETURN_IF_ERROR(PlanSchemas(connection, source, steps));
+  SetupPlan plan{.platform = options.platform};
+  if (plan.platform == nullptr) {
+    WR_ASSIGN_OR_RETURN(plan.platform, FindPlatform(connection));
   }
-  WR_RETURN_IF_ERROR(PlanTables(source, options, tables, steps));
-  PlanPublication(source, publication, tables, steps);
+  if (options.create_table) {
+    WR_RETURN_IF_ERROR(PlanSchemas(connection, source, plan.steps));
+  }
+  const std::vector<std::string> schemas = NamesOf(plan.steps);
+  WR_RETURN_IF_ERROR(PlanTables(source, options, tables, plan.steps));
+  PlanPublication(source, publication, tables, plan.steps);
   // The slot's position is older than the publication would be, so decoding would fail there
   // (WR-2306).
   if (slot && !publication.exists) {
@@ -289,12 +423,48 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(PgConnection& connection,
             source.slot));
   }
   if (!slot) {
-    steps.push_back({fmt::format("slot {}", source.slot), CreateSlot(source, options)});
+    WR_RETURN_IF_ERROR(CheckWalLevel(connection, *plan.platform));
+    WR_RETURN_IF_ERROR(PlanSlot(connection, source, options, plan));
   }
   if (!options.role.empty()) {
-    WR_RETURN_IF_ERROR(PlanRole(connection, source, options.role, steps));
+    WR_RETURN_IF_ERROR(PlanRole(connection, source, options, schemas, plan));
   }
-  return steps;
+  return plan;
+}
+
+absl::StatusOr<SetupOutcome> ExecuteSetup(PgConnection& connection, const SetupPlan& plan) {
+  SetupOutcome outcome;
+  for (const SetupStep& step : plan.steps) {
+    if (NeedsMissing(step, outcome)) {
+      outcome.missing.push_back(step);
+      outcome.reasons.emplace_back();
+      continue;
+    }
+    const absl::Status status = connection.Query(step.sql, kStepTimeout).status();
+    if (HasCode(status, ErrorCode::kNoReplicationRole)) {
+      outcome.missing.push_back(step);
+      outcome.reasons.push_back(MessageOf(status));
+      continue;
+    }
+    WR_RETURN_IF_ERROR(Annotate(status, step.what));
+    outcome.done.push_back(step);
+  }
+  return outcome;
+}
+
+std::string MissingScript(const SetupOutcome& outcome, const Platform& platform,
+                          std::string_view role, std::string_view database) {
+  std::string out = fmt::format(
+      "-- Missing: role {} lacks the privilege for the following statements.\n"
+      "-- Run them in database {}, in this order, as {}.\n",
+      Printable(role), Printable(database), platform.administrator);
+  for (size_t i = 0; i < outcome.missing.size(); ++i) {
+    const SetupStep& step = outcome.missing[i];
+    const std::string& reason = outcome.reasons[i];
+    out += fmt::format("\n-- {}{}{}\n{}\n", Printable(step.what), reason.empty() ? "" : ": ",
+                       Printable(reason), step.sql);
+  }
+  return out;
 }
 
 // The slot first: without it no WAL is retained, even if the second statement fails.

@@ -80,8 +80,8 @@ TEST_F(SetupScriptTest, SchemaIsCreatedAndGrantedOnce) {
 
 TEST_F(SetupScriptTest, RoleNeedsNoPrivilegeOnATable) {
   options_.role = "relay";
-  At("CREATE ROLE \"relay\";");
-  At("ALTER ROLE \"relay\" LOGIN REPLICATION");
+  At("CREATE ROLE \"relay\" LOGIN CONNECTION LIMIT 8;");
+  At("ALTER ROLE \"relay\" REPLICATION;");
   EXPECT_THAT(Script(), Not(HasSubstr("GRANT SELECT")));
   EXPECT_THAT(Script(), Not(HasSubstr("SUPERUSER")));
 }
@@ -97,6 +97,54 @@ TEST_F(SetupScriptTest, RoleCannotLeaveItsComment) {
   options_.role = "relay\nDROP TABLE x;";
   EXPECT_THAT(Script(), HasSubstr("\\password relay\\x0aDROP"));
   EXPECT_THAT(Script(), HasSubstr("hostssl DATABASE relay\\x0aDROP"));
+}
+
+// --- platforms ---
+
+TEST_F(SetupScriptTest, ManagedServicesHaveNoAlterSystemAndNoPgHba) {
+  for (const char* name : {"rds", "aurora", "cloud-sql", "azure", "supabase"}) {
+    options_.platform = PlatformNamed(name);
+    EXPECT_THAT(Script(), Not(HasSubstr("ALTER SYSTEM"))) << name;
+    EXPECT_THAT(Script(), Not(HasSubstr("pg_hba"))) << name;
+    EXPECT_THAT(Script(), Not(HasSubstr("a superuser"))) << name;
+  }
+  options_.platform = nullptr;
+  EXPECT_THAT(Script(), HasSubstr("ALTER SYSTEM SET wal_level"));
+  EXPECT_THAT(Script(), HasSubstr("pg_hba.conf: hostssl"));
+}
+
+TEST_F(SetupScriptTest, ReplicationIsGivenAsThePlatformDemands) {
+  for (const char* name : {"rds", "aurora"}) {
+    options_.platform = PlatformNamed(name);
+    At("GRANT rds_replication TO \"walrelay\";");
+    EXPECT_THAT(Script(), Not(HasSubstr("\nALTER ROLE \"walrelay\" REPLICATION")));
+  }
+  for (const char* name : {"cloud-sql", "azure"}) {
+    options_.platform = PlatformNamed(name);
+    EXPECT_LT(At("ALTER ROLE CURRENT_USER REPLICATION;"),
+              At("SELECT pg_catalog.pg_create_logical"));
+    At("ALTER ROLE \"walrelay\" REPLICATION;");
+  }
+}
+
+TEST(PlatformTest, UnknownNameIsNoPlatform) {
+  EXPECT_EQ(PlatformNamed("oracle"), nullptr);
+  EXPECT_EQ(PlatformNamed(""), &Platforms().front());
+}
+
+// --- missing steps ---
+
+TEST(MissingScriptTest, StatementsAreForTheAdministratorOfThePlatform) {
+  SetupOutcome outcome;
+  outcome.missing = {{.what = "slot a\nb", .sql = "SELECT 1;"},
+                     {.what = "role r", .sql = "SELECT 2;"}};
+  outcome.reasons = {"permission denied\nDROP TABLE x;", ""};
+  const std::string script = MissingScript(outcome, *PlatformNamed("rds"), "shop", "orders");
+  EXPECT_THAT(script, HasSubstr("-- Run them in database orders, in this order, as a member of "
+                                "rds_superuser, such as the master user.\n"));
+  EXPECT_THAT(script,
+              HasSubstr("\n-- slot a\\x0ab: permission denied\\x0aDROP TABLE x;\nSELECT 1;\n"));
+  EXPECT_THAT(script, HasSubstr("\n-- role r\nSELECT 2;\n"));
 }
 
 }  // namespace
