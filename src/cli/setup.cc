@@ -40,6 +40,22 @@ absl::StatusOr<SetupOptions> OptionsOf(const SetupFlags& flags) {
   return options;
 }
 
+// With --dsn, setup logs in as another role than the relay, to which the password of the
+// configuration file belongs. That role's password comes from libpq's sources, or from --set.
+void ForgetPasswordOfTheFile(LoadedConfig& loaded) {
+  const auto from_file = [&](const char* option) {
+    const auto origin = loaded.origins.find(option);
+    return !loaded.file_name.empty() && origin != loaded.origins.end() &&
+           origin->second.starts_with(loaded.file_name);
+  };
+  if (from_file("source.password")) {
+    loaded.config.source.password = Secret();
+  }
+  if (from_file("source.password_file")) {
+    loaded.config.source.password_file.clear();
+  }
+}
+
 // As comments: what remains outside of them is still to be executed.
 void PrintDone(const SetupStep& step) {
   fmt::print("-- done: {}\n", step.what);
@@ -52,7 +68,7 @@ void PrintDone(const SetupStep& step) {
 
 absl::Status Incomplete(const SetupOutcome& outcome, const Platform& platform,
                         const PgConnection& connection) {
-  const std::string database = PQdb(connection.get());
+  const std::string database = connection.database();
   fmt::print("\n{}", MissingScript(outcome, platform, connection.user(), database));
   std::string what;
   for (const SetupStep& step : outcome.missing) {
@@ -90,9 +106,12 @@ ExitCode SetupCommand(const SetupFlags& flags) {
   ConfigFlags config_flags = flags.config;
   // Printing the script needs no server.
   config_flags.needs = {.postgres = flags.apply, .kafka = false};
-  const auto loaded = LoadConfig(config_flags);
+  auto loaded = LoadConfig(config_flags);
   if (!loaded.ok()) {
     return Report(loaded.status());
+  }
+  if (!flags.config.dsn.empty()) {
+    ForgetPasswordOfTheFile(*loaded);
   }
   const auto options = OptionsOf(flags);
   if (!options.ok()) {

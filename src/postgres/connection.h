@@ -98,6 +98,7 @@ class PgConnection {
   int server_version_num() const { return PQserverVersion(connection_.get()); }  // 150018
   std::string application_name() const;
   std::string user() const { return PQuser(connection_.get()); }
+  std::string database() const { return PQdb(connection_.get()); }
   // For functions of libpq that this class does not wrap. It remains the owner.
   PGconn* get() const { return connection_.get(); }
   // OpenSSL's SSL object, owned by the connection; nullptr without TLS.

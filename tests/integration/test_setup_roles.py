@@ -126,6 +126,12 @@ class PasswordCases:
         self.assertIn(f"-- done: password of role {self.role}", output)
         self.expect_login("second")
 
+    def test_password_of_the_configuration_file_is_not_for_another_login(self) -> None:
+        file = test_folder() / f"{self.name}.toml"
+        file.write_text(f'[source]\ndsn = "host=unused"\npassword_file = "{self.password_file}"\n')
+        self.setup_as("postgres", "--config", str(file), *self.with_password(), password=self.postgres.password)
+        self.expect_login()
+
     def test_empty_password_and_open_file_are_refused(self) -> None:
         admin = {"password": self.postgres.password, "code": 78}
         self.assertIn("empty", self.setup_as("postgres", "--password-stdin", **admin)[1])

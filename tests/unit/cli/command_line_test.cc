@@ -291,6 +291,23 @@ TEST_F(CommandLineTest, SetupPrintsWithoutADatabase) {
   EXPECT_EQ(error_, "");
 }
 
+TEST_F(CommandLineTest, SetupTakesThePasswordOfARoleThatItCreates) {
+  EXPECT_EQ(Run({"setup", "--role", "r", "--password-file", "f"}), kUsage);
+  EXPECT_EQ(Run({"setup", "--apply", "--password-stdin"}), kUsage);
+  EXPECT_EQ(Run({"setup", "--apply", "--role", "r", "--password-stdin", "--password-file", "f"}),
+            kUsage);
+  EXPECT_EQ(Run({"setup", "--apply", "--dsn", "host=localhost", "--role", "r", "--password-file",
+                 "/no/such/file"}),
+            kConfiguration);
+  EXPECT_THAT(error_, HasSubstr("WR-1005"));
+}
+
+TEST_F(CommandLineTest, SetupKnowsPlatforms) {
+  EXPECT_EQ(Run({"setup", "--platform", "rds"}), 0);
+  EXPECT_THAT(out_, HasSubstr("GRANT rds_replication TO \"walrelay\";"));
+  EXPECT_EQ(Run({"setup", "--platform", "oracle"}), kUsage);
+}
+
 // --- commands that connect ---
 
 TEST_F(CommandLineTest, SetupDoesNotApplyOverAnInsecureConnection) {
