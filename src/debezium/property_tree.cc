@@ -4,9 +4,11 @@
 #include <simdjson.h>
 #include <yaml.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/text.h"
+#include "debezium/json_mistake.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -138,6 +140,21 @@ class YamlBuilder {
   Bounds bounds_;
 };
 
+// As editors count: lines and columns from 1, a column per byte.
+std::string PlaceOf(std::string_view text, size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  return fmt::format("line {}, column {}", line, at - (before.rfind('\n') + 1) + 1);
+}
+
+absl::Status NotJson(std::string_view text, simdjson::error_code error) {
+  // Text in another encoding than UTF-8 has no mistake in its syntax.
+  const auto mistake = FindJsonMistake(text);
+  return Malformed(mistake ? fmt::format("{}: not JSON: expected {}", PlaceOf(text, mistake->at),
+                                         mistake->expected)
+                           : fmt::format("not JSON: {}", simdjson::error_message(error)));
+}
+
 }  // namespace
 
 const PropertyNode* PropertyNode::Find(std::string_view name) const {
@@ -154,7 +171,7 @@ absl::StatusOr<PropertyNode> ParseJson(std::string_view text) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
-    return Malformed(fmt::format("not JSON: {}", simdjson::error_message(error)));
+    return NotJson(text, error);
   }
   return JsonBuilder().Build(root);
 }

@@ -26,7 +26,7 @@ struct PropertyNode {
   const PropertyNode* Find(std::string_view name) const;
 };
 
-// Errors: WR-1001.
+// Errors: WR-1001, with line and column where the syntax is wrong.
 // At most 32 levels and 20,000 nodes; more is WR-1001, too. The same limits apply to YAML, whose
 // aliases count as often as they are used.
 absl::StatusOr<PropertyNode> ParseJson(std::string_view text);

@@ -47,6 +47,9 @@ TEST(PropertyTreeTest, MalformedTextIsAnError) {
   for (const char* text : {"", "{", "{} x", "{\"a\": }", "{\"a\": 1,}", "{\"\xff\": 1}"}) {
     EXPECT_THAT(ParseJson(text), HasError(ErrorCode::kConfigSyntax, "")) << text;
   }
+  EXPECT_THAT(
+      ParseJson("{\"a\": 1\n  \"b\": 2}"),
+      HasError(ErrorCode::kConfigSyntax, "line 2, column 3: not JSON: expected a comma or }"));
   EXPECT_THAT(ParseYaml("a: [1\nb: 2"), HasError(ErrorCode::kConfigSyntax, "line 2"));
   EXPECT_THAT(ParseYaml("[a]: 1"), HasError(ErrorCode::kConfigSyntax, "line 1"));
 }
