@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 
 #include "base/text.h"
 #include "debezium/java_properties.h"
 #include "debezium/property_tree.h"
+#include "debezium/server_properties.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -53,12 +55,6 @@ bool IsProperties(std::string_view text) {
   });
 }
 
-// "${NAME}": Debezium Server reads the value from its environment; "$${NAME}" is text.
-bool AsksEnvironment(std::string_view value) {
-  const size_t open = value.find("${");
-  return open != std::string_view::npos && (open == 0 || value[open - 1] != '$');
-}
-
 // A list or a map as a value is no property of Connect.
 absl::Status AddProperty(const std::string& name, const PropertyNode& value, DebeziumFile& out) {
   if (value.kind == PropertyNode::Kind::kNull) {
@@ -84,36 +80,138 @@ bool IsMap(const PropertyNode* node) {
   return node != nullptr && node->kind == PropertyNode::Kind::kMap;
 }
 
+std::string TextOf(const PropertyNode& map, std::string_view name) {
+  const PropertyNode* found = map.Find(name);
+  return found == nullptr ? "" : found->text;
+}
+
+// Strimzi's resource, and Confluent for Kubernetes', which has other names for the same members.
 bool IsConnectorResource(const PropertyNode& node) {
-  const PropertyNode* kind = node.Find("kind");
-  return kind != nullptr && kind->text == "KafkaConnector" && IsMap(node.Find("spec"));
+  const std::string kind = TextOf(node, "kind");
+  return (kind == "KafkaConnector" || kind == "Connector") && IsMap(node.Find("spec"));
 }
 
 // spec: class, tasksMax, config and Strimzi's own settings.
 // Settings of the resource itself are reported too, each with its own outcome.
 absl::StatusOr<DebeziumFile> FromResource(const PropertyNode& resource) {
-  DebeziumFile out{.form = "a KafkaConnector resource"};
+  DebeziumFile out{.form = fmt::format("a {} resource", TextOf(resource, "kind"))};
   const PropertyNode& spec = *resource.Find("spec");
   for (size_t i = 0; i < spec.names.size(); ++i) {
     const std::string& name = spec.names[i];
     const PropertyNode& value = spec.items[i];
-    if (name == "config" && IsMap(&value)) {
+    if ((name == "config" || name == "configs") && IsMap(&value)) {
       WR_RETURN_IF_ERROR(AddProperties(value, out));
     } else {
-      const std::string property = name == "class"      ? "connector.class"
-                                   : name == "tasksMax" ? "tasks.max"
-                                                        : "spec." + name;
+      const std::string property = name == "class"                           ? "connector.class"
+                                   : name == "tasksMax" || name == "taskMax" ? "tasks.max"
+                                                                             : "spec." + name;
       out.properties.push_back({.name = property, .value = value.text, .shown = "spec." + name});
     }
   }
   return out;
 }
 
-// As returned by GET /connectors/NAME, or only its "config".
-absl::StatusOr<DebeziumFile> FromJson(const PropertyNode& root) {
-  if (IsConnectorResource(root)) {
-    return FromResource(root);
+// A connector of a file that may contain several.
+struct NamedConnector {
+  std::string name;
+  DebeziumFile file;
+};
+
+bool RoutesEvents(const NamedConnector& connector) {
+  const auto& properties = connector.file.properties;
+  return std::any_of(properties.begin(), properties.end(), [](const DebeziumProperty& property) {
+    return property.value.ends_with(".outbox.EventRouter");
+  });
+}
+
+// The only one; or, of several, the only one with an EventRouter.
+absl::StatusOr<DebeziumFile> OnlyOutbox(std::vector<NamedConnector> connectors) {
+  if (connectors.empty()) {
+    return NotAConnector("the file contains no KafkaConnector resource");
   }
+  if (connectors.size() > 1) {
+    std::erase_if(connectors, [](const NamedConnector& each) { return !RoutesEvents(each); });
+  }
+  if (connectors.empty()) {
+    return NotAConnector("the file contains several connectors, none of them with an EventRouter");
+  }
+  if (connectors.size() > 1) {
+    // Which of them to import is the operator's decision.
+    std::string names;
+    for (const NamedConnector& each : connectors) {
+      names += (names.empty() ? "" : ", ") + Printable(each.name, 80);
+    }
+    return Error(ErrorCode::kConnectorRefused,
+                 fmt::format("the file contains several outbox connectors: {}", names),
+                 "Export one of them: kubectl get kafkaconnector NAME -o yaml, or curl "
+                 "CONNECT/connectors/NAME.");
+  }
+  return std::move(connectors.front().file);
+}
+
+// Collects the connectors among `nodes` and in their lists (kind: List, as kubectl get returns
+// several resources).
+absl::Status CollectResources(const std::vector<PropertyNode>& nodes,
+                              std::vector<NamedConnector>& out) {
+  for (const PropertyNode& node : nodes) {
+    if (IsConnectorResource(node)) {
+      const PropertyNode* metadata = node.Find("metadata");
+      WR_ASSIGN_OR_RETURN(DebeziumFile file, FromResource(node));
+      out.push_back({metadata == nullptr ? "" : TextOf(*metadata, "name"), std::move(file)});
+    } else if (TextOf(node, "kind").ends_with("List") && node.Find("items") != nullptr) {
+      WR_RETURN_IF_ERROR(CollectResources(node.Find("items")->items, out));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DebeziumFile> FromResources(const std::vector<PropertyNode>& nodes) {
+  std::vector<NamedConnector> connectors;
+  WR_RETURN_IF_ERROR(CollectResources(nodes, connectors));
+  return OnlyOutbox(std::move(connectors));
+}
+
+// The text at a path of members; "" if there is none.
+std::string TextAt(const PropertyNode& root, std::initializer_list<std::string_view> path) {
+  const PropertyNode* node = &root;
+  for (const std::string_view name : path) {
+    node = node->Find(name);
+    if (node == nullptr) {
+      return "";
+    }
+  }
+  return node->text;
+}
+
+// As aws kafkaconnect describe-connector returns it: how the producer connects stands beside the
+// configuration.
+absl::StatusOr<DebeziumFile> FromMskConnect(const PropertyNode& root) {
+  DebeziumFile out{.form = "a connector of MSK Connect"};
+  WR_RETURN_IF_ERROR(AddProperties(*root.Find("connectorConfiguration"), out));
+  const auto add = [&](std::string_view name, std::string value, std::string_view shown) {
+    out.properties.push_back({.name = fmt::format("producer.override.{}", name),
+                              .value = std::move(value),
+                              .shown = std::string(shown)});
+  };
+  const bool iam =
+      TextAt(root, {"kafkaClusterClientAuthentication", "authenticationType"}) == "IAM";
+  const bool tls = TextAt(root, {"kafkaClusterEncryptionInTransit", "encryptionType"}) == "TLS";
+  if (const std::string brokers =
+          TextAt(root, {"kafkaCluster", "apacheKafkaCluster", "bootstrapServers"});
+      !brokers.empty()) {
+    add("bootstrap.servers", brokers, "kafkaCluster.bootstrapServers");
+  }
+  if (tls || iam) {
+    add("security.protocol", iam ? "SASL_SSL" : "SSL", "kafkaClusterEncryptionInTransit");
+  }
+  if (iam) {
+    add("sasl.mechanism", "AWS_MSK_IAM", "kafkaClusterClientAuthentication");
+  }
+  return out;
+}
+
+// As returned by GET /connectors/NAME, or only its "config".
+absl::StatusOr<DebeziumFile> FromConnect(const PropertyNode& root) {
   const PropertyNode* config = root.Find("config");
   DebeziumFile out{.form = IsMap(config) ? "a connector with name and config"
                                          : "a connector's properties in JSON"};
@@ -129,121 +227,46 @@ absl::StatusOr<DebeziumFile> FromJson(const PropertyNode& root) {
   return out;
 }
 
-// The only document that is a connector.
-absl::StatusOr<DebeziumFile> FromYaml(const PropertyNode& documents) {
-  const PropertyNode* found = nullptr;
-  for (const PropertyNode& document : documents.items) {
-    if (IsConnectorResource(document)) {
-      // Which of them to import is the operator's decision.
-      if (found != nullptr) {
-        return NotAConnector("the file contains several KafkaConnector resources");
-      }
-      found = &document;
-    }
-  }
-  return found == nullptr ? NotAConnector("the file contains no KafkaConnector resource")
-                          : FromResource(*found);
+// As returned by GET /connectors?expand=info: {"NAME": {"info": {"name", "config"}}}.
+bool IsExpandedList(const PropertyNode& root) {
+  return !root.items.empty() &&
+         std::all_of(root.items.begin(), root.items.end(), [](const PropertyNode& connector) {
+           return IsMap(&connector) && IsMap(connector.Find("info")) &&
+                  IsMap(connector.Find("info")->Find("config"));
+         });
 }
 
-// Debezium Server uses the same options under other names; they are translated once, under
-// Connect's.
-struct Rename {
-  std::string_view from;
-  std::string_view to;
-};
-
-// Prefixes of Debezium Server's properties; the first match applies.
-constexpr Rename kServerNames[] = {
-    {"debezium.source.", ""},
-    {"debezium.transforms", "transforms"},
-    {"debezium.predicates", "predicates"},
-    {"debezium.sink.kafka.producer.", "producer.override."},
-    {"debezium.format.key", "key.converter"},
-    {"debezium.format.value", "value.converter"},
-    {"debezium.format.header", "header.converter"},
-    // After the three above, whose names it is a prefix of. The last two have no counterpart in
-    // Connect: their names stay recognizable in the report.
-    {"debezium.format.", "format."},
-    {"debezium.sink.", "sink."},
-};
-
-// The converters for Debezium Server's format names; other names are kept.
-constexpr Rename kServerFormats[] = {
-    {"json", "org.apache.kafka.connect.json.JsonConverter"},
-    {"jsonbytearray", "org.apache.kafka.connect.json.JsonConverter"},
-    {"simplestring", "org.apache.kafka.connect.storage.StringConverter"},
-    {"binary", "io.debezium.converters.BinaryDataConverter"},
-};
-
-std::string ServerFormat(const std::string& format) {
-  for (const Rename& known : kServerFormats) {
-    if (known.from == format) {
-      return std::string(known.to);
-    }
+absl::StatusOr<DebeziumFile> FromExpandedList(const PropertyNode& root) {
+  std::vector<NamedConnector> connectors;
+  for (size_t i = 0; i < root.items.size(); ++i) {
+    WR_ASSIGN_OR_RETURN(DebeziumFile file, FromConnect(*root.items[i].Find("info")));
+    connectors.push_back({root.names[i], std::move(file)});
   }
-  return format;
+  return OnlyOutbox(std::move(connectors));
 }
 
-// Debezium Server uses "$$" for "$", because it expands "${…}".
-// In the result each "$" begins a group of route.topic, as in Connect.
-std::string WithoutDoubledDollars(std::string text) {
-  for (size_t at = text.find("$$"); at != std::string::npos; at = text.find("$$", at + 1)) {
-    text.erase(at, 1);
+absl::StatusOr<DebeziumFile> FromJson(PropertyNode root) {
+  if (root.Find("apiVersion") != nullptr) {
+    std::vector<PropertyNode> resources;
+    resources.push_back(std::move(root));
+    return FromResources(resources);
   }
-  return text;
+  if (IsMap(root.Find("connectorConfiguration"))) {
+    return FromMskConnect(root);
+  }
+  return IsExpandedList(root) ? FromExpandedList(root) : FromConnect(root);
 }
 
-// Also for values that the environment supplies: `external` says that the value is not the real
-// one.
-DebeziumProperty FromServer(const std::string& shown, const std::string& value) {
-  DebeziumProperty out{.name = shown,
-                       .value = WithoutDoubledDollars(value),
-                       .shown = shown,
-                       .external = AsksEnvironment(value)};
-  for (const Rename& rename : kServerNames) {
-    if (shown.starts_with(rename.from)) {
-      out.name = std::string(rename.to) + shown.substr(rename.from.size());
-      break;
-    }
-  }
-  // Debezium Server names a format, Connect a class.
-  if (out.name.ends_with(".converter") && shown.starts_with("debezium.format.")) {
-    out.value = ServerFormat(out.value);
-  } else if (out.name.ends_with(".converter.class")) {
-    // The explicit class replaces the class of the format.
-    out.name.resize(out.name.size() - std::string_view(".class").size());
-  }
-  return out;
-}
-
-// A format and its class map to one property of Connect: the class overrides the format.
-void Put(DebeziumProperty property, std::vector<DebeziumProperty>& out) {
-  for (DebeziumProperty& known : out) {
-    if (known.name == property.name) {
-      DebeziumProperty& loser = property.shown.ends_with(".class") ? known : property;
-      loser.name = "overruled." + loser.name;
-    }
-  }
-  out.push_back(std::move(property));
-}
-
+// The .properties of a connector in Connect and those of Debezium Server, which have a prefix.
 absl::StatusOr<DebeziumFile> FromProperties(std::string_view text) {
   WR_ASSIGN_OR_RETURN(const JavaProperties properties, ParseJavaProperties(text));
-  DebeziumFile out{.form = "a connector's .properties"};
-  // The .properties of a connector in Connect have the same form, without this prefix.
-  out.is_server = std::any_of(properties.begin(), properties.end(), [](const auto& property) {
-    return property.first.starts_with("debezium.source.");
-  });
-  if (out.is_server) {
-    out.form = "Debezium Server's application.properties";
+  if (IsServerProperties(properties)) {
+    return FromServerProperties(properties, "Debezium Server's application.properties");
   }
+  DebeziumFile out{.form = "a connector's .properties"};
   for (const auto& [name, value] : properties) {
-    if (out.is_server) {
-      Put(FromServer(name, value), out.properties);
-    } else {
-      out.properties.push_back(
-          {.name = name, .value = value, .shown = name, .external = AsksProvider(value)});
-    }
+    out.properties.push_back(
+        {.name = name, .value = value, .shown = name, .external = AsksProvider(value)});
   }
   return out;
 }
@@ -259,17 +282,20 @@ bool AsksProvider(std::string_view value) {
 }
 
 bool IsDebeziumFile(std::string_view text) {
-  return IsJson(text) || IsResource(text) || IsProperties(text);
+  return IsJson(text) || IsResource(text) || IsProperties(text) || IsServerEnvironment(text);
 }
 
 absl::StatusOr<DebeziumFile> ReadDebeziumFile(std::string_view text) {
   if (IsJson(text)) {
-    WR_ASSIGN_OR_RETURN(const PropertyNode root, ParseJson(text));
-    return FromJson(root);
+    WR_ASSIGN_OR_RETURN(PropertyNode root, ParseJson(text));
+    return FromJson(std::move(root));
   }
   if (IsResource(text)) {
     WR_ASSIGN_OR_RETURN(const PropertyNode documents, ParseYaml(text));
-    return FromYaml(documents);
+    return FromResources(documents.items);
+  }
+  if (IsServerEnvironment(text)) {
+    return FromServerProperties(ParseEnvironment(text), "Debezium Server's environment variables");
   }
   if (IsProperties(text)) {
     return FromProperties(text);

@@ -34,9 +34,12 @@ bool AsksProvider(std::string_view value);
 // is that of its own format's parser.
 bool IsDebeziumFile(std::string_view text);
 
-// Accepts a connector as returned by Connect's REST API (its properties, or {"name", "config"}), a
-// Strimzi KafkaConnector resource (YAML or JSON), .properties of a standalone connector, and
-// application.properties of Debezium Server. Errors: WR-1001; WR-1007 for anything else.
+// Accepts a connector as returned by Connect's REST API (its properties, {"name", "config"}, or all
+// connectors with expand=info) or by MSK Connect; a KafkaConnector resource of Strimzi or a
+// Connector of Confluent for Kubernetes, in YAML or JSON, also in a List or among other documents;
+// .properties of a standalone connector; application.properties of Debezium Server, and its
+// environment variables. Of several connectors, the only one with an EventRouter.
+// Errors: WR-1001; WR-1007 for anything else.
 absl::StatusOr<DebeziumFile> ReadDebeziumFile(std::string_view text);
 
 }  // namespace walrelay

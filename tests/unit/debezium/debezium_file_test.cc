@@ -95,10 +95,41 @@ TEST(DebeziumFileTest, OtherFilesAreRefused) {
   EXPECT_THAT(ReadDebeziumFile("{"), HasError(ErrorCode::kConfigSyntax));
 }
 
-TEST(DebeziumFileTest, OneResourceIsExpected) {
-  const std::string resource = "apiVersion: v1\nkind: KafkaConnector\nspec: {class: c}\n";
-  EXPECT_THAT(ReadDebeziumFile(resource + "---\n" + resource),
-              HasError(ErrorCode::kConnectorRefused, "several"));
+TEST(DebeziumFileTest, OneOutboxAmongSeveralConnectorsIsExpected) {
+  const std::string sink = "apiVersion: v1\nkind: KafkaConnector\nspec: {class: c}\n";
+  const std::string outbox =
+      "apiVersion: v1\nkind: KafkaConnector\nmetadata: {name: a}\nspec:\n  config:\n"
+      "    transforms.o.type: io.debezium.transforms.outbox.EventRouter\n";
+  EXPECT_THAT(PropertiesOf(sink + "---\n" + outbox), ElementsAre(HasSubstr("EventRouter")));
+  EXPECT_THAT(ReadDebeziumFile(sink + "---\n" + sink),
+              HasError(ErrorCode::kConnectorRefused, "none of them with an EventRouter"));
+  EXPECT_THAT(ReadDebeziumFile(outbox + "---\n" + outbox),
+              HasError(ErrorCode::kConnectorRefused, "several outbox connectors: a, a"));
+}
+
+TEST(DebeziumFileTest, ListHoldsResources) {
+  EXPECT_THAT(PropertiesOf(R"({"apiVersion": "v1", "kind": "List", "items": [
+      {"kind": "Secret"}, {"kind": "KafkaConnector", "spec": {"class": "c"}}]})"),
+              ElementsAre("connector.class=c"));
+  EXPECT_THAT(PropertiesOf("apiVersion: v1\nkind: KafkaConnectorList\nitems:\n"
+                           "- kind: KafkaConnector\n  spec: {class: c}\n"),
+              ElementsAre("connector.class=c"));
+  EXPECT_THAT(ReadDebeziumFile(R"({"apiVersion": "v1", "kind": "List", "items": []})"),
+              HasError(ErrorCode::kConnectorRefused, "no KafkaConnector"));
+}
+
+TEST(DebeziumFileTest, OtherToolsWrapTheProperties) {
+  EXPECT_THAT(PropertiesOf(R"({"connectorConfiguration": {"slot.name": "s"}, "kafkaCluster": {
+      "apacheKafkaCluster": {"bootstrapServers": "b:9098"}},
+      "kafkaClusterClientAuthentication": {"authenticationType": "IAM"}})"),
+              ElementsAre("slot.name=s", "producer.override.bootstrap.servers=b:9098",
+                          "producer.override.security.protocol=SASL_SSL",
+                          "producer.override.sasl.mechanism=AWS_MSK_IAM"));
+  EXPECT_THAT(PropertiesOf(R"({"s": {"info": {"name": "s", "config": {"slot.name": "s"}}}})"),
+              ElementsAre("name=s", "slot.name=s"));
+  EXPECT_THAT(PropertiesOf("apiVersion: platform.confluent.io/v1beta1\nkind: Connector\n"
+                           "spec: {taskMax: 1, configs: {slot.name: s}}\n"),
+              ElementsAre("tasks.max=1", "slot.name=s"));
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ TEST_F(DebeziumImportTest, ResourceMayBeJsonOrOneOfSeveralDocuments) {
               HasError(ErrorCode::kConnectorRefused, "no KafkaConnector"));
   const std::string twice = std::string(kResource) + "---\n" + std::string(kResource);
   EXPECT_THAT(ImportDebezium({.connector = twice}),
-              HasError(ErrorCode::kConnectorRefused, "several"));
+              HasError(ErrorCode::kConnectorRefused, "several outbox connectors: outbox, outbox"));
   EXPECT_EQ(ConfigOf(R"({"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "spec": {
       "class": "io.debezium.connector.postgresql.PostgresConnector", "tasksMax": 1, "config": {
       "plugin.name": "pgoutput", "table.include.list": "s.t", "transforms": "o",
