@@ -11,8 +11,10 @@
 #include "debezium/debezium_options.h"
 #include "debezium/debezium_producer.h"
 #include "debezium/debezium_source.h"
+#include "debezium/debezium_tables.h"
 #include "debezium/debezium_topics.h"
 #include "debezium/java_properties.h"
+#include "debezium/without_effect.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -21,6 +23,13 @@ namespace {
 constexpr std::string_view kTransforms = "transforms.";
 constexpr std::string_view kProducer = "producer.override.";
 constexpr std::string_view kWorkersOwn = "only concerns the Connect worker itself";
+
+// A transform that is not the router, nor the decoder that walrelay has, too.
+struct OtherTransform {
+  std::string alias;
+  std::string type;
+  bool precedes_router;
+};
 
 bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view> beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
@@ -54,12 +63,15 @@ class Importer {
         producer_[property.name.substr(kProducer.size())] = property.value;
       }
     }
+    WR_RETURN_IF_ERROR(CheckClass());
     WR_RETURN_IF_ERROR(FindRouter());
+    SelectTables();
     TranslateAll();
     FinishSource(all_, out_.translation);
     FinishProducer(out_.translation);
     FinishTopics(all_, out_.translation);
     CheckMissing();
+    AllowWithoutEffect();
     Decide();
     out_.form = std::move(file_.form);
     return std::move(out_);
@@ -118,6 +130,29 @@ class Importer {
     return own;
   }
 
+  // Only the class decides whether the other properties mean what this translation assumes. Some
+  // resources and drafts leave it out.
+  absl::Status CheckClass() const {
+    const std::string name = JavaTrim(ValueOr(all_, "connector.class", ""));
+    if (name.empty() || name.ends_with(".postgresql.PostgresConnector") ||
+        name == "PostgresConnector" || name == "PostgresSource") {
+      return absl::OkStatus();
+    }
+    if (name.starts_with("PostgresCdcSource")) {
+      return Error(ErrorCode::kConnectorRefused,
+                   fmt::format("{} is Confluent's managed connector, which is not supported",
+                               Printable(name, 120)),
+                   "Export its Debezium properties: write database.*, topic.prefix, slot.name, "
+                   "table.include.list and transforms.* as for "
+                   "io.debezium.connector.postgresql.PostgresConnector, and a converter for each "
+                   "output format.");
+    }
+    return Error(ErrorCode::kConnectorRefused,
+                 fmt::format("{} is not a Postgres connector", Printable(name, 120)),
+                 "walrelay replaces Debezium's Postgres connector with the outbox EventRouter; "
+                 "keep other connectors in Connect.");
+  }
+
   // Finds the router's transform by its class; its alias is arbitrary.
   absl::Status FindRouter() {
     for (const std::string& entry : JavaSplit(ValueOr(all_, "transforms", ""), ',')) {
@@ -130,7 +165,7 @@ class Importer {
         decoder_ = fmt::format("transforms.{}.", alias);
         out_.translation.settings["format.message_nulls"] = "ignore";
       } else if (!alias.empty()) {
-        others_.push_back(fmt::format("{} ({})", Printable(alias, 60), Printable(type, 120)));
+        others_.push_back({alias, type, router_.empty()});
       }
     }
     return router_.empty()
@@ -139,6 +174,15 @@ class Importer {
                      "no transform of this connector is io.debezium.transforms.outbox.EventRouter",
                      "walrelay replaces an outbox connector; keep other connectors in Connect.")
                : absl::OkStatus();
+  }
+
+  void SelectTables() {
+    tables_.emplace(all_, router_, !decoder_.empty());
+    if (tables_->tables().size() > 1) {
+      out_.translation.tables = tables_->tables();
+    } else if (tables_->tables().size() == 1) {
+      out_.translation.settings["source.table"] = tables_->tables().front();
+    }
   }
 
   // The router's options first: others can override them.
@@ -181,11 +225,11 @@ class Importer {
   // converters, connector.
   PropertyResult TranslateKnown(const DebeziumProperty& property, DebeziumTranslation& out) {
     const std::string_view name = property.name;
-    // Each transform may change the records in any way, so walrelay can replace only the router.
+    if (auto result = tables_->ResultOf(name)) {
+      return *std::move(result);
+    }
     if (name == "transforms") {
-      return others_.empty() ? Equivalent("the router is the only transform")
-                             : Refused(fmt::format("transforms other than the router: {}",
-                                                   fmt::join(others_, ", ")));
+      return TranslateTransforms();
     }
     std::optional<PropertyResult> result;
     if (name.starts_with(router_)) {
@@ -195,7 +239,7 @@ class Importer {
     } else if (!decoder_.empty() && name == "message.prefix.include.list") {
       result = TranslateMessagePrefixes(property.value, out);
     } else if (name.starts_with(kTransforms)) {
-      result = Refused("belongs to a transform other than the router");
+      result = TranslateOther(name.substr(kTransforms.size()));
     } else if (name.starts_with(kProducer)) {
       result = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
     } else {
@@ -209,6 +253,36 @@ class Importer {
     }
     return result ? *std::move(result)
                   : Refused("unknown to walrelay; remove it if nothing depends on it");
+  }
+
+  // Each other transform is reported in one line, that of its type.
+  PropertyResult TranslateTransforms() const {
+    for (const OtherTransform& other : others_) {
+      if (other.type.empty()) {
+        return Refused(fmt::format("\"{}\" has no type", Printable(other.alias, 60)));
+      }
+    }
+    return Equivalent(others_.empty() ? "the router is the only transform"
+                                      : "the router; see the other transforms' types");
+  }
+
+  // A transform may change the records in any way, so walrelay can replace only the router. One
+  // that never meets a record of the outbox tables changes nothing. `option`: "ALIAS.NAME".
+  PropertyResult TranslateOther(std::string_view option) const {
+    const auto other = std::find_if(others_.begin(), others_.end(), [&](const auto& each) {
+      return option.starts_with(each.alias + ".");
+    });
+    if (other == others_.end()) {
+      return Meaningless("belongs to no transform of the list");
+    }
+    const std::string prefix = fmt::format("{}{}.", kTransforms, other->alias);
+    if (other->precedes_router && tables_->ReachOf(prefix) == Reach::kNone) {
+      return Equivalent("its predicate is false for every record of the outbox tables");
+    }
+    return option == other->alias + ".type"
+               ? Refused(fmt::format("walrelay has no transform other than the router: {} ({})",
+                                     Printable(other->alias, 60), Printable(other->type, 120)))
+               : Meaningless("belongs to a refused transform");
   }
 
   // A property that is absent, but whose default would decide what is published.
@@ -268,6 +342,27 @@ class Importer {
     }
   }
 
+  // Some refused properties change only schemas, or only names that are already valid.
+  void AllowWithoutEffect() {
+    for (ImportedProperty& property : out_.properties) {
+      if (property.result.outcome == PropertyOutcome::kRefused) {
+        const std::string_view reason = WhyWithoutEffect(ConnectName(property.name), all_, router_,
+                                                         out_.translation, input_.overrides);
+        if (!reason.empty()) {
+          property.result = Equivalent(std::string(reason));
+        }
+      }
+    }
+  }
+
+  // The name in Connect of a property of the report.
+  std::string ConnectName(const std::string& shown) const {
+    const auto found =
+        std::find_if(file_.properties.begin(), file_.properties.end(),
+                     [&](const DebeziumProperty& property) { return property.shown == shown; });
+    return found == file_.properties.end() ? shown : found->name;
+  }
+
   // The operator's settings replace missing and refused properties.
   void Decide() {
     const auto overrides = [&](const std::string& setting) {
@@ -293,7 +388,8 @@ class Importer {
   DebeziumOptions producer_;  // names without the prefix
   std::string router_;        // "transforms.outbox."
   std::string decoder_;       // prefix of the message decoder's options; "": no decoder
-  std::vector<std::string> others_;
+  std::vector<OtherTransform> others_;
+  std::optional<DebeziumTables> tables_;  // once the router is known
   DebeziumImport out_;
 };
 
@@ -327,14 +423,12 @@ absl::Status RefusalOf(const DebeziumImport& import) {
   }
   std::sort(settings.begin(), settings.end());
   settings.erase(std::unique(settings.begin(), settings.end()), settings.end());
-  const std::string hint = settings.empty()
-                               ? ""
-                               : fmt::format(
-                                     "Choose values: --set {}=…. For the rest change the "
-                                     "connector's file, or see walrelay import debezium "
-                                     "--allow-lossy.",
-                                     fmt::join(settings, "=… --set "));
-  return Error(ErrorCode::kConnectorRefused, fmt::format("{}", fmt::join(refused, "; ")), hint);
+  const std::string choose = settings.empty()
+                                 ? "Change"
+                                 : fmt::format("Choose values: --set {}=…. For the rest change",
+                                               fmt::join(settings, "=… --set "));
+  return Error(ErrorCode::kConnectorRefused, fmt::format("{}", fmt::join(refused, "; ")),
+               choose + " the connector's file, or see walrelay import debezium --allow-lossy.");
 }
 
 }  // namespace walrelay

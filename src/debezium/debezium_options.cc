@@ -50,6 +50,10 @@ constexpr PropertyRule kIgnoredRouterOptions[] = {
     {"table.field.event.payload.id", "removed in Debezium 2.0"},
     {"table.fields.additional.error.on.missing", "ignored since Debezium 3.6"},
     {"debezium.op.invalid.behavior", "removed in Debezium 2.0"},
+    {"table.field.payload.id", "removed in Debezium 2.0"},
+    // Tutorials repeat these; Debezium does not read them.
+    {"table.field.timestamp", "no option of the router; it is table.field.event.timestamp"},
+    {"table.field.key", "no option of the router; it is table.field.event.key"},
     {"tracing.span.context.field", kTracing},
     {"tracing.operation.name", kTracing},
     {"tracing.with.context.field.only", kTracing},
@@ -66,6 +70,13 @@ struct FixedOption {
 
 constexpr FixedOption kFixedRouterOptions[] = {
     {"field.name.adjustment.mode", "none", "Debezium loses the value of each member it renames"},
+    {"table.field.payload", "payload",
+     "only Debezium 1 reads it; later versions read table.field.event.payload",
+     "source.columns.payload"},
+    {"table.field.schema.version", "",
+     "only Debezium 1 reads it; later versions read table.field.event.schema.version",
+     "source.columns.version"},
+    // Evaluated by DebeziumTables, where the tables are known.
     {"predicate", "", "walrelay reads only outbox tables; name them as its tables", "source.table"},
 };
 
@@ -80,7 +91,8 @@ constexpr FixedOption kFixedConnectorOptions[] = {
     {"topic.delimiter", ".", "walrelay joins schema names with \".\""},
     {"errors.tolerance", "none",
      "with \"all\" a row that cannot be published is lost silently; "
-     "choose [on_error] skip or dead_letter instead"},
+     "choose [on_error] skip or dead_letter instead",
+     "on_error.value"},
 };
 
 // Options of a converter, without its name. "schemas.enable" is handled with the converter itself.
@@ -198,15 +210,22 @@ std::optional<PropertyResult> TranslateConverter(std::string_view part, std::str
                : out.Set(setting, std::string(format));
   }
   // The options of a delegate are those of a converter, under the delegate's prefix.
-  std::string_view option = name.substr(std::min(converter.size() + 1, name.size()));
-  if (name.starts_with(delegate + ".")) {
-    option = name.substr(delegate.size() + 1);
-  }
-  if (option == "schemas.enable") {
-    return Translated(fmt::format("format.{}", part), "decides between json and json_schema");
+  const std::string& owner_name = name.starts_with(delegate + ".") ? delegate : converter;
+  const std::string_view option = name.substr(std::min(owner_name.size() + 1, name.size()));
+  const std::string owner = JavaTrim(ValueOr(connector, owner_name, ""));
+  const std::string_view format = FormatOf(owner, connector, owner_name);
+  if (format.empty() && !owner.empty()) {
+    return Meaningless("an option of a refused converter");
   }
   if (option == "schemas.cache.size" || option == "converter.type") {
     return Meaningless("only concerns the internals of Connect's converter");
+  }
+  // Only JsonConverter, Debezium Server's default, has more options.
+  if (format == "bytes" || (format == "string" && option != "converter.encoding")) {
+    return Meaningless("this converter has no such option");
+  }
+  if (option == "schemas.enable") {
+    return Translated(fmt::format("format.{}", part), "decides between json and json_schema");
   }
   if (const auto fixed = CheckedAmong(kFixedConverterOptions, option, value)) {
     return fixed;

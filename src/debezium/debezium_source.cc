@@ -23,29 +23,39 @@ constexpr std::string_view kStrimzi = "only concerns how Strimzi runs the connec
 // Properties that need no decision. One that no table of this file lists is refused as unknown: it
 // may be a misspelling, or newer than this version of walrelay.
 constexpr PropertyRule kMeaninglessSourceRules[] = {
+    {"connector.class", "walrelay replaces the connector"},
     {"name", "walrelay has no connectors; kafka.client_id names it to the brokers"},
     {"tasks.max*", "a Postgres connector has one task; walrelay is one process"},
     {"snapshot.*", kNoSnapshots},
     {"incremental.snapshot.*", kNoSnapshots},
+    {"legacy.snapshot.*", kNoSnapshots},
+    {"query.fetch.size", kNoSnapshots},
     {"streaming.delay.ms", kNoSnapshots},
     {"read.only", kNoSnapshots},
     {"signal.*", "walrelay does not process signals; rows of the signal table are not published"},
     {"notification.*", "walrelay writes no notifications; see its log and metrics"},
     {"schema.history.*", "a Postgres connector has none"},
+    {"database.history.*", "a Postgres connector has none"},
+    {"openlineage.*", "walrelay reports no lineage"},
     {"include.schema.changes", "a Postgres connector creates none"},
     {"include.schema.comments", "routed events do not contain them"},
     {"max.queue.size*", kNoQueue},
     {"max.batch.size", kNoQueue},
     {"poll.interval.ms", kNoQueue},
+    {"poll.dispatch.interval.ms", kNoQueue},
+    {"queue.provider.*", kNoQueue},
     {"record.processing.*", kNoQueue},
     {"tombstones.on.delete", "deletes are not events; route.tombstone_on_empty is unrelated"},
     {"replica.identity.autoset.values", "walrelay changes no tables"},
     {"unavailable.value.placeholder", kOnlyInserts},
+    {"skip.messages.without.change", kOnlyInserts},
     {"message.key.columns", "the router sets the key"},
     {"message.prefix.*", "no transform decodes logical messages; walrelay does not read them"},
     {"heartbeat.*", "walrelay confirms the slot without heartbeats, also while the outbox is idle"},
     {"topic.heartbeat.*", "there are no heartbeats"},
     {"topic.transaction", "there are no records about transactions"},
+    {"provide.transaction.metadata",
+     "routed events do not contain it; walrelay writes no topic of transactions"},
     {"topic.naming.strategy", "the router names the topics"},
     {"topic.cache.size", "only concerns the internals of the connector"},
     {"slot.drop.on.stop", "walrelay does not drop the slot when it stops"},
@@ -61,6 +71,14 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"offset.*", kNoOffsets},
     {"offsets.*", kNoOffsets},
     {"internal.*", "only concerns the internals of the connector"},
+    {"executor.shutdown.timeout.ms", "only concerns the internals of the connector"},
+    {"statistics.metrics.enabled", "only concerns the metrics of the connector"},
+    {"guardrail.*", "walrelay reads only outbox tables"},
+    {"table.ignore.builtin", "walrelay reads only outbox tables"},
+    {"transaction.metadata.factory", "routed events do not contain it"},
+    {"bootstrap.servers", "Connect ignores it here; a connector has producer.override.*"},
+    {"acks", "Connect ignores it here; a connector has producer.override.*"},
+    {"_aiven.*", "only concerns how Aiven runs the connector"},
     {"xmin.fetch.interval.ms", "the status page shows transactions that hold the slot back"},
     {"retriable.restart.connector.wait.ms", kOwnRetries},
     {"errors.max.retries", kOwnRetries},
@@ -100,20 +118,6 @@ constexpr PropertyRule kRefusedSourceRules[] = {
     {"converters*", "custom converters are Java code"},
     {"post.processors*", "post processors are Java code"},
     {"slot.stream.params", "walrelay uses its own stream options"},
-    {"openlineage.*", "walrelay reports no lineage"},
-};
-
-constexpr std::string_view kSayTables =
-    "name the outbox tables: table.include.list, or source.table";
-constexpr std::string_view kNoPredicates =
-    "walrelay reads only outbox tables; name them with source.table";
-
-// Other properties that decide which tables are read.
-constexpr PropertyRule kNamesTables[] = {
-    {"predicates*", kNoPredicates},      {"table.exclude.list", kSayTables},
-    {"schema.include.list", kSayTables}, {"schema.exclude.list", kSayTables},
-    {"table.whitelist", kSayTables},     {"table.blacklist", kSayTables},
-    {"schema.whitelist", kSayTables},    {"schema.blacklist", kSayTables},
 };
 
 // A property that must have one of these values; otherwise it is refused with `reason`.
@@ -127,7 +131,6 @@ struct Demand {
 // Properties of which one value means what walrelay does anyway.
 constexpr Demand kDemands[] = {
     {"plugin.name", "pgoutput", "the slot uses another plugin; name a new slot", "source.slot"},
-    {"provide.transaction.metadata", "false", "walrelay publishes no transaction metadata", ""},
     {"event.processing.failure.handling.mode", "fail", "events would be lost silently", ""},
     {"exactly.once.support", "requested", "delivery is at least once", ""},
     {"sink.type", "kafka", "walrelay writes to Kafka", ""},
@@ -143,39 +146,10 @@ PropertyResult Demanded(const Demand& demand, const std::string& value) {
                  std::string(demand.setting));
 }
 
-// Regular expressions that match exactly one name are names; others would need the catalog.
-PropertyResult TranslateTables(const std::string& value, DebeziumTranslation& out) {
-  std::vector<std::string> tables;
-  for (const std::string& entry : JavaSplit(value, ',')) {
-    tables.push_back(LiteralOf(JavaTrim(entry)));
-    // LiteralOf() returns "" for a pattern. Debezium matches "schema.table", so a name without a
-    // dot matches nothing there.
-    if (tables.back().find('.') == std::string::npos) {
-      return Refused(
-          fmt::format("\"{}\" is not the name of a single table", Printable(JavaTrim(entry), 120)),
-          "source.table");
-    }
-  }
-  if (tables.size() > 1) {
-    out.tables = std::move(tables);
-    return Translated("[[source.tables]]", "the router's options apply to all of them");
-  }
-  return out.Set("source.table", tables.front());
-}
-
 PropertyResult TranslatePassword(const DebeziumProperty& property, DebeziumTranslation& out) {
   return property.external
              ? out.Want("source.password_file")
              : out.Set("source.password", property.value, "prefer a file: source.password_file");
-}
-
-// The class in full, or by its simple name.
-PropertyResult TranslateConnectorClass(const std::string& value) {
-  return JavaTrim(value) == "io.debezium.connector.postgresql.PostgresConnector" ||
-                 JavaTrim(value) == "PostgresConnector" || JavaTrim(value) == "PostgresSource"
-             ? Meaningless("walrelay replaces the connector")
-             : Refused(fmt::format("\"{}\": only Debezium's Postgres connector is supported",
-                                   Printable(value, 120)));
 }
 
 // walrelay never reads the table, so most modes have nothing to do. A connector that only takes a
@@ -237,11 +211,12 @@ std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& prop
       return Demanded(demand, value);
     }
   }
-  if (name == "connector.class") {
-    return TranslateConnectorClass(value);
-  }
   if (name == "database.password") {
     return TranslatePassword(property, out);
+  }
+  // The JDBC driver's own factory that accepts every certificate.
+  if (name == "database.sslfactory" && value.ends_with(".NonValidatingFactory")) {
+    return Equivalent("libpq verifies certificates only with sslmode verify-ca or verify-full");
   }
   if (name == "database.sslpassword" || name == "database.sslfactory") {
     return Refused("use a key without a password, in source.dsn", "source.dsn");
@@ -255,17 +230,11 @@ std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& prop
   if (name == "database.server.name") {
     return out.Set("format.schema_prefix", value, "topic.prefix since Debezium 2.0");
   }
-  if (name == "table.include.list") {
-    return TranslateTables(value, out);
-  }
   if (name == "snapshot.mode") {
     return TranslateSnapshotMode(value);
   }
   if (name == "column.exclude.list" || name == "column.include.list") {
     return Equivalent("columns that the router does not name are not published");
-  }
-  if (const PropertyRule* rule = FindRule(kNamesTables, name)) {
-    return Refused(std::string(rule->reason), "source.table");
   }
   if (const PropertyRule* rule = FindRule(kRefusedSourceRules, name)) {
     return Refused(std::string(rule->reason));

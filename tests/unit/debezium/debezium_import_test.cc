@@ -1,6 +1,7 @@
 // Realistic connector files: the converted configuration and the report for each property.
 #include "debezium/debezium_import.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,13 +125,20 @@ class DebeziumImportTest : public testing::ConfigFixture {
     text.insert(text.rfind("\"producer.override.linger.ms\""), more + ",\n");
     return text;
   }
+  // The router among other transforms; `options`: their lines, each with a comma.
+  static std::string WithTransforms(const std::string& list, const std::string& options) {
+    std::string text(kConnector);
+    const std::string_view only = "\"transforms\": \"events\",";
+    return text.replace(text.find(only), only.size(),
+                        fmt::format("\"transforms\": \"{}\",{}", list, options));
+  }
   static std::string Without(std::string_view property) {
     std::string text(kConnector);
     const size_t at = text.find(property);
     text.erase(at, text.find('\n', at) - at);
     return text;
   }
-  static const PropertyResult* FateOf(const DebeziumImport& import, std::string_view property) {
+  static const PropertyResult* ResultOf(const DebeziumImport& import, std::string_view property) {
     for (const ImportedProperty& each : import.properties) {
       if (each.name == property) {
         return &each.result;
@@ -140,7 +148,7 @@ class DebeziumImportTest : public testing::ConfigFixture {
   }
   void ExpectRefused(const std::string& name, const std::string& value, const std::string& reason) {
     const DebeziumImport import = Import(With("\"" + name + "\": \"" + value + "\""));
-    const PropertyResult* result = FateOf(import, name);
+    const PropertyResult* result = ResultOf(import, name);
     ASSERT_NE(result, nullptr) << name;
     EXPECT_EQ(result->outcome, PropertyOutcome::kRefused) << name;
     EXPECT_THAT(result->note, HasSubstr(reason)) << name;
@@ -148,7 +156,7 @@ class DebeziumImportTest : public testing::ConfigFixture {
   }
   PropertyOutcome BinOf(const std::string& name, const std::string& value) {
     const DebeziumImport import = Import(With("\"" + name + "\": \"" + value + "\""));
-    const PropertyResult* result = FateOf(import, name);
+    const PropertyResult* result = ResultOf(import, name);
     EXPECT_NE(result, nullptr) << name;
     return result == nullptr ? PropertyOutcome::kRefused : result->outcome;
   }
@@ -207,7 +215,7 @@ TEST_F(DebeziumImportTest, StrimziResourceIsConverted) {
   EXPECT_TRUE(config.source.password.empty());
   EXPECT_THAT(import.translation.required,
               ::testing::ElementsAre("source.password_file", "kafka.bootstrap_servers"));
-  EXPECT_EQ(FateOf(import, "spec.autoRestart")->outcome, PropertyOutcome::kMeaningless);
+  EXPECT_EQ(ResultOf(import, "spec.autoRestart")->outcome, PropertyOutcome::kMeaningless);
 }
 
 TEST_F(DebeziumImportTest, ResourceMayBeJsonOrOneOfSeveralDocuments) {
@@ -263,7 +271,7 @@ TEST_F(DebeziumImportTest, EveryPropertyHasOneResultAndIsListed) {
         import.properties.size());
   }
   EXPECT_EQ(Import(kConnector).properties.size(), 29U);
-  EXPECT_EQ(FateOf(Import(kServer), "debezium.format.header")->outcome,
+  EXPECT_EQ(ResultOf(Import(kServer), "debezium.format.header")->outcome,
             PropertyOutcome::kMeaningless);
 }
 
@@ -318,8 +326,8 @@ TEST_F(DebeziumImportTest, WorkerSuppliesPropertiesThatTheConnectorOmits) {
               ::testing::Contains(Pair("format.value", "json_schema")));
   EXPECT_THAT(import.translation.settings,
               ::testing::Contains(Pair("kafka.bootstrap_servers", "kafka-1:9093")));
-  EXPECT_EQ(FateOf(import, "worker: group.id")->outcome, PropertyOutcome::kMeaningless);
-  EXPECT_EQ(FateOf(import, "worker: producer.compression.type")->note,
+  EXPECT_EQ(ResultOf(import, "worker: group.id")->outcome, PropertyOutcome::kMeaningless);
+  EXPECT_EQ(ResultOf(import, "worker: producer.compression.type")->note,
             "overridden by the connector");
 }
 
@@ -357,10 +365,8 @@ TEST_F(DebeziumImportTest, PropertiesThatAffectRecordsAreRequired) {
 
 TEST_F(DebeziumImportTest, UnsupportedBehaviourIsRefused) {
   ExpectRefused("column.mask.with.8.chars", "public.outbox.payload", "columns unchanged");
-  ExpectRefused("predicates", "isOutbox", "only outbox tables");
-  ExpectRefused("transforms.events.predicate", "isOutbox", "only outbox tables");
+  ExpectRefused("transforms.events.predicate", "isOutbox", "cannot determine");
   ExpectRefused("converters", "geo", "Java code");
-  ExpectRefused("provide.transaction.metadata", "true", "no transaction metadata");
   ExpectRefused("exactly.once.support", "required", "at least once");
   ExpectRefused("event.processing.failure.handling.mode", "skip", "lost silently");
   ExpectRefused("errors.tolerance", "all", "lost silently");
@@ -368,10 +374,8 @@ TEST_F(DebeziumImportTest, UnsupportedBehaviourIsRefused) {
   ExpectRefused("slot.stream.params", "origin=none", "options");
   ExpectRefused("value.converter.decimal.format", "NUMERIC", "base64");
   ExpectRefused("header.converter", "org.apache.kafka.connect.json.JsonConverter", "SimpleHeader");
-  ExpectRefused("schema.include.list", "public", "name the outbox tables");
   ExpectRefused("transforms.events.route.topic.replacment", "x", "unknown to walrelay");
   ExpectRefused("made.up", "x", "unknown to walrelay; remove it");
-  ExpectRefused("transforms.other.type", "org.x.Other", "a transform other than the router");
   ExpectRefused("database.sslpassword", "hush", "without a password");
 }
 
@@ -385,21 +389,62 @@ TEST_F(DebeziumImportTest, UnsupportedProducerPropertiesAreRefused) {
   ExpectRefused("producer.override.made.up", "x", "unknown to walrelay");
 }
 
-TEST_F(DebeziumImportTest, UnsupportedTransformsAreNamed) {
-  std::string text(kConnector);
-  text.replace(
-      text.find("\"transforms\": \"events\""), 22,
-      R"("transforms": "unwrap, events", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState")");
-  EXPECT_THAT(RefusalOf(Import(text)),
-              HasError(ErrorCode::kConnectorRefused,
-                       "unwrap (io.debezium.transforms.ExtractNewRecordState)"));
+TEST_F(DebeziumImportTest, LoginsOfJavaLibrariesAreRecognized) {
+  const auto login = [&](const std::string& module) {
+    std::string text(kConnector);
+    const std::string_view scram =
+        R"(org.apache.kafka.common.security.scram.ScramLoginModule required username=\"relay\" password=\"hush kafka\";)";
+    text.replace(text.find(scram), scram.size(), module);
+    return *ResultOf(Import(text), "producer.override.sasl.jaas.config");
+  };
+  EXPECT_EQ(login("software.amazon.msk.auth.iam.IAMLoginModule required;").outcome,
+            PropertyOutcome::kEquivalent);
+  EXPECT_EQ(login("software.amazon.msk.auth.iam.IAMLoginModule required awsRoleArn=\\\"arn:x\\\";")
+                .setting,
+            "kafka.aws.role_arn");
+  EXPECT_THAT(
+      login("org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;").note,
+      HasSubstr("[kafka.oauth]"));
+  EXPECT_EQ(BinOf("producer.override.sasl.client.callback.handler.class",
+                  "software.amazon.msk.auth.iam.IAMClientCallbackHandler"),
+            PropertyOutcome::kEquivalent);
+}
+
+TEST_F(DebeziumImportTest, UnsupportedTransformIsRefusedInOneLine) {
+  const std::string text = WithTransforms("unwrap, events", R"(
+      "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+      "transforms.unwrap.drop.tombstones": "true", "transforms.unused.type": "org.x.Other",)");
+  const DebeziumImport import = Import(text);
+  EXPECT_EQ(import.Count(PropertyOutcome::kRefused), 1U);
+  EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused,
+                                          "unwrap (io.debezium.transforms.ExtractNewRecordState)"));
+  EXPECT_THAT(ResultOf(import, "transforms.unused.type")->note, HasSubstr("no transform"));
+}
+
+TEST_F(DebeziumImportTest, TransformWithoutATypeIsRefused) {
+  EXPECT_THAT(RefusalOf(Import(WithTransforms("unwrap, events", ""))),
+              HasError(ErrorCode::kConnectorRefused, "\"unwrap\" has no type"));
+}
+
+TEST_F(DebeziumImportTest, UnsupportedConverterIsRefusedInOneLine) {
+  std::string text = With(R"("value.converter.schema.registry.url": "http://registry")");
+  text.replace(text.find("org.apache.kafka.connect.json.JsonConverter"), 43,
+               "io.confluent.connect.avro.AvroConverter");
+  const DebeziumImport import = Import(text);
+  EXPECT_EQ(import.Count(PropertyOutcome::kRefused), 1U);
+  EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused, "AvroConverter"));
 }
 
 TEST_F(DebeziumImportTest, OtherConnectorsAreRefused) {
-  EXPECT_THAT(ImportDebezium(
-                  {.connector =
-                       R"({"connector.class": "x", "transforms": "a", "transforms.a.type": "b"})"}),
-              HasError(ErrorCode::kConnectorRefused, "EventRouter"));
+  for (const auto& [name, reason] :
+       {std::pair("PostgresConnector", "EventRouter"),
+        std::pair("io.debezium.connector.mysql.MySqlConnector", "not a Postgres connector"),
+        std::pair("PostgresCdcSourceV2", "Confluent's managed connector")}) {
+    const std::string text = fmt::format(
+        R"({{"connector.class": "{}", "transforms": "a", "transforms.a.type": "b"}})", name);
+    EXPECT_THAT(ImportDebezium({.connector = text}),
+                HasError(ErrorCode::kConnectorRefused, reason));
+  }
   EXPECT_THAT(ImportDebezium({.connector = R"({"config": {"x": ["y"]}})"}),
               HasError(ErrorCode::kConnectorRefused, "\"x\": expected a scalar value"));
   EXPECT_THAT(ImportDebezium({.connector = "[source]\ndsn = \"x\"\n"}),
@@ -414,16 +459,53 @@ TEST_F(DebeziumImportTest, EquivalentAndMeaninglessPropertiesAreClassified) {
   EXPECT_EQ(BinOf("topic.creation.default.partitions", "6"), PropertyOutcome::kTranslated);
   EXPECT_EQ(BinOf("producer.override.acks", "1"), PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("slot.failover", "true"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("database.sslfactory", "org.postgresql.ssl.NonValidatingFactory"),
+            PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("transforms.events.table.field.timestamp", "x"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("transforms.events.table.field.payload", "payload"),
+            PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("transforms.events.table.field.payload", "body"), PropertyOutcome::kRefused);
+}
+
+// "a setting without effect on the published columns is never a refusal"
+TEST_F(DebeziumImportTest, SettingsWithoutEffectOnRecordsAreAccepted) {
+  EXPECT_EQ(BinOf("schema.name.adjustment.mode", "avro"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("column.propagate.source.type", "public.x.y"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("field.name.adjustment.mode", "avro"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("field.name.adjustment.mode", "avro_unicode"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("transforms.events.field.name.adjustment.mode", "avro"),
+            PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("provide.transaction.metadata", "true"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("openlineage.integration.enabled", "true"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("key.converter.decimal.format", "NUMERIC"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("predicates", "unused"), PropertyOutcome::kMeaningless);
+}
+
+TEST_F(DebeziumImportTest, TheSameSettingsAreRefusedWhereTheyHaveAnEffect) {
+  std::string text = With(R"("schema.name.adjustment.mode": "avro")");
+  text.replace(text.find("\"value.converter.schemas.enable\": false"), 39,
+               "\"value.converter.schemas.enable\": true");
+  EXPECT_THAT(RefusalOf(Import(text)),
+              HasError(ErrorCode::kConnectorRefused, "schema.name.adjustment.mode"));
+  EXPECT_THAT(RefusalOf(Import(With(R"("field.name.adjustment.mode": "avro",
+                  "transforms.events.table.field.event.key": "aggregate-id")"))),
+              HasError(ErrorCode::kConnectorRefused, "field.name.adjustment.mode"));
+  EXPECT_THAT(RefusalOf(Import(With(R"("field.name.adjustment.mode": "avro_unicode",
+                  "transforms.events.table.field.event.key": "aggregate_id")"))),
+              HasError(ErrorCode::kConnectorRefused, "field.name.adjustment.mode"));
+  EXPECT_THAT(RefusalOf(Import(With(R"("transforms.events.field.name.adjustment.mode": "avro",
+                  "transforms.events.table.expand.json.payload": "true")"))),
+              HasError(ErrorCode::kConnectorRefused, "field.name.adjustment.mode"));
 }
 
 TEST_F(DebeziumImportTest, SnapshotModesAreReported) {
   std::string text(kConnector);
   const size_t at = text.find("no_data");
-  EXPECT_THAT(FateOf(Import(text), "snapshot.mode")->note, Not(HasSubstr("older than the slot")));
+  EXPECT_THAT(ResultOf(Import(text), "snapshot.mode")->note, Not(HasSubstr("older than the slot")));
   text.replace(at, 7, "initial");
-  EXPECT_THAT(FateOf(Import(text), "snapshot.mode")->note, HasSubstr("older than the slot"));
+  EXPECT_THAT(ResultOf(Import(text), "snapshot.mode")->note, HasSubstr("older than the slot"));
   text.replace(at, 7, "initial_only");
-  EXPECT_EQ(FateOf(Import(text), "snapshot.mode")->outcome, PropertyOutcome::kRefused);
+  EXPECT_EQ(ResultOf(Import(text), "snapshot.mode")->outcome, PropertyOutcome::kRefused);
 }
 
 TEST_F(DebeziumImportTest, TablePatternIsRefusedUnlessTheTableIsConfigured) {
