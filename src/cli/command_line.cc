@@ -181,6 +181,10 @@ class CommandLine {
     const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
       command->add_option(name, value, text)->type_name(type);
     };
+    add("--worker", flags.worker,
+        "For a connector's file: the Connect worker's .properties, for its converters, brokers and "
+        "producer",
+        "FILE");
     command->add_option("--set", flags.set, "Set one option (repeatable)")
         ->type_name("SECTION.KEY=VALUE");
     add("--dsn", flags.dsn, "Postgres connection string (source.dsn)", "URI");
@@ -415,15 +419,11 @@ class CommandLine {
         ->type_name("FILE")
         ->required();
     command
-        ->add_option(
-            "--worker", import_.worker,
-            "The Connect worker's .properties file, for its converters, brokers and producer")
-        ->type_name("FILE");
-    command
         ->add_option("-o,--output", import_.output,
                      "Write to a new file (mode 0600), passwords included; the default is standard "
                      "output, without passwords")
         ->type_name("FILE");
+    command->add_flag("--force", import_.force, "With --output: replace an existing file");
     command->add_flag("--allow-lossy", import_.allow_lossy,
                       "Write a configuration even if some properties are refused, without them");
     AddSettingFlags(command, import_.config);

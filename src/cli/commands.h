@@ -135,12 +135,12 @@ ExitCode ConfigDocsCommand();
 struct ImportFlags {
   ConfigFlags config;  // settings that override the file; `file` is unused
   std::string file;    // "-": standard input
-  std::string worker;  // the Connect worker's .properties; "": none
   std::string output;  // "": standard output, without secrets
+  bool force = false;  // replace an existing output
   bool allow_lossy = false;
 };
-// The report goes to standard error, the TOML to standard output or to a new file (mode 0600; an
-// existing file is an error). 65 if a property was refused (unless `allow_lossy` is set), or the
+// The report goes to standard error, the TOML to standard output or to a file of mode 0600, which
+// must not exist yet without `force`. 64 if it does; 65 if a property was refused (unless `allow_lossy` is set), or the
 // result is not a valid configuration; nothing is written then.
 ExitCode ImportDebeziumCommand(const ImportFlags& flags);
 

@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "cli/preflight.h"
 #include "debezium/connector_config.h"
+#include "debezium/debezium_file.h"
 #include "walrelay/error.h"
 
 extern char** environ;
@@ -102,6 +103,10 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
   return out;
 }
 
+absl::StatusOr<std::string> ReadWorkerFile(const ConfigFlags& flags) {
+  return flags.worker.empty() ? std::string() : ReadTextFile(flags.worker);
+}
+
 namespace {
 
 absl::StatusOr<ConfigInput> Input(const ConfigFlags& flags) {
@@ -110,6 +115,13 @@ absl::StatusOr<ConfigInput> Input(const ConfigFlags& flags) {
   if (!input.file_name.empty()) {
     WR_ASSIGN_OR_RETURN(input.file_text, ReadTextFile(input.file_name));
   }
+  if (!flags.worker.empty() && !IsDebeziumFile(input.file_text)) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--worker {}: the configuration file is not a connector's",
+                             Printable(flags.worker, 120)),
+                 "Name the connector's file with --config, or omit --worker.");
+  }
+  WR_ASSIGN_OR_RETURN(input.worker_text, ReadWorkerFile(flags));
   input.needs = flags.needs;
   input.environment = Environment();
   WR_ASSIGN_OR_RETURN(input.overrides, Overrides(flags));

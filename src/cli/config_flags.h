@@ -14,6 +14,7 @@ namespace walrelay {
 // --set.
 struct ConfigFlags {
   std::string file;              // --config
+  std::string worker;            // --worker, for a connector's file
   std::vector<std::string> set;  // --set section.key=value
   std::string dsn;               // --dsn
   std::string kafka;             // --kafka
@@ -36,11 +37,14 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 // The configuration file that LoadConfig() reads; "" if none is given and no default file exists.
 std::string FindConfigFile(const ConfigFlags& flags);
 
+// The text of the Connect worker's file, "" if the flag was not given. Errors: WR-1004.
+absl::StatusOr<std::string> ReadWorkerFile(const ConfigFlags& flags);
+
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
 // none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-1008, WR-5005.
 // The first file that exists is used: one that exists and cannot be read is an error. The file may
-// be a Debezium connector's (debezium/connector_config.h). REQUIRES: no other thread changes the
-// environment.
+// be a Debezium connector's (debezium/connector_config.h): --worker is for such a file only.
+// REQUIRES: no other thread changes the environment.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags);
 
 // LoadConfig() and CheckOffline() (preflight.h): all errors of both at once, for the commands that

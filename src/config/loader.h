@@ -41,6 +41,8 @@ struct ConfigInput {
   std::string file_name;  // for messages; "" when there is no file
   // The whole file; "" is a valid file without any key.
   std::string file_text;
+  // The Connect worker's .properties, if the file is a connector's; "": none.
+  std::string worker_text = {};
   std::vector<std::pair<std::string, std::string>> environment;  // all variables, NAME and value
   std::vector<std::pair<std::string, std::string>>
       overrides;  // "section.key" and value, from flags

@@ -11,7 +11,8 @@ namespace {
 // Everything that is refused is an error here: a relay must not start with half of a configuration.
 absl::Status ReadConnectorFile(const ConfigInput& input, const std::set<std::string>& overridden,
                                LoadedConfig& out) {
-  const auto imported = ImportDebezium({.connector = input.file_text, .overrides = overridden});
+  const auto imported = ImportDebezium(
+      {.connector = input.file_text, .worker = input.worker_text, .overrides = overridden});
   WR_RETURN_IF_ERROR(Annotate(imported.status(), input.file_name));
   WR_RETURN_IF_ERROR(Annotate(RefusalOf(*imported), input.file_name));
   for (const auto& [name, value] : imported->translation.settings) {

@@ -12,6 +12,7 @@ from walrelay_test.servers import test_folder
 from walrelay_test.testcase import (DEBEZIUM, IntegrationTest, Outbox, RelayProcess, main,
                       relay_program)
 
+ROOT = Path(__file__).resolve().parents[2]
 SECRET = "never to be shown"
 
 
@@ -47,6 +48,15 @@ class ImportTest(IntegrationTest):
         path = self.folder / "connector.json"
         path.write_text(json.dumps({"name": "outbox", "config": connector}))
         return str(path)
+
+    def without_workers_part(self, connector: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in connector.items() if "converter" not in name and "producer" not in name}
+
+    def write_worker(self, name: str) -> None:
+        (self.folder / name).write_text(
+            f"bootstrap.servers={self.kafka.bootstrap}\n"
+            "key.converter=org.apache.kafka.connect.storage.StringConverter\n"
+            "value.converter=org.apache.kafka.connect.storage.StringConverter\n")
 
     def call(self, *arguments: str, code: int = 0) -> tuple[str, str]:
         """Standard output and standard error of a command that exits with `code`."""
@@ -94,8 +104,15 @@ class ImportTest(IntegrationTest):
         whole = self.folder / "whole.toml"
         self.assertIn(SECRET, whole.read_text())
         self.assertEqual(whole.stat().st_mode & 0o777, 0o600)
-        _, report = self.call("import", "debezium", connector, "-o", "whole.toml", code=78)
-        self.assertIn("does not exist yet", report)
+        whole.chmod(0o644)
+        _, report = self.call("import", "debezium", connector, "-o", "whole.toml", code=64)
+        self.assertIn("already exists", report)
+        self.assertIn("--force", report)
+        self.call("import", "debezium", connector, "-o", "whole.toml", "--force")
+        self.assertEqual(whole.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(list(self.folder.glob("whole.toml*")), [whole])
+        _, report = self.call("import", "debezium", connector, "-o", "absent/whole.toml", code=78)
+        self.assertIn("cannot be read or written", report)
 
     def test_refused_connector_writes_nothing(self) -> None:
         connector = self.write(self.connector(column__mask__hash="x", errors__tolerance="all"))
@@ -119,17 +136,64 @@ class ImportTest(IntegrationTest):
             self.assertTrue(re.search(rf"^  {re.escape(name)} ", report, re.MULTILINE), name)
 
     def test_import_reads_standard_input_and_a_worker_file(self) -> None:
-        connector = {name: value for name, value in self.connector().items()
-                     if "converter" not in name and "producer" not in name}
-        (self.folder / "worker.properties").write_text(
-            f"bootstrap.servers={self.kafka.bootstrap}\n"
-            "key.converter=org.apache.kafka.connect.storage.StringConverter\n"
-            "value.converter=org.apache.kafka.connect.storage.StringConverter\n")
+        connector = self.without_workers_part(self.connector())
+        self.write_worker("worker.properties")
         run = subprocess.run([relay_program(), "import", "debezium", "-", "--worker",
                               "worker.properties"], input=json.dumps(connector), text=True,
                              capture_output=True, cwd=self.folder, timeout=60)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn(self.kafka.bootstrap, run.stdout)
+
+    def test_commands_of_the_guide_work_as_written(self) -> None:
+        """Each walrelay command of docs/guides/from-debezium.md, in a folder with the files that it names."""
+        self.write_worker("connect-distributed.properties")
+        connector = self.without_workers_part(self.connector())
+        self.write(connector)
+        self.outbox.insert(1, payload='{"a": 1}')
+        relay = self.start_relay(config=self.folder / "connector.json", arguments=[
+            "--worker", str(self.folder / "connect-distributed.properties"), "--set", "http.listen=127.0.0.1:0"])
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        for command in self.guide_commands():
+            with self.subTest(command):
+                self.run_as_written(command, connector)
+
+    def guide_commands(self) -> list[str]:
+        page = (ROOT / "docs/guides/from-debezium.md").read_text()
+        blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        lines = "".join(blocks).replace("\\\n", "").splitlines()
+        commands = [re.sub(r" +#.*", "", line) for line in lines if re.search(r"(^|\| )walrelay ", line)]
+        self.assertGreaterEqual(len(commands), 8)
+        return commands
+
+    def run_as_written(self, command: str, connector: dict[str, Any]) -> None:
+        """With this test's servers in the place of kafka-1:9093, and the row's id."""
+        properties = self.folder / "application.properties"
+        properties.write_text("".join(f"debezium.source.{name}={value}\n" for name, value in connector.items()
+                                      if not name.startswith("transforms")) +
+                              "".join(f"debezium.{name}={value}\n" for name, value in connector.items()
+                                      if name.startswith("transforms")) +
+                              "debezium.format.header.class=org.apache.kafka.connect.storage.SimpleHeaderConverter\n")
+        source, _, walrelay = command.rpartition("| ")
+        for written, here in (("kafka-1:9093", self.kafka.bootstrap), ("6f5252e0-…", "1"), ("--seconds 600", "--seconds 1")):
+            walrelay = walrelay.replace(written, here)
+        arguments = walrelay.split()[1:]
+        if arguments[0] == "run":
+            self.assertEqual(arguments, ["run", "-c", "connector.json", "--worker", "connect-distributed.properties"])
+            return  # as the test has started it
+        text = self.resource(connector) if source.startswith("kubectl") else (self.folder / "connector.json").read_text()
+        if "-o" in arguments:
+            (self.folder / arguments[arguments.index("-o") + 1]).unlink(missing_ok=True)
+        run = subprocess.run([relay_program(), *arguments], input=text, cwd=self.folder, text=True, timeout=120,
+                             capture_output=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def resource(self, connector: dict[str, Any]) -> str:
+        text = "org.apache.kafka.connect.storage.StringConverter"
+        return json.dumps({
+            "apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": {"name": "outbox"},
+            "spec": {"class": connector["connector.class"],
+                     "config": connector | {"key.converter": text, "value.converter": text}}})
 
 
 if __name__ == "__main__":

@@ -63,6 +63,14 @@ TEST_F(ConnectorConfigTest, MissingPropertyIsRefusedUnlessAFlagDecidesIt) {
   EXPECT_EQ(Load(without).format.value.format, Format::kString);
 }
 
+TEST_F(ConnectorConfigTest, WorkerSuppliesWhatTheConnectorOmits) {
+  std::string without(kConnector);
+  without.erase(without.find("\"value.converter\""),
+                without.find("\"key.converter\"") - without.find("\"value.converter\""));
+  input_.worker_text = "value.converter=org.apache.kafka.connect.storage.StringConverter\n";
+  EXPECT_EQ(Load(without).format.value.format, Format::kString);
+}
+
 TEST_F(ConnectorConfigTest, TomlFileIsReadAsSuch) {
   const auto loaded = TryLoad("[source]\nslot = 'a'\n");
   ASSERT_THAT(loaded, IsOk());
