@@ -168,27 +168,32 @@ class ImportTest(IntegrationTest):
 
     def run_as_written(self, command: str, connector: dict[str, Any]) -> None:
         """With this test's servers in the place of kafka-1:9093, and the row's id."""
-        properties = self.folder / "application.properties"
-        properties.write_text("".join(f"debezium.source.{name}={value}\n" for name, value in connector.items()
-                                      if not name.startswith("transforms")) +
-                              "".join(f"debezium.{name}={value}\n" for name, value in connector.items()
-                                      if name.startswith("transforms")) +
-                              "debezium.format.header.class=org.apache.kafka.connect.storage.SimpleHeaderConverter\n")
         source, _, walrelay = command.rpartition("| ")
-        for written, here in (("kafka-1:9093", self.kafka.bootstrap), ("6f5252e0-…", "1"), ("--seconds 600", "--seconds 1")):
+        for written, here in (("kafka-1:9093", self.kafka.bootstrap), ("6f5252e0-…", "1"),
+                              ("--seconds 600", "--seconds 1")):
             walrelay = walrelay.replace(written, here)
         arguments = walrelay.split()[1:]
         if arguments[0] == "run":
             self.assertEqual(arguments, ["run", "-c", "connector.json", "--worker", "connect-distributed.properties"])
-            return  # as the test has started it
-        text = self.resource(connector) if source.startswith("kubectl") else (self.folder / "connector.json").read_text()
+            return  # the test has started it with these arguments
         if "-o" in arguments:
             (self.folder / arguments[arguments.index("-o") + 1]).unlink(missing_ok=True)
+        (self.folder / "application.properties").write_text(self.server_properties(connector))
+        text = (self.resource(connector) if source.startswith("kubectl")
+                else (self.folder / "connector.json").read_text())
         run = subprocess.run([relay_program(), *arguments], input=text, cwd=self.folder, text=True, timeout=120,
                              capture_output=True)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
-    def resource(self, connector: dict[str, Any]) -> str:
+    @staticmethod
+    def server_properties(connector: dict[str, Any]) -> str:
+        lines = [f"debezium.{'' if name.startswith('transforms') else 'source.'}{name}={value}"
+                 for name, value in connector.items()]
+        headers = "debezium.format.header.class=org.apache.kafka.connect.storage.SimpleHeaderConverter"
+        return "\n".join([*lines, headers, ""])
+
+    @staticmethod
+    def resource(connector: dict[str, Any]) -> str:
         text = "org.apache.kafka.connect.storage.StringConverter"
         return json.dumps({
             "apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": {"name": "outbox"},
