@@ -176,13 +176,24 @@ void DebeziumTables::LeaveOut(const std::string& table, std::string_view reason)
   left_out_.push_back(fmt::format("{} is not published: {}", Printable(table, 120), reason));
 }
 
+// The only table of the list that heartbeat.action.query mentions; "" if the query may write
+// events: it then sets the column by which the router routes.
+std::string DebeziumTables::HeartbeatTable() const {
+  const std::string query = JavaLower(Option("heartbeat.action.query"));
+  std::vector<std::string> mentioned = tables_;
+  std::erase_if(mentioned, [&](const std::string& table) {
+    return !Mentions(query, JavaLower(table.substr(table.find('.') + 1)));
+  });
+  const std::string route = ValueOr(connector_, router_ + "route.by.field", "aggregatetype");
+  return mentioned.size() == 1 && !Mentions(query, JavaLower(route)) ? mentioned.front() : "";
+}
+
 // Tables that the connector has for itself, in whose rows no consumer is interested.
 void DebeziumTables::LeaveOutOwnTables() {
-  const std::string query = JavaLower(Option("heartbeat.action.query"));
+  const std::string heartbeats = HeartbeatTable();
   const std::string signals = Option("signal.data.collection");
   for (const std::string& table : std::vector<std::string>(tables_)) {
-    const std::string name = JavaLower(table.substr(table.find('.') + 1));
-    if (tables_.size() > 1 && Mentions(query, name)) {
+    if (tables_.size() > 1 && table == heartbeats) {
       LeaveOut(table, "heartbeat.action.query writes to it");
     } else if (tables_.size() > 1 && signals.ends_with(table)) {
       LeaveOut(table, "it holds the connector's signals");

@@ -5,6 +5,7 @@
 // org.apache.kafka.connect.transforms.predicates.TopicNameMatches.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ enum class Reach : uint8_t { kAll, kSome, kNone, kUnknown };
 class DebeziumTables {
  public:
   // `connector`: all properties. `router`: the prefix of the router's options,
-  // "transforms.outbox.". `messages`: a transform decodes logical messages for the router.
+  // "transforms.outbox.". Both must outlive the object. `messages`: a transform decodes logical
+  // messages for the router.
   DebeziumTables(const DebeziumOptions& connector, const std::string& router, bool messages);
 
   // "schema.table"; empty if the connector does not name its tables one by one.
@@ -38,6 +40,7 @@ class DebeziumTables {
   void ReadList();
   void ApplySchemas(const std::string& table_list);
   void LeaveOut(const std::string& table, std::string_view reason);
+  std::string HeartbeatTable() const;
   void LeaveOutOwnTables();
   void ReportTables(const std::string& table_list);
   void ReportPredicate();

@@ -90,8 +90,12 @@ TEST_F(DebeziumTablesTest, TablesOfTheConnectorItselfAreNoOutboxes) {
   connector_["heartbeat.action.query"] = "UPDATE public.BEAT SET ts = now()";
   connector_["signal.data.collection"] = "public.signal";
   EXPECT_THAT(Tables().tables(), ElementsAre("public.outbox"));
-  connector_["heartbeat.action.query"] = "INSERT INTO heartbeats DEFAULT VALUES";
-  EXPECT_THAT(Tables().tables(), ElementsAre("public.outbox", "public.beat"));
+  for (const char* query :
+       {"INSERT INTO heartbeats DEFAULT VALUES", "INSERT INTO beat (aggregatetype) VALUES ('x')",
+        "DELETE FROM outbox; UPDATE beat SET ts = now()"}) {
+    connector_["heartbeat.action.query"] = query;
+    EXPECT_THAT(Tables().tables(), ElementsAre("public.outbox", "public.beat")) << query;
+  }
 }
 
 TEST_F(DebeziumTablesTest, PredicateThatHoldsForAllTablesIsEquivalent) {
