@@ -46,7 +46,7 @@ void ForgetPasswordOfTheFile(LoadedConfig& loaded) {
   const auto from_file = [&](const char* option) {
     const auto origin = loaded.origins.find(option);
     return !loaded.file_name.empty() && origin != loaded.origins.end() &&
-           origin->second.starts_with(loaded.file_name);
+           origin->second.text.starts_with(loaded.file_name);
   };
   if (from_file("source.password")) {
     loaded.config.source.password = Secret();
