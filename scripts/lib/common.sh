@@ -12,9 +12,9 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config python3 libpq-dev librdkafka-de
 DEVELOPMENT_PACKAGES=(ccache libgtest-dev libgmock-dev libbenchmark-dev)
 SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 lld-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
-    python3-psycopg python3-psycopg2 python3-confluent-kafka python3-protobuf python3-yaml python3-jsonschema python3-pip
+    python3-psycopg python3-psycopg2 python3-confluent-kafka kcat python3-protobuf python3-yaml python3-jsonschema python3-pip
     binutils openssl procps chromium fonts-dejavu-core systemd)
-BENCH_PACKAGES=(kcat iproute2 postgresql-15-wal2json python3-matplotlib)
+BENCH_PACKAGES=(iproute2 postgresql-15-wal2json python3-matplotlib)
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
