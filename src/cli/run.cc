@@ -65,6 +65,7 @@ void LogStart(const ProcessSpec& spec) {
     const LogScope scope(IdentityOf(source));
     LogInfo("starting", fmt::format("walrelay is starting on slot {}", source.slot),
             {{"version", Version()},
+             {"commit", Commit()},
              {"file", pipeline.file},
              {"postgres", DescribeDsn(source)},
              {"kafka", pipeline.config->kafka.bootstrap_servers},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "kafka/conf.h"
 #include "postgres/connection.h"
 
@@ -12,12 +13,12 @@ ExitCode VersionCommand(bool json) {
   const int libpq = LibpqVersion();
   const std::string libpq_text = fmt::format("{}.{}", libpq / 10000, libpq % 10000);
   if (json) {
-    fmt::print(R"({{"version":"{}","compiler":"{}","libpq":"{}","librdkafka":"{}"}})"
+    fmt::print(R"({{"version":"{}","commit":"{}","compiler":"{}","libpq":"{}","librdkafka":"{}"}})"
                "\n",
-               Version(), Compiler(), libpq_text, LibrdkafkaVersion());
+               Version(), Commit(), Compiler(), libpq_text, LibrdkafkaVersion());
   } else {
-    fmt::print("walrelay {}\n  built with {}\n  libpq      {}\n  librdkafka {}\n", Version(),
-               Compiler(), libpq_text, LibrdkafkaVersion());
+    fmt::print("walrelay {}\n  commit     {}\n  built with {}\n  libpq      {}\n  librdkafka {}\n",
+               Version(), Commit(), Compiler(), libpq_text, LibrdkafkaVersion());
   }
   return ExitCode::kOk;
 }

@@ -1,0 +1,11 @@
+#include "cli/commit.h"
+
+#include "cli/commit.inc"
+
+namespace walrelay {
+
+std::string_view Commit() {
+  return kCommit;
+}
+
+}  // namespace walrelay
