@@ -395,12 +395,15 @@ class CommandLine {
 
   void AddConfig() {
     CLI::App* config = app_.add_subcommand(
-        "config", "Show the configuration in effect, or the reference of all options");
+        "config", "Show the configuration in effect, the reference of all options, or their schema");
     config->require_subcommand(1);
     CLI::App* show = Add(*config, "show", "Print the values in effect and the origin of each",
                          [this] { return ConfigShowCommand(config_); });
     AddConfigFlags(show, config_.config);
     Add(*config, "docs", "Print the reference of all options as Markdown", ConfigDocsCommand);
+    Add(*config, "schema",
+        "Print the JSON Schema of the configuration file, by which editors complete and check it",
+        ConfigSchemaCommand);
   }
 
   void AddImport() {

@@ -131,6 +131,7 @@ struct ConfigCommandFlags {
 // Secrets are masked. Fails like `run` for an invalid configuration.
 ExitCode ConfigShowCommand(const ConfigCommandFlags& flags);
 ExitCode ConfigDocsCommand();
+ExitCode ConfigSchemaCommand();
 
 struct ImportFlags {
   ConfigFlags config;  // settings that override the file; `file` is unused

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "config/reference.h"
+#include "config/schema.h"
 
 namespace walrelay {
 
@@ -17,6 +18,11 @@ ExitCode ConfigShowCommand(const ConfigCommandFlags& flags) {
 
 ExitCode ConfigDocsCommand() {
   fmt::print("{}", ConfigReference());
+  return ExitCode::kOk;
+}
+
+ExitCode ConfigSchemaCommand() {
+  fmt::print("{}\n", ConfigSchema());
   return ExitCode::kOk;
 }
 

@@ -1,0 +1,175 @@
+#include "config/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "config/choices.h"
+#include "config/option.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::string_view kDurationPattern = R"re(^(0|[0-9]+(us|ms|s|m|h))$)re";
+constexpr std::string_view kSizePattern = R"re(^[0-9]+(B|KiB|MiB|GiB)?$)re";
+constexpr std::string_view kNameSchema = R"({"type":"string","minLength":1})";
+// Properties of librdkafka: its documentation writes numbers and booleans without quotes.
+constexpr std::string_view kPassThroughSchema =
+    R"({"type":"object","description":"Other properties of librdkafka, by their own names.",)"
+    R"("additionalProperties":{"type":["string","integer","boolean"]}})";
+
+std::string ChoiceList(std::span<const std::string_view> names) {
+  return JsonArray(names, [](std::string_view name) { return JsonText(name); });
+}
+
+// An object with these members and no others. `required`: a JSON array, or "".
+std::string ObjectSchema(JsonObject properties, std::string_view required = "") {
+  JsonObject out;
+  out.Add("type", "object");
+  out.Add("additionalProperties", false);
+  if (!required.empty()) {
+    out.Raw("required", required);
+  }
+  out.Raw("properties", std::move(properties).Finish());
+  return std::move(out).Finish();
+}
+
+std::string ArrayOf(std::string_view description, std::string_view items, int min_items) {
+  JsonObject out;
+  out.Add("type", "array");
+  out.Add("description", description);
+  out.Add("minItems", min_items);
+  out.Raw("items", items);
+  return std::move(out).Finish();
+}
+
+void AddTypeSchema(const Option& option, JsonObject& out) {
+  switch (option.type) {
+    case OptionType::kString:
+    case OptionType::kSecret:
+      out.Add("type", "string");
+      break;
+    case OptionType::kBoolean:
+      out.Add("type", "boolean");
+      break;
+    case OptionType::kInteger:
+      out.Add("type", "integer");
+      out.Add("minimum", 1);
+      break;
+    case OptionType::kDuration:
+      out.Add("type", "string");
+      out.Add("pattern", kDurationPattern);
+      break;
+    case OptionType::kSize:  // "64MiB", or a number of bytes
+      out.Raw("type", R"(["string","integer"])");
+      out.Add("pattern", kSizePattern);
+      out.Add("minimum", 0);
+      break;
+    case OptionType::kList:
+      out.Add("type", "array");
+      out.Raw("items", R"({"type":"string"})");
+      break;
+    case OptionType::kChoice:
+      out.Raw("enum", ChoiceList(option.choices));
+      break;
+  }
+}
+
+std::string OptionSchema(const Option& option) {
+  JsonObject out;
+  out.Add("description", option.doc);
+  AddTypeSchema(option, out);
+  // Values that TOML and JSON write in the same way.
+  const std::string shown = option.show(Config());
+  if (shown != "auto" && shown != "\"\"") {
+    out.Raw("default", shown);
+  }
+  return std::move(out).Finish();
+}
+
+std::string SectionSchema(std::string_view name);
+
+std::string PlacementsSchema() {
+  JsonObject members;
+  members.Raw("column", kNameSchema);
+  members.Raw("to", fmt::format(R"({{"enum":{},"default":"header"}})",
+                                ChoiceList(kChoiceNames<Placement::Where>)));
+  members.Raw("as", kNameSchema);
+  return ArrayOf(
+      "Further columns, published as headers, as members of an envelope, or as the partition.",
+      ObjectSchema(std::move(members), R"(["column"])"), 0);
+}
+
+std::string TablesSchema() {
+  JsonObject members;
+  members.Raw("name", kNameSchema);
+  members.Raw("columns", SectionSchema("source.columns"));
+  members.Raw("placement", PlacementsSchema());
+  return ArrayOf(
+      "Several outbox tables on one slot, each with its own mapping; instead of `table`.",
+      ObjectSchema(std::move(members), R"(["name"])"), 1);
+}
+
+// What a section contains besides options and other sections.
+void AddSubSchemas(std::string_view section, JsonObject& members) {
+  if (section == "source") {
+    members.Raw("placement", PlacementsSchema());
+    members.Raw("tables", TablesSchema());
+  } else if (section == "kafka") {
+    members.Raw("librdkafka", kPassThroughSchema);
+  }
+}
+
+// The sections directly within `parent`; "": those of the file.
+std::vector<std::string_view> SectionsWithin(std::string_view parent) {
+  std::vector<std::string_view> found;
+  for (const Option& option : Options()) {
+    const bool within = parent.empty() || (option.section.starts_with(parent) &&
+                                           option.section.size() > parent.size() &&
+                                           option.section[parent.size()] == '.');
+    const size_t begin = parent.empty() ? 0 : parent.size() + 1;
+    const std::string_view name =
+        within ? option.section.substr(0, option.section.find('.', begin)) : "";
+    if (within && std::find(found.begin(), found.end(), name) == found.end()) {
+      found.push_back(name);
+    }
+  }
+  return found;
+}
+
+std::string SectionSchema(std::string_view name) {
+  JsonObject members;
+  for (const Option& option : Options()) {
+    if (option.section == name) {
+      members.Raw(option.key, OptionSchema(option));
+    }
+  }
+  for (const std::string_view child : SectionsWithin(name)) {
+    members.Raw(child.substr(name.size() + 1), SectionSchema(child));
+  }
+  AddSubSchemas(name, members);
+  return ObjectSchema(std::move(members));
+}
+
+}  // namespace
+
+std::string ConfigSchema() {
+  JsonObject members;
+  members.Raw("config_version", R"({"const":1})");
+  for (const std::string_view section : SectionsWithin("")) {
+    members.Raw(section, SectionSchema(section));
+  }
+  JsonObject out;
+  out.Add("$schema", "http://json-schema.org/draft-07/schema#");
+  out.Add("title", "walrelay.toml");
+  out.Add("description", "Configuration of walrelay.");
+  out.Add("type", "object");
+  out.Add("additionalProperties", false);
+  out.Raw("properties", std::move(members).Finish());
+  return std::move(out).Finish();
+}
+
+}  // namespace walrelay
