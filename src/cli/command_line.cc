@@ -12,18 +12,142 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
+#include "cli/command_tree.h"
 #include "cli/commands.h"
+#include "config/option.h"
 #include "config/suggestion.h"
+#include "doctor/checks.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
 namespace {
 
-constexpr char kFooter[] =
-    "Exit codes: 0 success, 3 problems found, 4 possible gap: operator action required,\n"
-    "64 usage error, 65 invalid input, 69 unavailable, 70 internal error, 75 stopped early,\n"
-    "77 permission denied, 78 invalid configuration.";
+constexpr std::pair<ExitCode, const char*> kExitCodes[] = {
+    {ExitCode::kOk, "success"},
+    {ExitCode::kProblemsFound, "problems found"},
+    {ExitCode::kGap, "possible gap: operator action required"},
+    {ExitCode::kUsage, "usage error"},
+    {ExitCode::kData, "invalid input"},
+    {ExitCode::kUnavailable, "unavailable"},
+    {ExitCode::kInternal, "internal error"},
+    {ExitCode::kTemporary, "stopped early"},
+    {ExitCode::kPermission, "permission denied"},
+    {ExitCode::kConfiguration, "invalid configuration"}};
+
+// "Exit codes: 0 success, 3 problems found, …", in lines that fit a terminal.
+std::string Footer() {
+  std::string out;
+  std::string line = "Exit codes:";
+  for (const auto& [code, meaning] : kExitCodes) {
+    const std::string item = fmt::format(" {} {},", static_cast<int>(code), meaning);
+    if (line.size() + item.size() > 80) {
+      out += line + "\n";
+      line = item.substr(1);
+    } else {
+      line += item;
+    }
+  }
+  line.back() = '.';
+  return out + line;
+}
+
+// Derives the commands and flags as data from the definition that parses them.
+class TreeBuilder {
+ public:
+  static CommandTree Build(const CLI::App& app) {
+    TreeBuilder builder;
+    builder.tree_.values = {Assignments(), Codes()};
+    builder.tree_.program = builder.Describe(app);
+    for (const auto& [code, meaning] : kExitCodes) {
+      builder.tree_.exit_statuses.push_back({static_cast<int>(code), meaning});
+    }
+    return std::move(builder.tree_);
+  }
+
+ private:
+  // "source.dsn=" and the others, for --set.
+  static ValueWords Assignments() {
+    ValueWords out{"SECTION.KEY=VALUE", {}};
+    for (const Option& option : Options()) {
+      out.words.push_back(option.Name() + "=");
+    }
+    return out;
+  }
+
+  // What `explain` explains.
+  static ValueWords Codes() {
+    ValueWords out{"CODE", {}};
+    for (const ErrorEntry& entry : ErrorCatalogue()) {
+      out.words.push_back(ToString(entry.code));
+    }
+    for (const CheckEntry& check : kChecks) {
+      out.words.emplace_back(check.name);
+    }
+    return out;
+  }
+
+  CommandNode Describe(const CLI::App& app) {
+    CommandNode node{.name = app.get_name(), .description = app.get_description()};
+    for (const CLI::Option* option : app.get_options()) {
+      node.flags.push_back(Describe(*option));
+    }
+    // A hidden command has no group.
+    for (const CLI::App* child :
+         app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
+      node.commands.push_back(Describe(*child));
+    }
+    return node;
+  }
+
+  FlagNode Describe(const CLI::Option& option) {
+    FlagNode node{.description = option.get_description()};
+    for (const std::string& name : option.get_snames()) {
+      node.names.push_back("-" + name);
+    }
+    for (const std::string& name : option.get_lnames()) {
+      node.names.push_back("--" + name);
+    }
+    if (option.get_items_expected_max() > 0) {
+      node.value = ReadValue(option.get_type_name());
+      node.value_is_optional = option.get_items_expected_min() == 0;
+      node.repeatable = option.get_items_expected_max() > 1;
+    }
+    return node;
+  }
+
+  // The name of a value. CLI11 appends what its validators expect: "FORMAT:{text,json}",
+  // "INT:INT in [1 - 60]".
+  std::string ReadValue(const std::string& type) {
+    const size_t choices = type.find(":{");
+    const std::string name =
+        type.substr(0, std::min({choices, type.find(":INT"), type.find(":FLOAT")}));
+    if (choices != std::string::npos) {
+      ValueWords value{name, {}};
+      for (size_t at = choices + 2; at < type.size();) {
+        const size_t end = type.find_first_of(",}", at);
+        value.words.push_back(type.substr(at, end - at));
+        at = end + 1;
+      }
+      AddValue(std::move(value));
+    }
+    return name;
+  }
+
+  // The same name stands for the same words everywhere.
+  void AddValue(ValueWords value) {
+    for (const ValueWords& known : tree_.values) {
+      if (known.value == value.value) {
+        WR_CHECK(known.words == value.words, "two kinds of values have the same name");
+        return;
+      }
+    }
+    tree_.values.push_back(std::move(value));
+  }
+
+  CommandTree tree_;
+};
 
 const CLI::App* Subcommand(const CLI::App& app, std::string_view name) {
   const auto all =
@@ -105,7 +229,7 @@ class CommandLine {
     // The commands are listed by --help in this order.
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string(Version()));
-    app_.footer(kFooter);
+    app_.footer(Footer());
     AddRun();
     AddCheck();
     AddDoctor();
@@ -121,6 +245,9 @@ class CommandLine {
     AddExplain();
     AddVersion();
     AddHelp();
+    AddCompletion();
+    AddMan();
+    tree_ = TreeBuilder::Build(app_);
   }
 
   // CLI11 reports an invalid command line by an exception. The command itself runs after parsing,
@@ -395,7 +522,8 @@ class CommandLine {
 
   void AddConfig() {
     CLI::App* config = app_.add_subcommand(
-        "config", "Show the configuration in effect, the reference of all options, or their schema");
+        "config",
+        "Show the configuration in effect, the reference of all options, or their schema");
     config->require_subcommand(1);
     CLI::App* show = Add(*config, "show", "Print the values in effect and the origin of each",
                          [this] { return ConfigShowCommand(config_); });
@@ -476,9 +604,34 @@ class CommandLine {
     return ExitCode::kOk;
   }
 
+  void AddCompletion() {
+    CLI::App* command =
+        Add(app_, "completion",
+            "Print the script by which a shell completes commands and flags. For bash: source "
+            "<(walrelay completion bash)",
+            [this] { return CompletionCommand(tree_, shell_); });
+    command->add_option("shell", shell_, "The shell")
+        ->type_name("SHELL")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  }
+
+  // For packages: not listed by --help.
+  void AddMan() {
+    CLI::App* command =
+        Add(app_, "man", "Print the manual page of a command, or write all pages to a folder",
+            [this] { return ManCommand(tree_, man_); });
+    command->group("");
+    command->add_option("page", man_.page, "The name of the page: walrelay-run, walrelay.toml")
+        ->type_name("PAGE");
+    command->add_option("--directory", man_.directory, "Write all pages to this folder")
+        ->type_name("FOLDER");
+  }
+
   CLI::App app_{
       "walrelay publishes the outbox table of a Postgres database to Kafka, from the write-ahead "
-      "log (WAL)."};
+      "log (WAL).",
+      "walrelay"};
   // Set by the callback of the one command that the line names; require_subcommand() guarantees
   // that there is one.
   std::function<ExitCode()> chosen_;
@@ -498,6 +651,10 @@ class CommandLine {
   ExplainFlags explain_;
   bool version_json_ = false;
   std::vector<std::string> help_;
+  std::string shell_;
+  ManFlags man_;
+  // The definition as data, for the commands that print it.
+  CommandTree tree_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_tree.h"
 #include "cli/config_flags.h"
 #include "demo/demo.h"
 #include "dryrun/dry_run.h"
@@ -156,6 +157,16 @@ ExitCode ExplainCommand(const ExplainFlags& flags);
 
 // The versions of libpq and librdkafka are those loaded at run time.
 ExitCode VersionCommand(bool json);
+
+// `shell`: one of kShells (completion.h).
+ExitCode CompletionCommand(const CommandTree& tree, const std::string& shell);
+
+struct ManFlags {
+  std::string page;       // "walrelay-run"; "": walrelay
+  std::string directory;  // write all pages to this folder instead, which must exist
+};
+// 64 for an unknown page, 70 if a file cannot be written. Existing files are replaced.
+ExitCode ManCommand(const CommandTree& tree, const ManFlags& flags);
 
 // Prints an error to standard error; returns its exit code.
 // With meaning and remedy. REQUIRES: !error.ok().

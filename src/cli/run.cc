@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/config_directory.h"
 #include "cli/event_printer.h"
 #include "daemon/daemon.h"

@@ -10,7 +10,9 @@
 #include <filesystem>
 
 #include "base/error_reference.h"
+#include "cli/commit.h"
 #include "config/reference.h"
+#include "config/schema.h"
 #include "doctor/checks.h"
 #include "fakes/captured_stream.h"
 #include "fakes/environment_variable.h"
@@ -25,6 +27,7 @@ namespace walrelay {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -183,6 +186,8 @@ TEST_F(CommandLineTest, ControlCharactersOfArgumentsAreNotPrinted) {
 TEST_F(CommandLineTest, VersionNamesTheLibraries) {
   EXPECT_EQ(Run({"version"}), 0);
   EXPECT_THAT(out_, StartsWith("walrelay " + std::string(Version()) + "\n"));
+  EXPECT_THAT(out_, HasSubstr("  commit     " + std::string(Commit()) + "\n"));
+  EXPECT_THAT(std::string(Commit()), MatchesRegex("unknown|[0-9a-f]{7,}(-dirty)?"));
   EXPECT_THAT(out_, HasSubstr("librdkafka"));
   EXPECT_EQ(Run({"--version"}), 0);
   EXPECT_EQ(out_, std::string(Version()) + "\n");
@@ -193,6 +198,33 @@ TEST_F(CommandLineTest, VersionIsAvailableAsJson) {
   simdjson::dom::parser parser;
   const simdjson::padded_string json(out_);
   EXPECT_EQ(parser.parse(json)["version"].get_string().value(), Version());
+  EXPECT_EQ(parser.parse(json)["commit"].get_string().value(), Commit());
+}
+
+TEST_F(CommandLineTest, CompletionPrintsTheScriptOfAShell) {
+  EXPECT_EQ(Run({"completion", "bash"}), 0);
+  EXPECT_THAT(out_, HasSubstr("complete -F _walrelay walrelay"));
+  EXPECT_THAT(out_, HasSubstr("source.dsn="));
+  ExpectUsage({"completion", "tcsh"});
+  ExpectUsage({"completion"});
+}
+
+TEST_F(CommandLineTest, ManPrintsAPageAndIsNotListed) {
+  EXPECT_EQ(Run({"man"}), 0);
+  EXPECT_THAT(out_, StartsWith(".TH WALRELAY 1 "));
+  EXPECT_THAT(out_, HasSubstr(".SH NAME\nwalrelay \\- publishes the outbox table"));
+  EXPECT_THAT(out_, Not(HasSubstr("walrelay\\-man")));
+  EXPECT_EQ(Run({"man", "walrelay-config-show"}), 0);
+  EXPECT_THAT(out_, HasSubstr("\\-\\-config"));
+  ExpectUsage({"man", "walrelay-nope"});
+  EXPECT_EQ(Run({"man", "--directory", directory_.path()}), 0);
+  EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/walrelay-run.1"));
+  EXPECT_EQ(Run({"man", "--directory", "/nonexistent"}), 70);
+}
+
+TEST_F(CommandLineTest, ConfigSchemaPrintsTheSchema) {
+  EXPECT_EQ(Run({"config", "schema"}), 0);
+  EXPECT_EQ(out_, ConfigSchema() + "\n");
 }
 
 TEST_F(CommandLineTest, ExplainPrintsMeaningAndRemedy) {
