@@ -14,6 +14,8 @@ SERVER_PACKAGES=(postgresql-15)
 TEST_PACKAGES=(clang-14 lld-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
     python3-psycopg python3-psycopg2 python3-confluent-kafka kcat python3-protobuf python3-yaml python3-jsonschema python3-pip
     binutils openssl procps chromium fonts-dejavu-core systemd)
+# Of `scripts/dev package` and `image-test`, and of the tests of completions and manual pages.
+PACKAGING_PACKAGES=(debootstrap man-db zsh fish)
 BENCH_PACKAGES=(iproute2 postgresql-15-wal2json python3-matplotlib)
 
 say() { printf '\n== %s\n' "$*"; }
