@@ -97,7 +97,11 @@ Expected ExpectedOf(element converted) {
   if (converted["utf8"].get(text) == simdjson::SUCCESS) {
     out.bytes = std::string(text);
   } else if (converted["hex"].get(text) == simdjson::SUCCESS) {
+// Abseil in Debian 13 deprecates the only form that Abseil in Debian 12 has.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     out.bytes = absl::HexStringToBytes({text.data(), text.size()});
+#pragma GCC diagnostic pop
   } else {
     out.fails = !FlagOf(converted, "null");
   }
