@@ -64,6 +64,9 @@ def version_of(release: str) -> str:
 class DebianPackage:
     def __init__(self, release: str) -> None:
         self.release = release
+        # Of the start: the tree may get a commit meanwhile.
+        self.commit = commit()
+        self.version = version_of(release)
         self.seconds: dict[str, float] = {}
         self.package = OUTPUT / release
         self.sizes: dict[str, int] = {}  # in bytes
@@ -95,12 +98,12 @@ class DebianPackage:
 
     def build(self, system: Chroot) -> None:
         tree = system.copy_tree("/build/walrelay")
-        (tree / "cmake/commit.txt").write_text(commit() + "\n")  # the copy is no clone
+        (tree / "cmake/commit.txt").write_text(self.commit + "\n")  # the copy is no clone
         shutil.copytree(tree / "packaging/debian", tree / "debian")
         date = git("log", "-1", "--format=%cD") or time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime())
         maintainer = re.search(r"^Maintainer: (.*)", (tree / "debian/control").read_text(), re.MULTILINE)[1]
         (tree / "debian/changelog").write_text(
-            f"walrelay ({version_of(self.release)}) {self.release}; urgency=medium\n\n"
+            f"walrelay ({self.version}) {self.release}; urgency=medium\n\n"
             f"  * Changes: /usr/share/doc/walrelay/CHANGELOG.md.\n\n -- {maintainer}  {date}\n")
         cache = REPOSITORY / f"build/chroot/ccache-{self.release}"
         cache.mkdir(parents=True, exist_ok=True)
@@ -144,7 +147,7 @@ class DebianPackage:
         system.path("/etc/walrelay/orders.toml").write_text(CONFIGURATION)
         self.use(system)
         self.install(system, "/root/new.deb")
-        expect(self.installed_version(system) == version_of(self.release), f"{self.release}: the upgrade had no effect")
+        expect(self.installed_version(system) == self.version, f"{self.release}: the upgrade had no effect")
         system.run(["walrelay", "check", "--offline", "--config", "/etc/walrelay/orders.toml"])
         system.run(["dpkg", "--remove", "walrelay"])
         expect(system.path("/etc/walrelay/orders.toml").exists(), f"{self.release}: a removal deleted a configuration")
@@ -179,7 +182,7 @@ class DebianPackage:
     def use(self, system: Chroot) -> None:
         """Runs the program as installed. The tools come afterwards: the package must not need them."""
         said = system.run(["walrelay", "version"])
-        expect(f"commit     {commit()}\n" in said, f"{self.release}: walrelay version prints {said}")
+        expect(f"commit     {self.commit}\n" in said, f"{self.release}: walrelay version prints {said}")
         system.run(["walrelay", "check", "--offline", "--config", "/etc/walrelay/orders.toml"])
         example = "/usr/share/doc/walrelay/examples/walrelay.toml"
         said = system.attempt(["walrelay", "check", "--offline", "--config", example]).stdout
