@@ -7,11 +7,13 @@
 #include "base/text.h"
 #include "doctor/reachability.h"
 #include "doctor/tls_checks.h"
+#include "doctor/topic_rule_checks.h"
 #include "kafka/broker_settings.h"
 #include "kafka/cluster_info.h"
 #include "kafka/partition_gate.h"
 #include "kafka/topic_creation.h"
 #include "kafka/topic_info.h"
+#include "kafka/topic_rules.h"
 #include "kafka/write_probe.h"
 
 namespace walrelay {
@@ -138,10 +140,16 @@ void CheckReplicas(const TopicInfo& topic, size_t brokers, Findings& out) {
 // A missing topic is only a warning, because brokers with auto.create.topics.enable create it for
 // the first event. A topic that this user may not see is a problem: its events would be refused.
 void CheckNamedTopics(const std::vector<std::string>& names, const ClusterInfo& info,
-                      Findings& out) {
+                      const TopicsConfig& topics, Findings& out) {
   for (size_t i = 0; i < names.size(); ++i) {
     const absl::Status& status = info.topics[i];
-    if (HasCode(status, ErrorCode::kTopicUnknown)) {
+    if (HasCode(status, ErrorCode::kTopicUnknown) && topics.create == CreateTopics::kCreate) {
+      out.Good("kafka.named_topics",
+               fmt::format("topic {} does not exist; walrelay creates it", names[i]));
+    } else if (HasCode(status, ErrorCode::kTopicUnknown) && topics.create == CreateTopics::kCheck) {
+      out.Warn("kafka.named_topics", fmt::format("topic {} does not exist", names[i]),
+               CreateTopicCommand(names[i], RuleFor(topics, names[i])));
+    } else if (HasCode(status, ErrorCode::kTopicUnknown)) {
       out.Warn("kafka.named_topics", fmt::format("topic {} does not exist", names[i]),
                "Create it, unless the brokers create topics on demand.");
     } else if (!status.ok()) {
@@ -160,20 +168,25 @@ void CheckProducerId(const Config& config, Findings& out) {
   out.Good("kafka.producer_id", "the brokers let this user produce idempotently");
 }
 
-// Asks for a name that events would use: whether a topic may be created can depend on its name.
-void CheckCreation(const Config& config, const BrokerSettings& settings, size_t brokers,
-                   Findings& out) {
-  const std::string prefix = TopicPrefix(config.route);
-  // For a template, the name of an example topic with the same prefix: ACLs with
-  // --resource-pattern-type prefixed and policies for names then give the same answer as for an
-  // event's topic.
-  const bool is_name = prefix.size() == config.route.topic.size();
-  const auto asked = CheckTopicCreation(config.kafka, is_name ? prefix : prefix + "walrelay-doctor",
-                                        kRequestTimeout);
-  if (!asked.ok()) {
-    out.Problem("kafka.topic_creation", asked.status());
+// A name that events would use: whether a topic may be created can depend on its name. For a
+// template, the name of an example topic with the same prefix: ACLs with --resource-pattern-type
+// prefixed and policies for names then give the same answer as for an event's topic.
+std::string ExampleTopic(const RouteConfig& route) {
+  const std::string prefix = TopicPrefix(route);
+  return prefix.size() == route.topic.size() ? prefix : prefix + "walrelay-doctor";
+}
+
+// Topics that the brokers create on demand.
+void CheckCreationOnDemand(const Config& config, const BrokerSettings& settings, size_t brokers,
+                           Findings& out) {
+  const std::string names[] = {ExampleTopic(config.route)};
+  const auto answers = CheckTopicCreation(config.kafka, names, kRequestTimeout);
+  if (!answers.ok()) {
+    out.Problem("kafka.topic_creation", answers.status());
     return;
   }
+  const bool answered = answers->size() == 1;
+  const absl::Status refusal = answered ? answers->front().status : absl::OkStatus();
   // Known to be off. An absent value means that this user may not read the brokers' settings, and
   // says nothing about them.
   if (settings.creates_topics == false) {
@@ -181,11 +194,11 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
              "the brokers do not create topics on demand: create each before its first event");
     return;
   }
-  if (*asked && !(*asked)->ok()) {
+  if (!refusal.ok()) {
     out.Warn("kafka.topic_creation",
              fmt::format("a missing topic could not be created{}: {}",
-                         settings.creates_topics ? " on demand" : "", MessageOf(**asked)),
-             HasCode(**asked, ErrorCode::kTopicDenied)
+                         settings.creates_topics ? " on demand" : "", MessageOf(refusal)),
+             HasCode(refusal, ErrorCode::kTopicDenied)
                  ? "Create topics before their first event, or kafka-acls.sh --bootstrap-server "
                    "BROKER --add --allow-principal User:NAME --operation Create --topic PREFIX "
                    "--resource-pattern-type prefixed"
@@ -198,10 +211,23 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
              "acknowledged events are lost with its broker",
              "default.replication.factor=3 and min.insync.replicas=2 in the brokers' settings, or "
              "create topics before their first event.");
-  } else if (*asked) {
+  } else if (answered) {
     out.Good("kafka.topic_creation", settings.creates_topics
                                          ? "the brokers create topics on demand, also for this user"
                                          : "this user may create topics");
+  }
+}
+
+void CheckCreation(const Config& config, const BrokerSettings& settings, size_t brokers,
+                   Findings& out) {
+  switch (config.kafka.topics.create) {
+    case CreateTopics::kNever:
+      return CheckCreationOnDemand(config, settings, brokers, out);
+    case CreateTopics::kCheck:
+      return out.Good("kafka.topic_creation",
+                      "no topic is created on demand: create each before its first event");
+    case CreateTopics::kCreate:
+      return CheckRulesCreateTopics(config, ExampleTopic(config.route), kRequestTimeout, out);
   }
 }
 
@@ -270,6 +296,7 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
                 fmt::format("max.message.bytes={}", config.kafka.max_record_bytes + 1000)));
     }
   }
+  CheckTopicRules(config.kafka.topics, *topics, out);
   out.Good("kafka.topics",
            fmt::format("{} event topic{} exist{}{}", topics->size(), topics->size() == 1 ? "" : "s",
                        topics->size() == 1 ? "s" : "",
@@ -293,7 +320,7 @@ void CheckKafka(const Config& config, Depth depth, Findings& out) {
            fmt::format("Kafka: {} broker{}, cluster {}", info->brokers.size(),
                        info->brokers.size() == 1 ? "" : "s",
                        info->cluster_id.empty() ? "without an id" : info->cluster_id));
-  CheckNamedTopics(named, *info, out);
+  CheckNamedTopics(named, *info, config.kafka.topics, out);
   CheckProducerId(config, out);
   if (depth == Depth::kAll) {
     CheckBrokers(*info, out);

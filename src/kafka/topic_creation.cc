@@ -136,27 +136,23 @@ std::string TopicAclRemedy(std::string_view topic) {
       Printable(topic, 80));
 }
 
-absl::StatusOr<std::optional<absl::Status>> CheckTopicCreation(const KafkaConfig& kafka,
-                                                               const std::string& topic,
-                                                               Micros timeout) {
+absl::StatusOr<std::vector<TopicAnswer>> CheckTopicCreation(const KafkaConfig& kafka,
+                                                            std::span<const std::string> names,
+                                                            Micros timeout) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   const TopicsConfig topics =
       kafka.topics.create == CreateTopics::kCreate ? kafka.topics : TopicsConfig();
   const int millis = static_cast<int>(timeout.count() / 1000);
   const KafkaQueue queue(rd_kafka_queue_new(client.get()));
-  const std::string names[] = {topic};
   Send(client.get(), queue.get(), topics, names,
        MakeOptions(client.get(), millis, /*validate_only=*/true).get());
   const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
   if (event == nullptr || rd_kafka_event_CreateTopics_result(event.get()) == nullptr) {
-    return std::nullopt;
+    return std::vector<TopicAnswer>();
   }
-  const auto answers = ReadTopicAnswers(event.get(), topics);
-  if (!answers.ok() || answers->size() != 1) {
-    return std::nullopt;
-  }
-  return std::optional(answers->front().status);
+  auto answers = ReadTopicAnswers(event.get(), topics);
+  return answers.ok() ? *std::move(answers) : std::vector<TopicAnswer>();
 }
 
 }  // namespace walrelay

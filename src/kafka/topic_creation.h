@@ -5,7 +5,6 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,13 +30,13 @@ absl::StatusOr<std::vector<TopicAnswer>> ReadTopicAnswers(rd_kafka_event_t* even
 // What lets a user create the topic and write to it.
 std::string TopicAclRemedy(std::string_view topic);
 
-// Whether a topic could be created: by the rules of `kafka` if walrelay creates topics, else with
-// the brokers' defaults. nullopt: no broker has answered within `timeout`.
-// Sends a request that is only validated: nothing is created. Needs no privilege to read: the
-// brokers check it in the same way as a real one. A topic that exists already is OK. Blocks for at
-// most `timeout`. The outer error is WR-4006.
-absl::StatusOr<std::optional<absl::Status>> CheckTopicCreation(const KafkaConfig& kafka,
-                                                               const std::string& topic,
-                                                               Micros timeout);
+// Whether topics could be created: by the rules of `kafka` if walrelay creates topics, else with
+// the brokers' defaults. Empty: no broker has answered within `timeout`. Sends a request that is
+// only validated: nothing is created. Needs no privilege to read: the brokers check it in the same
+// way as a real one. A topic that exists already is OK. Blocks for at most `timeout`. Errors:
+// WR-4006. REQUIRES: as for RequestTopics().
+absl::StatusOr<std::vector<TopicAnswer>> CheckTopicCreation(const KafkaConfig& kafka,
+                                                            std::span<const std::string> names,
+                                                            Micros timeout);
 
 }  // namespace walrelay

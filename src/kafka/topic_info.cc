@@ -43,10 +43,12 @@ void TakeSettings(const rd_kafka_ConfigResource_t* resource, TopicInfo& info) {
   const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(resource, &count);
   for (size_t i = 0; i < count; ++i) {
     const std::string_view name = rd_kafka_ConfigEntry_name(entries[i]);
+    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+    info.settings[std::string(name)] = value != nullptr ? value : "";
     if (name == "min.insync.replicas") {
-      info.min_in_sync = NumberOf(rd_kafka_ConfigEntry_value(entries[i]));
+      info.min_in_sync = NumberOf(value);
     } else if (name == "max.message.bytes") {
-      info.max_message_bytes = NumberOf(rd_kafka_ConfigEntry_value(entries[i]));
+      info.max_message_bytes = NumberOf(value);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ struct TopicInfo {
   // Absent if the user may not read settings (DESCRIBE_CONFIGS).
   std::optional<int64_t> min_in_sync;
   std::optional<int64_t> max_message_bytes;
+  std::map<std::string, std::string> settings;  // all of them, with the brokers' defaults
 };
 
 // The topics whose names are `wanted`, at most `most`, sorted by name. Creates none. Blocks for at

@@ -8,6 +8,7 @@ from walrelay_test.certificates import Authority, BrokerKeystore, use_in_postgre
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.kafka_settings import alter_broker
+from walrelay_test.relay_config import to_toml
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import main, wait_until
 
@@ -154,6 +155,28 @@ class LimitedUserTest(DoctorCase):
         self.assertIn("Grant WRITE", found["remedy"])
         self.assertEqual(len(self.kafka.consume(denied)), 0)
         self.assertEqual(self.findings("kafka.producer_id", self.user("writer"))[0]["severity"], "ok")
+
+    def test_rules_for_topics_are_checked(self) -> None:
+        self.kafka.create_topic(self.topic, config={"retention.ms": "1000"})
+        rules = [{"match": self.topic, "partitions": 2, "config": {"retention.ms": 5}},
+                 {"match": "broken.*", "replication_factor": 9}]
+        file = test_folder() / f"{self.name}.toml"
+        file.write_text(to_toml({"kafka.topics.create": "create", "kafka.topics.rules": rules}))
+
+        def found(check: str, **options: Any) -> list[tuple[str | None, str, str]]:
+            _, text = self.call("--json", "--config", str(file), options=options)
+            return [(each.get("code"), each["text"], each.get("remedy", ""))
+                    for each in json.loads(text)["findings"] if each["check"] == check]
+        self.assertEqual([text for _, text, _ in found("kafka.topic_rules") if self.topic in text], [
+            f'topic {self.topic} has partitions = 1; rule match = "{self.topic}" has 2',
+            f'topic {self.topic} has retention.ms = 1000; rule match = "{self.topic}" has 5'])
+        ((code, text, _),) = found("kafka.topic_creation")
+        self.assertEqual(code, "WR-4014")
+        self.assertIn("INVALID_REPLICATION_FACTOR", text)
+        self.assertIn('rule match = "broken.*"', text)
+        codes = {code: remedy for code, _, remedy in found("kafka.topic_creation", **self.user("outsider"))}
+        self.assertIn("--operation Create", codes["WR-4005"])
+        self.assertNotIn("outbox.event.walrelay-doctor", self.kafka.topics())
 
     def test_short_producer_id_expiration_is_reported(self) -> None:
         self.assertEqual(self.findings("kafka.producer_id_lifetime")[0]["severity"], "ok")
