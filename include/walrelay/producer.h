@@ -91,6 +91,10 @@ class Producer {
   // producer.
   virtual absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) = 0;
 
+  // A record of this topic will follow soon: what the topic's first record would wait for begins
+  // now. Only a hint; never blocks.
+  virtual void Announce(std::string_view /*topic*/) {}
+
   // Passes every report that has arrived to `sink`; never blocks.
   // REQUIRES: `sink` does not call Produce() or Poll(). It may call FatalError().
   virtual void Poll(DeliverySink& sink) = 0;

@@ -128,6 +128,12 @@ absl::StatusOr<ProduceResult> KafkaProducer::Produce(const Record& record, Deliv
   return ready ? Enqueue(record, token, topic) : ProduceResult::kTopicPending;
 }
 
+void KafkaProducer::Announce(std::string_view topic) {
+  if (health_.fatal().ok()) {
+    client_->topics->Find(topic);
+  }
+}
+
 absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,
                                                      TopicTable::Topic& topic) {
   const int32_t partition = PartitionOf(record, token, topic.partitions.count());

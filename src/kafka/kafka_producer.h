@@ -64,6 +64,7 @@ class KafkaProducer final : public Producer {
   ~KafkaProducer() override;
 
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  void Announce(std::string_view topic) override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return health_.fatal(); }
   void AbandonUndelivered() override;

@@ -3,7 +3,9 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -111,8 +113,8 @@ bool TopicMetadataFetcher::Answered() {
   return answered_ == probes_;
 }
 
-// The lock is held except while a request blocks. One request at a time is enough: a new topic is
-// rare, and each request already covers one broker round trip.
+// The lock is held except while a request blocks. One request at a time is enough: it covers every
+// topic that waits.
 void TopicMetadataFetcher::Run() {
   std::unique_lock lock(mutex_);
   int timeout_millis = kFirstTimeoutMillis;
@@ -123,7 +125,7 @@ void TopicMetadataFetcher::Run() {
     }
     const bool topic_waits = !questions_.empty();
     const uint64_t probes = probes_;
-    if (RequestNext(lock, timeout_millis)) {
+    if (topic_waits ? AskForTopics(lock, timeout_millis) : AskForAll(lock, timeout_millis)) {
       timeout_millis = kFirstTimeoutMillis;
       // A probe counts as answered only by a request that began after it.
       answered_ = probes;
@@ -136,89 +138,95 @@ void TopicMetadataFetcher::Run() {
   }
 }
 
-// Single topics first: a record waits for them.
-bool TopicMetadataFetcher::RequestNext(std::unique_lock<std::mutex>& lock, int timeout_millis) {
+bool TopicMetadataFetcher::AskForAll(std::unique_lock<std::mutex>& lock, int timeout_millis) {
   WR_CHECK(lock.owns_lock(), "the members are guarded by the lock");
-  if (questions_.empty()) {
-    refresh_ = false;
-    lock.unlock();
-    std::optional<std::vector<Result>> found = FetchAll(timeout_millis);
-    lock.lock();
-    refresh_ = refresh_ || !found;
-    if (found) {
-      for (Result& answer : *found) {
-        answers_.push_back(std::move(answer));
-      }
-      eventfd_write(wakeup_fd_, 1);
-    }
-    return found.has_value();
-  }
-  const Question question = questions_.front();
-  bool answered = false;
+  refresh_ = false;
   lock.unlock();
-  std::optional<Result> answer = Fetch(question, timeout_millis, answered);
+  const KafkaMetadata found = Fetch(nullptr, timeout_millis);
   lock.lock();
-  if (answer) {
-    questions_.pop_front();
-    answers_.push_back(*std::move(answer));
-    eventfd_write(wakeup_fd_, 1);
-    return true;
+  if (found == nullptr) {
+    refresh_ = true;
+    return false;
   }
-  if (answered) {  // the topic is being created
-    changed_.wait_for(lock, kPollInterval, [this] { return stopping_; });
+  for (int i = 0; i < found->topic_cnt; ++i) {
+    const rd_kafka_metadata_topic& topic = found->topics[i];
+    if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+      const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
+      answers_.push_back({topic.topic,
+                          there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
+                          LeadersOf(topic), /*asked=*/false});
+    }
   }
-  return answered;
+  eventfd_write(wakeup_fd_, 1);
+  return true;
 }
 
-// A handle without configuration: the producer has opened the topic before, and its handle decides.
-std::optional<TopicMetadataFetcher::Result> TopicMetadataFetcher::Fetch(const Question& question,
-                                                                        int timeout_millis,
-                                                                        bool& answered) const {
-  const KafkaTopic topic(rd_kafka_topic_new(client_, question.topic.c_str(), nullptr));
-  const struct rd_kafka_metadata* found = nullptr;
-  const rd_kafka_resp_err_t asked =
-      rd_kafka_metadata(client_, /*all_topics=*/0, topic.get(), &found, timeout_millis);
-  if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return std::nullopt;
+// A single topic is asked for by a handle without configuration: the producer has opened the topic
+// before, and its handle decides. Several share a request for all topics that the client knows.
+bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis) {
+  WR_CHECK(lock.owns_lock() && !questions_.empty(), "a topic waits, and the lock is held");
+  // Others may be added meanwhile, behind these.
+  const auto asked = static_cast<std::ptrdiff_t>(questions_.size());
+  const std::string first = questions_.front().topic;
+  lock.unlock();
+  const KafkaTopic single(asked == 1 ? rd_kafka_topic_new(client_, first.c_str(), nullptr)
+                                     : nullptr);
+  const KafkaMetadata found = Fetch(single.get(), timeout_millis);
+  lock.lock();
+  if (found == nullptr) {
+    return false;
   }
-  answered = true;
-  const KafkaMetadata metadata(found);
-  const rd_kafka_resp_err_t error =
-      metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+  std::map<std::string_view, const rd_kafka_metadata_topic*> topics;
+  for (int i = 0; i < found->topic_cnt; ++i) {
+    topics[found->topics[i].topic] = &found->topics[i];
+  }
+  const size_t before = answers_.size();
+  const auto open =
+      std::remove_if(questions_.begin(), questions_.begin() + asked, [&](const Question& question) {
+        const auto topic = topics.find(question.topic);
+        std::optional<Result> answer =
+            topic != topics.end() ? AnswerTo(question, *topic->second) : std::nullopt;
+        if (answer) {
+          answers_.push_back(*std::move(answer));
+        }
+        return answer.has_value();
+      });
+  questions_.erase(open, questions_.begin() + asked);
+  if (answers_.size() > before) {
+    eventfd_write(wakeup_fd_, 1);
+  }
+  // What is left waits for its creation; a topic requested meanwhile need not wait.
+  if (const size_t left = static_cast<size_t>(asked) - (answers_.size() - before); left > 0) {
+    changed_.wait_for(lock, kPollInterval, [&] { return stopping_ || questions_.size() > left; });
+  }
+  return true;
+}
+
+// nullopt: nothing is known yet.
+std::optional<TopicMetadataFetcher::Result> TopicMetadataFetcher::AnswerTo(
+    const Question& question, const rd_kafka_metadata_topic& topic) {
   const bool patient = std::chrono::steady_clock::now() < question.give_up;
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    std::vector<int32_t> leaders = LeadersOf(metadata->topics[0]);
+  if (topic.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    std::vector<int32_t> leaders = LeadersOf(topic);
     return question.leaders && patient && !HaveLeaders(leaders)
                ? std::nullopt
                : std::optional(Result{question.topic, absl::OkStatus(), std::move(leaders)});
   }
-  const bool perhaps_being_created = error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && patient;
-  if (error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_created) {
+  const bool perhaps_being_created =
+      topic.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && patient;
+  if (topic.err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_created) {
     return std::nullopt;
   }
-  return Result{question.topic, TopicError(error, question.topic), {}};
+  return Result{question.topic, TopicError(topic.err, question.topic), {}};
 }
 
-// One request for all topics that the client knows. (Before it knows any, the request covers all
-// topics of the cluster, which librdkafka 2.0 cannot avoid.)
-std::optional<std::vector<TopicMetadataFetcher::Result>> TopicMetadataFetcher::FetchAll(
-    int timeout_millis) const {
+// (Before the client knows any topic, a request for all of them covers those of the cluster, which
+// librdkafka 2.0 cannot avoid.)
+KafkaMetadata TopicMetadataFetcher::Fetch(rd_kafka_topic_t* topic, int timeout_millis) const {
   const struct rd_kafka_metadata* found = nullptr;
-  if (rd_kafka_metadata(client_, /*all_topics=*/0, nullptr, &found, timeout_millis) !=
-      RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return std::nullopt;
-  }
-  const KafkaMetadata metadata(found);
-  std::vector<Result> answers;
-  for (int i = 0; i < metadata->topic_cnt; ++i) {
-    const rd_kafka_metadata_topic& topic = metadata->topics[i];
-    if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
-      const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
-      answers.push_back({topic.topic, there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
-                         LeadersOf(topic), /*asked=*/false});
-    }
-  }
-  return answers;
+  const rd_kafka_resp_err_t error =
+      rd_kafka_metadata(client_, /*all_topics=*/0, topic, &found, timeout_millis);
+  return KafkaMetadata(error == RD_KAFKA_RESP_ERR_NO_ERROR ? found : nullptr);
 }
 
 }  // namespace walrelay

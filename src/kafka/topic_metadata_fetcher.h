@@ -6,8 +6,8 @@
 // denied. Later, periodically, for all topics in use at once: their partition counts and leaders.
 // And while no broker is reachable: whether one answers again.
 //
-// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time,
-// single topics first.
+// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time. All
+// topics that wait share a request.
 //
 // If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
 // creates it, as with every producer.
@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "kafka/handles.h"
 
 namespace walrelay {
 
@@ -89,14 +90,16 @@ class TopicMetadataFetcher {
   void Run();
   // Guarded by mutex_.
   bool HasWork() const { return !questions_.empty() || refresh_ || answered_ < probes_; }
-  // Sends the next request. False: no broker has answered. REQUIRES: `lock` is held; it is released
-  // during the request.
-  bool RequestNext(std::unique_lock<std::mutex>& lock, int timeout_millis);
+  // Each sends a request, for the topics that wait or for all topics in use. False: no broker has
+  // answered. REQUIRES: `lock` is held; it is released during the request.
+  bool AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis);
+  bool AskForAll(std::unique_lock<std::mutex>& lock, int timeout_millis);
 
-  // nullopt: nothing is known yet; `answered` is set if a broker reported that.
-  std::optional<Result> Fetch(const Question& question, int timeout_millis, bool& answered) const;
-  // nullopt: no broker has answered.
-  std::optional<std::vector<Result>> FetchAll(int timeout_millis) const;
+  // nullopt: the topic may be in the process of being created.
+  static std::optional<Result> AnswerTo(const Question& question,
+                                        const rd_kafka_metadata_topic& topic);
+  // Of one topic, or of all topics that the client knows. nullptr: no broker has answered.
+  KafkaMetadata Fetch(rd_kafka_topic_t* topic, int timeout_millis) const;
 
   rd_kafka_t* const client_;
   const int wakeup_fd_;

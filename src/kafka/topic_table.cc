@@ -57,6 +57,7 @@ TopicTable::Topic& TopicTable::Find(std::string_view name) {
 // A topic that walrelay creates need not be awaited: no broker creates it meanwhile.
 void TopicTable::Request(Topic& topic) {
   topic.state = Topic::State::kAsked;
+  topic.awaited = false;
   fetcher_.Request(topic.name, options_.topics.create == CreateTopics::kCreate
                                    ? TopicMetadataFetcher::Await::kNothing
                                    : TopicMetadataFetcher::Await::kOnDemand);
@@ -67,13 +68,19 @@ absl::StatusOr<bool> TopicTable::IsReady(Topic& topic) {
     case Topic::State::kReady:
       return true;
     case Topic::State::kAsked:
+      topic.awaited = true;
       return false;
     case Topic::State::kFailed:
       break;
   }
   WR_CHECK(!topic.error.ok(), "a failed topic has an error");
-  // The error is returned once; the next call requests the metadata again.
+  const bool current = topic.awaited;
   Request(topic);
+  if (!current) {
+    topic.awaited = true;
+    return false;
+  }
+  // The error is returned once; the next call waits for the new result.
   return topic.error;
 }
 

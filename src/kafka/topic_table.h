@@ -51,6 +51,7 @@ class TopicTable {
     KafkaTopic handle;
     State state = State::kAsked;
     absl::Status error;          // of kFailed
+    bool awaited = false;        // a record has asked since the metadata was requested
     bool just_answered = false;  // no record was accepted since the last metadata result
     TopicPartitions partitions;
   };
@@ -61,11 +62,12 @@ class TopicTable {
 
   // --- a record that is to be produced
 
-  // The topic of this name; requests the metadata of a new one. The result is valid as long as the
-  // table.
+  // The topic of this name; requests the metadata of a new one, also before it has a record. The
+  // result is valid as long as the table.
   Topic& Find(std::string_view name);
   // Whether the topic's metadata is known; false while it is being fetched. An error (WR-3005,
-  // WR-4004, WR-4005, WR-4014) is returned once; the next call waits for a new result.
+  // WR-4004, WR-4005, WR-4014) is returned once; the next call waits for a new result. An error
+  // from before the first call is not returned: its cause may have ended long ago.
   absl::StatusOr<bool> IsReady(Topic& topic);
   // The record of this topic cannot be sent to `partition`, which does not exist as far as is
   // known. WR-3007 if the record itself names a partition that the topic does not have.

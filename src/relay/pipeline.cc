@@ -91,6 +91,23 @@ absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
   return outcome;
 }
 
+// A description of a table changes how later rows are read; an invalid message is reported when its
+// turn comes.
+bool Pipeline::LookAhead(const pgoutput::XLogData& data) {
+  const auto message = decoder_.Decode(data.payload);
+  if (!message.ok() || std::holds_alternative<pgoutput::Relation>(*message)) {
+    return false;
+  }
+  const auto* insert = std::get_if<pgoutput::Insert>(&*message);
+  if (insert == nullptr || !router_.IsOutbox(insert->relation_oid)) {
+    return true;
+  }
+  if (const auto topic = router_.TopicOf(insert->relation_oid, insert->row)) {
+    sender_.Announce(*topic);
+  }
+  return true;
+}
+
 absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
   WR_CHECK(tracker_.in_transaction() == in_transaction(),
            "the tracker and the order check agree before each message");

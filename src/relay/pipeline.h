@@ -67,6 +67,13 @@ class Pipeline {
   // session has begun; only the pipeline begins and commits transactions of the tracker.
   absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data);
 
+  // Announces the topic of a row that will be handled later, so that it does not wait for a topic
+  // of its own (Producer::Announce). False if messages behind this one cannot be understood before
+  // it has been handled.
+  // Changes no state, except that the topic counts towards route.max_topics. Logical messages are
+  // not looked at: their columns differ from message to message.
+  bool LookAhead(const pgoutput::XLogData& data);
+
   // The row that blocked last; nullopt once a message was handled, and in a new session.
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
   // Whether BEGIN was handled and COMMIT was not; as in the tracker, while a session runs.

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,6 +54,9 @@ class RecordSender final : public DeliverySink {
   // that of the producer (see Producer::Produce). The record's views need not outlive the call.
   // REQUIRES: a transaction of the tracker is open; `position` is the next row of that transaction.
   absl::StatusOr<Outcome> Send(const Record& record, Position position);
+
+  // A record of this topic follows: see Producer::Announce().
+  void Announce(std::string_view topic) { producer_.Announce(topic); }
 
   // Whether the record of the row at `position` has to be sent alone.
   bool SendsAlone(Position position) const { return step_.Covers(position); }

@@ -37,6 +37,12 @@ absl::StatusOr<ProduceResult> ReplaceableProducer::Produce(const Record& record,
   return usable() ? producer_->Produce(record, token) : ProduceResult::kQueueFull;
 }
 
+void ReplaceableProducer::Announce(std::string_view topic) {
+  if (usable()) {
+    producer_->Announce(topic);
+  }
+}
+
 void ReplaceableProducer::Poll(DeliverySink& sink) {
   WR_CHECK(producer_ != nullptr || (!failing_since_ && !outdated_since_),
            "only a producer that exists has failed or is outdated");

@@ -39,6 +39,7 @@ class ReplaceableProducer final : public Producer {
 
   // kQueueFull without a producer, and while the current one is about to be replaced.
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  void Announce(std::string_view topic) override;
   // Without a producer there is no report.
   void Poll(DeliverySink& sink) override;
   // OK without a producer.

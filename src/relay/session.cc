@@ -201,17 +201,34 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
     bytes += pending[handled].size();
     ++handled;
   }
+  if (hold.ok() && *hold == StallReason::kTopic) {
+    LookAhead(handled + 1);
+  }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
   WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining,
            "a message that is not handled waits for something");
   // Once for all: the views of pending() are valid until then.
   parts_.source.Consume(handled);
+  looked_at_ -= std::min(looked_at_, handled);
   WR_CHECK(parts_.source.pending().size() + handled == received, "handled messages are consumed");
   // A drain does not handle the remaining messages: do not wake up for them.
   const bool rest_waits = !draining && !parts_.source.pending().empty();
   burst_since_ = rest_waits ? std::optional(now) : std::nullopt;
   SetStallReason(hold.value_or(StallReason::kNone), handled > 0, now);
   return hold.status();
+}
+
+// While a message waits for its topic, those behind it wait too: looking up and creating their
+// topics takes no longer for many than for one.
+void Session::LookAhead(size_t first) {
+  const std::span<const std::string_view> pending = parts_.source.pending();
+  for (looked_at_ = std::max(looked_at_, first); looked_at_ < pending.size(); ++looked_at_) {
+    const auto data = pgoutput::DecodeCopyData(pending[looked_at_]);
+    const auto* xlog_data = data.ok() ? std::get_if<pgoutput::XLogData>(&*data) : nullptr;
+    if (!data.ok() || (xlog_data != nullptr && !parts_.pipeline.LookAhead(*xlog_data))) {
+      return;
+    }
+  }
 }
 
 absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message, MonoTime now) {

@@ -111,6 +111,8 @@ class Session {
   // Handles pending messages in order until one must wait, or none is left, and consumes those that
   // were handled. An error concerns the first one that was not.
   absl::Status HandlePending(MonoTime now, bool draining);
+  // Announces the topics of the pending messages from `first` on, each message once.
+  void LookAhead(size_t first);
   // kNone: the message has been handled. The views of `message` end when it is consumed.
   absl::StatusOr<StallReason> HandleOne(std::string_view message, MonoTime now);
   absl::StatusOr<StallReason> HandleData(const pgoutput::XLogData& data, MonoTime now);
@@ -143,6 +145,7 @@ class Session {
   Micros last_lag_{0};                   // of the message handled at last_handled_
   MonoTime read_at_;                     // earliest time of the next read
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
+  size_t looked_at_ = 0;                 // pending messages whose topics are announced
   StallReason stall_reason_ = StallReason::kNone;
   std::optional<MonoTime> stalled_since_;
   absl::Status blocking_error_;

@@ -275,10 +275,8 @@ absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tup
   return WallTime(Micros(millis * 1000));
 }
 
-// The order of the steps matters for the errors: those of the table, then those of the row's size,
-// then those of its parts.
-absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
-                                     WallTime commit_time) {
+absl::StatusOr<const TableBinding*> Router::BindingOf(uint32_t relation_oid,
+                                                      pgoutput::Tuple row) const {
   const auto found = bindings_.find(relation_oid);
   WR_CHECK(found != bindings_.end(), "only rows of outbox tables are routed");
   const TableBinding& table = found->second;
@@ -293,6 +291,29 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
         fmt::format("a row of {} values in a table of {} columns", row.size(), table.column_count));
   }
   WR_RETURN_IF_ERROR(CheckSize(row, table));
+  return &table;
+}
+
+std::optional<std::string_view> Router::TopicOf(uint32_t relation_oid, pgoutput::Tuple row) {
+  const auto table = BindingOf(relation_oid, row);
+  if (!table.ok()) {
+    return std::nullopt;
+  }
+  arena_.Clear();
+  const auto type = AggregateType(row, (*table)->aggregate_type);
+  if (!type.ok() || !*type) {
+    return std::nullopt;
+  }
+  const auto topic = topics_.Topic(**type);
+  return topic.ok() ? std::optional(*topic) : std::nullopt;
+}
+
+// The order of the steps matters for the errors: those of the table and of the row's size, then
+// those of its parts.
+absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
+                                     WallTime commit_time) {
+  WR_ASSIGN_OR_RETURN(const TableBinding* const binding, BindingOf(relation_oid, row));
+  const TableBinding& table = *binding;
   // After the checks that need no memory, and before anything is built for this row.
   arena_.Clear();
   Record record;

@@ -69,6 +69,10 @@ class Router {
   // topic: the producer knows its partition count.
   absl::StatusOr<Record> Route(uint32_t relation_oid, pgoutput::Tuple row, WallTime commit_time);
 
+  // The topic of a row's record, valid until the next call; nullopt if the row has none, for a
+  // reason that Route() returns. REQUIRES: IsOutbox().
+  std::optional<std::string_view> TopicOf(uint32_t relation_oid, pgoutput::Tuple row);
+
   // For messages about a row: "id=… key=…", truncated and escaped; never the payload.
   // "" for a table that is not bound; "?" for a part that the row does not have.
   std::string Identify(uint32_t relation_oid, pgoutput::Tuple row) const;
@@ -91,6 +95,8 @@ class Router {
 
   // The configured table that a description belongs to: by OID, otherwise by name.
   std::optional<size_t> FindTable(const pgoutput::CachedRelation& relation) const;
+  // The binding of a row's table. Errors: those of the table, then those of the row's size.
+  absl::StatusOr<const TableBinding*> BindingOf(uint32_t relation_oid, pgoutput::Tuple row) const;
   // WR-3006 for a row whose columns cannot fit into a record.
   absl::Status CheckSize(pgoutput::Tuple row, const TableBinding& table) const;
   // The column's value in raw form.

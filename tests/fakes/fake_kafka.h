@@ -41,10 +41,11 @@ class FakeKafka {
   absl::Status health;  // of the current producer; a new one is healthy
   absl::Status trouble;
   bool reachable = true;
-  bool outdated = false;    // the current producer's certificates changed; a new one is up to date
-  int producers = 0;        // created so far
-  size_t offered = 0;       // calls of Produce()
-  int64_t batch_bytes = 0;  // requested for the last one
+  bool outdated = false;  // the current producer's certificates changed; a new one is up to date
+  int producers = 0;      // created so far
+  size_t offered = 0;     // calls of Produce()
+  std::vector<std::string> announced;  // topics
+  int64_t batch_bytes = 0;             // requested for the last one
   std::vector<FakeRecord> in_flight;
   std::vector<FakeRecord> log;
 
@@ -128,6 +129,8 @@ class FakeKafka {
       kafka_.in_flight.push_back(Copy(record, token));
       return ProduceResult::kAccepted;
     }
+
+    void Announce(std::string_view topic) override { kafka_.announced.emplace_back(topic); }
 
     void Poll(DeliverySink& sink) override {
       kafka_.RefuseByKey();

@@ -140,6 +140,38 @@ TEST_F(KafkaProducerErrorsTest, TopicsAreLookedUpIndependently) {
   WaitForDeliveries(1);
 }
 
+TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
+  SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  std::vector<std::string> topics;
+  for (int i = 0; i < 20; ++i) {
+    topics.push_back("t" + std::to_string(i));
+    CreateTopic(topics.back());
+  }
+  Start();
+  producer_->Announce("bad");
+  for (const std::string& topic : topics) {
+    producer_->Announce(topic);
+  }
+  for (const std::string& topic : topics) {
+    Produce({.topic = topic, .key = "k"});
+  }
+  WaitForDeliveries(topics.size());
+  EXPECT_THAT(Offer({.topic = "bad", .key = "k"}), HasError(ErrorCode::kTopicDenied, "bad"));
+}
+
+// The cause may have ended between the announcement and the record.
+TEST_F(KafkaProducerErrorsTest, ErrorOfAnAnnouncedTopicIsNotReturnedToALaterRecord) {
+  SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  CreateTopic("orders");
+  Start();
+  producer_->Announce("bad");
+  Produce({.topic = "orders", .key = "k"});  // requested after the other topic, and answered
+  WaitForDeliveries(1);
+  SetTopicError("bad", RD_KAFKA_RESP_ERR_NO_ERROR);
+  Produce({.topic = "bad", .key = "k"});
+  WaitForDeliveries(2);
+}
+
 TEST_F(KafkaProducerErrorsTest, TopicIsPendingWhileNoBrokerAnswers) {
   CreateTopic("orders");
   StopBrokers();

@@ -340,6 +340,39 @@ TEST_F(SessionTest, PendingTopicMetadataBlocksInOrder) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
+TEST_F(SessionTest, TopicsBehindAPendingOneAreAnnouncedOnce) {
+  kafka_.pending_topics = {"outbox.event.order"};
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("a");
+  postgres_.Commit({{.type = "payment", .key = "b", .payload = "{}"},
+                    {.type = "refund", .key = "c", .payload = "{}"}});
+  Run();
+  EXPECT_THAT(kafka_.announced, ElementsAre("outbox.event.payment", "outbox.event.refund"));
+  postgres_.Commit({{.type = "payment", .key = "d", .payload = "{}"}});
+  Pass(seconds(2));
+  EXPECT_THAT(kafka_.announced,
+              ElementsAre("outbox.event.payment", "outbox.event.refund", "outbox.event.payment"));
+  EXPECT_THAT(kafka_.log, IsEmpty());
+  kafka_.pending_topics.clear();
+  Pass(seconds(2));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "c", "d"));
+  kafka_.pending_topics = {"outbox.event.order"};
+  Commit("e");
+  postgres_.Commit({{.type = "late", .key = "f", .payload = "{}"}});
+  Pass(seconds(2));
+  EXPECT_EQ(kafka_.announced.back(), "outbox.event.late");
+  EXPECT_EQ(kafka_.announced.size(), 4u);
+}
+
+TEST_F(SessionTest, NothingIsAnnouncedWhileTopicsAreKnown) {
+  Start();
+  Commit("a");
+  Commit("b");
+  Run();
+  EXPECT_THAT(kafka_.announced, IsEmpty());
+}
+
 TEST_F(SessionTest, RecordOfARefusedBatchIsAwaited) {
   Start();
   sender_->StepThrough({Lsn(1000), 1});

@@ -77,6 +77,9 @@ class RouterTest : public ::testing::Test {
   Record Routed(std::vector<std::optional<std::string>> values) {
     return Routed(TextRow(std::move(values)));
   }
+  std::optional<std::string_view> TopicOf(std::vector<std::optional<std::string>> values) {
+    return router().TopicOf(kOutbox, Decode(TextRow(std::move(values))));
+  }
   std::string Identify(const testing::Row& row) { return router().Identify(kOutbox, Decode(row)); }
   pgoutput::Tuple Decode(const testing::Row& row) {
     bytes_ = testing::InsertMessage(kOutbox, row);
@@ -180,6 +183,13 @@ TEST_F(RouterTest, ErrorDoesNotAffectTheNextRow) {
   const Record record = Routed({id_, "order", "o", "t", "1", "x"});
   EXPECT_EQ(record.headers.size(), 3u);
   EXPECT_EQ(record.topic, "outbox.event.order");
+}
+
+TEST_F(RouterTest, TopicOfARowIsThatOfItsRecord) {
+  EXPECT_EQ(TopicOf({id_, "order", "o", "t", "1", "x"}), "outbox.event.order");
+  EXPECT_EQ(TopicOf({id_, std::nullopt, "o", "t", "1", "x"}), std::nullopt);
+  EXPECT_EQ(TopicOf({id_, "not legal", "o", "t", "1", "x"}), std::nullopt);
+  EXPECT_EQ(TopicOf({id_, "order"}), std::nullopt);
 }
 
 TEST_F(RouterTest, PlacementsFollowInConfiguredOrder) {
