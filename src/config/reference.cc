@@ -91,7 +91,7 @@ constexpr std::string_view kTopicRules = R"(
 ### `[[kafka.topics.rules]]`
 
 How walrelay creates a topic: the first rule whose `match` fits its name applies. What a rule omits, and a topic
-without a rule, has the brokers' defaults.
+without a rule, has the brokers' defaults. [Topics](guides/topics.md) explains the values of `create`.
 
 ```toml
 [kafka.topics]

@@ -16,7 +16,8 @@ class TopicCreationTest(IntegrationTest):
 
     def create(self, *rules: dict[str, Any], **more: Any) -> RelayProcess:
         """Starts a relay that creates topics."""
-        self.relay = self.start_relay({"kafka.topics.create": "create", "kafka.topics.rules": list(rules) or None, **more})
+        self.relay = self.start_relay({"kafka.topics.create": "create",
+                                       "kafka.topics.rules": list(rules) or None, **more})
         return self.relay
 
     def expect_blocked(self, code: str, *parts: str) -> dict[str, Any]:
