@@ -1,12 +1,11 @@
 #include "http/http_client.h"
 
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <array>
-#include <memory>
 
+#include "base/http_call.h"
 #include "base/text.h"
 #include "http/listen_address.h"
 #include "walrelay/error.h"
@@ -17,8 +16,6 @@ namespace {
 // The status report of an hour is far smaller; a limit protects this process from another server on
 // the port.
 constexpr size_t kMaxBytes = 8 << 20;
-
-using Curl = std::unique_ptr<CURL, decltype([](CURL* curl) { curl_easy_cleanup(curl); })>;
 
 // From the parsed address and not from the text: the URL then contains nothing that libcurl could
 // interpret.
@@ -34,29 +31,6 @@ std::string UrlOf(const ListenAddress& address, std::string_view path) {
   return fmt::format("http://{}:{}{}", host.data(), ntohs(v4->sin_port), path);
 }
 
-// libcurl aborts the transfer when the callback returns less than it was given.
-size_t AppendBody(const char* data, size_t /*one*/, size_t size, void* to) {
-  auto& body = *static_cast<std::string*>(to);
-  if (body.size() + size > kMaxBytes) {
-    return 0;
-  }
-  body.append(data, size);
-  return size;
-}
-
-std::string_view WhyNot(CURLcode result) {
-  switch (result) {
-    case CURLE_OPERATION_TIMEDOUT:
-      return "timed out";
-    case CURLE_WRITE_ERROR:
-      return "response too large";
-    case CURLE_COULDNT_CONNECT:
-      return "cannot connect";
-    default:
-      return "not an HTTP response";
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<HttpAnswer> HttpGet(std::string_view listen, std::string_view path, Micros timeout) {
@@ -65,28 +39,16 @@ absl::StatusOr<HttpAnswer> HttpGet(std::string_view listen, std::string_view pat
     return Error(ErrorCode::kHttpListen,
                  fmt::format("\"{}\" is not address:port", Printable(listen, 80)));
   }
-  const Curl curl(curl_easy_init());
-  const auto set = [&](CURLoption option, auto value) {
-    curl_easy_setopt(curl.get(), option, value);
-  };
-  HttpAnswer answer;
-  set(CURLOPT_URL, UrlOf(address->ForClients(), path).c_str());  // copied
-  set(CURLOPT_NOPROXY, "*");  // a relay on this host is not behind a proxy
-  // Without signals: libcurl would use SIGALRM for name resolution.
-  set(CURLOPT_NOSIGNAL, 1L);
-  // For the whole transfer: a server that sends a byte at a time cannot prolong it.
-  set(CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count() / 1000));
-  set(CURLOPT_WRITEFUNCTION, &AppendBody);
-  set(CURLOPT_WRITEDATA, &answer.body);
-  const CURLcode result = curl_easy_perform(curl.get());
-  if (result != CURLE_OK) {
-    return Error(ErrorCode::kRelaySilent, fmt::format("{}: {} ({})", Printable(listen, 80),
-                                                      WhyNot(result), curl_easy_strerror(result)));
+  // A relay on this host is not behind a proxy.
+  const auto reply = CallHttp({.url = UrlOf(address->ForClients(), path),
+                               .use_proxy = false,
+                               .timeout = timeout,
+                               .max_bytes = kMaxBytes});
+  if (!reply.ok()) {
+    return Error(ErrorCode::kRelaySilent,
+                 fmt::format("{}: {}", Printable(listen, 80), MessageOf(reply.status())));
   }
-  long status = 0;
-  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-  answer.status = static_cast<unsigned>(status);
-  return answer;
+  return HttpAnswer{.status = reply->status, .body = reply->body.Reveal()};
 }
 
 }  // namespace walrelay

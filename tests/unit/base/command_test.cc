@@ -1,0 +1,142 @@
+#include "base/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include <thread>
+
+#include "fakes/environment_variable.h"
+#include "fakes/status_matchers.h"
+#include "fakes/temporary_directory.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr ErrorCode kCode = ErrorCode::kSecretFile;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  static absl::StatusOr<Secret> Shell(const std::string& script, Micros timeout = seconds(60)) {
+    return RunCommand({"sh", "-c", script}, kCode, timeout);
+  }
+  static std::string OutputOf(const std::string& script) {
+    const auto output = Shell(script);
+    EXPECT_THAT(output, IsOk());
+    return output.ok() ? output->Reveal() : "";
+  }
+  static std::string ErrorOf(const std::string& script) {
+    const auto output = Shell(script);
+    EXPECT_THAT(output, HasError(kCode));
+    return MessageOf(output.status());
+  }
+
+  testing::TemporaryDirectory directory_;
+};
+
+TEST_F(CommandTest, OneTrailingNewlineIsNotPartOfTheOutput) {
+  EXPECT_EQ(OutputOf("echo hunter2"), "hunter2");
+  EXPECT_EQ(OutputOf("printf hunter2"), "hunter2");
+  EXPECT_EQ(OutputOf("printf 'hunter2\\n\\n'"), "hunter2\n");
+}
+
+TEST_F(CommandTest, ArgumentsArePassedWithoutAShell) {
+  const auto output = RunCommand({"printf", "%s", "$HOME; `id` \"'"}, kCode, seconds(60));
+  EXPECT_EQ(output.value().Reveal(), "$HOME; `id` \"'");
+}
+
+TEST_F(CommandTest, OutputInPartsIsComplete) {
+  EXPECT_EQ(OutputOf("for i in 1 2 3; do printf $i; sleep 0.01; done"), "123");
+}
+
+TEST_F(CommandTest, MaximumOutputIsAcceptedAndMoreIsAnError) {
+  EXPECT_EQ(OutputOf("head -c 65536 /dev/zero | tr '\\0' x").size(), kMaxCommandOutput);
+  EXPECT_THAT(ErrorOf("head -c 65537 /dev/zero | tr '\\0' x"), HasSubstr("more than 64 KiB"));
+}
+
+TEST_F(CommandTest, EmptyOutputIsAnError) {
+  EXPECT_EQ(ErrorOf("true"), "sh: printed nothing");
+  EXPECT_EQ(ErrorOf("echo"), "sh: printed nothing");
+}
+
+TEST_F(CommandTest, FailureQuotesTheEndOfStandardErrorAndNeverTheOutput) {
+  const std::string error = ErrorOf("echo hunter2; seq 1000 >&2; echo no credentials >&2; exit 3");
+  EXPECT_THAT(error, HasSubstr("sh: exit code 3: "));
+  EXPECT_THAT(error, HasSubstr("no credentials"));
+  EXPECT_THAT(error, Not(HasSubstr("hunter2")));
+  EXPECT_LT(error.size(), 1000u);
+}
+
+TEST_F(CommandTest, ArgumentsAreNotPartOfAnError) {
+  const auto output = RunCommand({"false", "hunter2"}, kCode, seconds(60));
+  EXPECT_EQ(MessageOf(output.status()), "false: exit code 1");
+}
+
+TEST_F(CommandTest, SignalIsReported) {
+  EXPECT_THAT(ErrorOf("kill -9 $$"), HasSubstr("ended by signal 9"));
+}
+
+TEST_F(CommandTest, MissingProgramIsAnError) {
+  const auto output = RunCommand({"/no/such/program"}, kCode, seconds(60));
+  EXPECT_EQ(MessageOf(output.status()), "/no/such/program: No such file or directory");
+}
+
+TEST_F(CommandTest, VariablesOfWalrelayAreNotInherited) {
+  const testing::EnvironmentVariable ours("WALRELAY_SOURCE__PASSWORD", "hunter2");
+  const testing::EnvironmentVariable other("AWS_REGION", "eu-west-1");
+  EXPECT_EQ(OutputOf("echo \"$WALRELAY_SOURCE__PASSWORD,$AWS_REGION\""), ",eu-west-1");
+}
+
+TEST_F(CommandTest, StandardInputIsEmpty) {
+  EXPECT_EQ(OutputOf("cat; echo end"), "end");
+}
+
+TEST_F(CommandTest, BlockedSignalsAreNotInherited) {
+  sigset_t term;
+  sigset_t before;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &term, &before);
+  EXPECT_THAT(ErrorOf("kill -TERM $$; echo survived"), HasSubstr("ended by signal 15"));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// The grandchild would hold the output open, and outlive its parent.
+TEST_F(CommandTest, TimeoutKillsTheWholeGroup) {
+  const std::string pid_file = directory_.File("pid");
+  const auto output = Shell("sleep 1000 & echo $! > " + pid_file + "; wait", seconds(1));
+  ASSERT_THAT(output, HasError(kCode));
+  EXPECT_THAT(MessageOf(output.status()), HasSubstr("did not end within 1 s"));
+  const pid_t grandchild = std::stoi(directory_.Read(pid_file));
+  const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+  // The state in /proc: an orphan that nothing reaps stays a zombie.
+  const auto ended = [&] {
+    const std::string stat = directory_.Read("/proc/" + std::to_string(grandchild) + "/stat");
+    return stat.empty() || stat.find(") Z ") != std::string::npos;
+  };
+  while (!ended() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(ended());
+}
+
+TEST_F(CommandTest, InterruptEndsTheWait) {
+  const UniqueFd interrupt(::eventfd(1, EFD_CLOEXEC));
+  const auto output = RunCommand({"sleep", "1000"}, kCode, seconds(60), interrupt.get());
+  EXPECT_TRUE(absl::IsCancelled(output.status()));
+}
+
+TEST_F(CommandTest, ProgramIsFoundInPathOrByItsPath) {
+  EXPECT_THAT(FindProgram("sh"), IsOk());
+  EXPECT_THAT(FindProgram("/bin/sh"), IsOk());
+  EXPECT_THAT(FindProgram("no-such-program"), HasError(ErrorCode::kConfigValue));
+  EXPECT_THAT(FindProgram(directory_.Write("plain", "")), HasError(ErrorCode::kConfigValue));
+}
+
+}  // namespace
+}  // namespace walrelay
