@@ -75,14 +75,17 @@ enum class OnRetainedLimit : uint8_t { kAlert, kDropSlot };
 enum class OnGap : uint8_t { kHold, kExit };
 
 // The database, the slot, and what is read from it.
-// A password from a file takes precedence over `password`, and both over the one in the DSN.
-// Strings contain no zero bytes.
+// A password from a file takes precedence over `password`; these and a command's over the one in
+// the DSN. Strings contain no zero bytes.
 struct SourceConfig {
   std::string dsn;  // a libpq connection string or URI
   // 1 to 128 letters, digits, ".", "_", "-", ":" and "/"; "": IdentityOf() derives it from the DSN.
   std::string name;
   Secret password;
   std::string password_file;  // read again at each connection
+  // Program and arguments; prints the password of one connection. Excludes the two above. Empty:
+  // none.
+  std::vector<std::string> password_command;
   // Valid: 1 to 63 lower-case letters, digits and underscores, which replication commands accept
   // without quotes.
   std::string slot = "walrelay";

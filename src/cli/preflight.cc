@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/command.h"
 #include "base/secret_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -65,6 +66,10 @@ class Preflight {
 
   void CheckSource() {
     CheckSecret("source.password_file", config_.source.password_file);
+    if (const auto& command = config_.source.password_command; !command.empty()) {
+      Add("source.password_command",
+          Annotate(FindProgram(command.front()), "source.password_command"));
+    }
     Add("source.dsn", CheckPostgresTransport(config_.source));
     SourceConfig source = config_.source;
     source.password_file.clear();

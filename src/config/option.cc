@@ -177,6 +177,11 @@ constexpr Option kOptions[] = {
         "source", "password_file", kString,
         "A file that contains the password. Read again for each connection, so that a "
         "rotated password needs no restart. Must not be readable by other users."),
+    Row<kSource, &SourceConfig::password_command>(
+        "source", "password_command", kList,
+        "A program and its arguments, run without a shell before each connection: its standard "
+        "output is the password. For passwords that expire, such as RDS and Cloud SQL IAM tokens "
+        "([guide](guides/postgres-logins.md)). It may take `connect_timeout`."),
     Row<kSource, &SourceConfig::slot>(
         "source", "slot", kString,
         "The replication slot: lower-case letters, digits and underscores. The slot is also "

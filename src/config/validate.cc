@@ -91,6 +91,7 @@ class Validator {
   // In the order of the sections.
   std::vector<OptionError> Run() {
     CheckSource();
+    CheckPassword();
     CheckRetention();
     CheckTables();
     CheckMessages();
@@ -154,6 +155,20 @@ class Validator {
   }
 
   // Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
+  // One source of the password: which of two would be used could not be seen in the file.
+  void CheckPassword() {
+    const SourceConfig& source = config_.source;
+    if (source.password_command.empty()) {
+      return;
+    }
+    if (source.password_command.front().empty()) {
+      Expect("source.password_command", "a program and its arguments");
+    } else if (!source.password.empty() || !source.password_file.empty()) {
+      Reject("source.password_command",
+             "source.password_command excludes source.password and source.password_file");
+    }
+  }
+
   void CheckRetention() {
     const SourceConfig& source = config_.source;
     if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {

@@ -260,6 +260,10 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
   return parameters;
 }
 
+void SetPassword(ConnectionParameters& parameters, const Secret& password) {
+  Set(parameters, "password", password.Reveal());
+}
+
 absl::Status CheckPostgresTransport(const SourceConfig& source) {
   WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters, ParseDsn(source.dsn));
   const std::string mode = ParameterOr(parameters, "sslmode", "PGSSLMODE");

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "walrelay/config.h"
 #include "walrelay/pipeline_identity.h"
+#include "walrelay/secret.h"
 
 namespace walrelay {
 
@@ -27,10 +28,14 @@ enum class ConnectionPurpose {
   kSetup,        // an ordinary connection that changes the database
 };
 
-// Reads the password file, so that each connection uses the current password. Errors: WR-1003 for
-// an invalid DSN, WR-1005 for the file.
+// Reads the password file, so that each connection uses the current password. The password of
+// source.password_command is not part of the result: see SetPassword(). Errors: WR-1003 for an
+// invalid DSN, WR-1005 for the file.
 absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig& source,
                                                               ConnectionPurpose purpose);
+
+// Replaces the password.
+void SetPassword(ConnectionParameters& parameters, const Secret& password);
 
 // Returns the parameters for each host of the list in `parameters`, in the same order; at least
 // one. libpq would try the hosts one after the other, but without a timeout per host when it

@@ -57,14 +57,36 @@ void PgSnapshotSource::Request(int walsender_pid) {
     Close();
     walsender_pid_ = walsender_pid;
   }
-  ask_error_ = state_ == State::kIdle ? Send(kQuestion) : Connect();
+  ask_error_ = state_ == State::kIdle ? Send(kQuestion) : Open();
 }
 
-absl::Status PgSnapshotSource::Connect() {
+absl::Status PgSnapshotSource::Open() {
+  if (config_.password_command.empty()) {
+    return Connect(std::nullopt);
+  }
+  state_ = State::kPassword;
+  WR_ASSIGN_OR_RETURN(password_command_,
+                      Command::Start(config_.password_command, ErrorCode::kPasswordCommand));
+  return absl::OkStatus();
+}
+
+absl::Status PgSnapshotSource::AwaitPassword() {
+  WR_ASSIGN_OR_RETURN(const std::optional<Secret> password, password_command_->Poll());
+  if (!password) {
+    return absl::OkStatus();
+  }
+  password_command_.reset();
+  return Connect(password);
+}
+
+absl::Status PgSnapshotSource::Connect(const std::optional<Secret>& password) {
   verified_ = false;
   state_ = State::kConnecting;
   WR_ASSIGN_OR_RETURN(ConnectionParameters parameters,
                       MakeConnectionParameters(config_, ConnectionPurpose::kSql));
+  if (password) {
+    SetPassword(parameters, *password);
+  }
   const ConnectionParameters peer = stream_.Peer();
   if (peer.empty()) {
     return Error(ErrorCode::kConnectionLost, "the stream has ended");
@@ -130,9 +152,11 @@ absl::Status PgSnapshotSource::Flush() {
 
 // One step: connect, send or receive, whatever the state allows without waiting.
 absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Poll() {
-  WR_CHECK(state_ == State::kConnecting || state_ == State::kAsked, "a query is in progress");
+  WR_CHECK(state_ != State::kClosed && state_ != State::kIdle, "a query is in progress");
   absl::Status status = ask_error_;
-  if (status.ok() && state_ == State::kConnecting) {
+  if (status.ok() && state_ == State::kPassword) {
+    status = AwaitPassword();
+  } else if (status.ok() && state_ == State::kConnecting) {
     status = ContinueConnecting();
   } else if (status.ok() && wants_write_) {
     status = Flush();
@@ -140,7 +164,7 @@ absl::StatusOr<std::optional<XidSnapshot>> PgSnapshotSource::Poll() {
   if (!status.ok()) {
     return Fail(status);
   }
-  if (state_ == State::kConnecting) {
+  if (state_ != State::kAsked) {
     return std::nullopt;
   }
   auto answer = Receive();
@@ -214,6 +238,7 @@ absl::Status PgSnapshotSource::Fail(const absl::Status& cause) {
 
 // PQfinish() sends Terminate and does not wait.
 void PgSnapshotSource::Close() {
+  password_command_.reset();
   connection_.reset();
   snapshot_.reset();
   state_ = State::kClosed;
@@ -222,6 +247,9 @@ void PgSnapshotSource::Close() {
 }
 
 int PgSnapshotSource::poll_fd() const {
+  if (state_ == State::kPassword && password_command_) {
+    return password_command_->poll_fd();
+  }
   const bool under_way = state_ == State::kConnecting || state_ == State::kAsked;
   return under_way && connection_ != nullptr ? PQsocket(connection_.get()) : -1;
 }

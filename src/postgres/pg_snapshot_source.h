@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "base/command.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
 #include "walrelay/config.h"
@@ -34,16 +35,18 @@ class PgSnapshotSource final : public SnapshotSource {
   bool wants_write() const override { return wants_write_; }
 
  private:
-  // kClosed: no connection. kConnecting: PQconnectPoll() is in progress. kIdle: connected, no
-  // query. kAsked: a query was sent.
-  enum class State : uint8_t { kClosed, kConnecting, kIdle, kAsked };
+  // kClosed: no connection. kPassword: the command for the password runs. kConnecting:
+  // PQconnectPoll() is in progress. kIdle: connected, no query. kAsked: a query was sent.
+  enum class State : uint8_t { kClosed, kPassword, kConnecting, kIdle, kAsked };
 
   struct Deleter {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
 
-  // Starts to connect to the server of the stream.
-  absl::Status Connect();
+  // Starts to connect to the server of the stream, or the command for the password before that.
+  absl::Status Open();
+  absl::Status AwaitPassword();
+  absl::Status Connect(const std::optional<Secret>& password);
   // Advances the connection as far as possible without waiting; then sends the first query.
   absl::Status ContinueConnecting();
   absl::Status Send(const std::string& query);
@@ -57,6 +60,7 @@ class PgSnapshotSource final : public SnapshotSource {
 
   const SourceConfig& config_;
   const PgReplicationSource& stream_;
+  std::optional<Command> password_command_;  // of kPassword
   std::unique_ptr<PGconn, Deleter> connection_;
   State state_ = State::kClosed;
   // Of the stream that the snapshots are for; another one means another server or another session.

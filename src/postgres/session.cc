@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/command.h"
 #include "postgres/session_settings.h"
 #include "walrelay/error.h"
 
@@ -93,15 +94,22 @@ absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
 // address uses all.
 absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
                                           const SessionOptions& options) {
-  WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
+  WR_ASSIGN_OR_RETURN(ConnectionParameters parameters,
                       MakeConnectionParameters(source, options.purpose));
+  const auto deadline = SteadyClock::now() + options.timeout;
+  if (!source.password_command.empty()) {
+    WR_ASSIGN_OR_RETURN(
+        const Secret password,
+        RunCommand(source.password_command, ErrorCode::kPasswordCommand,
+                   std::min(source.connect_timeout, options.timeout), options.interrupt_fd));
+    SetPassword(parameters, password);
+  }
   const std::vector<ConnectionParameters> hosts = EachHost(parameters);
   const bool primary = !options.host && !AcceptsStandby(parameters);
   const size_t first = std::min(options.host.value_or(0), hosts.size() - 1);
   // With a host given, no other one is tried: the second connection of an attempt has to reach the
   // same server.
   const size_t end = options.host ? first + 1 : hosts.size();
-  const auto deadline = SteadyClock::now() + options.timeout;
   absl::Status status;
   for (size_t i = first; i < end; ++i) {
     const auto left = std::chrono::duration_cast<Micros>(deadline - SteadyClock::now());

@@ -35,9 +35,9 @@ struct OpenedSession {
 // target_session_attrs is not set, is a primary. Each host gets an equal share of the timeout, but
 // at most source.connect_timeout.
 //
-// Errors: WR-1003, WR-1005 and WR-2016 of the parameters, errors of connecting, WR-2010
-// (InRecovery) if only standbys answer, WR-2013 (SessionSetting) if a setting does not have the
-// requested value.
+// Runs source.password_command first. Errors: WR-1003, WR-1005 and WR-2016 of the parameters,
+// WR-2015 of the command, errors of connecting, WR-2010 (InRecovery) if only standbys answer,
+// WR-2013 (SessionSetting) if a setting does not have the requested value.
 absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
                                           const SessionOptions& options);
 

@@ -253,5 +253,18 @@ TEST_F(ConfigValidationTest, IntervalsHaveLimits) {
   ExpectWrong("pipeline.confirm_interval");
 }
 
+TEST_F(ConfigValidationTest, PasswordCommandExcludesOtherSourcesOfThePassword) {
+  config_.source.password_command = {"print-password"};
+  ExpectValid();
+  config_.source.password_file = "/run/secrets/password";
+  ExpectWrong("source.password_command excludes");
+  config_.source.password_file.clear();
+  config_.source.password = Secret("hunter2");
+  ExpectWrong("source.password_command excludes");
+  config_.source.password = Secret();
+  config_.source.password_command = {""};
+  ExpectWrong("expected a program");
+}
+
 }  // namespace
 }  // namespace walrelay
