@@ -57,6 +57,7 @@ FOLDERS = {
     "status": "report, history",
     "kafka": "librdkafka",
     "postgres": "libpq",
+    "auth": "tokens for Kafka",
     "metrics": "prometheus-cpp",
     "debezium": "connector's options",
     "config": "TOML, flags",

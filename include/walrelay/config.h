@@ -220,6 +220,35 @@ struct TopicsConfig {
   bool operator==(const TopicsConfig&) const = default;
 };
 
+// Where OAUTHBEARER tokens come from: exactly one of token_file, token_command and token_endpoint.
+struct OauthConfig {
+  std::string token_file;                  // read again every two seconds
+  std::vector<std::string> token_command;  // program and arguments; prints a token
+  std::string token_endpoint;              // URL, for OIDC client credentials
+  std::string token_endpoint_ca_file;      // PEM; "": the system's authorities
+  std::string client_id;
+  Secret client_secret;
+  std::string client_secret_file;  // read again for each token; takes precedence
+  std::string scope;
+  // SASL extensions, "name=value". Names are letters; "auth" is reserved.
+  std::vector<std::string> extensions;
+  // Of a token that does not state when it expires.
+  Micros token_lifetime = std::chrono::minutes(5);
+  // Of one run of the command, or of one request; at least one second.
+  Micros timeout = std::chrono::seconds(30);
+
+  bool operator==(const OauthConfig&) const = default;
+};
+
+// The login of AWS_MSK_IAM. Empty: found as documented in docs/guides/kafka-logins.md.
+struct AwsConfig {
+  std::string region;
+  std::string role_arn;  // assumed with the credentials that are found; "": none
+  std::string role_session_name = "walrelay";
+
+  bool operator==(const AwsConfig&) const = default;
+};
+
 // The brokers, the login, and the limits of a batch.
 // Texts are passed to librdkafka, which validates them (WR-4006). Files take precedence over the
 // secrets themselves. `security_protocol` is one of librdkafka's four.
@@ -231,6 +260,8 @@ struct KafkaConfig {
   std::string sasl_username;
   Secret sasl_password;
   std::string sasl_password_file;
+  OauthConfig oauth;  // of OAUTHBEARER
+  AwsConfig aws;      // of AWS_MSK_IAM
   std::string ssl_ca_file;
   std::string ssl_certificate_file;
   std::string ssl_key_file;

@@ -115,20 +115,8 @@ class Preflight {
     }
   }
 
-  // A client loads the certificates and keys. Without an address it connects to no broker; without
-  // the login it requests no token.
   void CheckClient() {
-    KafkaConfig kafka = config_.kafka;
-    kafka.bootstrap_servers.clear();
-    if (kafka.security_protocol.starts_with("SASL_")) {
-      kafka.security_protocol = kafka.security_protocol.substr(5);
-    }
-    if (kafka.security_protocol == "PLAINTEXT") {
-      return;
-    }
-    auto conf = MakeProducerConf(kafka, config_.pipeline, kafka.max_batch_bytes);
-    const absl::Status status =
-        conf.ok() ? MakeClient(RD_KAFKA_PRODUCER, *std::move(conf)).status() : conf.status();
+    const absl::Status status = CheckProducer(config_.kafka, config_.pipeline);
     if (!status.ok()) {
       const std::string option = OptionOf(MessageOf(status));
       Add(option, option.empty() ? status : Annotate(status, option));

@@ -41,8 +41,8 @@
 namespace walrelay {
 namespace {
 
-// Tables that are not options and have their own readers.
 constexpr std::string_view kColumns = "source.columns";
+// Tables that are not options and have their own readers.
 constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
 constexpr std::string_view kPassThrough = "kafka.librdkafka";
@@ -227,19 +227,18 @@ class FileReader {
                           Printable(key.str(), 80), option->key, option->section)));
   }
 
-  // Tables inside a section have their own readers; everything else is an option.
+  // Tables inside a section are parts of it, or have their own readers; everything else is an
+  // option.
   void ReadSection(const std::string& section, const toml::table& table) {
     for (auto&& [key, node] : table) {
       const std::string full = fmt::format("{}.{}", section, key.str());
-      if (full == kColumns) {
-        ReadColumns(node);
+      if (HasOptions(full)) {
+        if (CheckIsTable(node, full)) {
+          ReadSection(full, *node.as_table());
+        }
       } else if (full == kPassThrough) {
         if (CheckIsTable(node, full)) {
           ReadPassThrough(*node.as_table());
-        }
-      } else if (full == kTopics) {
-        if (CheckIsTable(node, full)) {
-          ReadSection(full, *node.as_table());
         }
       } else if (full == kTopicRules) {
         out_.origins[full] = At(key.source());
@@ -253,6 +252,7 @@ class FileReader {
     }
   }
 
+  // Of one of several tables.
   void ReadColumns(const toml::node& node) {
     if (CheckIsTable(node, kColumns)) {
       ReadSection(std::string(kColumns), *node.as_table());
@@ -365,7 +365,8 @@ class FileReader {
       } else if (key.str() == "config") {
         ReadTopicConfig(node, out);
       } else {
-        Unknown(key, "key of a topic rule", {"match", "partitions", "replication_factor", "config"});
+        Unknown(key, "key of a topic rule",
+                {"match", "partitions", "replication_factor", "config"});
       }
     }
     if (!table.contains("match") && places_.size() == errors) {
@@ -376,8 +377,8 @@ class FileReader {
   void ReadCount(const toml::key& key, const toml::node& node, int64_t most, int64_t& out) {
     const auto* number = node.as_integer();
     if (number == nullptr || number->get() == 0 || number->get() < -1 || number->get() > most) {
-      Invalid(node.source(), fmt::format("{}: expected 1 to {}, or -1 for the brokers' default",
-                                         key.str(), most));
+      Invalid(node.source(),
+              fmt::format("{}: expected 1 to {}, or -1 for the brokers' default", key.str(), most));
     } else {
       out = number->get();
     }
@@ -519,18 +520,28 @@ class FileReader {
     return std::find(names.begin(), names.end(), name) != names.end();
   }
 
+  // True also for a part of a section: "source.columns".
+  static bool HasOptions(std::string_view section) {
+    return std::any_of(Options().begin(), Options().end(),
+                       [&](const Option& option) { return option.section == section; });
+  }
+
   static std::vector<std::string_view> KeysOf(std::string_view section) {
     std::vector<std::string_view> keys;
     if (section == "source") {
-      keys = {"columns", "placement", "tables"};
+      keys = {"placement", "tables"};
     } else if (section == "kafka") {
-      keys = {"librdkafka", "topics"};
+      keys = {"librdkafka"};
     } else if (section == kTopics) {
       keys = {"rules"};
     }
+    const std::string part_prefix = fmt::format("{}.", section);
     for (const Option& option : Options()) {
       if (option.section == section) {
         keys.push_back(option.key);
+      } else if (option.section.starts_with(part_prefix) &&
+                 !option.section.ends_with(keys.back())) {
+        keys.push_back(option.section.substr(part_prefix.size()));
       }
     }
     return keys;

@@ -141,6 +141,8 @@ constexpr auto kRoute = &Config::route;
 constexpr auto kFormat = &Config::format;
 constexpr auto kOnError = &Config::on_error;
 constexpr auto kKafka = &Config::kafka;
+constexpr auto kOauth = &KafkaConfig::oauth;
+constexpr auto kAws = &KafkaConfig::aws;
 constexpr auto kPipeline = &Config::pipeline;
 constexpr auto kLog = &Config::log;
 
@@ -148,8 +150,8 @@ constexpr auto kLog = &Config::log;
 constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd", "gzip", "snappy"};
 constexpr std::string_view kSecurityProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT",
                                                    "SASL_SSL"};
-constexpr std::string_view kSaslMechanisms[] = {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512",
-                                                "GSSAPI"};
+constexpr std::string_view kSaslMechanisms[] = {"PLAIN",       "SCRAM-SHA-256", "SCRAM-SHA-512",
+                                                "OAUTHBEARER", "AWS_MSK_IAM",   "GSSAPI"};
 
 // The order is that of the reference, and sections are contiguous.
 constexpr Option kOptions[] = {
@@ -415,7 +417,10 @@ constexpr Option kOptions[] = {
         kSecurityProtocols),
     Row<kKafka, &KafkaConfig::sasl_mechanism>(
         "kafka", "sasl_mechanism", kChoice,
-        "How to log in to the brokers. Required with a security protocol `SASL_…`.",
+        "How to log in to the brokers. Required with a security protocol `SASL_…`. `OAUTHBEARER` "
+        "is "
+        "configured in `[kafka.oauth]`, `AWS_MSK_IAM` in `[kafka.aws]`; [a "
+        "guide](guides/kafka-logins.md) has an example of each.",
         kSaslMechanisms),
     Row<kKafka, &KafkaConfig::sasl_username>("kafka", "sasl_username", kString, "The user."),
     Row<kKafka, &KafkaConfig::sasl_password>("kafka", "sasl_password", kSecret,
@@ -442,6 +447,55 @@ constexpr Option kOptions[] = {
         "users."),
     Row<kKafka, &KafkaConfig::allow_insecure>("kafka", "allow_insecure", kBoolean,
                                               "Allow brokers on another host without TLS."),
+
+    PartRow<kKafka, kOauth, &OauthConfig::token_file>(
+        "kafka.oauth", "token_file", kString,
+        "A file that contains a token. Read again every two seconds. Must not be readable by other "
+        "users. With `sasl_mechanism = \"OAUTHBEARER\"`, set exactly one of `token_file`, "
+        "`token_command` and `token_endpoint`."),
+    PartRow<kKafka, kOauth, &OauthConfig::token_command>(
+        "kafka.oauth", "token_command", kList,
+        "A program and its arguments, run without a shell: it prints a token, or a JSON object "
+        "with "
+        "`access_token` and `expires_in`. Run again when 80 % of the token's lifetime has passed."),
+    PartRow<kKafka, kOauth, &OauthConfig::token_endpoint>(
+        "kafka.oauth", "token_endpoint", kString,
+        "The `https` URL of an OIDC provider's token endpoint: walrelay requests tokens with the "
+        "client credentials grant."),
+    PartRow<kKafka, kOauth, &OauthConfig::token_endpoint_ca_file>(
+        "kafka.oauth", "token_endpoint_ca_file", kString,
+        "Certificates of the authorities to trust for the token endpoint (PEM). Default: the "
+        "system's."),
+    PartRow<kKafka, kOauth, &OauthConfig::client_id>("kafka.oauth", "client_id", kString,
+                                                     "The client at the token endpoint."),
+    PartRow<kKafka, kOauth, &OauthConfig::client_secret>("kafka.oauth", "client_secret", kSecret,
+                                                         "Its secret. Prefer a file."),
+    PartRow<kKafka, kOauth, &OauthConfig::client_secret_file>(
+        "kafka.oauth", "client_secret_file", kString,
+        "A file that contains the secret. Read again for each token. Must not be readable by other "
+        "users."),
+    PartRow<kKafka, kOauth, &OauthConfig::scope>("kafka.oauth", "scope", kString,
+                                                 "The scope to request from the token endpoint."),
+    PartRow<kKafka, kOauth, &OauthConfig::extensions>(
+        "kafka.oauth", "extensions", kList,
+        "SASL extensions as `name=value`, such as Confluent Cloud's `logicalCluster=lkc-1` and "
+        "`identityPoolId=pool-1`."),
+    PartRow<kKafka, kOauth, &OauthConfig::token_lifetime>(
+        "kafka.oauth", "token_lifetime", kDuration,
+        "How long a token is valid that does not state it, neither as a JWT nor by `expires_in`."),
+    PartRow<kKafka, kOauth, &OauthConfig::timeout>(
+        "kafka.oauth", "timeout", kDuration,
+        "Timeout of one run of the command, or of one request for a token or for AWS credentials."),
+
+    PartRow<kKafka, kAws, &AwsConfig::region>(
+        "kafka.aws", "region", kString,
+        "The region of the MSK brokers. Default: from the first broker's name, else `AWS_REGION`, "
+        "else `AWS_DEFAULT_REGION`."),
+    PartRow<kKafka, kAws, &AwsConfig::role_arn>(
+        "kafka.aws", "role_arn", kString,
+        "A role to assume with the credentials of this process. Default: none."),
+    PartRow<kKafka, kAws, &AwsConfig::role_session_name>("kafka.aws", "role_session_name", kString,
+                                                         "The name of the role's session."),
 
     {"kafka.topics", "create", kChoice, kChoiceNames<CreateTopics>,
      "Who creates a missing topic before its first record. `never`: walrelay does not; brokers "

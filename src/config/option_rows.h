@@ -35,6 +35,21 @@ constexpr Option Row(std::string_view section, std::string_view key, OptionType 
           [](const Config& config) { return ToToml(config.*Section.*Member); }};
 }
 
+// A member of a part of a section, such as [kafka.oauth].
+template <auto Section, auto Part, auto Member>
+constexpr Option PartRow(std::string_view section, std::string_view key, OptionType type,
+                         std::string_view doc) {
+  return {section,
+          key,
+          type,
+          {},
+          doc,
+          [](Config& config, const RawValue& value) {
+            return ParseInto(value, config.*Section.*Part.*Member);
+          },
+          [](const Config& config) { return ToToml(config.*Section.*Part.*Member); }};
+}
+
 // A member that is an enumeration.
 // REQUIRES: a specialisation of kChoices for the member's type; anything else does not compile.
 template <auto Section, auto Member>

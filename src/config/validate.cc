@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "config/choices.h"
+#include "config/kafka_login.h"
 #include "config/loader.h"
 #include "config/option.h"
 #include "walrelay/error.h"
@@ -101,6 +102,7 @@ class Validator {
     CheckKafka();
     CheckTopics();
     CheckLogin();
+    CheckTokens();
     if (config_.pipeline.confirm_interval > std::chrono::seconds(10)) {
       Expect("pipeline.confirm_interval", "at most ten seconds, because a crash repeats this much");
     }
@@ -381,6 +383,12 @@ class Validator {
       Reject("kafka.sasl_mechanism",
              fmt::format("kafka.sasl_password_file is missing: {} requires a user and a password",
                          kafka.sasl_mechanism));
+    }
+  }
+
+  void CheckTokens() {
+    if (const absl::Status status = ValidateKafkaLogin(config_.kafka); !status.ok()) {
+      errors_.push_back({"kafka.sasl_mechanism", status});
     }
   }
 

@@ -25,6 +25,7 @@ std::vector<std::string> SecretsInFile(const LoadedConfig& loaded) {
       {"source.dsn", MaskedDsn(source.dsn) != source.dsn},
       {"source.password", !source.password.Reveal().empty()},
       {"kafka.sasl_password", !kafka.sasl_password.Reveal().empty()},
+      {"kafka.oauth.client_secret", !kafka.oauth.client_secret.empty()},
       {"kafka.ssl_key_password", !kafka.ssl_key_password.Reveal().empty()}};
   for (const auto& [name, value] : kafka.librdkafka) {
     secrets.emplace_back(fmt::format("{}{}", kPassThroughPrefix, name), IsSecretProperty(name));

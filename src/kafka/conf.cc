@@ -6,7 +6,9 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "auth/token_source.h"
 #include "base/log.h"
 #include "base/loopback.h"
 #include "base/secret_file.h"
@@ -57,6 +59,8 @@ constexpr std::string_view kDenied[] = {
     "sasl.password",
     "ssl.key.password",
     "plugin.library.paths",
+    "sasl.mechanism",  // decides where tokens come from
+    "sasl.mechanisms",
     "security.protocol",      // otherwise it would bypass CheckKafkaTransport()
     "test.mock.num.brokers",  // would acknowledge records that no broker stores
 };
@@ -107,6 +111,11 @@ absl::Status SetSecret(rd_kafka_conf_t* conf, const std::string& name, const Sec
   return SetIfGiven(conf, name, value.Reveal());
 }
 
+// Tokens come from [kafka.oauth]: librdkafka's own sources depend on how it was built.
+bool ConfiguresTokens(std::string_view name) {
+  return name.starts_with("sasl.oauthbearer.") || name == "enable.sasl.oauthbearer.unsecure.jwt";
+}
+
 bool IsDenied(std::string_view name) {
   // librdkafka also accepts a topic property with this prefix.
   if (constexpr std::string_view kPrefix = "topic."; name.starts_with(kPrefix)) {
@@ -124,6 +133,14 @@ absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
           ErrorCode::kKafkaConfiguration,
           fmt::format("[kafka.librdkafka] \"{}\" is set by walrelay itself", Printable(name, 80)),
           "Remove it: walrelay's guarantees depend on it, or [kafka] has a separate key for it.");
+    }
+    if (ConfiguresTokens(name)) {
+      return Error(
+          ErrorCode::kKafkaLoginUnsupported,
+          fmt::format("[kafka.librdkafka] \"{}\": walrelay obtains tokens itself",
+                      Printable(name, 80)),
+          "Remove it, and configure the token in [kafka.oauth] (token_file, token_command or "
+          "token_endpoint).");
     }
     // These debug contexts print passwords and tokens.
     if (name == "debug" &&
@@ -154,6 +171,57 @@ void ForwardLog(const rd_kafka_t* client, int level, const char* facility, const
       message, {{"facility", facility}});
 }
 
+// What librdkafka calls the part of its build that a mechanism needs; "" for an unknown mechanism.
+std::string_view FeatureOf(std::string_view mechanism) {
+  if (mechanism.starts_with("SCRAM-SHA-")) {
+    return "sasl_scram";
+  }
+  if (mechanism == "OAUTHBEARER" || mechanism == "AWS_MSK_IAM") {
+    return "sasl_oauthbearer";
+  }
+  return mechanism == "PLAIN" ? "sasl_plain" : mechanism == "GSSAPI" ? "sasl_gssapi" : "";
+}
+
+// librdkafka would reject the mechanism only when a client is created. Its list of features is
+// separated by commas.
+absl::Status CheckMechanism(const rd_kafka_conf_t& conf, std::string_view mechanism) {
+  const std::string_view feature = FeatureOf(mechanism);
+  const std::string features = fmt::format(",{},", ConfValue(conf, "builtin.features"));
+  if (mechanism.empty() ||
+      (!feature.empty() && features.find(fmt::format(",{},", feature)) != std::string::npos)) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kKafkaLoginUnsupported,
+               feature.empty()
+                   ? fmt::format("kafka.sasl_mechanism \"{}\" is unknown; expected SCRAM-SHA-512, "
+                                 "SCRAM-SHA-256, PLAIN, OAUTHBEARER, AWS_MSK_IAM or GSSAPI",
+                                 Printable(mechanism, 80))
+                   : fmt::format("kafka.sasl_mechanism \"{}\": librdkafka {} was built without {}",
+                                 mechanism, LibrdkafkaVersion(), feature));
+}
+
+// "name=value" of each becomes two elements.
+std::vector<std::string> SplitExtensions(const std::vector<std::string>& extensions) {
+  std::vector<std::string> out;
+  for (const std::string& extension : extensions) {
+    const size_t end = extension.find('=');
+    out.push_back(extension.substr(0, end));
+    out.push_back(extension.substr(end + 1));
+  }
+  return out;
+}
+
+absl::Status SetLogin(const KafkaConfig& kafka, KafkaConf& conf) {
+  WR_RETURN_IF_ERROR(CheckMechanism(*conf, kafka.sasl_mechanism));
+  // Brokers know the IAM login as OAUTHBEARER, with a token that AWS defines.
+  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.mechanism",
+                                UsesTokens(kafka) ? "OAUTHBEARER" : kafka.sasl_mechanism));
+  WR_ASSIGN_OR_RETURN(conf.tokens.source, MakeTokenSource(kafka));
+  conf.tokens.extensions = SplitExtensions(kafka.oauth.extensions);
+  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.username", kafka.sasl_username));
+  return SetSecret(conf.get(), "sasl.password", kafka.sasl_password, kafka.sasl_password_file);
+}
+
 // Both kinds of client: how to reach the brokers, and with which credentials.
 absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   KafkaConf conf(rd_kafka_conf_new());
@@ -166,10 +234,7 @@ absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   WR_RETURN_IF_ERROR(Set(conf.get(), "bootstrap.servers", kafka.bootstrap_servers));
   WR_RETURN_IF_ERROR(Set(conf.get(), "client.id", kafka.client_id));
   WR_RETURN_IF_ERROR(Set(conf.get(), "security.protocol", kafka.security_protocol));
-  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.mechanism", kafka.sasl_mechanism));
-  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.username", kafka.sasl_username));
-  WR_RETURN_IF_ERROR(
-      SetSecret(conf.get(), "sasl.password", kafka.sasl_password, kafka.sasl_password_file));
+  WR_RETURN_IF_ERROR(SetLogin(kafka, conf));
   WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "ssl.ca.location", kafka.ssl_ca_file));
   WR_RETURN_IF_ERROR(
       SetIfGiven(conf.get(), "ssl.certificate.location", kafka.ssl_certificate_file));
@@ -221,6 +286,21 @@ std::string WeaknessOf(const KafkaConfig& kafka) {
     }
   }
   return "";
+}
+
+// The request to the endpoint contains the client's secret.
+absl::Status CheckTokenEndpoint(const KafkaConfig& kafka) {
+  const std::string_view url = kafka.oauth.token_endpoint;
+  constexpr std::string_view kHttp = "http://";
+  if (!url.starts_with(kHttp) || kafka.allow_insecure) {
+    return absl::OkStatus();
+  }
+  const std::string_view server = url.substr(0, url.find('/', kHttp.size()));
+  return IsLoopback(HostOf(server))
+             ? absl::OkStatus()
+             : Error(ErrorCode::kInsecureTransport,
+                     fmt::format("[kafka.oauth] token_endpoint {}", Printable(server, 80)),
+                     "Use the https URL of the token endpoint.");
 }
 
 }  // namespace
@@ -288,13 +368,29 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
     return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
   }
   conf.release();  // rd_kafka_new() owns it after success
+  if (conf.tokens.source != nullptr) {
+    client.get_deleter().tokens =
+        std::make_unique<TokenRefresher>(client.get(), std::move(conf.tokens));
+  }
   return client;
+}
+
+absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes));
+  if (kafka.sasl_mechanism == "GSSAPI") {
+    return absl::OkStatus();
+  }
+  conf.tokens.source.reset();
+  // nullptr: the default, which is no broker at all.
+  rd_kafka_conf_set(conf.get(), "bootstrap.servers", nullptr, nullptr, 0);
+  return MakeClient(RD_KAFKA_PRODUCER, std::move(conf)).status();
 }
 
 // Local brokers need no encryption: the traffic does not leave the host.
 absl::Status CheckKafkaTransport(const KafkaConfig& kafka) {
   const std::string weakness = WeaknessOf(kafka);
   const std::string_view remote = FirstRemote(kafka.bootstrap_servers);
+  WR_RETURN_IF_ERROR(CheckTokenEndpoint(kafka));
   if (weakness.empty() || remote.empty() || kafka.allow_insecure) {
     return absl::OkStatus();
   }

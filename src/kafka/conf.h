@@ -20,8 +20,9 @@ int LibrdkafkaVersionNumber();  // 0x020002ff
 
 // The configuration of one producer. A batch is one partition's share of a request; the broker
 // compares a topic's max.message.bytes with the batch, not with the record. Reads the secret files,
-// so that each producer uses their current contents. Errors: WR-4006 for a property that librdkafka
-// rejects or that walrelay reserves, WR-1005 for a file.
+// so that each producer uses their current contents; obtains no token. Errors: WR-4006 for a
+// property that librdkafka rejects or that walrelay reserves, WR-1005 for a file, WR-4013 for a
+// login that this build does not support, WR-1003 for a source of tokens that cannot exist.
 // REQUIRES: `max_batch_bytes` is in the range of librdkafka's batch.size (else WR-4006). Connects
 // to nothing. Debug contexts that would print secrets are rejected.
 // Source: librdkafka, CONFIGURATION.md and INTRODUCTION.md ("Idempotent Producer").
@@ -36,12 +37,19 @@ absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka);
 std::string ConfValue(const rd_kafka_conf_t& conf, const char* name);
 
 // Creates a client with this configuration. Errors: WR-4006.
-// Takes `conf`, also after an error. Starts librdkafka's threads, and does not wait for a broker.
-// Destroying the client waits for those threads.
+// Takes `conf`, also after an error. Starts librdkafka's threads and, for a login with tokens, that
+// of the TokenRefresher; does not wait for a broker. Destroying the client waits for those threads.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);
 
+// Creates a producer without brokers, and destroys it: librdkafka reads certificates and key
+// stores, and checks the parts of a login against each other, only then. Connects to nothing and
+// obtains no token. Errors: those of MakeProducerConf() and MakeClient(). With GSSAPI only the
+// former, because such a client runs kinit.
+absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline);
+
 // Rejects settings that would send data over the network without TLS. Errors: WR-1006.
-// Loopback addresses need no TLS. OK with kafka.allow_insecure. Only the bootstrap servers are
+// Loopback addresses need no TLS. The token endpoint is checked likewise. OK with
+// kafka.allow_insecure. Only the bootstrap servers are
 // checked: the brokers' addresses are not known yet, but the protocol is the same for all.
 absl::Status CheckKafkaTransport(const KafkaConfig& kafka);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "kafka/token_refresher.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -73,6 +74,9 @@ absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic) {
 
 // TLS errors count as a refused login: the usual cause is a certificate, which is a credential.
 absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail) {
+  if (const std::string_view reason = TokenFailure(detail); !reason.empty()) {
+    return Error(ErrorCode::kKafkaToken, Printable(reason, 500));
+  }
   const bool login = error == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
                      error == RD_KAFKA_RESP_ERR__SSL ||
                      error == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED;

@@ -254,6 +254,9 @@ void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {
   client_->topics->WantRefresh();
   if (kind == ClientHealth::ErrorKind::kLoginRefused) {
     client_->credentials->LookNow();
+    if (TokenRefresher* tokens = client_->handle.get_deleter().tokens.get()) {
+      tokens->RefreshNow();
+    }
   } else if (kind == ClientHealth::ErrorKind::kAllBrokersDown) {
     // librdkafka reports that brokers are down, but not that one is up again.
     client_->metadata_fetcher->Probe();
@@ -270,9 +273,12 @@ void KafkaProducer::AbandonUndelivered() {
   Purge();
 }
 
-// A login that was refused for this long may need credentials that only a new client reads.
+// A login that was refused for this long may need credentials that only a new client reads. Tokens
+// are not among them: this client receives every new one.
 bool KafkaProducer::Outdated() const {
-  return client_->credentials->outdated() || health_.LoginRefusedFor(options_.login_grace, now_);
+  const bool has_tokens = client_->handle.get_deleter().tokens != nullptr;
+  return client_->credentials->outdated() ||
+         (!has_tokens && health_.LoginRefusedFor(options_.login_grace, now_));
 }
 
 }  // namespace walrelay

@@ -265,5 +265,65 @@ TEST_F(KafkaTransportTest, AllowInsecureDisablesTheCheck) {
   EXPECT_THAT(Check("kafka:9092"), IsOk());
 }
 
+TEST_F(KafkaConfTest, IamLoginIsSentAsOauthbearer) {
+  kafka_.security_protocol = "SASL_SSL";
+  kafka_.sasl_mechanism = "AWS_MSK_IAM";
+  kafka_.aws.region = "eu-west-1";
+  const auto conf = Make();
+  ASSERT_THAT(conf, IsOk());
+  EXPECT_EQ(ConfValue(**conf, "sasl.mechanisms"), "OAUTHBEARER");
+  EXPECT_NE(conf->tokens.source, nullptr);
+}
+
+TEST_F(KafkaConfTest, ExtensionsAreSplitIntoNamesAndValues) {
+  kafka_.sasl_mechanism = "OAUTHBEARER";
+  kafka_.oauth = {.token_file = "/token", .extensions = {"logicalCluster=lkc-1", "b=c=d"}};
+  const auto conf = Make();
+  ASSERT_THAT(conf, IsOk());
+  EXPECT_EQ(conf->tokens.extensions,
+            (std::vector<std::string>{"logicalCluster", "lkc-1", "b", "c=d"}));
+}
+
+TEST_F(KafkaConfTest, UnknownMechanismIsUnsupported) {
+  for (const char* mechanism : {"NTLM", "scram-sha-512", "OAUTHBEARER2"}) {
+    kafka_.sasl_mechanism = mechanism;
+    EXPECT_THAT(Make(), HasError(ErrorCode::kKafkaLoginUnsupported)) << mechanism;
+  }
+}
+
+TEST_F(KafkaConfTest, SourcesOfTokensOfLibrdkafkaAreUnsupported) {
+  for (const char* name : {"sasl.oauthbearer.method", "sasl.oauthbearer.client.secret",
+                           "enable.sasl.oauthbearer.unsecure.jwt"}) {
+    kafka_.librdkafka = {{name, "oidc"}};
+    EXPECT_THAT(Make(), HasError(ErrorCode::kKafkaLoginUnsupported)) << name;
+  }
+}
+
+TEST_F(KafkaConfTest, TokenEndpointOnAnotherHostNeedsTls) {
+  kafka_.bootstrap_servers = "127.0.0.1:1";
+  for (const char* url : {"https://id.example.com/token", "http://localhost:80/token",
+                          "http://[::1]:80/token", "http://127.0.0.1/token"}) {
+    kafka_.oauth.token_endpoint = url;
+    EXPECT_THAT(CheckKafkaTransport(kafka_), IsOk()) << url;
+  }
+  kafka_.oauth.token_endpoint = "http://id.example.com/token";
+  EXPECT_THAT(CheckKafkaTransport(kafka_), HasError(ErrorCode::kInsecureTransport));
+  kafka_.allow_insecure = true;
+  EXPECT_THAT(CheckKafkaTransport(kafka_), IsOk());
+}
+
+TEST_F(KafkaConfTest, ProducerIsCheckedWithoutBrokers) {
+  EXPECT_THAT(CheckProducer(kafka_, pipeline_), IsOk());
+  kafka_.security_protocol = "SASL_PLAINTEXT";
+  kafka_.sasl_mechanism = "PLAIN";
+  EXPECT_THAT(CheckProducer(kafka_, pipeline_), HasError(ErrorCode::kKafkaConfiguration));
+  kafka_.sasl_username = "relay";
+  kafka_.sasl_password = Secret("s3cret");
+  EXPECT_THAT(CheckProducer(kafka_, pipeline_), IsOk());
+  kafka_.security_protocol = "SSL";
+  kafka_.ssl_ca_file = directory_.Write("ca.pem", "no certificate");
+  EXPECT_THAT(CheckProducer(kafka_, pipeline_), HasError(ErrorCode::kKafkaConfiguration));
+}
+
 }  // namespace
 }  // namespace walrelay
