@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "debezium/debezium_login.h"
 #include "debezium/debezium_rules.h"
 #include "debezium/jaas_config.h"
 #include "walrelay/error.h"
@@ -82,14 +83,9 @@ constexpr PropertyRule kMeaninglessProducerRules[] = {
     {"ssl.truststore.password", "PEM certificates have no password"},
 };
 
-constexpr std::string_view kOauth = "configure the login of walrelay in [kafka.oauth]";
-
 // Properties that change what is sent or how the client logs in, and that only Java can execute.
 constexpr PropertyRule kRefusedProducerRules[] = {
     {"interceptor.classes", "interceptors are Java code"},
-    {"sasl.client.callback.handler.class", "callback handlers are Java code"},
-    {"sasl.login.callback.handler.class", kOauth},
-    {"sasl.oauthbearer.*", kOauth},
     {"sasl.login.class", "login classes are Java code"},
     {"ssl.engine.factory.class", "factories are Java code"},
     {"ssl.cipher.suites", "OpenSSL uses other names: set ssl.cipher.suites in [kafka.librdkafka]"},
@@ -131,23 +127,12 @@ PropertyResult TranslateJaas(const DebeziumProperty& property, DebeziumTranslati
     }
     return Translated("kafka.librdkafka.sasl.kerberos.*");
   }
-  if (login->module.ends_with("IAMLoginModule")) {
-    return option("awsRoleArn").empty()
-               ? Equivalent("AWS_MSK_IAM signs with the AWS credentials of the process")
-               : Refused(fmt::format("the connector assumes the role {}",
-                                     Printable(option("awsRoleArn"), 120)),
-                         "kafka.aws.role_arn");
+  if (auto result = TranslateTokenLogin(*login, out)) {
+    return *std::move(result);
   }
-  return Refused(login->module.ends_with("OAuthBearerLoginModule")
-                     ? std::string(kOauth)
-                     : fmt::format("walrelay does not support the login \"{}\"",
-                                   Printable(login->module, 120)));
-}
-
-// The handler of AWS' library for IAM, which walrelay does not need.
-bool IsIamHandler(std::string_view name, std::string_view value) {
-  return name == "sasl.client.callback.handler.class" &&
-         value.ends_with("IAMClientCallbackHandler");
+  return Refused(
+      fmt::format("walrelay does not support the login \"{}\"", Printable(login->module, 120)),
+      "kafka.sasl_mechanism");
 }
 
 // "jks" is Java's default for both stores.
@@ -260,6 +245,9 @@ std::optional<PropertyResult> TranslateProducerOption(std::string_view name,
   if (name == "sasl.jaas.config") {
     return TranslateJaas(property, out);
   }
+  if (auto result = TranslateTokenProperty(name, property, out)) {
+    return result;
+  }
   if (auto result = TranslateTls(name, property, producer, out)) {
     return result;
   }
@@ -273,9 +261,6 @@ std::optional<PropertyResult> TranslateProducerOption(std::string_view name,
     if (renamed.name == name) {
       return out.Set(std::string(renamed.setting), JavaTrim(property.value));
     }
-  }
-  if (IsIamHandler(name, property.value)) {
-    return Equivalent("part of AWS_MSK_IAM");
   }
   if (const PropertyRule* rule = FindRule(kRefusedProducerRules, name)) {
     return Refused(std::string(rule->reason));
