@@ -73,8 +73,8 @@ void LatencyMetric::Clear() {
   Forget();
 }
 
-prometheus::Labels With(prometheus::Labels labels, const std::string& name,
-                        std::string_view value) {
+prometheus::Labels WithLabel(prometheus::Labels labels, const std::string& name,
+                             std::string_view value) {
   labels.emplace(name, value);
   return labels;
 }
@@ -83,7 +83,7 @@ LatencyMetric& LabelledLatencyMetric::operator[](std::string_view value) {
   auto found = series_.find(value);
   if (found == series_.end()) {
     const std::string name(value);
-    auto metric = std::make_unique<LatencyMetric>(*family_, With(*pipeline_, label_, name));
+    auto metric = std::make_unique<LatencyMetric>(*family_, WithLabel(*pipeline_, label_, name));
     found = series_.emplace(name, std::move(metric)).first;
   }
   return *found->second;

@@ -50,7 +50,8 @@ class LatencyMetric {
 };
 
 // `labels` with one more.
-prometheus::Labels With(prometheus::Labels labels, const std::string& name, std::string_view value);
+prometheus::Labels WithLabel(prometheus::Labels labels, const std::string& name,
+                             std::string_view value);
 
 // One LatencyMetric per value of a label beside the pipeline's. References stay valid until
 // Clear().

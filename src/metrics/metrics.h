@@ -50,7 +50,7 @@ class LabelledMetric {
   Series& operator[](std::string_view value) {
     auto found = series_.find(value);
     if (found == series_.end()) {
-      Series& series = family_->Add(With(*pipeline_, label_, value));
+      Series& series = family_->Add(WithLabel(*pipeline_, label_, value));
       found = series_.emplace(std::string(value), &series).first;
     }
     return *found->second;
