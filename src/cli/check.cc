@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "cli/commands.h"
+#include "cli/config_directory.h"
 #include "doctor/config_checks.h"
 #include "doctor/diagnosis.h"
 
@@ -39,19 +41,43 @@ absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings)
   return std::move(loaded.config);
 }
 
-}  // namespace
-
 // Warnings do not change the exit code: the relay would start with them.
-ExitCode CheckCommand(const CheckFlags& flags) {
+ExitCode CheckPipeline(const ConfigFlags& flags, bool offline) {
   Findings findings{Printer()};
-  const auto config = LoadChecked(flags.config, findings);
+  const auto config = LoadChecked(flags, findings);
   if (!config.ok()) {
     return Report(config.status());
   }
-  if (!flags.offline) {
+  if (!offline) {
     Diagnose(*config, {.depth = Depth::kStart}, findings);
   }
   return findings.worst() == Severity::kProblem ? ExitCode::kProblemsFound : ExitCode::kOk;
+}
+
+// What concerns all files comes first: without it the process would not start.
+ExitCode CheckDirectory(const CheckFlags& flags) {
+  const auto spec = LoadConfigDirectory(flags.config_dir, flags.config);
+  if (!spec.ok()) {
+    return Report(spec.status());
+  }
+  ExitCode worst = ExitCode::kOk;
+  for (const PipelineSpec& pipeline : spec->pipelines) {
+    fmt::print("{}{}\n", &pipeline == &spec->pipelines.front() ? "" : "\n", pipeline.file);
+    std::fflush(stdout);
+    ConfigFlags one = flags.config;
+    one.file = pipeline.file;
+    const ExitCode code =
+        pipeline.config.ok() ? CheckPipeline(one, flags.offline) : Report(pipeline.config.status());
+    worst = std::max(worst, code);
+  }
+  return worst;
+}
+
+}  // namespace
+
+ExitCode CheckCommand(const CheckFlags& flags) {
+  return flags.config_dir.empty() ? CheckPipeline(flags.config, flags.offline)
+                                  : CheckDirectory(flags);
 }
 
 ExitCode DoctorCommand(const DoctorFlags& flags) {

@@ -342,6 +342,7 @@ class CommandLine {
             "Check that the relay can start: configuration, Postgres, slot, tables, Kafka",
             [this] { return CheckCommand(check_); });
     AddConfigFlags(command, check_.config);
+    AddConfigDirFlag(command, check_.config_dir, "Check every pipeline of this directory");
     command->add_flag("--offline", check_.offline,
                       "Check only the configuration; do not connect to Postgres or Kafka");
   }

@@ -37,6 +37,7 @@ ExitCode RunCommand(const RunFlags& flags);
 // `offline`: neither Postgres nor Kafka is contacted.
 struct CheckFlags {
   ConfigFlags config;
+  std::string config_dir;  // check each file of this directory; "": one configuration
   bool offline = false;
 };
 // 0 if `run` would start, warnings included; 3 if a check found a problem; 78 for an invalid
@@ -142,8 +143,8 @@ struct ImportFlags {
   bool allow_lossy = false;
 };
 // The report goes to standard error, the TOML to standard output or to a file of mode 0600, which
-// must not exist yet without `force`. 64 if it does; 65 if a property was refused (unless `allow_lossy` is set), or the
-// result is not a valid configuration; nothing is written then.
+// must not exist yet without `force`. 64 if it does; 65 if a property was refused (unless
+// `allow_lossy` is set), or the result is not a valid configuration; nothing is written then.
 ExitCode ImportDebeziumCommand(const ImportFlags& flags);
 
 struct ExplainFlags {

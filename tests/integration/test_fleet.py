@@ -120,6 +120,19 @@ class FleetTest(FleetCase):
         self.assertEqual([int(dict(record.headers)["id"]) for record in second], list(range(1, 201)))
 
 
+class CheckTest(FleetCase):
+    def test_check_reports_each_pipeline_and_the_worst_result(self) -> None:
+        self.write("a")
+        self.write("b", source__slot=f"{self.slot}_missing")
+        result = subprocess.run([relay_program(), "check", "--config-dir", self.directory], capture_output=True,
+                                text=True, timeout=60, check=False)
+        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+        first, second = result.stdout.split("\n\n" + str(self.directory / "b.toml"))
+        self.assertTrue(first.startswith(str(self.directory / "a.toml")), first)
+        self.assertNotIn("WR-", first)
+        self.assertIn("WR-2101", second)
+
+
 class ReloadTest(FleetCase):
     def test_reload_starts_changes_and_removes_pipelines(self) -> None:
         self.write("a")
