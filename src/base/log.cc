@@ -36,29 +36,6 @@ constexpr std::chrono::seconds kWindow{10};
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kLevelColours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[31m"};
 
-// The pipelines that lines have named, until the process ends. Never destroyed: a thread of a
-// library may log while the process exits.
-class Pipelines {
- public:
-  const PipelineIdentity* Keep(const PipelineIdentity& pipeline) {
-    const std::lock_guard lock(mutex_);
-    const PipelineIdentity* kept = &*kept_.insert(pipeline).first;
-    several_.store(kept_.size() > 1, std::memory_order_relaxed);
-    return kept;
-  }
-  bool several() const { return several_.load(std::memory_order_relaxed); }
-
- private:
-  std::mutex mutex_;
-  std::set<PipelineIdentity> kept_;  // its elements do not move
-  std::atomic<bool> several_{false};
-};
-
-Pipelines& KnownPipelines() {
-  static auto* const pipelines = new Pipelines();
-  return *pipelines;
-}
-
 // Of the thread. Trivial, so that it can be read at any time of the thread's life.
 thread_local constinit const PipelineIdentity* current_pipeline = nullptr;
 
@@ -158,11 +135,22 @@ struct Writer {
   bool colour = false;
   std::string progress;  // event of the last line, if it may be replaced
   RepeatLimit repeats;
+  std::set<const PipelineIdentity*> pipelines;  // that had a scope since the start
+
+  bool several_pipelines() const { return pipelines.size() > 1; }
 };
 
 // Global, because librdkafka's callback logs from its own threads and has no object of ours.
 std::mutex writer_mutex;
 std::unique_ptr<Writer> writer;  // guarded by writer_mutex
+
+// An equal identity that is kept until the process ends. REQUIRES: writer_mutex is held.
+const PipelineIdentity* Keep(const PipelineIdentity& pipeline) {
+  // Never destroyed: a thread of a library may log while the process exits. Elements do not move.
+  static auto* const kept = new std::set<PipelineIdentity>();
+  return &*kept->insert(pipeline).first;
+}
+
 // Atomic and outside of the lock: a line below the level costs no lock.
 std::atomic<LogLevel> least_level{LogLevel::kError};
 std::atomic<bool> started{false};
@@ -229,7 +217,7 @@ std::string JsonLine(const Content& content) {
   return line;
 }
 
-std::string TextLine(const Content& content, bool colour) {
+std::string TextLine(const Content& content, bool colour, bool name_pipeline) {
   const auto& [level, pipeline, event, message, fields] = content;
   const std::string_view on = colour ? kLevelColours[static_cast<size_t>(level)] : "";
   const std::string_view off = colour ? "\033[0m" : "";
@@ -240,8 +228,7 @@ std::string TextLine(const Content& content, bool colour) {
   const auto append = [&](const LogField& field) {
     line += fmt::format("  {}{}={}{}", dim, field.key, off, ToText(field.value));
   };
-  // A person at a terminal knows the only pipeline of a process.
-  if (pipeline != nullptr && KnownPipelines().several()) {
+  if (pipeline != nullptr && name_pipeline) {
     append({"source", pipeline->source});
     append({"slot", pipeline->slot});
   }
@@ -256,15 +243,16 @@ bool IsSteerableTerminal() {
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
-std::string LineOf(bool json, bool colour, const Content& content) {
-  return json ? JsonLine(content) : TextLine(content, colour);
+std::string LineOf(bool json, bool colour, const Content& content, bool name_pipeline = false) {
+  return json ? JsonLine(content) : TextLine(content, colour, name_pipeline);
 }
 
 // REQUIRES: writer_mutex is held, and there is a writer.
 void Put(spdlog::logger& lines, const Content& content) {
   writer->progress.clear();
   // spdlog's own level has no effect: the line is complete, and its level has been checked.
-  lines.critical(LineOf(writer->json, writer->colour, content));
+  // A person at a terminal knows the only pipeline of a process.
+  lines.critical(LineOf(writer->json, writer->colour, content, writer->several_pipelines()));
 }
 
 // REQUIRES: as above.
@@ -311,7 +299,13 @@ struct ErrorLine {
 
 }  // namespace
 
-LogScope::LogScope(const PipelineIdentity& pipeline) : LogScope(KnownPipelines().Keep(pipeline)) {}
+LogScope::LogScope(const PipelineIdentity& pipeline) : outer_(current_pipeline) {
+  const std::lock_guard lock(writer_mutex);
+  current_pipeline = Keep(pipeline);
+  if (writer != nullptr) {
+    writer->pipelines.insert(current_pipeline);
+  }
+}
 
 LogScope::LogScope(const PipelineIdentity* pipeline)
     : outer_(std::exchange(current_pipeline, pipeline)) {}
@@ -386,7 +380,7 @@ void Log(LogLevel level, std::string_view event, std::string_view message,
 
 void LogProgress(std::string_view event, std::string_view message,
                  std::initializer_list<LogField> fields) {
-  if (!LogsToTerminal()) {
+  if (!LogReplacesProgress()) {
     return LogInfo(event, message, fields);
   }
   const std::lock_guard lock(writer_mutex);
@@ -400,9 +394,9 @@ void LogProgress(std::string_view event, std::string_view message,
   writer->progress = event;
 }
 
-bool LogsToTerminal() {
+bool LogReplacesProgress() {
   const std::lock_guard lock(writer_mutex);
-  return writer != nullptr && writer->terminal;
+  return writer != nullptr && writer->terminal && !writer->several_pipelines();
 }
 
 void LogStatus(LogLevel level, std::string_view event, const absl::Status& status,

@@ -7,7 +7,8 @@
 // suppressed lines after the ten seconds.
 //
 // A line names the pipeline of the thread that writes it (LogScope): JSON lines always, text only
-// if the process has several pipelines. Each pipeline has its own limit for repetitions.
+// if several pipelines had a scope since StartLogging(). Each pipeline has its own limit for
+// repetitions.
 //
 // Threads: every function from any thread, and none blocks. A separate thread writes the lines
 // (LogQueue). While standard error accepts no lines (a full pipe), the oldest ordinary lines are
@@ -120,15 +121,15 @@ inline void LogDebug(std::string_view event, std::string_view message,
   Log(LogLevel::kDebug, event, message, fields);
 }
 
-// Logs the progress of a long operation. On a terminal the next progress line of the same event
-// replaces it; elsewhere it is an ordinary line.
+// Logs the progress of a long operation. On a terminal, and with one pipeline, the next progress
+// line of the same event replaces it; otherwise it is an ordinary line.
 // Only at level info or below; on a terminal it has the message without the fields, cut to one
 // screen line.
 void LogProgress(std::string_view event, std::string_view message,
                  std::initializer_list<LogField> fields = {});
-// Whether lines go to an interactive terminal.
-// False before StartLogging(), for JSON, and if TERM is "dumb".
-bool LogsToTerminal();
+// Whether a progress line replaces the one before it.
+// False before StartLogging(), for JSON, if TERM is "dumb", and with several pipelines.
+bool LogReplacesProgress();
 
 // An error with its code, its meaning for the data and its remedy.
 // REQUIRES: !status.ok(). Lines with different codes are suppressed independently of each other.

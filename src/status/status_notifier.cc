@@ -125,7 +125,8 @@ void StatusNotifier::NotifyProgress(const ReportedPipeline& pipeline) {
   // On a terminal, progress is one line that is updated in place.
   const MonoTime now = clock_.Now();
   const auto told = progress_told_.find(pipeline.name);
-  if (told != progress_told_.end() && now - told->second < kBetweenProgress && !LogsToTerminal()) {
+  if (told != progress_told_.end() && now - told->second < kBetweenProgress &&
+      !LogReplacesProgress()) {
     return;
   }
   progress_told_[pipeline.name] = now;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -292,32 +291,16 @@ TEST_F(LogTest, RepeatsOfOnePipelineDoNotSuppressAnother) {
   EXPECT_EQ(FieldOf(lines[11], "suppressed"), "20");
 }
 
-// Runs in a process of its own: the pipelines of other tests are known until the process ends.
-TEST(LogDeathTest, TextNamesThePipelineOnlyIfThereAreSeveral) {
-  const auto log_as = [](const PipelineIdentity& pipeline) {
-    const LogScope scope(pipeline);
-    LogInfo("event", "m", {{"lag", 7}});
-  };
-  const auto end = [] {
-    StopLogging();
-    std::exit(0);
-  };
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        StartLogging(LogLevel::kInfo, LogFormat::kText);
-        log_as(kOrders);
-        end();
-      },
-      ::testing::ExitedWithCode(0), "m  lag=7");
-  EXPECT_EXIT(
-      {
-        StartLogging(LogLevel::kInfo, LogFormat::kText);
-        const LogScope other(kInvoices);
-        log_as(kOrders);
-        end();
-      },
-      ::testing::ExitedWithCode(0), "m  source=db1/shop  slot=orders  lag=7");
+TEST_F(LogTest, TextNamesThePipelineOnlyIfThereAreSeveral) {
+  StartLogging(LogLevel::kInfo, LogFormat::kText);
+  const LogScope scope(kOrders);
+  LogInfo("event", "alone", {{"lag", 7}});
+  const LogScope inner(kInvoices);
+  LogInfo("event", "together", {{"lag", 7}});
+  const std::vector<std::string> lines = Lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0], EndsWith("alone  lag=7"));
+  EXPECT_THAT(lines[1], EndsWith("together  source=db2/shop  slot=invoices  lag=7"));
 }
 
 TEST_F(LogTest, LevelCanBeChangedAtRuntime) {
@@ -470,7 +453,7 @@ TEST_F(LogTerminalTest, ProgressIsAnOrdinaryLineOnADumbTerminal) {
   EXPECT_THAT(
       Shown(LogFormat::kAuto,
             [] {
-              EXPECT_FALSE(LogsToTerminal());
+              EXPECT_FALSE(LogReplacesProgress());
               LogProgress("copying", "1 of 3", {{"left", 2}});
             }),
       AllOf(HasSubstr("info"), HasSubstr("copying"), HasSubstr("left=2"), Not(HasSubstr("\033"))));
