@@ -51,6 +51,7 @@ FOLDERS = {
     "dryrun": "print, verify",
     "demo": "walrelay demo",
     "doctor": "doctor, check",
+    "daemon": "pipelines, reload",
     "admin": "pages, resume",
     "http": "server and client",
     "relay": "streaming, failures",

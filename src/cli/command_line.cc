@@ -19,6 +19,7 @@
 #include "config/option.h"
 #include "config/suggestion.h"
 #include "doctor/checks.h"
+#include "metrics/metrics.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -58,7 +59,7 @@ class TreeBuilder {
  public:
   static CommandTree Build(const CLI::App& app) {
     TreeBuilder builder;
-    builder.tree_.values = {Assignments(), Codes()};
+    builder.tree_.values = {Assignments(), Subjects()};
     builder.tree_.program = builder.Describe(app);
     for (const auto& [code, meaning] : kExitCodes) {
       builder.tree_.exit_statuses.push_back({static_cast<int>(code), meaning});
@@ -77,13 +78,19 @@ class TreeBuilder {
   }
 
   // What `explain` explains.
-  static ValueWords Codes() {
-    ValueWords out{"CODE", {}};
+  static ValueWords Subjects() {
+    ValueWords out{"SUBJECT", {}};
     for (const ErrorEntry& entry : ErrorCatalogue()) {
       out.words.push_back(ToString(entry.code));
     }
     for (const CheckEntry& check : kChecks) {
       out.words.emplace_back(check.name);
+    }
+    for (const MetricEntry& metric : Metrics::Catalogue()) {
+      out.words.emplace_back(metric.name);
+    }
+    for (const Option& option : Options()) {
+      out.words.push_back(option.Name());
     }
     return out;
   }
@@ -569,7 +576,7 @@ class CommandLine {
     command
         ->add_option("code", explain_.code,
                      "For example WR-2101, slot.retained, walrelay_leader, source.slot or kafka")
-        ->type_name("NAME");
+        ->type_name("SUBJECT");
     command->add_flag("--markdown", explain_.markdown, "Print all error codes as Markdown");
     command->add_flag("--checks", explain_.checks, "Print all doctor checks as Markdown");
     command->add_flag("--metrics", explain_.metrics, "Print all metrics as Markdown");

@@ -13,13 +13,17 @@
 namespace walrelay {
 namespace {
 
-constexpr std::string_view kDurationPattern = R"re(^(0|[0-9]+(us|ms|s|m|h))$)re";
+// As absl::ParseDuration() reads them, without a sign.
+constexpr std::string_view kDurationPattern = R"re(^(0|([0-9]+(\.[0-9]*)?(us|ms|s|m|h))+)$)re";
 constexpr std::string_view kSizePattern = R"re(^[0-9]+(B|KiB|MiB|GiB)?$)re";
 constexpr std::string_view kNameSchema = R"({"type":"string","minLength":1})";
-// Properties of librdkafka: its documentation writes numbers and booleans without quotes.
-constexpr std::string_view kPassThroughSchema =
-    R"({"type":"object","description":"Other properties of librdkafka, by their own names.",)"
-    R"("additionalProperties":{"type":["string","integer","boolean"]}})";
+// Properties of librdkafka or of the brokers, whose documentation writes numbers and booleans
+// without quotes. `description` needs no escapes.
+std::string PropertiesSchema(std::string_view description) {
+  return fmt::format(
+      R"({{"type":"object","description":"{}","additionalProperties":{{"type":["string","integer","boolean"]}}}})",
+      description);
+}
 
 std::string ChoiceList(std::span<const std::string_view> names) {
   return JsonArray(names, [](std::string_view name) { return JsonText(name); });
@@ -44,6 +48,15 @@ std::string ArrayOf(std::string_view description, std::string_view items, int mi
   out.Add("minItems", min_items);
   out.Raw("items", items);
   return std::move(out).Finish();
+}
+
+// "" is valid for an option that has no default among its choices.
+std::string ChoicesOf(const Option& option) {
+  std::vector<std::string_view> choices(option.choices.begin(), option.choices.end());
+  if (option.show(Config()) == "\"\"") {
+    choices.emplace_back("");
+  }
+  return ChoiceList(choices);
 }
 
 void AddTypeSchema(const Option& option, JsonObject& out) {
@@ -73,7 +86,7 @@ void AddTypeSchema(const Option& option, JsonObject& out) {
       out.Raw("items", R"({"type":"string"})");
       break;
     case OptionType::kChoice:
-      out.Raw("enum", ChoiceList(option.choices));
+      out.Raw("enum", ChoicesOf(option));
       break;
   }
 }
@@ -113,13 +126,28 @@ std::string TablesSchema() {
       ObjectSchema(std::move(members), R"(["name"])"), 1);
 }
 
+std::string TopicRulesSchema() {
+  constexpr std::string_view kCount =
+      R"({"type":"integer","anyOf":[{"const":-1},{"minimum":1}],"default":-1})";
+  JsonObject members;
+  members.Raw("match", kNameSchema);
+  members.Raw("partitions", kCount);
+  members.Raw("replication_factor", kCount);
+  members.Raw("config", PropertiesSchema("Settings of the topic, by Kafka's names."));
+  return ArrayOf("Settings of topics that walrelay creates; the first rule that matches applies.",
+                 ObjectSchema(std::move(members), R"(["match"])"), 0);
+}
+
 // What a section contains besides options and other sections.
 void AddSubSchemas(std::string_view section, JsonObject& members) {
   if (section == "source") {
     members.Raw("placement", PlacementsSchema());
     members.Raw("tables", TablesSchema());
   } else if (section == "kafka") {
-    members.Raw("librdkafka", kPassThroughSchema);
+    members.Raw("librdkafka",
+                PropertiesSchema("Other properties of librdkafka, by their own names."));
+  } else if (section == "kafka.topics") {
+    members.Raw("rules", TopicRulesSchema());
   }
 }
 
