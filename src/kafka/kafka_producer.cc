@@ -128,8 +128,9 @@ absl::StatusOr<ProduceResult> KafkaProducer::Produce(const Record& record, Deliv
   return ready ? Enqueue(record, token, topic) : ProduceResult::kTopicPending;
 }
 
+// Only where no broker creates topics on demand: several topics could not share a request.
 void KafkaProducer::Announce(std::string_view topic) {
-  if (health_.fatal().ok()) {
+  if (health_.fatal().ok() && options_.topics.create == CreateTopics::kCreate) {
     client_->topics->Find(topic);
   }
 }

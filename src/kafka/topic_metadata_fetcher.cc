@@ -82,7 +82,8 @@ void TopicMetadataFetcher::Request(const std::string& topic, Await await) {
     const std::lock_guard lock(mutex_);
     questions_.push_back({.topic = topic,
                           .give_up = std::chrono::steady_clock::now() + GraceOf(await),
-                          .leaders = await == Await::kCreation});
+                          .leaders = await == Await::kCreation,
+                          .shared = await != Await::kOnDemand});
   }
   changed_.notify_one();
 }
@@ -166,7 +167,8 @@ bool TopicMetadataFetcher::AskForAll(std::unique_lock<std::mutex>& lock, int tim
 bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis) {
   WR_CHECK(lock.owns_lock() && !questions_.empty(), "a topic waits, and the lock is held");
   // Others may be added meanwhile, behind these.
-  const auto asked = static_cast<std::ptrdiff_t>(questions_.size());
+  const std::ptrdiff_t asked =
+      questions_.front().shared ? static_cast<std::ptrdiff_t>(questions_.size()) : 1;
   const std::string first = questions_.front().topic;
   lock.unlock();
   const KafkaTopic single(asked == 1 ? rd_kafka_topic_new(client_, first.c_str(), nullptr)
@@ -196,8 +198,10 @@ bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int 
     eventfd_write(wakeup_fd_, 1);
   }
   // What is left waits for its creation; a topic requested meanwhile need not wait.
-  if (const size_t left = static_cast<size_t>(asked) - (answers_.size() - before); left > 0) {
-    changed_.wait_for(lock, kPollInterval, [&] { return stopping_ || questions_.size() > left; });
+  if (answers_.size() - before < static_cast<size_t>(asked)) {
+    const size_t waiting = questions_.size();
+    changed_.wait_for(lock, kPollInterval,
+                      [&] { return stopping_ || questions_.size() > waiting; });
   }
   return true;
 }

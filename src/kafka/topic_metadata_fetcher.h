@@ -6,8 +6,9 @@
 // denied. Later, periodically, for all topics in use at once: their partition counts and leaders.
 // And while no broker is reachable: whether one answers again.
 //
-// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time. All
-// topics that wait share a request.
+// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time.
+// Topics that wait share a request, except where brokers create topics on demand: they do so only
+// for a request that names the topic.
 //
 // If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
 // creates it, as with every producer.
@@ -84,6 +85,7 @@ class TopicMetadataFetcher {
     std::string topic;
     std::chrono::steady_clock::time_point give_up;  // awaiting its creation
     bool leaders = false;                           // of all partitions are awaited, too
+    bool shared = false;                            // may share a request with others
   };
 
   // The body of the thread.

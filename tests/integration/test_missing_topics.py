@@ -51,6 +51,18 @@ class MissingTopicTest(IntegrationTest):
 class TopicsOnDemandTest(IntegrationTest):
     """Brokers that create topics on demand, as the tests' brokers do."""
 
+    def test_many_new_types_of_a_transaction_are_no_error(self) -> None:
+        relay = self.start_relay()
+        types = [f"{self.name}.t{number}" for number in range(100)]
+        with self.database.transaction() as cursor:
+            for id in range(300):
+                self.outbox.insert(id, cursor=cursor, type=types[id % 100])
+        self.settle()
+        topics = self.kafka.topics()
+        self.assertEqual([type for type in types if f"outbox.event.{type}" not in topics], [])
+        self.assertEqual(self.ids(types[-1]), [99, 199, 299])
+        self.assertEqual([relay.logs(code="WR-4004"), relay.logs("blocked")], [[], []])
+
     def test_relay_creates_no_topic_where_configuration_forbids_it(self) -> None:
         relay = self.start_relay({"kafka.librdkafka.allow.auto.create.topics": "false",
                                   "kafka.librdkafka.topic.metadata.refresh.interval.ms": "100"})

@@ -147,7 +147,9 @@ TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
     topics.push_back("t" + std::to_string(i));
     CreateTopic(topics.back());
   }
-  Start();
+  KafkaProducer::Options options;
+  options.topics.create = CreateTopics::kCreate;
+  Start(options);
   producer_->Announce("bad");
   for (const std::string& topic : topics) {
     producer_->Announce(topic);
@@ -163,7 +165,9 @@ TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
 TEST_F(KafkaProducerErrorsTest, ErrorOfAnAnnouncedTopicIsNotReturnedToALaterRecord) {
   SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   CreateTopic("orders");
-  Start();
+  KafkaProducer::Options options;
+  options.topics.create = CreateTopics::kCreate;
+  Start(options);
   producer_->Announce("bad");
   Produce({.topic = "orders", .key = "k"});  // requested after the other topic, and answered
   WaitForDeliveries(1);
