@@ -70,11 +70,11 @@ class Preflight {
       Add("source.password_command",
           Annotate(FindProgram(command.front()), "source.password_command"));
     }
-    Add("source.dsn", CheckPostgresTransport(config_.source));
     SourceConfig source = config_.source;
     source.password_file.clear();
     const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
-    Add("source.dsn", parameters.status());
+    Add("source.dsn",
+        parameters.ok() ? CheckPostgresTransport(config_.source) : parameters.status());
     for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
       // "system" is a keyword of libpq 16 and later.
       if ((name == "sslrootcert" && value != "system") || name == "sslcert" || name == "sslkey" ||

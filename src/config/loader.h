@@ -27,7 +27,7 @@
 
 namespace walrelay {
 
-// The servers that a command connects to: only their addresses are required.
+// The servers that a command connects to: only their addresses and logins are required.
 // Commands that do not connect to a server need no address of it.
 // Names of slots and publications, ranges and combinations are checked in any case.
 struct ConfigNeeds {

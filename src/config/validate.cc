@@ -101,7 +101,9 @@ class Validator {
     CheckBrokers();
     CheckKafka();
     CheckTopics();
-    CheckLogin();
+    if (needs_.kafka) {
+      CheckLogin();
+    }
     CheckTokens();
     if (config_.pipeline.confirm_interval > std::chrono::seconds(10)) {
       Expect("pipeline.confirm_interval", "at most ten seconds, because a crash repeats this much");
@@ -152,7 +154,10 @@ class Validator {
     constexpr int64_t kMaxDecodingMemory = int64_t{2147483647} * 1024;
     if (source.decoding_memory != 0 && (source.decoding_memory < kMinDecodingMemory ||
                                         source.decoding_memory > kMaxDecodingMemory)) {
-      Expect("source.decoding_memory", "\"0\", or between \"64KiB\" and \"2047GiB\"");
+      Reject("source.decoding_memory",
+             fmt::format("source.decoding_memory: expected \"0\", or between \"64KiB\" and "
+                         "\"2047GiB\", got {} bytes",
+                         source.decoding_memory));
     }
   }
 
@@ -236,23 +241,22 @@ class Validator {
   // An envelope is an object, which only JSON can represent. Its members have distinct names.
   void CheckEnvelope(size_t index) {
     const OutboxTable& table = config_.source.tables[index];
+    const std::string place = PlaceOf(index, "source.placement");
     // Every envelope has this member, whatever the placements are.
     std::vector<std::string_view> names = {"payload"};
     for (const Placement& placement : table.placements) {
       if (placement.where != Placement::Where::kEnvelope) {
         continue;
       }
-      if (config_.format.value.format == Format::kRaw) {
-        Reject(PlaceOf(index, "source.placement"),
-               fmt::format("{}: an envelope requires format.value \"json\" or \"json_schema\"",
-                           QualifiedName(table)));
-      }
       if (std::find(names.begin(), names.end(), placement.name) != names.end()) {
-        Reject(PlaceOf(index, "source.placement"),
-               fmt::format("{}: the envelope has two members \"{}\"", QualifiedName(table),
-                           Printable(placement.name, 63)));
+        Reject(place, fmt::format("{}: the envelope has two members \"{}\"", QualifiedName(table),
+                                  Printable(placement.name, 63)));
       }
       names.push_back(placement.name);
+    }
+    if (names.size() > 1 && config_.format.value.format == Format::kRaw) {
+      Reject(place, fmt::format("{}: an envelope requires format.value \"json\" or \"json_schema\"",
+                                QualifiedName(table)));
     }
   }
 

@@ -174,6 +174,7 @@ TEST_F(ConfigLoaderTest, TextOfAWrongTypeIsRefusedWithItsSource) {
     const char* text;
     const char* part;
   };
+  const auto complete = input_.overrides;
   for (const Bad& bad :
        {Bad{"source.create_slot", "yes", "true or false"},
         Bad{"route.max_topics", "many", "whole number"},
@@ -187,7 +188,8 @@ TEST_F(ConfigLoaderTest, TextOfAWrongTypeIsRefusedWithItsSource) {
         Bad{"route.timestamp", "column:", "\"column:NAME\""},
         Bad{"source.table", "public.", "schema.table"},
         Bad{"source.table", ".outbox", "schema.table"}}) {
-    input_.overrides = {{bad.name, bad.text}};
+    input_.overrides = complete;
+    Flag(bad.name, bad.text);
     ExpectBadValue("", bad.part);
     ExpectBadValue("", std::string("--set ") + bad.name);
   }
