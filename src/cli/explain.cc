@@ -141,7 +141,7 @@ ExitCode ExplainName(std::string_view name) {
             fmt::format("\"{}\" is not an error code, a check of doctor, a metric, an option or a "
                         "section of the configuration{}",
                         Printable(name, 60), DidYouMean(name, views)),
-            "For example: walrelay explain WR-2101, slot.retained, walrelay_events_total, "
+            "For example: walrelay explain WR-2101, slot.retained, walrelay_leader, "
             "source.slot or kafka. --markdown lists all error codes, --checks all checks, "
             "--metrics all metrics; walrelay config docs lists all options."));
 }

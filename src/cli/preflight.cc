@@ -22,6 +22,8 @@
 namespace walrelay {
 namespace {
 
+constexpr char kSection[] = "kafka";
+
 // By building what `run` builds: librdkafka's own parser judges its properties, and the router's
 // the template.
 class Preflight {
@@ -119,11 +121,12 @@ class Preflight {
     const absl::Status status = CheckProducer(config_.kafka, config_.pipeline);
     if (!status.ok()) {
       const std::string option = OptionOf(MessageOf(status));
-      Add(option, option.empty() ? status : Annotate(status, option));
+      Add(option, option == kSection ? status : Annotate(status, option));
     }
   }
 
-  // The option whose property a message of librdkafka names; "" if it names none.
+  // The option whose property a message of librdkafka names; else the section, so that the message
+  // is dropped if an option of it has an error: it would only repeat it.
   static std::string OptionOf(std::string_view message) {
     constexpr std::pair<std::string_view, const char*> kProperties[] = {
         {"ssl.ca.location", "kafka.ssl_ca_file"},
@@ -134,7 +137,7 @@ class Preflight {
         return option;
       }
     }
-    return "";
+    return kSection;
   }
 
   // The expression first, without the template: a template may be wrong because of it.

@@ -90,7 +90,7 @@ void LoadedConfig::Reject(const OptionError& error) {
   if (problems.Concern(error.option)) {
     return;
   }
-  const auto origin = origins.find(error.option);
+  const auto origin = origins.find(error.required_by.empty() ? error.option : error.required_by);
   // A value without an origin is missing from the file, if there is one.
   problems.Add(origin == origins.end() ? Origin{file_name} : origin->second, error.option,
                error.error);

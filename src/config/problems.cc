@@ -17,6 +17,12 @@ void ConfigProblems::Add(const Origin& origin, std::string_view option, const ab
   found_.push_back({origin, origin.text.empty() ? error : Annotate(error, origin.text)});
 }
 
+bool ConfigProblems::Concern(std::string_view name) const {
+  const auto inside = options_.lower_bound(std::string(name) + ".");
+  return options_.contains(name) || (!name.empty() && inside != options_.end() &&
+                                     inside->starts_with(std::string(name) + "."));
+}
+
 // Stable: what has no line keeps the order in which it was found.
 absl::Status ConfigProblems::ToStatus() const {
   if (found_.empty()) {

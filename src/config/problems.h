@@ -22,8 +22,10 @@ struct Origin {
 
 // An error in the value of an option. The message begins with the option's name.
 struct OptionError {
-  std::string option;  // as in LoadedConfig::origins
+  std::string option;  // as in LoadedConfig::origins; or a section, if none of its options is known
   absl::Status error;
+  // The option whose value requires a missing one: its place is that of the error. "": `option`.
+  std::string required_by;
 };
 
 // A value type; not thread-safe.
@@ -33,8 +35,9 @@ class ConfigProblems {
   // origin without text adds nothing. `option`: the option that has no valid value because of it;
   // "": none. REQUIRES: !error.ok().
   void Add(const Origin& origin, std::string_view option, const absl::Status& error);
-  // Whether the option has no valid value, so that further errors would only follow from that.
-  bool Concern(std::string_view option) const { return options_.contains(option); }
+  // Whether the option, or any option of the section, has no valid value, so that further errors
+  // would only follow from that.
+  bool Concern(std::string_view name) const;
 
   bool empty() const { return found_.empty(); }
   // All errors as one (JoinErrors), those of the file first, by line. OK if there is none.

@@ -120,6 +120,12 @@ class Validator {
     errors_.push_back({std::move(option), Error(ErrorCode::kConfigValue, what, hint)});
   }
 
+  // An option that is missing because another one requires it.
+  void RejectMissing(std::string option, std::string required_by, std::string_view what) {
+    errors_.push_back(
+        {std::move(option), Error(ErrorCode::kConfigValue, what), std::move(required_by)});
+  }
+
   // "source.slot: expected X, got "Y"".
   void Expect(const std::string& option, std::string_view what) {
     Reject(option, fmt::format("{}: expected {}, got {}", option, what,
@@ -371,22 +377,24 @@ class Validator {
     }
     if (kafka.sasl_mechanism.empty() && !IsPassedThrough("sasl.mechanism") &&
         !IsPassedThrough("sasl.mechanisms")) {
-      Reject("kafka.security_protocol",
-             fmt::format("kafka.sasl_mechanism is missing: security_protocol \"{}\" requires one "
-                         "of {}",
-                         kafka.security_protocol,
-                         fmt::join(FindOption("kafka.sasl_mechanism")->choices, ", ")));
+      RejectMissing(
+          "kafka.sasl_mechanism", "kafka.security_protocol",
+          fmt::format("kafka.sasl_mechanism is missing: security_protocol \"{}\" requires one "
+                      "of {}",
+                      kafka.security_protocol,
+                      fmt::join(FindOption("kafka.sasl_mechanism")->choices, ", ")));
     }
     const bool has_password =
         kafka.sasl_mechanism == "PLAIN" || kafka.sasl_mechanism.starts_with("SCRAM-");
     if (has_password && kafka.sasl_username.empty() && !IsPassedThrough("sasl.username")) {
-      Reject("kafka.sasl_mechanism",
-             fmt::format("kafka.sasl_username is missing: {} requires a user and a password",
-                         kafka.sasl_mechanism));
+      RejectMissing("kafka.sasl_username", "kafka.sasl_mechanism",
+                    fmt::format("kafka.sasl_username is missing: {} requires a user and a password",
+                                kafka.sasl_mechanism));
     } else if (has_password && kafka.sasl_password.empty() && kafka.sasl_password_file.empty()) {
-      Reject("kafka.sasl_mechanism",
-             fmt::format("kafka.sasl_password_file is missing: {} requires a user and a password",
-                         kafka.sasl_mechanism));
+      RejectMissing(
+          "kafka.sasl_password_file", "kafka.sasl_mechanism",
+          fmt::format("kafka.sasl_password_file is missing: {} requires a user and a password",
+                      kafka.sasl_mechanism));
     }
   }
 

@@ -42,6 +42,9 @@ TEST(ConfigProblemsTest, ProblemsConcernTheirOptions) {
   EXPECT_TRUE(problems.Concern("source.slot"));
   EXPECT_FALSE(problems.Concern("source.dsn"));
   EXPECT_FALSE(problems.Concern(""));
+  EXPECT_TRUE(problems.Concern("source")) << "a section with such an option";
+  EXPECT_FALSE(problems.Concern("sourc"));
+  EXPECT_FALSE(problems.Concern("kafka"));
 }
 
 }  // namespace
