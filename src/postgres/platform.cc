@@ -25,7 +25,8 @@ constexpr Platform kPlatforms[] = {
      .administrator = "a member of rds_superuser, such as the master user",
      .replication_role = "rds_replication",
      .settings =
-         "In the DB parameter group of the instance (not a default group, which is read-only):\n"
+         "In the DB parameter group of the instance, with Aurora of the cluster (not a default\n"
+         "group, which is read-only):\n"
          "  rds.logical_replication = 1, then reboot the instance: it sets wal_level = logical.\n"
          "  max_slot_wal_keep_size (in MB): it limits the WAL retained while the relay is "
          "stopped."},

@@ -38,10 +38,12 @@ TEST_F(FindingsTest, ProblemHasCodeAndRemedyOfItsError) {
   findings_.Problem("postgres.wal_level", Error(ErrorCode::kWalLevel, "wal_level is replica"));
   findings_.Problem("postgres.wal_level",
                     Error(ErrorCode::kNoReplicationRole, "u", "ALTER ROLE u"));
-  EXPECT_EQ(FindingText(findings_.all()[0], false),
-            "problem WR-2008 wal_level is below logical: wal_level is replica "
-            "[postgres.wal_level]\n"
-            "          ALTER SYSTEM SET wal_level = 'logical'; then restart Postgres.\n");
+  EXPECT_EQ(
+      FindingText(findings_.all()[0], false),
+      "problem WR-2008 wal_level is below logical: wal_level is replica "
+      "[postgres.wal_level]\n"
+      "          ALTER SYSTEM SET wal_level = 'logical'; then restart Postgres. A managed service "
+      "has a parameter for it, which walrelay setup --platform NAME prints.\n");
   EXPECT_EQ(findings_.all()[1].remedy, "ALTER ROLE u");
 }
 
