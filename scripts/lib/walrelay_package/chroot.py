@@ -86,8 +86,9 @@ class Chroot:
 
     def copy_tree(self, inside: str) -> Path:
         """Copies the tree with its uncommitted changes, without what git ignores. Returns the path of the copy."""
-        listed = subprocess.run(["git", "-C", REPOSITORY, "ls-files", "-coz", "--exclude-standard"], check=True,
-                                capture_output=True, text=True).stdout
+        listed = git("ls-files", "-coz", "--exclude-standard")
+        if not listed:
+            raise CommandFailed("the tree is not a clone: git lists no files")
         for name in filter(None, listed.split("\0")):
             target = self.path(inside) / name
             target.parent.mkdir(parents=True, exist_ok=True)
