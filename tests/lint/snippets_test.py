@@ -16,8 +16,12 @@ FILE = re.compile(r'(?<=[="])(/[\w./-]+\.(?:pem|crt|key|p12)|/(?:etc|run)/[\w./-
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
+# tests/integration/test_login_guides.py executes these, with the keys and tokens that their blocks need.
+EXECUTED = {"kafka-logins.md", "postgres-logins.md"}
+
+
 def pages() -> list[Path]:
-    return sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    return [page for page in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]) if page.name not in EXECUTED]
 
 
 class SnippetsTest(unittest.TestCase):
