@@ -50,6 +50,12 @@ void ClientHealth::Fail(const absl::Status& error) {
   }
 }
 
+void ClientHealth::ExplainTrouble(const absl::Status& cause) {
+  if (!cause.ok()) {
+    trouble_ = cause;
+  }
+}
+
 void ClientHealth::OnBrokerAnswered() {
   trouble_ = absl::OkStatus();
   reachable_ = true;

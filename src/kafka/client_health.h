@@ -39,6 +39,10 @@ class ClientHealth {
   // REQUIRES: !error.ok().
   void Fail(const absl::Status& error);
 
+  // Another component knows why logins are refused: its error is more useful than the broker's. OK
+  // changes nothing.
+  void ExplainTrouble(const absl::Status& cause);
+
   // A broker has acknowledged a record, or answered a request after an outage.
   void OnBrokerAnswered();
   // The next login uses another password: the time of refused logins starts again.

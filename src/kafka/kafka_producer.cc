@@ -256,6 +256,7 @@ void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {
   if (kind == ClientHealth::ErrorKind::kLoginRefused) {
     client_->credentials->LookNow();
     if (TokenRefresher* tokens = client_->handle.get_deleter().tokens.get()) {
+      health_.ExplainTrouble(tokens->failure());
       tokens->RefreshNow();
     }
   } else if (kind == ClientHealth::ErrorKind::kAllBrokersDown) {

@@ -71,7 +71,7 @@ Micros TokenRefresher::Refresh() {
   if (!used.ok()) {
     return OnFailure(used);
   }
-  if (std::exchange(failing_, false)) {
+  if (!SetFailure(absl::OkStatus()).ok()) {
     LogInfo("token_available", "there is a valid token for the login to Kafka again");
   }
   backoff_.Reset();
@@ -109,13 +109,23 @@ Micros TokenRefresher::OnFailure(const absl::Status& error) {
   if (absl::IsCancelled(error)) {
     return Micros(0);
   }
-  if (!std::exchange(failing_, true)) {
+  if (SetFailure(error).ok()) {
     LogStatus(LogLevel::kWarning, "token_unavailable", error);
   }
   if (present_.expiry <= SystemClock().WallNow()) {
     rd_kafka_oauthbearer_set_token_failure(client_, MessageOf(error).c_str());
   }
   return backoff_.Next();
+}
+
+absl::Status TokenRefresher::SetFailure(absl::Status failure) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failure_, std::move(failure));
+}
+
+absl::Status TokenRefresher::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 bool TokenRefresher::SleepUntil(SteadyTime wake_up) {

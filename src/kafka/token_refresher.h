@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -49,6 +50,9 @@ class TokenRefresher {
   // Obtains another token after a refused login, at most every ten seconds. Does not wait. Callable
   // from any thread.
   void RefreshNow();
+  // Why the last attempt has failed: the cause if brokers then refuse the token. OK after success.
+  // Callable from any thread.
+  absl::Status failure() const;
 
  private:
   using SteadyTime = std::chrono::steady_clock::time_point;
@@ -59,6 +63,8 @@ class TokenRefresher {
   Micros Refresh();
   absl::Status Use(const Token& token);
   Micros OnFailure(const absl::Status& error);
+  // Returns the previous one.
+  absl::Status SetFailure(absl::Status failure);
   // False: the refresher is being destroyed.
   bool SleepUntil(SteadyTime wake_up);
 
@@ -68,10 +74,11 @@ class TokenRefresher {
   const UniqueFd wake_;
   // Used by the thread only.
   Token present_;
-  bool failing_ = false;  // already logged
   Backoff backoff_;
   SteadyTime last_attempt_;
-  std::thread thread_;  // last: starts when all other members are initialised
+  mutable std::mutex mutex_;
+  absl::Status failure_;  // guarded by mutex_; already logged
+  std::thread thread_;    // last: starts when all other members are initialised
 };
 
 // The reason in librdkafka's report of a token that cannot be obtained; "" for another report.

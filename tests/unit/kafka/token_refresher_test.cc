@@ -116,6 +116,7 @@ TEST_F(TokenRefresherTest, TokenIsReplacedBeforeItExpires) {
 TEST_F(TokenRefresherTest, ValidTokenIsKept) {
   Start();
   ASSERT_TRUE(WaitForFetches(1));
+  EXPECT_THAT(refresher_->failure(), IsOk());
   refresher_.reset();
   EXPECT_EQ(Fetched(), 1);
 }
@@ -126,6 +127,7 @@ TEST_F(TokenRefresherTest, FailureIsAnErrorOfTheClientAndIsRetried) {
   const absl::Status error = NextError();
   EXPECT_THAT(error, HasError(ErrorCode::kKafkaToken));
   EXPECT_EQ(MessageOf(error), "no credentials");
+  EXPECT_EQ(MessageOf(refresher_->failure()), "no credentials");
   EXPECT_TRUE(WaitForFetches(2));
 }
 
