@@ -159,12 +159,39 @@ struct PartFormat {
   bool operator==(const PartFormat&) const = default;
 };
 
+// How values of some types are represented in Connect's formats.
+// Debezium's decimal.handling.mode, time.precision.mode, binary.handling.mode,
+// interval.handling.mode, hstore.handling.mode and include.unknown.datatypes, with their defaults.
+enum class DecimalMode : uint8_t { kPrecise, kDouble, kString };
+enum class TimeMode : uint8_t {
+  kAdaptive,
+  kAdaptiveTimeMicroseconds,
+  kConnect,
+  kIsoString,
+  kMicroseconds,
+  kNanoseconds
+};
+enum class BinaryMode : uint8_t { kBytes, kBase64, kBase64UrlSafe, kHex };
+enum class IntervalMode : uint8_t { kNumeric, kString };
+enum class HstoreMode : uint8_t { kJson, kMap };
+enum class UnknownTypes : uint8_t { kReject, kBytes };
+
+struct TypeModes {
+  DecimalMode decimal = DecimalMode::kPrecise;
+  TimeMode time = TimeMode::kAdaptive;
+  BinaryMode binary = BinaryMode::kBytes;
+  IntervalMode interval = IntervalMode::kNumeric;
+  HstoreMode hstore = HstoreMode::kJson;
+  UnknownTypes unknown = UnknownTypes::kReject;
+};
+
 // How a row is converted to bytes.
 // Debezium's and Connect's names for these settings: key.converter, value.converter,
 // header.converter, table.expand.json.payload, and the connector's topic.prefix.
 struct FormatConfig {
   PartFormat key;
   PartFormat value;
+  TypeModes types;
   HeaderFormat headers = HeaderFormat::kRaw;
   bool expand_json = false;
   NullMembers json_nulls = NullMembers::kIgnore;

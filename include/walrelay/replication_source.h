@@ -62,6 +62,10 @@ struct ColumnInfo {
   bool not_null = false;
   std::string default_expression;        // as printed by pg_get_expr(); "": none
   std::vector<std::string> enum_labels;  // in enum order; empty: not an enum
+  // pg_type.typname; of a domain, that of its base type. "": an array or an enum.
+  std::string type_name;
+  bool is_domain = false;
+  int32_t domain_modifier = -1;  // the type modifier that the domain declares
 };
 
 // One outbox table, as currently defined on the server.

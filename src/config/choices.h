@@ -70,6 +70,34 @@ template <>
 inline constexpr auto kChoices<HeaderFormat> = std::to_array<Choice<HeaderFormat>>(
     {{"raw", HeaderFormat::kRaw}, {"simple", HeaderFormat::kSimple}});
 template <>
+inline constexpr auto kChoices<DecimalMode> =
+    std::to_array<Choice<DecimalMode>>({{"precise", DecimalMode::kPrecise},
+                                        {"double", DecimalMode::kDouble},
+                                        {"string", DecimalMode::kString}});
+template <>
+inline constexpr auto kChoices<TimeMode> = std::to_array<Choice<TimeMode>>(
+    {{"adaptive", TimeMode::kAdaptive},
+     {"adaptive_time_microseconds", TimeMode::kAdaptiveTimeMicroseconds},
+     {"connect", TimeMode::kConnect},
+     {"isostring", TimeMode::kIsoString},
+     {"microseconds", TimeMode::kMicroseconds},
+     {"nanoseconds", TimeMode::kNanoseconds}});
+template <>
+inline constexpr auto kChoices<BinaryMode> =
+    std::to_array<Choice<BinaryMode>>({{"bytes", BinaryMode::kBytes},
+                                       {"base64", BinaryMode::kBase64},
+                                       {"base64_url_safe", BinaryMode::kBase64UrlSafe},
+                                       {"hex", BinaryMode::kHex}});
+template <>
+inline constexpr auto kChoices<IntervalMode> = std::to_array<Choice<IntervalMode>>(
+    {{"numeric", IntervalMode::kNumeric}, {"string", IntervalMode::kString}});
+template <>
+inline constexpr auto kChoices<HstoreMode> =
+    std::to_array<Choice<HstoreMode>>({{"json", HstoreMode::kJson}, {"map", HstoreMode::kMap}});
+template <>
+inline constexpr auto kChoices<UnknownTypes> = std::to_array<Choice<UnknownTypes>>(
+    {{"reject", UnknownTypes::kReject}, {"bytes", UnknownTypes::kBytes}});
+template <>
 inline constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>(
     {{"ignore", NullMembers::kIgnore}, {"optional_bytes", NullMembers::kOptionalBytes}});
 template <>

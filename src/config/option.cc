@@ -360,6 +360,33 @@ constexpr Option kOptions[] = {
         "format", "message_nulls",
         "Null members of a logical message: `ignore` treats them as absent (Debezium's "
         "`fields.null.include = false`), `optional_bytes` as NULL."),
+    FormatRow<&FormatConfig::types, &TypeModes::decimal>(
+        "decimal",
+        "How Connect's formats represent numeric (Debezium's `decimal.handling.mode`). `precise`: "
+        "as Decimal; `double`: as a double, which may lose digits; `string`: as text."),
+    FormatRow<&FormatConfig::types, &TypeModes::time>(
+        "time",
+        "How they represent date, time and timestamp without time zone (Debezium's "
+        "`time.precision.mode`). `adaptive`: in milliseconds up to a declared precision of 3, "
+        "otherwise in microseconds; `adaptive_time_microseconds`: the same, but time always in "
+        "microseconds; `connect`: Connect's types, in milliseconds; `isostring`: ISO 8601; "
+        "`microseconds`; `nanoseconds`."),
+    FormatRow<&FormatConfig::types, &TypeModes::binary>(
+        "binary",
+        "How they represent bytea (Debezium's `binary.handling.mode`): as bytes, or as text in "
+        "`base64`, `base64_url_safe` or `hex`."),
+    FormatRow<&FormatConfig::types, &TypeModes::interval>(
+        "interval",
+        "How they represent interval (Debezium's `interval.handling.mode`). `numeric`: in "
+        "microseconds, a month as 30.4375 days; `string`: as `P1Y2M3DT4H5M6.78S`."),
+    FormatRow<&FormatConfig::types, &TypeModes::hstore>(
+        "hstore",
+        "How they represent hstore (Debezium's `hstore.handling.mode`): as the text of a JSON "
+        "object, or as a map."),
+    FormatRow<&FormatConfig::types, &TypeModes::unknown>(
+        "unknown_types",
+        "A column of a type that Debezium does not know. `reject`: it blocks publishing; `bytes`: "
+        "its text, represented like bytea (Debezium's `include.unknown.datatypes`)."),
     Row<kFormat, &FormatConfig::schema_prefix>(
         "format", "schema_prefix", kString,
         "Prefix of the schema names of envelopes (Debezium's `topic.prefix`), as in "

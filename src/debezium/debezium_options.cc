@@ -11,8 +11,8 @@
 namespace walrelay {
 namespace {
 
-// Translation of an option of the router. `meanings`: "debezium=walrelay, …"; "": value unchanged.
-struct RouterOption {
+// Translation of an option. `meanings`: "debezium=walrelay, …"; "": value unchanged.
+struct TranslatedOption {
   std::string_view name;
   std::string_view setting;
   std::string_view meanings;
@@ -22,7 +22,7 @@ constexpr std::string_view kBoolean = "true=true, false=false";
 
 // Options of EventRouter with an equivalent setting. Debezium logs and skips invalid operations
 // with "warn" and "error", which is walrelay's "ignore".
-constexpr RouterOption kRouterOptions[] = {
+constexpr TranslatedOption kRouterOptions[] = {
     {"table.op.invalid.behavior", "source.on_update", "warn=ignore, error=ignore, fatal=fail"},
     {"table.field.event.id", "source.columns.id", ""},
     {"table.field.event.key", "source.columns.aggregate_id", ""},
@@ -38,6 +38,19 @@ constexpr RouterOption kRouterOptions[] = {
      "ignore=ignore, optional_bytes=optional_bytes"},
     {"table.json.payload.empty.array.behavior", "format.json_empty_arrays",
      "ignore=ignore, optional_string=optional_string"},
+};
+
+// Options of the connector for how values of some types are represented.
+constexpr TranslatedOption kTypeModes[] = {
+    {"decimal.handling.mode", "format.decimal", "precise=precise, double=double, string=string"},
+    {"time.precision.mode", "format.time",
+     "adaptive=adaptive, adaptive_time_microseconds=adaptive_time_microseconds, connect=connect, "
+     "isostring=isostring, microseconds=microseconds, nanoseconds=nanoseconds"},
+    {"binary.handling.mode", "format.binary",
+     "bytes=bytes, base64=base64, base64-url-safe=base64_url_safe, hex=hex"},
+    {"interval.handling.mode", "format.interval", "numeric=numeric, string=string"},
+    {"hstore.handling.mode", "format.hstore", "json=json, map=map"},
+    {"include.unknown.datatypes", "format.unknown_types", "true=bytes, false=reject"},
 };
 
 constexpr std::string_view kTracing =
@@ -81,11 +94,6 @@ constexpr FixedOption kFixedRouterOptions[] = {
 };
 
 constexpr FixedOption kFixedConnectorOptions[] = {
-    {"time.precision.mode", "adaptive", "walrelay represents columns as in mode \"adaptive\""},
-    {"decimal.handling.mode", "precise", "walrelay represents columns as in mode \"precise\""},
-    {"binary.handling.mode", "bytes", "walrelay represents columns as in mode \"bytes\""},
-    {"include.unknown.datatypes", "false",
-     "walrelay does not represent columns of unknown types as bytes"},
     {"schema.name.adjustment.mode", "none", "walrelay does not adjust schema names"},
     {"field.name.adjustment.mode", "none", "walrelay does not adjust column names"},
     {"topic.delimiter", ".", "walrelay joins schema names with \".\""},
@@ -103,7 +111,7 @@ constexpr FixedOption kFixedConverterOptions[] = {
 };
 
 // An unknown value is refused, not ignored: Debezium would reject it as well.
-PropertyResult Meant(const RouterOption& option, const std::string& value,
+PropertyResult Meant(const TranslatedOption& option, const std::string& value,
                      DebeziumTranslation& out) {
   const std::string setting(option.setting);
   if (option.meanings.empty()) {
@@ -304,7 +312,7 @@ DebeziumTranslation DebeziumDefaults() {
 // Debezium's names are looked up in three tables: translated, without effect, and fixed.
 std::optional<PropertyResult> TranslateRouterOption(std::string_view name, const std::string& value,
                                                     DebeziumTranslation& out) {
-  for (const RouterOption& option : kRouterOptions) {
+  for (const TranslatedOption& option : kRouterOptions) {
     if (option.name == name) {
       return Meant(option, value, out);
     }
@@ -342,6 +350,11 @@ std::optional<PropertyResult> TranslateFormatOption(std::string_view name, const
   }
   if (name == "skipped.operations") {
     return TranslateSkipped(value, out);
+  }
+  for (const TranslatedOption& mode : kTypeModes) {
+    if (mode.name == name) {
+      return Meant(mode, value, out);
+    }
   }
   return CheckedAmong(kFixedConnectorOptions, name, value);
 }

@@ -1,17 +1,19 @@
 #include "encode/column_datum.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/escaping.h"
-#include "base/text.h"
 #include "encode/array_text.h"
 #include "encode/column_value.h"
+#include "encode/connect_json.h"
+#include "encode/hstore_text.h"
+#include "encode/interval_text.h"
 #include "encode/java_number.h"
-#include "encode/timestamp_text.h"
+#include "encode/temporal_datum.h"
 #include "pgoutput/type_oids.h"
 #include "walrelay/error.h"
 
@@ -19,25 +21,6 @@ namespace walrelay {
 namespace {
 
 using pgoutput::TupleValue;
-
-// The values that Debezium uses for infinite timestamps. They are the JDBC driver's
-// PGStatement.DATE_POSITIVE_INFINITY and DATE_NEGATIVE_INFINITY.
-constexpr int64_t kInfinityMicros = 9'223'372'036'825'200'000;
-constexpr int64_t kMinusInfinityMicros = -9'223'372'036'832'400'000;
-
-// The value is row data: it is escaped, and cut to what identifies it.
-absl::Status NotShown(std::string_view text, std::string_view what) {
-  return Error(
-      ErrorCode::kValueInvalid,
-      fmt::format("\"{}\" is not a valid {} for a Connect format", Printable(text, 40), what));
-}
-
-// For texts that are made here: a datum holds only views.
-std::string_view Keep(std::string_view text, Arena& arena) {
-  char* const out = arena.Allocate(text.size());
-  text.copy(out, text.size());
-  return {out, text.size()};
-}
 
 absl::StatusOr<Datum> Integer(std::string_view text) {
   int64_t number = 0;
@@ -67,13 +50,37 @@ absl::StatusOr<Datum> FloatingPoint(std::string_view text) {
   return Datum{number};
 }
 
+bool IsSpecialNumber(std::string_view text) {
+  return text == "NaN" || text == "Infinity" || text == "-Infinity";
+}
+
 // For NaN and the infinities Debezium produces NULL, and fails if the column is NOT NULL.
 absl::StatusOr<Datum> NoDecimal(std::string_view text, const ConnectColumnType& shape) {
-  const bool special = text == "NaN" || text == "Infinity" || text == "-Infinity";
-  if (special && shape.schema->optional && !shape.is_array) {
+  if (IsSpecialNumber(text) && shape.schema->optional && !shape.is_array) {
     return Datum{Null()};
   }
   return NotShown(text, "numeric");
+}
+
+// The number with the declared scale; nullopt if that would change it.
+std::optional<std::string_view> AtScale(std::string_view text, int scale, Arena& arena) {
+  // Postgres prints all digits of the scale; a default may have been written with fewer or more.
+  const size_t point = text.find('.');
+  const size_t digits = point == std::string_view::npos ? 0 : text.size() - point - 1;
+  const auto declared = static_cast<size_t>(scale);
+  if (digits > declared) {
+    const std::string_view rest = text.substr(point + 1 + declared);
+    const bool zeros = rest.find_first_not_of('0') == std::string_view::npos;
+    return zeros ? std::optional(text.substr(0, point + (declared == 0 ? 0 : 1 + declared)))
+                 : std::nullopt;
+  }
+  if (digits == declared) {
+    return text;
+  }
+  std::string padded(text);
+  padded += point == std::string_view::npos ? "." : "";
+  padded.append(declared - digits, '0');
+  return Keep(padded, arena);
 }
 
 absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ConnectColumnType& shape,
@@ -81,26 +88,43 @@ absl::StatusOr<Datum> DeclaredDecimal(std::string_view text, const ConnectColumn
   if (!IsDecimal(text)) {
     return NoDecimal(text, shape);
   }
-  // Postgres prints all digits of the scale; a default may have been written with fewer.
-  const size_t point = text.find('.');
-  const size_t has = point == std::string_view::npos ? 0 : text.size() - point - 1;
-  // For an array the scale is a parameter of the elements' schema.
-  const std::string& declared = shape.schema->parameters.empty()
-                                    ? shape.schema->items->parameters.front().second
-                                    : shape.schema->parameters.front().second;
-  size_t wanted = 0;
-  std::from_chars(declared.data(), declared.data() + declared.size(), wanted);
-  // Dropping digits would change the number.
-  if (has > wanted) {
-    return NotShown(text, "numeric of the declared scale");
+  const auto scaled = AtScale(text, shape.scale, arena);
+  return scaled ? absl::StatusOr<Datum>(Datum{Decimal{*scaled}})
+                : NotShown(text, "numeric of the declared scale");
+}
+
+// BigDecimal.toPlainString(), and Debezium's names of the special values.
+absl::StatusOr<Datum> DecimalText(std::string_view text, const ConnectColumnType& shape,
+                                  Arena& arena) {
+  if (IsSpecialNumber(text) && !shape.is_array) {
+    return Datum{text == "NaN"        ? std::string_view("NAN")
+                 : text == "Infinity" ? std::string_view("POSITIVE_INFINITY")
+                                      : std::string_view("NEGATIVE_INFINITY")};
   }
-  if (has == wanted) {
-    return Datum{Decimal{text}};
+  if (!IsDecimal(text)) {
+    return NotShown(text, "numeric");
   }
-  std::string padded(text);
-  padded += point == std::string_view::npos ? "." : "";
-  padded.append(wanted - has, '0');
-  return Datum{Decimal{Keep(padded, arena)}};
+  const auto scaled = shape.scale < 0 ? std::optional(text) : AtScale(text, shape.scale, arena);
+  return scaled ? absl::StatusOr<Datum>(Datum{*scaled})
+                : NotShown(text, "numeric of the declared scale");
+}
+
+// The nearest double; a number beyond its range is infinite, or zero.
+absl::StatusOr<Datum> DecimalDouble(std::string_view text, const ConnectColumnType& shape) {
+  if (IsSpecialNumber(text) && !shape.is_array) {
+    return FloatingPoint<double>(text);
+  }
+  if (!IsDecimal(text)) {
+    return NotShown(text, "numeric");
+  }
+  double number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec ==
+      std::errc::result_out_of_range) {
+    const bool large = text.substr(0, text.find('.')).find_first_of("123456789") != text.npos;
+    number = std::copysign(large ? std::numeric_limits<double>::infinity() : 0.0,
+                           text[0] == '-' ? -1.0 : 1.0);
+  }
+  return Datum{number};
 }
 
 // A struct of scale and value, without trailing zeros in the fraction.
@@ -119,69 +143,6 @@ absl::StatusOr<Datum> VariableDecimal(std::string_view text, const ConnectColumn
   return Datum{DatumList{Datum{scale}, Datum{Bytes{Keep(UnscaledBytes(text), arena)}}}};
 }
 
-absl::StatusOr<Datum> TimestampNumber(std::string_view text, bool millis) {
-  if (text == "infinity" || text == "-infinity") {
-    const int64_t micros = text[0] == '-' ? kMinusInfinityMicros : kInfinityMicros;
-    return Datum{millis ? micros / 1000 : micros};
-  }
-  // Years beyond the range of int64 microseconds exist in Postgres (up to 294276).
-  const auto instant = ParseInstant(text);
-  constexpr int64_t kLastSecond = std::numeric_limits<int64_t>::max() / 1'000'000 - 1;
-  if (!instant || instant->seconds > kLastSecond) {
-    return NotShown(text, "timestamp");
-  }
-  return Datum{millis ? instant->seconds * 1000 + instant->micros / 1000
-                      : instant->seconds * 1'000'000 + instant->micros};
-}
-
-absl::StatusOr<Datum> TimestampText(std::string_view text, int digits, Arena& arena) {
-  if (text == "infinity" || text == "-infinity") {
-    return Datum{text};
-  }
-  const auto instant = ParseInstant(text);
-  if (!instant) {
-    return NotShown(text, "timestamp");
-  }
-  return Datum{Keep(IsoTimestamp(*instant, digits), arena)};
-}
-
-// ISO 8601 in UTC, with as few digits as possible.
-absl::StatusOr<Datum> TimeText(std::string_view text, Arena& arena) {
-  constexpr Micros kDay = std::chrono::hours(24);
-  const auto time = ParseTimeOfDay(text);
-  // "24:00:00" is valid in Postgres, and Debezium's OffsetTime cannot represent it.
-  if (!time || text.starts_with("24:")) {
-    return NotShown(text, "time with time zone");
-    // The zone may have moved the time to another day; only the time of day counts.
-  }
-  const Micros of_day = (*time % kDay + kDay) % kDay;
-  const std::chrono::hh_mm_ss clock(of_day);
-  std::string iso = fmt::format("{:02}:{:02}:{:02}", clock.hours().count(), clock.minutes().count(),
-                                clock.seconds().count());
-  if (clock.subseconds().count() != 0) {
-    iso += fmt::format(".{:06}", clock.subseconds().count());
-    iso.erase(iso.find_last_not_of('0') + 1);
-  }
-  return Datum{Keep(iso + "Z", arena)};
-}
-
-// Since midnight; "24:00:00" is a whole day.
-absl::StatusOr<Datum> TimeNumber(std::string_view text, bool millis) {
-  const auto time = ParseTimeOfDay(text);
-  if (!time) {
-    return NotShown(text, "time");
-  }
-  return Datum{static_cast<int64_t>(millis ? time->count() / 1000 : time->count())};
-}
-
-absl::StatusOr<Datum> Day(std::string_view text) {
-  const auto days = ParseDate(text);
-  if (!days) {
-    return NotShown(text, "date");
-  }
-  return Datum{*days};
-}
-
 // boolout() prints exactly these letters.
 absl::StatusOr<Datum> Boolean(std::string_view text) {
   if (text != "t" && text != "f") {
@@ -190,10 +151,114 @@ absl::StatusOr<Datum> Boolean(std::string_view text) {
   return Datum{text == "t"};
 }
 
-absl::StatusOr<Datum> BytesOfHex(std::string_view text, Arena& arena) {
+// The bytes of a bytea, or the text of a type that is opaque.
+absl::StatusOr<std::string_view> BytesOf(std::string_view text, const ConnectColumnType& shape,
+                                         Arena& arena) {
+  if (shape.is_opaque) {
+    return text;
+  }
   WR_ASSIGN_OR_RETURN(const OptionalBytes bytes,
                       ColumnBytes({TupleValue::Kind::kText, text}, pgoutput::kByteaOid, arena));
-  return Datum{Bytes{*bytes}};
+  return *bytes;
+}
+
+Datum DatumOfBytes(std::string_view bytes, ColumnForm form, Arena& arena) {
+  const absl::string_view input(bytes.data(), bytes.size());
+  switch (form) {
+    case ColumnForm::kBase64:
+      return {Keep(absl::Base64Escape(input), arena)};
+    case ColumnForm::kBase64UrlSafe: {
+      // With padding, as java.util.Base64.getUrlEncoder(); Abseil's variant has none.
+      std::string text = absl::Base64Escape(input);
+      std::replace(text.begin(), text.end(), '+', '-');
+      std::replace(text.begin(), text.end(), '/', '_');
+      return {Keep(text, arena)};
+    }
+    case ColumnForm::kHex:
+      return {Keep(absl::BytesToHexString(input), arena)};
+    default:
+      return {Bytes{bytes}};
+  }
+}
+
+absl::StatusOr<Datum> Binary(std::string_view text, const ConnectColumnType& shape, Arena& arena) {
+  WR_ASSIGN_OR_RETURN(const std::string_view bytes, BytesOf(text, shape, arena));
+  return DatumOfBytes(bytes, shape.form, arena);
+}
+
+absl::StatusOr<Datum> IntervalDatum(std::string_view text, ColumnForm form, Arena& arena) {
+  const auto interval = ParseInterval(text);
+  if (!interval) {
+    return NotShown(text, "interval");
+  }
+  return form == ColumnForm::kIntervalMicros ? Datum{IntervalMicros(*interval)}
+                                             : Datum{Keep(IntervalIsoText(*interval), arena)};
+}
+
+bool AreBits(std::string_view text) {
+  return text.find_first_not_of("01") == std::string_view::npos;
+}
+
+absl::StatusOr<Datum> Bit(std::string_view text) {
+  if (text.empty() || !AreBits(text)) {
+    return NotShown(text, "bit");
+  }
+  return Datum{text.find('1') != std::string_view::npos};
+}
+
+// As java.util.BitSet.toByteArray(): the last bit of the text is the lowest bit of the first byte,
+// and there are no bytes beyond the highest bit that is set.
+absl::StatusOr<Datum> Bits(std::string_view text, Arena& arena) {
+  if (!AreBits(text)) {
+    return NotShown(text, "bit string");
+  }
+  const size_t first = std::min(text.find('1'), text.size());
+  const size_t bits = text.size() - first;
+  const size_t size = (bits + 7) / 8;
+  char* const out = arena.Allocate(size);
+  std::fill(out, out + size, '\0');
+  for (size_t i = 0; i < bits; ++i) {
+    if (text[text.size() - 1 - i] == '1') {
+      out[i / 8] = static_cast<char>(out[i / 8] | 1 << i % 8);
+    }
+  }
+  return Datum{Bytes{{out, size}}};
+}
+
+// The text of a JSON object, as Jackson writes it to a String.
+std::string HstoreJson(const std::vector<HstorePair>& pairs) {
+  std::string json = "{";
+  for (const auto& [key, value] : pairs) {
+    json += json.size() == 1 ? "" : ",";
+    AppendJacksonText(key, json);
+    json += ':';
+    if (value) {
+      AppendJacksonText(*value, json);
+    } else {
+      json += "null";
+    }
+  }
+  return json + "}";
+}
+
+absl::StatusOr<Datum> Hstore(std::string_view text, ColumnForm form, Arena& arena) {
+  const auto pairs = ParseHstore(text, arena);
+  if (!pairs) {
+    return NotShown(text, "hstore");
+  }
+  if (form == ColumnForm::kHstoreText) {
+    return Datum{Keep(HstoreJson(*pairs), arena)};
+  }
+  DatumList members;
+  members.reserve(pairs->size() * 2);
+  for (const auto& [key, value] : *pairs) {
+    members.emplace_back().value = key;
+    Datum& member = members.emplace_back();
+    if (value) {
+      member.value = *value;
+    }
+  }
+  return Datum{std::move(members)};
 }
 
 // One value, or one element of an array: both have the same text.
@@ -213,22 +278,28 @@ absl::StatusOr<Datum> Scalar(std::string_view text, const ConnectColumnType& sha
       return DeclaredDecimal(text, shape, arena);
     case ColumnForm::kVariableDecimal:
       return VariableDecimal(text, shape, arena);
+    case ColumnForm::kDecimalDouble:
+      return DecimalDouble(text, shape);
+    case ColumnForm::kDecimalText:
+      return DecimalText(text, shape, arena);
     case ColumnForm::kBytes:
-      return BytesOfHex(text, arena);
-    case ColumnForm::kDate:
-      return Day(text);
-    case ColumnForm::kTimeMillis:
-    case ColumnForm::kTimeMicros:
-      return TimeNumber(text, shape.form == ColumnForm::kTimeMillis);
-    case ColumnForm::kTimeWithZone:
-      return TimeText(text, arena);
-    case ColumnForm::kTimestampMillis:
-    case ColumnForm::kTimestampMicros:
-      return TimestampNumber(text, shape.form == ColumnForm::kTimestampMillis);
-    case ColumnForm::kTimestampWithZone:
-      return TimestampText(text, shape.fraction_digits, arena);
+    case ColumnForm::kBase64:
+    case ColumnForm::kBase64UrlSafe:
+    case ColumnForm::kHex:
+      return Binary(text, shape, arena);
+    case ColumnForm::kIntervalMicros:
+    case ColumnForm::kIntervalText:
+      return IntervalDatum(text, shape.form, arena);
+    case ColumnForm::kBit:
+      return Bit(text);
+    case ColumnForm::kBits:
+      return Bits(text, arena);
+    case ColumnForm::kHstoreText:
+    case ColumnForm::kHstoreMap:
+      return Hstore(text, shape.form, arena);
+    default:
+      return TemporalDatum(text, shape, arena);
   }
-  return Datum{Null()};
 }
 
 }  // namespace
@@ -265,10 +336,9 @@ absl::StatusOr<Datum> ColumnDatum(const TupleValue& value, const ConnectColumnTy
   }
   // bytea in binary form is the value itself; all other binary forms have a text of the same
   // meaning.
-  const bool binary_bytes = value.kind == TupleValue::Kind::kBinary && !shape.is_array &&
-                            shape.form == ColumnForm::kBytes;
-  if (binary_bytes) {
-    return Datum{Bytes{value.bytes}};
+  if (value.kind == TupleValue::Kind::kBinary && !shape.is_array &&
+      shape.type_oid == pgoutput::kByteaOid) {
+    return DatumOfBytes(value.bytes, shape.form, arena);
   }
   if (value.kind == TupleValue::Kind::kText) {
     return DatumOfText(value.bytes, shape, arena);

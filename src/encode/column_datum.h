@@ -14,8 +14,8 @@
 namespace walrelay {
 
 // NULL yields Null, whatever the column's default: the default belongs to the schema, see
-// OrDefault(). Errors: WR-3007 for a value that Debezium cannot represent either (an infinite date,
-// an array of several dimensions), WR-3002 for a type that is not supported in binary form.
+// OrDefault(). Errors: WR-3007 for a value that Debezium cannot represent either (NaN in a numeric
+// array, an array of several dimensions), WR-3002 for a type that is not supported in binary form.
 absl::StatusOr<Datum> ColumnDatum(const pgoutput::TupleValue& value, const ConnectColumnType& shape,
                                   Arena& arena);
 

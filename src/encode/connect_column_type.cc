@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
 #include <utility>
 
+#include "base/text.h"
 #include "encode/column_datum.h"
 #include "encode/default_value.h"
 #include "pgoutput/type_oids.h"
@@ -38,55 +42,226 @@ SchemaPtr Shared(Schema schema) {
 }
 
 // NUMERIC without precision has no fixed scale: each value carries its own.
-Schema NumericSchema(int32_t modifier) {
-  // -1: declared without precision.
-  if (modifier < kModifierOffset) {
-    Schema variable = Named(SchemaType::kStruct, "io.debezium.data.VariableScaleDecimal");
-    variable.doc = "Variable scaled decimal";
-    variable.fields = {{"scale", Shared({.type = SchemaType::kInt32})},
-                       {"value", Shared({.type = SchemaType::kBytes})}};
-    return variable;
+void SetPreciseDecimal(int32_t modifier, ConnectColumnType& out, Schema& schema) {
+  if (out.scale < 0) {
+    out.form = ColumnForm::kVariableDecimal;
+    schema = Named(SchemaType::kStruct, "io.debezium.data.VariableScaleDecimal");
+    schema.doc = "Variable scaled decimal";
+    schema.fields = {{"scale", Shared({.type = SchemaType::kInt32})},
+                     {"value", Shared({.type = SchemaType::kBytes})}};
+    return;
   }
-  const Scale scale = ScaleOf(modifier);
-  Schema decimal = Named(SchemaType::kBytes, "org.apache.kafka.connect.data.Decimal");
-  decimal.parameters = {{"scale", fmt::format("{}", scale.scale)},
-                        {"connect.decimal.precision", fmt::format("{}", scale.precision)}};
-  return decimal;
+  out.form = ColumnForm::kDecimal;
+  schema = Named(SchemaType::kBytes, "org.apache.kafka.connect.data.Decimal");
+  schema.parameters = {
+      {"scale", fmt::format("{}", out.scale)},
+      {"connect.decimal.precision", fmt::format("{}", ScaleOf(modifier).precision)}};
 }
 
-// For up to three fraction digits Debezium counts milliseconds, otherwise microseconds.
-bool IsMillis(int32_t modifier) {
-  return modifier >= 0 && modifier <= 3;
+void SetDecimal(int32_t modifier, DecimalMode mode, ConnectColumnType& out, Schema& schema) {
+  // -1: declared without precision.
+  out.scale = modifier < kModifierOffset ? -1 : ScaleOf(modifier).scale;
+  switch (mode) {
+    case DecimalMode::kPrecise:
+      SetPreciseDecimal(modifier, out, schema);
+      break;
+    case DecimalMode::kDouble:
+      out.form = ColumnForm::kDecimalDouble;
+      schema.type = SchemaType::kFloat64;
+      break;
+    case DecimalMode::kString:
+      out.form = ColumnForm::kDecimalText;
+      break;
+  }
 }
 
-// With time.precision.mode=adaptive: the declared precision decides the unit.
-void SetTemporal(uint32_t type_oid, int32_t modifier, ConnectColumnType& out, Schema& schema) {
-  const bool millis = IsMillis(modifier);
+void SetBinary(BinaryMode mode, ConnectColumnType& out, Schema& schema) {
+  switch (mode) {
+    case BinaryMode::kBytes:
+      out.form = ColumnForm::kBytes;
+      schema.type = SchemaType::kBytes;
+      break;
+    case BinaryMode::kBase64:
+      out.form = ColumnForm::kBase64;
+      break;
+    case BinaryMode::kBase64UrlSafe:
+      out.form = ColumnForm::kBase64UrlSafe;
+      break;
+    case BinaryMode::kHex:
+      out.form = ColumnForm::kHex;
+      break;
+  }
+}
+
+// A type with the name that Debezium or Connect gives it.
+void Set(ColumnForm form, SchemaType type, std::string name, ConnectColumnType& out,
+         Schema& schema) {
+  out.form = form;
+  schema = Named(type, std::move(name));
+}
+
+void SetDate(TimeMode mode, ConnectColumnType& out, Schema& schema) {
+  switch (mode) {
+    case TimeMode::kConnect:
+      return Set(ColumnForm::kDate, SchemaType::kInt32, "org.apache.kafka.connect.data.Date", out,
+                 schema);
+    case TimeMode::kIsoString:
+      return Set(ColumnForm::kDateText, SchemaType::kString, "io.debezium.time.IsoDate", out,
+                 schema);
+    default:
+      return Set(ColumnForm::kDate, SchemaType::kInt32, "io.debezium.time.Date", out, schema);
+  }
+}
+
+// `millis`: the column declares up to three fraction digits, which only the adaptive modes
+// consider.
+void SetTime(TimeMode mode, bool millis, ConnectColumnType& out, Schema& schema) {
+  switch (mode) {
+    case TimeMode::kConnect:
+      return Set(ColumnForm::kTimeMillis, SchemaType::kInt32, "org.apache.kafka.connect.data.Time",
+                 out, schema);
+    case TimeMode::kIsoString:
+      return Set(ColumnForm::kTimeText, SchemaType::kString, "io.debezium.time.IsoTime", out,
+                 schema);
+    case TimeMode::kNanoseconds:
+      return Set(ColumnForm::kTimeNanos, SchemaType::kInt64, "io.debezium.time.NanoTime", out,
+                 schema);
+    case TimeMode::kAdaptive:
+      if (millis) {
+        return Set(ColumnForm::kTimeMillis, SchemaType::kInt32, "io.debezium.time.Time", out,
+                   schema);
+      }
+      [[fallthrough]];
+    case TimeMode::kAdaptiveTimeMicroseconds:
+    case TimeMode::kMicroseconds:
+      return Set(ColumnForm::kTimeMicros, SchemaType::kInt64, "io.debezium.time.MicroTime", out,
+                 schema);
+  }
+}
+
+void SetTimestamp(TimeMode mode, bool millis, ConnectColumnType& out, Schema& schema) {
+  switch (mode) {
+    case TimeMode::kConnect:
+      return Set(ColumnForm::kTimestampMillis, SchemaType::kInt64,
+                 "org.apache.kafka.connect.data.Timestamp", out, schema);
+    case TimeMode::kIsoString:
+      return Set(ColumnForm::kTimestampText, SchemaType::kString, "io.debezium.time.IsoTimestamp",
+                 out, schema);
+    case TimeMode::kNanoseconds:
+      return Set(ColumnForm::kTimestampNanos, SchemaType::kInt64, "io.debezium.time.NanoTimestamp",
+                 out, schema);
+    case TimeMode::kAdaptive:
+    case TimeMode::kAdaptiveTimeMicroseconds:
+      if (millis) {
+        return Set(ColumnForm::kTimestampMillis, SchemaType::kInt64, "io.debezium.time.Timestamp",
+                   out, schema);
+      }
+      [[fallthrough]];
+    case TimeMode::kMicroseconds:
+      return Set(ColumnForm::kTimestampMicros, SchemaType::kInt64,
+                 "io.debezium.time.MicroTimestamp", out, schema);
+  }
+}
+
+void SetInterval(IntervalMode mode, ConnectColumnType& out, Schema& schema) {
+  if (mode == IntervalMode::kString) {
+    return Set(ColumnForm::kIntervalText, SchemaType::kString, "io.debezium.time.Interval", out,
+               schema);
+  }
+  Set(ColumnForm::kIntervalMicros, SchemaType::kInt64, "io.debezium.time.MicroDuration", out,
+      schema);
+}
+
+// False if the type is none of these. The modes do not concern types with a time zone.
+bool SetTemporal(uint32_t type_oid, int32_t modifier, const TypeModes& modes,
+                 ConnectColumnType& out, Schema& schema) {
+  const bool millis = modifier >= 0 && modifier <= 3;
   switch (type_oid) {
     case pgoutput::kDateOid:
-      out.form = ColumnForm::kDate;
-      schema = Named(SchemaType::kInt32, "io.debezium.time.Date");
-      break;
+      SetDate(modes.time, out, schema);
+      return true;
     case pgoutput::kTimeOid:
-      out.form = millis ? ColumnForm::kTimeMillis : ColumnForm::kTimeMicros;
-      schema = millis ? Named(SchemaType::kInt32, "io.debezium.time.Time")
-                      : Named(SchemaType::kInt64, "io.debezium.time.MicroTime");
-      break;
+      SetTime(modes.time, millis, out, schema);
+      return true;
     case pgoutput::kTimetzOid:
-      out.form = ColumnForm::kTimeWithZone;
-      schema = Named(SchemaType::kString, "io.debezium.time.ZonedTime");
-      break;
+      Set(ColumnForm::kTimeText, SchemaType::kString, "io.debezium.time.ZonedTime", out, schema);
+      return true;
     case pgoutput::kTimestampOid:
-      out.form = millis ? ColumnForm::kTimestampMillis : ColumnForm::kTimestampMicros;
-      schema = Named(SchemaType::kInt64,
-                     millis ? "io.debezium.time.Timestamp" : "io.debezium.time.MicroTimestamp");
-      break;
-    default:
-      out.form = ColumnForm::kTimestampWithZone;
+      SetTimestamp(modes.time, millis, out, schema);
+      return true;
+    case pgoutput::kTimestamptzOid:
       // Without a declared precision Postgres stores six digits.
       out.fraction_digits = modifier >= 0 && modifier <= 6 ? modifier : 6;
-      schema = Named(SchemaType::kString, "io.debezium.time.ZonedTimestamp");
+      Set(ColumnForm::kTimestampWithZone, SchemaType::kString, "io.debezium.time.ZonedTimestamp",
+          out, schema);
+      return true;
+    case pgoutput::kIntervalOid:
+      SetInterval(modes.interval, out, schema);
+      return true;
+    default:
+      return false;
   }
+}
+
+// One bit is a boolean, several are bytes. Only bit varying may have no length.
+bool SetBits(uint32_t type_oid, int32_t length, ConnectColumnType& out, Schema& schema) {
+  if (type_oid != pgoutput::kBitOid && type_oid != pgoutput::kVarbitOid) {
+    return false;
+  }
+  if (length == 1) {
+    out.form = ColumnForm::kBit;
+    schema.type = SchemaType::kBoolean;
+    return true;
+  }
+  Set(ColumnForm::kBits, SchemaType::kBytes, "io.debezium.data.Bits", out, schema);
+  constexpr int32_t kUnlimited = std::numeric_limits<int32_t>::max();
+  schema.parameters = {{"length", fmt::format("{}", length < 0 ? kUnlimited : length)}};
+  return true;
+}
+
+void SetHstore(HstoreMode mode, ConnectColumnType& out, Schema& schema) {
+  if (mode == HstoreMode::kJson) {
+    return Set(ColumnForm::kHstoreText, SchemaType::kString, "io.debezium.data.Json", out, schema);
+  }
+  out.form = ColumnForm::kHstoreMap;
+  schema.type = SchemaType::kMap;
+  schema.keys = Shared({.type = SchemaType::kString});
+  schema.items = Shared({.type = SchemaType::kString, .optional = true});
+}
+
+// Types of extensions: their OIDs differ from database to database.
+bool SetByName(std::string_view name, const TypeModes& modes, ConnectColumnType& out,
+               Schema& schema) {
+  if (name == "hstore") {
+    SetHstore(modes.hstore, out, schema);
+    return true;
+  }
+  if (name == "ltree") {
+    schema = Named(SchemaType::kString, "io.debezium.data.Ltree");
+    return true;
+  }
+  return name == "citext" || name == "isbn";
+}
+
+// Types that Debezium represents in a way that walrelay does not, or whose text differs in the
+// sessions of both (reg* types depend on the search path).
+bool IsKnownToDebezium(std::string_view name) {
+  constexpr std::string_view kNames[] = {"money",  "point",   "box",       "circle",   "line",
+                                         "lseg",   "path",    "polygon",   "geometry", "geography",
+                                         "vector", "halfvec", "sparsevec", ""};
+  return name.starts_with("reg") ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// Text as bytes, for a type of which Debezium knows nothing.
+bool SetUnknown(std::string_view name, const TypeModes& modes, ConnectColumnType& out,
+                Schema& schema) {
+  if (modes.unknown == UnknownTypes::kReject || IsKnownToDebezium(name)) {
+    return false;
+  }
+  out.is_opaque = true;
+  SetBinary(modes.binary, out, schema);
+  return true;
 }
 
 // Text without a logical type for everything that Debezium shows as Postgres prints it.
@@ -101,6 +276,9 @@ bool SetText(uint32_t type_oid, Schema& schema) {
       return true;
     case pgoutput::kXmlOid:
       schema = Named(SchemaType::kString, "io.debezium.data.Xml");
+      return true;
+    case pgoutput::kTsvectorOid:
+      schema = Named(SchemaType::kString, "io.debezium.data.Tsvector");
       return true;
     case pgoutput::kTextOid:
     case pgoutput::kVarcharOid:
@@ -124,7 +302,7 @@ bool SetText(uint32_t type_oid, Schema& schema) {
 }
 
 // False if the type is not a number, so that the caller can report the type.
-bool SetNumber(uint32_t type_oid, int32_t modifier, ConnectColumnType& out, Schema& schema) {
+bool SetNumber(uint32_t type_oid, ConnectColumnType& out, Schema& schema) {
   switch (type_oid) {
     case pgoutput::kBoolOid:
       out.form = ColumnForm::kBoolean;
@@ -152,24 +330,14 @@ bool SetNumber(uint32_t type_oid, int32_t modifier, ConnectColumnType& out, Sche
       out.form = ColumnForm::kFloat64;
       schema.type = SchemaType::kFloat64;
       return true;
-    case pgoutput::kNumericOid:
-      out.form = modifier < kModifierOffset ? ColumnForm::kVariableDecimal : ColumnForm::kDecimal;
-      schema = NumericSchema(modifier);
-      return true;
     default:
       return false;
   }
 }
 
-bool IsTemporal(uint32_t type_oid) {
-  return type_oid == pgoutput::kDateOid || type_oid == pgoutput::kTimeOid ||
-         type_oid == pgoutput::kTimetzOid || type_oid == pgoutput::kTimestampOid ||
-         type_oid == pgoutput::kTimestamptzOid;
-}
-
 // Sets the shape of one value, and the basic schema. False: the type is not supported here.
-bool SetScalar(const ColumnTraits& column, uint32_t type_oid, ConnectColumnType& out,
-               Schema& schema) {
+bool SetScalar(const ColumnTraits& column, uint32_t type_oid, const TypeModes& modes,
+               ConnectColumnType& out, Schema& schema) {
   out.type_oid = type_oid;
   // An enum's OID is assigned per database: only its labels show that it is one.
   if (!column.enum_labels.empty()) {
@@ -178,15 +346,18 @@ bool SetScalar(const ColumnTraits& column, uint32_t type_oid, ConnectColumnType&
     return true;
   }
   if (type_oid == pgoutput::kByteaOid) {
-    out.form = ColumnForm::kBytes;
-    schema.type = SchemaType::kBytes;
+    SetBinary(modes.binary, out, schema);
     return true;
   }
-  if (IsTemporal(type_oid)) {
-    SetTemporal(type_oid, column.type_modifier, out, schema);
+  if (type_oid == pgoutput::kNumericOid) {
+    SetDecimal(column.type_modifier, modes.decimal, out, schema);
     return true;
   }
-  return SetText(type_oid, schema) || SetNumber(type_oid, column.type_modifier, out, schema);
+  return SetTemporal(type_oid, column.type_modifier, modes, out, schema) ||
+         SetText(type_oid, schema) || SetNumber(type_oid, out, schema) ||
+         (!out.is_array && (SetBits(type_oid, column.type_modifier, out, schema) ||
+                            SetByName(column.type_name, modes, out, schema) ||
+                            SetUnknown(column.type_name, modes, out, schema)));
 }
 
 // A default that is not a valid text of its type is ignored. The text and the value made of it are
@@ -216,14 +387,16 @@ void SetDefault(const ColumnTraits& column, ConnectColumnType& shape, Schema& sc
 
 // An unknown type is an error and not text, because a consumer would see something else than with
 // Debezium.
-absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column) {
+absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column, const TypeModes& modes) {
   ConnectColumnType out;
   Schema schema;
   const uint32_t element = pgoutput::ElementOid(column.type_oid);
   out.is_array = element != 0;
-  if (!SetScalar(column, out.is_array ? element : column.type_oid, out, schema)) {
+  if (!SetScalar(column, out.is_array ? element : column.type_oid, modes, out, schema)) {
+    const std::string type = column.type_name.empty() ? fmt::format("{}", column.type_oid)
+                                                      : Printable(column.type_name, 63);
     return Error(ErrorCode::kColumnType,
-                 fmt::format("type {} is not supported by the Connect formats", column.type_oid),
+                 fmt::format("type {} is not supported by the Connect formats", type),
                  "Use format \"raw\" for it, or omit the column.");
   }
   if (out.is_array) {

@@ -1,10 +1,9 @@
 // ConnectColumnType: how Debezium represents a column, by its Postgres type.
 //
-// With Debezium's defaults: time.precision.mode=adaptive, decimal.handling.mode=precise,
-// binary.handling.mode=bytes. The schema is what a consumer with schemas receives; the form
-// determines how the column's text is parsed (column_datum.h).
+// The modes are Debezium's (TypeModes). The schema is what a consumer with schemas receives; the
+// form determines how the column's text is parsed (column_datum.h).
 //
-// Source: io.debezium.connector.postgresql.PostgresValueConverter.
+// Source: io.debezium.connector.postgresql.PostgresValueConverter, io.debezium.jdbc.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "encode/schema.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 
@@ -25,14 +25,29 @@ enum class ColumnForm : uint8_t {
   kFloat64,
   kDecimal,          // of a declared scale
   kVariableDecimal,  // NUMERIC without a declared scale: a struct of scale and value
+  kDecimalDouble,
+  kDecimalText,
   kBytes,
+  kBase64,
+  kBase64UrlSafe,
+  kHex,
   kDate,        // days since 1970
+  kDateText,    // ISO 8601 in UTC, as all texts below
   kTimeMillis,  // since midnight
   kTimeMicros,
-  kTimeWithZone,     // text, in UTC
+  kTimeNanos,
+  kTimeText,
   kTimestampMillis,  // since 1970
   kTimestampMicros,
-  kTimestampWithZone,  // text, in UTC
+  kTimestampNanos,
+  kTimestampText,
+  kTimestampWithZone,  // text with the declared number of digits
+  kIntervalMicros,
+  kIntervalText,
+  kBit,   // boolean
+  kBits,  // little endian, without zero bytes at the end
+  kHstoreText,
+  kHstoreMap,
 };
 
 // A column's schema and form. Immutable, and shared by all rows of a table description.
@@ -40,7 +55,9 @@ struct ConnectColumnType {
   ColumnForm form = ColumnForm::kText;
   uint32_t type_oid = 0;  // of an array: the type of its elements
   bool is_array = false;
+  bool is_opaque = false;   // bytes of the text itself, whatever it means
   int fraction_digits = 6;  // of kTimestampWithZone
+  int scale = -1;           // declared by NUMERIC; -1: none
   SchemaPtr schema;         // of an array: the schema of the array
 };
 
@@ -52,9 +69,10 @@ struct ColumnTraits {
   bool nullable = true;
   std::string default_expression;        // as printed by pg_get_expr(); "": none
   std::vector<std::string> enum_labels;  // in declaration order; empty: not an enum
+  std::string type_name;                 // in pg_type; "": unknown, or an array
 };
 
 // Errors: WR-3002 for a type that walrelay cannot write as Debezium does.
-absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column);
+absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column, const TypeModes& modes = {});
 
 }  // namespace walrelay

@@ -32,6 +32,8 @@ std::string_view TypeName(SchemaType type) {
       return "bytes";
     case SchemaType::kArray:
       return "array";
+    case SchemaType::kMap:
+      return "map";
     case SchemaType::kStruct:
       return "struct";
   }
@@ -148,6 +150,11 @@ void AppendSchemaOf(const Schema& schema, const std::string* field, std::string&
   if (schema.type == SchemaType::kArray) {
     out += ",\"items\":";
     AppendSchemaOf(*schema.items, nullptr, out);
+  } else if (schema.type == SchemaType::kMap) {
+    out += ",\"keys\":";
+    AppendSchemaOf(*schema.keys, nullptr, out);
+    out += ",\"values\":";
+    AppendSchemaOf(*schema.items, nullptr, out);
   } else if (schema.type == SchemaType::kStruct) {
     out += ",\"fields\":[";
     for (size_t i = 0; i < schema.fields.size(); ++i) {
@@ -164,7 +171,7 @@ void AppendSchemaOf(const Schema& schema, const std::string* field, std::string&
   out += '}';
 }
 
-// Visits the value; the schema decides whether a list is an array or a struct.
+// Visits the value; the schema decides whether a list is an array, a map or a struct.
 class JsonWriter {
  public:
   JsonWriter(const Schema& schema, std::string& out) : schema_(schema), out_(out) {}
@@ -179,6 +186,10 @@ class JsonWriter {
   // Connect's Decimal is the unscaled value in two's complement, big endian.
   void operator()(Decimal value) const { AppendBase64(UnscaledBytes(value.text), out_); }
   void operator()(const DatumList& list) const {
+    if (schema_.type == SchemaType::kMap) {
+      AppendMap(list);
+      return;
+    }
     const bool is_struct = schema_.type == SchemaType::kStruct;
     out_ += is_struct ? '{' : '[';
     for (size_t i = 0; i < list.size(); ++i) {
@@ -193,6 +204,18 @@ class JsonWriter {
   }
 
  private:
+  // An object: the keys of every map are strings.
+  void AppendMap(const DatumList& list) const {
+    out_ += '{';
+    for (size_t i = 0; i + 1 < list.size(); i += 2) {
+      out_ += i == 0 ? "" : ",";
+      AppendConnectJson(*schema_.keys, list[i], out_);
+      out_ += ':';
+      AppendConnectJson(*schema_.items, list[i + 1], out_);
+    }
+    out_ += '}';
+  }
+
   const Schema& schema_;
   std::string& out_;
 };
@@ -205,6 +228,19 @@ void AppendConnectSchema(const Schema& schema, std::string& out) {
 
 void AppendConnectJson(const Schema& schema, const Datum& datum, std::string& out) {
   std::visit(JsonWriter(schema, out), OrDefault(schema, datum).value);
+}
+
+void AppendJacksonText(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      AppendControl(static_cast<unsigned char>(c), out);
+    } else {
+      out += c == '"' || c == '\\' ? "\\" : "";
+      out += c;
+    }
+  }
+  out += '"';
 }
 
 void AppendJacksonString(std::string_view text, std::string& out) {

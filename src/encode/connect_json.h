@@ -24,5 +24,7 @@ void AppendConnectJson(const Schema& schema, const Datum& datum, std::string& ou
 // A JSON string, including the quotes. A lone surrogate, encoded in the three bytes that UTF-8
 // would use for it, becomes an escape.
 void AppendJacksonString(std::string_view text, std::string& out);
+// The same as Jackson writes it to a String, not to bytes: characters beyond the BMP are unchanged.
+void AppendJacksonText(std::string_view text, std::string& out);
 
 }  // namespace walrelay

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <iterator>
 
 #include "absl/strings/escaping.h"
 #include "encode/java_number.h"
+#include "encode/timestamp_text.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -61,11 +63,53 @@ void AppendQuoted(std::string_view text, std::string& out) {
   out += '"';
 }
 
-// Mutually recursive with AppendList(); inference and the parser limit the depth.
+// Mutually recursive with AppendMembers(); inference and the parser limit the depth.
 void AppendEmbedded(const Schema& schema, const Datum& datum, std::string& out);
 
+constexpr std::string_view kConnectTypes = "org.apache.kafka.connect.data.";
+
+// Connect's own dates and times are objects of java.util.Date.
+bool IsJavaDate(const Schema& schema) {
+  return schema.name.starts_with(kConnectTypes) && schema.type != SchemaType::kBytes;
+}
+
+// Milliseconds since 1970, as Values.dateFormatFor() shows them: everything before the second day
+// as a time of day, midnight as a date, anything else as both.
+void AppendJavaDate(const Schema& schema, int64_t value, std::string& out) {
+  constexpr int64_t kDay = 86'400'000;
+  const bool is_date = schema.type == SchemaType::kInt32 && schema.name.ends_with(".Date");
+  const int64_t millis = is_date ? value * kDay : value;
+  const int64_t of_day = (millis % kDay + kDay) % kDay;
+  const std::chrono::hh_mm_ss clock{std::chrono::milliseconds(of_day)};
+  std::string date = millis < kDay ? "" : IsoDate((millis - of_day) / kDay);
+  // SimpleDateFormat writes long years without a sign.
+  out += date.starts_with('+') ? date.substr(1) : date;
+  if (!date.empty() && of_day == 0) {
+    return;
+  }
+  fmt::format_to(std::back_inserter(out), "{}{:02}:{:02}:{:02}.{:03}Z", date.empty() ? "" : "T",
+                 clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                 clock.subseconds().count());
+}
+
+// A map without spaces.
+void AppendMap(const Schema& schema, const DatumList& list, std::string& out) {
+  out += '{';
+  for (size_t i = 0; i + 1 < list.size(); i += 2) {
+    out += i == 0 ? "" : ",";
+    AppendEmbedded(*schema.keys, list[i], out);
+    out += ':';
+    AppendEmbedded(*schema.items, list[i + 1], out);
+  }
+  out += '}';
+}
+
 // A struct without spaces, as a map of quoted names.
-void AppendList(const Schema& schema, const DatumList& list, std::string& out) {
+void AppendMembers(const Schema& schema, const DatumList& list, std::string& out) {
+  if (schema.type == SchemaType::kMap) {
+    AppendMap(schema, list, out);
+    return;
+  }
   const bool is_struct = schema.type == SchemaType::kStruct;
   out += is_struct ? '{' : '[';
   for (size_t i = 0; i < list.size(); ++i) {
@@ -104,10 +148,29 @@ void AppendWithoutSurrogates(std::string_view text, std::string& out) {
   }
 }
 
+// AbstractMap.toString(): {a=1, b=null}
+absl::Status AppendJavaMap(const Schema& schema, const DatumList& list, std::string& out) {
+  out += '{';
+  for (size_t i = 0; i + 1 < list.size(); i += 2) {
+    out += i == 0 ? "" : ", ";
+    WR_RETURN_IF_ERROR(AppendJavaText(*schema.keys, list[i], out));
+    out += '=';
+    WR_RETURN_IF_ERROR(AppendJavaText(*schema.items, list[i + 1], out));
+  }
+  out += '}';
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-// Recursive for arrays only; an array inside an array does not occur.
+// Recursive for arrays and maps only; neither occurs inside the other.
 absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::string& out) {
+  if (IsJavaDate(schema) && !datum.is_null()) {
+    return Error(ErrorCode::kValueInvalid,
+                 "format \"string\" does not support the types of format.time \"connect\": "
+                 "StringConverter would write a text that depends on the time zone of the worker",
+                 "Use format \"json\", or another format.time.");
+  }
   if (std::visit(ScalarWriter(out), datum.value)) {
     return absl::OkStatus();
   }
@@ -116,6 +179,9 @@ absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::strin
     return absl::OkStatus();
   }
   const auto* list = std::get_if<DatumList>(&datum.value);
+  if (list != nullptr && schema.type == SchemaType::kMap) {
+    return AppendJavaMap(schema, *list, out);
+  }
   if (list == nullptr || schema.type != SchemaType::kArray) {
     return Error(ErrorCode::kValueInvalid,
                  "format \"string\" does not support bytes and members: StringConverter would "
@@ -134,6 +200,10 @@ absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::strin
 
 // Never fails: SimpleHeaderConverter has a text for every value.
 void AppendHeaderText(const Schema& schema, const Datum& datum, std::string& out) {
+  const auto* number = std::get_if<int64_t>(&datum.value);
+  if (number != nullptr && IsJavaDate(schema)) {
+    return AppendJavaDate(schema, *number, out);
+  }
   if (std::visit(ScalarWriter(out), datum.value)) {
     return;
   }
@@ -142,7 +212,7 @@ void AppendHeaderText(const Schema& schema, const Datum& datum, std::string& out
   } else if (const auto* bytes = std::get_if<Bytes>(&datum.value)) {
     out += absl::Base64Escape({bytes->bytes.data(), bytes->bytes.size()});
   } else {
-    AppendList(schema, std::get<DatumList>(datum.value), out);
+    AppendMembers(schema, std::get<DatumList>(datum.value), out);
   }
 }
 

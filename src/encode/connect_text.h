@@ -12,7 +12,8 @@
 namespace walrelay {
 
 // StringConverter: Java's toString, "[a, b]" for an array. Errors: WR-3007 for bytes and structs,
-// because their toString is a Java object reference and not the value. A null becomes "null", as in
+// because their toString is a Java object reference and not the value, and for Connect's own dates
+// and times, whose toString depends on the time zone of the JVM. A null becomes "null", as in
 // an array; callers omit a part that is null as a whole.
 absl::Status AppendJavaText(const Schema& schema, const Datum& datum, std::string& out);
 

@@ -7,35 +7,64 @@ namespace {
 
 using pgoutput::TypeOid;
 
-// Types whose defaults Debezium ignores.
-bool HasNoDefaults(const ConnectColumnType& shape) {
-  return shape.is_array || shape.form == ColumnForm::kBytes ||
-         shape.form == ColumnForm::kVariableDecimal || shape.type_oid == pgoutput::kInetOid;
+// Debezium ignores the defaults of all other types, and Connect has no default that is a struct.
+bool HasDefault(const ConnectColumnType& shape) {
+  if (shape.is_array || shape.schema->type == SchemaType::kStruct) {
+    return false;
+  }
+  switch (shape.type_oid) {
+    case pgoutput::kBitOid:
+    case pgoutput::kVarbitOid:
+    case pgoutput::kBoolOid:
+    case pgoutput::kBpcharOid:
+    case pgoutput::kVarcharOid:
+    case pgoutput::kTextOid:
+    case pgoutput::kNumericOid:
+    case pgoutput::kFloat4Oid:
+    case pgoutput::kFloat8Oid:
+    case pgoutput::kInt2Oid:
+    case pgoutput::kInt4Oid:
+    case pgoutput::kInt8Oid:
+    case pgoutput::kJsonOid:
+    case pgoutput::kJsonbOid:
+    case pgoutput::kXmlOid:
+    case pgoutput::kUuidOid:
+    case pgoutput::kDateOid:
+    case pgoutput::kTimeOid:
+    case pgoutput::kTimestampOid:
+    case pgoutput::kTimestamptzOid:
+    case pgoutput::kIntervalOid:
+      return true;
+    default:
+      return shape.schema->name == "io.debezium.data.Enum";
+  }
 }
 
 // The zero of each type, in the text form of its values.
-std::string_view Placeholder(const ConnectColumnType& shape) {
-  switch (shape.form) {
-    case ColumnForm::kText:
-      if (shape.type_oid == pgoutput::kUuidOid) {
-        return "00000000-0000-0000-0000-000000000000";
-      }
-      return shape.type_oid == pgoutput::kJsonOid || shape.type_oid == pgoutput::kJsonbOid ? "{}"
-                                                                                           : "";
-    case ColumnForm::kBoolean:
+std::string_view Placeholder(uint32_t type_oid) {
+  switch (type_oid) {
+    case pgoutput::kUuidOid:
+      return "00000000-0000-0000-0000-000000000000";
+    case pgoutput::kJsonOid:
+    case pgoutput::kJsonbOid:
+      return "{}";
+    case pgoutput::kBpcharOid:
+    case pgoutput::kVarcharOid:
+    case pgoutput::kTextOid:
+    case pgoutput::kXmlOid:
+      return "";
+    case pgoutput::kBoolOid:
       return "f";
-    case ColumnForm::kDate:
+    case pgoutput::kNumericOid:
+      return "0.0";
+    case pgoutput::kDateOid:
       return "1970-01-01";
-    case ColumnForm::kTimeMillis:
-    case ColumnForm::kTimeMicros:
+    case pgoutput::kTimeOid:
+    case pgoutput::kIntervalOid:
       return "00:00:00";
-    case ColumnForm::kTimeWithZone:
-      return "00:00:00+00";
-    case ColumnForm::kTimestampMillis:
-    case ColumnForm::kTimestampMicros:
+    case pgoutput::kTimestampOid:
+    case pgoutput::kTimestamptzOid:
       return "1970-01-01 00:00:00";
-    case ColumnForm::kTimestampWithZone:
-      return "1970-01-01 00:00:00+00";
     default:
       return "0";
   }
@@ -62,20 +91,23 @@ bool IsNumericConstant(std::string_view text) {
 // The expression is what pg_get_expr() prints: a literal with a cast, a call, or a constant.
 std::optional<std::string> DefaultText(std::string_view expression,
                                        const ConnectColumnType& shape) {
-  if (expression.empty() || expression.starts_with("NULL") || HasNoDefaults(shape)) {
+  if (expression.empty() || expression.starts_with("NULL") || !HasDefault(shape)) {
     return std::nullopt;
   }
-  if (expression.starts_with('\'')) {
-    // Up to the first quote, even where two quotes represent one.
-    const std::string_view literal = expression.substr(1);
+  const bool is_enum = shape.type_oid >= pgoutput::kFirstUserOid;
+  const bool is_call = IsCall(expression) || expression.starts_with("CURRENT_") ||
+                       expression.starts_with("LOCALTIME");
+  if (is_call) {
+    return is_enum ? std::nullopt : std::optional(std::string(Placeholder(shape.type_oid)));
+  }
+  // The first literal, up to the next quote, even where two quotes represent one: 'x'::text,
+  // B'101'::"bit".
+  if (const size_t quote = expression.find('\''); quote != std::string_view::npos) {
+    const std::string_view literal = expression.substr(quote + 1);
     return std::string(literal.substr(0, literal.find('\'')));
   }
-  if (shape.form == ColumnForm::kBoolean) {
+  if (shape.type_oid == pgoutput::kBoolOid) {
     return expression == "true" ? "t" : "f";
-  }
-  if (IsCall(expression) || expression.starts_with("CURRENT_") ||
-      expression.starts_with("LOCALTIME")) {
-    return std::string(Placeholder(shape));
   }
   // A negative number is printed with its cast: '-1'::integer; a positive one without.
   return IsNumericConstant(expression) ? std::optional(std::string(expression)) : std::nullopt;

@@ -15,8 +15,8 @@
 namespace walrelay {
 
 // The default's text, as Postgres would print the value. nullopt: no default in the schema.
-// Pure. nullopt also for arrays, bytea, numeric without a scale and inet, whose defaults Debezium
-// ignores.
+// Pure. nullopt also for types whose defaults Debezium ignores, such as arrays, bytea and inet.
+// REQUIRES: shape.schema is set.
 std::optional<std::string> DefaultText(std::string_view expression, const ConnectColumnType& shape);
 
 }  // namespace walrelay

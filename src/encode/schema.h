@@ -34,7 +34,8 @@ struct Bytes {
 struct Decimal {
   std::string_view text;
 };
-// The elements of an array, or the members of a struct in the order of its schema's fields.
+// The elements of an array, the members of a struct in the order of its schema's fields, or the
+// keys and values of a map in turn.
 using DatumList = std::vector<Datum>;
 
 // A value. Moving a list moves its elements; copying it copies them.
@@ -56,6 +57,7 @@ enum class SchemaType : uint8_t {
   kString,
   kBytes,
   kArray,
+  kMap,
   kStruct
 };
 
@@ -75,7 +77,8 @@ struct Schema {
   std::vector<std::pair<std::string, std::string>> parameters;
   // Of a column with a default; the pointed-to value is not null
   std::shared_ptr<const Datum> default_value;
-  SchemaPtr items;                  // of kArray
+  SchemaPtr keys;                   // of kMap
+  SchemaPtr items;                  // of kArray; of kMap: the values
   std::vector<SchemaField> fields;  // of kStruct
 };
 

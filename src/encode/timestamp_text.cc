@@ -119,7 +119,7 @@ struct Date {
 Date ScanDate(Scanner& in) {
   Date date;
   // DateStyle ISO, which the session sets: year, month, day; at least four digits of the year.
-  date.year = in.Number(4, 6);
+  date.year = in.Number(4, 7);
   in.Expect('-');
   date.month = in.TwoDigits(13);
   in.Expect('-');
@@ -138,6 +138,20 @@ std::optional<std::chrono::sys_days> FinishDate(Scanner& in, const Date& date) {
     return std::nullopt;
   }
   return Midnight(before_christ ? 1 - date.year : date.year, date.month, date.day);
+}
+
+// "08:14:02.50"
+std::string ClockText(std::chrono::seconds of_day, int micros, int fraction_digits) {
+  const std::chrono::hh_mm_ss clock(of_day);
+  std::string out = fmt::format("{:02}:{:02}:{:02}", clock.hours().count(), clock.minutes().count(),
+                                clock.seconds().count());
+  if (fraction_digits == kShortestFraction && micros != 0) {
+    out += fmt::format(".{:06}", micros);
+    out.erase(out.find_last_not_of('0') + 1);
+  } else if (fraction_digits > 0) {
+    out += fmt::format(".{:06}", micros).substr(0, static_cast<size_t>(fraction_digits) + 1);
+  }
+  return out;
 }
 
 }  // namespace
@@ -192,10 +206,16 @@ std::optional<Micros> ParseTimeOfDay(std::string_view text) {
   return in.finished() && in_day ? std::optional(time) : std::nullopt;
 }
 
-// java.time prints years beyond four digits with a sign.
 std::string IsoTimestamp(Instant instant, int fraction_digits) {
   const std::chrono::sys_seconds time{std::chrono::seconds(instant.seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(time);
+  return fmt::format("{}T{}Z", IsoDate(day.time_since_epoch().count()),
+                     ClockText(time - day, instant.micros, fraction_digits));
+}
+
+// java.time prints years beyond four digits with a sign.
+std::string IsoDate(int64_t days) {
+  const std::chrono::sys_days day{std::chrono::days(days)};
   // Map into the four centuries from 2000 on, and back.
   const int64_t cycles =
       std::chrono::floor<std::chrono::duration<int64_t, std::ratio<146'097 * 86'400LL>>>(
@@ -203,17 +223,14 @@ std::string IsoTimestamp(Instant instant, int fraction_digits) {
           .count();
   const std::chrono::year_month_day date(day - kFourCenturies * cycles);
   const int64_t year = static_cast<int>(date.year()) + cycles * 400;
-  const std::chrono::hh_mm_ss clock(time - day);
-  std::string out =
-      fmt::format("{}{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-                  year < 0 ? "-" : (year > 9999 ? "+" : ""), year < 0 ? -year : year,
-                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                  clock.hours().count(), clock.minutes().count(), clock.seconds().count());
-  if (fraction_digits > 0) {
-    out +=
-        fmt::format(".{:06}", instant.micros).substr(0, static_cast<size_t>(fraction_digits) + 1);
-  }
-  return out + "Z";
+  return fmt::format("{}{:04}-{:02}-{:02}", year < 0 ? "-" : (year > 9999 ? "+" : ""),
+                     year < 0 ? -year : year, static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
+
+std::string IsoTime(Micros time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return ClockText(seconds, static_cast<int>((time - seconds).count()), kShortestFraction) + "Z";
 }
 
 }  // namespace walrelay

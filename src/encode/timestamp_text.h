@@ -1,5 +1,6 @@
 // Dates and times as printed by Postgres with DateStyle = ISO: "2026-11-20 08:14:02.000123+00",
-// "0044-03-15 BC". Covers Postgres' whole range, 4714 BC to 294276 AD; infinity is not a time.
+// "0044-03-15 BC". Covers Postgres' whole range, 4714 BC to 294276 AD (dates: 5874897 AD);
+// infinity is not a time.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,16 @@ std::optional<int64_t> ParseDate(std::string_view text);
 // an invalid time of day.
 std::optional<Micros> ParseTimeOfDay(std::string_view text);
 
+// As many digits as the value needs, instead of a fixed number.
+inline constexpr int kShortestFraction = -1;
+
 // ISO 8601 in UTC as printed by Java: "2026-11-20T08:14:02.000Z" with three fraction digits, no
 // decimal point with zero digits; "-0043-03-15T…" for years before 0, "+10000-…" for years after
 // 9999.
 std::string IsoTimestamp(Instant instant, int fraction_digits);
+// "2026-11-20", from days since 1970; the year as above.
+std::string IsoDate(int64_t days);
+// "08:14:02.5Z", with the shortest fraction. REQUIRES: 0 <= time < 24 hours.
+std::string IsoTime(Micros time);
 
 }  // namespace walrelay

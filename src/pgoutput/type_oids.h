@@ -36,10 +36,14 @@ enum TypeOid : uint32_t {
   kTimeOid = 1083,
   kTimestampOid = 1114,
   kTimestamptzOid = 1184,
+  kIntervalOid = 1186,
   kTimetzOid = 1266,
+  kBitOid = 1560,
+  kVarbitOid = 1562,
   kNumericOid = 1700,
   kRecordOid = 2249,
   kUuidOid = 2950,
+  kTsvectorOid = 3614,
   kJsonbOid = 3802,
   kInt4RangeOid = 3904,
   kNumRangeOid = 3906,
@@ -78,6 +82,19 @@ constexpr uint32_t OidOfType(std::string_view name) {
       {"cidr", kCidrOid},
       {"xml", kXmlOid},
       {"oid", kOidOid},
+      {"char", kCharOid},
+      {"interval", kIntervalOid},
+      {"bit", kBitOid},
+      {"varbit", kVarbitOid},
+      {"macaddr", kMacaddrOid},
+      {"macaddr8", kMacaddr8Oid},
+      {"tsvector", kTsvectorOid},
+      {"int4range", kInt4RangeOid},
+      {"numrange", kNumRangeOid},
+      {"tsrange", kTsRangeOid},
+      {"tstzrange", kTstzRangeOid},
+      {"daterange", kDateRangeOid},
+      {"int8range", kInt8RangeOid},
   };
   for (const auto& [known, oid] : kTypes) {
     if (known == name) {
@@ -90,12 +107,14 @@ constexpr uint32_t OidOfType(std::string_view name) {
 // The element type of an array of a type handled by name. 0: not such an array.
 constexpr uint32_t ElementOid(uint32_t array_oid) {
   constexpr std::pair<uint32_t, uint32_t> kArrays[] = {
-      {1000, kBoolOid},      {1001, kByteaOid},  {1005, kInt2Oid},    {1007, kInt4Oid},
-      {1009, kTextOid},      {1014, kBpcharOid}, {1015, kVarcharOid}, {1016, kInt8Oid},
-      {1021, kFloat4Oid},    {1022, kFloat8Oid}, {1041, kInetOid},    {651, kCidrOid},
-      {1115, kTimestampOid}, {1182, kDateOid},   {1183, kTimeOid},    {1185, kTimestamptzOid},
-      {1231, kNumericOid},   {1270, kTimetzOid}, {199, kJsonOid},     {3807, kJsonbOid},
-      {2951, kUuidOid},      {1028, kOidOid},    {1040, kMacaddrOid},
+      {1000, kBoolOid},      {1001, kByteaOid},     {1005, kInt2Oid},    {1007, kInt4Oid},
+      {1009, kTextOid},      {1014, kBpcharOid},    {1015, kVarcharOid}, {1016, kInt8Oid},
+      {1021, kFloat4Oid},    {1022, kFloat8Oid},    {1041, kInetOid},    {651, kCidrOid},
+      {1115, kTimestampOid}, {1182, kDateOid},      {1183, kTimeOid},    {1185, kTimestamptzOid},
+      {1231, kNumericOid},   {1270, kTimetzOid},    {199, kJsonOid},     {3807, kJsonbOid},
+      {2951, kUuidOid},      {1028, kOidOid},       {1040, kMacaddrOid}, {775, kMacaddr8Oid},
+      {3905, kInt4RangeOid}, {3907, kNumRangeOid},  {3909, kTsRangeOid}, {3911, kTstzRangeOid},
+      {3913, kDateRangeOid}, {3927, kInt8RangeOid},
   };
   for (const auto& [array, element] : kArrays) {
     if (array == array_oid) {

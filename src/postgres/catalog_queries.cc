@@ -71,12 +71,19 @@ int64_t ArrayLength(std::optional<std::string_view> array) {
 
 // One row per column, or one row per label for a column of an enum type.
 // The expression of a generated column is not a default: pg_attrdef holds both. Labels come in
-// their own order (enumsortorder), which is not that of their OIDs.
+// their own order (enumsortorder), which is not that of their OIDs. The stream shows neither the
+// name of a type nor what a domain declares.
 constexpr std::string_view kColumnQuery = R"(
 SELECT a.attname, a.attnotnull AS not_null, e.enumlabel,
+       CASE WHEN b.typcategory OPERATOR(pg_catalog.=) ANY (ARRAY['A', 'E']::pg_catalog."char"[])
+            THEN '' ELSE b.typname END AS type_name,
+       t.typtype OPERATOR(pg_catalog.=) 'd' AS is_domain, t.typtypmod,
        CASE WHEN a.attgenerated OPERATOR(pg_catalog.=) ''
             THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS expression
 FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
+JOIN pg_catalog.pg_type b ON b.oid OPERATOR(pg_catalog.=)
+  CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE t.oid END
 LEFT JOIN pg_catalog.pg_attrdef d
   ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid AND d.adnum OPERATOR(pg_catalog.=) a.attnum
 LEFT JOIN pg_catalog.pg_enum e ON e.enumtypid OPERATOR(pg_catalog.=) a.atttypid
@@ -94,7 +101,10 @@ absl::StatusOr<std::vector<ColumnInfo>> ReadColumns(PgConnection& connection, ui
     if (columns.empty() || columns.back().name != name) {
       columns.push_back({.name = std::string(name),
                          .not_null = rows.Bool(row, "not_null"),
-                         .default_expression = std::string(rows.Text(row, "expression"))});
+                         .default_expression = std::string(rows.Text(row, "expression")),
+                         .type_name = std::string(rows.Text(row, "type_name")),
+                         .is_domain = rows.Bool(row, "is_domain"),
+                         .domain_modifier = static_cast<int32_t>(rows.Int(row, "typtypmod"))});
     }
     if (const auto label = rows.Get(row, "enumlabel")) {
       columns.back().enum_labels.emplace_back(*label);

@@ -20,6 +20,17 @@ namespace {
 // Long enough for a UUID or a composite key, short enough for a log line.
 constexpr size_t kShownBytes = 80;
 
+int64_t UnitsPerMillisecond(ColumnForm form) {
+  switch (form) {
+    case ColumnForm::kTimestampMillis:
+      return 1;
+    case ColumnForm::kTimestampNanos:
+      return 1'000'000;
+    default:
+      return 1'000;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route,
@@ -261,8 +272,7 @@ absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tup
   if (time.is_null()) {
     return std::nullopt;
   }
-  const int64_t count = std::get<int64_t>(time.value);
-  const int64_t millis = column.shape->form == ColumnForm::kTimestampMillis ? count : count / 1000;
+  const int64_t millis = std::get<int64_t>(time.value) / UnitsPerMillisecond(column.shape->form);
   if (millis == -1) {
     return std::nullopt;
   }

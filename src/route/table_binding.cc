@@ -18,8 +18,9 @@ namespace {
 // Looks columns up by name, and notes the first problem.
 class Binder {
  public:
-  Binder(const pgoutput::CachedRelation& relation, const TableInfo* info, absl::Status& status)
-      : relation_(relation), info_(info), status_(status) {}
+  Binder(const pgoutput::CachedRelation& relation, const TableInfo* info, const TypeModes& modes,
+         absl::Status& status)
+      : relation_(relation), info_(info), modes_(modes), status_(status) {}
 
   BoundColumn Find(std::string_view name) const {
     for (size_t i = 0; i < relation_.columns.size(); ++i) {
@@ -60,7 +61,7 @@ class Binder {
     if (!column.present()) {
       return;
     }
-    auto shape = ShapeOf(TraitsOf(column));
+    auto shape = ShapeOf(TraitsOf(column), modes_);
     if (shape.ok()) {
       column.shape = std::make_shared<const ConnectColumnType>(*std::move(shape));
     } else {
@@ -96,6 +97,12 @@ class Binder {
           traits.nullable = !known.not_null;
           traits.default_expression = known.default_expression;
           traits.enum_labels = known.enum_labels;
+          traits.type_name = known.type_name;
+          if (known.is_domain) {
+            // Debezium ignores the default of a column whose type is a domain.
+            traits.type_modifier = known.domain_modifier;
+            traits.default_expression.clear();
+          }
         }
       }
     }
@@ -116,6 +123,7 @@ class Binder {
 
   const pgoutput::CachedRelation& relation_;
   const TableInfo* info_;
+  const TypeModes& modes_;
   absl::Status& status_;
 };
 
@@ -216,6 +224,11 @@ void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) 
                      "timestamp", out.timestamp);
   if (debezium) {
     binder.Shape(out.timestamp);
+    const ConnectColumnType* shape = out.timestamp.shape.get();
+    // Debezium cannot read the timestamps of the modes "connect" and "isostring".
+    binder.RequireType(shape != nullptr && shape->schema->name.starts_with("io.debezium.time.") &&
+                           shape->schema->type == SchemaType::kInt64,
+                       "timestamp with this format.time", out.timestamp);
   }
 }
 
@@ -260,7 +273,11 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   constexpr bool kOptional = true;
   const ColumnNames& names = table.columns;
   TableBinding out;
-  Binder binder(relation, context.info, out.status);
+  // The types of a message's members follow from their values, whatever the modes are.
+  out.of_messages = relation.oid == kMessageRelation;
+  constexpr TypeModes kModesOfMessages{};
+  Binder binder(relation, context.info, out.of_messages ? kModesOfMessages : context.format.types,
+                out.status);
   // A row with another number of values violates the protocol.
   out.column_count = relation.columns.size();
   out.id = binder.Part(names.id, "event id", Names{"id"}, kRequired);
@@ -276,7 +293,6 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   if (out.payload.present()) {
     out.payload_name = binder.NameIn(out.payload);
   }
-  out.of_messages = relation.oid == kMessageRelation;
   if (out.of_messages) {
     ShapeMessagePayload(context, out);
   } else {

@@ -18,12 +18,18 @@ TYPES = {
     "h_raw": ("bytea", b"\0\xff\x10", b"AP8Q"),
     "h_texts": ("text[]", ["x", 'q"t', None], rb'["x","q\"t",null]'),
     "h_mood": ("mood", "ok", b"ok"),
+    "h_span": ("interval", "1 mon 02:00:00", b"2637000000000"),
+    "h_bits": ("bit(9)", "100000001", b"AQE="),
+    "h_map": ("hstore", "a=>1", b'{"a":"1"}'),
+    "h_kept": ("dated", "2024-02-29 12:00:05.1", b"1709208005100"),
 }
 
 
 class FormatsTest(IntegrationTest):
     def test_every_type_is_a_header_as_connect_formats_it(self) -> None:
         self.sql("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+        self.sql("CREATE EXTENSION hstore")
+        self.sql("CREATE DOMAIN dated AS timestamp(3)")
         for column, (type, _, _) in TYPES.items():
             self.sql(f"ALTER TABLE outbox ADD {column} {type}")
         self.start_relay({"format.headers": "simple",

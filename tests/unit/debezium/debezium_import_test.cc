@@ -453,7 +453,8 @@ TEST_F(DebeziumImportTest, OtherConnectorsAreRefused) {
 
 TEST_F(DebeziumImportTest, EquivalentAndMeaninglessPropertiesAreClassified) {
   EXPECT_EQ(BinOf("skipped.operations", "u,d,t"), PropertyOutcome::kEquivalent);
-  EXPECT_EQ(BinOf("decimal.handling.mode", "PRECISE"), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("decimal.handling.mode", "PRECISE"), PropertyOutcome::kTranslated);
+  EXPECT_EQ(BinOf("schema.name.adjustment.mode", "none"), PropertyOutcome::kEquivalent);
   EXPECT_EQ(BinOf("errors.tolerance", "none"), PropertyOutcome::kEquivalent);
   EXPECT_EQ(BinOf("signal.data.collection", "public.signals"), PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("topic.creation.default.partitions", "6"), PropertyOutcome::kTranslated);

@@ -120,14 +120,34 @@ TEST_F(DebeziumOptionsTest, ValuesThatDebeziumRefusesAreRefused) {
   }
 }
 
+TEST_F(DebeziumOptionsTest, TypeModesAreSettings) {
+  router_.clear();
+  connector_ = {{"decimal.handling.mode", "String"},
+                {"time.precision.mode", "isostring"},
+                {"binary.handling.mode", "base64-url-safe"},
+                {"interval.handling.mode", "string"},
+                {"hstore.handling.mode", "map"},
+                {"include.unknown.datatypes", "true"}};
+  Config config;
+  const auto translation = TranslateDebezium(router_, connector_);
+  ASSERT_THAT(translation, IsOk());
+  ASSERT_THAT(ApplyTranslation(*translation, config), IsOk());
+  EXPECT_EQ(config.format.types.decimal, DecimalMode::kString);
+  EXPECT_EQ(config.format.types.time, TimeMode::kIsoString);
+  EXPECT_EQ(config.format.types.binary, BinaryMode::kBase64UrlSafe);
+  EXPECT_EQ(config.format.types.interval, IntervalMode::kString);
+  EXPECT_EQ(config.format.types.hstore, HstoreMode::kMap);
+  EXPECT_EQ(config.format.types.unknown, UnknownTypes::kBytes);
+}
+
 TEST_F(DebeziumOptionsTest, OptionsThatWouldBeIgnoredSilentlyAreRefused) {
   ExpectRefused("field.name.adjustment.mode", "avro");
   ExpectRefused("predicate", "isOutbox");
   router_.clear();
-  for (const auto& [option, value] : DebeziumOptions{{"time.precision.mode", "connect"},
-                                                     {"errors.tolerance", "all"},
+  for (const auto& [option, value] : DebeziumOptions{{"errors.tolerance", "all"},
                                                      {"skipped.operations", "none"},
-                                                     {"decimal.handling.mode", "string"}}) {
+                                                     {"time.precision.mode", "seconds"},
+                                                     {"decimal.handling.mode", "exact"}}) {
     connector_ = {{option, value}};
     EXPECT_THAT(TryTranslate(), HasError(ErrorCode::kConfigValue, option));
   }

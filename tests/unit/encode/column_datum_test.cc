@@ -25,7 +25,7 @@ class ColumnDatumTest : public ::testing::Test {
     return Shown(column, TupleValue{TupleValue::Kind::kText, text});
   }
   std::string Shown(const ColumnTraits& column, const TupleValue& value) {
-    const auto shape = ShapeOf(column);
+    const auto shape = ShapeOf(column, modes_);
     if (!shape.ok()) {
       return ToString(CodeOf(shape.status()));
     }
@@ -50,6 +50,7 @@ class ColumnDatumTest : public ::testing::Test {
   }
 
   Arena arena_;
+  TypeModes modes_;
 };
 
 TEST_F(ColumnDatumTest, Booleans) {
@@ -90,7 +91,11 @@ TEST_F(ColumnDatumTest, DatesAreDays) {
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "2019-03-24"), "17979");
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "1969-12-31"), "-1");
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "0001-12-31 BC"), "-719163");
-  EXPECT_EQ(Shown({pgoutput::kDateOid}, "infinity"), "WR-3007");
+  EXPECT_EQ(Shown({pgoutput::kDateOid}, "5874897-12-31"), "2145042905");
+  EXPECT_EQ(Shown({pgoutput::kDateOid}, "infinity"), "-2147472692");
+  EXPECT_EQ(Shown({pgoutput::kDateOid}, "-infinity"), "-2147472691");
+  constexpr uint32_t kDates = 1182;
+  EXPECT_EQ(Shown({kDates}, "{infinity}"), "WR-3007");
 }
 
 TEST_F(ColumnDatumTest, TimesCountFromMidnight) {
@@ -99,6 +104,7 @@ TEST_F(ColumnDatumTest, TimesCountFromMidnight) {
   EXPECT_EQ(Shown({pgoutput::kTimeOid, 3}, "00:00:01.5"), "1500");
   EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "00:30:00.5+02"), "22:30:00.5Z");
   EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "10:00:00+00"), "10:00:00Z");
+  EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "24:00:00+00"), "00:00:00Z");
 }
 
 TEST_F(ColumnDatumTest, TimestampUnitDependsOnThePrecision) {
@@ -164,6 +170,77 @@ TEST_F(ColumnDatumTest, EnumSchemaListsItsLabels) {
   EXPECT_EQ(Shown(mood, "ok"), "ok");
   EXPECT_EQ(SchemaOf(mood), R"({"type":"string","optional":false,"name":"io.debezium.data.Enum",)"
                             R"("version":1,"parameters":{"allowed":"sad,ok"}})");
+}
+
+TEST_F(ColumnDatumTest, DecimalsAsText) {
+  modes_.decimal = DecimalMode::kString;
+  EXPECT_EQ(Shown({pgoutput::kNumericOid, Numeric(10, 3)}, "12.300"), "12.300");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "-12.3400"), "-12.3400");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "NaN"), "NAN");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "-Infinity"), "NEGATIVE_INFINITY");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "1e5"), "WR-3007");
+  constexpr uint32_t kNumerics = 1231;
+  EXPECT_EQ(Shown({kNumerics}, "{1.50,NULL}"), R"(["1.50",null])");
+  EXPECT_EQ(Shown({kNumerics}, "{NaN}"), "WR-3007");
+}
+
+TEST_F(ColumnDatumTest, DecimalsAsDoubles) {
+  modes_.decimal = DecimalMode::kDouble;
+  EXPECT_EQ(Shown({pgoutput::kNumericOid, Numeric(12, 3)}, "999999999.999"), "9.99999999999E8");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "0.000"), "0.0");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "Infinity"), "Infinity");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "-1" + std::string(400, '0')), "-Infinity");
+  EXPECT_EQ(Shown({pgoutput::kNumericOid}, "-0." + std::string(400, '0') + "1"), "-0.0");
+}
+
+TEST_F(ColumnDatumTest, BytesAsText) {
+  const auto shown = [&](BinaryMode mode) {
+    modes_.binary = mode;
+    return Shown({pgoutput::kByteaOid}, "\\xfbff");
+  };
+  EXPECT_EQ(shown(BinaryMode::kBase64), "+/8=");
+  EXPECT_EQ(shown(BinaryMode::kBase64UrlSafe), "-_8=");
+  EXPECT_EQ(shown(BinaryMode::kHex), "fbff");
+  EXPECT_EQ(Shown({pgoutput::kByteaOid},
+                  TupleValue{TupleValue::Kind::kBinary, std::string_view("\0\xff", 2)}),
+            "00ff");
+}
+
+TEST_F(ColumnDatumTest, IntervalsAreMicrosecondsOrText) {
+  EXPECT_EQ(Shown({pgoutput::kIntervalOid}, "1 mon"), "2629800000000");
+  modes_.interval = IntervalMode::kString;
+  EXPECT_EQ(Shown({pgoutput::kIntervalOid}, "1 mon"), "P0Y1M0DT0H0M0S");
+  EXPECT_EQ(Shown({pgoutput::kIntervalOid}, "soon"), "WR-3007");
+}
+
+TEST_F(ColumnDatumTest, BitsAreLittleEndianWithoutTrailingZeros) {
+  EXPECT_EQ(Shown({pgoutput::kBitOid, 1}, "1"), "true");
+  EXPECT_EQ(Shown({pgoutput::kBitOid, 1}, "0"), "false");
+  EXPECT_EQ(Shown({pgoutput::kVarbitOid, 1}, ""), "WR-3007");
+  EXPECT_EQ(Shown({pgoutput::kBitOid, 3}, "101"), "BQ==");
+  EXPECT_EQ(Shown({pgoutput::kBitOid, 9}, "100000001"), "AQE=");
+  EXPECT_EQ(Shown({pgoutput::kBitOid, 9}, "000000001"), "AQ==");
+  EXPECT_EQ(Shown({pgoutput::kVarbitOid}, ""), "");
+  EXPECT_EQ(Shown({pgoutput::kVarbitOid}, "102"), "WR-3007");
+}
+
+TEST_F(ColumnDatumTest, HstoresAreObjectsOrMaps) {
+  const ColumnTraits column{.type_oid = pgoutput::kFirstUserOid, .type_name = "hstore"};
+  constexpr std::string_view kPairs = R"("b"=>"2", "a"=>NULL, "x y"=>"q\"\\o")";
+  EXPECT_EQ(Shown(column, kPairs), R"({"x y":"q\"\\o","a":null,"b":"2"})");
+  EXPECT_EQ(Shown(column, ""), "{}");
+  EXPECT_EQ(Shown(column, "\"k\"=>\"\xf0\x9d\x84\x9e\n\""), "{\"k\":\"\xf0\x9d\x84\x9e\\n\"}");
+  modes_.hstore = HstoreMode::kMap;
+  EXPECT_EQ(Shown(column, kPairs), R"({"x y":"q\"\\o","a":null,"b":"2"})");
+  EXPECT_EQ(Shown(column, "x"), "WR-3007");
+}
+
+TEST_F(ColumnDatumTest, OpaqueValuesAreTheBytesOfTheirText) {
+  const ColumnTraits column{.type_oid = pgoutput::kFirstUserOid, .type_name = "pair"};
+  modes_.unknown = UnknownTypes::kBytes;
+  EXPECT_EQ(Shown(column, "(1,x)"), "KDEseCk=");
+  modes_.binary = BinaryMode::kHex;
+  EXPECT_EQ(Shown(column, "(1,x)"), "28312c7829");
 }
 
 TEST_F(ColumnDatumTest, UnknownTypeHasNoShape) {

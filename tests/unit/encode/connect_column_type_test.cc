@@ -16,8 +16,8 @@ ColumnForm FormOf(uint32_t type_oid, int32_t modifier = -1) {
   EXPECT_THAT(shape, IsOk());
   return shape.ok() ? shape->form : ColumnForm::kText;
 }
-std::string SchemaOf(const ColumnTraits& column) {
-  const auto shape = ShapeOf(column);
+std::string SchemaOf(const ColumnTraits& column, const TypeModes& modes = {}) {
+  const auto shape = ShapeOf(column, modes);
   EXPECT_THAT(shape, IsOk());
   std::string out;
   AppendConnectSchema(*shape->schema, out);
@@ -65,6 +65,83 @@ TEST(ColumnShapeTest, ArrayHasTheShapeOfItsElements) {
 
 TEST(ColumnShapeTest, TypeThatDebeziumWritesOtherwiseIsRefused) {
   EXPECT_THAT(ShapeOf({.type_oid = pgoutput::kFirstUserOid}), HasError(ErrorCode::kColumnType));
+}
+
+// The name of the column's schema, and its type if it has no name.
+std::string NameOf(uint32_t type_oid, const TypeModes& modes, int32_t modifier = -1) {
+  const auto shape = ShapeOf({.type_oid = type_oid, .type_modifier = modifier}, modes);
+  EXPECT_THAT(shape, IsOk());
+  return shape.ok() ? shape->schema->name : "";
+}
+
+TEST(ColumnShapeTest, TimeModeDecidesTheNamesOfDatesAndTimes) {
+  using pgoutput::kDateOid;
+  using pgoutput::kTimeOid;
+  using pgoutput::kTimestampOid;
+  const TypeModes connect{.time = TimeMode::kConnect};
+  EXPECT_EQ(NameOf(kDateOid, connect), "org.apache.kafka.connect.data.Date");
+  EXPECT_EQ(NameOf(kTimeOid, connect), "org.apache.kafka.connect.data.Time");
+  EXPECT_EQ(NameOf(kTimestampOid, connect), "org.apache.kafka.connect.data.Timestamp");
+  const TypeModes iso{.time = TimeMode::kIsoString};
+  EXPECT_EQ(NameOf(kDateOid, iso), "io.debezium.time.IsoDate");
+  EXPECT_EQ(NameOf(kTimeOid, iso), "io.debezium.time.IsoTime");
+  EXPECT_EQ(NameOf(kTimestampOid, iso), "io.debezium.time.IsoTimestamp");
+  const TypeModes micros{.time = TimeMode::kMicroseconds};
+  EXPECT_EQ(NameOf(kDateOid, micros), "io.debezium.time.Date");
+  EXPECT_EQ(NameOf(kTimeOid, micros, 3), "io.debezium.time.MicroTime");
+  EXPECT_EQ(NameOf(kTimestampOid, micros, 3), "io.debezium.time.MicroTimestamp");
+  const TypeModes nanos{.time = TimeMode::kNanoseconds};
+  EXPECT_EQ(NameOf(kTimeOid, nanos), "io.debezium.time.NanoTime");
+  EXPECT_EQ(NameOf(kTimestampOid, nanos), "io.debezium.time.NanoTimestamp");
+  const TypeModes adaptive{.time = TimeMode::kAdaptiveTimeMicroseconds};
+  EXPECT_EQ(NameOf(kTimeOid, adaptive, 3), "io.debezium.time.MicroTime");
+  EXPECT_EQ(NameOf(kTimestampOid, adaptive, 3), "io.debezium.time.Timestamp");
+}
+
+TEST(ColumnShapeTest, NumericsAndByteaMayBeText) {
+  EXPECT_EQ(SchemaOf({.type_oid = pgoutput::kNumericOid}, {.decimal = DecimalMode::kString}),
+            R"({"type":"string","optional":true})");
+  EXPECT_EQ(SchemaOf({.type_oid = pgoutput::kNumericOid}, {.decimal = DecimalMode::kDouble}),
+            R"({"type":"double","optional":true})");
+  EXPECT_EQ(SchemaOf({.type_oid = pgoutput::kByteaOid}, {.binary = BinaryMode::kHex}),
+            R"({"type":"string","optional":true})");
+}
+
+TEST(ColumnShapeTest, SeveralBitsAreBytes) {
+  EXPECT_EQ(SchemaOf({.type_oid = pgoutput::kBitOid, .type_modifier = 1}),
+            R"({"type":"boolean","optional":true})");
+  EXPECT_EQ(SchemaOf({.type_oid = pgoutput::kBitOid, .type_modifier = 3}),
+            R"({"type":"bytes","optional":true,"name":"io.debezium.data.Bits","version":1,)"
+            R"("parameters":{"length":"3"}})");
+  EXPECT_EQ(SchemaOf({.type_oid = pgoutput::kVarbitOid}),
+            R"({"type":"bytes","optional":true,"name":"io.debezium.data.Bits","version":1,)"
+            R"("parameters":{"length":"2147483647"}})");
+}
+
+TEST(ColumnShapeTest, TypesOfExtensionsAreFoundByName) {
+  const auto column = [](std::string name) {
+    return ColumnTraits{.type_oid = pgoutput::kFirstUserOid, .type_name = std::move(name)};
+  };
+  EXPECT_EQ(SchemaOf(column("citext")), R"({"type":"string","optional":true})");
+  EXPECT_EQ(SchemaOf(column("ltree")),
+            R"({"type":"string","optional":true,"name":"io.debezium.data.Ltree","version":1})");
+  EXPECT_EQ(SchemaOf(column("hstore")),
+            R"({"type":"string","optional":true,"name":"io.debezium.data.Json","version":1})");
+  EXPECT_EQ(SchemaOf(column("hstore"), {.hstore = HstoreMode::kMap}),
+            R"({"type":"map","keys":{"type":"string","optional":false},)"
+            R"("values":{"type":"string","optional":true},"optional":true})");
+}
+
+TEST(ColumnShapeTest, UnknownTypeIsBytesIfConfigured) {
+  ColumnTraits column{.type_oid = pgoutput::kFirstUserOid, .type_name = "pair"};
+  EXPECT_THAT(ShapeOf(column), HasError(ErrorCode::kColumnType, "pair"));
+  const TypeModes bytes{.unknown = UnknownTypes::kBytes};
+  EXPECT_EQ(SchemaOf(column, bytes), R"({"type":"bytes","optional":true})");
+  // Debezium has representations of its own for these, and none for arrays.
+  for (const char* name : {"money", "point", "geometry", "regclass", ""}) {
+    column.type_name = name;
+    EXPECT_THAT(ShapeOf(column, bytes), HasError(ErrorCode::kColumnType)) << name;
+  }
 }
 
 }  // namespace

@@ -64,6 +64,17 @@ TEST_F(DefaultValueTest, OtherExpressionsHaveNoDefault) {
   EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1"), "-");
   EXPECT_EQ(DefaultOf(pgoutput::kTextOid, "NULL::text"), "-");
   EXPECT_EQ(DefaultOf(pgoutput::kTextOid, ""), "-");
+  EXPECT_EQ(DefaultOf(pgoutput::kTimetzOid, "'01:02:03+02'::time with time zone"), "-");
+}
+
+TEST_F(DefaultValueTest, DefaultsHaveTheFormOfValues) {
+  EXPECT_EQ(DefaultOf(pgoutput::kIntervalOid, "'1 mon 02:00:00'::interval"), "2637000000000");
+  EXPECT_EQ(DefaultOf(pgoutput::kIntervalOid, "make_interval(days => 1)"), "0");
+  EXPECT_EQ(DefaultOf(pgoutput::kBitOid, "B'101'::\"bit\"", 3), R"("BQ==")");
+  EXPECT_EQ(DefaultOf(pgoutput::kBitOid, "B'1'::\"bit\"", 1), "true");
+  EXPECT_EQ(DefaultOf(pgoutput::kVarbitOid, "('101'::\"bit\")::bit varying"), R"("BQ==")");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "round(1.2)", Numeric(5, 0)), R"("AA==")");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1.50", Numeric(5, 1)), R"("Dw==")");
 }
 
 }  // namespace

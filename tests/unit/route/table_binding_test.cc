@@ -184,5 +184,38 @@ TEST_F(TableBindingTest, EachRelationMessageIsBoundAgain) {
   ExpectMissing({"trace_id", "aggregate_id", "aggregate_type", "id"}, "\"payload\"");
 }
 
+TEST_F(TableBindingTest, DomainDeclaresTheModifierAndHasNoDefault) {
+  format_.value.format = Format::kJson;
+  Bind(debezium_);
+  relation_.columns[4].type_oid = pgoutput::kNumericOid;
+  TableInfo info;
+  info.columns = {{.name = "payload",
+                   .default_expression = "1.5",
+                   .type_name = "numeric",
+                   .is_domain = true,
+                   .domain_modifier = (6 << 16 | 2) + 4}};
+  const TableBinding binding =
+      BindTable(relation_, table_, {.route = route_, .format = format_, .info = &info});
+  ASSERT_THAT(binding.status, IsOk());
+  EXPECT_EQ(binding.payload.shape->scale, 2);
+  EXPECT_EQ(binding.payload.shape->schema->default_value, nullptr);
+}
+
+TEST_F(TableBindingTest, DebeziumsTimestampIsANumberOfDebezium) {
+  route_.compatibility = Compatibility::kDebezium;
+  route_.timestamp = TimestampSource::kColumn;
+  route_.timestamp_column = "at";
+  Bind({"id", "aggregatetype", "aggregateid", "payload", "at"});
+  relation_.columns[4].type_oid = pgoutput::kTimestampOid;
+  for (const TimeMode mode : {TimeMode::kAdaptive, TimeMode::kNanoseconds}) {
+    format_.types.time = mode;
+    EXPECT_THAT(Bind().status, IsOk());
+  }
+  for (const TimeMode mode : {TimeMode::kConnect, TimeMode::kIsoString}) {
+    format_.types.time = mode;
+    EXPECT_THAT(Bind().status, HasError(ErrorCode::kColumnType, "\"at\""));
+  }
+}
+
 }  // namespace
 }  // namespace walrelay
