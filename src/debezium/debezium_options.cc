@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "debezium/column_mappers.h"
 #include "debezium/debezium_rules.h"
 #include "walrelay/error.h"
 
@@ -350,6 +351,9 @@ std::optional<PropertyResult> TranslateFormatOption(std::string_view name, const
   }
   if (name == "skipped.operations") {
     return TranslateSkipped(value, out);
+  }
+  if (auto mapper = TranslateColumnMapper(name, value, connector, out)) {
+    return mapper;
   }
   for (const TranslatedOption& mode : kTypeModes) {
     if (mode.name == name) {

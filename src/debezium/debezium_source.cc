@@ -107,8 +107,6 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
 
 // Properties that change the content of events in a way that walrelay does not reproduce.
 constexpr PropertyRule kRefusedSourceRules[] = {
-    {"column.mask.*", "walrelay publishes columns unchanged"},
-    {"column.truncate.*", "walrelay publishes columns unchanged"},
     {"column.propagate.source.type", "walrelay's schemas contain no source types"},
     {"datatype.propagate.source.type", "walrelay's schemas contain no source types"},
     {"converters*", "custom converters are Java code"},

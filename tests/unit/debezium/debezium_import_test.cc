@@ -460,6 +460,8 @@ TEST_F(DebeziumImportTest, EquivalentAndMeaninglessPropertiesAreClassified) {
   EXPECT_EQ(BinOf("topic.creation.default.partitions", "6"), PropertyOutcome::kTranslated);
   EXPECT_EQ(BinOf("producer.override.acks", "1"), PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("slot.failover", "true"), PropertyOutcome::kMeaningless);
+  EXPECT_EQ(BinOf("column.mask.with.8.chars", "public.customers.email"),
+            PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("database.sslfactory", "org.postgresql.ssl.NonValidatingFactory"),
             PropertyOutcome::kEquivalent);
   EXPECT_EQ(BinOf("transforms.events.table.field.timestamp", "x"), PropertyOutcome::kMeaningless);
