@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass, field
 
-from values import (ALL, BYTEA, INT4, INT8, JSON_TEXT, JSONB, MEMBERS, NUMBERS, STRINGS, TEXT,
-                    TIMESTAMP, TIMESTAMP3, UUID, VARCHAR, ColumnType)
+from values import (ALL, BYTEA, INT4, INT8, JAVA_DATES, JSON_TEXT, JSONB, MEMBERS, MODAL, NUMBERS, STRINGS, TEXT,
+                    TIMESTAMP, TIMESTAMP3, UNKNOWN, UUID, VARCHAR, ColumnType)
 
 CONVERTERS = {
     "string": {"": "org.apache.kafka.connect.storage.StringConverter"},
@@ -20,6 +20,13 @@ _SHOWS = {  # types that a converter encodes as something other than the text of
     "binary": (BYTEA, BYTEA, *STRINGS, *NUMBERS),
 }
 _PAYLOADS = (JSONB, JSON_TEXT, TEXT)
+_DEALT = 6  # columns of a configuration whose types are dealt in turn
+_MODES = {  # of the connector, for how types are represented; Debezium's default first
+    "time.precision.mode": ("adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"),
+    "decimal.handling.mode": ("precise", "double", "string"), "binary.handling.mode": ("bytes", "base64", "base64-url-safe", "hex"),
+    "interval.handling.mode": ("numeric", "string"), "hstore.handling.mode": ("json", "map"),
+    "include.unknown.datatypes": ("false", "true"),
+}
 
 # Regular expression, replacement. Aggregate types look like c3.Order, c3.order-line …
 _ROUTES = (
@@ -96,28 +103,30 @@ class Configuration:
 
 def make(seed: int, number: int) -> Configuration:
     """The `number`-th configuration of a seed."""
-    return _Maker(random.Random(f"{seed}/{number}"), f"c{number}").make()
+    return _Maker(random.Random(f"{seed}/{number}"), number).make()
 
 
 class _Maker:
-    def __init__(self, chance: random.Random, tag: str) -> None:
+    def __init__(self, chance: random.Random, number: int) -> None:
         self._chance = chance
-        self._tag = tag
+        self._number = number
+        self._tag = f"c{number}"
 
     def make(self) -> Configuration:
         chance = self._chance
         value = chance.choice(("string", "json", "json_schema", "json", "json_schema", "bytes", "binary"))
         key = chance.choice(("string", "string", "json", "json_schema", "binary"))
+        self._modes = {name: chance.choice(values) for name, values in _MODES.items() if chance.random() < 0.5}
         envelope = value in ("json", "json_schema") and chance.random() < 0.5
         expand = value in ("json", "json_schema") and chance.random() < 0.4
         payload_type = chance.choice(_PAYLOADS if expand or chance.random() < 0.6 and value != "bytes"
-                                     else _SHOWS[value])
+                                     else self._shown(value))
         made = Configuration(
             tag=self._tag, table=chance.choice(("public.outbox", "public.outbox_v2", "shop.outbox")),
             id=Column(self._name("id"), chance.choice((UUID, TEXT, INT8, INT4)), nullable=False),
             type=Column(self._name("aggregatetype"), chance.choice((TEXT, VARCHAR, TEXT)), nullable=False),
-            key=self._column(self._name("aggregateid"), chance.choice(_SHOWS[key])),
-            payload=self._column(self._name("payload"), payload_type), extras=[])
+            key=self._column(self._name("aggregateid"), chance.choice(self._shown(key))),
+            payload=self._column(self._name("payload"), payload_type), extras=[], connector=dict(self._modes))
         self._name_fields(made)
         self._route(made)
         self._place(made, envelope, versioned=not expand)
@@ -130,9 +139,28 @@ class _Maker:
         if chance.random() < 0.3:
             made.router["table.op.invalid.behavior"] = chance.choice(("warn", "error"))
         self._convert(made, key, value)
-        if value != "bytes" and made.timestamp is None and made.version is None and chance.random() < 0.5:
+        # The transform that decodes messages fails if the connector represents their content as text.
+        binary = self._modes.get("binary.handling.mode", "bytes") == "bytes"
+        if value != "bytes" and binary and made.timestamp is None and made.version is None and chance.random() < 0.5:
             self._take_messages(made)
         return made
+
+    def _shown(self, converter: str) -> list[ColumnType]:
+        """Types that a converter shows in these modes, without those that are objects for StringConverter."""
+        mode = self._modes.get("binary.handling.mode", "bytes")
+        types = [each for each in _SHOWS[converter] if converter != "bytes" or mode == "bytes"]
+        if converter == "string" and self._modes.get("time.precision.mode") == "connect":
+            types = [each for each in types if each not in JAVA_DATES]
+        return types or [TEXT]
+
+    def _placed(self) -> list[ColumnType]:
+        """A third of the columns depend on a mode."""
+        unknown = UNKNOWN if self._modes.get("include.unknown.datatypes") == "true" else ()
+        return self._chance.choice((ALL, ALL, MODAL)) + unknown
+
+    def _dealt(self) -> list[ColumnType]:
+        """Types in turn, so that a few consecutive configurations have all of them."""
+        return [ALL[(self._number * _DEALT + i) % len(ALL)] for i in range(_DEALT)]
 
     def _name(self, role: str) -> str:
         return self._chance.choice((_NAMES[role][0], *_NAMES[role]))
@@ -159,7 +187,7 @@ class _Maker:
         chance = self._chance
         placements = []
         for number in range(chance.randrange(6)):
-            column = self._column(f"extra{number}" if chance.random() < 0.8 else f"Extra {number}", chance.choice(ALL))
+            column = self._column(f"extra{number}" if chance.random() < 0.8 else f"Extra {number}", chance.choice(self._placed()))
             made.extras.append(column)
             for _ in range(chance.choice((1, 1, 1, 2))):
                 alias = chance.choice(("", "", f":alias{len(placements)}", f": a-{len(placements)} "))
@@ -167,6 +195,9 @@ class _Maker:
                 if where == "envelope" and not alias:
                     alias = f":member{len(placements)}"
                 placements.append(f"{column.name}:{where}{alias}")
+        for type in self._dealt():
+            made.extras.append(self._column(f"type{len(made.extras)}", type))
+            placements.append(f"{made.extras[-1].name}:header")
         if envelope and not any(":envelope" in each for each in placements):
             placements.append(f"{made.key.name}:envelope:key")
         if chance.random() < 0.2:
@@ -180,7 +211,7 @@ class _Maker:
         if envelope and versioned and chance.random() < 0.3:  # expanded, two shapes cannot have one version
             made.version = Column("version", INT4)
             made.router["table.field.event.schema.version"] = "version"
-        if chance.random() < 0.4:
+        if chance.random() < 0.4 and self._modes.get("time.precision.mode") not in ("connect", "isostring"):
             made.timestamp = Column("happened_at", chance.choice((TIMESTAMP, TIMESTAMP3)))
             made.router["table.field.event.timestamp"] = "happened_at"
         chance.shuffle(placements)
