@@ -183,6 +183,8 @@ struct TypeModes {
   IntervalMode interval = IntervalMode::kNumeric;
   HstoreMode hstore = HstoreMode::kJson;
   UnknownTypes unknown = UnknownTypes::kReject;
+
+  bool operator==(const TypeModes&) const = default;
 };
 
 // How a row is converted to bytes.
