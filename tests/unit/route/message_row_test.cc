@@ -18,7 +18,8 @@ class MessageRowTest : public ::testing::Test {
     EXPECT_THAT(row_.Read("outbox", content), IsOk()) << content;
     std::vector<std::string> out;
     for (size_t i = 0; i < row_.row().size(); ++i) {
-      const pgoutput::Column& column = row_.relation().columns[i];
+      // A copy: relation() returns a value, and GCC 14 takes a reference for a dangling one.
+      const pgoutput::Column column = row_.relation().columns[i];
       const pgoutput::TupleValue& value = row_.row()[i];
       out.push_back(std::string(column.name) + ":" + std::to_string(column.type_oid) + "=" +
                     (value.is_null() ? "NULL" : std::string(value.bytes)));
