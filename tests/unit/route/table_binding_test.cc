@@ -205,6 +205,7 @@ TEST_F(TableBindingTest, DebeziumsTimestampIsANumberOfDebezium) {
   route_.compatibility = Compatibility::kDebezium;
   route_.timestamp = TimestampSource::kColumn;
   route_.timestamp_column = "at";
+  relation_.oid = pgoutput::kFirstUserOid;  // a table, not messages
   Bind({"id", "aggregatetype", "aggregateid", "payload", "at"});
   relation_.columns[4].type_oid = pgoutput::kTimestampOid;
   for (const TimeMode mode : {TimeMode::kAdaptive, TimeMode::kNanoseconds}) {
