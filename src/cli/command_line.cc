@@ -499,7 +499,7 @@ class CommandLine {
         ->add_option("--platform", setup_.platform,
                      "Where the server runs, if its SQL or its settings differ: rds, aurora, "
                      "cloud-sql, azure or supabase (default with --apply: as found)")
-        ->type_name("NAME")
+        ->type_name("PLATFORM")
         ->check(CLI::IsMember({"rds", "aurora", "cloud-sql", "azure", "supabase"}));
     command->add_flag("--failover", setup_.failover,
                       "Create a failover slot, synchronized to standbys (Postgres 17 and later)");

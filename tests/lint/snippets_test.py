@@ -13,7 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Files that a reader is told to create, as the value of a key or of a parameter of the DSN.
 FILE = re.compile(r'(?<=[="])(/[\w./-]+\.(?:pem|crt|key|p12)|/(?:etc|run)/[\w./-]*[\w-]+)(?=["&])')
-AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
+
+
+def new_certificate() -> tuple[str, str]:
+    """A certificate and its key: OpenSSL reads both when a client is created."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-subj", "/CN=walrelay", "-keyout", "key", "-out", "certificate"], cwd=folder, check=True,
+                       capture_output=True)
+        return Path(folder, "certificate").read_text(), Path(folder, "key").read_text()
+
+
+CERTIFICATE, KEY = new_certificate()
+CONTENTS = {".pem": CERTIFICATE, ".crt": CERTIFICATE, ".key": KEY}
 
 
 # tests/integration/test_login_guides.py executes these, with the keys and tokens that their blocks need.
@@ -34,8 +46,7 @@ class SnippetsTest(unittest.TestCase):
         """The block with paths of files that exist."""
         for number, path in enumerate(sorted(set(FILE.findall(text)), key=len, reverse=True)):
             copy = self.folder / f"{number}{Path(path).suffix}"
-            certificate = copy.suffix in {".pem", ".crt"} and AUTHORITIES.exists()
-            copy.write_text(AUTHORITIES.read_text() if certificate else "secret\n")
+            copy.write_text(CONTENTS.get(copy.suffix, "secret\n"))
             copy.chmod(0o600)
             text = text.replace(path, str(copy))
         return text

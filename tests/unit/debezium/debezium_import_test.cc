@@ -346,7 +346,7 @@ TEST_F(DebeziumImportTest, TopicCreationBecomesRules) {
   EXPECT_EQ(read.rules.size(), 2u);
   import_.worker = "topic.creation.enable=false\n";
   EXPECT_EQ(ConfigOf(text).kafka.topics.create, CreateTopics::kNever);
-  EXPECT_EQ(FateOf(Import(text), "topic.creation.orders.include")->outcome,
+  EXPECT_EQ(ResultOf(Import(text), "topic.creation.orders.include")->outcome,
             PropertyOutcome::kMeaningless);
 }
 
