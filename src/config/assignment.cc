@@ -32,11 +32,13 @@ std::string Shown(const Option& option, const RawValue& value) {
                              : fmt::format("\"{}\"", Printable(std::get<std::string>(value), 80));
 }
 
-// The setter would reject an unknown choice too, but without the list of valid ones.
+// The setter would reject an unknown choice too, but without the list of valid ones. "" is valid
+// for an option without a default.
 absl::Status CheckChoice(const Option& option, const RawValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   const auto end = option.choices.end();
-  return text != nullptr && std::find(option.choices.begin(), end, *text) != end
+  const bool unset = text != nullptr && text->empty() && option.show(Config()) == "\"\"";
+  return unset || (text != nullptr && std::find(option.choices.begin(), end, *text) != end)
              ? absl::OkStatus()
              : InvalidValue(fmt::format("expected one of {}", fmt::join(option.choices, ", ")));
 }

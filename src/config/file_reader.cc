@@ -463,12 +463,16 @@ class FileReader {
     for (const toml::node& element : *array) {
       // The setters write to the first table.
       out_.config.source.tables = {common};
+      const size_t errors = places_.size();
       const std::string option = fmt::format("{}[{}]", kTables, tables.size());
       out_.origins[option] = At(element.source());
       ReadTable(*element.as_table(), option);
-      tables.push_back(std::move(out_.config.source.tables.front()));
+      // Further errors of a table without its name would follow from the first.
+      if (places_.size() == errors) {
+        tables.push_back(std::move(out_.config.source.tables.front()));
+      }
     }
-    out_.config.source.tables = std::move(tables);
+    out_.config.source.tables = tables.empty() ? std::vector{common} : std::move(tables);
   }
 
   // A table may be named once only; "name" has the form of source.table.

@@ -86,6 +86,9 @@ constexpr PropertyRule kMeaninglessProducerRules[] = {
 // Properties that change what is sent or how the client logs in, and that only Java can execute.
 constexpr PropertyRule kRefusedProducerRules[] = {
     {"interceptor.classes", "interceptors are Java code"},
+    {"sasl.client.callback.handler.class", "callback handlers are Java code"},
+    {"sasl.login.callback.handler.class", "callback handlers are Java code"},
+    {"sasl.oauthbearer.*", "configure the login of walrelay in [kafka.oauth]"},
     {"sasl.login.class", "login classes are Java code"},
     {"ssl.engine.factory.class", "factories are Java code"},
     {"ssl.cipher.suites", "OpenSSL uses other names: set ssl.cipher.suites in [kafka.librdkafka]"},

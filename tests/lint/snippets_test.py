@@ -46,7 +46,7 @@ class SnippetsTest(unittest.TestCase):
         """The block with paths of files that exist."""
         for number, path in enumerate(sorted(set(FILE.findall(text)), key=len, reverse=True)):
             copy = self.folder / f"{number}{Path(path).suffix}"
-            copy.write_text(CONTENTS.get(copy.suffix, "secret\n"))
+            copy.write_text(KEY if path.endswith("key.pem") else CONTENTS.get(copy.suffix, "secret\n"))
             copy.chmod(0o600)
             text = text.replace(path, str(copy))
         return text

@@ -290,10 +290,8 @@ TEST_F(ConfigFileTest, InvalidTopicRulesAreReported) {
   }
   ExpectBadValue("[[kafka.topics.rules]]\nmatch = '*'\nreplication_factor = 10001\n",
                  "replication_factor: expected 1 to 10000");
-  ExpectBadValue(
-      "[[kafka.topics.rules]]\nmatch = '*'\nconfig = { retention.ms = 1 }\n",
-      "\"retention\": expected a string, a number or a boolean; write names with dots in "
-      "quotes");
+  ExpectBadValue("[[kafka.topics.rules]]\nmatch = '*'\nconfig = { retention.ms = 1 }\n",
+                 "a name that contains a dot must be in quotes: \"retention.ms\"");
 }
 
 TEST_F(ConfigFileTest, PassThroughFlagOverridesTheFile) {

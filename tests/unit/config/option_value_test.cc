@@ -61,7 +61,7 @@ TEST(OptionValueTest, ValueOfAnotherTypeIsRefused) {
               HasError(ErrorCode::kConfigValue, "zero byte"));
   EXPECT_THAT(Refusal<bool>("true"), HasError(ErrorCode::kConfigValue));
   EXPECT_THAT(Refusal<int64_t>(int64_t{0}), HasError(ErrorCode::kConfigValue, "from 1 up"));
-  EXPECT_THAT(Refusal<Micros>("5"), HasError(ErrorCode::kConfigValue, "got \"5\""));
+  EXPECT_THAT(Refusal<Micros>("5"), HasError(ErrorCode::kConfigValue, "a duration"));
   EXPECT_THAT(Refusal<Micros>(int64_t{5}), HasError(ErrorCode::kConfigValue, "a duration"));
   EXPECT_THAT(Refusal<std::vector<std::string>>("a"), HasError(ErrorCode::kConfigValue, "a list"));
   EXPECT_THAT(Refusal<OnGap>("leave"), HasError(ErrorCode::kConfigValue));
