@@ -54,6 +54,9 @@ void ForgetPasswordOfTheFile(LoadedConfig& loaded) {
   if (from_file("source.password_file")) {
     loaded.config.source.password_file.clear();
   }
+  if (from_file("source.password_command")) {
+    loaded.config.source.password_command.clear();
+  }
 }
 
 // As comments: what remains outside of them is still to be executed.

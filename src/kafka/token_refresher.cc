@@ -48,7 +48,7 @@ TokenRefresher::TokenRefresher(rd_kafka_t* client, TokenLogin login)
       stop_(NewEventFd()),
       wake_(NewEventFd()),
       backoff_(kFirstRetry, kMostRetry, std::random_device()()),
-      thread_([this] { Run(); }) {}
+      thread_(InLogScope([this] { Run(); })) {}
 
 TokenRefresher::~TokenRefresher() {
   Signal(stop_);
