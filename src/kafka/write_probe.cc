@@ -102,13 +102,14 @@ absl::Status RequestProducerId(const Config& config, Micros timeout) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < deadline) {
     const KafkaEvent event(rd_kafka_queue_poll(queue.get(), MillisUntil(deadline)));
-    if (event == nullptr) {
-      continue;
-    }
-    if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_STATS) {
+    const rd_kafka_event_type_t type =
+        event != nullptr ? rd_kafka_event_type(event.get()) : RD_KAFKA_EVENT_NONE;
+    if (type == RD_KAFKA_EVENT_STATS) {
       if (HasProducerId(event.get())) {
         return absl::OkStatus();
       }
+    } else if (type != RD_KAFKA_EVENT_ERROR) {
+      continue;  // for example a request for a token, which the TokenRefresher does not need
     } else if (rd_kafka_event_error(event.get()) == RD_KAFKA_RESP_ERR__FATAL ||
                rd_kafka_event_error_is_fatal(event.get()) != 0) {
       return FatalError(client.get());
