@@ -79,8 +79,12 @@ class Preflight {
         parameters.ok() ? CheckPostgresTransport(config_.source) : parameters.status());
     for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
       // "system" is a keyword of libpq 16 and later.
-      if ((name == "sslrootcert" && value != "system") || name == "sslcert" || name == "sslkey" ||
-          name == "sslcrl" || name == "sslcrldir") {
+      const bool authorities = name == "sslrootcert" && value != "system";
+      if (const absl::Status status = CheckRootCertificate(*parameters);
+          authorities && !status.ok()) {
+        Add("source.dsn", Annotate(status, "source.dsn"));
+      } else if (authorities || name == "sslcert" || name == "sslkey" || name == "sslcrl" ||
+                 name == "sslcrldir") {
         CheckFile("source.dsn", fmt::format("{} of source.dsn", name), value);
       }
     }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "base/log.h"
 #include "base/system_clock.h"
@@ -94,10 +95,16 @@ ExitCode RunCommand(const RunFlags& flags) {
   }
   StartLogging(spec->log.level, spec->log.format);
   LogStart(*spec);
+  // Lines about the process name its pipeline, if there is only one.
+  const bool fleet = !flags.config_dir.empty();
+  std::optional<LogScope> scope;
+  if (!fleet) {
+    scope.emplace(IdentityOf(spec->pipelines.front().config->source));
+  }
   const SystemClock clock;
   const DaemonOptions options{.load = [&flags] { return Load(flags); },
                               .config_path = ConfigPath(flags.config_dir, flags.config),
-                              .fleet = !flags.config_dir.empty(),
+                              .fleet = fleet,
                               .observer = MakeObserver(flags.events, clock)};
   const DaemonEnd end = RunDaemon(*std::move(spec), options, signals);
   const bool aborted = absl::IsAborted(end.status);

@@ -77,7 +77,8 @@ class FleetTest(FleetCase):
 
     def test_invalid_file_is_reported_and_the_others_run(self) -> None:
         self.write("orders")
-        (self.directory / "broken.toml").write_text("[source]\nslott = 'x'\n")
+        broken = self.write("broken", source__slot="other")
+        broken.write_text(broken.read_text() + "[foo]\nbar = 1\n")
         relay = self.start_fleet()
         self.wait_for_pipeline(relay, "orders", "streaming")
         self.assertEqual(self.pipeline_state(relay, "broken"), "stopped")

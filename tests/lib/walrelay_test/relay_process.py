@@ -115,7 +115,9 @@ class RelayProcess:
         """The log lines since the last start, parsed from JSON; only those with this `event` and these `fields`."""
         wanted = fields if event is None else {"event": event, **fields}
         whole = self._lines(self.log_text)
-        return [line for line in map(json.loads, whole) if wanted.items() <= line.items()]
+        # An invalid configuration is reported as text, before there is a log.
+        lines = (json.loads(line) for line in whole if line.startswith("{"))
+        return [line for line in lines if wanted.items() <= line.items()]
 
     def wait_for_log(self, event: str, seconds: float = _SECONDS, *, count: int = 1,
                      **fields: Any) -> dict[str, Any]:
