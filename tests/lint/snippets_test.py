@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from walrelay_test.certificates import self_signed
 from walrelay_test.relay_config import relay_environment, relay_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,17 +15,7 @@ BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Files that a reader is told to create, as the value of a key or of a parameter of the DSN.
 FILE = re.compile(r'(?<=[="])(/[\w./-]+\.(?:pem|crt|key|p12)|/(?:etc|run)/[\w./-]*[\w-]+)(?=["&])')
 
-
-def new_certificate() -> tuple[str, str]:
-    """A certificate and its key: OpenSSL reads both when a client is created."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-subj", "/CN=walrelay", "-keyout", "key", "-out", "certificate"], cwd=folder, check=True,
-                       capture_output=True)
-        return Path(folder, "certificate").read_text(), Path(folder, "key").read_text()
-
-
-CERTIFICATE, KEY = new_certificate()
+CERTIFICATE, KEY = self_signed()
 CONTENTS = {".pem": CERTIFICATE, ".crt": CERTIFICATE, ".key": KEY}
 
 

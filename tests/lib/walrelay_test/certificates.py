@@ -1,6 +1,7 @@
 """Certificates for servers on loopback, created with the openssl command."""
 
 import subprocess
+import tempfile
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,15 @@ class BrokerKeystore:
         return {"secured": "SSL", "properties": {
             "listener.name.secured.ssl.keystore.type": "PEM",
             "listener.name.secured.ssl.keystore.location": str(self._path)}}
+
+
+def self_signed() -> tuple[str, str]:
+    """A certificate that is its own authority, and its key, as PEM."""
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = Path(folder, "key"), Path(folder, "certificate")
+        _openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                 "/CN=walrelay", "-keyout", key, "-out", certificate)
+        return certificate.read_text(), key.read_text()
 
 
 def _in_days(days: float) -> str:
