@@ -14,7 +14,7 @@
 namespace walrelay {
 namespace {
 
-using Outcome = PipelineChange::Outcome;
+using ChangeOutcome = PipelineChange::Outcome;
 
 // As the service manager's RestartSec, and growing: a database that refuses every login must not be
 // asked for one every other second.
@@ -62,7 +62,7 @@ std::vector<PipelineChange> Supervisor::Apply(std::vector<PipelineSpec> specs) {
       if (entry.running != nullptr) {
         entry.running->RequestStop();
       }
-      changes.push_back({.name = name, .outcome = Outcome::kRemoved});
+      changes.push_back({.name = name, .outcome = ChangeOutcome::kRemoved});
     }
   }
   Turn();
@@ -75,7 +75,7 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   PipelineChange change{.name = spec.name};
   const bool drains = entry.next.has_value() || entry.removed;
   if (!spec.config.ok()) {
-    change.outcome = Outcome::kInvalid;
+    change.outcome = ChangeOutcome::kInvalid;
     change.error = spec.config.status();
     // Without a valid configuration there is nothing to continue with.
     if (entry.running == nullptr) {
@@ -85,7 +85,7 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   }
   entry.removed = false;
   if (entry.running == nullptr) {
-    change.outcome = Outcome::kStarted;
+    change.outcome = ChangeOutcome::kStarted;
     entry.next = *std::move(spec.config);
     entry.start_at = parts_.clock.Now();
     return change;
@@ -94,7 +94,7 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   if (change.options.empty() && !drains) {
     return change;
   }
-  change.outcome = Outcome::kReplaced;
+  change.outcome = ChangeOutcome::kReplaced;
   entry.next = *std::move(spec.config);
   if (!drains) {
     entry.running->RequestStop();
