@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,17 +49,17 @@ std::string_view MetricNameOf(std::string_view series) {
   return series;
 }
 
-const MetricEntry* FindMetric(std::string_view name) {
+std::optional<MetricEntry> FindMetric(std::string_view name) {
   const auto catalogue = Metrics::Catalogue();
   for (const std::string_view candidate : {name, MetricNameOf(name)}) {
     const auto found =
         std::find_if(catalogue.begin(), catalogue.end(),
                      [&](const MetricEntry& metric) { return metric.name == candidate; });
     if (found != catalogue.end()) {
-      return &*found;
+      return *found;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // An option by its full name, or every option with this key.
@@ -121,7 +122,7 @@ std::string Explanation(std::string_view name) {
   if (const auto code = FindErrorCode(name)) {
     return ExplainError(*code);
   }
-  if (const MetricEntry* metric = FindMetric(name)) {
+  if (const auto metric = FindMetric(name)) {
     return ExplainMetric(*metric);
   }
   const std::string options = ExplainOptions(name);
