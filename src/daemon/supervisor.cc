@@ -56,12 +56,14 @@ std::vector<PipelineChange> Supervisor::Apply(std::vector<PipelineSpec> specs) {
     changes.push_back(ApplyTo(entry->second, std::move(spec)));
   }
   for (auto& [name, entry] : entries_) {
-    if (!names.contains(name) && !std::exchange(entry.removed, true)) {
-      entry.next.reset();
-      entry.start_at.reset();
-      if (entry.running != nullptr) {
+    if (!names.contains(name) && !entry.removed) {
+      // As in ApplyTo(): it may drain already.
+      if (entry.running != nullptr && !entry.next) {
         entry.running->RequestStop();
       }
+      entry.removed = true;
+      entry.next.reset();
+      entry.start_at.reset();
       changes.push_back({.name = name, .outcome = ChangeOutcome::kRemoved});
     }
   }
@@ -86,6 +88,9 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   entry.removed = false;
   if (entry.running == nullptr) {
     change.outcome = ChangeOutcome::kStarted;
+    if (entry.config && !SameSource(*entry.config, *spec.config)) {
+      entry.memory.reset();
+    }
     entry.next = *std::move(spec.config);
     entry.start_at = parts_.clock.Now();
     return change;
@@ -117,12 +122,13 @@ void Supervisor::Start(const std::string& name, Entry& entry) {
                                .identity = entry.identity,
                                .board = entry.board,
                                .metrics = entry.metrics,
-                               .memory = std::exchange(entry.memory, std::nullopt),
+                               .memory = entry.memory,
                                .on_end = parts_.wake});
   if (!running.ok()) {
     OnFailed(name, entry, running.status());
     return;
   }
+  entry.memory.reset();
   entry.running = *std::move(running);
   entry.started_at = parts_.clock.Now();
 }
@@ -168,6 +174,7 @@ void Supervisor::OnFailed(const std::string& name, Entry& entry, const absl::Sta
     LogStatus(LogLevel::kError, "pipeline_failed", error,
               {{"pipeline", name}, {"restart_in_ms", delay.count() / 1000}});
   } else {
+    entry.start_at.reset();
     status.waits_for = "a change of its configuration and a reload";
     LogStatus(LogLevel::kError, "pipeline_failed", error, {{"pipeline", name}});
   }

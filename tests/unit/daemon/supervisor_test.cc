@@ -223,6 +223,50 @@ TEST_F(SupervisorTest, SecondChangeDuringADrainDoesNotStopItAtOnce) {
   EXPECT_EQ(starts_.back()->config.source.slot, "three");
 }
 
+TEST_F(SupervisorTest, RemovalDuringADrainDoesNotStopItAtOnce) {
+  Apply({Spec("a", "one"), Spec("b")});
+  Apply({Spec("a", "two"), Spec("b")});
+  Apply({Spec("b")});
+  EXPECT_EQ(starts_[0]->stop_requests, 1);
+  End(*starts_[0]);
+  EXPECT_THAT(Started(), ElementsAre("a", "b"));
+}
+
+TEST_F(SupervisorTest, InvalidConfigurationEndsTheWaitForARestart) {
+  Apply({Spec("a")});
+  End(*starts_[0], Error(ErrorCode::kNoReplicationRole, "no"));
+  EXPECT_TRUE(supervisor_.next_start().has_value());
+  Apply({Invalid("a")});
+  EXPECT_FALSE(supervisor_.next_start().has_value());
+}
+
+TEST_F(SupervisorTest, MemoryOutlivesAStartThatFails) {
+  Apply({Spec("a")});
+  PipelineSpec changed = Spec("a");
+  changed.config->kafka.compression = "lz4";
+  Apply({changed});
+  start_error_ = Error(ErrorCode::kConfigValue, "x");
+  End(*starts_[0]);
+  ASSERT_EQ(starts_.size(), 1u);
+  start_error_ = absl::OkStatus();
+  Apply({changed});
+  ASSERT_EQ(starts_.size(), 2u);
+  EXPECT_TRUE(starts_[1]->memory.has_value());
+}
+
+TEST_F(SupervisorTest, MemoryOfAFailedStartIsNotThatOfAnotherSlot) {
+  Apply({Spec("a", "one")});
+  PipelineSpec changed = Spec("a", "one");
+  changed.config->kafka.compression = "lz4";
+  Apply({changed});
+  start_error_ = Error(ErrorCode::kConfigValue, "x");
+  End(*starts_[0]);
+  start_error_ = absl::OkStatus();
+  Apply({Spec("a", "two")});
+  ASSERT_EQ(starts_.size(), 2u);
+  EXPECT_FALSE(starts_[1]->memory.has_value());
+}
+
 TEST_F(SupervisorTest, ChangeThatIsTakenBackDuringADrainStartsTheOldConfiguration) {
   Apply({Spec("a", "one")});
   Apply({Spec("a", "two")});
