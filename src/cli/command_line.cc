@@ -1,4 +1,4 @@
-// The only file that includes CLI11, which is large.
+// CLI11 is large: only this file and unknown_argument.cc include it.
 
 #include "cli/command_line.h"
 
@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "cli/command_tree.h"
 #include "cli/commands.h"
+#include "cli/unknown_argument.h"
 #include "config/option.h"
-#include "config/suggestion.h"
 #include "doctor/checks.h"
 #include "metrics/metrics.h"
 #include "walrelay/version.h"
@@ -155,80 +155,6 @@ class TreeBuilder {
 
   CommandTree tree_;
 };
-
-const CLI::App* Subcommand(const CLI::App& app, std::string_view name) {
-  const auto all =
-      app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == name; });
-  return all.empty() ? nullptr : all.front();
-}
-
-// "run" for the command itself, "" for the program.
-std::string WhereOf(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "" : app.get_name() + ": ";
-}
-
-std::string UnknownCommand(const CLI::App& app, std::string_view word) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(sub->get_name());
-  }
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  return fmt::format("{}unknown command \"{}\"{}", WhereOf(app), word, DidYouMean(word, views));
-}
-
-std::string UnknownFlag(const CLI::App& app, std::string_view flag) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      names.push_back("--" + name);
-    }
-  }
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  return fmt::format("{}unknown option \"{}\"{}", WhereOf(app), flag, DidYouMean(flag, views));
-}
-
-bool HasPositionals(const CLI::App& app) {
-  const auto options = app.get_options();
-  return std::any_of(options.begin(), options.end(),
-                     [](const CLI::Option* option) { return option->get_positional(); });
-}
-
-// How many of the arguments are values of this option: those that it requires, and those that it
-// may have up to the next flag.
-size_t ValuesOf(const CLI::Option& option, std::span<char*> arguments) {
-  const auto required = static_cast<size_t>(option.get_items_expected_min());
-  const auto allowed = static_cast<size_t>(option.get_items_expected_max());
-  size_t count = 0;
-  while (count < std::min(allowed, arguments.size()) &&
-         (count < required || arguments[count][0] != '-')) {
-    ++count;
-  }
-  return count;
-}
-
-// What is wrong with the first argument that the command line does not know; "" if it knows all.
-std::string FirstUnknown(const CLI::App& program, std::span<char*> arguments) {
-  const CLI::App* app = &program;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    if (word.starts_with('-') && word.size() > 1) {
-      const std::string_view flag =
-          word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
-      const CLI::Option* option = app->get_option_no_throw(std::string(flag));
-      if (option == nullptr) {
-        return UnknownFlag(*app, word.starts_with("--") ? flag : word);
-      }
-      i += flag == word ? ValuesOf(*option, arguments.subspan(i + 1)) : 0;
-    } else if (const CLI::App* sub = Subcommand(*app, word)) {
-      app = sub;
-    } else if (app->get_require_subcommand_min() > 0) {
-      return UnknownCommand(*app, word);
-    } else if (!HasPositionals(*app)) {
-      return fmt::format("{}unexpected argument \"{}\"", WhereOf(*app), word);
-    }
-  }
-  return app->get_require_subcommand_min() > 0 ? WhereOf(*app) + "a command is missing" : "";
-}
 
 class CommandLine {
  public:
