@@ -103,6 +103,12 @@ std::string_view NearestName(std::string_view name, std::span<const std::string_
   // A name of three letters is near to too many others.
   size_t least = (name.size() <= 3 ? 1 : std::max<size_t>(2, name.size() / 3)) + 1;
   for (const std::string_view candidate : candidates) {
+    // Each surplus letter is one mistake. Without this a name of megabytes would take minutes.
+    const size_t surplus =
+        std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
+    if (surplus >= least) {
+      continue;
+    }
     const size_t distance = EditDistance(name, candidate);
     if (distance < least) {
       least = distance;

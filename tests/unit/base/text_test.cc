@@ -65,6 +65,12 @@ TEST(NearestNameTest, ShortNameIsNearWithinOneTypo) {
   EXPECT_EQ(NearestName("runn", kKeys), "run");
 }
 
+// Takes minutes if the distance is computed, and no time otherwise: the name comes from a file.
+TEST(NearestNameTest, HugeNameIsNearToNothing) {
+  constexpr std::array<std::string_view, 2> kKeys = {"slot", "bootstrap_servers"};
+  EXPECT_EQ(NearestName(std::string(size_t{64} << 20, 's'), kKeys), "");
+}
+
 TEST(HumanTest, BytesAreReadable) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
