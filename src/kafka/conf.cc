@@ -13,6 +13,7 @@
 #include "base/loopback.h"
 #include "base/secret_file.h"
 #include "base/text.h"
+#include "kafka/timer_slack.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -225,6 +226,7 @@ absl::Status SetLogin(const KafkaConfig& kafka, KafkaConf& conf) {
 // Both kinds of client: how to reach the brokers, and with which credentials.
 absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   KafkaConf conf(rd_kafka_conf_new());
+  AddTimerSlack(conf.get());
   rd_kafka_conf_set_log_cb(conf.get(), ForwardLog);
   // Only ForwardLog() reads it, as a constant.
   rd_kafka_conf_set_opaque(conf.get(), const_cast<PipelineIdentity*>(LogScope::Current()));
