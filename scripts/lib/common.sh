@@ -6,17 +6,23 @@ export ROOT
 # The Python packages of the tests and tools; tests/CMakeLists.txt has the same list.
 export PYTHONPATH="$ROOT/tests/lib:$ROOT/scripts/lib:$ROOT/bench/lib"
 
+# Versions that are part of package names: Debian 13 has others than Debian 12.
+case "$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")" in
+    trixie) POSTGRES=17 LLVM=19 ;;
+    *) POSTGRES=15 LLVM=14 ;;
+esac
+
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config python3 libpq-dev librdkafka-dev libabsl-dev libspdlog-dev
     libfmt-dev libre2-dev libsimdjson-dev libyaml-dev libtomlplusplus-dev libcli11-dev prometheus-cpp-dev libmicrohttpd-dev
     libcurl4-openssl-dev libssl-dev libprotobuf-dev protobuf-compiler libjemalloc-dev)
 DEVELOPMENT_PACKAGES=(ccache libgtest-dev libgmock-dev libbenchmark-dev)
-SERVER_PACKAGES=(postgresql-15)
-TEST_PACKAGES=(clang-14 lld-14 libclang-rt-14-dev clang-format-14 shellcheck maven default-jre-headless
+SERVER_PACKAGES=("postgresql-$POSTGRES")
+TEST_PACKAGES=("clang-$LLVM" "lld-$LLVM" "libclang-rt-$LLVM-dev" "clang-format-$LLVM" shellcheck maven default-jre-headless
     python3-psycopg python3-psycopg2 python3-confluent-kafka kcat python3-protobuf python3-yaml python3-jsonschema python3-pip
     binutils openssl procps chromium fonts-dejavu-core systemd)
 # Of `scripts/dev package` and `image-test`, and of the tests of completions and manual pages.
 PACKAGING_PACKAGES=(debootstrap man-db zsh fish)
-BENCH_PACKAGES=(iproute2 postgresql-15-wal2json python3-matplotlib)
+BENCH_PACKAGES=(iproute2 "postgresql-$POSTGRES-wal2json" python3-matplotlib)
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -45,7 +51,7 @@ install() {
 # install_with_postgres PACKAGE…: installs them and Postgres. By default its package starts a server on port 5432; the
 # scripts need only the programs.
 install_with_postgres() {
-    if ! installed postgresql-15; then
+    if ! installed "postgresql-$POSTGRES"; then
         as_root mkdir -p /etc/postgresql-common
         echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
     fi

@@ -64,7 +64,7 @@ absl::StatusOr<std::string> FindBinaries() {
   }
   return Error(
       ErrorCode::kDemoFailed, "found no Postgres server on this host",
-      "apt-get install postgresql-15, or use an existing server: walrelay demo --postgres DSN");
+      "apt-get install postgresql, or use an existing server: walrelay demo --postgres DSN");
 }
 
 // The path of a socket is limited to 107 bytes, so the directory has a short path.

@@ -4,11 +4,11 @@ import sys
 import time
 
 from walrelay_dev.paths import REPOSITORY
-from walrelay_package import dockerfile
+from walrelay_package import dockerfile, trial
 from walrelay_package.chroot import RELEASES, CommandFailed, reason_not_possible
 from walrelay_package.debian import OUTPUT, DebianPackage, table
 
-USAGE = f"usage: package [{'|'.join(RELEASES)}|all]… | image-test"
+USAGE = f"usage: package [{'|'.join(RELEASES)}|all]… | image-test | on {'|'.join(RELEASES)} COMMAND…"
 
 
 def package(names: list[str]) -> None:
@@ -35,6 +35,8 @@ def main(arguments: list[str]) -> None:
         package(arguments[1:])
     elif arguments == ["image-test"]:
         image()
+    elif arguments[:1] == ["on"] and len(arguments) > 2 and arguments[1] in RELEASES:
+        sys.exit(trial.run(arguments[1], arguments[2:]))
     else:
         sys.exit(USAGE)
 

@@ -58,8 +58,9 @@ class Chroot:
         return self.root / inside.lstrip("/")
 
     def attempt(self, command: Sequence[str], *, folder: str = "/", user: str = "root",
-                environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end, whatever its exit code is. Standard error is part of the output."""
+                environment: Mapping[str, str] | None = None, shown: bool = False) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end, whatever its exit code is. Its output, with standard error, is printed if `shown`, and
+        otherwise returned."""
         binds = [str(part) for pair in self.binds.items() for part in pair]
         variables = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                      "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **(environment or {})}
@@ -69,8 +70,8 @@ class Chroot:
         script = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", ENTER, "sh", str(self.root),
                   *binds, "--", *(f"{name}={value}" for name, value in variables.items()),
                   "sh", "-euc", 'cd "$1"; shift; exec "$@"', "sh", folder, *command]
-        return subprocess.run(script, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
+        return subprocess.run(script, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                              stdout=None if shown else subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def run(self, command: Sequence[str], **options: object) -> str:
         """Like attempt(); a failure raises CommandFailed with the end of the output."""
