@@ -29,7 +29,8 @@ constexpr Platform kPlatforms[] = {
          "group, which is read-only):\n"
          "  rds.logical_replication = 1, then reboot the instance: it sets wal_level = logical.\n"
          "  max_slot_wal_keep_size (in MB): it limits the WAL retained while the relay is "
-         "stopped."},
+         "stopped.\n"
+         "  rds.iam_auth_for_replication = 1, only if walrelay logs in with IAM tokens."},
     {.name = "aurora",
      .marker = "rds_superuser",
      .administrator = "a member of rds_superuser, such as the master user",
@@ -37,6 +38,7 @@ constexpr Platform kPlatforms[] = {
      .settings =
          "In the DB cluster parameter group (not a default group, which is read-only):\n"
          "  rds.logical_replication = 1, then reboot the writer: it sets wal_level = logical.\n"
+         "  rds.iam_auth_for_replication = 1, only if walrelay logs in with IAM tokens.\n"
          "Set source.max_retained_wal in walrelay.toml: an alert reports a slot that retains "
          "more.\n"
          "Connect to the cluster endpoint, which follows the writer."},

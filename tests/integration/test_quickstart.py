@@ -3,13 +3,17 @@
 rights, a user without root.
 
 The blocks run as they are. Only the values of "Set these to yours" are those of the servers here, and HTTP listens on a
-free port, because other tests run at the same time. A person needs a moment from one block to the next; here the
+free port, because other tests run at the same time. With WALRELAY_TRANSCRIPT=1 prints each block, its output and its
+duration. A person needs a moment from one block to the next; here the
 test waits until the slot is confirmed. The package's test runs the installation.
 """
 
+import os
 import re
 import shutil
 import subprocess
+import textwrap
+import time
 from typing import Any, ClassVar
 
 from walrelay_dev.paths import REPOSITORY
@@ -84,7 +88,10 @@ class QuickstartTest(IntegrationTest):
         return block.text if block.language == "sh" else f"psql -v ON_ERROR_STOP=1 <<'SQL'\n{block.text}SQL"
 
     def run_block(self, shell: Shell, block: Block) -> str:
+        began = time.monotonic()
         code, output = shell.run(self.command(block))
+        if "WALRELAY_TRANSCRIPT" in os.environ:
+            print(f"\n{textwrap.indent(block.text, '$ ')}{output.strip()}\n[{time.monotonic() - began:.1f} s]", flush=True)
         log = self.home / "walrelay.log"
         self.assertEqual(code, 0, f"{block.text}\n{output}\n{log.read_text()[-3000:] if log.exists() else ''}")
         if block.language == "sql":
