@@ -61,7 +61,9 @@ std::string Row(const Pipeline& pipeline) {
   const std::string problem = ProblemOf(report);
   return fmt::format(
       "<tr class=\"{}\"><td><a href=\"status/{}\">{}</a><small>{}, slot {}</small></td>"
-      "<td class=\"health\">{}<small>{}</small></td><td>{}</td><td>{}</td></tr>\n",
+      "<td class=\"health\">{}<small>{}</small></td>"
+      "<td class=\"figure\" data-label=\"Oldest unacknowledged\">{}</td>"
+      "<td class=\"figure\" data-label=\"WAL retained\">{}</td></tr>\n",
       NameOf(HealthOf(report)), Html(pipeline.name), Html(pipeline.name),
       Html(report.identity.pipeline.source), Html(report.identity.pipeline.slot),
       HeadlineOf(report), Html(problem), OldestOf(report).value, RetainedText(report));

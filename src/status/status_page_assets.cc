@@ -60,6 +60,7 @@ stroke-linejoin:round;stroke-linecap:round}
 table{width:100%;border-collapse:collapse;font-size:.95rem}
 th{text-align:left;font-weight:600;font-size:.82rem;color:var(--soft);padding:0 .9rem .5rem 0}
 td{padding:.6rem .9rem .6rem 0;border-top:1px solid var(--rule);vertical-align:top;font-variant-numeric:tabular-nums}
+th,td.figure{white-space:nowrap}
 td small{display:block;color:var(--soft);font-size:.82rem}td.health{color:var(--health);font-weight:600}
 td.health small{font-weight:400}
 .past{list-style:none;margin:0;padding:0}
@@ -72,7 +73,9 @@ footer a,a{color:inherit;text-underline-offset:.2em}footer a{margin-right:1rem}
 #stale{display:none;position:sticky;top:0;background:var(--bad);color:#fff;text-align:center;padding:.5rem 1rem;font-weight:600}
 .stale #stale{display:block}.stale main{opacity:.55}
 @media (max-width:46rem){main{padding:1rem .9rem 2.5rem}.tiles{grid-template-columns:repeat(2,1fr)}.charts{grid-template-columns:1fr}
-header time{margin-left:0;flex-basis:100%}.state{padding:1.15rem 1.1rem}.card{padding:1rem}.problem{padding-left:1.3rem}.past .when{float:none;display:block;margin:0}}
+header time{margin-left:0;flex-basis:100%}.state{padding:1.15rem 1.1rem}.card{padding:1rem}.problem{padding-left:1.3rem}.past .when{float:none;display:block;margin:0}
+thead{display:none}tr,td{display:block}tr+tr{border-top:1px solid var(--rule);margin-top:.7rem;padding-top:.7rem}
+td{border:0;padding:.1rem 0}td.figure::before{content:attr(data-label)": ";color:var(--soft);font-size:.82rem}}
 )css";
 
 // Replaces only <main>, so that the position of the page stays. When a request fails, the last

@@ -99,6 +99,15 @@ class StatusPageTest(unittest.TestCase):
                 self.assertIn('<noscript><meta http-equiv="refresh"', page)
                 self.assertEqual(page.count("<svg"), 3)
 
+    def test_overview_lists_the_pipelines_with_problems_first(self) -> None:
+        shown = text_of(self.dom("fleet"))
+        for expected in ("pipelines ready", "blocked", "Blocked WR-3004", "streaming", "Events flow"):
+            self.assertIn(expected, shown)
+        page = self.dom("fleet")
+        places = [page.index(f'href="status/{name}"') for name in ("blocked", "catching_up", "streaming")]
+        self.assertEqual(places, sorted(places))
+        self.assertNotIn("<img", page)  # of the hostile sample
+
     def test_page_refreshes_itself(self) -> None:
         before, after = (int(re.search(r"1,0(\d\d) since the start", self.dom("moving", milliseconds=time))[1])
                          for time in (500, 21_000))
@@ -118,13 +127,13 @@ class StatusPageTest(unittest.TestCase):
 
     def test_page_fits_on_a_phone(self) -> None:
         widths = json.loads(re.search(r"<title>(.*?)</title>", self.dom("phone", milliseconds=5_000))[1])
-        self.assertGreaterEqual(widths.keys(), WORDS.keys())
+        self.assertGreaterEqual(widths.keys(), WORDS.keys() | {"fleet"})
         self.assertEqual(set(widths.values()), {PHONE[0]}, widths)
 
     def take_pictures(self) -> None:
         assert self.pictures is not None
         self.pictures.mkdir(parents=True, exist_ok=True)
-        for name in [*WORDS, "hostile", "starting", "no_relay"]:
+        for name in [*WORDS, "hostile", "starting", "no_relay", "fleet"]:
             for size in (DESK, PHONE):
                 self.browse(name, f"--screenshot={self.pictures}/{name}-{size[0]}.png", size=size)
 
