@@ -26,13 +26,17 @@
 
 namespace walrelay {
 
-// What a detector knows of the source, for the relay that replaces this one in the same process.
+// What a relay knows of the source, for the relay that replaces it in the same process.
 struct SourceMemory {
+  // Of the detector:
   std::optional<ResumeState> last_stream;
   std::optional<PublicationState> publication;
   MonoTime publication_seen_at;
   absl::Status dropping;
   std::optional<Gap> held;
+  // Of the connector:
+  bool slot_seen = false;
+  int backend_pid = 0;  // of the last stream
 };
 
 class GapDetector {
@@ -46,7 +50,7 @@ class GapDetector {
   // Records that were in flight are read again. REQUIRES: no reading was checked yet. Moves the
   // tracker to the frontier of the last stream.
   void Restore(const SourceMemory& memory);
-  // REQUIRES: no transaction is open.
+  // The detector's part. REQUIRES: no transaction is open.
   SourceMemory memory() const;
 
   // --- readings of the source

@@ -68,6 +68,7 @@ Relay::Relay(Parts parts, Router router)
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
   if (parts_.memory) {
     gaps_.Restore(*parts_.memory);
+    connector_.Restore(*parts_.memory);
     noted_frontier_ = tracker_.frontier();
     started_ = true;
   }
@@ -560,6 +561,12 @@ void Relay::Finish(const absl::Status& result) {
   state_.phase = Phase::kDisconnected;
   state_.finished = true;
   state_.result = result;
+}
+
+SourceMemory Relay::memory() const {
+  SourceMemory memory = gaps_.memory();
+  connector_.AddTo(memory);
+  return memory;
 }
 
 // An upper bound of one second in every state: the beat on the board is what the liveness probe

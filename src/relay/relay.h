@@ -109,7 +109,7 @@ class Relay {
   const absl::Status& result() const { return state_.result; }
 
   // What is known of the source, for the relay that replaces this one. REQUIRES: finished().
-  SourceMemory memory() const { return gaps_.memory(); }
+  SourceMemory memory() const;
 
   // For the loop's poll(): -1 without a producer. Each producer has another one, so it must be read
   // before each poll().

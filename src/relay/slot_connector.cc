@@ -20,6 +20,17 @@ constexpr Micros kLongestSenderTimeout = std::chrono::minutes(10);
 
 }  // namespace
 
+void SlotConnector::Restore(const SourceMemory& memory) {
+  WR_CHECK(!opened_, "the memory precedes the first connection");
+  slot_seen_ = memory.slot_seen;
+  own_backend_pid_ = memory.backend_pid;
+}
+
+void SlotConnector::AddTo(SourceMemory& memory) const {
+  memory.slot_seen = slot_seen_;
+  memory.backend_pid = own_backend_pid_;
+}
+
 // A slot in use is an error here, and what the error means depends on the user of the slot: see
 // FreeSlot().
 absl::StatusOr<SourceInfo> SlotConnector::Open() {

@@ -35,6 +35,13 @@ class SlotConnector {
   // `parts` must outlive it.
   explicit SlotConnector(const Parts& parts) : parts_(parts) {}
 
+  // Continues with what the connector of an earlier relay knew: the slot that it saw is not
+  // created, and its connection is not taken for another instance. REQUIRES: nothing was opened
+  // yet.
+  void Restore(const SourceMemory& memory);
+  // Adds the connector's part.
+  void AddTo(SourceMemory& memory) const;
+
   // Opens the source; on success the slot can be started at the position that DecideStart()
   // returns. Errors: those of ReplicationSource::Open(), of the gap that is held or was found, of
   // the publication, WR-2109 for a slot that was dropped at its limit, WR-2102 for a slot that is

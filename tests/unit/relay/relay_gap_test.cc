@@ -121,6 +121,36 @@ TEST_F(RelayGapTest, SuccessorReadsAgainWhatTheDrainLeft) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
 }
 
+// The server has not noticed yet that the predecessor's connection has broken.
+TEST_F(RelayGapTest, SuccessorEndsTheStaleConnectionOfItsPredecessor) {
+  StartAndPublish();
+  Replace([this] {
+    postgres_.info.slot->active = true;
+    postgres_.info.slot->active_pid = testing::kOurPid;
+  });
+  EXPECT_THAT(postgres_.terminated, ElementsAre(testing::kOurPid));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayGapTest, SuccessorDoesNotTakeItsPredecessorForAnotherInstance) {
+  StartAndPublish();
+  Replace([this] {
+    postgres_.info.slot->active = true;
+    postgres_.info.slot->active_pid = testing::kOurPid;
+    MoveSlot();
+  });
+  ExpectHeld(ErrorCode::kSlotMoved);
+}
+
+// Rows were committed since then that a new slot would not contain.
+TEST_F(RelayGapTest, SuccessorDoesNotCreateASlotThatItsPredecessorSaw) {
+  config_.source.create_slot = true;
+  StartAsStandby();
+  Replace([this] { postgres_.info.slot.reset(); });
+  EXPECT_FALSE(postgres_.info.slot.has_value());
+  EXPECT_EQ(ShownError(), ErrorCode::kSlotMissing);
+}
+
 // The operator has just changed the configuration, and will correct it.
 TEST_F(RelayGapTest, SuccessorRetriesAnErrorThatEndsAFirstStart) {
   StartAndPublish();
