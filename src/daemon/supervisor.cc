@@ -224,12 +224,14 @@ std::optional<MonoTime> Supervisor::next_start() const {
   return next;
 }
 
+// As in ApplyTo(): what drains for a change is not asked again, unless this is a second call.
 void Supervisor::RequestStop() {
-  stopping_ = true;
+  const bool again = std::exchange(stopping_, true);
   for (auto& [name, entry] : entries_) {
+    const bool drains = entry.next.has_value() || entry.removed;
     entry.next.reset();
     entry.start_at.reset();
-    if (entry.running != nullptr) {
+    if (entry.running != nullptr && (again || !drains)) {
       entry.running->RequestStop();
     }
   }

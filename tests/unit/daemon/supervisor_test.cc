@@ -312,6 +312,17 @@ TEST_F(SupervisorTest, StopDrainsAllAndStartsNothing) {
   EXPECT_TRUE(absl::IsAborted(supervisor_.result()));
 }
 
+TEST_F(SupervisorTest, StopDuringAChangeLetsTheDrainGoOn) {
+  Apply({Spec("a"), Spec("b")});
+  Apply({Spec("a", "another slot"), Spec("b")});
+  supervisor_.RequestStop();
+  EXPECT_EQ(starts_[0]->stop_requests, 1);
+  EXPECT_EQ(starts_[1]->stop_requests, 1);
+  supervisor_.RequestStop();
+  EXPECT_EQ(starts_[0]->stop_requests, 2);
+  EXPECT_EQ(starts_[1]->stop_requests, 2);
+}
+
 TEST_F(SupervisorTest, CompleteDrainEndsWithSuccess) {
   Apply({Spec("a")});
   supervisor_.RequestStop();
