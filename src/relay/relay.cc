@@ -553,8 +553,9 @@ void Relay::ContinueDrain(MonoTime now) {
 }
 
 // Records in flight are dropped with the producer; without confirmation they are read again at the
-// next start.
+// next start. What was acknowledged since the last stream is not, if a successor starts.
 void Relay::Finish(const absl::Status& result) {
+  gaps_.SaveResumeState();
   parts_.source.Close();
   session_.reset();
   monitor_.Destroy();

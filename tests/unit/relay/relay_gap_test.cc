@@ -151,6 +151,23 @@ TEST_F(RelayGapTest, SuccessorDoesNotCreateASlotThatItsPredecessorSaw) {
   EXPECT_EQ(ShownError(), ErrorCode::kSlotMissing);
 }
 
+TEST_F(RelayGapTest, SuccessorRepeatsNothingThatWasAcknowledgedWithoutAConnection) {
+  kafka_.auto_acknowledge = false;
+  Start();
+  Commit("a");
+  Run();
+  postgres_.open_error = Error(ErrorCode::kPostgresUnreachable, "x");
+  postgres_.BreakConnection();
+  Run();
+  kafka_.AcknowledgeAll();
+  Replace([this] {
+    postgres_.open_error = absl::OkStatus();
+    kafka_.auto_acknowledge = true;
+  });
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
 // The operator has just changed the configuration, and will correct it.
 TEST_F(RelayGapTest, SuccessorRetriesAnErrorThatEndsAFirstStart) {
   StartAndPublish();
