@@ -111,6 +111,17 @@ constexpr std::string_view kMustBeReached[] = {
     "held WR-2203",
     "held WR-2307",
 
+    // A change of the configuration.
+    "a successor holds the gap of its predecessor",
+    "clean replacement",
+    "replaced before the first stream",
+    "replaced in standby",
+    "replaced while a gap is held",
+    "replaced while a successor starts",
+    "replaced while connecting",
+    "replaced while disconnected",
+    "replaced with records in flight",
+
     // Decisions that the relay logs.
     "log dead_letter",
     "log drain_timeout",

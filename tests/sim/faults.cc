@@ -64,6 +64,11 @@ bool Simulation::ApplyToProcess(const Fault& fault) {
         process->Terminate();
       }
       return true;
+    case FaultKind::kReplace:
+      if (process != nullptr) {
+        process->Replace(fault.length);
+      }
+      return true;
     case FaultKind::kBlockLog:
       context_.log_blocked = true;
       Heal(fault.length, [this] { context_.log_blocked = false; });

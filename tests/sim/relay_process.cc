@@ -31,24 +31,30 @@ Router MakeRouter(const Config& config) {
 
 }  // namespace
 
+RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemory> memory)
+    : config(ConfigOf(process.parts_)),
+      snapshots(process.context_, process.parts_.postgres, process.parts_.network) {
+  relay = std::make_unique<Relay>(
+      Relay::Parts{
+          .config = config,
+          .clock = process.context_.clock,
+          .source = process.source_,
+          .make_producer = [&process](int64_t bytes) { return process.MakeProducer(bytes); },
+          .metrics = process.parts_.metrics,
+          .board = board,
+          .observer = {},
+          .seed = process.context_.random.Next(),
+          .snapshots = config.source.wait_visible ? &snapshots : nullptr,
+          .memory = std::move(memory)},
+      MakeRouter(config));
+}
+
 RelayProcess::RelayProcess(const Parts& parts)
     : parts_(parts),
       context_(parts.context),
       limits_(parts.config.pipeline),
-      config_(ConfigOf(parts)),
-      source_(parts.context, parts.postgres, parts.network, *this),
-      snapshots_(parts.context, parts.postgres, parts.network) {
-  relay_ = std::make_unique<Relay>(
-      Relay::Parts{.config = config_,
-                   .clock = context_.clock,
-                   .source = source_,
-                   .make_producer = [this](int64_t bytes) { return MakeProducer(bytes); },
-                   .metrics = parts.metrics,
-                   .board = board_,
-                   .observer = {},
-                   .seed = context_.random.Next(),
-                   .snapshots = config_.source.wait_visible ? &snapshots_ : nullptr},
-      MakeRouter(config_));
+      source_(parts.context, parts.postgres, parts.network, *this) {
+  pipeline_ = std::make_unique<Pipeline>(*this, std::nullopt);
   wakeup_.at = context_.now();
   use_.last_report = context_.now();
   context_.Note("[relay {}] process started", number());
@@ -69,7 +75,10 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
   if (asleep_ || in_turn_) {
     return std::nullopt;
   }
-  const bool attention = killed_ || (terminate_ && !terminated_at_) || shutdown_noticed_ ||
+  if (successor_at_) {
+    return std::max(*successor_at_, context_.now());
+  }
+  const bool attention = killed_ || (to_stop() && !drains_since_) || shutdown_noticed_ ||
                          limit_noticed_ || publication_noticed_ || accepted_gap_ ||
                          (producer_ && producer_->readable());
   if (attention) {
@@ -79,7 +88,7 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
   if (wakeup_.source_readable) {
     next = std::min(next, source_.ReadableAt().value_or(next));
   }
-  next = std::min(next, snapshots_.ReadableAt().value_or(next));
+  next = std::min(next, pipeline_->snapshots.ReadableAt().value_or(next));
   return std::max(next, context_.now());
 }
 
@@ -87,49 +96,149 @@ void RelayProcess::RunTurn() {
   if (killed_) {
     return;
   }
+  if (successor_at_) {
+    StartSuccessor();
+    return;
+  }
   in_turn_ = true;
   TakeSignals();
-  wakeup_ = relay_->Turn();
+  wakeup_ = pipeline_->relay->Turn();
   in_turn_ = false;
-  if (!killed_) {
-    CheckIdling();
-    CheckConfirming();
-    NoteStatus();
+  if (killed_) {
+    return;
+  }
+  CheckIdling();
+  CheckConfirming();
+  CheckDraining();
+  NoteStatus();
+  if (pipeline_->relay->finished() && pause_ && !terminate_) {
+    OnReplaced();
   }
 }
 
+// --- a change of the configuration ---
+
+void RelayProcess::Replace(Micros pause) {
+  if (to_stop()) {
+    return;
+  }
+  pause_ = pause;
+  if (in_turn_) {
+    context_.coverage.Count("replaced while connecting");
+  }
+}
+
+// How the pipeline stands when it is asked to drain.
+void RelayProcess::NoteReplacement() const {
+  const RelayStatus seen = status();
+  const auto count = [this](bool reached, std::string_view what) {
+    if (reached) {
+      context_.coverage.Count(what, "replaced ");
+    }
+  };
+  count(seen.gap.has_value(), "while a gap is held");
+  count(use_.records_in_flight > 0, "with records in flight");
+  count(has_streamed_ && !source_.streaming() && !seen.gap, "while disconnected");
+  count(!has_run_, "before the first stream");
+  count(is_successor_ && state_ != RelayState::kStreaming, "while a successor starts");
+  count(seen.state == RelayState::kStandby, "in standby");
+}
+
+// As Supervisor::OnEnded() does. An acceptance that was not applied is lost: the operator is told
+// that the gap is still held.
+void RelayProcess::OnReplaced() {
+  context_.Note("[relay {}] pipeline ends: {}", number(),
+                result().ok() ? "drained" : MessageOf(result()));
+  if (result().ok()) {
+    CheckDrained();
+  }
+  const RelayStatus last = status();
+  if (last.gap && last.gap->id != last_accepted_) {
+    inherited_gap_ = last.gap->id;
+  }
+  memory_ = pipeline_->relay->memory();
+  if (Mutant(MutantId::kForgetSource)) {
+    memory_.reset();
+  }
+  is_successor_ = true;
+  successor_at_ = context_.now() + *pause_;
+}
+
+// Requests and reports to the predecessor ended with its event loop.
+void RelayProcess::StartSuccessor() {
+  successor_at_.reset();
+  pause_.reset();
+  drains_since_.reset();
+  drained_link_.reset();
+  shutdown_noticed_ = limit_noticed_ = publication_noticed_ = loss_noticed_ = false;
+  accepted_gap_.reset();
+  last_accepted_.clear();
+  unconfirmed_since_.reset();
+  state_.reset();
+  source_.OnReplaced(/*acknowledged=*/use_.abandoned == 0 && !use_.failed);
+  use_.failed = false;
+  use_.abandoned = 0;
+  pipeline_.reset();
+  producer_.reset();
+  pipeline_ = std::make_unique<Pipeline>(*this, std::exchange(memory_, std::nullopt));
+  wakeup_ = {.at = context_.now()};
+  context_.Note("[relay {}] successor started", number());
+}
+
+void RelayProcess::CheckDrained() const {
+  if (ended_too_soon()) {
+    context_.oracle.Fail("I7 repetitions",
+                         "a relay exited before records in flight were acknowledged");
+  }
+  // With two relays, the other one may still have rows that it read before.
+  if (ended_clean() && !has_rivals()) {
+    context_.coverage.Count(pause_ ? "clean replacement" : "clean end");
+    context_.oracle.OnCleanEnd(source_.handled_end());
+  }
+}
+
+// --- signals and notifications ---
+
 void RelayProcess::TakeSignals() {
-  if (terminate_ && !terminated_at_) {
-    context_.Note("[relay {}] SIGTERM", number());
-    terminated_at_ = context_.now();
+  Relay& relay = *pipeline_->relay;
+  if (to_stop() && !drains_since_) {
+    context_.Note("[relay {}] {}", number(), terminate_ ? "SIGTERM" : "is to be replaced");
+    drains_since_ = context_.now();
     drained_link_ = source_.link();
-    relay_->Drain();
+    if (!terminate_) {
+      NoteReplacement();
+      if (Mutant(MutantId::kReplaceAtOnce)) {
+        pipeline_->config.pipeline.drain_timeout = Micros(0);
+      }
+    }
+    relay.Drain();
   }
   if (std::exchange(shutdown_noticed_, false)) {
-    relay_->OnServerShuttingDown();
+    relay.OnServerShuttingDown();
   }
   if (std::exchange(limit_noticed_, false)) {
-    relay_->OnRetainedLimit();
+    relay.OnRetainedLimit();
   }
   if (std::exchange(loss_noticed_, false)) {
-    relay_->OnSlotAlmostLost();
+    relay.OnSlotAlmostLost();
   }
   if (std::exchange(publication_noticed_, false)) {
     if (source_.streaming() && source_.started_at() <= context_.now() &&
         parts_.postgres.publication_changes() > source_.stream_changes()) {
       source_.ForbidConfirming();
     }
-    relay_->OnPublicationSeen(parts_.postgres.ReadPublicationState(), context_.now());
+    relay.OnPublicationSeen(parts_.postgres.ReadPublicationState(), context_.now());
   }
   if (accepted_gap_) {
     last_accepted_ = *std::exchange(accepted_gap_, std::nullopt);
-    relay_->AcceptGap(last_accepted_);
+    inherited_gap_.reset();
+    relay.AcceptGap(last_accepted_);
   }
 }
 
 bool RelayProcess::Pass(Micros time, bool interruptible) {
   const auto stop = [this, interruptible] {
-    return killed_ || (interruptible && terminate_ && !terminated_at_);
+    return killed_ || (interruptible && to_stop() && !drains_since_);
   };
   for (Micros left = time; !stop() && !context_.oracle.failed();) {
     parts_.environment.PassUntil(context_.now() + left, stop);
@@ -142,6 +251,12 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
 }
 
 void RelayProcess::OnStreaming(MonoTime looked_at) {
+  if (inherited_gap_) {
+    context_.oracle.Fail("I13 gaps",
+                         fmt::format("gap {} was held before the pipeline was replaced, and its "
+                                     "successor streams although it was not accepted",
+                                     *inherited_gap_));
+  }
   const bool knows_its_past = std::exchange(has_streamed_, true);
   parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past, looked_at);
   unconfirmed_since_.reset();
@@ -167,7 +282,7 @@ void RelayProcess::GoOn() {
 }
 
 bool RelayProcess::PastLimit(uint64_t retained_bytes) const {
-  const SourceConfig& source = config_.source;
+  const SourceConfig& source = pipeline_->config.source;
   return source.on_retained_limit == OnRetainedLimit::kDropSlot &&
          retained_bytes >= static_cast<uint64_t>(source.max_retained_wal);
 }
@@ -177,14 +292,13 @@ bool RelayProcess::ended_clean() const {
 }
 
 bool RelayProcess::ended_too_soon() const {
-  const bool in_time =
-      asked_to_stop() && context_.now() - *terminated_at_ < config_.pipeline.drain_timeout;
+  const bool in_time = asked_to_stop() && context_.now() - *drains_since_ < limits_.drain_timeout;
   // Without a stream nothing can be confirmed, even if the relay closed the stream itself: before
   // the signal, or after it because of a gap.
   if (!drained_link_ || status().gap) {
     return false;
   }
-  const bool undisturbed = !drained_link_->disturbed_since(*terminated_at_) &&
+  const bool undisturbed = !drained_link_->disturbed_since(*drains_since_) &&
                            !drained_link_->ended() && !disturbed() && !use_.failed &&
                            !(producer_ && producer_->Outdated());
   return in_time && use_.abandoned > 0 && (source_.finished_in_order() || undisturbed);
@@ -208,12 +322,22 @@ void RelayProcess::CheckConfirming() {
     return;
   }
   unconfirmed_since_ = unconfirmed_since_.value_or(context_.now());
-  if (context_.now() - *unconfirmed_since_ >
-      config_.pipeline.confirm_interval + milliseconds(300)) {
+  if (context_.now() - *unconfirmed_since_ > limits_.confirm_interval + milliseconds(300)) {
     context_.oracle.Fail(
         "I10 progress",
         fmt::format("everything up to {} is acknowledged, but only {} is confirmed",
                     source_.handled_end().ToString(), source_.confirmed().ToString()));
+  }
+}
+
+// A pipeline that is to be replaced must end in time, as a process that is asked to stop must.
+void RelayProcess::CheckDraining() const {
+  if (!drains_since_ || pipeline_->relay->finished()) {
+    return;
+  }
+  if (context_.now() - std::max(*drains_since_, slept_until_) >
+      limits_.drain_timeout + seconds(5)) {
+    context_.oracle.Fail("I10 progress", "a pipeline that was asked to stop has not ended");
   }
 }
 
@@ -242,13 +366,16 @@ void RelayProcess::CheckHolding(const RelayStatus& status) {
     return;
   }
   context_.coverage.Count(ToString(CodeOf(status.gap->error)), "held ");
+  if (inherited_gap_ && !between_pipelines()) {
+    context_.coverage.Count("a successor holds the gap of its predecessor");
+  }
   if (source_.streaming() || use_.records_in_flight > 0) {
     context_.oracle.Fail("I13 gaps", "a relay streams or publishes while it holds at a gap");
   }
 }
 
 void RelayProcess::NoteStatus() {
-  const RelayStatus status = board_.Read();
+  const RelayStatus status = this->status();
   CheckNaming(status);
   CheckHolding(status);
   has_run_ = has_run_ || has_streamed_ || status.state == RelayState::kStandby;

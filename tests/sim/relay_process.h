@@ -1,5 +1,9 @@
 // RelayProcess: one walrelay process from start to exit, with a simulated event loop.
 //
+// It serves one pipeline at a time. After a change of the configuration the pipeline drains, and
+// its successor starts with what it knew of the source, as the Supervisor does it. What the process
+// has seen and sent stays the standard by which the successor is judged.
+//
 // Runs the relay's turns when EventLoop would: at the wake-up time, when the socket is readable and
 // the relay wants to read, when the producer has reports, and on notifications. Signals are handled
 // between turns.
@@ -43,7 +47,7 @@ class RelayProcess final : private RelayHost {
     Network& network;
     Metrics& metrics;
     Environment& environment;
-    const Config& config;  // copied
+    const Config& config;  // read by each pipeline at its start
     ProducerOptions producer;
     int number = 0;
   };
@@ -57,6 +61,9 @@ class RelayProcess final : private RelayHost {
   // --- signals and notifications ---
   void Kill() { killed_ = true; }
   void Terminate() { terminate_ = true; }
+  // The configuration has changed: the successor starts `pause` after the pipeline has ended. Does
+  // nothing if the pipeline was asked to stop before.
+  void Replace(Micros pause);
   void StandStill();
   void GoOn();
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
@@ -69,18 +76,18 @@ class RelayProcess final : private RelayHost {
 
   bool killed() const override { return killed_; }
   bool in_turn() const { return in_turn_; }
-  bool finished() const { return relay_->finished(); }
-  const absl::Status& result() const { return relay_->result(); }
-  RelayStatus status() const { return board_.Read(); }
-  bool asked_to_stop() const override { return terminated_at_.has_value(); }
-  // Exited after everything that it handled was confirmed.
-  bool ended_clean() const;
-  // Exited with records in flight although the drain timeout had not expired.
-  bool ended_too_soon() const;
+  bool finished() const { return pipeline_->relay->finished() && (terminate_ || !pause_); }
+  // A pipeline has ended, and its successor has not started.
+  bool between_pipelines() const { return successor_at_.has_value(); }
+  // Of the present pipeline.
+  const absl::Status& result() const { return pipeline_->relay->result(); }
+  RelayStatus status() const { return pipeline_->board.Read(); }
+  bool asked_to_stop() const override { return drains_since_.has_value(); }
+  // The pipeline has ended without an error: what a drain must have achieved.
+  void CheckDrained() const;
   bool dropped_slot() const { return source_.dropped_slot(); }
   // Whether it has streamed or been in standby.
   bool has_run() const { return has_run_; }
-  Lsn handled_end() const { return source_.handled_end(); }
   // Whether it is suspended, or was recently.
   bool disturbed() const {
     return asleep_ || context_.now() - slept_until_ < std::chrono::seconds(5);
@@ -91,6 +98,15 @@ class RelayProcess final : private RelayHost {
   const ProducerUse& use() const { return use_; }
 
  private:
+  struct Pipeline {
+    Pipeline(RelayProcess& process, std::optional<SourceMemory> memory);
+
+    Config config;
+    StatusBoard board;
+    SimSnapshots snapshots;
+    std::unique_ptr<Relay> relay;
+  };
+
   // RelayHost
   bool Pass(Micros time, bool interruptible) override;
   bool asleep() const override { return asleep_; }
@@ -102,9 +118,18 @@ class RelayProcess final : private RelayHost {
   void StorePosition(Lsn p) override { parts_.environment.StorePosition(p); }
 
   absl::StatusOr<std::unique_ptr<Producer>> MakeProducer(int64_t batch_bytes);
+  bool to_stop() const { return terminate_ || pause_; }
+  // Everything that it handled was confirmed.
+  bool ended_clean() const;
+  // It ended with records in flight although the drain timeout had not expired.
+  bool ended_too_soon() const;
+  void OnReplaced();
+  void StartSuccessor();
+  void NoteReplacement() const;
   void TakeSignals();
   void CheckIdling();
   void CheckConfirming();
+  void CheckDraining() const;
   void NoteStatus();
   void CheckNaming(const RelayStatus& status);
   void CheckHolding(const RelayStatus& status);
@@ -112,17 +137,20 @@ class RelayProcess final : private RelayHost {
   const Parts parts_;
   Context& context_;
   const PipelineConfig limits_;
-  const Config config_;
-  StatusBoard board_;
   SimSource source_;
-  SimSnapshots snapshots_;
   ProducerUse use_;
   std::shared_ptr<SimProducer> producer_;  // the most recent one
-  std::unique_ptr<Relay> relay_;
+  std::unique_ptr<Pipeline> pipeline_;
 
   Wakeup wakeup_;
   bool killed_ = false;
   bool terminate_ = false;
+  std::optional<Micros> pause_;  // the pipeline is to be replaced: from its end to the next start
+  std::optional<MonoTime> successor_at_;
+  std::optional<SourceMemory> memory_;  // for the successor
+  bool is_successor_ = false;           // the present pipeline, or the next one
+  // Held by the predecessor, and not accepted since.
+  std::optional<std::string> inherited_gap_;
   bool shutdown_noticed_ = false;
   bool limit_noticed_ = false;
   bool publication_noticed_ = false;
@@ -133,8 +161,8 @@ class RelayProcess final : private RelayHost {
   bool asleep_ = false;
   bool in_turn_ = false;
   bool has_streamed_ = false;
-  std::optional<MonoTime> terminated_at_;
-  std::shared_ptr<Link> drained_link_;  // the stream at the time of SIGTERM
+  std::optional<MonoTime> drains_since_;
+  std::shared_ptr<Link> drained_link_;  // the stream at that time
 
   MonoTime slept_until_;
   MonoTime last_turn_;

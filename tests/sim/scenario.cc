@@ -146,6 +146,38 @@ void DrawGapPolicy(Scenario& scenario) {
   scenario.config.source.on_gap = random.Chance(30) ? OnGap::kExit : OnGap::kHold;
 }
 
+// Changes of the configuration. A quarter of the histories has some: at any time, while the relay
+// starts, and in the time after another fault, when a gap is held or a connection is down. Uses its
+// own random generator, as above.
+void DrawReplacements(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x7265706C616365);
+  if (!random.Chance(25)) {
+    return;
+  }
+  const size_t others = scenario.faults.size();
+  const auto count = random.Between(1, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    Micros at = random.Between(milliseconds(1), kHorizon);
+    if (others > 0 && random.Chance(60)) {
+      at = scenario.faults[random.Below(others)].at + random.Between(milliseconds(1), seconds(12));
+    } else if (random.Chance(20)) {
+      at = random.Between(milliseconds(1), milliseconds(30));
+    }
+    // Usually the successor starts at once.
+    const Micros pause =
+        random.Chance(70) ? Micros(0) : random.Between(milliseconds(1), seconds(4));
+    const uint32_t target = scenario.second_relay ? static_cast<uint32_t>(random.Below(2)) : 0;
+    scenario.faults.push_back(
+        {.kind = FaultKind::kReplace, .at = at, .length = pause, .amount = target});
+    if (random.Chance(20)) {
+      // Changed again, while the predecessor drains or the successor starts.
+      scenario.faults.push_back({.kind = FaultKind::kReplace,
+                                 .at = at + random.Between(Micros(100), milliseconds(20)),
+                                 .amount = target});
+    }
+  }
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -216,6 +248,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawVisibility(scenario);
   DrawGapPolicy(scenario);
   DrawMessages(random, scenario);
+  DrawReplacements(scenario);
   return scenario;
 }
 

@@ -186,6 +186,17 @@ absl::Status SimSource::Start(Lsn position) {
   return running ? absl::OkStatus() : Lost("killed");
 }
 
+// The successor makes a producer of its own before it starts to stream.
+void SimSource::OnReplaced(bool acknowledged) {
+  attempts_.clear();
+  failures_.clear();
+  if (!acknowledged) {
+    handled_end_ = Lsn();
+  } else if (handled_producer_ == host_.producers()) {
+    ++handled_producer_;
+  }
+}
+
 // While the producer exists, it has every transaction that was handled completely: reading them
 // again would only repeat them.
 void SimSource::CheckRewind(Lsn position) {

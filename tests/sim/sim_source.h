@@ -67,10 +67,18 @@ class SimSource final : public ReplicationSource {
   Lsn handled_end() const { return handled_end_; }
   Lsn confirmed() const { return confirmed_; }
   bool dropped_slot() const { return dropped_slot_; }
-  void ForgetDroppedSlot() { dropped_slot_ = false; }
+  // A gap was accepted: the next slot is a different one, and may be at any position.
+  void OnGapAccepted() {
+    dropped_slot_ = false;
+    handled_end_ = Lsn();
+  }
   // The publication changes that the stream's own read has seen, and when the stream started.
   int stream_changes() const { return stream_changes_; }
   MonoTime started_at() const { return started_at_; }
+  // The pipeline of this process is replaced, and its back-offs with it. What the process has seen
+  // of the server stays known. `acknowledged`: so was everything that the pipeline handled, and the
+  // successor need not read it again.
+  void OnReplaced(bool acknowledged);
   // The relay was notified of a later change of the publication: this stream must not confirm any
   // more.
   void ForbidConfirming() { confirming_forbidden_ = true; }

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 # In the order of docs/reference/mutants.md.
-GROUPS = ("confirming", "starting", "gaps", "limit", "reading", "visibility", "feedback", "regressions", "kafka")
+GROUPS = ("confirming", "starting", "gaps", "replacing", "limit", "reading", "visibility", "feedback", "regressions", "kafka")
 
 PAGE_HEAD = """\
 # Mutants
