@@ -80,7 +80,7 @@ class RelayBetweenFakes {
   const std::unique_ptr<SoleMetrics> own_metrics_;
 
  public:
-  Config config_;  // change it before MakeRelay()
+  Config config_;                       // change it before MakeRelay()
   std::optional<SourceMemory> memory_;  // what the next relay knows; of one that it replaces
   FakeClock clock_;
   FakePostgres postgres_{clock_};

@@ -1,4 +1,5 @@
-// The event loop of a relay with real descriptors and a real clock. No test depends on elapsed time.
+// The event loop of a relay with real descriptors and a real clock. No test depends on elapsed
+// time.
 #include "relay/event_loop.h"
 
 #include <gtest/gtest.h>
