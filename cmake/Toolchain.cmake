@@ -50,6 +50,6 @@ if(WALRELAY_HARDENING)
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)  # the sloppiness is what ccache requires for precompiled headers
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+if(CCACHE_PROGRAM)  # the sloppiness is what it requires for precompiled headers, and any language of messages
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,locale ${CCACHE_PROGRAM})
 endif()

@@ -6,6 +6,9 @@ export ROOT
 # The Python packages of the tests and tools; tests/CMakeLists.txt has the same list.
 export PYTHONPATH="$ROOT/tests/lib:$ROOT/scripts/lib:$ROOT/bench/lib"
 
+# The objects of one clone serve another, and those of the preset "release" the Debian package.
+export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1
+
 # Versions that are part of package names: Debian 13 has others than Debian 12.
 case "$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")" in
     trixie) POSTGRES=17 LLVM=19 ;;

@@ -115,6 +115,14 @@ def git(*arguments: str) -> str:
                           stderr=subprocess.DEVNULL).stdout.strip()
 
 
+def compiler_cache() -> Path:
+    """The cache of this machine: it has the objects of the preset "release" if the release's compiler is the same."""
+    folder = Path(subprocess.run(["ccache", "--get-config", "cache_dir"], text=True, check=True,
+                                 stdout=subprocess.PIPE).stdout.strip())
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def commit() -> str:
     """As cmake/Commit.cmake determines it."""
     return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*") or "unknown"

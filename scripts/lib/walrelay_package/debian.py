@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from walrelay_dev.paths import REPOSITORY
-from walrelay_package.chroot import RELEASES, Chroot, CommandFailed, archive_with, base_archive, commit, git
+from walrelay_package.chroot import RELEASES, Chroot, CommandFailed, archive_with, base_archive, commit, compiler_cache, git
 
 OUTPUT = REPOSITORY / "build/packages"
 TOOLS = ["build-essential", "ccache", "lintian"]
@@ -105,11 +105,10 @@ class DebianPackage:
         (tree / "debian/changelog").write_text(
             f"walrelay ({self.version}) {self.release}; urgency=medium\n\n"
             f"  * Changes: /usr/share/doc/walrelay/CHANGELOG.md.\n\n -- {maintainer}  {date}\n")
-        cache = REPOSITORY / f"build/chroot/ccache-{self.release}"
-        cache.mkdir(parents=True, exist_ok=True)
-        system.binds[cache] = "/ccache"
+        system.binds[compiler_cache()] = "/ccache"
         system.run(["dpkg-buildpackage", "-b", "-uc", "-us"], folder="/build/walrelay",
-                   environment={"CCACHE_DIR": "/ccache", "DEB_BUILD_OPTIONS": f"parallel={os.cpu_count()}"})
+                   environment={"DEB_BUILD_OPTIONS": f"parallel={os.cpu_count()}", "CCACHE_DIR": "/ccache",
+                                "CCACHE_BASEDIR": "/build/walrelay", "CCACHE_NOHASHDIR": "1"})
         shutil.rmtree(self.package, ignore_errors=True)
         self.package.mkdir(parents=True)
         for built in system.path("/build").glob("walrelay*_*.*"):

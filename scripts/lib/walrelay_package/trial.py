@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from walrelay_dev.paths import REPOSITORY, cache_folder
-from walrelay_package.chroot import CACHE, Chroot, checked
+from walrelay_package.chroot import Chroot, checked, compiler_cache
 from walrelay_package.debian import OUTPUT
 
 # What a user has who has cloned the repository.
@@ -22,11 +22,11 @@ def run(release: str, command: Sequence[str]) -> int:
     """Prints the output of the command, and returns its exit code."""
     with Chroot(release) as system:
         shared = {cache_folder(): "/var/cache/walrelay", Path.home() / ".m2": "/root/.m2", OUTPUT / release: "/packages",
-                  CACHE / f"ccache-{release}": "/root/.cache/ccache"}
+                  compiler_cache(): "/root/.cache/ccache"}
         for folder, inside in shared.items():
             folder.mkdir(parents=True, exist_ok=True)
             system.binds[folder] = inside
         system.install(TOOLS)
         checked(["git", "clone", "-q", REPOSITORY, system.path("/walrelay")])
         sys.stdout.flush()
-        return system.attempt(command, folder="/walrelay", environment={"CCACHE_BASEDIR": "/walrelay"}, shown=True).returncode
+        return system.attempt(command, folder="/walrelay", shown=True).returncode
