@@ -46,6 +46,40 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
+// A message digest, as java.security.MessageDigest calls it.
+enum class HashAlgorithm : uint8_t {
+  kMd5,
+  kSha1,
+  kSha224,
+  kSha256,
+  kSha384,
+  kSha512,
+  kSha512To224,
+  kSha512To256,
+  kSha3To224,
+  kSha3To256,
+  kSha3To384,
+  kSha3To512
+};
+
+// Replaces the values of a column wherever they are used: topic, key, headers, value, dead letter
+// and messages. A table has at most one per column. Rows of tables only, not logical messages.
+// kTruncate: the first `length` characters, or bytes of a bytea. kMask: `length` asterisks, also
+// for NULL. kHash: the digest of salt and value in hexadecimal. kHashSerialized: the same of the
+// value as java.io.ObjectOutputStream writes it. Debezium's column.truncate.to.N.chars,
+// column.mask.with.N.chars, column.mask.hash.v2.* and column.mask.hash.*.
+struct ColumnTransform {
+  enum class Kind : uint8_t { kTruncate, kMask, kHash, kHashSerialized };
+
+  std::string column;
+  Kind kind = Kind::kTruncate;
+  int64_t length = 0;  // UTF-16 code units, as in Java; kMask: at most 1,000,000
+  HashAlgorithm algorithm = HashAlgorithm::kSha256;
+  Secret salt;
+
+  bool operator==(const ColumnTransform&) const = default;
+};
+
 // A table whose inserted rows are events.
 // Names as in the catalog, without quotes and case-sensitive.
 struct OutboxTable {
@@ -53,6 +87,7 @@ struct OutboxTable {
   std::string name = "outbox";
   ColumnNames columns;
   std::vector<Placement> placements;
+  std::vector<ColumnTransform> transforms;
 
   bool operator==(const OutboxTable&) const = default;
 };

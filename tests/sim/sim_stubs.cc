@@ -1,9 +1,11 @@
-// The simulator's implementation of the two functions through which the core affects its process: a
-// failed assertion ends the history, and a log line goes to the trace.
+// The simulator's implementation of the functions through which the core affects its process: a
+// failed assertion ends the history, and a log line goes to the trace. And of the one that needs a
+// library: no table of the simulator has transforms, so that it does not need OpenSSL.
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "check_failure.h"
 #include "context.h"
@@ -45,6 +47,11 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
   }
   history->coverage.Count(ToString(CodeOf(status)), "logged ");
   Log(level, event, fmt::format("{} {}", ToString(CodeOf(status)), MessageOf(status)), fields);
+}
+
+absl::StatusOr<std::string> HexDigest(HashAlgorithm /*algorithm*/,
+                                      std::initializer_list<std::string_view> /*parts*/) {
+  WR_CHECK(false, "no table of the simulator has transforms");
 }
 
 bool LogHasRoom() {
