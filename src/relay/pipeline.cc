@@ -330,13 +330,13 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
   // room for the rest, and for its key unless the key itself is too large.
   const auto max_bytes = static_cast<size_t>(config_.kafka.max_record_bytes / 2);
   const auto key = router_.KeyOf(insert.relation_oid, insert.row);
-  const std::string value =
-      EncodeDeadLetter(reason, *relations_.Find(insert.relation_oid), insert.row,
-                       {.commit_lsn = transaction.commit_lsn,
-                        .ordinal = position.ordinal,
-                        .xid = transaction.xid,
-                        .commit_time = transaction.commit_time},
-                       max_bytes);
+  const std::string value = EncodeDeadLetter(reason, *relations_.Find(insert.relation_oid),
+                                             router_.PublishedRow(insert.relation_oid, insert.row),
+                                             {.commit_lsn = transaction.commit_lsn,
+                                              .ordinal = position.ordinal,
+                                              .xid = transaction.xid,
+                                              .commit_time = transaction.commit_time},
+                                             max_bytes);
   const std::array<Header, 2> headers = {{{"walrelay.code", code}, {"walrelay.reason", message}}};
   const Record record{.topic = config_.on_error.dead_letter_topic,
                       .key = key && key->size() <= max_bytes / 2 ? key : std::nullopt,

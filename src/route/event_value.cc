@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "encode/column_datum.h"
 #include "encode/connect_json.h"
 #include "encode/converter.h"
 #include "encode/json_expansion.h"
@@ -54,8 +53,7 @@ absl::StatusOr<OptionalBytes> EventValue::Encode(pgoutput::Tuple row, const Tabl
     std::string().swap(out_);  // an assignment would keep the capacity
   }
   if (table.payload.shape == nullptr) {
-    WR_ASSIGN_OR_RETURN(const OptionalBytes bytes,
-                        ColumnBytes(ValueOf(row, table.payload), table.payload.type_oid, arena));
+    WR_ASSIGN_OR_RETURN(const OptionalBytes bytes, BytesOf(row, table.payload, arena));
     const bool tombstone = route_->tombstone_on_empty && bytes && IsBlank(*bytes) &&
                            table.payload.type_oid != pgoutput::kByteaOid;
     return tombstone ? std::nullopt : bytes;
@@ -83,7 +81,7 @@ absl::StatusOr<EventValue::Shown> EventValue::BuildPayload(pgoutput::Tuple row,
                                                            Arena& arena) {
   const ConnectColumnType& shape = *table.payload.shape;
   Shown shown{.schema = shape.schema};
-  WR_ASSIGN_OR_RETURN(shown.datum, ColumnDatum(ValueOf(row, table.payload), shape, arena));
+  WR_ASSIGN_OR_RETURN(shown.datum, DatumOf(row, table.payload, arena));
   shown.datum = OrDefault(*shown.schema, shown.datum);
   if (table.payload_is_json) {
     WR_RETURN_IF_ERROR(ExpandMember(table, shown));
@@ -148,8 +146,7 @@ absl::StatusOr<EventValue::Shown> EventValue::BuildEnvelope(pgoutput::Tuple row,
   Schema schema{.type = SchemaType::kStruct};
   DatumList members;
   if (table.version.present()) {
-    WR_ASSIGN_OR_RETURN(const Datum version,
-                        ColumnDatum(ValueOf(row, table.version), *table.version.shape, arena));
+    WR_ASSIGN_OR_RETURN(const Datum version, DatumOf(row, table.version, arena));
     if (!version.is_null()) {
       schema.version = static_cast<int32_t>(std::get<int64_t>(version.value));
     }
@@ -159,8 +156,7 @@ absl::StatusOr<EventValue::Shown> EventValue::BuildEnvelope(pgoutput::Tuple row,
   schema.fields.push_back({"payload", std::move(payload.schema)});
   members.push_back(std::move(payload.datum));
   for (const TableBinding::NamedColumn& member : table.members) {
-    WR_ASSIGN_OR_RETURN(Datum datum,
-                        ColumnDatum(ValueOf(row, member.column), *member.column.shape, arena));
+    WR_ASSIGN_OR_RETURN(Datum datum, DatumOf(row, member.column, arena));
     schema.fields.push_back({member.name, member.column.shape->schema});
     members.push_back(std::move(datum));
   }

@@ -6,10 +6,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "encode/column_datum.h"
 #include "encode/connect_text.h"
 #include "encode/converter.h"
 #include "encode/properties_text.h"
+#include "pgoutput/type_oids.h"
 #include "route/message_row.h"
 #include "route/topic_name.h"
 #include "walrelay/error.h"
@@ -112,7 +112,7 @@ absl::Status Router::CheckSize(pgoutput::Tuple row, const TableBinding& table) c
 }
 
 absl::StatusOr<OptionalBytes> Router::Bytes(pgoutput::Tuple row, const BoundColumn& column) {
-  return ColumnBytes(ValueOf(row, column), column.type_oid, arena_);
+  return BytesOf(row, column, arena_);
 }
 
 // With a shape (Debezium's rules) the column is text, and NULL stays NULL: the default of a column
@@ -122,16 +122,15 @@ absl::StatusOr<OptionalBytes> Router::AggregateType(pgoutput::Tuple row,
   if (column.shape == nullptr) {
     return Bytes(row, column);
   }
-  WR_ASSIGN_OR_RETURN(const Datum type, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
-  const auto* text = std::get_if<std::string_view>(&type.value);
-  return text == nullptr ? OptionalBytes() : *text;
+  WR_ASSIGN_OR_RETURN(const Datum type, DatumOf(row, column, arena_));
+  return type.is_null() ? OptionalBytes() : TextOf(column, type);
 }
 
 absl::StatusOr<OptionalBytes> Router::Key(pgoutput::Tuple row, const BoundColumn& column) {
   if (column.shape == nullptr) {
     return Bytes(row, column);
   }
-  WR_ASSIGN_OR_RETURN(const Datum key, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  WR_ASSIGN_OR_RETURN(const Datum key, DatumOf(row, column, arena_));
   return Convert(format_->key, column.shape->schema.get(), key, key_);
 }
 
@@ -141,16 +140,19 @@ absl::StatusOr<OptionalBytes> Router::HeaderValue(pgoutput::Tuple row, const Bou
     return Bytes(row, column);
   }
   const Schema& schema = *column.shape->schema;
-  WR_ASSIGN_OR_RETURN(const Datum datum, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  WR_ASSIGN_OR_RETURN(const Datum datum, DatumOf(row, column, arena_));
   const Datum& seen = OrDefault(schema, datum);
-  if (seen.is_null()) {
-    return std::nullopt;
-  }
-  if (const auto* text = std::get_if<std::string_view>(&seen.value)) {
-    return *text;
+  return seen.is_null() ? OptionalBytes() : TextOf(column, seen);
+}
+
+// Only a text that was cut may contain what cannot be encoded.
+std::string_view Router::TextOf(const BoundColumn& column, const Datum& datum) {
+  const auto* plain = std::get_if<std::string_view>(&datum.value);
+  if (plain != nullptr && column.transform == nullptr) {
+    return *plain;
   }
   std::string text;
-  AppendHeaderText(schema, seen, text);
+  AppendHeaderText(*column.shape->schema, datum, text);
   char* const kept = arena_.Allocate(text.size());
   text.copy(kept, text.size());
   return std::string_view(kept, text.size());
@@ -268,7 +270,7 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
 // In whole milliseconds, truncated towards 1970; -1 means "none" in Kafka Connect.
 absl::StatusOr<std::optional<WallTime>> Router::DebeziumsTimestamp(pgoutput::Tuple row,
                                                                    const BoundColumn& column) {
-  WR_ASSIGN_OR_RETURN(const Datum time, ColumnDatum(ValueOf(row, column), *column.shape, arena_));
+  WR_ASSIGN_OR_RETURN(const Datum time, DatumOf(row, column, arena_));
   if (time.is_null()) {
     return std::nullopt;
   }
@@ -346,10 +348,34 @@ std::string Router::Identify(uint32_t relation_oid, pgoutput::Tuple row) const {
     if (!column.present() || static_cast<size_t>(column.index) >= row.size()) {
       return "?";
     }
-    const pgoutput::TupleValue& value = row[static_cast<size_t>(column.index)];
-    return value.is_null() ? "NULL" : Printable(value.bytes, kShownBytes);
+    const pgoutput::TupleValue& value = ValueOf(row, column);
+    if (column.transform == nullptr) {
+      return value.is_null() ? "NULL" : Printable(value.bytes, kShownBytes);
+    }
+    Arena arena;
+    const auto bytes = BytesOf(row, column, arena);
+    return !bytes.ok() ? "?" : *bytes ? Printable(**bytes, kShownBytes) : "NULL";
   };
   return fmt::format("id={} key={}", shown(found->second.id), shown(found->second.aggregate_id));
+}
+
+// A bytea that was cut is raw bytes, which only the binary form can hold.
+pgoutput::Tuple Router::PublishedRow(uint32_t relation_oid, pgoutput::Tuple row) {
+  using Kind = pgoutput::TupleValue::Kind;
+  const auto found = bindings_.find(relation_oid);
+  if (found == bindings_.end() || found->second.transformed.empty()) {
+    return row;
+  }
+  row_.assign(row.begin(), row.end());
+  for (const BoundColumn& column : found->second.transformed) {
+    if (column.transform->suits_type() && static_cast<size_t>(column.index) < row.size()) {
+      const auto bytes = BytesOf(row, column, arena_);
+      const Kind kind = column.type_oid == pgoutput::kByteaOid ? Kind::kBinary : Kind::kText;
+      row_[static_cast<size_t>(column.index)] =
+          bytes.ok() && *bytes ? pgoutput::TupleValue{kind, **bytes} : pgoutput::TupleValue();
+    }
+  }
+  return row_;
 }
 
 // For a dead letter, which has the row's key if that is possible.

@@ -76,6 +76,9 @@ class Router {
   // For messages about a row: "id=… key=…", truncated and escaped; never the payload.
   // "" for a table that is not bound; "?" for a part that the row does not have.
   std::string Identify(uint32_t relation_oid, pgoutput::Tuple row) const;
+  // The row with the values that its table's transforms leave; NULL for one that has none. Valid
+  // until the next call.
+  pgoutput::Tuple PublishedRow(uint32_t relation_oid, pgoutput::Tuple row);
   // The aggregate id of a row, if it is readable and within the row limit.
   // In raw form, whatever the key's format. The view is valid like the result of Route(), which may
   // share its memory.
@@ -105,6 +108,8 @@ class Router {
   absl::StatusOr<OptionalBytes> AggregateType(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> Key(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> HeaderValue(pgoutput::Tuple row, const BoundColumn& column);
+  // A value as Java encodes its text. REQUIRES: it is not null, and the column has a shape.
+  std::string_view TextOf(const BoundColumn& column, const Datum& datum);
   // Each appends to headers_.
   void AddContextHeaders();
   absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
@@ -131,6 +136,7 @@ class Router {
   // Of the record that was returned last, with the values that they point to.
   std::vector<Header> headers_;
   Arena arena_;
+  std::vector<pgoutput::TupleValue> row_;
   std::string key_;
   std::string_view aggregate_type_;  // of the row being routed
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "encode/column_datum.h"
 #include "encode/column_value.h"
 #include "pgoutput/type_oids.h"
 #include "route/message_row.h"
@@ -22,10 +23,31 @@ class Binder {
          absl::Status& status)
       : relation_(relation), info_(info), modes_(modes), status_(status) {}
 
+  // Before any column is looked up. A transform that has no effect on its column publishes what an
+  // operator wanted to hide: only Debezium permits it.
+  void BindTransform(const ColumnTransform& rule, const BindingContext& context, bool optional) {
+    BoundColumn column = optional || context.missing_columns == MissingColumns::kIgnore
+                             ? Find(rule.column)
+                             : Named(rule.column, "transform");
+    if (!column.present()) {
+      return;
+    }
+    const ColumnTraits traits = TraitsOf(column);
+    const auto shape = ShapeOf(traits, modes_);
+    column.transform =
+        std::make_shared<const ValueTransform>(rule, traits, shape.ok() ? &*shape : nullptr);
+    if (context.route.compatibility == Compatibility::kWalrelay) {
+      RequireType(column.transform->suits_type(), "column of this transform", column);
+    }
+    transformed_.push_back(std::move(column));
+  }
+  const std::vector<BoundColumn>& transformed() const { return transformed_; }
+
   BoundColumn Find(std::string_view name) const {
     for (size_t i = 0; i < relation_.columns.size(); ++i) {
       if (relation_.columns[i].name == name) {
-        return {static_cast<int>(i), relation_.columns[i].type_oid, nullptr};
+        return {static_cast<int>(i), relation_.columns[i].type_oid, nullptr,
+                TransformOf(static_cast<int>(i))};
       }
     }
     return {};
@@ -63,6 +85,9 @@ class Binder {
     }
     auto shape = ShapeOf(TraitsOf(column), modes_);
     if (shape.ok()) {
+      if (column.transform != nullptr) {
+        AddParameter(*column.transform, *shape);
+      }
       column.shape = std::make_shared<const ConnectColumnType>(*std::move(shape));
     } else {
       status_.Update(Annotate(shape.status(), fmt::format("column \"{}\"", NameOf(column))));
@@ -83,6 +108,21 @@ class Binder {
   }
 
  private:
+  std::shared_ptr<const ValueTransform> TransformOf(int index) const {
+    const auto found = std::find_if(transformed_.begin(), transformed_.end(),
+                                    [&](const auto& column) { return column.index == index; });
+    return found == transformed_.end() ? nullptr : found->transform;
+  }
+
+  // Behind the parameters of the type itself.
+  static void AddParameter(const ValueTransform& transform, ConnectColumnType& shape) {
+    if (auto parameter = transform.SchemaParameter()) {
+      Schema schema = *shape.schema;
+      schema.parameters.push_back(*std::move(parameter));
+      shape.schema = std::make_shared<const Schema>(std::move(schema));
+    }
+  }
+
   std::string NameOf(const BoundColumn& column) const { return Printable(NameIn(column), 63); }
 
   ColumnTraits TraitsOf(const BoundColumn& column) const {
@@ -125,10 +165,25 @@ class Binder {
   const TableInfo* info_;
   const TypeModes& modes_;
   absl::Status& status_;
+  std::vector<BoundColumn> transformed_;
 };
 
 // For literal lists of default names in calls of Part().
 using Names = std::string_view[];
+
+// The members of a message are no columns: Debezium's mappers do not concern them.
+void BindTransforms(const OutboxTable& table, const BindingContext& context, Binder& binder,
+                    TableBinding& out) {
+  if (out.of_messages) {
+    return;
+  }
+  for (const ColumnTransform& transform : table.transforms) {
+    // The only column of a connector that may be missing without a setting that permits it.
+    const bool optional = transform.column == "tracingspancontext";
+    binder.BindTransform(transform, context, optional);
+  }
+  out.transformed = binder.transformed();
+}
 
 void BindPlacement(const Placement& placement, const BindingContext& context, Binder& binder,
                    TableBinding& out) {
@@ -266,6 +321,23 @@ std::vector<size_t> UsedColumns(const TableBinding& table) {
 
 }  // namespace
 
+absl::StatusOr<OptionalBytes> BytesOf(pgoutput::Tuple row, const BoundColumn& column,
+                                      Arena& arena) {
+  auto bytes = ColumnBytes(ValueOf(row, column), column.type_oid, arena);
+  if (column.transform == nullptr || !bytes.ok()) {
+    return bytes;
+  }
+  return column.transform->ApplyToBytes(*bytes, arena);
+}
+
+absl::StatusOr<Datum> DatumOf(pgoutput::Tuple row, const BoundColumn& column, Arena& arena) {
+  auto datum = ColumnDatum(ValueOf(row, column), *column.shape, arena);
+  if (column.transform == nullptr || !datum.ok()) {
+    return datum;
+  }
+  return column.transform->Apply(*std::move(datum), arena);
+}
+
 // The order does not matter, except that an envelope must be known before its version.
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
                        const BindingContext& context) {
@@ -280,6 +352,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
                 out.status);
   // A row with another number of values violates the protocol.
   out.column_count = relation.columns.size();
+  BindTransforms(table, context, binder, out);
   out.id = binder.Part(names.id, "event id", Names{"id"}, kRequired);
   out.aggregate_type = binder.Part(names.aggregate_type, "aggregate type",
                                    Names{"aggregate_type", "aggregatetype"}, kRequired);

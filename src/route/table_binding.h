@@ -11,7 +11,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/arena.h"
+#include "encode/column_value.h"
 #include "encode/connect_column_type.h"
+#include "encode/value_transform.h"
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/config.h"
@@ -26,6 +30,7 @@ struct BoundColumn {
   uint32_t type_oid = 0;
   std::shared_ptr<const ConnectColumnType>
       shape;  // of a part in a Connect format; otherwise nullptr
+  std::shared_ptr<const ValueTransform> transform;  // of a table's column; nullptr: none
 
   bool present() const { return index >= 0; }
 };
@@ -36,12 +41,18 @@ inline const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColum
   return row[static_cast<size_t>(column.index)];
 }
 
+// The value in raw form, and in Connect's model, as the column's transform leaves it.
+// REQUIRES: as for ValueOf(); DatumOf(): the column has a shape.
+absl::StatusOr<OptionalBytes> BytesOf(pgoutput::Tuple row, const BoundColumn& column, Arena& arena);
+absl::StatusOr<Datum> DatumOf(pgoutput::Tuple row, const BoundColumn& column, Arena& arena);
+
 // Valid for one description of a table; a new description makes a new binding.
 struct TableBinding {
   absl::Status status;  // WR-3001 or WR-3002 when rows cannot be routed
 
   size_t column_count = 0;
-  std::vector<size_t> used;  // the columns that the record is built from, each once
+  std::vector<size_t> used;              // the columns that the record is built from, each once
+  std::vector<BoundColumn> transformed;  // those that have a transform, used or not
   BoundColumn id;
   BoundColumn aggregate_type;
   BoundColumn aggregate_id;

@@ -108,6 +108,46 @@ TEST_F(RouterFormatsTest, SchemaPrecedesThePayload) {
                          R"("name":"io.debezium.data.Json","version":1},"payload":"{}"})");
 }
 
+TEST_F(RouterFormatsTest, TransformsApplyToEveryPart) {
+  source_.tables.front().transforms = {
+      {.column = "id", .length = 8},
+      {.column = "aggregatetype", .length = 3},
+      {.column = "aggregateid", .kind = ColumnTransform::Kind::kMask, .length = 2},
+      {.column = "payload", .length = 4},
+      {.column = "mail",
+       .kind = ColumnTransform::Kind::kHash,
+       .algorithm = HashAlgorithm::kSha256,
+       .salt = Secret("salt")}};
+  Describe({{"mail", pgoutput::kTextOid}});
+  Place("mail", Placement::Where::kHeader);
+  type_ = "ab\U0001D11E";
+  key_ = std::nullopt;
+  EXPECT_THAT(Route("123", {"plain"}), HasError(ErrorCode::kTopicInvalid));  // "ab?"
+  type_ = "abcd";
+  const Record record = Routed("123\U0001D11E", {"plain"});
+  EXPECT_EQ(record.topic, "outbox.event.abc");
+  EXPECT_EQ(record.key, "**");
+  EXPECT_EQ(record.value, R"("123\uD834")");
+  ASSERT_EQ(record.headers.size(), 2u);
+  EXPECT_EQ(record.headers[0].value, "10711fa5");
+  EXPECT_EQ(record.headers[1].value,
+            "965b73b43692abc0cbf8201cd29aa571e04d7606b9f6584c042277b22a19f9a1");
+}
+
+TEST_F(RouterFormatsTest, TransformIsAParameterOfTheSchema) {
+  format_.key.format = Format::kJsonSchema;
+  format_.value.format = Format::kJsonSchema;
+  source_.tables.front().transforms = {
+      {.column = "aggregateid", .kind = ColumnTransform::Kind::kMask, .length = 1},
+      {.column = "payload", .length = 4}};
+  const Record record = Routed("{}");
+  EXPECT_EQ(record.key, R"({"schema":{"type":"string","optional":true,)"
+                        R"("parameters":{"masked":"true"}},"payload":"*"})");
+  EXPECT_EQ(record.value, R"({"schema":{"type":"string","optional":true,)"
+                          R"("name":"io.debezium.data.Json","version":1,)"
+                          R"("parameters":{"truncateLength":"4"}},"payload":"{}"})");
+}
+
 TEST_F(RouterFormatsTest, BytesFormatAcceptsBytea) {
   format_.value.format = Format::kBytes;
   Describe({}, pgoutput::kByteaOid);

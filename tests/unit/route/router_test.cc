@@ -380,6 +380,29 @@ TEST_F(RouterTest, KeyOfReturnsTheKeyIfReadable) {
   EXPECT_THAT(router().KeyOf(kOutbox, Decode(TextRow({"\\x6b"}))), Optional(std::string_view("k")));
 }
 
+TEST_F(RouterTest, WhatATransformHidesIsNotShown) {
+  route_.compatibility = Compatibility::kDebezium;
+  source_.tables[0].transforms = {
+      {.column = "aggregate_id", .kind = ColumnTransform::Kind::kMask, .length = 3},
+      {.column = "payload", .length = 2},
+      {.column = "file", .length = 1},
+      {.column = "id", .kind = ColumnTransform::Kind::kMask, .length = 3}};
+  Reconfigure();
+  Describe(CanonicalAnd({{"file", pgoutput::kByteaOid}}));
+  const testing::Row row =
+      TextRow({id_, "order", "secret", "t", "{}\x01", std::nullopt, "\\x0102"});
+  EXPECT_EQ(Identify(row), "id=" + id_ + " key=***");
+  EXPECT_THAT(router().KeyOf(kOutbox, Decode(row)), Optional(std::string_view("***")));
+  const pgoutput::Tuple shown = router().PublishedRow(kOutbox, Decode(row));
+  ASSERT_EQ(shown.size(), 7u);
+  EXPECT_EQ(shown[0].bytes, id_);
+  EXPECT_EQ(shown[2].bytes, "***");
+  EXPECT_EQ(shown[4].bytes, "{}");
+  EXPECT_TRUE(shown[5].is_null());
+  EXPECT_EQ(shown[6].kind, pgoutput::TupleValue::Kind::kBinary);
+  EXPECT_EQ(shown[6].bytes, "\x01");
+}
+
 TEST_F(RouterTest, SteadyStateAllocatesNothingPerRow) {
   source_.tables[0].placements = {{.column = "tenant", .name = "x-tenant"}};
   Reconfigure();

@@ -7,6 +7,7 @@
 
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "route/message_row.h"
 
 namespace walrelay {
 namespace {
@@ -114,6 +115,39 @@ TEST_F(TableBindingTest, MissingColumnIsNamedWithTheExistingOnes) {
   ExpectMissing({"aggregate_type", "aggregate_id", "payload"}, "\"id\" (event id)");
   ExpectMissing({"id", "aggregate_id", "payload"}, "\"aggregate_type\" (aggregate type)");
   ExpectMissing({"id", "aggregate_type", "aggregate_id"}, "\"payload\" (payload)");
+}
+
+TEST_F(TableBindingTest, TransformsColumnMustExist) {
+  relation_.oid = 16385;
+  table_.transforms = {{.column = "mail", .length = 1}};
+  ExpectMissing(canonical_, "has no column \"mail\" (transform)");
+  std::vector<std::string> columns = canonical_;
+  columns.emplace_back("mail");
+  EXPECT_THAT(Bind(columns).status, IsOk());
+  ASSERT_EQ(binding_.transformed.size(), 1u);
+  EXPECT_EQ(binding_.transformed[0].index, 7);
+  EXPECT_EQ(binding_.payload.transform, nullptr);
+  table_.transforms = {{.column = "tracingspancontext", .length = 1}};
+  EXPECT_THAT(Bind(canonical_).status, IsOk());
+}
+
+// What was to be hidden would be published.
+TEST_F(TableBindingTest, TransformMustSuitTheTypeExceptByDebeziumsRules) {
+  relation_.oid = 16385;
+  table_.transforms = {{.column = "payload", .kind = ColumnTransform::Kind::kMask, .length = 1}};
+  EXPECT_THAT(Bind(canonical_).status, IsOk());
+  EXPECT_NE(binding_.payload.transform, nullptr);
+  relation_.columns[4].type_oid = pgoutput::kJsonbOid;
+  EXPECT_THAT(Bind().status, HasError(ErrorCode::kColumnType, "column of this transform"));
+  route_.compatibility = Compatibility::kDebezium;
+  EXPECT_THAT(Bind().status, IsOk());
+}
+
+TEST_F(TableBindingTest, MessagesHaveNoTransforms) {
+  relation_.oid = kMessageRelation;
+  table_.transforms = {{.column = "payload", .length = 1}, {.column = "absent", .length = 1}};
+  EXPECT_THAT(Bind(canonical_).status, IsOk());
+  EXPECT_EQ(binding_.payload.transform, nullptr);
 }
 
 TEST_F(TableBindingTest, FirstProblemIsReported) {
