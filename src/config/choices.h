@@ -46,6 +46,27 @@ inline constexpr auto kChoices<Placement::Where> =
                                              {"envelope", Placement::Where::kEnvelope},
                                              {"partition", Placement::Where::kPartition}});
 template <>
+inline constexpr auto kChoices<ColumnTransform::Kind> =
+    std::to_array<Choice<ColumnTransform::Kind>>({{"truncate", ColumnTransform::Kind::kTruncate},
+                                                  {"mask", ColumnTransform::Kind::kMask},
+                                                  {"hash", ColumnTransform::Kind::kHash},
+                                                  {"hash_serialized",
+                                                   ColumnTransform::Kind::kHashSerialized}});
+template <>
+inline constexpr auto kChoices<HashAlgorithm> =
+    std::to_array<Choice<HashAlgorithm>>({{"MD5", HashAlgorithm::kMd5},
+                                          {"SHA-1", HashAlgorithm::kSha1},
+                                          {"SHA-224", HashAlgorithm::kSha224},
+                                          {"SHA-256", HashAlgorithm::kSha256},
+                                          {"SHA-384", HashAlgorithm::kSha384},
+                                          {"SHA-512", HashAlgorithm::kSha512},
+                                          {"SHA-512/224", HashAlgorithm::kSha512To224},
+                                          {"SHA-512/256", HashAlgorithm::kSha512To256},
+                                          {"SHA3-224", HashAlgorithm::kSha3To224},
+                                          {"SHA3-256", HashAlgorithm::kSha3To256},
+                                          {"SHA3-384", HashAlgorithm::kSha3To384},
+                                          {"SHA3-512", HashAlgorithm::kSha3To512}});
+template <>
 inline constexpr auto kChoices<CreateTopics> =
     std::to_array<Choice<CreateTopics>>({{"never", CreateTopics::kNever},
                                          {"check", CreateTopics::kCheck},

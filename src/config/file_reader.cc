@@ -29,12 +29,14 @@
 #pragma pop_macro("NDEBUG")
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "config/assignment.h"
+#include "config/choices.h"
 #include "config/suggestion.h"
 #include "walrelay/error.h"
 
@@ -45,6 +47,7 @@ constexpr std::string_view kColumns = "source.columns";
 // Tables that are not options and have their own readers.
 constexpr std::string_view kTables = "source.tables";
 constexpr std::string_view kPlacement = "source.placement";
+constexpr std::string_view kTransform = "source.transform";
 constexpr std::string_view kPassThrough = "kafka.librdkafka";
 constexpr std::string_view kTopics = "kafka.topics";
 constexpr std::string_view kTopicRules = "kafka.topics.rules";
@@ -131,7 +134,8 @@ class FileReader {
   void Read(const toml::table& root) {
     CheckTable(root);
     ReadSections(root);
-    // After the sections: tables inherit from [source.columns] and [[source.placement]].
+    // After the sections: tables inherit from [source.columns],
+    // [[source.placement]] and [[source.transform]].
     if (const toml::node* tables = root.at_path(std::string(kTables)).node()) {
       ReadTables(*tables);
     }
@@ -246,6 +250,9 @@ class FileReader {
       } else if (full == kPlacement) {
         out_.origins[full] = At(key.source());
         ReadPlacements(node, out_.config.source.tables.front().placements);
+      } else if (full == kTransform) {
+        out_.origins[full] = At(key.source());
+        ReadTransforms(node, out_.config.source.tables.front().transforms);
       } else if (full != kTables) {
         ReadOption(section, key, node);
       }
@@ -445,8 +452,97 @@ class FileReader {
     }
   }
 
-  // [[source.tables]]: name, columns, placement. Each starts with the common columns and
-  // placements.
+  // [[source.transform]]: column, apply, length, algorithm, salt.
+  void ReadTransforms(const toml::node& node, std::vector<ColumnTransform>& out) {
+    const auto* array = node.as_array();
+    if (array == nullptr || !array->is_array_of_tables()) {
+      Invalid(node.source(), "expected an array of tables: [[source.transform]]");
+      return;
+    }
+    for (const toml::node& element : *array) {
+      out.push_back(ReadTransform(*element.as_table()));
+    }
+  }
+
+  // What the kind of transform does not use is rejected: it would have no effect.
+  ColumnTransform ReadTransform(const toml::table& table) {
+    ColumnTransform out;
+    const size_t errors = places_.size();
+    for (auto&& [key, node] : table) {
+      ReadTransformKey(key, node, out);
+    }
+    if (places_.size() != errors) {
+      return out;
+    }
+    const bool hashes = out.kind == ColumnTransform::Kind::kHash ||
+                        out.kind == ColumnTransform::Kind::kHashSerialized;
+    const std::string_view kind = NameOfChoice(out.kind);
+    for (const std::string_view required : {"column", "apply"}) {
+      if (!table.contains(required)) {
+        Invalid(table.source(),
+                fmt::format("source.transform: a transform requires \"{}\"", required));
+      }
+    }
+    for (const std::string_view key : {"length", "algorithm", "salt"}) {
+      const bool used = (key != "length") == hashes;
+      if (used && !table.contains(key)) {
+        Invalid(table.source(), fmt::format("source.transform: \"{}\" requires \"{}\"", kind, key));
+      } else if (!used && table.contains(key)) {
+        Invalid(table.get(key)->source(),
+                fmt::format("source.transform: \"{}\" has no \"{}\"", kind, key));
+      }
+    }
+    return out;
+  }
+
+  void ReadTransformKey(const toml::key& key, const toml::node& node, ColumnTransform& out) {
+    const std::vector<std::string_view> known = {"column", "apply", "length", "algorithm", "salt"};
+    const auto* text = node.as_string();
+    const bool is_text = text != nullptr && !text->get().empty();
+    if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
+      Unknown(key, "key of a transform", known);
+    } else if (key.str() == "length") {
+      ReadTransformLength(node, out);
+    } else if (key.str() == "apply") {
+      ReadTransformChoice(key, node, out.kind);
+    } else if (key.str() == "algorithm") {
+      ReadTransformChoice(key, node, out.algorithm);
+    } else if (!is_text) {
+      Invalid(node.source(), fmt::format("source.transform.{}: expected a text", key.str()));
+    } else if (key.str() == "column") {
+      out.column = text->get();
+    } else {
+      out.salt = Secret(text->get());
+    }
+  }
+
+  void ReadTransformLength(const toml::node& node, ColumnTransform& out) {
+    const auto* number = node.as_integer();
+    if (number == nullptr || number->get() < 0 ||
+        number->get() > std::numeric_limits<int32_t>::max()) {
+      Invalid(node.source(), "source.transform.length: expected 0 to 2147483647");
+    } else {
+      out.length = number->get();
+    }
+  }
+
+  template <typename Enum>
+  void ReadTransformChoice(const toml::key& key, const toml::node& node, Enum& out) {
+    const auto* text = node.as_string();
+    const auto choice = text == nullptr ? std::nullopt : ChoiceNamed<Enum>(text->get());
+    if (choice) {
+      out = *choice;
+      return;
+    }
+    Invalid(node.source(),
+            fmt::format(
+                "source.transform.{}: expected one of {}{}", key.str(),
+                fmt::join(kChoiceNames<Enum>, ", "),
+                text == nullptr ? "" : fmt::format(", got \"{}\"", Printable(text->get(), 80))));
+  }
+
+  // [[source.tables]]: name, columns, placement, transform. Each starts with the common columns,
+  // placements and transforms.
   void ReadTables(const toml::node& node) {
     const auto* array = node.as_array();
     if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
@@ -485,8 +581,10 @@ class FileReader {
         ReadColumns(node);
       } else if (key.str() == "placement") {
         ReadPlacements(node, out_.config.source.tables.front().placements);
+      } else if (key.str() == "transform") {
+        ReadTransforms(node, out_.config.source.tables.front().transforms);
       } else {
-        Unknown(key, "key of a table", {"name", "columns", "placement"}, option);
+        Unknown(key, "key of a table", {"name", "columns", "placement", "transform"}, option);
       }
     }
     if (!table.contains("name") && places_.size() == errors) {
@@ -533,7 +631,7 @@ class FileReader {
   static std::vector<std::string_view> KeysOf(std::string_view section) {
     std::vector<std::string_view> keys;
     if (section == "source") {
-      keys = {"placement", "tables"};
+      keys = {"placement", "transform", "tables"};
     } else if (section == "kafka") {
       keys = {"librdkafka"};
     } else if (section == kTopics) {

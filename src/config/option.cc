@@ -211,8 +211,8 @@ constexpr Option kOptions[] = {
         "counts it, `fail` blocks publishing."),
     ChoiceRow<kSource, &SourceConfig::missing_columns>(
         "source", "missing_columns",
-        "What to do when a `[[source.placement]]` names a missing column: `fail` blocks "
-        "publishing at the table's next row, `ignore` omits the placement."),
+        "What to do when a `[[source.placement]]` or `[[source.transform]]` names a missing "
+        "column: `fail` blocks publishing at the table's next row, `ignore` omits the block."),
     Row<kSource, &SourceConfig::create_slot>(
         "source", "create_slot", kBoolean,
         "Let `walrelay run` create a missing slot at its first connection. Off by default: "

@@ -23,8 +23,8 @@ directory, or `/etc/walrelay/walrelay.toml`. It is strict: an unknown key is an 
 without a file: `WALRELAY_SECTION__KEY` in the environment (`WALRELAY_KAFKA__BOOTSTRAP_SERVERS`,
 `WALRELAY_SOURCE__COLUMNS__ID`), or `--set section.key=value`. A flag overrides the environment, the
 environment overrides the file. `walrelay config show` prints the values in force and the origin of each;
-`walrelay check` tests them, and reports all errors at once. `[[source.placement]]` and `[[source.tables]]` can be
-set in the file only; if the file has several tables, variables and flags set the columns of the first. A variable
+`walrelay check` tests them, and reports all errors at once. `[[source.placement]]`, `[[source.transform]]` and
+`[[source.tables]]` can be set in the file only; if the file has several tables, variables and flags set the columns of the first. A variable
 with a single underscore between section and key (`WALRELAY_KAFKA_BOOTSTRAP_SERVERS`) is an error; other variables
 without `__` are not configuration.
 
@@ -57,10 +57,41 @@ to = "header"        # or "envelope"; or "partition": int2, int4 or int8; for NU
 as = "tenant-id"     # default: the column's name
 ```
 
+### `[[source.transform]]`
+
+Truncates, masks or hashes the values of a column wherever they are published: topic, key, headers, value and dead
+letter. The log shows them in the same form. Repeat the block for each column; a column has one transform.
+Logical messages are not changed.
+
+- `apply = "truncate"`: the first `length` characters of a text, or bytes of a `bytea`.
+- `apply = "mask"`: `length` asterisks, at most 1000000; for NULL, too.
+- `apply = "hash"`: the digest of `salt` and the UTF-8 text, in hexadecimal.
+- `apply = "hash_serialized"`: the same of the text as Java serializes it (Debezium's `column.mask.hash` without `v2`).
+
+Characters are UTF-16 code units, as in Java. `mask` and the hashes require a column of type `text`, `varchar`, `char`,
+`name`, `"char"` or an enum; a digest is not longer than the column. `algorithm` is one of `MD5`, `SHA-1`, `SHA-224`,
+`SHA-256`, `SHA-384`, `SHA-512`, `SHA-512/224`, `SHA-512/256`, `SHA3-224`, `SHA3-256`, `SHA3-384` and `SHA3-512`. A
+column that does not exist blocks publishing (WR-3001; `source.missing_columns`), and so does a column whose type the
+transform does not support (WR-3002); with `route.compatibility = "debezium"` values of such a type are published
+unchanged, as by Debezium. `salt` is a secret: protect the file.
+
+```toml
+[[source.transform]]
+column = "payload"
+apply = "truncate"
+length = 2000
+
+[[source.transform]]
+column = "customer_email"
+apply = "hash"
+algorithm = "SHA-256"
+salt = "a long random text"
+```
+
 ### `[[source.tables]]`
 
-Several outbox tables on one slot, each with its own mapping. `[source.columns]` and `[[source.placement]]` apply
-to all of them; a table adds to these settings.
+Several outbox tables on one slot, each with its own mapping. `[source.columns]`, `[[source.placement]]` and
+`[[source.transform]]` apply to all of them; a table adds to these settings.
 
 ```toml
 [[source.tables]]
@@ -149,6 +180,17 @@ void WritePlacements(const OutboxTable& table, TomlWriter& out) {
   }
 }
 
+// The same for transforms.
+void WriteTransforms(const OutboxTable& table, TomlWriter& out) {
+  std::vector<std::string> shown;
+  for (const ColumnTransform& transform : table.transforms) {
+    shown.push_back(TomlInlineTable(TransformMembers(transform)));
+  }
+  if (!shown.empty()) {
+    out.Set("transform", TomlArray(shown));
+  }
+}
+
 // The columns of a table that differ from the defaults.
 void WriteColumns(const OutboxTable& table, TomlWriter& out) {
   Config config;
@@ -170,6 +212,7 @@ void WriteTables(const std::vector<OutboxTable>& tables, TomlWriter& out) {
     out.Set("name", TomlString(QualifiedName(table)));
     WriteColumns(table, out);
     WritePlacements(table, out);
+    WriteTransforms(table, out);
   }
 }
 
@@ -192,6 +235,7 @@ void WriteRest(std::string_view section, const Config& config, TomlWriter& out) 
     WriteTables(tables, out);
   } else if (section == "source") {
     WritePlacements(tables.front(), out);
+    WriteTransforms(tables.front(), out);
   }
 }
 

@@ -116,11 +116,25 @@ std::string PlacementsSchema() {
       ObjectSchema(std::move(members), R"(["column"])"), 0);
 }
 
+std::string TransformsSchema() {
+  JsonObject members;
+  members.Raw("column", kNameSchema);
+  members.Raw("apply",
+              fmt::format(R"({{"enum":{}}})", ChoiceList(kChoiceNames<ColumnTransform::Kind>)));
+  members.Raw("length", R"({"type":"integer","minimum":0,"maximum":2147483647})");
+  members.Raw("algorithm",
+              fmt::format(R"({{"enum":{}}})", ChoiceList(kChoiceNames<HashAlgorithm>)));
+  members.Raw("salt", kNameSchema);
+  return ArrayOf("Columns whose values are truncated, masked or hashed before they are published.",
+                 ObjectSchema(std::move(members), R"(["column","apply"])"), 0);
+}
+
 std::string TablesSchema() {
   JsonObject members;
   members.Raw("name", kNameSchema);
   members.Raw("columns", SectionSchema("source.columns"));
   members.Raw("placement", PlacementsSchema());
+  members.Raw("transform", TransformsSchema());
   return ArrayOf(
       "Several outbox tables on one slot, each with its own mapping; instead of `table`.",
       ObjectSchema(std::move(members), R"(["name"])"), 1);
@@ -142,6 +156,7 @@ std::string TopicRulesSchema() {
 void AddSubSchemas(std::string_view section, JsonObject& members) {
   if (section == "source") {
     members.Raw("placement", PlacementsSchema());
+    members.Raw("transform", TransformsSchema());
     members.Raw("tables", TablesSchema());
   } else if (section == "kafka") {
     members.Raw("librdkafka",

@@ -90,6 +90,20 @@ void TomlWriter::Comment(std::string_view text) {
   out_ += fmt::format("# {}\n", text);
 }
 
+std::vector<std::pair<std::string_view, std::string>> TransformMembers(
+    const ColumnTransform& transform) {
+  using Kind = ColumnTransform::Kind;
+  std::vector<std::pair<std::string_view, std::string>> members = {
+      {"column", ToToml(transform.column)}, {"apply", ToToml(transform.kind)}};
+  if (transform.kind == Kind::kHash || transform.kind == Kind::kHashSerialized) {
+    members.emplace_back("algorithm", ToToml(transform.algorithm));
+    members.emplace_back("salt", ToToml(transform.salt));
+  } else {
+    members.emplace_back("length", ToToml(transform.length));
+  }
+  return members;
+}
+
 void WriteTopicRules(const std::vector<TopicRule>& rules, TomlWriter& out) {
   for (const TopicRule& rule : rules) {
     out.Element("kafka.topics.rules");

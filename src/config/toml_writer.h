@@ -71,6 +71,11 @@ class TomlWriter {
   std::string table_;  // the current one
 };
 
+// The keys of one element of [[source.transform]], in order, with their values as TOML. The salt is
+// "***".
+std::vector<std::pair<std::string_view, std::string>> TransformMembers(
+    const ColumnTransform& transform);
+
 // "[[kafka.topics.rules]]" for each rule. Omits what is left to the brokers.
 void WriteTopicRules(const std::vector<TopicRule>& rules, TomlWriter& out);
 

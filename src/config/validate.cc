@@ -212,6 +212,7 @@ class Validator {
     for (size_t i = 0; i < tables.size(); ++i) {
       CheckColumns(i);
       CheckEnvelope(i);
+      CheckTransforms(i);
       for (size_t j = 0; j < i; ++j) {
         // The second mapping would never be used. The comparison is quadratic; there are few
         // tables.
@@ -263,6 +264,30 @@ class Validator {
     if (names.size() > 1 && config_.format.value.format == Format::kRaw) {
       Reject(place, fmt::format("{}: an envelope requires format.value \"json\" or \"json_schema\"",
                                 QualifiedName(table)));
+    }
+  }
+
+  // A column has one value: the second transform would have no effect.
+  void CheckTransforms(size_t index) {
+    // Longer than any record that brokers accept by default; the text is kept in memory.
+    constexpr int64_t kLongestMask = 1'000'000;
+    const OutboxTable& table = config_.source.tables[index];
+    const std::string place = PlaceOf(index, "source.transform");
+    if (table.name.empty() && !table.transforms.empty()) {
+      Reject(place, "source.transform: messages have no columns that a transform could change");
+    }
+    for (size_t i = 0; i < table.transforms.size(); ++i) {
+      const ColumnTransform& transform = table.transforms[i];
+      if (transform.kind == ColumnTransform::Kind::kMask && transform.length > kLongestMask) {
+        Reject(place, fmt::format("source.transform.length: expected at most {} for a mask, got {}",
+                                  kLongestMask, transform.length));
+      }
+      for (size_t j = 0; j < i; ++j) {
+        if (table.transforms[j].column == transform.column) {
+          Reject(place, fmt::format("{}: column \"{}\" has two transforms", QualifiedName(table),
+                                    Printable(transform.column, 63)));
+        }
+      }
     }
   }
 

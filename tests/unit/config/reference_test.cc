@@ -49,6 +49,10 @@ std::string EveryValue(const Config& config) {
       text += fmt::format(" {}/{}/{}", placement.column, static_cast<int>(placement.where),
                           placement.name);
     }
+    for (const ColumnTransform& transform : table.transforms) {
+      text += fmt::format(" {}/{}/{}", transform.column, static_cast<int>(transform.kind),
+                          transform.length);
+    }
   }
   for (const auto& [name, value] : config.kafka.librdkafka) {
     text += fmt::format("\n{}={}", name, value);
@@ -99,7 +103,7 @@ TEST_F(ConfigReferenceTest, EveryRowHasFourCells) {
 
 TEST_F(ConfigReferenceTest, EveryExampleLoads) {
   const std::vector<std::string> blocks = TomlBlocks(ConfigReference());
-  ASSERT_EQ(blocks.size(), 5u);
+  ASSERT_EQ(blocks.size(), 6u);
   for (const std::string& block : blocks) {
     EXPECT_THAT(TryLoad(block), IsOk()) << block;
   }
@@ -165,6 +169,13 @@ TEST_F(ConfigReferenceTest, ConnectionStringsWithoutPasswordAreShownWhole) {
   }
 }
 
+TEST_F(ConfigReferenceTest, SaltIsMasked) {
+  const auto loaded = TryLoad(
+      "[[source.transform]]\ncolumn = 'c'\napply = 'hash'\nalgorithm = 'MD5'\nsalt = 'pepper'\n");
+  ASSERT_THAT(loaded, IsOk());
+  EXPECT_THAT(ShowConfig(*loaded), HasSubstr("algorithm = \"MD5\", salt = \"***\""));
+}
+
 // Holds for every configuration without secrets.
 TEST_F(ConfigReferenceTest, ShownConfigurationLoadsAsTheSame) {
   for (const char* file : {
@@ -179,6 +190,9 @@ TEST_F(ConfigReferenceTest, ShownConfigurationLoadsAsTheSame) {
            "[[source.placement]]\ncolumn = 'te\"nant'\nas = 'x-tenant'\n",
            "[[source.placement]]\ncolumn = 'tenant'\nto = 'envelope'\n"
            "[format]\nvalue = 'json'\n",
+           "[[source.transform]]\ncolumn = 'a\"b'\napply = 'truncate'\nlength = 7\n",
+           "[[source.tables]]\nname = 'a'\n[[source.tables]]\nname = 'b'\n"
+           "transform = [{ column = 'c', apply = 'mask', length = 3 }]\n",
            "[[source.tables]]\nname = 'a'\n[[source.tables]]\nname = 'b.c'\ncolumns = { payload = "
            "'body', id = '' }\n"
            "placement = [{ column = 'tenant' }]\n[source.columns]\nid = 'event_id'\n"

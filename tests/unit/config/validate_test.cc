@@ -183,6 +183,20 @@ TEST_F(ConfigValidationTest, OnlyOneColumnCanBeThePartition) {
   ExpectWrong("only one column can be the partition");
 }
 
+TEST_F(ConfigValidationTest, ColumnHasOneTransform) {
+  table().transforms = {{.column = "a", .length = 1}, {.column = "b", .length = 1}};
+  ExpectValid();
+  table().transforms.push_back({.column = "a", .kind = ColumnTransform::Kind::kMask});
+  ExpectWrong("column \"a\" has two transforms");
+}
+
+TEST_F(ConfigValidationTest, MaskHasALimit) {
+  table().transforms = {{.column = "a", .kind = ColumnTransform::Kind::kMask, .length = 1'000'000}};
+  ExpectValid();
+  table().transforms[0].length = 1'000'001;
+  ExpectWrong("at most 1000000 for a mask");
+}
+
 TEST_F(ConfigValidationTest, DuplicateTablesAreRefused) {
   config_.source.tables = {
       {.schema = "a", .name = "t"}, {.schema = "b", .name = "t"}, {.schema = "a", .name = "u"}};
