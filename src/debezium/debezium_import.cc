@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "debezium/column_mappers.h"
 #include "debezium/debezium_file.h"
 #include "debezium/debezium_options.h"
 #include "debezium/debezium_producer.h"
@@ -50,7 +51,11 @@ bool HoldsSecret(std::string_view name) {
 // read.
 class Importer {
  public:
-  Importer(DebeziumFile file, const ImportInput& input) : file_(std::move(file)), input_(input) {}
+  Importer(DebeziumFile file, const ImportInput& input) : file_(std::move(file)), input_(input) {
+    for (DebeziumProperty& property : file_.properties) {
+      property.shown = WithoutSalt(property.shown);
+    }
+  }
 
   absl::StatusOr<DebeziumImport> Run() {
     out_.translation = DebeziumDefaults();

@@ -286,7 +286,8 @@ PropertyResult TranslateSkipped(const std::string& value, DebeziumTranslation& o
 // For callers that accept no refusal.
 absl::Status AsError(std::string_view name, const std::optional<PropertyResult>& result) {
   return result && result->outcome == PropertyOutcome::kRefused
-             ? Error(ErrorCode::kConfigValue, fmt::format("{}: {}", name, result->note))
+             ? Error(ErrorCode::kConfigValue,
+                     fmt::format("{}: {}", WithoutSalt(name), result->note))
              : absl::OkStatus();
 }
 

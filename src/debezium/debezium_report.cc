@@ -37,8 +37,8 @@ std::string ValueOf(const Option& option, const std::string& text) {
   return value.ok() ? ToToml(*value) : TomlString(text);
 }
 
-// Writes the translation of a connector. Several tables, the placements and the rules for topics
-// are at the end.
+// Writes the translation of a connector. Several tables, the placements, the transforms and the
+// rules for topics are at the end.
 class ImportWriter {
  public:
   ImportWriter(const DebeziumImport& import, bool with_secrets)
@@ -52,6 +52,7 @@ class ImportWriter {
     }
     WritePassThrough();
     WritePlacements();
+    WriteTransforms();
     WriteTables();
     WriteTopicRules(translation_.topic_rules, out_);
     return std::move(out_).Finish();
@@ -100,6 +101,21 @@ class ImportWriter {
       out_.Set("to", ToToml(placement.where));
       if (placement.name != placement.column) {
         out_.Set("as", ToToml(placement.name));
+      }
+    }
+  }
+
+  void WriteTransforms() {
+    for (const ColumnTransform& transform : translation_.transforms) {
+      out_.Element("source.transform");
+      for (const auto& [key, value] : TransformMembers(transform)) {
+        if (key != "salt") {
+          out_.Set(key, value);
+        } else if (with_secrets_) {
+          out_.Set(key, TomlString(transform.salt.Reveal()));
+        } else {
+          out_.SetInComment(key, "\"\"", "secret omitted: set it; -o FILE writes it");
+        }
       }
     }
   }

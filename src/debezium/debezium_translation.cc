@@ -49,6 +49,7 @@ absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& co
   // The settings above have written the first table. With several, each starts as a copy of it.
   std::vector<OutboxTable>& tables = config.source.tables;
   tables.front().placements = translation.placements;
+  tables.front().transforms = translation.transforms;
   config.kafka.topics.rules = translation.topic_rules;
   if (!translation.tables.empty()) {
     const OutboxTable common = tables.front();

@@ -47,6 +47,7 @@ struct DebeziumTranslation {
   std::map<std::string, std::string> settings;
   std::vector<std::string> tables;  // "schema.table", when there are several
   std::vector<Placement> placements;
+  std::vector<ColumnTransform> transforms;
   std::vector<TopicRule> topic_rules;
   std::vector<std::string> required;  // required settings that no property provides
 
@@ -59,7 +60,8 @@ struct DebeziumTranslation {
 
 // Applies the translation to `config`. Errors: WR-1003.
 // REQUIRES: config.source.tables is not empty. Each value is checked like one from a flag; the
-// placements and rules for topics replace those of `config`, and several tables replace its tables.
+// placements, transforms and rules for topics replace those of `config`, and several tables replace
+// its tables.
 absl::Status ApplyTranslation(const DebeziumTranslation& translation, Config& config);
 
 // Java's trim(), toLowerCase() and split().

@@ -19,6 +19,8 @@ _SHOWS = {  # types that a converter encodes as something other than the text of
     "string": (*STRINGS, *NUMBERS), "json": ALL, "json_schema": ALL, "bytes": (BYTEA,),
     "binary": (BYTEA, BYTEA, *STRINGS, *NUMBERS),
 }
+_ALGORITHMS = ("MD5", "SHA-1", "sha-256", "SHA-256", "SHA512", "SHA-512/256", "SHA3-384")
+_SALTS = ("salt", "ü.with.dots", "s" * 100)
 _PAYLOADS = (JSONB, JSON_TEXT, TEXT)
 _DEALT = 6  # columns of a configuration whose types are dealt in turn
 _MODES = {  # of the connector, for how types are represented; Debezium's default first
@@ -143,6 +145,8 @@ class _Maker:
         binary = self._modes.get("binary.handling.mode", "bytes") == "bytes"
         if value != "bytes" and binary and made.timestamp is None and made.version is None and chance.random() < 0.5:
             self._take_messages(made)
+        if chance.random() < 0.6:
+            self._transform(made)
         return made
 
     def _shown(self, converter: str) -> list[ColumnType]:
@@ -239,6 +243,33 @@ class _Maker:
             "message.prefix.include.list": made.messages}
         if self._chance.random() < 0.6:
             made.connector["transforms.decode.fields.null.include"] = self._chance.choice(("true", "false"))
+
+
+    def _transform(self, made: Configuration) -> None:
+        """Truncates, masks and hashes columns; one column may match several of these options."""
+        chance = self._chance
+        options = [f"column.truncate.to.{chance.choice((0, 1, 3, 7, 40, 500, 20_000))}.chars",
+                   f"column.mask.with.{chance.choice((0, 1, 12))}.chars",
+                   *(f"column.mask.hash.{version}{chance.choice(_ALGORITHMS)}.with.salt.{chance.choice(_SALTS)}"
+                     for version in ("", "v2."))]
+        for option in chance.sample(options, chance.choice((1, 2, 3, 4))):
+            columns = [column for column in made.columns if self._may_change(made, column, option)]
+            names = [column.name for column in chance.sample(columns, min(len(columns), chance.choice((1, 2, 4, 8))))]
+            if names:
+                made.connector[option] = ",".join(self._expression(made, name) for name in names)
+
+    def _may_change(self, made: Configuration, column: Column, option: str) -> bool:
+        """Whether rows can still be found by their ids, and most of them be routed."""
+        if column is made.id:
+            return "truncate" not in option and column.type is not TEXT
+        if made.messages and made.placed_in_envelope(column):
+            return False  # walrelay refuses it: the first envelope's schema is that of all others
+        return column is not made.type or "hash" in option
+
+    def _expression(self, made: Configuration, name: str) -> str:
+        exact = f"{made.table}.{name}".replace(".", "\\.")
+        return self._chance.choice((exact, f"{made.table}.{name}", f" {exact} ", f".*\\.{name}",
+                                    exact.upper() if name.isascii() and name.isalnum() else exact))
 
 
 def quoted(name: str) -> str:

@@ -363,8 +363,24 @@ TEST_F(DebeziumImportTest, PropertiesThatAffectRecordsAreRequired) {
   }
 }
 
+TEST_F(DebeziumImportTest, SaltIsASecret) {
+  const std::string name = "column.mask.hash.v2.SHA-256.with.salt.pepper";
+  const DebeziumImport import = Import(With("\"" + name + "\": \".*payload\""));
+  EXPECT_THAT(ImportReport(import), Not(HasSubstr("pepper")));
+  EXPECT_NE(ResultOf(import, "column.mask.hash.v2.SHA-256.with.salt.***"), nullptr);
+  EXPECT_THAT(ImportedToml(import, false), Not(HasSubstr("pepper")));
+  const Config config = Load(ImportedToml(import, /*with_secrets=*/true));
+  ASSERT_EQ(config.source.tables[0].transforms.size(), 1u);
+  EXPECT_EQ(config.source.tables[0].transforms[0],
+            (ColumnTransform{.column = "payload",
+                             .kind = ColumnTransform::Kind::kHash,
+                             .algorithm = HashAlgorithm::kSha256,
+                             .salt = Secret("pepper")}));
+  EXPECT_EQ(ConfigOf(With("\"" + name + "\": \".*payload\"")).source.tables, config.source.tables);
+}
+
 TEST_F(DebeziumImportTest, UnsupportedBehaviourIsRefused) {
-  ExpectRefused("column.mask.with.8.chars", "public.outbox.payload", "columns unchanged");
+  ExpectRefused("column.mask.with.x.chars", ".*payload", "expected a length");
   ExpectRefused("transforms.events.predicate", "isOutbox", "cannot determine");
   ExpectRefused("converters", "geo", "Java code");
   ExpectRefused("exactly.once.support", "required", "at least once");
