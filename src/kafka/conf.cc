@@ -226,7 +226,6 @@ absl::Status SetLogin(const KafkaConfig& kafka, KafkaConf& conf) {
 // Both kinds of client: how to reach the brokers, and with which credentials.
 absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   KafkaConf conf(rd_kafka_conf_new());
-  AddTimerSlack(conf.get());
   rd_kafka_conf_set_log_cb(conf.get(), ForwardLog);
   // Only ForwardLog() reads it, as a constant.
   rd_kafka_conf_set_opaque(conf.get(), const_cast<PipelineIdentity*>(LogScope::Current()));
@@ -365,6 +364,7 @@ std::string ConfValue(const rd_kafka_conf_t& conf, const char* name) {
 // On failure the configuration stays ours, and is destroyed with `conf`.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
   char reason[512];
+  const TimerSlackOfNewThreads slack;
   KafkaClient client(rd_kafka_new(type, conf.get(), reason, sizeof(reason)));
   if (client == nullptr) {
     return Error(ErrorCode::kKafkaConfiguration, Printable(reason));

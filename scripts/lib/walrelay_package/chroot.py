@@ -23,6 +23,9 @@ RELEASES = {"bookworm": 12, "trixie": 13}
 ENTER = """
 root=$1; shift
 mount -t proc proc "$root/proc"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+mount --bind "$root/dev/pts/ptmx" "$root/dev/ptmx"
+mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 while [ "$1" != -- ]; do mkdir -p "$root$2"; mount --bind "$1" "$root$2"; shift 2; done
 shift
 exec chroot "$root" env -i "$@"
