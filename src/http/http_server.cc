@@ -1,6 +1,7 @@
 #include "http/http_server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "http/host_header.h"
 #include "http/listen_address.h"
 #include "walrelay/error.h"
@@ -51,6 +53,23 @@ MHD_Result Answer(MHD_Connection* connection, const HttpResponse& response) {
 
 MonoTime Now() {
   return SystemClock().Now();
+}
+
+// The socket is made here because libmicrohttpd 1.0 does not tell why it cannot listen. Invalid
+// after an error, with its errno. Without SO_REUSEPORT: a second process would silently share the
+// port and receive every other probe.
+UniqueFd Listen(const ListenAddress& address) {
+  constexpr int kOn = 1;
+  UniqueFd socket(
+      ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const bool listens =
+      socket.valid() &&
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof(kOn)) == 0 &&
+      (!address.is_v6() ||
+       ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &kOn, sizeof(kOn)) == 0) &&
+      ::bind(socket.get(), address.get(), address.size()) == 0 &&
+      ::listen(socket.get(), SOMAXCONN) == 0;
+  return listens ? std::move(socket) : UniqueFd();
 }
 
 // The address without the port.
@@ -118,16 +137,18 @@ MHD_Result HttpServer::Callbacks::OnRequest(void* raw, MHD_Connection* connectio
 void HttpServer::Callbacks::OnConnection(void* raw, MHD_Connection* connection, void** /*state*/,
                                          MHD_ConnectionNotificationCode code) {
   auto& connections = static_cast<HttpServer*>(raw)->connections_;
-  const auto* socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  const auto* peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  if (socket == nullptr || peer == nullptr) {
+  // The next question overwrites the answer, in libmicrohttpd 1.0.
+  const auto* answer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  if (answer == nullptr) {
     return;
   }
-  if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-    connections.Add(socket->connect_fd, AddressOf(peer->client_addr), Now());
-  } else {
-    connections.Remove(socket->connect_fd);
+  const int socket = answer->connect_fd;
+  if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+    connections.Remove(socket);
+    return;
   }
+  answer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  connections.Add(socket, answer != nullptr ? AddressOf(answer->client_addr) : "", Now());
 }
 
 HttpServer::HttpServer(std::map<std::string, HttpHandler> pages)
@@ -158,17 +179,23 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   // Without a thread of its own: this class polls the daemon, and so can close connections at their
   // deadline.
   const unsigned flags = MHD_USE_EPOLL | (address->is_v6() ? MHD_USE_IPv6 : 0);
-  errno = 0;
-  // Without MHD_OPTION_LISTENING_ADDRESS_REUSE: that sets SO_REUSEPORT, with which a second process
-  // would silently share the port and receive every other probe.
-  server->daemon_ = MHD_start_daemon(
-      flags, 0, nullptr, nullptr, &Callbacks::OnRequest, server.get(), MHD_OPTION_SOCK_ADDR,
-      address->get(), MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT,
-      kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes * 2,
-      MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::OnConnection, server.get(), MHD_OPTION_END);
-  if (server->daemon_ == nullptr) {
+  const auto cannot_listen = [listen] {
     return Error(ErrorCode::kHttpListen,
                  fmt::format("{}: {}", Printable(listen, 80), std::strerror(errno)));
+  };
+  const UniqueFd socket = Listen(*address);
+  if (!socket.valid()) {
+    return cannot_listen();
+  }
+  // The daemon closes its copy.
+  server->daemon_ = MHD_start_daemon(
+      flags, 0, nullptr, nullptr, &Callbacks::OnRequest, server.get(), MHD_OPTION_LISTEN_SOCKET,
+      ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0), MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
+      MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      kRequestBytes * 2, MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::OnConnection, server.get(),
+      MHD_OPTION_END);
+  if (server->daemon_ == nullptr) {
+    return cannot_listen();
   }
   server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
   return server;
