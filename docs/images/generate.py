@@ -11,6 +11,7 @@ not those of src/.
 """
 
 import itertools
+import math
 import re
 import sys
 from collections.abc import Iterable
@@ -197,7 +198,7 @@ def crossings(rows: list[list[str]], segments: set[tuple[str, str]]) -> tuple[in
     for (a, b), (c, d) in itertools.combinations(segments, 2):
         if place[a][0] == place[c][0]:
             count += (place[a][1] - place[c][1]) * (place[b][1] - place[d][1]) < 0
-    return count, sum(abs(place[a][1] - place[b][1]) for a, b in sorted(segments))
+    return count, math.fsum(abs(place[a][1] - place[b][1]) for a, b in sorted(segments))
 
 
 def ordered(rows: list[list[str]], segments: set[tuple[str, str]]) -> list[list[str]]:
@@ -260,7 +261,7 @@ def columns(rows: list[list[str]], segments: set[tuple[str, str]]) -> dict[str, 
                 continue  # a full row stays evenly spread
             near = [[x[b] for a, b in sorted(segments) if a == name] + [x[a] for a, b in sorted(segments) if b == name]
                     for name in row]
-            wanted = [sum(each) / len(each) if each else x[name] for name, each in zip(row, near)]
+            wanted = [math.fsum(each) / len(each) if each else x[name] for name, each in zip(row, near)]
             x |= dict(zip(row, spread(wanted, [half(name) for name in row])))
     return {name: round(value) for name, value in x.items()}
 
