@@ -184,16 +184,16 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
                  fmt::format("{}: {}", Printable(listen, 80), std::strerror(errno)));
   };
   const UniqueFd socket = Listen(*address);
-  if (!socket.valid()) {
+  // For the daemon, which closes it. Without a socket it would listen on another address.
+  const int copy = socket.valid() ? ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0) : -1;
+  if (copy < 0) {
     return cannot_listen();
   }
-  // The daemon closes its copy.
   server->daemon_ = MHD_start_daemon(
       flags, 0, nullptr, nullptr, &Callbacks::OnRequest, server.get(), MHD_OPTION_LISTEN_SOCKET,
-      ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0), MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
-      MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      kRequestBytes * 2, MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::OnConnection, server.get(),
-      MHD_OPTION_END);
+      copy, MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+      kIdleSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes * 2,
+      MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::OnConnection, server.get(), MHD_OPTION_END);
   if (server->daemon_ == nullptr) {
     return cannot_listen();
   }

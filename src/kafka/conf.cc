@@ -364,8 +364,10 @@ std::string ConfValue(const rd_kafka_conf_t& conf, const char* name) {
 // On failure the configuration stays ours, and is destroyed with `conf`.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
   char reason[512];
-  const TimerSlackOfNewThreads slack;
-  KafkaClient client(rd_kafka_new(type, conf.get(), reason, sizeof(reason)));
+  KafkaClient client = [&] {
+    const TimerSlackOfNewThreads slack;
+    return KafkaClient(rd_kafka_new(type, conf.get(), reason, sizeof(reason)));
+  }();
   if (client == nullptr) {
     return Error(ErrorCode::kKafkaConfiguration, Printable(reason));
   }
