@@ -361,7 +361,7 @@ std::string Router::Identify(uint32_t relation_oid, pgoutput::Tuple row) const {
 
 // A bytea that was cut is raw bytes, which only the binary form can hold.
 pgoutput::Tuple Router::PublishedRow(uint32_t relation_oid, pgoutput::Tuple row) {
-  using Kind = pgoutput::TupleValue::Kind;
+  using ValueKind = pgoutput::TupleValue::Kind;
   const auto found = bindings_.find(relation_oid);
   if (found == bindings_.end() || found->second.transformed.empty()) {
     return row;
@@ -370,7 +370,8 @@ pgoutput::Tuple Router::PublishedRow(uint32_t relation_oid, pgoutput::Tuple row)
   for (const BoundColumn& column : found->second.transformed) {
     if (column.transform->suits_type() && static_cast<size_t>(column.index) < row.size()) {
       const auto bytes = BytesOf(row, column, arena_);
-      const Kind kind = column.type_oid == pgoutput::kByteaOid ? Kind::kBinary : Kind::kText;
+      const auto kind =
+          column.type_oid == pgoutput::kByteaOid ? ValueKind::kBinary : ValueKind::kText;
       row_[static_cast<size_t>(column.index)] =
           bytes.ok() && *bytes ? pgoutput::TupleValue{kind, **bytes} : pgoutput::TupleValue();
     }
