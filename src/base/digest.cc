@@ -1,17 +1,13 @@
 #include "base/digest.h"
 
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
-#include <memory>
-
+#include "base/destroy_with.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
-
-struct FreeDigestContext {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
 
 const EVP_MD* MethodOf(HashAlgorithm algorithm) {
   switch (algorithm) {
@@ -43,34 +39,40 @@ const EVP_MD* MethodOf(HashAlgorithm algorithm) {
   return nullptr;
 }
 
-std::string LowerHex(const unsigned char* bytes, size_t size) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(2 * size);
-  for (size_t i = 0; i < size; ++i) {
-    out += kDigits[bytes[i] >> 4];
-    out += kDigits[bytes[i] & 0xF];
-  }
-  return out;
-}
-
 }  // namespace
 
-absl::StatusOr<std::string> HexDigest(HashAlgorithm algorithm,
-                                      std::initializer_list<std::string_view> parts) {
-  const std::unique_ptr<EVP_MD_CTX, FreeDigestContext> context(EVP_MD_CTX_new());
-  bool done =
-      context != nullptr && EVP_DigestInit_ex(context.get(), MethodOf(algorithm), nullptr) == 1;
+struct Digest::Context {
+  const HashAlgorithm algorithm;
+  std::unique_ptr<EVP_MD_CTX, DestroyWith<&EVP_MD_CTX_free>> evp;  // set by the first Hex()
+  char hex[2 * EVP_MAX_MD_SIZE];
+};
+
+Digest::Digest(HashAlgorithm algorithm)
+    : context_(new Context{.algorithm = algorithm, .evp = nullptr, .hex = {}}) {}
+
+Digest::~Digest() = default;
+
+// Without a method OpenSSL keeps that of the last digest, and its memory.
+absl::StatusOr<std::string_view> Digest::Hex(std::initializer_list<std::string_view> parts) {
+  auto& [algorithm, evp, hex] = *context_;
+  const EVP_MD* method = nullptr;
+  if (evp == nullptr) {
+    evp.reset(EVP_MD_CTX_new());
+    method = MethodOf(algorithm);
+  }
+  bool done = evp != nullptr && EVP_DigestInit_ex(evp.get(), method, nullptr) == 1;
   for (const std::string_view part : parts) {
-    done = done && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
+    done = done && EVP_DigestUpdate(evp.get(), part.data(), part.size()) == 1;
   }
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  if (!done || EVP_DigestFinal_ex(context.get(), digest, &size) != 1) {
+  if (!done || EVP_DigestFinal_ex(evp.get(), digest, &size) != 1) {
+    evp.reset();
     return Error(ErrorCode::kValueInvalid, "OpenSSL does not compute this digest",
                  "Permit the algorithm of the column's transform in OpenSSL's configuration.");
   }
-  return LowerHex(digest, size);
+  const char* const end = fmt::format_to(hex, "{:02x}", fmt::join(digest, digest + size, ""));
+  return std::string_view(hex, static_cast<size_t>(end - hex));
 }
 
 }  // namespace walrelay

@@ -1,8 +1,8 @@
-// Message digests, computed by OpenSSL.
+// Digest: computes message digests of one algorithm, with OpenSSL.
 #pragma once
 
 #include <initializer_list>
-#include <string>
+#include <memory>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -10,9 +10,19 @@
 
 namespace walrelay {
 
-// The digest of the parts, as if they were one text, in lower-case hexadecimal. Thread-safe.
-// Errors: WR-3007 if OpenSSL does not provide the algorithm, as MD5 in FIPS mode.
-absl::StatusOr<std::string> HexDigest(HashAlgorithm algorithm,
-                                      std::initializer_list<std::string_view> parts);
+// Allocates memory for its first digest only. Not thread-safe.
+class Digest {
+ public:
+  explicit Digest(HashAlgorithm algorithm);
+  ~Digest();
+
+  // The digest of the parts, as if they were one text, in lower-case hexadecimal. Valid until the
+  // next call. Errors: WR-3007 if OpenSSL does not provide the algorithm, as MD5 in FIPS mode.
+  absl::StatusOr<std::string_view> Hex(std::initializer_list<std::string_view> parts);
+
+ private:
+  struct Context;  // keeps OpenSSL's headers out of this one
+  std::unique_ptr<Context> context_;
+};
 
 }  // namespace walrelay

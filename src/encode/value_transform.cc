@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/digest.h"
 #include "base/utf8.h"
 #include "encode/temporal_datum.h"
 #include "pgoutput/type_oids.h"
@@ -136,41 +135,41 @@ std::string_view Truncated(std::string_view text, int64_t units, Arena& arena) {
   return {out, static_cast<size_t>(end - out)};
 }
 
-// "Modified UTF-8": each half of a surrogate pair has three bytes.
+// "Modified UTF-8": each half of a surrogate pair has three bytes. Returns the end of what is
+// written to `out`, which has room for half as much again as `text`.
 // Source: java.io.DataInput.
-std::string ModifiedUtf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 16);
+char* PutModifiedUtf8(std::string_view text, char* out) {
   while (!text.empty()) {
     const Utf8Character character = FirstCharacter(text);
     const size_t size = std::max<size_t>(character.length, 1);
     if (size == 4) {
-      char pair[8];
-      char* end = PutUtf8(0xD800 + ((character.point - 0x10000) >> 10), pair);
-      end = PutUtf8(0xDC00 + ((character.point - 0x10000) & 0x3FF), end);
-      out.append(pair, end);
+      out = PutUtf8(0xD800 + ((character.point - 0x10000) >> 10), out);
+      out = PutUtf8(0xDC00 + ((character.point - 0x10000) & 0x3FF), out);
     } else {
-      out += text.substr(0, size);
+      out += text.copy(out, size);
     }
     text.remove_prefix(size);
   }
   return out;
 }
 
-// What an ObjectOutputStream writes for one String.
+// What an ObjectOutputStream writes for one String, in two parts: the header with the length, and
+// the text.
 // Source: Java Object Serialization Specification, 6.4.2.
-std::string Serialized(std::string_view text) {
+std::pair<std::string_view, std::string_view> Serialized(std::string_view text, Arena& arena) {
   constexpr std::string_view kStream("\xAC\xED\x00\x05", 4);  // magic number and version
   constexpr char kString = 0x74;
   constexpr char kLongString = 0x7C;
-  const std::string bytes = ModifiedUtf8(text);
-  const bool is_long = bytes.size() > 0xFFFF;
-  std::string out(kStream);
-  out += is_long ? kLongString : kString;
+  char* const bytes = arena.Allocate(text.size() + text.size() / 2);
+  const auto size = static_cast<size_t>(PutModifiedUtf8(text, bytes) - bytes);
+  const bool is_long = size > 0xFFFF;
+  char* const header = arena.Allocate(kStream.size() + 1 + sizeof(uint64_t));
+  char* end = header + kStream.copy(header, kStream.size());
+  *end++ = is_long ? kLongString : kString;
   for (int shift = is_long ? 56 : 8; shift >= 0; shift -= 8) {
-    out += static_cast<char>(bytes.size() >> shift & 0xFF);
+    *end++ = static_cast<char>(size >> shift & 0xFF);
   }
-  return out + bytes;
+  return {{header, static_cast<size_t>(end - header)}, {bytes, size}};
 }
 
 // Text whose last character may be a lone surrogate, as Java encodes it.
@@ -204,6 +203,9 @@ ValueTransform::ValueTransform(const ColumnTransform& rule, const ColumnTraits& 
   if (rule.kind == TransformKind::kMask) {
     mask_.assign(static_cast<size_t>(rule.length), '*');
   }
+  if (rule.kind == TransformKind::kHash || rule.kind == TransformKind::kHashSerialized) {
+    digest_ = std::make_unique<Digest>(rule.algorithm);
+  }
 }
 
 std::optional<std::pair<std::string, std::string>> ValueTransform::SchemaParameter() const {
@@ -226,11 +228,11 @@ absl::StatusOr<std::string_view> ValueTransform::Text(std::string_view text, Are
       break;
   }
   const std::string& salt = rule_->salt.Reveal();
-  WR_ASSIGN_OR_RETURN(const std::string digest,
-                      rule_->kind == TransformKind::kHash
-                          ? HexDigest(rule_->algorithm, {salt, text})
-                          : HexDigest(rule_->algorithm, {salt, Serialized(text)}));
-  return Keep(std::string_view(digest).substr(0, static_cast<size_t>(column_length_)), arena);
+  const auto [header, value] = rule_->kind == TransformKind::kHash
+                                   ? std::pair(std::string_view(), text)
+                                   : Serialized(text, arena);
+  WR_ASSIGN_OR_RETURN(const std::string_view digest, digest_->Hex({salt, header, value}));
+  return Keep(digest.substr(0, static_cast<size_t>(column_length_)), arena);
 }
 
 absl::StatusOr<Datum> ValueTransform::Apply(Datum datum, Arena& arena) const {

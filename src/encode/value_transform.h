@@ -11,12 +11,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "base/arena.h"
+#include "base/digest.h"
 #include "encode/column_value.h"
 #include "encode/connect_column_type.h"
 #include "encode/schema.h"
@@ -24,7 +26,8 @@
 
 namespace walrelay {
 
-// Immutable. Results point into the value, the arena, or this object.
+// Does not change, except for the memory of its digest: not thread-safe. Results point into the
+// value, the arena, or this object.
 class ValueTransform {
  public:
   // `rule` must outlive this object. `shape`: nullptr for a type that Connect's formats do not
@@ -54,6 +57,7 @@ class ValueTransform {
   Target target_ = Target::kNothing;
   int64_t column_length_ = std::numeric_limits<int32_t>::max();  // as PgJDBC reports it
   std::string mask_;
+  std::unique_ptr<Digest> digest_;  // nullptr: no hash
 };
 
 }  // namespace walrelay

@@ -49,8 +49,11 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
   Log(level, event, fmt::format("{} {}", ToString(CodeOf(status)), MessageOf(status)), fields);
 }
 
-absl::StatusOr<std::string> HexDigest(HashAlgorithm /*algorithm*/,
-                                      std::initializer_list<std::string_view> /*parts*/) {
+struct Digest::Context {};
+Digest::Digest(HashAlgorithm /*algorithm*/) {}
+Digest::~Digest() = default;
+
+absl::StatusOr<std::string_view> Digest::Hex(std::initializer_list<std::string_view> /*parts*/) {
   WR_CHECK(false, "no table of the simulator has transforms");
 }
 

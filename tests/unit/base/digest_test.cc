@@ -35,13 +35,16 @@ TEST(DigestTest, EachAlgorithmIsThatOfItsName) {
        "b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e10e116e9192af3c91a7ec57647"
        "e3934057340b4cf408d5a56592f8274eec53f0"}};
   for (const auto& [algorithm, digest] : kOfAbc) {
-    EXPECT_THAT(HexDigest(algorithm, {"a", "", "bc"}), IsOkAndHolds(digest));
+    EXPECT_THAT(Digest(algorithm).Hex({"a", "", "bc"}), IsOkAndHolds(digest));
   }
 }
 
-TEST(DigestTest, NothingHasADigest) {
-  EXPECT_THAT(HexDigest(HashAlgorithm::kMd5, {}),
-              IsOkAndHolds(std::string("d41d8cd98f00b204e9800998ecf8427e")));
+TEST(DigestTest, EachDigestIsOfItsOwnParts) {
+  constexpr std::string_view kOfNothing = "d41d8cd98f00b204e9800998ecf8427e";
+  Digest digest(HashAlgorithm::kMd5);
+  EXPECT_THAT(digest.Hex({}), IsOkAndHolds(kOfNothing));
+  EXPECT_THAT(digest.Hex({"abc"}), IsOkAndHolds(std::string("900150983cd24fb0d6963f7d28e17f72")));
+  EXPECT_THAT(digest.Hex({}), IsOkAndHolds(kOfNothing));
 }
 
 }  // namespace

@@ -426,5 +426,28 @@ TEST_F(RouterTest, SteadyStateAllocatesNothingPerRow) {
             0u);
 }
 
+TEST_F(RouterTest, TransformsAllocateNothingPerRow) {
+  source_.tables[0].transforms = {
+      {.column = "aggregate_type", .length = 5},
+      {.column = "aggregate_id", .kind = ColumnTransform::Kind::kHash, .salt = Secret("salt")},
+      {.column = "event_type",
+       .kind = ColumnTransform::Kind::kHashSerialized,
+       .algorithm = HashAlgorithm::kSha512,
+       .salt = Secret("salt")},
+      {.column = "payload", .kind = ColumnTransform::Kind::kMask, .length = 1000}};
+  Reconfigure();
+  Describe({{"id"}, {"aggregate_type"}, {"aggregate_id"}, {"event_type"}, {"payload"}});
+  const testing::Row row = TextRow(
+      {"1", "order of a customer", "customer-7", "\U0001F600 " + std::string(70'000, 'x'), "{}"});
+  const pgoutput::Tuple decoded = Decode(row);
+  ASSERT_THAT(router().Route(kOutbox, decoded, kCommitTime), IsOk());
+  EXPECT_EQ(testing::AllocationsDuring([&] {
+              for (int i = 0; i < 100; ++i) {
+                ASSERT_TRUE(router().Route(kOutbox, decoded, kCommitTime).ok());
+              }
+            }),
+            0u);
+}
+
 }  // namespace
 }  // namespace walrelay
