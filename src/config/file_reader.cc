@@ -194,6 +194,20 @@ class FileReader {
     return node.is_table();
   }
 
+  // The tables of [[name]], of which there is at least one; none after an error.
+  std::vector<const toml::table*> ElementsOf(const toml::node& node, std::string_view name) {
+    std::vector<const toml::table*> tables;
+    const auto* array = node.as_array();
+    if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
+      Invalid(node.source(), fmt::format("expected an array of tables: [[{}]]", name));
+      return tables;
+    }
+    for (const toml::node& element : *array) {
+      tables.push_back(element.as_table());
+    }
+    return tables;
+  }
+
   // `known`: the names that are valid at this position. `option`: the one that was probably meant.
   void Unknown(const toml::key& key, std::string_view where,
                const std::vector<std::string_view>& known, std::string_view option = "") {
@@ -345,13 +359,8 @@ class FileReader {
 
   // [[kafka.topics.rules]]: match, partitions, replication_factor, config.
   void ReadTopicRules(const toml::node& node) {
-    const auto* array = node.as_array();
-    if (array == nullptr || !array->is_array_of_tables()) {
-      Invalid(node.source(), "expected an array of tables: [[kafka.topics.rules]]");
-      return;
-    }
-    for (const toml::node& element : *array) {
-      ReadTopicRule(*element.as_table(), out_.config.kafka.topics.rules.emplace_back());
+    for (const toml::table* rule : ElementsOf(node, kTopicRules)) {
+      ReadTopicRule(*rule, out_.config.kafka.topics.rules.emplace_back());
     }
   }
 
@@ -404,13 +413,8 @@ class FileReader {
 
   // [[source.placement]]: column, to, as.
   void ReadPlacements(const toml::node& node, std::vector<Placement>& out) {
-    const auto* array = node.as_array();
-    if (array == nullptr || !array->is_array_of_tables()) {
-      Invalid(node.source(), "expected an array of tables: [[source.placement]]");
-      return;
-    }
-    for (const toml::node& element : *array) {
-      out.push_back(ReadPlacement(*element.as_table()));
+    for (const toml::table* placement : ElementsOf(node, kPlacement)) {
+      out.push_back(ReadPlacement(*placement));
     }
   }
 
@@ -454,13 +458,8 @@ class FileReader {
 
   // [[source.transform]]: column, apply, length, algorithm, salt.
   void ReadTransforms(const toml::node& node, std::vector<ColumnTransform>& out) {
-    const auto* array = node.as_array();
-    if (array == nullptr || !array->is_array_of_tables()) {
-      Invalid(node.source(), "expected an array of tables: [[source.transform]]");
-      return;
-    }
-    for (const toml::node& element : *array) {
-      out.push_back(ReadTransform(*element.as_table()));
+    for (const toml::table* transform : ElementsOf(node, kTransform)) {
+      out.push_back(ReadTransform(*transform));
     }
   }
 
@@ -544,9 +543,8 @@ class FileReader {
   // [[source.tables]]: name, columns, placement, transform. Each starts with the common columns,
   // placements and transforms.
   void ReadTables(const toml::node& node) {
-    const auto* array = node.as_array();
-    if (array == nullptr || array->empty() || !array->is_array_of_tables()) {
-      Invalid(node.source(), "expected an array of tables: [[source.tables]]");
+    const std::vector<const toml::table*> elements = ElementsOf(node, kTables);
+    if (elements.empty()) {
       return;
     }
     // One of the two would silently have no effect.
@@ -556,13 +554,13 @@ class FileReader {
     }
     const OutboxTable common = out_.config.source.tables.front();
     std::vector<OutboxTable> tables;
-    for (const toml::node& element : *array) {
+    for (const toml::table* element : elements) {
       // The setters write to the first table.
       out_.config.source.tables = {common};
       const size_t errors = places_.size();
       const std::string option = fmt::format("{}[{}]", kTables, tables.size());
-      out_.origins[option] = At(element.source());
-      ReadTable(*element.as_table(), option);
+      out_.origins[option] = At(element->source());
+      ReadTable(*element, option);
       // Further errors of a table without its name would follow from the first.
       if (places_.size() == errors) {
         tables.push_back(std::move(out_.config.source.tables.front()));
