@@ -38,6 +38,7 @@
 #include "config/assignment.h"
 #include "config/choices.h"
 #include "config/suggestion.h"
+#include "config/toml_syntax.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -652,57 +653,6 @@ class FileReader {
   std::set<std::pair<uint32_t, uint32_t>> places_;  // that have an error
 };
 
-// The line of a position, for messages; "" behind the last one.
-std::string_view LineAt(std::string_view text, size_t line) {
-  for (; line > 1 && !text.empty(); --line) {
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  }
-  return text.substr(0, text.find('\n'));
-}
-
-// The key that a line sets, or "". The value is not shown: it may be a secret.
-std::string KeyOf(std::string_view line) {
-  const std::string_view key = line.substr(0, line.find('='));
-  const size_t begin = std::min(key.find_first_not_of(" \t"), key.size());
-  const size_t end = key.find_last_not_of(" \t") + 1;
-  return key.size() == line.size() ? "" : Printable(key.substr(begin, end - begin), 80);
-}
-
-// What the parser says, or what an operator has to do where its words do not.
-std::string SyntaxMessage(std::string_view text, const toml::parse_error& error) {
-  const std::string_view said = error.description();
-  const std::string_view line = LineAt(text, error.source().begin.line);
-  const std::string key = KeyOf(line);
-  if (said.find("could not determine value type") != std::string_view::npos) {
-    return fmt::format("{0}: text must be in quotes: {0} = \"…\"", key);
-  }
-  // The end of the line is the character that no string may contain.
-  if (said.find("control characters other than TAB") != std::string_view::npos &&
-      error.source().begin.column > line.size()) {
-    return fmt::format("{}: the string is not closed: a quote is missing", key);
-  }
-  return std::string(said);
-}
-
-constexpr size_t kMaxKeyParts = 250;
-
-// Each dot of a key is a nested table, which the parser builds without a limit and destroys by
-// recursion. A string value with that many dots is rejected too; no value needs them.
-bool HasEndlessKey(std::string_view text) {
-  size_t dots = 0;
-  for (const char c : text) {
-    if (c == '.') {
-      ++dots;
-    } else if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) {
-      dots = 0;
-    }
-    if (dots >= kMaxKeyParts) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 // The parser reports syntax errors with positions; what the values mean is checked afterwards.
@@ -716,7 +666,8 @@ absl::Status ReadConfigFile(const ConfigInput& input, LoadedConfig& out) {
     const toml::source_position& at = parsed.error().source().begin;
     return Error(ErrorCode::kConfigSyntax,
                  fmt::format("{}:{}:{}: {}", input.file_name, at.line, at.column,
-                             SyntaxMessage(input.file_text, parsed.error())));
+                             SyntaxMessage(input.file_text, at.line, at.column,
+                                           parsed.error().description())));
   }
   FileReader(input, out).Read(parsed.table());
   return absl::OkStatus();
