@@ -38,7 +38,8 @@ void CheckLibraries(const KafkaConfig& kafka, Findings& out) {
   for (const KnownDefect& defect : KnownDefectsOf(LibrdkafkaVersionNumber(), kafka)) {
     out.Warn("process.libraries",
              fmt::format("librdkafka {} has a known defect: {}", librdkafka, defect.effect),
-             fmt::format("Install librdkafka {} or later; Debian 13 and the image have 2.8.0.",
+             fmt::format("Install librdkafka {} or later; Debian 13 and the image have 2.8.0, "
+                         "Confluent's package repository has later versions.",
                          defect.fixed_in));
   }
 }

@@ -27,6 +27,12 @@ std::vector<KnownDefect> KnownDefectsOf(int version, const KafkaConfig& kafka) {
          "sent again",
          "2.5.0"});
   }
+  if (version >= Version(2, 4, 0) && version < Version(2, 10, 0)) {  // 4907; 2.10.0 has 5088
+    defects.push_back(
+        {"it may crash after a broker restarts or a topic is recreated; systemd or Kubernetes "
+         "restarts walrelay, and events in flight are sent again",
+         "2.10.1"});
+  }
   if (version < Version(2, 6, 1) && kafka.sasl_mechanism.starts_with("SCRAM-")) {  // 4895
     defects.push_back(
         {"brokers since 3.7.2, 3.8.1 and 3.9 reject its SCRAM logins as invalid credentials",

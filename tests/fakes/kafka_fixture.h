@@ -41,9 +41,19 @@ class MockKafkaFixture : public ::testing::Test {
   void CreateTopic(const std::string& topic, int partitions = 1) {
     cluster_->CreateTopic(topic, partitions);
   }
-  // Metadata requests return `error` for the topic.
+  // Metadata requests return `error` for the topic, until another error or none is set.
   void SetTopicError(const std::string& topic, rd_kafka_resp_err_t error) {
     rd_kafka_mock_topic_set_error(cluster_->get(), topic.c_str(), error);
+  }
+  // The same for an error that stays: the topic has no partitions, as in a broker's response.
+  void RefuseTopic(const std::string& topic, rd_kafka_resp_err_t error) {
+    CreateTopic(topic, 0);
+    SetTopicError(topic, error);
+  }
+  // For most errors the mock sends the topic's partitions, too. Brokers do not, and these versions
+  // of librdkafka crash (issue 4907).
+  static bool CrashesOnPartitionsOfAnError() {
+    return rd_kafka_version() >= 0x02040000 && rd_kafka_version() < 0x020a0000;
   }
   // The next requests of this kind fail with `errors`, one each. __TRANSPORT cuts the connection.
   void FailNext(int16_t request, const std::vector<rd_kafka_resp_err_t>& errors) {

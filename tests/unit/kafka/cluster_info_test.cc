@@ -28,7 +28,7 @@ TEST_F(ClusterFactsTest, BrokersAndClusterAreNamed) {
 TEST_F(ClusterFactsTest, TopicExistsOnlyIfTheBrokerReportsIt) {
   CreateTopic("orders");
   SetTopicError("missing", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-  SetTopicError("denied", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  RefuseTopic("denied", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   EXPECT_THAT(Read("orders").value().topics, ElementsAre(IsOk()));
   EXPECT_THAT(Read("missing").value().topics, ElementsAre(HasError(ErrorCode::kTopicUnknown)));
   EXPECT_THAT(Read("denied").value().topics, ElementsAre(HasError(ErrorCode::kTopicDenied)));

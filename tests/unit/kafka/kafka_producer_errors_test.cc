@@ -79,7 +79,7 @@ TEST_F(KafkaProducerErrorsTest, UnknownTopicIsReportedWithTheCommandThatCreatesI
 }
 
 TEST_F(KafkaProducerErrorsTest, DeniedTopicThatWouldBeCreatedNamesTheMissingRights) {
-  SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  RefuseTopic("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   KafkaProducer::Options options;
   options.topics.create = CreateTopics::kCreate;
   Start(options);
@@ -99,6 +99,9 @@ TEST_F(KafkaProducerErrorsTest, TopicCreatedDuringItsLookupIsNoError) {
 }
 
 TEST_F(KafkaProducerErrorsTest, TopicWithoutALeaderIsPending) {
+  if (CrashesOnPartitionsOfAnError()) {
+    GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
+  }
   SetTopicError("orders", RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE);
   Start();
   const Record record{.topic = "orders", .key = "k"};
@@ -112,10 +115,19 @@ TEST_F(KafkaProducerErrorsTest, TopicWithoutALeaderIsPending) {
 }
 
 TEST_F(KafkaProducerErrorsTest, DeniedTopicIsReportedWithoutWaiting) {
-  SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  RefuseTopic("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   Start();
   EXPECT_THAT(Offer({.topic = "orders"}), HasError(ErrorCode::kTopicDenied, "orders"));
   EXPECT_THAT(producer_->FatalError(), IsOk());
+}
+
+TEST_F(KafkaProducerErrorsTest, TopicThatWasDeniedIsRequestedAgain) {
+  if (CrashesOnPartitionsOfAnError()) {
+    GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
+  }
+  SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  Start();
+  EXPECT_THAT(Offer({.topic = "orders"}), HasError(ErrorCode::kTopicDenied, "orders"));
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
   // Reporting the error starts a new request, whose result may still be the old one.
   ASSERT_TRUE(PollUntil([&] {
@@ -126,13 +138,13 @@ TEST_F(KafkaProducerErrorsTest, DeniedTopicIsReportedWithoutWaiting) {
 }
 
 TEST_F(KafkaProducerErrorsTest, TopicNameThatTheBrokerRefusesIsReported) {
-  SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
+  RefuseTopic("orders", RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
   Start();
   EXPECT_THAT(Offer({.topic = "orders"}), HasError(ErrorCode::kTopicInvalid, "orders"));
 }
 
 TEST_F(KafkaProducerErrorsTest, TopicsAreLookedUpIndependently) {
-  SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  RefuseTopic("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   CreateTopic("orders");
   Start();
   EXPECT_THAT(Offer({.topic = "bad"}), HasError(ErrorCode::kTopicDenied));
@@ -141,7 +153,7 @@ TEST_F(KafkaProducerErrorsTest, TopicsAreLookedUpIndependently) {
 }
 
 TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
-  SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  RefuseTopic("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   std::vector<std::string> topics;
   for (int i = 0; i < 20; ++i) {
     topics.push_back("t" + std::to_string(i));
@@ -163,6 +175,9 @@ TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
 
 // The cause may have ended between the announcement and the record.
 TEST_F(KafkaProducerErrorsTest, ErrorOfAnAnnouncedTopicIsNotReturnedToALaterRecord) {
+  if (CrashesOnPartitionsOfAnError()) {
+    GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
+  }
   SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   CreateTopic("orders");
   KafkaProducer::Options options;

@@ -26,19 +26,20 @@ std::vector<std::string> FixedIn(int version, const std::string& mechanism = "")
 TEST(KnownDefectsTest, VersionsAreComparedAsNumbers) {
   EXPECT_THAT(FixedIn(0x020002ff), ElementsAre("2.3.0"));
   EXPECT_THAT(FixedIn(0x020200ff), ElementsAre("2.3.0", "2.5.0"));
-  EXPECT_THAT(FixedIn(0x020400ff), ElementsAre("2.5.0"));
-  EXPECT_THAT(FixedIn(0x020500ff), IsEmpty());
-  EXPECT_THAT(FixedIn(0x020800ff), IsEmpty());
+  EXPECT_THAT(FixedIn(0x020300ff), ElementsAre("2.5.0"));
+  EXPECT_THAT(FixedIn(0x020400ff), ElementsAre("2.5.0", "2.10.1"));
+  EXPECT_THAT(FixedIn(0x020500ff), ElementsAre("2.10.1"));
+  EXPECT_THAT(FixedIn(0x020800ff), ElementsAre("2.10.1"));
   EXPECT_THAT(FixedIn(0x020a00ff), ElementsAre("2.10.1"));
   EXPECT_THAT(FixedIn(0x020a01ff), IsEmpty());
   EXPECT_THAT(FixedIn(0x020f00ff), IsEmpty());
 }
 
 TEST(KnownDefectsTest, ScramDefectIsReportedOnlyIfScramIsUsed) {
-  EXPECT_THAT(FixedIn(0x020600ff), IsEmpty());
-  EXPECT_THAT(FixedIn(0x020600ff, "PLAIN"), IsEmpty());
-  EXPECT_THAT(FixedIn(0x020600ff, "SCRAM-SHA-512"), ElementsAre("2.6.1"));
-  EXPECT_THAT(FixedIn(0x020601ff, "SCRAM-SHA-512"), IsEmpty());
+  EXPECT_THAT(FixedIn(0x020600ff), ElementsAre("2.10.1"));
+  EXPECT_THAT(FixedIn(0x020600ff, "PLAIN"), ElementsAre("2.10.1"));
+  EXPECT_THAT(FixedIn(0x020600ff, "SCRAM-SHA-512"), ElementsAre("2.10.1", "2.6.1"));
+  EXPECT_THAT(FixedIn(0x020601ff, "SCRAM-SHA-512"), ElementsAre("2.10.1"));
 }
 
 }  // namespace

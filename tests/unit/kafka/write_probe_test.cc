@@ -47,7 +47,7 @@ TEST_F(WriteProbeTest, DeniedProducerIdReportsTheRequiredGrant) {
 }
 
 TEST_F(WriteProbeTest, DeniedTopicIsNotReportedAsMissing) {
-  SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  RefuseTopic("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   EXPECT_THAT(Write(), HasError(ErrorCode::kTopicDenied, "orders"));
 }
 
