@@ -4,11 +4,17 @@
 The workload's rates are low enough for each link.
 """
 
+from typing import Any
+
 from walrelay_test.linked import KafkaLinkTest, PostgresLinkTest
 from walrelay_test.testcase import main
 
 
 class SlowPostgresLinkTest(PostgresLinkTest):
+    def options(self) -> dict[str, Any]:
+        # The relay asks a silent server for a reply after half of it, and a round trip takes up to 1.8 s.
+        return super().options() | {"source.wal_sender_timeout": "10s"}
+
     def expect_undisturbed(self, seed: int, rate: float) -> None:
         """Checks that the relay keeps one connection."""
         relay = self.start_relay()
