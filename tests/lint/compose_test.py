@@ -56,7 +56,13 @@ class ComposeTest(unittest.TestCase):
                               env=self.compose["services"]["walrelay"]["environment"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('bootstrap_servers = "kafka:9092"  # variable WALRELAY_KAFKA__BOOTSTRAP_SERVERS', done.stdout)
-        self.assertNotIn("postgres\"  # variable WALRELAY_SOURCE__PASSWORD", done.stdout)
+        self.assertNotIn("walrelay\"  # variable WALRELAY_SOURCE__PASSWORD", done.stdout)
+
+    def test_relay_connects_as_the_role_that_setup_creates(self) -> None:
+        setup, relay = (self.compose["services"][name] for name in ("setup", "walrelay"))
+        self.assertIn("--role walrelay ", setup["command"][0])
+        self.assertIn("//walrelay@", relay["environment"]["WALRELAY_SOURCE__DSN"])
+        self.assertIn(f"printf {relay['environment']['WALRELAY_SOURCE__PASSWORD']} |", setup["command"][0])
 
     def test_image_is_built_with_the_packages_of_the_scripts(self) -> None:
         scripts = (ROOT / "scripts/lib/common.sh").read_text()
