@@ -59,7 +59,7 @@ class StopTest(IntegrationTest):
         started = time.monotonic()
         self.relay.signal(signal.SIGINT)
         self.assertEqual(self.relay.wait_exit(), EX_TEMPFAIL)
-        self.assertLess(time.monotonic() - started, 2)
+        self.assertLess(time.monotonic() - started, 20, "less than drain_timeout")
         self.assertEqual(self.database.confirmed(self.slot), before)
 
     def test_stop_abandons_records_in_flight_after_the_drain_timeout(self) -> None:
@@ -90,7 +90,7 @@ class StopTest(IntegrationTest):
         self.outbox.insert(1)
         self.settle()
         self.pause_kafka()
-        self.assertEqual(relay.stop(seconds=5), 0)
+        self.assertEqual(relay.stop(seconds=20), 0)  # less than drain_timeout
 
     def test_stop_before_kafka_was_ever_reached_ends_after_the_drain_timeout(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1",
@@ -103,13 +103,13 @@ class StopTest(IntegrationTest):
         self.start_relay().wait_ready()
         standby = self.start_relay()
         standby.wait_for_state("standby")
-        self.assertEqual(standby.stop(seconds=5), 0)
+        self.assertEqual(standby.stop(seconds=20), 0)  # less than drain_timeout
 
     def test_stop_while_connecting_is_quick(self) -> None:
         # No server listens on this port.
         relay = self.start_relay({"source.dsn": "host=127.0.0.1 port=1 dbname=x user=x"})
         relay.wait_for_log("disconnected", code="WR-2001")
-        self.assertEqual(relay.stop(seconds=5), 0)
+        self.assertEqual(relay.stop(seconds=20), 0)  # less than drain_timeout
 
 
 if __name__ == "__main__":
