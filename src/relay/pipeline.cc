@@ -64,19 +64,20 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
 void Pipeline::StartSession(std::span<const TableInfo> tables) {
-  WR_CHECK(!tracker_.in_transaction(), "a session starts between transactions");
+  WR_CHECK(!tracker_.in_transaction() && !in_transaction(),
+           "a session starts between transactions");
   WR_CHECK(refusal_.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
   relations_.Clear();
   message_row_.Forget();
-  transactions_ = TransactionOrderCheck();
   blocked_row_.reset();
   last_commit_time_.reset();
 }
 
 // The relations stay until the next StartSession(): blocked_row() may still be shown.
 void Pipeline::EndSession() {
-  sender_.EndSession();
+  sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
+  transactions_ = TransactionOrderCheck();
   refusal_ = absl::OkStatus();
 }
 
@@ -195,7 +196,7 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
     metrics_.events_skipped["other_table"].Increment();
     return Outcome::kHandled;
   }
-  // Acknowledged in an earlier attempt. Sending it again would be correct too, but repeats the
+  // Sent in an earlier session or attempt. Sending it again would be correct too, but repeats the
   // event.
   if (sender_.IsSettled(NextPosition())) {
     CountRow();

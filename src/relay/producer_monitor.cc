@@ -106,7 +106,7 @@ void ProducerMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
 
 void ProducerMonitor::Destroy() {
   parts_.producer.Destroy();
-  parts_.sender.ClearFailed();
+  parts_.sender.OnProducerDestroyed();
 }
 
 // A failure to create it is not fatal while the relay runs: a file with a secret may be in the

@@ -99,10 +99,29 @@ void RecordSender::StepThrough(Position refused) {
   step_.Cover(refused, std::max(refused, last_offered_));
 }
 
+void RecordSender::SetSettledBefore(std::optional<Position> position) {
+  settled_before_ = position.value_or(Position());
+}
+
 void RecordSender::ForgetPositions() {
   step_.Clear();
   last_offered_ = Position();
-  settled_before_.reset();
+  settled_before_ = Position();
+}
+
+// A row whose record was sent alone has not been handled, and is offered again: its record may be a
+// dead letter, which is logged only when it was acknowledged.
+void RecordSender::EndSession(std::optional<Position> next) {
+  settled_before_ = std::max(settled_before_, next.value_or(Position()));
+  step_.EndAttempt();
+}
+
+// Without a record in flight every settled row is acknowledged, and remains settled.
+void RecordSender::OnProducerDestroyed() {
+  failed_ = {};
+  if (tracker_.records_in_flight() > 0) {
+    settled_before_ = {};
+  }
 }
 
 // A report from before a Reset() is not an event of this stream any more: it counts nowhere.

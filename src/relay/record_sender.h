@@ -60,30 +60,33 @@ class RecordSender final : public DeliverySink {
 
   // Whether the record of the row at `position` has to be sent alone.
   bool SendsAlone(Position position) const { return step_.Covers(position); }
-  // Whether the row at `position` was acknowledged, or skipped by on_error, before it was read
-  // again.
-  bool IsSettled(Position position) const { return settled_before_ && position < *settled_before_; }
+  // Whether the row at `position` needs no record: it was acknowledged or skipped by on_error
+  // before it was read again, or the producer has its record.
+  bool IsSettled(Position position) const { return position < settled_before_; }
 
   // --- after a failure
 
   // The records from `refused` up to the last one offered failed with their producer: when they are
   // received again, each is sent alone.
   void StepThrough(Position refused);
-  // Every row before `position` is settled. nullopt: the state of rows after the frontier is
-  // unknown.
-  void SetSettledBefore(std::optional<Position> position) { settled_before_ = position; }
+  // The records in flight were lost: only rows before `position` are settled. nullopt: the state of
+  // rows after the frontier is unknown.
+  void SetSettledBefore(std::optional<Position> position);
   // Earlier positions are no longer valid: another timeline, or another history.
   void ForgetPositions();
   // Everything before `frontier` is acknowledged.
   void OnFrontier(Lsn frontier) { step_.OnFrontier(frontier); }
-  // The session has ended: its pending record will be received again, or not at all.
-  void EndSession() { step_.EndAttempt(); }
+  // The session has ended. With an open transaction, `next` is its first row that was not handled:
+  // the server sends the transaction again, and its rows before `next` are settled as long as the
+  // producer has their records.
+  void EndSession(std::optional<Position> next);
 
   const FailedRecords& failed() const { return failed_; }
   // Whether a report has arrived for each record in flight, and says that it failed.
   bool AllHaveFailed() const { return failed_.lost == tracker_.records_in_flight(); }
-  // The producer was destroyed: none of its records is reported any more.
-  void ClearFailed() { failed_ = {}; }
+  // The producer was destroyed: none of its records is reported any more. REQUIRES: the tracker
+  // still counts those that were in flight.
+  void OnProducerDestroyed();
 
   // --- DeliverySink: reports of the producer
 
@@ -102,9 +105,8 @@ class RecordSender final : public DeliverySink {
   Observer observer_;
   SingleStep step_;
   // The end of the range for StepThrough().
-  Position last_offered_;  // the furthest record handed to a producer
-  // Rows up to here are not sent again; set by a restart that knows which records were lost.
-  std::optional<Position> settled_before_;
+  Position last_offered_;    // the furthest record handed to a producer
+  Position settled_before_;  // rows before it are not sent again
   FailedRecords failed_;
 };
 

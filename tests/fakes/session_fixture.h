@@ -46,7 +46,15 @@ class PipelineFixture : public ::testing::Test {
     kafka_.in_flight.clear();
     pipeline_->EndSession();
     tracker_.AbandonOpen();
+    sender_->SetSettledBefore(std::nullopt);
     tracker_.Reset();
+    tracker_.Resume();
+    pipeline_->StartSession(postgres_.info.tables);
+  }
+  // The connection was lost; the stream continues after the records in flight.
+  void Reconnect() {
+    pipeline_->EndSession();
+    tracker_.AbandonOpen();
     tracker_.Resume();
     pipeline_->StartSession(postgres_.info.tables);
   }

@@ -23,6 +23,9 @@ class RelayHost {
   // A stream has started, based on the catalog as read at `looked_at`.
   virtual void OnStreaming(MonoTime looked_at) = 0;
 
+  // The stream does not continue after the last one: a producer may get an event a second time.
+  virtual void OnNewHistory() = 0;
+
   // Number of producers created so far, and the time of the last acknowledgement.
   virtual int producers() const = 0;
   virtual MonoTime last_report() const = 0;

@@ -111,6 +111,7 @@ class RelayProcess final : private RelayHost {
   bool Pass(Micros time, bool interruptible) override;
   bool asleep() const override { return asleep_; }
   void OnStreaming(MonoTime looked_at) override;
+  void OnNewHistory() override { ++use_.histories; }
   int producers() const override { return use_.made; }
   MonoTime last_report() const override { return use_.last_report; }
   bool has_rivals() const override { return parts_.environment.has_rivals(); }

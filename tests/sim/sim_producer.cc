@@ -104,6 +104,11 @@ void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) 
     context_.oracle.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
   }
   context_.oracle.OnProduced(event);
+  const auto [handed, first] = handed_over_.try_emplace(event, use_.histories);
+  if (!first && std::exchange(handed->second, use_.histories) == use_.histories && !use_.failed) {
+    context_.oracle.Fail("I7 repetitions",
+                         fmt::format("event {} is handed to a producer that has it", event));
+  }
   const std::string topic(record.topic);
   Lane& lane = LaneOf(topic, record);
   const size_t bytes = record.window_bytes();

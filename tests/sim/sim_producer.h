@@ -28,6 +28,7 @@ struct ProducerUse {
   size_t bytes_in_flight = 0;
   MonoTime last_report;
   int made = 0;
+  int histories = 0;     // within one, a producer gets an event once, unless records were rejected
   bool failed = false;   // one of them failed permanently
   size_t abandoned = 0;  // in flight when the last producer was destroyed
 };
@@ -128,6 +129,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::vector<Reported> reports_;
   std::vector<std::function<void(SimProducer&)>> missed_;  // while the process was suspended
   size_t queued_ = 0;                                      // accepted, not yet reported
+  std::map<int, int> handed_over_;                         // by event: the last history
   absl::Status fatal_;
   bool signalled_ = false;
 };

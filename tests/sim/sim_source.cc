@@ -209,6 +209,10 @@ void SimSource::CheckRewind(Lsn position) {
   if (!same) {
     handled_end_ = Lsn();
   }
+  const bool continues = connected_timeline_ == server_.timeline() && !host_.has_rivals();
+  if (!continues) {
+    host_.OnNewHistory();
+  }
 }
 
 absl::StatusOr<bool> SimSource::Receive(size_t max_bytes) {

@@ -281,6 +281,111 @@ TEST_F(PipelineTest, SettledRowsAreCountedAndNotSentAgain) {
   EXPECT_EQ(metrics_.events_received->Value(), 3);
 }
 
+class CutTransactionTest : public PipelineTest {
+ protected:
+  CutTransactionTest() { Start(); }
+  // The server sends the same transaction again.
+  void BeginAgain() {
+    Reconnect();
+    Describe();
+    commit_ = Lsn(1000);
+    Begin();
+  }
+};
+
+TEST_F(CutTransactionTest, RowsOfTheProducerAreNotSentAgain) {
+  Begin();
+  Insert("a");
+  Insert("b");
+  BeginAgain();
+  Insert("a");
+  Insert("b");
+  Insert("c");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b", "c"));
+  const Lsn end = Commit();
+  kafka_.Acknowledge(2);
+  kafka_.Acknowledge(0);
+  Poll();
+  EXPECT_EQ(frontier(), Lsn(1000));  // "b" was produced in the first session
+  AcknowledgeAll();
+  EXPECT_EQ(frontier(), end);
+}
+
+TEST_F(CutTransactionTest, TransactionWithoutFurtherRowsIsConfirmed) {
+  Begin();
+  Insert("a");
+  BeginAgain();
+  Insert("a");
+  const Lsn end = Commit();
+  EXPECT_EQ(frontier(), Lsn(1000));
+  AcknowledgeAll();
+  EXPECT_EQ(frontier(), end);
+}
+
+TEST_F(CutTransactionTest, SecondCutMayComeEarlier) {
+  Begin();
+  Insert("a");
+  Insert("b");
+  BeginAgain();
+  Insert("a");
+  BeginAgain();
+  Reconnect();
+  BeginAgain();
+  Insert("a");
+  Insert("b");
+  Insert("c");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(CutTransactionTest, SkippedRowIsNotLoggedAgain) {
+  Begin();
+  Insert("a");
+  config_.on_error.null_key = OnError::kSkip;
+  ExpectHandled(testing::InsertMessage(testing::kOutboxOid,
+                                       testing::TextRow({"1", "order", std::nullopt, "{}"})));
+  EXPECT_EQ(Skipped("WR-3004"), 1);
+  BeginAgain();
+  Insert("a");
+  ExpectHandled(testing::InsertMessage(testing::kOutboxOid,
+                                       testing::TextRow({"1", "order", std::nullopt, "{}"})));
+  EXPECT_EQ(Skipped("WR-3004"), 1);
+}
+
+TEST_F(CutTransactionTest, RowsAreSentAgainIfTheProducerLostThem) {
+  Begin();
+  Insert("a");
+  Reconnect();
+  sender_->OnProducerDestroyed();
+  kafka_.in_flight.clear();
+  tracker_.Reset();
+  BeginAgain();
+  Insert("a");
+  EXPECT_THAT(InFlight(), ElementsAre("a"));
+}
+
+TEST_F(CutTransactionTest, AcknowledgedRowsAreNotSentAgainByAnotherProducer) {
+  Begin();
+  Insert("a");
+  AcknowledgeAll();
+  Reconnect();
+  sender_->OnProducerDestroyed();
+  BeginAgain();
+  Insert("a");
+  Insert("b");
+  EXPECT_THAT(InFlight(), ElementsAre("b"));
+}
+
+TEST_F(CutTransactionTest, RowsAreSentAgainOnAnotherTimeline) {
+  Begin();
+  Insert("a");
+  AcknowledgeAll();
+  Reconnect();
+  sender_->ForgetPositions();
+  BeginAgain();
+  Insert("a");
+  EXPECT_THAT(InFlight(), ElementsAre("a"));
+}
+
 class SingleStepPipelineTest : public PipelineTest {
  protected:
   // Rows "a", "b" and "c" were in flight when a broker refused "b". They are received again.
@@ -379,6 +484,28 @@ TEST_F(SingleStepPipelineTest, RangeOfAnotherTimelineIsDiscarded) {
   sender_->ForgetPositions();
   Insert("b");
   EXPECT_THAT(InFlight(), ElementsAre("a", "b"));
+}
+
+// The record may be a dead letter: its row is handled, and logged, only after the acknowledgement.
+TEST_F(SingleStepPipelineTest, RecordInFlightIsOfferedAgainAfterTheConnectionWasLost) {
+  OfferAlone();
+  Reconnect();
+  Describe();
+  commit_ = Lsn(1000);
+  Begin();
+  Insert("a");
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+  OfferAlone();
+}
+
+TEST_F(SingleStepPipelineTest, RefusedRecordIsOfferedAgainAfterTheConnectionWasLost) {
+  Refuse(ErrorCode::kDeliveryRefused);
+  Reconnect();
+  Describe();
+  commit_ = Lsn(1000);
+  Begin();
+  Insert("a");
+  OfferAlone();
 }
 
 TEST_F(SingleStepPipelineTest, SessionOffersTheRecordAgain) {

@@ -68,7 +68,7 @@ TEST_F(RelayTest, LostConfirmedPositionCausesNoDuplicates) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
-TEST_F(RelayTest, OnlyTheOpenTransactionIsRepeatedAfterReconnect) {
+TEST_F(RelayTest, CutTransactionIsNotRepeatedAfterReconnect) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("whole");
@@ -77,7 +77,39 @@ TEST_F(RelayTest, OnlyTheOpenTransactionIsRepeatedAfterReconnect) {
   postgres_.BreakConnection();
   postgres_.Commit({Event("half"), Event("rest")});
   Pass(seconds(1));
-  EXPECT_THAT(kafka_.Keys(), ElementsAre("whole", "half", "half", "rest"));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("whole", "half", "rest"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(RelayTest, CutTransactionIsNotConfirmedBeforeItsFirstRows) {
+  Start();
+  const Lsn before = postgres_.confirmed();
+  postgres_.SendOpenTransaction({Event("half")});
+  Run();
+  postgres_.BreakConnection();
+  const Lsn end = postgres_.Commit({Event("half"), Event("rest")});
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.in_flight.size(), 2u);
+  kafka_.Acknowledge(1);
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(RelayTest, CutTransactionIsRepeatedByTheNextProducer) {
+  Start();
+  postgres_.SendOpenTransaction({Event("half")});
+  Run();
+  postgres_.BreakConnection();
+  postgres_.Commit({Event("half"), Event("rest")});
+  kafka_.health = Error(ErrorCode::kProducerFailed, "fenced");
+  Pass(seconds(10));
+  EXPECT_EQ(kafka_.producers, 2);
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("half", "rest"));
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
 }
 
