@@ -539,9 +539,11 @@ void Relay::ContinueDrain(MonoTime now) {
     return;
   }
   if (!complete) {
+    const std::string_view waits_for = session_->waits_for();
     LogStatus(LogLevel::kWarning, "drain_timeout",
               Error(ErrorCode::kDrainTimeout,
-                    fmt::format("{} records are still in flight", tracker_.records_in_flight())));
+                    fmt::format("{} records are still in flight{}{}", tracker_.records_in_flight(),
+                                waits_for.empty() ? "" : "; publishing waits for ", waits_for)));
   }
   const absl::Status finished = session_->Finish(kFinishTimeout);
   LogInfo("stopped",
