@@ -196,17 +196,14 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
     metrics_.events_skipped["other_table"].Increment();
     return Outcome::kHandled;
   }
-  // Sent in an earlier session or attempt. Sending it again would be correct too, but repeats the
-  // event.
-  if (sender_.IsSettled(NextPosition())) {
-    CountRow();
+  if (PassSettledRow()) {
     return Outcome::kHandled;
-  }
-  if (!refusal_.ok()) {
-    return OnUnroutable(refusal_, insert);
   }
   // The reason was found in an earlier turn, and the row waits for the log or for its dead letter
   // to be accepted.
+  if (!refusal_.ok()) {
+    return OnUnroutable(refusal_, insert);
+  }
   const auto record =
       router_.Route(insert.relation_oid, insert.row, transactions_.open()->commit_time);
   const absl::StatusOr<Outcome> outcome =
@@ -240,6 +237,9 @@ absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& mess
   if (transactions_.open() == nullptr) {
     return transactions_.OnRow();
   }
+  if (PassSettledRow()) {
+    return Outcome::kHandled;
+  }
   const absl::Status readable = message_row_.Read(message.prefix, message.content);
   // Columns may differ from message to message. The router compares names and types only when they
   // changed.
@@ -259,6 +259,15 @@ void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
                                     fmt::format("prefix \"{}\"", Printable(message.prefix, 63)));
   LogStatus(LogLevel::kWarning, "message_skipped", reason, {{"lsn", message.lsn}});
   metrics_.events_skipped[ToString(CodeOf(reason))].Increment();
+}
+
+// Sending the row again would be correct, too, but repeats the event.
+bool Pipeline::PassSettledRow() {
+  if (!sender_.IsSettled(NextPosition())) {
+    return false;
+  }
+  CountRow();
+  return true;
 }
 
 // Counts a row in its transaction and in the metrics, once it has been handled.

@@ -114,6 +114,9 @@ class Pipeline {
   absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
               Position position);
+  // Whether the row that is being handled was settled in an earlier session or attempt; counts it
+  // then.
+  bool PassSettledRow();
   // Notes a handled row in the transaction's order and in the metrics. REQUIRES: a transaction is
   // open. Call it once for each row: the next row has the next ordinal from then on.
   void CountRow();

@@ -139,6 +139,25 @@ TEST_F(LogicalMessagesTest, InvalidMessagesCanBeDeadLettered) {
 }
 
 // Any role may write one, and it is sent even when the transaction around it rolls back.
+TEST_F(LogicalMessagesTest, MessagesOfACutTransactionAreNotSentAgain) {
+  config_.on_error.value = OnError::kDeadLetter;
+  config_.on_error.dead_letter_topic = "dead";
+  Start();
+  const Lsn commit = postgres_.info.server.wal_end;
+  postgres_.SendRaw(testing::BeginMessage(commit, clock_.WallNow(), 7));
+  postgres_.SendRaw(Message("no JSON"));
+  postgres_.SendRaw(Event("a"));
+  Run();
+  postgres_.BreakConnection();
+  Run();
+  Commit({Message("no JSON"), Event("a"), Event("b")});
+  ASSERT_EQ(kafka_.log.size(), 3U);
+  EXPECT_EQ(kafka_.log[0].topic, "dead");
+  EXPECT_EQ(kafka_.log[1].key, "a");
+  EXPECT_EQ(kafka_.log[2].key, "b");
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
 TEST_F(LogicalMessagesTest, NonTransactionalMessageNeverBlocks) {
   for (const OnError policy : {OnError::kStop, OnError::kDeadLetter, OnError::kSkip}) {
     config_.on_error.value = policy;
