@@ -15,6 +15,7 @@ from pathlib import Path
 
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.postgres import Postgres
+from walrelay_dev.postgres_binaries import client_program
 from walrelay_dev.process import wait_until
 from walrelay_test.database import Database
 from walrelay_test.outbox import Outbox
@@ -43,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rates", default="100,1000")
-    parser.add_argument("--pgbench", default="/usr/lib/postgresql/15/bin/pgbench")
+    parser.add_argument("--pgbench", default=str(client_program("pgbench")))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Postgres(15, settings={"wal_level": "logical"}) as postgres, \
             KafkaCluster() as kafka:

@@ -55,9 +55,9 @@ class Pipeline {
   // Begins a session on `tables`, as the catalog describes them now; they are copied. REQUIRES: the
   // previous session has ended (EndSession()), and no transaction of the tracker is open.
   void StartSession(std::span<const TableInfo> tables);
-  // Discards the state of a pending message: the next session receives it again, or not at all. Rows
-  // of the open transaction that were handled are not sent again. The open transaction of the tracker
-  // is not touched: the caller abandons it. Allowed at any time.
+  // Discards the state of a pending message: the next session receives it again, or not at all.
+  // Rows of the open transaction that were handled are not sent again. The open transaction of the
+  // tracker is not touched: the caller abandons it. Allowed at any time.
   void EndSession();
 
   // Handles the payload of one XLogData, which must stay valid during the call only. An error whose

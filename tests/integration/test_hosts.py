@@ -41,7 +41,7 @@ class HostsTest(IntegrationTest):
         signal = folder / "data" / "standby.signal"
         signal.touch()
         shutil.chown(signal, folder.owner(), folder.group())
-        standby = Postgres(15, directory=folder, settings={**self.postgres.settings,
+        standby = Postgres(self.postgres.major, directory=folder, settings={**self.postgres.settings,
                                                            "restore_command": "false"})
         self.addCleanup(standby.remove)
         standby.start()

@@ -16,6 +16,9 @@ from walrelay_test.servers import test_folder
 from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, RelayProcess, main, relay_program
 
 LIFETIME = 5  # seconds
+# librdkafka 2.2 and later log in again on an open connection. Brokers refuse two logins within a second, which only
+# tokens that live for seconds cause (Kafka, KafkaChannel.maybeBeginServerReauthentication); librdkafka reconnects.
+SECOND_LOGIN = "Request not valid in current SASL state"
 SECRET = "canary secret:1"
 
 
@@ -130,7 +133,8 @@ echo "$header.$claims."
         self.expect_published(*ids)
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
         for event in ("disconnected", "token_unavailable", "kafka_log"):
-            self.assertEqual([line for line in relay.logs(event) if line["level"] != "debug"], [], event)
+            lines = [line for line in relay.logs(event) if line["level"] != "debug" and SECOND_LOGIN not in line["msg"]]
+            self.assertEqual(lines, [], event)
         self.assertNotIn("canary", relay.log_text + Path(f"/proc/{relay.pid}/cmdline").read_text())
         self.assertNotIn("eyJ", relay.log_text)  # of a JWT
 

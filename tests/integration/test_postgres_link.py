@@ -92,6 +92,7 @@ class HalfOpenLinkTest(PostgresLinkTest):
     def expect_noticed(self, seed: int, code: str, toward: str) -> None:
         """Holds traffic past all timeouts; the held bytes then arrive on connections that are already closed."""
         relay = self.start_relay()
+        relay.wait_ready()
         with self.load(seed, rate=200) as workload:
             relay.wait_until(lambda: workload.committed > 100, 60, "transactions")
             self.link.hold(toward)

@@ -311,7 +311,7 @@ class AnotherServerTest(WaitingRelay, IntegrationTest):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        cls.other = cls.enterClassContext(new_postgres(15, tcp=True, template=False))
+        cls.other = cls.enterClassContext(new_postgres(tcp=True, template=False))
 
     def test_snapshots_of_another_server_are_rejected(self) -> None:
         link = self.enterContext(TcpProxy(self.postgres.port))

@@ -9,6 +9,7 @@ from pathlib import Path
 from walrelay_dev.kafka_node import KAFKA_VERSION
 from walrelay_dev.kafka_records import library
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.postgres_binaries import DEFAULT_MAJOR, bin_folder
 
 
 def commit() -> str:
@@ -30,7 +31,7 @@ def machine() -> dict[str, str | int]:
 def versions() -> dict[str, str]:
     """Versions of the servers and of the components that all systems share."""
     java = re.search(r'"([^"]+)"', subprocess.run(["java", "-version"], capture_output=True, text=True).stderr)
-    return {"postgres": _output(["/usr/lib/postgresql/15/bin/postgres", "--version"]).split()[2],
+    return {"postgres": _output([str(bin_folder(DEFAULT_MAJOR) / "postgres"), "--version"]).split()[2],
             "kafka": KAFKA_VERSION, "librdkafka": library().libversion()[0], "java": java[1] if java else "?"}
 
 

@@ -5,9 +5,9 @@ import subprocess
 from walrelay_bench.environment import SLOT, TOPIC
 from walrelay_bench.program import Program
 from walrelay_bench.system import Programs, Work
+from walrelay_dev.postgres_binaries import client_program
 
 _HELD = 4  # records that kcat may hold back until its input buffer has a KiB
-_RECVLOGICAL = "/usr/lib/postgresql/15/bin/pg_recvlogical"
 
 
 class Peer(Programs):
@@ -16,7 +16,7 @@ class Peer(Programs):
     plugin = "wal2json"
 
     def launch(self, work: Work) -> list[Program]:
-        reader = Program([_RECVLOGICAL, "-d", self.dsn, "-S", SLOT, "--start", "-n", "-f", "-",
+        reader = Program([client_program("pg_recvlogical"), "-d", self.dsn, "-S", SLOT, "--start", "-n", "-f", "-",
                           "-o", "format-version=2", "-o", "include-transaction=false",
                           "-o", "add-tables=public.outbox", "-o", "actions=insert"],
                          self.log, stdout=subprocess.PIPE)

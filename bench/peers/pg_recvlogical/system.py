@@ -5,8 +5,7 @@ import subprocess
 from walrelay_bench.environment import PUBLICATION, SLOT
 from walrelay_bench.program import Program
 from walrelay_bench.system import Programs, Work
-
-_BINARY = "/usr/lib/postgresql/15/bin/pg_recvlogical"
+from walrelay_dev.postgres_binaries import client_program
 
 
 class Peer(Programs):
@@ -16,8 +15,9 @@ class Peer(Programs):
 
     def launch(self, work: Work) -> list[Program]:
         assert work.end is not None
-        return [Program([_BINARY, "-d", self.dsn, "-S", SLOT, "--start", "-n", "-o", "proto_version=1",
-                         "-o", f"publication_names={PUBLICATION}", "-E", work.end, "-f", "/dev/null"], self.log)]
+        return [Program([client_program("pg_recvlogical"), "-d", self.dsn, "-S", SLOT, "--start", "-n",
+                         "-o", "proto_version=1", "-o", f"publication_names={PUBLICATION}", "-E", work.end,
+                         "-f", "/dev/null"], self.log)]
 
     def caught_up(self, work: Work) -> bool:
         return not self.alive()
@@ -27,5 +27,5 @@ class Peer(Programs):
 
     @classmethod
     def versions(cls) -> dict[str, str]:
-        shown = subprocess.run([_BINARY, "--version"], capture_output=True, text=True).stdout
+        shown = subprocess.run([client_program("pg_recvlogical"), "--version"], capture_output=True, text=True).stdout
         return {"pg_recvlogical": shown.split()[2]}

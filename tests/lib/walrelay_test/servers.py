@@ -32,14 +32,14 @@ _numbers = itertools.count(1)
 _shared: dict[type, Any] = {}
 
 
-def require_servers(major: int = 15, *, with_connect: bool = False) -> None:
+def require_servers(major: int = postgres_binaries.DEFAULT_MAJOR, *, with_connect: bool = False) -> None:
     """Raises SkipTest if a server is not installed, or fails in a CI run."""
     try:
         if with_connect:
             connect.libraries()
             debezium.plugin_folder()
         postgres_binaries.bin_folder(major)
-        postgres_binaries.psql_program()
+        postgres_binaries.client_program("psql")
         kafka_node.libraries()
         kafka_records.library()
         if shutil.which("java") is None:
@@ -62,7 +62,7 @@ def test_folder() -> Path:
     return folder
 
 
-def new_postgres(major: int = 15, **options: Any) -> Postgres:
+def new_postgres(major: int = postgres_binaries.DEFAULT_MAJOR, **options: Any) -> Postgres:
     """A cluster, not yet started; see `Postgres` for `options`."""
     settings = {**_POSTGRES_SETTINGS, **options.pop("settings", {})}
     return Postgres(major, directory=_new_folder("pg"), settings=settings, **options)

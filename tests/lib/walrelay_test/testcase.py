@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.kafka_records import Record
 from walrelay_dev.postgres import Postgres
-from walrelay_dev.postgres_binaries import MAJORS
+from walrelay_dev.postgres_binaries import DEFAULT_MAJOR, MAJORS
 from walrelay_dev.process import wait_until
 
 from .database import Database
@@ -47,7 +47,7 @@ class IntegrationTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        major = (cls.postgres_options or {}).get("major", 15)
+        major = (cls.postgres_options or {}).get("major", DEFAULT_MAJOR)
         require_servers(major)
         cls.postgres = shared_postgres() if cls.postgres_options is None else \
             cls.enterClassContext(new_postgres(**cls.postgres_options))
