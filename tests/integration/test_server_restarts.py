@@ -17,6 +17,7 @@ class ServerRestartTest(VerifiedTest):
     def expect_nothing_repeated(self, seed: int, disturb: Callable[[], object]) -> None:
         """Calls `disturb` three times under load; the relay must be disconnected each time."""
         relay = self.start_relay()
+        relay.wait_ready()
         with self.load(seed, rate=300) as workload:
             for number in range(1, 4):
                 goal = workload.committed + 150
