@@ -17,6 +17,7 @@ class SuspensionTest(VerifiedTest):
     def suspend(self, seed: int, seconds: float) -> None:
         """Suspends the relay under load; everything written meanwhile must be published afterwards."""
         self.relay = self.start_relay()
+        self.relay.wait_ready()
         with self.load(seed, rate=200) as workload:
             self.relay.wait_until(lambda: workload.committed > 200, 60, "transactions")
             self.relay.pause()
@@ -37,11 +38,10 @@ class SuspensionTest(VerifiedTest):
         self.assertEqual(self.relay.logs("disconnected"), [])
         self.assertEqual(self.verdict_after.duplicates, 0)
 
-    def test_suspension_past_wal_sender_timeout_repeats_at_most_the_cut_transaction(self) -> None:
+    def test_suspension_past_wal_sender_timeout_repeats_nothing(self) -> None:
         self.suspend(462, 5)
         self.relay.wait_for_log("disconnected")
-        repeated = {event.end_lsn for event in self.verdict_after.repeated}
-        self.assertLessEqual(len(repeated), 1, "repeated transactions: at most the interrupted one")
+        self.assertEqual(self.verdict_after.repeated, [])
         self.assertEqual(self.producers(), 1)
 
     def test_suspension_long_enough_for_a_takeover_restarts_the_producer(self) -> None:
