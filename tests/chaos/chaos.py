@@ -23,6 +23,7 @@ from fault_log import FaultLog
 from period import Period
 from report import Report, to_text, write_json
 from system import System
+from walrelay_dev.postgres_binaries import DEFAULT_MAJOR
 from walrelay_test.ground_truth import GroundTruth
 from walrelay_test.relay_config import build_folder
 from walrelay_test.servers import require_servers
@@ -39,7 +40,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, help="number of SIGKILLs under load, instead of faults")
     parser.add_argument("--rate", type=float, default=150, help="transactions per second (default: 150)")
     parser.add_argument("--nodes", type=int, choices=(1, 3), help="number of Kafka nodes (default: 3; with --kills: 1)")
-    parser.add_argument("--major", type=int, default=15, help="major version of Postgres (default: 15)")
+    parser.add_argument("--major", type=int, default=DEFAULT_MAJOR,
+                        help="major version of Postgres (default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as JSON")
     parser.add_argument("--commit", help="commit of the relay for the report (default: from git)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for logs after a failure")

@@ -50,7 +50,7 @@ class Environment:
     """
 
     def __init__(self) -> None:
-        self.postgres = Postgres(15, tcp=True, settings={
+        self.postgres = Postgres(tcp=True, settings={
             "shared_buffers": "256MB", "max_wal_size": "16GB", "checkpoint_timeout": "30min",
             "max_replication_slots": 20, "max_wal_senders": 10})
         self.kafka = KafkaCluster(1, partitions=PARTITIONS, optimise=True, heap_mb=768,
