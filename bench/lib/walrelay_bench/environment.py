@@ -64,8 +64,16 @@ class Environment:
         except BaseException:
             self.postgres.__exit__()
             raise
+        self._allow_wal2json()
         self.sql(_TABLE)
         return self
+
+    def _allow_wal2json(self) -> None:
+        """Servers since 17.11 load only the output plugins that a setting names; earlier ones do not know it."""
+        name = "output_plugin_libraries"
+        if self.sql(f"SELECT 1 FROM pg_settings WHERE name = '{name}'"):
+            self.postgres.settings[name] = "pgoutput, wal2json"
+            self.postgres.restart("fast")
 
     def __exit__(self, *_: object) -> None:
         self._close_topic()
