@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "absl/strings/escaping.h"
 #include "base/http_call.h"
 
 namespace walrelay {
@@ -16,14 +17,6 @@ namespace {
 using NamesAndValues = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-
-std::string Hex(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) {
-    out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
 
 std::string Sha256(std::string_view bytes) {
   std::string digest(32, '\0');
@@ -99,19 +92,20 @@ std::string CanonicalRequest(const AwsRequest& request) {
   }
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, request.path,
                      CanonicalQuery(request.query), headers, SignedHeaderNames(request),
-                     Hex(Sha256(request.body)));
+                     absl::BytesToHexString(Sha256(request.body)));
 }
 
 std::string SignatureOf(const AwsRequest& request, const SigningScope& scope,
                         const AwsCredentials& credentials) {
-  const std::string to_sign = fmt::format("{}\n{}\n{}\n{}", kAlgorithm, TimeOf(scope),
-                                          ScopeText(scope), Hex(Sha256(CanonicalRequest(request))));
+  const std::string to_sign =
+      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, TimeOf(scope), ScopeText(scope),
+                  absl::BytesToHexString(Sha256(CanonicalRequest(request))));
   Secret key("AWS4" + credentials.secret_access_key.Reveal());
   for (const std::string& part :
        {DateOf(scope), scope.region, scope.service, std::string("aws4_request"), to_sign}) {
     key = HmacSha256(key, part);
   }
-  return Hex(key.Reveal());
+  return absl::BytesToHexString(key.Reveal());
 }
 
 }  // namespace
