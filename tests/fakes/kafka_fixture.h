@@ -50,11 +50,6 @@ class MockKafkaFixture : public ::testing::Test {
     CreateTopic(topic, 0);
     SetTopicError(topic, error);
   }
-  // For most errors the mock sends the topic's partitions, too. Brokers do not, and these versions
-  // of librdkafka crash (issue 4907).
-  static bool CrashesOnPartitionsOfAnError() {
-    return rd_kafka_version() >= 0x02040000 && rd_kafka_version() < 0x020a0000;
-  }
   // The next requests of this kind fail with `errors`, one each. __TRANSPORT cuts the connection.
   void FailNext(int16_t request, const std::vector<rd_kafka_resp_err_t>& errors) {
     rd_kafka_mock_push_request_errors_array(cluster_->get(), request, errors.size(), errors.data());

@@ -46,6 +46,17 @@ class KafkaProducerErrorsTest : public testing::ProducerFixture {
   }
 };
 
+// An error that ends: the mock then has the topic with its partitions, and sends them with the
+// error, too. Brokers do not, and some versions of librdkafka crash (issue 4907).
+class TopicErrorThatEndsTest : public KafkaProducerErrorsTest {
+ protected:
+  void SetUp() override {
+    if (rd_kafka_version() >= 0x02040000 && rd_kafka_version() < 0x020a0000) {
+      GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
+    }
+  }
+};
+
 // --- topics ---
 
 TEST_F(KafkaProducerErrorsTest, UnknownTopicIsReportedOnceAndThenRequestedAgain) {
@@ -98,10 +109,7 @@ TEST_F(KafkaProducerErrorsTest, TopicCreatedDuringItsLookupIsNoError) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerErrorsTest, TopicWithoutALeaderIsPending) {
-  if (CrashesOnPartitionsOfAnError()) {
-    GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
-  }
+TEST_F(TopicErrorThatEndsTest, TopicWithoutALeaderIsPending) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE);
   Start();
   const Record record{.topic = "orders", .key = "k"};
@@ -121,10 +129,7 @@ TEST_F(KafkaProducerErrorsTest, DeniedTopicIsReportedWithoutWaiting) {
   EXPECT_THAT(producer_->FatalError(), IsOk());
 }
 
-TEST_F(KafkaProducerErrorsTest, TopicThatWasDeniedIsRequestedAgain) {
-  if (CrashesOnPartitionsOfAnError()) {
-    GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
-  }
+TEST_F(TopicErrorThatEndsTest, TopicThatWasDeniedIsRequestedAgain) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   Start();
   EXPECT_THAT(Offer({.topic = "orders"}), HasError(ErrorCode::kTopicDenied, "orders"));
@@ -174,10 +179,7 @@ TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
 }
 
 // The cause may have ended between the announcement and the record.
-TEST_F(KafkaProducerErrorsTest, ErrorOfAnAnnouncedTopicIsNotReturnedToALaterRecord) {
-  if (CrashesOnPartitionsOfAnError()) {
-    GTEST_SKIP() << "librdkafka " << rd_kafka_version_str() << " crashes on the mock's response";
-  }
+TEST_F(TopicErrorThatEndsTest, ErrorOfAnAnnouncedTopicIsNotReturnedToALaterRecord) {
   SetTopicError("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   CreateTopic("orders");
   KafkaProducer::Options options;
