@@ -4,10 +4,11 @@
 import collections
 from typing import Any
 
-from walrelay_test.testcase import IntegrationTest, RelayProcess, main
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main, partition_for
 
 ROWS = 2000
 BIG = 1001  # the row whose record exceeds its topic's limit
+PARTITIONS = 3
 
 
 class RefusedRecordsTest(IntegrationTest):
@@ -15,7 +16,7 @@ class RefusedRecordsTest(IntegrationTest):
 
     def insert_around_a_large_row(self) -> None:
         """Inserts 2,000 rows in one transaction, one of them too large for the topic, and ten rows after it."""
-        self.kafka.create_topic(self.topic, partitions=3, config={"max.message.bytes": 20_000})
+        self.kafka.create_topic(self.topic, partitions=PARTITIONS, config={"max.message.bytes": 20_000})
         with self.database.transaction() as cursor:
             for number in range(1, ROWS + 1):
                 size = 50_000 if number == BIG else 50
@@ -60,6 +61,10 @@ class RefusedRecordsTest(IntegrationTest):
         self.wait_until_offered_again(relay, times=4)
         self.assertEqual(self.appended(), before)
         self.assertLessEqual(max(before.values()), 3)
+        # Records of other partitions were in flight with the refused one; its own partition has none after it.
+        partition = partition_for(f"k{BIG % 20}".encode(), PARTITIONS)
+        after = [record for record in self.published() if int(dict(record.headers)["id"]) > BIG]
+        self.assertNotIn(partition, {record.partition for record in after})
         self.kafka.alter_topic_config(self.topic, {"max.message.bytes": 1_000_000})
         self.settle(120)
         self.assertEqual(sorted(self.appended()), list(range(1, ROWS + 11)))
