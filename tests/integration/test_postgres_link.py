@@ -4,6 +4,7 @@
 import random
 import time
 from collections.abc import Callable
+from typing import Any
 
 from walrelay_test.linked import PostgresLinkTest
 from walrelay_test.tcp_proxy import TcpProxy
@@ -67,25 +68,48 @@ class BrokenLinkTest(PostgresLinkTest):
 
 
 class CutTransactionTest(IntegrationTest):
-    def test_transaction_that_is_cut_five_times_is_published_once(self) -> None:
-        rows = 50_000
+    """A transaction of 50,000 rows, which is cut five times."""
+
+    ROWS = 50_000
+
+    def insert(self, cursor: Any, first: int, last: int) -> None:
+        cursor.execute("INSERT INTO outbox SELECT i, %s, 'k', 'made', '{}' FROM generate_series(%s, %s) i",
+                       (self.name, first, last))
+
+    def expect_published_once(self, write: Callable[[], object]) -> None:
         with TcpProxy(self.postgres.port) as link:
             link.throttle(1_500_000)
             relay = self.start_relay({
                 "source.dsn": f"host=127.0.0.1 port={link.port} user=postgres dbname={self.name}",
                 "pipeline.max_in_flight_records": 500})
             relay.wait_ready()
-            self.sql("INSERT INTO outbox SELECT i, %s, 'k', 'made', '{}' FROM generate_series(1, %s) i",
-                     self.name, rows)
+            write()
             for cuts in range(1, 6):
                 relay.wait_until(lambda: (relay.metric("walrelay_events_published_total") or 0) > cuts * 5_000, 60,
                                  "the middle of the transaction")
                 link.cut(reset=True)
                 relay.wait_for_log("streaming", count=cuts + 1)
-                self.assertLess(relay.metric("walrelay_events_published_total"), rows)
+                self.assertLess(relay.metric("walrelay_events_published_total"), self.ROWS)
             self.settle(120)
-        self.assertEqual(self.ids(), list(range(1, rows + 1)))
+        self.assertEqual(self.ids(), list(range(1, self.ROWS + 1)))
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
+
+    def test_it_is_published_once(self) -> None:
+        def write() -> None:
+            with self.database.transaction() as cursor:
+                self.insert(cursor, 1, self.ROWS)
+        self.expect_published_once(write)
+
+    def test_it_is_published_once_if_the_publication_got_a_table_meanwhile(self) -> None:
+        """The server decodes each row with the catalog of its time, so the ordinals stay the same."""
+        def write() -> None:
+            self.sql("CREATE TABLE other (id int)")
+            with self.database.transaction() as cursor:
+                self.insert(cursor, 1, 2_000)
+                self.sql("ALTER PUBLICATION walrelay ADD TABLE other")
+                cursor.execute("INSERT INTO other SELECT generate_series(1, 2000)")
+                self.insert(cursor, 2_001, self.ROWS)
+        self.expect_published_once(write)
 
 
 class HalfOpenLinkTest(PostgresLinkTest):
