@@ -102,7 +102,7 @@ void Acknowledge(benchmark::State& state) {
   RingQueue<DeliveryToken> in_flight;
   uint64_t lsn = 1;
   Measure(state, 0, Allocating::kNever, [&] {
-    tracker.Begin(Lsn(1), WallTime());
+    tracker.Begin(Lsn(1), 1, WallTime());
     in_flight.push_back(tracker.token(1));
     tracker.OnProduced(300);
     tracker.Commit(Lsn(++lsn));

@@ -342,14 +342,23 @@ struct KafkaConfig {
   std::vector<std::pair<std::string, std::string>>
       librdkafka;  // other properties, by librdkafka's names
   TopicsConfig topics;
+  std::string progress_topic;  // "": "walrelay.progress.<pipeline.id>"
 
   bool operator==(const KafkaConfig&) const = default;
 };
+
+// Whether progress is recorded in Kafka. kAuto: if the user may use the progress topic, otherwise
+// with one warning. kRequired: nothing is published without a record (WR-4016, WR-4018).
+enum class ProgressRecording : uint8_t { kOff, kAuto, kRequired };
 
 // Limits of what is in flight, and when progress is confirmed.
 // At a limit of the window, Postgres is not read and status updates continue. One record may always
 // be in flight, however large. confirm_interval is at most ten seconds.
 struct PipelineConfig {
+  // Unique in the Kafka cluster; the same for the instances of a pipeline. Valid: 1 to 128 letters,
+  // digits, ".", "_" and "-". "": "<database>.<slot>".
+  std::string id;
+  ProgressRecording progress = ProgressRecording::kAuto;
   int64_t max_in_flight_records = 10'000;
   int64_t max_in_flight_bytes = int64_t{16} << 20;
   Micros confirm_interval = std::chrono::milliseconds(100);

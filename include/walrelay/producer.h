@@ -34,6 +34,10 @@ namespace walrelay {
 struct DeliveryToken {
   static constexpr uint32_t kUnnamedOrdinal = UINT32_MAX;
 
+  // Of a progress record, which is no row: rows are counted from 1.
+  static constexpr DeliveryToken Progress() { return {}; }
+  constexpr bool is_progress() const { return ordinal == 0; }
+
   uint32_t transaction = 0;
   uint32_t ordinal = 0;
 

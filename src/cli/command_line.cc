@@ -1,4 +1,4 @@
-// CLI11 is large: only this file and unknown_argument.cc include it.
+// CLI11 is large: only this file, command_tree_builder.cc and unknown_argument.cc include it.
 
 #include "cli/command_line.h"
 
@@ -12,14 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "cli/command_tree.h"
+#include "cli/command_tree_builder.h"
 #include "cli/commands.h"
 #include "cli/unknown_argument.h"
-#include "config/option.h"
-#include "doctor/checks.h"
-#include "metrics/metrics.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -54,108 +51,6 @@ std::string Footer() {
   return out + line;
 }
 
-// Derives the commands and flags as data from the definition that parses them.
-class TreeBuilder {
- public:
-  static CommandTree Build(const CLI::App& app) {
-    TreeBuilder builder;
-    builder.tree_.values = {Assignments(), Subjects()};
-    builder.tree_.program = builder.Describe(app);
-    for (const auto& [code, meaning] : kExitCodes) {
-      builder.tree_.exit_statuses.push_back({static_cast<int>(code), meaning});
-    }
-    return std::move(builder.tree_);
-  }
-
- private:
-  // "source.dsn=" and the others, for --set.
-  static ValueWords Assignments() {
-    ValueWords out{"SECTION.KEY=VALUE", {}};
-    for (const Option& option : Options()) {
-      out.words.push_back(option.Name() + "=");
-    }
-    return out;
-  }
-
-  // What `explain` explains.
-  static ValueWords Subjects() {
-    ValueWords out{"SUBJECT", {}};
-    for (const ErrorEntry& entry : ErrorCatalogue()) {
-      out.words.push_back(ToString(entry.code));
-    }
-    for (const CheckEntry& check : kChecks) {
-      out.words.emplace_back(check.name);
-    }
-    for (const MetricEntry& metric : Metrics::Catalogue()) {
-      out.words.emplace_back(metric.name);
-    }
-    for (const Option& option : Options()) {
-      out.words.push_back(option.Name());
-    }
-    return out;
-  }
-
-  CommandNode Describe(const CLI::App& app) {
-    CommandNode node{.name = app.get_name(), .description = app.get_description()};
-    for (const CLI::Option* option : app.get_options()) {
-      node.flags.push_back(Describe(*option));
-    }
-    // A hidden command has no group.
-    for (const CLI::App* child :
-         app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
-      node.commands.push_back(Describe(*child));
-    }
-    return node;
-  }
-
-  FlagNode Describe(const CLI::Option& option) {
-    FlagNode node{.description = option.get_description()};
-    for (const std::string& name : option.get_snames()) {
-      node.names.push_back("-" + name);
-    }
-    for (const std::string& name : option.get_lnames()) {
-      node.names.push_back("--" + name);
-    }
-    if (option.get_items_expected_max() > 0) {
-      node.value = ReadValue(option.get_type_name());
-      node.value_is_optional = option.get_items_expected_min() == 0;
-      node.repeatable = option.get_items_expected_max() > 1;
-    }
-    return node;
-  }
-
-  // The name of a value. CLI11 appends what its validators expect: "FORMAT:{text,json}",
-  // "INT:INT in [1 - 60]".
-  std::string ReadValue(const std::string& type) {
-    const size_t choices = type.find(":{");
-    const std::string name =
-        type.substr(0, std::min({choices, type.find(":INT"), type.find(":FLOAT")}));
-    if (choices != std::string::npos) {
-      ValueWords value{name, {}};
-      for (size_t at = choices + 2; at < type.size();) {
-        const size_t end = type.find_first_of(",}", at);
-        value.words.push_back(type.substr(at, end - at));
-        at = end + 1;
-      }
-      AddValue(std::move(value));
-    }
-    return name;
-  }
-
-  // The same name stands for the same words everywhere.
-  void AddValue(ValueWords value) {
-    for (const ValueWords& known : tree_.values) {
-      if (known.value == value.value) {
-        WR_CHECK(known.words == value.words, "two kinds of values have the same name");
-        return;
-      }
-    }
-    tree_.values.push_back(std::move(value));
-  }
-
-  CommandTree tree_;
-};
-
 class CommandLine {
  public:
   CommandLine() {
@@ -168,6 +63,7 @@ class CommandLine {
     AddDoctor();
     AddStatus();
     AddResume();
+    AddProgress();
     AddReload();
     AddPrint();
     AddVerify();
@@ -180,7 +76,10 @@ class CommandLine {
     AddHelp();
     AddCompletion();
     AddMan();
-    tree_ = TreeBuilder::Build(app_);
+    tree_ = BuildCommandTree(app_);
+    for (const auto& [code, meaning] : kExitCodes) {
+      tree_.exit_statuses.push_back({static_cast<int>(code), meaning});
+    }
   }
 
   // CLI11 reports an invalid command line by an exception. The command itself runs after parsing,
@@ -335,6 +234,38 @@ class CommandLine {
                       // The ID is optional, so its absence says nothing about the flag: the number
                       // of its occurrences does (count() above).
                       ->expected(0, 1);
+  }
+
+  void AddProgress() {
+    CLI::App* progress = app_.add_subcommand(
+        "progress",
+        "Show or write the progress record: what is published, as the pipeline's topic in Kafka "
+        "says (pipeline.progress)");
+    progress->require_subcommand(1);
+    CLI::App* show =
+        Add(*progress, "show", "Print the progress record. Exit code 3 if there is none",
+            [this] { return ProgressShowCommand(progress_); });
+    AddConfigFlags(show, progress_.config);
+    show->add_flag("--json", progress_.json, "Print JSON");
+    CLI::App* init = Add(*progress, "init",
+                         "Write the first record of a pipeline that ran without one: everything "
+                         "before the slot's confirmed position counts as published. Stop the relay "
+                         "before",
+                         [this] { return ProgressInitCommand(progress_); });
+    AddConfigFlags(init, progress_.config);
+    init->add_flag("--force", progress_.force, "Replace an existing record");
+    CLI::App* set = Add(*progress, "set",
+                        "Write a record with a chosen position. Events of transactions that "
+                        "committed before it count as published: walrelay never publishes them. "
+                        "Stop the relay before",
+                        [this] { return ProgressSetCommand(progress_); });
+    AddConfigFlags(set, progress_.config);
+    set->add_option("--lsn", progress_.lsn, "The position, as Postgres prints it: 16/B374D848")
+        ->type_name("LSN")
+        ->required();
+    set->add_flag("--force", progress_.force,
+                  "Also a position before the slot's confirmed position or beyond the end of the "
+                  "WAL, at which the relay then holds (a gap), and the record of another pipeline");
   }
 
   void AddReload() {
@@ -574,6 +505,7 @@ class CommandLine {
   DoctorFlags doctor_;
   StatusFlags status_;
   ResumeFlags resume_;
+  ProgressFlags progress_;
   ReloadFlags reload_;
   CLI::Option* accept_gap_ = nullptr;
   PrintFlags print_;

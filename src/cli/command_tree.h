@@ -1,6 +1,6 @@
 // The commands and flags of the program as data. Completions (completion.h) and manual pages
-// (man_page.h) are generated from it; command_line.cc derives it from the definition that parses
-// the command line.
+// (man_page.h) are generated from it; command_tree_builder.h derives it from the definition that
+// parses the command line.
 //
 // Values, no views: a tree may outlive the definition.
 #pragma once

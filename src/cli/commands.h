@@ -76,6 +76,20 @@ struct ResumeFlags {
 // After an acceptance it waits up to 30 seconds for the relay's next check of the source.
 ExitCode ResumeCommand(const ResumeFlags& flags);
 
+struct ProgressFlags {
+  ConfigFlags config;
+  bool json = false;   // show
+  std::string lsn;     // set: the new frontier
+  bool force = false;  // init: replace a record; set: accept positions at which the relay holds
+};
+// 0 if a record was shown, 3 if there is none.
+ExitCode ProgressShowCommand(const ProgressFlags& flags);
+// Both write one record, to Kafka only: the slot is not changed. 64 if `force` is needed, 69 if a
+// relay reads the slot. The last check of the slot and the write are not atomic: a relay that
+// starts in between may use the old record.
+ExitCode ProgressInitCommand(const ProgressFlags& flags);
+ExitCode ProgressSetCommand(const ProgressFlags& flags);
+
 struct ReloadFlags {
   ConfigFlags config;  // only `file` is used
   std::string config_dir;

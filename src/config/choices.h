@@ -41,6 +41,11 @@ template <>
 inline constexpr auto kChoices<OnGap> = std::to_array<Choice<OnGap>>({{"hold", OnGap::kHold},
                                                                       {"exit", OnGap::kExit}});
 template <>
+inline constexpr auto kChoices<ProgressRecording> =
+    std::to_array<Choice<ProgressRecording>>({{"off", ProgressRecording::kOff},
+                                              {"auto", ProgressRecording::kAuto},
+                                              {"required", ProgressRecording::kRequired}});
+template <>
 inline constexpr auto kChoices<Placement::Where> =
     std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},
                                              {"envelope", Placement::Where::kEnvelope},

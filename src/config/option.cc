@@ -474,6 +474,10 @@ constexpr Option kOptions[] = {
         "users."),
     Row<kKafka, &KafkaConfig::allow_insecure>("kafka", "allow_insecure", kBoolean,
                                               "Allow brokers on another host without TLS."),
+    Row<kKafka, &KafkaConfig::progress_topic>(
+        "kafka", "progress_topic", kString,
+        "The topic for `pipeline.progress`: one partition, compacted. walrelay creates it if it "
+        "does not exist. Default: `walrelay.progress.<pipeline.id>`."),
 
     PartRow<kKafka, kOauth, &OauthConfig::token_file>(
         "kafka.oauth", "token_file", kString,
@@ -534,6 +538,17 @@ constexpr Option kOptions[] = {
      },
      [](const Config& config) { return ToToml(config.kafka.topics.create); }},
 
+    Row<kPipeline, &PipelineConfig::id>(
+        "pipeline", "id", kString,
+        "The name of the pipeline in Kafka. Must be unique in the Kafka cluster, and the same for "
+        "the instances of a pipeline. Default: `<database>.<slot>`."),
+    ChoiceRow<kPipeline, &PipelineConfig::progress>(
+        "pipeline", "progress",
+        "Whether walrelay records in `kafka.progress_topic` what is published, and confirms the "
+        "slot only up to that. With the record, it also notices after a restart that the server was "
+        "restored, or that the slot was advanced or recreated (docs/guides/progress.md). `auto`: if "
+        "the user may use the topic, otherwise a warning is logged. `required`: nothing is "
+        "published without the record."),
     Row<kPipeline, &PipelineConfig::max_in_flight_records>(
         "pipeline", "max_in_flight_records", kInteger,
         "Limit for records handed to Kafka and not yet acknowledged. At the limit, walrelay "

@@ -14,6 +14,7 @@
 #include "config/kafka_login.h"
 #include "config/loader.h"
 #include "config/option.h"
+#include "route/topic_name.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -101,6 +102,7 @@ class Validator {
     CheckBrokers();
     CheckKafka();
     CheckTopics();
+    CheckProgress();
     if (needs_.kafka) {
       CheckLogin();
     }
@@ -390,6 +392,22 @@ class Validator {
       Reject("kafka.topics.create", fmt::format("kafka.topics.create \"{}\" excludes "
                                                 "kafka.librdkafka.allow.auto.create.topics = true",
                                                 NameOfChoice(kafka.topics.create)));
+    }
+  }
+
+  // The id is a part of the topic's name.
+  void CheckProgress() {
+    const std::string& id = config_.pipeline.id;
+    if (id.size() > 128 || !CheckTopicPart(id).ok()) {
+      Expect("pipeline.id", "at most 128 letters, digits and \"._-\"");
+    }
+    const std::string& topic = config_.kafka.progress_topic;
+    if (!topic.empty() && !CheckTopicName(topic).ok()) {
+      Expect("kafka.progress_topic", "the name of a topic");
+    }
+    if (!topic.empty() && topic == config_.on_error.dead_letter_topic) {
+      Reject("kafka.progress_topic",
+             "kafka.progress_topic and on_error.dead_letter_topic are the same topic");
     }
   }
 

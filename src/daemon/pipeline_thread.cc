@@ -13,6 +13,7 @@
 #include "base/stop_request.h"
 #include "kafka/conf.h"
 #include "kafka/kafka_producer.h"
+#include "kafka/progress_topic.h"
 #include "metrics/metrics.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
@@ -23,6 +24,9 @@
 
 namespace walrelay {
 namespace {
+
+// The relay's thread waits for the record, once at its start.
+constexpr std::chrono::seconds kProgressTimeout{10};
 
 // A random UUID, as Debezium generates at each start of its task.
 std::string NewRunId() {
@@ -42,6 +46,9 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
                 board.SetSlot(sample, clock.WallNow());
                 // Only the relay drops a slot: it must first close its own stream, which uses the
                 // slot.
+                if (sample.horizon) {
+                  loop.Report(*sample.horizon);
+                }
                 if (sample.past_budget() && sample.budget->drop_slot) {
                   loop.Report(EventLoop::ServerEvent::kRetainedLimit);
                 }
@@ -91,6 +98,7 @@ class PipelineThread final : public RunningPipeline {
         // interrupts a connection attempt, which is the only thing that blocks the thread.
         source_(config_.source, stop_.fd(), [this] { board_->Beat(clock_.Now()); }),
         snapshots_(config_.source, source_),
+        progress_(config_.kafka, stop_.fd(), &reaper_, kProgressTimeout),
         relay_({.config = config_,
                 .clock = clock_,
                 .source = source_,
@@ -100,6 +108,7 @@ class PipelineThread final : public RunningPipeline {
                 .observer = host.observer,
                 .seed = std::random_device()(),
                 .snapshots = config_.source.wait_visible ? &snapshots_ : nullptr,
+                .progress = &progress_,
                 .memory = std::move(start.memory)},
                std::move(router)),
         loop_(relay_, source_, clock_, stop_) {
@@ -175,6 +184,7 @@ class PipelineThread final : public RunningPipeline {
   StopRequest stop_;
   PgReplicationSource source_;
   PgSnapshotSource snapshots_;
+  KafkaProgressReader progress_;
   Relay relay_;
   EventLoop loop_;
   absl::Status result_;

@@ -84,6 +84,7 @@ class Demo {
     for (const std::string& topic : Topics()) {
       mock_->CreateTopic(topic, /*partitions=*/3);
     }
+    mock_->CreateTopic(ProgressTopic(), 1);  // these brokers cannot create it on request
     kafka_.bootstrap_servers = mock_->bootstrap_servers();
     output_.Fact("Kafka", fmt::format("three in-process brokers: {}", kafka_.bootstrap_servers));
     return absl::OkStatus();
@@ -116,6 +117,8 @@ class Demo {
 
   std::vector<std::string> Topics() const { return {prefix_ + "order", prefix_ + "payment"}; }
 
+  std::string ProgressTopic() const { return fmt::format("{}.progress", name_); }
+
   // Everything that differs from the defaults, except the DSN: the command line in the process list
   // shows how the relay was started.
   std::vector<std::string> RelayArguments() const {
@@ -125,6 +128,7 @@ class Demo {
     for (const std::string& setting :
          {std::string("source.allow_insecure=true"), std::string("kafka.allow_insecure=true"),
           std::string("log.format=text"), "http.listen=" + http_,
+          "kafka.progress_topic=" + ProgressTopic(),
           fmt::format("route.topic={}${{routedByValue}}", prefix_)}) {
       arguments.insert(arguments.end(), {"--set", setting});
     }
@@ -255,7 +259,9 @@ class Demo {
     }
     // The in-process brokers end with this process.
     if (mock_ == nullptr) {
-      status.Update(DeleteTopics(kafka_, Topics(), kReadBack));
+      std::vector<std::string> topics = Topics();
+      topics.push_back(ProgressTopic());
+      status.Update(DeleteTopics(kafka_, topics, kReadBack));
     }
     return status;
   }

@@ -1,8 +1,11 @@
 #include "doctor/diagnosis.h"
 
+#include <optional>
+
 #include "doctor/kafka_checks.h"
 #include "doctor/message_checks.h"
 #include "doctor/process_checks.h"
+#include "doctor/progress_checks.h"
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
@@ -16,8 +19,10 @@ namespace {
 
 // Two connections, like the relay's: pg_hba.conf treats logical replication as an ordinary
 // connection to the database, but the role's attribute REPLICATION and a free walsender are needed
-// only for the first. With one, the other's failure would remain unseen until the start.
-void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
+// only for the first. With one, the other's failure would remain unseen until the start. Returns
+// what the checks have read of server and slot.
+std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
+  std::optional<SourceInfo> source;
   auto walsender = ConnectTo(config.source, ConnectionPurpose::kReplication);
   if (!walsender.ok()) {
     out.Problem("postgres.connect", WithExactRemedy(walsender.status(), config.source));
@@ -26,9 +31,10 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
     if (MessageOf(walsender.status()).find("certificate") != std::string::npos) {
       CheckRefusedPostgresCertificate(config.source, out);
     }
-  } else if (const absl::Status status = CheckSource(*walsender, config, depth, out);
-             !status.ok()) {
-    out.Problem("postgres.query", status);
+  } else if (auto checked = CheckSource(*walsender, config, depth, out); checked.ok()) {
+    source = *std::move(checked);
+  } else {
+    out.Problem("postgres.query", checked.status());
   }
   auto sql = ConnectTo(config.source);
   if (!sql.ok()) {
@@ -36,7 +42,7 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
     if (walsender.ok()) {
       out.Problem("postgres.sql", WithExactRemedy(sql.status(), config.source));
     }
-    return;
+    return source;
   }
   // Each part runs whether or not the others failed: a user wants all findings at once. Only the
   // first error of a query is reported, because a broken connection fails all that follow.
@@ -52,13 +58,17 @@ void DiagnosePostgres(const Config& config, Depth depth, Findings& out) {
   if (!status.ok()) {
     out.Problem("postgres.query", status);
   }
+  return source;
 }
 
 }  // namespace
 
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
-  DiagnosePostgres(config, options.depth, out);
-  CheckKafka(config, options.depth, out);
+  const std::optional<SourceInfo> source = DiagnosePostgres(config, options.depth, out);
+  const bool reached = CheckKafka(config, options.depth, out);
+  if (reached && config.pipeline.progress != ProgressRecording::kOff) {
+    CheckProgress(config, source, options.depth, out);
+  }
   // The only check that writes, and only to the topic that the operator names.
   if (!options.write_probe.empty()) {
     CheckWriting(config, options.write_probe, out);

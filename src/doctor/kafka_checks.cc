@@ -11,10 +11,10 @@
 #include "kafka/broker_settings.h"
 #include "kafka/cluster_info.h"
 #include "kafka/partition_gate.h"
+#include "kafka/record_writer.h"
 #include "kafka/topic_creation.h"
 #include "kafka/topic_info.h"
 #include "kafka/topic_rules.h"
-#include "kafka/write_probe.h"
 
 namespace walrelay {
 namespace {
@@ -307,14 +307,14 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
 
 // Without an answer of the cluster all further requests would only run into their timeouts, one
 // after the other.
-void CheckKafka(const Config& config, Depth depth, Findings& out) {
+bool CheckKafka(const Config& config, Depth depth, Findings& out) {
   const std::vector<std::string> named = NamedTopics(config);
   const auto info = ReadClusterInfo(config.kafka, named, kRequestTimeout);
   if (!info.ok()) {
     out.Problem("kafka.cluster", info.status());
     // librdkafka reports an expired certificate only as a failed verification.
     CheckBrokerCertificates(config.kafka, BootstrapAddresses(config.kafka), out);
-    return;
+    return false;
   }
   out.Good("kafka.cluster",
            fmt::format("Kafka: {} broker{}, cluster {}", info->brokers.size(),
@@ -328,6 +328,7 @@ void CheckKafka(const Config& config, Depth depth, Findings& out) {
     CheckTopics(config, *info, out);
     CheckSettings(config, info->brokers.size(), out);
   }
+  return true;
 }
 
 }  // namespace walrelay

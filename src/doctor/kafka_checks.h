@@ -10,7 +10,7 @@ namespace walrelay {
 // reached. If no bootstrap server responds, only the certificates of the bootstrap servers are
 // checked, because librdkafka does not report an expired one as such. At most 50 topics are
 // checked. Writes nothing: whether a topic could be created is tested with a request that the
-// brokers only validate. `out` receives every error.
-void CheckKafka(const Config& config, Depth depth, Findings& out);
+// brokers only validate. `out` receives every error. False: no bootstrap server responds.
+bool CheckKafka(const Config& config, Depth depth, Findings& out);
 
 }  // namespace walrelay

@@ -151,8 +151,8 @@ std::string Parameter(const SourceConfig& source, std::string_view name) {
 
 }  // namespace
 
-absl::Status CheckSource(PgConnection& connection, const Config& config, Depth depth,
-                         Findings& out) {
+absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& config, Depth depth,
+                                       Findings& out) {
   const Micros timeout = config.source.connect_timeout;
   SourceInfo info;
   // On the walsender connection, as the relay does before a stream: the checks see what the relay
@@ -177,7 +177,7 @@ absl::Status CheckSource(PgConnection& connection, const Config& config, Depth d
   }
   WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(connection, config.source.slot, timeout));
   CheckStart(info, config, depth, out);
-  return absl::OkStatus();
+  return info;
 }
 
 absl::Status WithExactRemedy(const absl::Status& error, const SourceConfig& source) {

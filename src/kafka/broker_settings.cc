@@ -1,20 +1,17 @@
 #include "kafka/broker_settings.h"
 
 #include <charconv>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "kafka/conf.h"
 #include "kafka/delivery_error.h"
 #include "kafka/handles.h"
+#include "kafka/topic_settings.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
-
-using ConfigResource =
-    std::unique_ptr<rd_kafka_ConfigResource_t, DestroyWith<&rd_kafka_ConfigResource_destroy>>;
 
 // The brokers send every value as text.
 std::optional<int64_t> NumberOf(std::string_view text) {
@@ -38,30 +35,13 @@ void TakeSetting(std::string_view name, std::string_view value, BrokerSettings& 
 }
 
 // Best effort: an answer that is missing or denied leaves all values absent.
-BrokerSettings SettingsOf(rd_kafka_t* client, int32_t broker, int millis) {
+BrokerSettings SettingsOfBroker(rd_kafka_t* client, int32_t broker, int millis) {
   BrokerSettings out;
-  const ConfigResource owned(
-      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, std::to_string(broker).c_str()));
-  rd_kafka_ConfigResource_t* resource = owned.get();
-  const KafkaQueue queue(rd_kafka_queue_new(client));
-  rd_kafka_DescribeConfigs(client, &resource, 1, nullptr, queue.get());
-  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
-  const auto* result =
-      event != nullptr ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
-  if (result == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return out;
-  }
-  size_t count = 0;
-  const rd_kafka_ConfigResource_t** found =
-      rd_kafka_DescribeConfigs_result_resources(result, &count);
-  if (count != 1 || rd_kafka_ConfigResource_error(found[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return out;
-  }
-  const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(found[0], &count);
-  for (size_t i = 0; i < count; ++i) {
-    // nullptr for a sensitive setting.
-    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
-    TakeSetting(rd_kafka_ConfigEntry_name(entries[i]), value != nullptr ? value : "", out);
+  for (const auto& [id, settings] :
+       ReadSettings(client, RD_KAFKA_RESOURCE_BROKER, {std::to_string(broker)}, millis)) {
+    for (const auto& [name, value] : settings) {
+      TakeSetting(name, value, out);
+    }
   }
   return out;
 }
@@ -82,8 +62,9 @@ absl::StatusOr<BrokerSettings> ReadBrokerSettings(const KafkaConfig& kafka, Micr
     return ClientError(asked, {});
   }
   const KafkaMetadata metadata(found);
-  return metadata->broker_cnt == 0 ? BrokerSettings()
-                                   : SettingsOf(client.get(), metadata->brokers[0].id, millis);
+  return metadata->broker_cnt == 0
+             ? BrokerSettings()
+             : SettingsOfBroker(client.get(), metadata->brokers[0].id, millis);
 }
 
 }  // namespace walrelay

@@ -11,20 +11,6 @@
 namespace walrelay {
 namespace {
 
-// The reason for a missing answer: the client's last error explains more than "timed out".
-absl::Status WhyNot(rd_kafka_t* client, rd_kafka_resp_err_t asked) {
-  absl::Status last = ClientError(asked, {});
-  const KafkaQueue queue(rd_kafka_queue_get_main(client));
-  while (rd_kafka_event_t* event = rd_kafka_queue_poll(queue.get(), 0)) {
-    if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR &&
-        rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
-      last = ClientError(rd_kafka_event_error(event), rd_kafka_event_error_string(event));
-    }
-    rd_kafka_event_destroy(event);
-  }
-  return last;
-}
-
 absl::Status DescribeTopic(rd_kafka_t* client, const std::string& topic, int millis) {
   const KafkaTopic handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
@@ -51,7 +37,7 @@ absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
   const int millis = static_cast<int>(timeout.count() / 1000);
   const rd_kafka_resp_err_t asked = rd_kafka_metadata(client.get(), 0, nullptr, &found, millis);
   if (asked != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return WhyNot(client.get(), asked);
+    return LastClientError(client.get(), asked);
   }
   const KafkaMetadata metadata(found);
   ClusterInfo info;

@@ -30,7 +30,8 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
                                            int64_t max_batch_bytes);
 
 // The configuration of a consumer without a group, for `check` and the demonstration.
-// Commits no offsets and joins no group. Same errors as for a producer.
+// Commits no offsets and joins no group; reads committed records only, and reports the end of a
+// partition. Same errors as for a producer.
 absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka);
 
 // The value of a property; "" if it is not set. Passwords are not masked.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "kafka/handles.h"
 #include "kafka/token_refresher.h"
 #include "walrelay/error.h"
 
@@ -82,6 +83,21 @@ absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail) {
                      error == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED;
   return Error(login ? ErrorCode::kKafkaLogin : ErrorCode::kKafkaUnreachable,
                detail.empty() ? Named(error) : Printable(detail, 300));
+}
+
+// The client's own error explains more than "timed out".
+absl::Status LastClientError(rd_kafka_t* client, rd_kafka_resp_err_t error) {
+  absl::Status last = ClientError(error, {});
+  const KafkaQueue queue(rd_kafka_queue_get_main(client));
+  while (const KafkaEvent event{rd_kafka_queue_poll(queue.get(), 0)}) {
+    const rd_kafka_resp_err_t reported = rd_kafka_event_error(event.get());
+    if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR &&
+        reported != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+      const char* detail = rd_kafka_event_error_string(event.get());
+      last = ClientError(reported, detail != nullptr ? detail : "");
+    }
+  }
+  return last;
 }
 
 }  // namespace walrelay

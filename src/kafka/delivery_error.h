@@ -33,4 +33,9 @@ absl::Status TopicError(rd_kafka_resp_err_t error, std::string_view topic);
 // unless it is empty.
 absl::Status ClientError(rd_kafka_resp_err_t error, std::string_view detail);
 
+// Why a request of the client has failed with `error`: the last error among the events of its main
+// queue, which this call removes, else `error`.
+// REQUIRES: the client has the event RD_KAFKA_EVENT_ERROR, and only the caller reads the queue.
+absl::Status LastClientError(rd_kafka_t* client, rd_kafka_resp_err_t error);
+
 }  // namespace walrelay

@@ -33,9 +33,9 @@ NewTopic ToNewTopic(const std::string& name, const TopicRule& rule) {
   return topic;
 }
 
-// The brokers' own text says which value is wrong, and why.
+// The brokers' own text says which value is wrong, and why. `origin`: where the values are from.
 absl::Status RefusedTopic(rd_kafka_resp_err_t error, std::string_view topic,
-                          std::string_view detail, const TopicRule& rule) {
+                          std::string_view detail, std::string_view origin) {
   const std::string message =
       fmt::format("{}: {} ({}){}{}", Printable(topic, 80), rd_kafka_err2str(error),
                   rd_kafka_err2name(error), detail.empty() ? "" : "; ", Printable(detail, 300));
@@ -52,24 +52,42 @@ absl::Status RefusedTopic(rd_kafka_resp_err_t error, std::string_view topic,
     case RD_KAFKA_RESP_ERR_INVALID_REQUEST:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION:
     case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
-      return Error(ErrorCode::kTopicCreationRefused,
-                   fmt::format("{}; [[kafka.topics.rules]]: {}", message, NameOf(rule)));
+      return Error(ErrorCode::kTopicCreationRefused, fmt::format("{}{}", message, origin));
     default:
       return Error(ErrorCode::kKafkaUnreachable, "creating topic " + message);
   }
 }
 
-TopicAnswer ToAnswer(const rd_kafka_topic_result_t* result, const TopicsConfig& topics) {
-  const std::string topic = rd_kafka_topic_result_name(result);
+// OK: the topic exists. `origin` as above.
+absl::Status StatusOf(const rd_kafka_topic_result_t* result, std::string_view origin) {
   const rd_kafka_resp_err_t error = rd_kafka_topic_result_error(result);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
-    return {
-        .topic = topic, .status = absl::OkStatus(), .created = error == RD_KAFKA_RESP_ERR_NO_ERROR};
+    return absl::OkStatus();
   }
   const char* detail = rd_kafka_topic_result_error_string(result);
+  return RefusedTopic(error, rd_kafka_topic_result_name(result), detail != nullptr ? detail : "",
+                      origin);
+}
+
+TopicAnswer ToAnswer(const rd_kafka_topic_result_t* result, const TopicsConfig& topics) {
+  const std::string topic = rd_kafka_topic_result_name(result);
   return {.topic = topic,
-          .status =
-              RefusedTopic(error, topic, detail != nullptr ? detail : "", RuleFor(topics, topic))};
+          .status = StatusOf(
+              result, fmt::format("; [[kafka.topics.rules]]: {}", NameOf(RuleFor(topics, topic)))),
+          .created = rd_kafka_topic_result_error(result) == RD_KAFKA_RESP_ERR_NO_ERROR};
+}
+
+// The error of the request as a whole.
+absl::Status RequestError(rd_kafka_event_t* event) {
+  const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return absl::OkStatus();
+  }
+  const char* detail = rd_kafka_event_error_string(event);
+  return Error(ErrorCode::kKafkaUnreachable,
+               fmt::format("creating topics: {} ({})",
+                           Printable(detail != nullptr ? detail : rd_kafka_err2str(error), 300),
+                           rd_kafka_err2name(error)));
 }
 
 void Send(rd_kafka_t* client, rd_kafka_queue_t* replies, const TopicsConfig& topics,
@@ -111,14 +129,7 @@ absl::StatusOr<std::vector<TopicAnswer>> ReadTopicAnswers(rd_kafka_event_t* even
                                                           const TopicsConfig& topics) {
   const rd_kafka_CreateTopics_result_t* result = rd_kafka_event_CreateTopics_result(event);
   WR_CHECK(result != nullptr, "the event answers a request for topics");
-  if (const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
-      error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    const char* detail = rd_kafka_event_error_string(event);
-    return Error(ErrorCode::kKafkaUnreachable,
-                 fmt::format("creating topics: {} ({})",
-                             Printable(detail != nullptr ? detail : rd_kafka_err2str(error), 300),
-                             rd_kafka_err2name(error)));
-  }
+  WR_RETURN_IF_ERROR(RequestError(event));
   size_t count = 0;
   const rd_kafka_topic_result_t** results = rd_kafka_CreateTopics_result_topics(result, &count);
   std::vector<TopicAnswer> answers;
@@ -126,6 +137,34 @@ absl::StatusOr<std::vector<TopicAnswer>> ReadTopicAnswers(rd_kafka_event_t* even
     answers.push_back(ToAnswer(results[i], topics));
   }
   return answers;
+}
+
+absl::Status CreateTopic(rd_kafka_t* client, const std::string& name, const TopicRule& rule,
+                         int millis) {
+  const NewTopic topic = ToNewTopic(name, rule);
+  rd_kafka_NewTopic_t* request = topic.get();
+  const KafkaQueue queue(rd_kafka_queue_new(client));
+  rd_kafka_CreateTopics(client, &request, 1,
+                        MakeOptions(client, millis, /*validate_only=*/false).get(), queue.get());
+  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
+  const rd_kafka_CreateTopics_result_t* result =
+      event != nullptr ? rd_kafka_event_CreateTopics_result(event.get()) : nullptr;
+  if (result == nullptr) {
+    return Error(ErrorCode::kKafkaUnreachable,
+                 fmt::format("creating topic {}: no broker has answered", Printable(name, 80)));
+  }
+  const absl::Status answered = RequestError(event.get());
+  // Brokers before 2.4 have no default for the number of replicas.
+  if (rd_kafka_event_error(event.get()) == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE) {
+    return Error(ErrorCode::kTopicCreationRefused, MessageOf(answered));
+  }
+  WR_RETURN_IF_ERROR(answered);
+  size_t count = 0;
+  const rd_kafka_topic_result_t** results = rd_kafka_CreateTopics_result_topics(result, &count);
+  return count == 1 ? StatusOf(results[0], "")
+                    : Error(ErrorCode::kKafkaUnreachable,
+                            fmt::format("creating topic {}: the answer does not mention it",
+                                        Printable(name, 80)));
 }
 
 std::string TopicAclRemedy(std::string_view topic) {

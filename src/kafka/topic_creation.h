@@ -27,6 +27,12 @@ void RequestTopics(rd_kafka_t* client, rd_kafka_queue_t* replies, const TopicsCo
 absl::StatusOr<std::vector<TopicAnswer>> ReadTopicAnswers(rd_kafka_event_t* event,
                                                           const TopicsConfig& topics);
 
+// Creates a topic by `rule` and waits for the answer, at most `millis`. OK: the topic exists; not
+// every broker may know it yet. Errors: WR-3005, WR-4005, WR-4014, WR-4001. REQUIRES: the rule has
+// numbers that librdkafka accepts.
+absl::Status CreateTopic(rd_kafka_t* client, const std::string& name, const TopicRule& rule,
+                         int millis);
+
 // What lets a user create the topic and write to it.
 std::string TopicAclRemedy(std::string_view topic);
 

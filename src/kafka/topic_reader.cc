@@ -8,9 +8,9 @@
 #include <memory>
 #include <tuple>
 
-#include "base/text.h"
 #include "kafka/conf.h"
 #include "kafka/handles.h"
+#include "kafka/partition_range.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -93,34 +93,25 @@ absl::StatusOr<int64_t> OffsetSince(rd_kafka_t* client, const std::string& topic
   return one->offset < 0 ? high : one->offset;
 }
 
-// Assigns every non-empty partition; returns the number of records to read.
-// Manual assignment, without a group: nothing is committed, and reading leaves no trace on the
-// brokers.
-absl::StatusOr<int64_t> AssignAll(rd_kafka_t* client, const std::vector<std::string>& topics,
-                                  std::optional<WallTime> since, Micros timeout) {
-  const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(16));
-  int64_t total = 0;
+// The ranges of all partitions.
+absl::StatusOr<std::vector<PartitionRange>> RangesOf(rd_kafka_t* client,
+                                                     const std::vector<std::string>& topics,
+                                                     std::optional<WallTime> since,
+                                                     Micros timeout) {
+  std::vector<PartitionRange> ranges;
   for (const std::string& topic : topics) {
     WR_ASSIGN_OR_RETURN(const int count, PartitionCount(client, topic, timeout));
     for (int32_t partition = 0; partition < count; ++partition) {
-      int64_t low = 0;
-      int64_t high = 0;
-      const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-          client, topic.c_str(), partition, &low, &high, Millis(timeout));
-      if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        return Failed(topic, error);
+      WR_ASSIGN_OR_RETURN(PartitionRange range,
+                          QueryRange(client, topic, partition, Millis(timeout)));
+      if (since && range.end > range.begin) {
+        WR_ASSIGN_OR_RETURN(range.begin,
+                            OffsetSince(client, topic, partition, *since, range.end, timeout));
       }
-      if (since && high > low) {
-        WR_ASSIGN_OR_RETURN(low, OffsetSince(client, topic, partition, *since, high, timeout));
-      }
-      if (high > low) {
-        rd_kafka_topic_partition_list_add(partitions.get(), topic.c_str(), partition)->offset = low;
-        total += high - low;
-      }
+      ranges.push_back(std::move(range));
     }
   }
-  rd_kafka_assign(client, partitions.get());
-  return total;
+  return ranges;
 }
 
 }  // namespace
@@ -131,19 +122,13 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      Micros timeout,
                                                      std::optional<WallTime> since) {
   WR_ASSIGN_OR_RETURN(const KafkaClient client, StartConsumer(kafka));
-  WR_ASSIGN_OR_RETURN(const int64_t total, AssignAll(client.get(), topics, since, timeout));
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  WR_ASSIGN_OR_RETURN(const auto ranges, RangesOf(client.get(), topics, since, timeout));
   std::vector<StoredRecord> records;
-  while (static_cast<int64_t>(records.size()) < total) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return Error(ErrorCode::kKafkaUnreachable,
-                   fmt::format("timed out after reading {} of {} records", records.size(), total));
-    }
-    const KafkaMessage message(rd_kafka_consumer_poll(client.get(), 100));
-    if (message != nullptr && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      records.push_back(Copy(*message));
-    }
-  }
+  WR_RETURN_IF_ERROR(ReadRanges(client.get(), ranges, std::chrono::steady_clock::now() + timeout,
+                                std::stop_token(), [&](const rd_kafka_message_t& message) {
+                                  records.push_back(Copy(message));
+                                  return absl::OkStatus();
+                                }));
   // In the order of each partition's log: the first record of an event is the one that counts.
   std::sort(records.begin(), records.end(), [](const StoredRecord& a, const StoredRecord& b) {
     return std::tie(a.topic, a.partition, a.offset) < std::tie(b.topic, b.partition, b.offset);

@@ -31,7 +31,7 @@ struct StoredRecord {
 // only the first record at that time or later and all records after it.
 // Blocks: `timeout` applies to each request, and to the reading as a whole. All records are in
 // memory at once. Records that arrive after the start are not read. Errors: WR-4001, also after the
-// timeout, WR-4006, WR-1005.
+// timeout, WR-4004, WR-4005, WR-4006, WR-1005.
 absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
                                                      Micros timeout,

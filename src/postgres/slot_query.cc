@@ -19,6 +19,10 @@ constexpr std::string_view kServerColumns = R"(,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
             ELSE pg_catalog.pg_current_wal_lsn() END AS wal_lsn,
        extract(epoch FROM pg_catalog.clock_timestamp()) AS taken,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
+            ELSE pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) END AS horizon_xid,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
+            ELSE pg_catalog.pg_current_wal_insert_lsn() END AS horizon_lsn,
        (SELECT g.setting FROM pg_catalog.pg_settings g
         WHERE g.name OPERATOR(pg_catalog.=) 'max_slot_wal_keep_size') AS wal_keep_mb)";
 constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
@@ -57,13 +61,25 @@ int64_t KeptBytes(int64_t mebibytes) {
   return mebibytes < 0 ? -1 : mebibytes << 20;
 }
 
+// The statement's snapshot is older than the position that it reads.
+std::optional<XidHorizon> HorizonOf(const PgResult& row, WallTime taken) {
+  if (!row.Get(0, "horizon_xid")) {
+    return std::nullopt;
+  }
+  return XidHorizon{.xid = static_cast<uint64_t>(row.Int(0, "horizon_xid")),
+                    .insert_lsn = row.Position(0, "horizon_lsn"),
+                    .taken = taken};
+}
+
 SlotSample SampleOf(const PgResult& row) {
-  return {.taken = WallTime(row.Seconds(0, "taken").value_or(Micros(0))),
+  const WallTime taken(row.Seconds(0, "taken").value_or(Micros(0)));
+  return {.taken = taken,
           .exists = true,
           .row = SlotInfoOf(row),
           .wal_end = row.Position(0, "wal_lsn"),
           .max_retained_bytes = KeptBytes(row.Int(0, "wal_keep_mb")),
-          .spill = SpillOf(row)};
+          .spill = SpillOf(row),
+          .horizon = HorizonOf(row, taken)};
 }
 
 absl::StatusOr<std::optional<OldestTransaction>> ReadHolder(PgConnection& connection,

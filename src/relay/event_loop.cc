@@ -98,6 +98,14 @@ void EventLoop::Report(const PublicationState& look, MonoTime begun) {
   Wake();
 }
 
+void EventLoop::Report(const XidHorizon& horizon) {
+  {
+    const std::lock_guard lock(mutex_);
+    horizon_ = horizon;
+  }
+  Wake();
+}
+
 void EventLoop::AcceptGap(std::string id) {
   {
     const std::lock_guard lock(mutex_);
@@ -108,11 +116,16 @@ void EventLoop::AcceptGap(std::string id) {
 
 void EventLoop::DeliverReports() {
   std::optional<std::pair<PublicationState, MonoTime>> look;
+  std::optional<XidHorizon> horizon;
   std::optional<std::string> accepted_gap;
   {
     const std::lock_guard lock(mutex_);
     look = std::exchange(look_, std::nullopt);
+    horizon = std::exchange(horizon_, std::nullopt);
     accepted_gap = std::exchange(accepted_gap_, std::nullopt);
+  }
+  if (horizon) {
+    relay_.OnHorizon(*horizon);
   }
   if (look) {
     relay_.OnPublicationSeen(look->first, look->second);

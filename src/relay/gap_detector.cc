@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "stream/progress_record.h"
 #include "stream/publication_change.h"
 #include "walrelay/error.h"
 
@@ -16,6 +17,8 @@ namespace {
 bool IsOfServer(const Gap& gap) {
   return HasCode(gap.error, ErrorCode::kSystemChanged) ||
          HasCode(gap.error, ErrorCode::kServerBehind) ||
+         HasCode(gap.error, ErrorCode::kHistoryRewritten) ||
+         HasCode(gap.error, ErrorCode::kProgressForeign) ||
          HasCode(gap.error, ErrorCode::kTimelineChanged);
 }
 
@@ -31,9 +34,33 @@ void GapDetector::Restore(const SourceMemory& memory) {
   publication_seen_at_ = memory.publication_seen_at;
   dropping_ = memory.dropping;
   held_ = memory.held;
-  if (last_stream_ && !last_stream_->awaits_slot) {
-    tracker_.Restart(last_stream_->frontier);
+  generation_ = memory.generation;
+  // The earlier relay may have ended before it read the record.
+  recalled_ = last_stream_.has_value();
+  if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
+    tracker_.Restart(last_stream_->frontier, last_stream_->last_published);
     SaveResumeState();
+  }
+}
+
+bool GapDetector::NeedsRecall() const {
+  return !held_ && (!recalled_ || (last_stream_ && last_stream_->slot_was_taken));
+}
+
+// The record of another instance is newer than what this process knew, and its frontier is never
+// behind the slot: with it, a slot that was moved is noticed even after a takeover. The tracker is
+// not touched: records may still be in flight, and the stream decides about them.
+void GapDetector::Recall(const Progress& record, const absl::Status& owner) {
+  WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
+  generation_ = std::max(generation_, record.generation);
+  if (!NeedsRecall()) {
+    return;
+  }
+  recalled_ = true;
+  foreign_ = owner;
+  if (owner.ok()) {
+    last_stream_ = ResumeStateOf(record);
+    record_streams_ = false;
   }
 }
 
@@ -43,12 +70,13 @@ SourceMemory GapDetector::memory() const {
           .publication = publication_,
           .publication_seen_at = publication_seen_at_,
           .dropping = dropping_,
-          .held = held_};
+          .held = held_,
+          .generation = generation_};
 }
 
 // An acceptance applies only to the gap that it names, therefore to a check that finds this gap or
 // none.
-absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot) {
+absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool may_accept) {
   WR_CHECK(!accepted_ || held_, "only a gap that is held is accepted");
   if (info.server.in_recovery) {
     return absl::OkStatus();  // it may lag: it is neither checked nor streamed from
@@ -66,9 +94,13 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot) {
   if (!info.slot && !dropping_.ok()) {
     status = dropping_;
   }
+  // Nothing can be compared with positions of another pipeline.
+  if (!foreign_.ok()) {
+    status = foreign_;
+  }
   found_.reset();
   if (!status.ok()) {
-    found_ = MakeGap(status, tracker_.frontier(), publication_, &info);
+    found_ = MakeGap(status, frontier(), publication_, &info);
     // The other connection's observation was right, or no longer matters.
     disputed_ = PublicationIdentity();
   }
@@ -77,11 +109,12 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot) {
   const bool hidden = held_ && IsOfServer(*held_) && !(found_ && IsOfServer(*found_));
   const bool other = found_ && held_ && found_->id != held_->id && !hidden;
   CheckAcceptance(info);
-  if (held_ && !other && accepted_) {
+  if (held_ && !other && accepted_ && may_accept) {
     ApplyAcceptance(info);
     return Check(info, others_slot);  // another gap may have been hidden by it
   }
-  WR_CHECK(!accepted_ || other, "an acceptance waits only while another gap is found");
+  WR_CHECK(!accepted_ || other || !may_accept,
+           "an acceptance waits only while another gap is found, or for the record");
   return held_ && (status.ok() || hidden) ? held_->error : status;
 }
 
@@ -122,36 +155,65 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   if (!HasCode(held_->error, ErrorCode::kPublicationChanged)) {
     // Without a usable slot there is no position yet: the tracker restarts with the stream.
     last_stream_ = AcceptedResumeState(info);
+    ++generation_;
+    recalled_ = true;  // every record is of an earlier generation
     if (!last_stream_->awaits_slot) {
       tracker_.Restart(last_stream_->frontier);
     }
   }
   dropping_ = absl::OkStatus();
+  foreign_ = absl::OkStatus();
   held_.reset();
   found_.reset();
   accepted_ = false;
   applied_ = true;
 }
 
-void GapDetector::OnStreamStarted(const SourceInfo& info) {
+void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& decision) {
   WR_CHECK(!held_, "no stream starts while a gap is held");
   WR_CHECK(!found_ && !accepted_, "no stream starts after a check that found a gap");
   RememberPublication(info);
   last_stream_ = ResumeState{.system_id = info.server.system_id,
                              .timeline = info.server.timeline,
-                             .ancestors = info.server.ancestors};
+                             .ancestors = info.server.ancestors,
+                             .frontier = decision.published_before,
+                             .resume = decision.published_before,
+                             .last_published = decision.last_published,
+                             .recorded = decision.published_before.valid()};
+  recalled_ = true;
+  record_streams_ = true;
   SaveResumeState();
   dropping_ = absl::OkStatus();
 }
 
 void GapDetector::SaveResumeState() {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
-  if (last_stream_) {
+  if (last_stream_ && !AwaitsRecorded()) {
     last_stream_->frontier = tracker_.frontier();
     last_stream_->resume = tracker_.resume();
+    last_stream_->last_published = tracker_.last_published();
+    last_stream_->recorded = false;
     WR_CHECK(last_stream_->frontier <= last_stream_->resume, "what is confirmed was handled");
   }
 }
+
+// While no stream has passed what is recorded, the next connection compares with the record again:
+// the tracker's own positions are behind it. After the last published transaction they are not,
+// even if the recorded frontier is later, and rows that the stream has handled since count.
+bool GapDetector::AwaitsRecorded() const {
+  if (!last_stream_ || !last_stream_->recorded) {
+    return false;
+  }
+  const PublishedTransaction& last = last_stream_->last_published;
+  const bool passed = last.valid() ? tracker_.resume() > last.commit_lsn
+                                   : tracker_.frontier() >= last_stream_->frontier;
+  return !record_streams_ || !passed;
+}
+
+Lsn GapDetector::frontier() const {
+  return AwaitsRecorded() ? last_stream_->frontier : tracker_.frontier();
+}
+
 void GapDetector::OnDropping(const absl::Status& error) {
   WR_CHECK(!error.ok(), "a slot is dropped for a reason");
   WR_CHECK(ReactionTo(error) == Reaction::kGap, "a dropped slot is a gap");
@@ -163,12 +225,14 @@ void GapDetector::OnDropping(const absl::Status& error) {
 void GapDetector::OnSlotTaken() {
   if (last_stream_) {
     last_stream_->slot_was_taken = true;
+  } else {
+    recalled_ = false;  // the other process writes the first record
   }
 }
 
 void GapDetector::OnDropped(const SourceInfo& info) {
   WR_CHECK(!dropping_.ok(), "the reason for the drop is known");
-  found_ = MakeGap(dropping_, tracker_.frontier(), publication_, &info);
+  found_ = MakeGap(dropping_, frontier(), publication_, &info);
 }
 
 // The gap is identified by its findings, so the last check's is preferred to one that is only
@@ -180,7 +244,7 @@ bool GapDetector::Hold(const absl::Status& error) {
   };
   Gap gap = is(found_)  ? *found_
             : is(held_) ? *held_
-                        : MakeGap(error, tracker_.frontier(), publication_, nullptr);
+                        : MakeGap(error, frontier(), publication_, nullptr);
   const bool same = held_ && held_->id == gap.id;
   if (same && !gap.from.valid()) {
     gap.from = held_->from;  // an earlier check knew it, when the slot still existed

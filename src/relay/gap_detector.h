@@ -5,7 +5,7 @@
 // publication), and compares each new reading of the source with it. A gap that was found is held
 // even if a later check finds nothing: the WAL of a restored server grows past what it had sent,
 // and a recreated slot may reach the expected position. The memory consists of plain values of this
-// process.
+// process, which may begin with those of a progress record.
 //
 // Single-threaded; does no I/O except log lines.
 #pragma once
@@ -21,6 +21,7 @@
 #include "stream/start_position.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/progress.h"
 #include "walrelay/publication_identity.h"
 #include "walrelay/replication_source.h"
 
@@ -34,6 +35,7 @@ struct SourceMemory {
   MonoTime publication_seen_at;
   absl::Status dropping;
   std::optional<Gap> held;
+  uint64_t generation = 0;
   // Of the connector:
   bool slot_seen = false;
   int backend_pid = 0;  // of the last stream
@@ -60,11 +62,12 @@ class GapDetector {
   // accepted position. `others_slot`: another process reads the slot, and is responsible for gaps
   // meanwhile. A standby server is not checked: OK. REQUIRES: no transaction is open, and nothing
   // is in flight while a gap is held.
-  absl::Status Check(const SourceInfo& info, bool others_slot);
+  // `may_accept`: false while the record of what was accepted before cannot be read.
+  absl::Status Check(const SourceInfo& info, bool others_slot, bool may_accept = true);
 
   // A stream has started on the server of this reading. REQUIRES: the last Check() of this reading
   // was OK, and the tracker is at the position of the stream.
-  void OnStreamStarted(const SourceInfo& info);
+  void OnStreamStarted(const SourceInfo& info, const StartDecision& decision);
 
   // Saves the tracker's positions as those of the last stream. Call it before the tracker or the
   // stream is reset.
@@ -72,6 +75,19 @@ class GapDetector {
 
   // Another process was seen holding the slot.
   void OnSlotTaken();
+
+  // --- the progress record
+
+  // Whether the record may know more than this process: before the first stream, and after another
+  // process held the slot. Not while a gap is held.
+  bool NeedsRecall() const;
+  // Continues with what the record says, if it may know more than this process. `owner`: WR-2205 if
+  // it is the record of another pipeline. REQUIRES: no transaction is open.
+  void Recall(const Progress& record, const absl::Status& owner);
+  // There is no record.
+  void OnNoRecord() { recalled_ = true; }
+  // The number of gaps that operators have accepted, as far as records and this process know.
+  uint64_t generation() const { return generation_; }
 
   // Remembers the first valid reading of the publication. Problems are reported elsewhere, and are
   // not a state to compare with.
@@ -111,6 +127,10 @@ class GapDetector {
   const std::optional<ResumeState>& last_stream() const { return last_stream_; }
 
  private:
+  // Whether the memory is a record that the stream has not passed yet.
+  bool AwaitsRecorded() const;
+  // Everything before it is published, as far as known.
+  Lsn frontier() const;
   // Whether the held gap may be accepted now: not while rows are still being hidden.
   void CheckAcceptance(const SourceInfo& info);
   // Replaces the memory by the reading, as far as the acceptance covers it.
@@ -126,6 +146,10 @@ class GapDetector {
   MonoTime publication_seen_at_;                 // when that reading was complete
   PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
   absl::Status dropping_;         // not OK: a drop of the slot was attempted
+  absl::Status foreign_;          // not OK: the record is of another pipeline
+  bool recalled_ = false;         // a record was read, or what replaces it
+  bool record_streams_ = false;   // a stream has started since
+  uint64_t generation_ = 0;
   std::optional<Gap> held_;
   std::optional<Gap> found_;  // by the last check
   // An operator has accepted held_; the next check that finds nothing else applies it.

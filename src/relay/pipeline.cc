@@ -63,11 +63,12 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
 
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
-void Pipeline::StartSession(std::span<const TableInfo> tables) {
+void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryCheck& history) {
   WR_CHECK(!tracker_.in_transaction() && !in_transaction(),
            "a session starts between transactions");
   WR_CHECK(refusal_.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
+  history_ = history;
   relations_.Clear();
   message_row_.Forget();
   blocked_row_.reset();
@@ -145,8 +146,9 @@ absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
 // The order check comes first in each of these: it rejects a message before any state has changed,
 // so that an error leaves the tracker as it was.
 absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
+  WR_RETURN_IF_ERROR(history_.OnBegin(begin));
   WR_RETURN_IF_ERROR(transactions_.OnBegin(begin));
-  tracker_.Begin(begin.final_lsn, begin.commit_time);
+  tracker_.Begin(begin.final_lsn, begin.xid, begin.commit_time);
   events_in_transaction_ = 0;
   last_commit_time_ = begin.commit_time;
   return absl::OkStatus();

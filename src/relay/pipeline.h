@@ -27,6 +27,7 @@
 #include "route/message_row.h"
 #include "route/router.h"
 #include "stream/ack_tracker.h"
+#include "stream/history_check.h"
 #include "stream/transaction_order_check.h"
 #include "walrelay/config.h"
 #include "walrelay/position.h"
@@ -54,7 +55,8 @@ class Pipeline {
 
   // Begins a session on `tables`, as the catalog describes them now; they are copied. REQUIRES: the
   // previous session has ended (EndSession()), and no transaction of the tracker is open.
-  void StartSession(std::span<const TableInfo> tables);
+  // `history`: what the stream must contain.
+  void StartSession(std::span<const TableInfo> tables, const HistoryCheck& history = {});
   // Discards the state of a pending message: the next session receives it again, or not at all.
   // Rows of the open transaction that were handled are not sent again. The open transaction of the
   // tracker is not touched: the caller abandons it. Allowed at any time.
@@ -75,6 +77,10 @@ class Pipeline {
   // not looked at: their columns differ from message to message.
   bool LookAhead(const pgoutput::XLogData& data);
 
+  // Positions beyond it do not count as read yet: see HistoryCheck::limit().
+  Lsn history_limit() const { return history_.limit(); }
+  // Whether the stream has contained what it must.
+  bool history_known() const { return history_.complete(); }
   // The row that blocked last; nullopt once a message was handled, and in a new session.
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
   // Whether BEGIN was handled and COMMIT was not; as in the tracker, while a session runs.
@@ -133,6 +139,7 @@ class Pipeline {
   pgoutput::RelationCache relations_;
   MessageRow message_row_;
   TransactionOrderCheck transactions_;
+  HistoryCheck history_;
   // Kept between turns, so that a refused record is not offered to brokers again while the row
   // waits for the log.
   absl::Status refusal_;  // why the current row is to be skipped, once known

@@ -24,6 +24,28 @@ constexpr Micros kLateReports = milliseconds(500);
 // assumes nothing about rows after the frontier.
 constexpr Micros kReportTimeout = seconds(5);
 
+// Passes each report to the part that produced the record.
+class ReportDispatcher final : public DeliverySink {
+ public:
+  ReportDispatcher(RecordSender& sender, ProgressRecorder& recorder)
+      : sender_(sender), recorder_(recorder) {}
+
+  void OnDelivered(const Delivery& delivery) override {
+    SinkOf(delivery.token).OnDelivered(delivery);
+  }
+  void OnFailed(const DeliveryFailure& failure) override {
+    SinkOf(failure.token).OnFailed(failure);
+  }
+
+ private:
+  DeliverySink& SinkOf(DeliveryToken token) {
+    return token.is_progress() ? static_cast<DeliverySink&>(recorder_) : sender_;
+  }
+
+  RecordSender& sender_;
+  ProgressRecorder& recorder_;
+};
+
 }  // namespace
 
 // The steps depend on each other: reports first, because they name the cause of a failure and
@@ -34,7 +56,8 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   if (!producer.exists()) {
     return std::nullopt;
   }
-  producer.Poll(parts_.sender);
+  ReportDispatcher reports(parts_.sender, parts_.recorder);
+  producer.Poll(reports);
   // A delivery report names the cause; the producer's own status usually says only that it has
   // failed.
   const absl::Status& named = parts_.sender.failed().cause;
@@ -107,6 +130,7 @@ void ProducerMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
 void ProducerMonitor::Destroy() {
   parts_.producer.Destroy();
   parts_.sender.OnProducerDestroyed();
+  parts_.recorder.OnProducerDestroyed();
 }
 
 // A failure to create it is not fatal while the relay runs: a file with a secret may be in the

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "relay/progress_recorder.h"
 #include "relay/record_sender.h"
 #include "relay/replaceable_producer.h"
 #include "relay/run_state.h"
@@ -40,6 +41,7 @@ class ProducerMonitor {
     const Clock& clock;
     ReplaceableProducer& producer;
     RecordSender& sender;
+    ProgressRecorder& recorder;
     AckTracker& tracker;
     StatusBoard& board;
     const RunState& state;

@@ -57,12 +57,19 @@ Relay::Relay(Parts parts, Router router)
                   parts_.observer(delivery, commit_time);
                 }
               }),
+      recorder_({.config = parts_.config,
+                 .clock = parts_.clock,
+                 .reader = parts_.progress,
+                 .producer = producer_,
+                 .tracker = tracker_,
+                 .metrics = parts_.metrics,
+                 .seed = parts_.seed + 3}),
       pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
-      monitor_({parts_.clock, producer_, sender_, tracker_, parts_.board, state_}),
+      monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_}),
       gaps_(parts_.config.source, parts_.clock, tracker_),
-      connector_({parts_.config.source, parts_.source, tracker_, gaps_, state_}),
+      connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
       reporter_({parts_.config, parts_.clock, parts_.metrics, parts_.board, state_, tracker_,
-                 pipeline_, producer_, gaps_}),
+                 pipeline_, producer_, gaps_, recorder_}),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
       stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2) {
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
@@ -103,6 +110,7 @@ Wakeup Relay::Turn() {
         break;
       case Phase::kStreaming: {
         monitor_.CreateIfDue(now);
+        recorder_.Turn(now, /*at_once=*/state_.draining);
         const absl::Status status = session_->Turn(state_.draining);
         // The suspension may have happened in this turn; a connection lost because of it would hide
         // it.
@@ -245,10 +253,11 @@ absl::Status Relay::OpenAndStart() {
   // The records that were sent one at a time, or were settled, are of a history that has ended.
   if (!decision.keep_in_flight) {
     sender_.ForgetPositions();
+    sender_.SetSettledBefore(Position{decision.settled_before, 0});
   }
-  pipeline_.StartSession(info->tables);
+  pipeline_.StartSession(info->tables, HistoryCheck(decision.expected));
   session_ = std::make_unique<Session>(
-      Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_,
+      Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
                      parts_.metrics, reporter_.stages(), parts_.snapshots},
       info->server);
   return absl::OkStatus();
@@ -486,6 +495,7 @@ void Relay::EndSession() {
     state_.oldest_unread = pipeline_.in_transaction() ? pipeline_.last_commit_time() : std::nullopt;
   }
   pipeline_.EndSession();
+  recorder_.OnStreamEnded();
   tracker_.AbandonOpen();
   gaps_.SaveResumeState();
   session_.reset();
@@ -534,7 +544,8 @@ void Relay::ContinueDrain(MonoTime now) {
   WR_CHECK(session_ != nullptr, "a stream has a session");
   const bool acknowledged = tracker_.records_in_flight() == 0;
   const bool blocked = !session_->blocking_error().ok();
-  const bool complete = acknowledged && (blocked || !pipeline_.in_transaction());
+  const bool recorded = recorder_.up_to_date() || !recorder_.error().ok();
+  const bool complete = acknowledged && recorded && (blocked || !pipeline_.in_transaction());
   if (!complete && now < drain_deadline_) {
     return;
   }
@@ -549,7 +560,7 @@ void Relay::ContinueDrain(MonoTime now) {
   LogInfo("stopped",
           finished.ok() ? "stopped; all acknowledged events are confirmed"
                         : "stopped; the server did not acknowledge the last status update",
-          {{"confirmed", tracker_.frontier()}, {"in_flight", tracker_.records_in_flight()}});
+          {{"confirmed", recorder_.confirmable()}, {"in_flight", tracker_.records_in_flight()}});
   EndSession();
   Finish(absl::OkStatus());
 }
@@ -586,8 +597,9 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
   if (producer_.failed()) {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));
   }
-  if (state_.phase == Phase::kStreaming && producer_.retry_at()) {
-    wakeup.at = std::min(wakeup.at, *producer_.retry_at());
+  if (state_.phase == Phase::kStreaming) {
+    wakeup.at = std::min(wakeup.at, recorder_.NextDue(now));
+    wakeup.at = std::min(wakeup.at, producer_.retry_at().value_or(wakeup.at));
   }
   // While draining, data of further transactions does not wake the loop: it is not read.
   if (state_.draining) {

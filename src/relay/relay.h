@@ -26,6 +26,7 @@
 #include "relay/gap_detector.h"
 #include "relay/pipeline.h"
 #include "relay/producer_monitor.h"
+#include "relay/progress_recorder.h"
 #include "relay/record_sender.h"
 #include "relay/replaceable_producer.h"
 #include "relay/run_state.h"
@@ -38,6 +39,7 @@
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
+#include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
@@ -60,6 +62,7 @@ class Relay {
     DeliveryObserver observer;            // may be empty
     uint64_t seed = 0;                    // for the jitter of the back-off
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
+    ProgressReader* progress = nullptr;   // with pipeline.progress
     // Of the relay that this one replaces in the same process, after a change of the configuration:
     // an error that would end a first start is then retried.
     std::optional<SourceMemory> memory;
@@ -93,6 +96,9 @@ class Relay {
   // ends the stream, so that nothing more is confirmed, and the next connection decides. The same
   // reading ends it only once.
   void OnPublicationSeen(const PublicationState& seen, MonoTime begun);
+
+  // Another connection read an xid horizon, of the server that it reached.
+  void OnHorizon(const XidHorizon& horizon) { recorder_.OnHorizon(horizon); }
 
   // An operator accepts that events are missing: applies to the held gap, if `id` still identifies
   // it. Publishing continues from the slot's position at the next check, if that finds no other
@@ -170,6 +176,7 @@ class Relay {
   AckTracker tracker_;
   ReplaceableProducer producer_;
   RecordSender sender_;
+  ProgressRecorder recorder_;
   Pipeline pipeline_;
   ProducerMonitor monitor_;
   GapDetector gaps_;

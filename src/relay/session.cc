@@ -77,6 +77,7 @@ Session::Session(const Parts& parts, const ServerInfo& server)
                 parts.clock.Now()),
       window_(parts.config.pipeline),
       pacer_(server.by_network),
+      started_at_(parts.tracker.frontier()),
       last_turn_(parts.clock.Now()),
       read_at_(last_turn_) {
   if (parts.snapshots != nullptr) {
@@ -99,6 +100,7 @@ absl::Status Session::Turn(bool draining) {
   }
   WR_CHECK(now >= last_turn_, "time does not move backwards");
   last_turn_ = now;
+  CheckRecorder(now);
   if (gate_) {
     WR_RETURN_IF_ERROR(gate_->Turn(now));
   }
@@ -150,6 +152,8 @@ bool Session::MayHandle(MonoTime now) {
     case StallReason::kVisibility:
       WR_CHECK(gate_.has_value(), "only a gate holds a transaction");
       return !gate_->waiting();
+    case StallReason::kProgress:
+      return parts_.recorder.error().ok();
   }
   return true;
 }
@@ -238,7 +242,7 @@ absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message
   }
   const auto& keepalive = std::get<pgoutput::Keepalive>(data);
   MessageCounter('k').Increment();
-  parts_.tracker.OnKeepalive(keepalive.wal_end);
+  parts_.tracker.OnKeepalive(std::min(keepalive.wal_end, parts_.pipeline.history_limit()));
   feedback_.OnKeepalive(now, keepalive.wal_end, keepalive.reply_requested);
   return StallReason::kNone;
 }
@@ -318,6 +322,8 @@ std::string_view Session::waits_for() const {
       return "the cause of the error to be fixed; walrelay retries automatically";
     case StallReason::kVisibility:
       return "Postgres to make a committed transaction visible to other sessions";
+    case StallReason::kProgress:
+      return "Kafka to accept the progress record; walrelay retries automatically";
   }
   return "";
 }
@@ -365,6 +371,17 @@ void Session::SetStallReason(StallReason hold, bool moved, MonoTime now) {
   WR_CHECK(stalled_since_.has_value() == (hold != StallReason::kNone), "a stall has a beginning");
 }
 
+void Session::CheckRecorder(MonoTime now) {
+  const bool stalled = stall_reason_ == StallReason::kProgress;
+  if (!parts_.recorder.error().ok() && !stalled) {
+    SetBlockingError(parts_.recorder.error(), now);
+    SetStallReason(StallReason::kProgress, /*moved=*/false, now);
+  } else if (parts_.recorder.error().ok() && stalled) {
+    blocking_error_ = absl::OkStatus();
+    SetStallReason(StallReason::kNone, /*moved=*/true, now);
+  }
+}
+
 // One update per turn at most. What the socket did not accept of an earlier one is sent first by
 // Flush(); positions are never sent out of order.
 absl::Status Session::Report(MonoTime now) {
@@ -378,21 +395,29 @@ absl::Status Session::Report(MonoTime now) {
   if (feedback_.ServerSilent(now)) {
     return Error(ErrorCode::kServerSilent, "no data received for wal_sender_timeout");
   }
-  if (const auto cause = feedback_.Due(now, parts_.tracker.frontier())) {
+  if (const auto cause = feedback_.Due(now, confirmable())) {
     return SendStatus(now, *cause);
   }
   return parts_.source.wants_write() ? parts_.source.Flush() : absl::OkStatus();
 }
 
+// On a WAL that was rewritten, transactions that have passed by as published are not: they are read
+// again when an operator has accepted the gap.
+Lsn Session::confirmable() const {
+  const Lsn recorded = parts_.recorder.confirmable();
+  return parts_.pipeline.history_known() ? recorded : std::min(recorded, started_at_);
+}
+
 // All three positions of an update are in the unit of the server: write is what was received, flush
-// and apply are what Kafka has acknowledged.
+// and apply are what Kafka has acknowledged, and what is recorded where progress is.
 absl::Status Session::SendStatus(MonoTime now, FeedbackCause cause) {
-  const Lsn frontier = parts_.tracker.frontier();
-  WR_CHECK(frontier <= parts_.tracker.received(), "only what was received is confirmed");
-  feedback_.OnSent(now, frontier, cause == FeedbackCause::kPing);
+  const Lsn confirmed = confirmable();
+  WR_CHECK(confirmed <= parts_.tracker.frontier() && confirmed <= parts_.tracker.received(),
+           "only what was received and acknowledged is confirmed");
+  feedback_.OnSent(now, confirmed, cause == FeedbackCause::kPing);
   parts_.metrics.replication_status_updates[NameOf(cause)].Increment();
   return parts_.source.SendStatus({.received = parts_.tracker.received(),
-                                   .flushed = frontier,
+                                   .flushed = confirmed,
                                    .now = parts_.clock.WallNow(),
                                    .reply_requested = cause == FeedbackCause::kPing});
 }
@@ -406,7 +431,7 @@ absl::Status Session::Finish(Micros timeout) {
 // of the two.
 Wakeup Session::NextWakeup() const {
   const MonoTime now = parts_.clock.Now();
-  Wakeup wakeup{.at = std::min(feedback_.NextDue(parts_.tracker.frontier()), now + kIdleTurn)};
+  Wakeup wakeup{.at = std::min(feedback_.NextDue(confirmable()), now + kIdleTurn)};
   wakeup.source_writable = parts_.source.wants_write();
   if (gate_) {
     wakeup.at = std::min(wakeup.at, gate_->NextDue());
@@ -423,6 +448,8 @@ Wakeup Session::NextWakeup() const {
     case StallReason::kTopic:
     case StallReason::kReport:
       return wakeup;  // the producer wakes the loop
+    case StallReason::kProgress:
+      return wakeup;  // the recorder retries
     case StallReason::kVisibility:
       return wakeup;  // the answer wakes the loop
     case StallReason::kNone:

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "metrics/metrics.h"
 #include "relay/pipeline.h"
+#include "relay/progress_recorder.h"
 #include "relay/visibility_gate.h"
 #include "status/stage_latencies.h"
 #include "stream/ack_tracker.h"
@@ -44,6 +45,7 @@ class Session {
     ReplicationSource& source;
     Pipeline& pipeline;
     AckTracker& tracker;
+    const ProgressRecorder& recorder;
     Metrics& metrics;
     StageLatencies& stages;
     SnapshotSource* snapshots;  // nullptr: publish without waiting for visibility
@@ -94,7 +96,8 @@ class Session {
  private:
   // What handling of the next message waits for.
   // Each reason ends in its own way, which MayHandle() and NextWakeup() know: by a report (window,
-  // producer, topic, report), by time (log, error), or by an answer of Postgres (visibility).
+  // producer, topic, report, progress), by time (log, error), or by an answer of Postgres
+  // (visibility).
   enum class StallReason {
     kNone,
     kWindow,
@@ -103,7 +106,8 @@ class Session {
     kReport,
     kLog,
     kBlockingError,
-    kVisibility
+    kVisibility,
+    kProgress
   };
 
   // Moves arrived messages to the source's pending ones, and measures the pace. It never drops one.
@@ -121,11 +125,15 @@ class Session {
   void MeasureStages(WallTime committed, WallTime sent);
   // Sends a status update if one is due, and detects a server that is silent or shutting down.
   absl::Status Report(MonoTime now);
-  // Confirms the frontier, and nothing beyond it.
+  // What the recorder allows, and nothing new before the history is known to be the recorded one.
+  Lsn confirmable() const;
+  // Confirms confirmable(), and nothing beyond it.
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);
   // `moved`: at least one message was handled in this turn.
   void SetStallReason(StallReason hold, bool moved, MonoTime now);
   void SetBlockingError(const absl::Status& blocking_error, MonoTime now);
+  // Stops handling while progress cannot be recorded: what is published could not be confirmed.
+  void CheckRecorder(MonoTime now);
   // Whether a turn should try to handle a message again.
   bool MayHandle(MonoTime now);
   // The visibility gate; true without one.
@@ -140,6 +148,7 @@ class Session {
   InFlightWindow window_;
   Pacer pacer_;
   std::optional<VisibilityGate> gate_;
+  Lsn started_at_;  // the position of the stream
   MonoTime last_turn_;
   MonoTime last_handled_;
   Micros last_lag_{0};                   // of the message handled at last_handled_

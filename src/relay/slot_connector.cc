@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "slot/wal_retention_limit.h"
+#include "stream/progress_record.h"
 
 namespace walrelay {
 namespace {
@@ -62,17 +63,20 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
   while (true) {
     WR_ASSIGN_OR_RETURN(const SourceInfo info, OpenServer());
     const bool others_slot = info.slot && IsOthers(*info.slot);
-    const absl::Status gap = parts_.gaps.Check(info, others_slot);
+    const absl::Status recalled =
+        others_slot && !parts_.gaps.accepted() ? absl::OkStatus() : RecallProgress(info);
+    const absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
     // Before any check that could delay us here while the disk fills.
-    if (info.slot && MustDropSlot(parts_.config, info.server, *info.slot)) {
+    if (info.slot && MustDropSlot(parts_.config.source, info.server, *info.slot)) {
       if (!gap.ok() && !DecideStart(parts_.gaps.last_stream(), info).ok()) {
         return gap;  // we must not drop this slot; the gap explains why
       }
       WR_RETURN_IF_ERROR(DropSlotAtLimit(info));
       continue;  // the slot was kept after all
     }
+    WR_RETURN_IF_ERROR(recalled);
     WR_RETURN_IF_ERROR(gap);
-    const auto problems = PublicationProblems(info, parts_.config.publication);
+    const auto problems = PublicationProblems(info, parts_.config.source.publication);
     if (!problems.empty()) {
       return problems.front();
     }
@@ -81,16 +85,40 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     }
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());
     slot_seen_ = true;  // if it disappears before it is read, rows are lost with it
+    slot_created_ = true;
     LogInfo("slot_created",
             "created the replication slot; rows committed from now on are published");
   }
+}
+
+// A standby server is not read from, so that nothing has to be known about it.
+absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
+  ProgressRecorder& recorder = parts_.recorder;
+  const bool needed = recorder.enabled() && (parts_.gaps.NeedsRecall() || !recorder.was_read());
+  if (!needed || info.server.in_recovery) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const auto record, recorder.Read(info.server.database));
+  if (record) {
+    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server.database));
+    return absl::OkStatus();
+  }
+  // Without a record, only a new slot shows that nothing was published before.
+  const bool required = parts_.config.pipeline.progress == ProgressRecording::kRequired;
+  if (required && info.slot && !slot_created_ && !parts_.gaps.last_stream()) {
+    return Error(ErrorCode::kProgressMissing,
+                 fmt::format("slot {} is confirmed up to {}", parts_.config.source.slot,
+                             info.slot->confirmed_flush_lsn.ToString()));
+  }
+  parts_.gaps.OnNoRecord();
+  return absl::OkStatus();
 }
 
 // A slot that existed before was removed for a reason, and rows were lost with it.
 // See FindGap(): a relay that has seen the slot treats its absence as a loss.
 bool SlotConnector::MayCreateSlot() const {
   const bool known = slot_seen_ || parts_.gaps.last_stream();
-  return parts_.config.create_slot && !known;
+  return parts_.config.source.create_slot && !known;
 }
 
 // Drops the slot because it retains more WAL on the primary's disk than the operator allows. OK: it
@@ -102,13 +130,13 @@ absl::Status SlotConnector::DropSlotAtLimit(const SourceInfo& info) {
   // The reading may be old by now: connecting and checking take time, and the limit may have been
   // passed by a burst that is confirmed meanwhile.
   WR_ASSIGN_OR_RETURN(const auto slot, parts_.source.InspectSlot());
-  if (!slot || !MustDropSlot(parts_.config, info.server, *slot)) {
+  if (!slot || !MustDropSlot(parts_.config.source, info.server, *slot)) {
     return absl::OkStatus();
   }
   WR_CHECK(!slot->active && !slot->temporary && !slot->synced && !slot->lost(),
            "only an unused slot that retains WAL is dropped");
   const absl::Status dropped =
-      SlotDropped(parts_.config, info.server, *slot, parts_.state.oldest_unpublished);
+      SlotDropped(parts_.config.source, info.server, *slot, parts_.state.oldest_unpublished);
   // Kept in case the reply is lost: then the next connection finds the slot missing.
   parts_.gaps.OnDropping(dropped);
   LogWarning("dropping_slot", "dropping the slot: it has reached source.max_retained_wal",
@@ -126,16 +154,21 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   WR_CHECK(info.slot && !info.slot->active, "Open() returned a slot that can be read");
   WR_CHECK(!decision.keep_in_flight || !decision.timeline_switched,
            "positions of another timeline are not continued");
-  WR_RETURN_IF_ERROR(parts_.source.Start(decision.position));
+  const absl::Status started = parts_.source.Start(decision.position);
+  if (HasCode(started, ErrorCode::kSlotBusy)) {
+    parts_.gaps.OnSlotTaken();  // after Open() had found the slot unused
+  }
+  WR_RETURN_IF_ERROR(started);
   if (decision.keep_in_flight) {
     parts_.tracker.Resume();
   } else {
-    parts_.tracker.Restart(decision.position);
+    parts_.tracker.Restart(decision.position, decision.last_published);
   }
   wal_end_at_start_ = info.server.wal_end;
   stream_timeout_ = info.server.wal_sender_timeout;
   own_backend_pid_ = info.server.backend_pid;
-  parts_.gaps.OnStreamStarted(info);
+  parts_.gaps.OnStreamStarted(info, decision);
+  parts_.recorder.OnStreamStarted(info, decision, parts_.gaps.generation());
   LogStart(info, decision);
   return absl::OkStatus();
 }
@@ -147,6 +180,10 @@ void SlotConnector::LogStart(const SourceInfo& info, const StartDecision& decisi
            {"server_version", info.server.version},
            {"timeline", info.server.timeline},
            {"in_flight", parts_.tracker.records_in_flight()}});
+  if (decision.published_before > decision.position) {
+    LogInfo("skipping_published", "skipping what was published before, as recorded",
+            {{"up_to", decision.published_before}});
+  }
   if (decision.timeline_switched) {
     LogWarning("timeline_switched",
                "another server was promoted; with asynchronous replication, Kafka may contain "
@@ -200,6 +237,9 @@ absl::StatusOr<bool> SlotConnector::IsSlotInUse() {
 // counts only if there was WAL to read: an idle stream stays at its position.
 absl::Status SlotConnector::CountFailure(const absl::Status& error) {
   WR_CHECK(!error.ok(), "a stream fails for a reason");
+  if (ReactionTo(error) == Reaction::kGap) {
+    return error;  // what an operator decides is not retried
+  }
   const Lsn position = parts_.tracker.resume();
   const bool from_server =
       HasCode(error, ErrorCode::kProtocolViolation) || HasCode(error, ErrorCode::kPostgresError);
@@ -223,7 +263,7 @@ absl::Status SlotConnector::CountFailure(const absl::Status& error) {
 // timeout the relay would disconnect at the same position each time.
 void SlotConnector::AllowMoreTime() {
   const Micros present = std::max(
-      sender_timeout_, std::max<Micros>(parts_.config.wal_sender_timeout, stream_timeout_));
+      sender_timeout_, std::max<Micros>(parts_.config.source.wal_sender_timeout, stream_timeout_));
   sender_timeout_ = std::min(2 * present, std::max(present, kLongestSenderTimeout));
   WR_CHECK(sender_timeout_ >= present, "the timeout only grows");
   LogWarning("sender_timeout",

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "relay/gap_detector.h"
+#include "relay/progress_recorder.h"
 #include "relay/run_state.h"
 #include "stream/ack_tracker.h"
 #include "stream/start_position.h"
@@ -25,10 +26,11 @@ namespace walrelay {
 class SlotConnector {
  public:
   struct Parts {
-    const SourceConfig& config;
+    const Config& config;
     ReplicationSource& source;
     AckTracker& tracker;
     GapDetector& gaps;
+    ProgressRecorder& recorder;
     const RunState& state;
   };
 
@@ -71,6 +73,9 @@ class SlotConnector {
  private:
   // One connection, with the state of server, slot and publication.
   absl::StatusOr<SourceInfo> OpenServer();
+  // Lets the gap detector know what the progress record says, where that is more than it knows. The
+  // slot must have been read before: then the record is not behind the slot.
+  absl::Status RecallProgress(const SourceInfo& info);
   // OpenServer() until nothing is left to create or drop.
   absl::StatusOr<SourceInfo> OpenSource();
   // Returns the error of the dropped slot, or OK if it need not be dropped after all.
@@ -88,7 +93,8 @@ class SlotConnector {
   Parts parts_;
   // Distinguishes an outage from settings that never worked.
   bool opened_ = false;
-  bool slot_seen_ = false;  // this process has seen the slot
+  bool slot_seen_ = false;     // this process has seen the slot
+  bool slot_created_ = false;  // by this process
   // Of the last stream: if the slot is active with this pid, the server has not noticed yet that it
   // ended.
   int own_backend_pid_ = 0;

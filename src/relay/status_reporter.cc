@@ -150,7 +150,7 @@ absl::Status StatusReporter::StallStatus(MonoTime now, const Session& session) c
     return unseen;
   }
   if (!unacknowledged && !stalled) {
-    return absl::OkStatus();
+    return RecordingStatus(now);
   }
   if (session.waits_for_log()) {
     return Error(ErrorCode::kLogBlocked, "rows to be skipped wait for it");
@@ -159,6 +159,20 @@ absl::Status StatusReporter::StallStatus(MonoTime now, const Session& session) c
   return !error.ok()
              ? error
              : Error(ErrorCode::kKafkaStalled, fmt::format("{} records in flight", in_flight));
+}
+
+// Events may flow to other topics meanwhile, but the slot retains more and more WAL.
+absl::Status StatusReporter::RecordingStatus(MonoTime now) const {
+  const auto waiting_since = parts_.recorder.waiting_since();
+  if (!waiting_since || now - *waiting_since <= kStallNotice) {
+    return absl::OkStatus();
+  }
+  const absl::Status error = parts_.producer.TransientError();
+  return !error.ok() ? error
+                     : Error(ErrorCode::kKafkaStalled,
+                             fmt::format("topic {}: the progress record is not acknowledged; the "
+                                         "slot is not confirmed without it",
+                                         parts_.recorder.topic()));
 }
 
 // A process that stood by once reports as a standby while it reconnects, until it streams.
@@ -187,6 +201,7 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   status.since = published_since_;
   status.waits_for = WaitReason(now, session);
   status.figures = Figures(now, session);
+  status.progress = DescribeProgress();
   UpdateGauges(now, status.state, session);
   AddPoint(now);
   parts_.board.Publish(std::move(status));
@@ -285,6 +300,28 @@ RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const
           .frontier = parts_.tracker.frontier()};
 }
 
+// What was recorded on another timeline, or before a gap was accepted, is not comparable: then
+// nothing may be confirmed.
+std::optional<ProgressStatus> StatusReporter::DescribeProgress() const {
+  if (parts_.config.pipeline.progress == ProgressRecording::kOff) {
+    return std::nullopt;
+  }
+  const ProgressRecorder& recorder = parts_.recorder;
+  ProgressStatus status{.enabled = recorder.enabled(), .topic = recorder.topic()};
+  const auto& recorded = recorder.recorded();
+  if (!recorder.enabled() || !recorded) {
+    return status;
+  }
+  status.frontier = recorded->frontier;
+  if (recorded->written != WallTime()) {
+    status.written = recorded->written;
+  }
+  if (const Lsn confirmable = recorder.confirmable(); confirmable.valid()) {
+    status.ahead_bytes = BytesBetween(confirmable, parts_.tracker.frontier());
+  }
+  return status;
+}
+
 // A median needs all three stages; a point without one of them has none.
 void StatusReporter::AddPoint(MonoTime now) {
   const MonoTime since = last_point_.value_or(now);
@@ -346,8 +383,26 @@ void StatusReporter::UpdateGauges(MonoTime now, RelayState state, const Session*
   metrics.inflight_bytes_limit->Set(static_cast<double>(limits.max_in_flight_bytes));
   metrics.replication_received_lsn->Set(static_cast<double>(parts_.tracker.received().value()));
   metrics.replication_flushed_lsn->Set(static_cast<double>(parts_.tracker.frontier().value()));
+  UpdateProgressGauges();
   if (last_published_) {
     metrics.last_published_timestamp->Set(seconds_of(last_published_->time_since_epoch()));
+  }
+}
+
+// 0 and not absent without a record: otherwise the alert would not fire when the first one fails.
+void StatusReporter::UpdateProgressGauges() {
+  Metrics& metrics = parts_.metrics;
+  if (!parts_.recorder.enabled()) {
+    metrics.progress_recorded_lsn.Clear();
+    metrics.progress_recorded_timestamp.Clear();
+    return;
+  }
+  const auto& recorded = parts_.recorder.recorded();
+  metrics.progress_recorded_lsn->Set(recorded ? static_cast<double>(recorded->frontier.value())
+                                              : 0);
+  if (recorded) {
+    const std::chrono::duration<double> written = recorded->written.time_since_epoch();
+    metrics.progress_recorded_timestamp->Set(std::max(0.0, written.count()));
   }
 }
 
@@ -358,7 +413,8 @@ void StatusReporter::ClearLeaderGauges() {
   for (auto* gauge :
        {&metrics.inflight_records, &metrics.inflight_bytes, &metrics.inflight_transactions,
         &metrics.inflight_records_limit, &metrics.inflight_bytes_limit,
-        &metrics.replication_received_lsn, &metrics.replication_flushed_lsn}) {
+        &metrics.replication_received_lsn, &metrics.replication_flushed_lsn,
+        &metrics.progress_recorded_lsn, &metrics.progress_recorded_timestamp}) {
     gauge->Clear();
   }
 }

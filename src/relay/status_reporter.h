@@ -14,6 +14,7 @@
 #include "metrics/metrics.h"
 #include "relay/gap_detector.h"
 #include "relay/pipeline.h"
+#include "relay/progress_recorder.h"
 #include "relay/run_state.h"
 #include "relay/session.h"
 #include "status/latency_window.h"
@@ -40,6 +41,7 @@ class StatusReporter {
     const Pipeline& pipeline;
     const Producer& producer;
     const GapDetector& gaps;
+    const ProgressRecorder& recorder;
   };
 
   // `parts` must outlive it. It only reads them, except for the board and the metrics.
@@ -78,17 +80,22 @@ class StatusReporter {
   RelayStatus DescribeStream(MonoTime now, const Session& session) const;
   // Why nothing was acknowledged or handled for seconds; OK otherwise.
   absl::Status StallStatus(MonoTime now, const Session& session) const;
+  // Why no progress was recorded for seconds; OK otherwise.
+  absl::Status RecordingStatus(MonoTime now) const;
   // "" while nothing is waited for.
   std::string WaitReason(MonoTime now, const Session* session) const;
   // Logs a state, or an error code, that differs from the published one.
   void OnChange(const RelayStatus& status, const Session* session);
   RelayFigures Figures(MonoTime now, const Session* session) const;
+  // nullopt with pipeline.progress = "off".
+  std::optional<ProgressStatus> DescribeProgress() const;
   // Of a relay that cannot read: a lower bound of the age of what it has not seen.
   Micros TimeCutOff(MonoTime now) const;
   // Adds a point to the chart every ten seconds, from the events since the last one.
   void AddPoint(MonoTime now);
   // Removes gauges that have no meaning in this state.
   void UpdateGauges(MonoTime now, RelayState state, const Session* session);
+  void UpdateProgressGauges();
   void ClearLeaderGauges();
   // The series of the topic, or the common one of those beyond the limit. Valid as long as the
   // metrics.

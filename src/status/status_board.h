@@ -60,6 +60,19 @@ struct RelayFigures {
   Lsn frontier;
 };
 
+// The progress record, as this process read or wrote it last (pipeline.progress).
+struct ProgressStatus {
+  // False: pipeline.progress = "auto", and the user may not use the topic. `topic` is the only
+  // other value then.
+  bool enabled = true;
+  std::string topic;  // "" before the first read
+  Lsn frontier;       // 0/0: no record is known
+  std::optional<WallTime> written;
+  // How far the acknowledged frontier is ahead of what is recorded; absent if the two are not
+  // comparable.
+  std::optional<uint64_t> ahead_bytes;
+};
+
 // What the relay publishes about itself, as a whole: readers never see parts of two states.
 struct RelayStatus {
   RelayState state = RelayState::kStarting;
@@ -72,6 +85,7 @@ struct RelayStatus {
   WallTime since;             // when the relay entered this state
   std::string waits_for;      // what must happen before it continues; "" when nothing must
   RelayFigures figures;
+  std::optional<ProgressStatus> progress;  // absent with pipeline.progress = "off"
 };
 
 // How the time from commit to acknowledgement divides over the stages; medians.

@@ -116,6 +116,18 @@ std::string GapJson(const RelayStatus& relay) {
   return std::move(out).Finish();
 }
 
+std::string ProgressJson(const ProgressStatus& progress) {
+  JsonObject out;
+  out.Add("enabled", progress.enabled);
+  out.AddText("topic", progress.topic);
+  if (progress.frontier.valid()) {
+    out.Add("recorded_lsn", progress.frontier.ToString());
+  }
+  out.Add("written", progress.written);
+  out.Add("ahead_bytes", progress.ahead_bytes);
+  return std::move(out).Finish();
+}
+
 JsonObject ErrorJson(const absl::Status& error) {
   const ErrorEntry& entry = Describe(CodeOf(error));
   JsonObject out;
@@ -175,6 +187,9 @@ std::string StatusJson(const StatusReport& report) {
   }
   if (snapshot.relay.gap) {
     out.Raw("gap", GapJson(snapshot.relay));
+  }
+  if (snapshot.relay.progress) {
+    out.Raw("progress", ProgressJson(*snapshot.relay.progress));
   }
   if (snapshot.slot) {
     out.Raw("slot", SlotJson(*snapshot.slot));

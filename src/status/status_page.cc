@@ -116,6 +116,13 @@ std::string Tiles(const StatusReport& report) {
       stages.empty() ? "" : fmt::format("<p class=\"stages\">Latency by stage: {}.</p>\n", stages));
 }
 
+std::string ProgressLine(const StatusReport& report) {
+  const auto& progress = report.snapshot.relay.progress;
+  return progress ? fmt::format("<p class=\"stages\">Progress: {}.</p>\n",
+                                Html(ProgressWords(*progress, report.now)))
+                  : "";
+}
+
 // The share of the limit that is in use. A limit of 0 counts as used up. REQUIRES: there is a
 // limit.
 std::string Meter(const SlotSample& slot) {
@@ -269,7 +276,7 @@ std::string StatusPage(const StatusReport& report) {
   }
   // A standby has no figures. The page of the active instance shows them.
   if (report.snapshot.relay.state != RelayState::kStandby) {
-    out += Tiles(report);
+    out += Tiles(report) + ProgressLine(report);
   }
   if (report.snapshot.slot) {
     out += SlotSection(*report.snapshot.slot);

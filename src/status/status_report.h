@@ -76,6 +76,9 @@ OldestWords OldestOf(const StatusReport& report);
 // At least one sentence, also for a slot that does not exist.
 std::vector<std::string> SlotWords(const SlotSample& slot);
 
+// What is recorded, and how old that is.
+std::string ProgressWords(const ProgressStatus& progress, WallTime now);
+
 // Aggregates the last minute of the history; nullopt if the history is empty.
 struct Throughput {
   double events_per_second = 0;

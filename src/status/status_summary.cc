@@ -369,6 +369,25 @@ std::vector<std::string> SlotWords(const SlotSample& slot) {
   return words;
 }
 
+// A frontier that is not ahead needs no words.
+std::string ProgressWords(const ProgressStatus& progress, WallTime now) {
+  if (!progress.enabled) {
+    return fmt::format("not recorded: this user may not use topic {}", progress.topic);
+  }
+  if (!progress.frontier.valid()) {
+    return progress.topic.empty() ? "not read yet"
+                                  : fmt::format("no record in topic {}", progress.topic);
+  }
+  std::string words = fmt::format("recorded up to {}", progress.frontier.ToString());
+  if (progress.written) {
+    words += fmt::format(" {} ago", FormatDuration(std::max(now - *progress.written, Micros(0))));
+  }
+  if (progress.ahead_bytes.value_or(0) > 0) {
+    words += fmt::format(", {} behind what is acknowledged", HumanBytes(*progress.ahead_bytes));
+  }
+  return words + fmt::format(", in topic {}", progress.topic);
+}
+
 // The maximum over the points of a minute, because medians of medians are no medians.
 std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history) {
   Throughput throughput;

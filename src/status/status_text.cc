@@ -47,6 +47,9 @@ void RelayLines(const StatusReport& report, std::string& out) {
   Line(out, "in flight",
        fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
                    HumanBytes(relay.figures.bytes_in_flight)));
+  if (relay.progress && relay.state != RelayState::kStandby) {
+    Line(out, "progress", ProgressWords(*relay.progress, report.now));
+  }
   if (const auto throughput = ThroughputOf(report.snapshot.history)) {
     Line(out, "throughput", ThroughputText(*throughput));
     if (throughput->stages) {

@@ -8,9 +8,10 @@ namespace walrelay {
 
 // The frontier may move backwards here: on another timeline the old value means nothing, and a gap
 // that an operator accepted ends where the slot is.
-void AckTracker::Restart(Lsn position) {
+void AckTracker::Restart(Lsn position, const PublishedTransaction& last) {
   Reset();
   frontier_ = position;
+  last_published_ = last;
   resume_ = position;
   received_ = position;
   WR_CHECK(entries_.empty() && records_in_flight_ == 0 && bytes_in_flight_ == 0,
@@ -28,14 +29,14 @@ void AckTracker::Resume() {
 
 // The entry is created at BEGIN, before it is known whether any row is published: its number is
 // needed for the first token. Commit() removes it again if there was no record.
-void AckTracker::Begin(Lsn commit_lsn, WallTime commit_time) {
+void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
   WR_CHECK(!open_, "transactions do not nest in the stream");
   WR_CHECK(entries_.empty() || entries_.back().sealed, "the transaction before has ended");
   entries_.push_back({.end_lsn = Lsn(),
                       .outstanding = 0,
                       .sealed = false,
-                      .commit_lsn = commit_lsn,
-                      .commit_time = commit_time});
+                      .committed = false,
+                      .transaction = {commit_lsn, xid, commit_time}});
   open_ = true;
   open_produced_ = false;
   WR_CHECK(records_in_flight_ == 0 || entries_.size() > 1,
@@ -77,7 +78,7 @@ std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
     return std::nullopt;
   }
   WR_CHECK(token.ordinal > 0, "ordinals count from 1");
-  return Position{entry->commit_lsn, token.ordinal};
+  return Position{entry->transaction.commit_lsn, token.ordinal};
 }
 
 void AckTracker::OnProduced(size_t bytes) {
@@ -100,9 +101,10 @@ void AckTracker::Commit(Lsn end_lsn) {
   WR_CHECK(!entries_.empty() && !entries_.back().sealed, "the open transaction is the last one");
   open_ = false;
   Entry& entry = entries_.back();
-  WR_CHECK(entry.commit_lsn <= end_lsn, "a COMMIT record ends after it begins");
+  WR_CHECK(entry.transaction.commit_lsn <= end_lsn, "a COMMIT record ends after it begins");
   WR_CHECK(open_produced_ || entry.outstanding == 0, "only produced records are in flight");
   entry.sealed = true;
+  entry.committed = true;
   entry.end_lsn = end_lsn;
   resume_ = std::max(resume_, end_lsn);
   received_ = std::max(received_, end_lsn);
@@ -151,7 +153,7 @@ std::optional<WallTime> AckTracker::OnDelivered(DeliveryToken token, size_t byte
   --entry.outstanding;
   --records_in_flight_;
   bytes_in_flight_ -= bytes;
-  const WallTime commit_time = entry.commit_time;
+  const WallTime commit_time = entry.transaction.commit_time;
   Advance();
   return commit_time;
 }
@@ -185,7 +187,7 @@ std::optional<WallTime> AckTracker::oldest_commit_time() const {
   if (entries_.empty()) {
     return std::nullopt;
   }
-  return entries_.front().commit_time;
+  return entries_.front().transaction.commit_time;
 }
 
 // The stream up to `position` has been handled: it may be confirmed together with the last
@@ -205,7 +207,11 @@ void AckTracker::Pass(Lsn position) {
 // everything after it.
 void AckTracker::Advance() {
   while (!entries_.empty() && entries_.front().sealed && entries_.front().outstanding == 0) {
-    frontier_ = std::max(frontier_, entries_.front().end_lsn);
+    const Entry& first = entries_.front();
+    if (first.committed) {
+      last_published_ = first.transaction;
+    }
+    frontier_ = std::max(frontier_, first.end_lsn);
     entries_.pop_front();
     ++first_number_;
   }

@@ -31,6 +31,7 @@
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
 #include "walrelay/producer.h"
+#include "walrelay/published_transaction.h"
 
 namespace walrelay {
 
@@ -41,15 +42,15 @@ class AckTracker {
 
   // Streaming begins at `position`, and all earlier state is discarded: the first connection, or
   // another timeline, where old positions are not comparable. Only here may the frontier move
-  // backwards.
-  void Restart(Lsn position);
+  // backwards. `last`: the last transaction with events that is known to be published.
+  void Restart(Lsn position, const PublishedTransaction& last = {});
 
   // Streaming resumes at resume() on a new connection; records in flight still count. REQUIRES: no
   // transaction is open.
   void Resume();
 
   // BEGIN: the following records belong to this transaction. REQUIRES: none is open.
-  void Begin(Lsn commit_lsn, WallTime commit_time);
+  void Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time);
 
   // The token for the record of row `ordinal` of the open transaction. REQUIRES: one is open.
   DeliveryToken token(uint64_t ordinal) const;
@@ -85,6 +86,10 @@ class AckTracker {
 
   // Everything before this position is acknowledged and may be confirmed to Postgres.
   Lsn frontier() const { return frontier_; }
+  // The last transaction before the frontier that produced records; as given to Restart() until
+  // there is one. A transaction that was cut, and whose rows were all settled when it was repeated,
+  // is not noted.
+  const PublishedTransaction& last_published() const { return last_published_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).
   Lsn received() const { return received_; }
   // Where a new connection resumes without repeating a transaction in flight.
@@ -105,9 +110,9 @@ class AckTracker {
     uint64_t outstanding = 0;
     // Its COMMIT was received, or the connection broke inside it.
     bool sealed = false;
-    // The position of its COMMIT record, from BEGIN: with an ordinal it names a row.
-    Lsn commit_lsn;
-    WallTime commit_time;
+    bool committed = false;  // its COMMIT was received
+    // From BEGIN. The position of the COMMIT record and an ordinal name a row.
+    PublishedTransaction transaction;
   };
 
   // nullptr: from before the last Reset().
@@ -126,6 +131,7 @@ class AckTracker {
 
   // frontier_ <= resume_ <= received_ at all times.
   Lsn frontier_;
+  PublishedTransaction last_published_;
   Lsn received_;
   Lsn resume_;
   size_t records_in_flight_ = 0;

@@ -44,6 +44,7 @@ std::string KeyOf(ErrorCode code, const SourceInfo& info) {
     case ErrorCode::kSlotAheadOfLog:
       return " " + ConfirmedOf(info).ToString();
     case ErrorCode::kSystemChanged:
+    case ErrorCode::kProgressForeign:
       return " " + info.server.system_id;
     case ErrorCode::kServerBehind:
     case ErrorCode::kTimelineChanged:

@@ -133,6 +133,24 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
   return *common;
 }
 
+// A start whose memory is a record. The stream starts at the slot's position, although more is
+// published: only what the server sends shows whether it still has the history of the record. After
+// a fork, only what was published before it counts.
+StartDecision AfterRecord(const ResumeState& memory, Lsn confirmed, Lsn fork) {
+  const PublishedTransaction& last = memory.last_published;
+  const bool kept = last.valid() && last.commit_lsn < fork;
+  // As the server decides it: a transaction is sent if its COMMIT record begins at the confirmed
+  // position or after it (SnapBuildXactNeedsSkip in snapbuild.c).
+  const bool sent = kept && last.commit_lsn >= confirmed;
+  const Lsn published_before = std::min(memory.frontier, fork);
+  return {.position = confirmed,
+          .keep_in_flight = false,
+          .published_before = published_before,
+          .settled_before = kept ? Lsn(last.commit_lsn.value() + 1) : published_before,
+          .expected = sent ? last : PublishedTransaction(),
+          .last_published = kept ? last : PublishedTransaction()};
+}
+
 }  // namespace
 
 absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server) {
@@ -177,16 +195,22 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
     }
     // Positions after the fork are not comparable. The slot holds the valid position on this
     // timeline.
-    return StartDecision{.position = confirmed,
-                         .keep_in_flight = false,
-                         .timeline_switched = true,
-                         .fork = fork,
-                         .taken_over = confirmed > fork};
+    StartDecision decision = memory->recorded ? AfterRecord(*memory, confirmed, fork)
+                                              : StartDecision{.position = confirmed};
+    decision.keep_in_flight = false;
+    decision.timeline_switched = true;
+    decision.fork = fork;
+    decision.taken_over = confirmed > fork;
+    return decision;
+  }
+  if (memory->recorded) {
+    return AfterRecord(*memory, confirmed, kEndless);
   }
   // The server may have lost the last confirmed position (after a crash, and before PG 17 also
   // after a restart): our memory is ahead of the slot and avoids the repetition.
   WR_CHECK(confirmed <= memory->resume, "a stream resumes at the confirmed position or after it");
-  return StartDecision{.position = memory->resume, .keep_in_flight = true};
+  return StartDecision{
+      .position = memory->resume, .keep_in_flight = true, .last_published = memory->last_published};
 }
 
 // The server first: while it is another one, no reading of the publication or the slot can be

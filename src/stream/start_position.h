@@ -4,7 +4,7 @@
 // accepted without an error, and every commit until the WAL gets there is skipped silently.
 // Therefore the relay compares the server, the slot and its own memory before each
 // START_REPLICATION, and refuses to start if they disagree. Its memory consists of plain values of
-// this process; nothing is stored on disk, and the slot is the only durable position.
+// this process, which begin with those of a progress record if there is one.
 //
 // Pure functions.
 #pragma once
@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "walrelay/lsn.h"
+#include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
@@ -28,6 +29,10 @@ struct ResumeState {
   Lsn frontier;                 // AckTracker::frontier(): the highest position ever confirmed
   Lsn resume;                   // AckTracker::resume()
   bool slot_was_taken = false;  // another process was seen holding the slot since
+  // The last transaction with events before the frontier.
+  PublishedTransaction last_published;
+  // Read from a progress record, and not yet confirmed by a stream that passed the frontier.
+  bool recorded = false;
   // An operator accepted that there is no usable slot: the relay waits for a new one, does not
   // create it, and reads it from its confirmed position.
   bool awaits_slot = false;
@@ -39,6 +44,16 @@ struct StartDecision {
   bool timeline_switched = false;
   Lsn fork;                 // position of the fork, if the timeline was switched
   bool taken_over = false;  // another instance published in between
+  // Events of transactions that committed before it were published, though the stream contains
+  // them; 0/0: none.
+  Lsn published_before;
+  // Events of transactions that committed before it are not sent again. Less than
+  // `published_before` where the record shows that no events were published in between: there are
+  // some only if the server was restored to a state in between.
+  Lsn settled_before;
+  // The stream must contain this transaction, if it is valid.
+  PublishedTransaction expected;
+  PublishedTransaction last_published;  // up to where the stream starts, or `published_before`
 };
 
 // Whether this is the same server as before, and whether it has all the WAL that it had sent. Call

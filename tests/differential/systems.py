@@ -81,7 +81,7 @@ class WalrelaySide(Side):
         path = folder / f"{self.configuration.tag}.json"
         path.write_text(json.dumps({name: str(value) for name, value in connector.items()}))
         self._relay = RelayProcess(folder / self.configuration.tag, {}, config=path,
-                                   arguments=["--set", "http.listen=127.0.0.1:0"])
+                                   arguments=["--set", "http.listen=127.0.0.1:0", "--set", "pipeline.progress=off"])
 
     def start(self) -> None:
         self._relay.start()

@@ -69,6 +69,11 @@ class FakePostgres final : public ReplicationSource {
     }
     return info.server.wal_end;
   }
+  // The server is restored to its state at `position`.
+  void Rewind(Lsn position) {
+    std::erase_if(log_, [&](const Transaction& each) { return each.commit >= position; });
+    info.server.wal_end = position;
+  }
   // Other databases and tables write; the server reports how far it has decoded.
   Lsn OtherTraffic() {
     info.server.wal_end = Lsn(info.server.wal_end.value() + 1000);

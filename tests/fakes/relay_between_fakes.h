@@ -11,6 +11,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_kafka.h"
 #include "fakes/fake_postgres.h"
+#include "fakes/fake_progress.h"
 #include "fakes/sole_metrics.h"
 #include "relay/relay.h"
 #include "walrelay/error.h"
@@ -22,7 +23,9 @@ class RelayBetweenFakes {
   // `metrics`, if given, must outlive this: they are expensive to create.
   explicit RelayBetweenFakes(SoleMetrics* metrics = nullptr)
       : own_metrics_(metrics == nullptr ? std::make_unique<SoleMetrics>() : nullptr),
-        metrics_(metrics == nullptr ? *own_metrics_ : *metrics) {}
+        metrics_(metrics == nullptr ? *own_metrics_ : *metrics) {
+    config_.pipeline.progress = ProgressRecording::kOff;  // kafka_ then has events only
+  }
 
   // Replaces the relay, as a restart of the process does. `snapshots`, if given, must outlive it.
   void MakeRelay(SnapshotSource* snapshots = nullptr) {
@@ -38,6 +41,7 @@ class RelayBetweenFakes {
                                                   .observer = {},
                                                   .seed = 1,
                                                   .snapshots = snapshots,
+                                                  .progress = &progress_,
                                                   .memory = std::exchange(memory_, {})},
                                      *std::move(router));
   }
@@ -85,6 +89,7 @@ class RelayBetweenFakes {
   FakeClock clock_;
   FakePostgres postgres_{clock_};
   FakeKafka kafka_;
+  FakeProgress progress_{kafka_};
   SoleMetrics& metrics_;
   StatusBoard board_;
   std::unique_ptr<Relay> relay_;  // last member: destroyed before the members it refers to

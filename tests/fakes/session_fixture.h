@@ -81,11 +81,18 @@ class SessionFixture : public PipelineFixture {
     StartPipeline();
     const auto info = postgres_.Open();
     WR_CHECK(info.ok() && postgres_.Start(frontier()).ok(), "the fake accepts every connection");
+    recorder_ = std::make_unique<ProgressRecorder>(ProgressRecorder::Parts{.config = config_,
+                                                                           .clock = clock_,
+                                                                           .reader = nullptr,
+                                                                           .producer = *producer_,
+                                                                           .tracker = tracker_,
+                                                                           .metrics = metrics_});
     session_ = std::make_unique<Session>(Session::Parts{.config = config_,
                                                         .clock = clock_,
                                                         .source = postgres_,
                                                         .pipeline = *pipeline_,
                                                         .tracker = tracker_,
+                                                        .recorder = *recorder_,
                                                         .metrics = metrics_,
                                                         .stages = stages_,
                                                         .snapshots = snapshots},
@@ -118,6 +125,7 @@ class SessionFixture : public PipelineFixture {
   Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
 
   StageLatencies stages_{metrics_};
+  std::unique_ptr<ProgressRecorder> recorder_;  // records nothing
   std::unique_ptr<Session> session_;
   bool draining_ = false;
   absl::Status result_;  // why the session ended

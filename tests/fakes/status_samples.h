@@ -201,6 +201,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
                                              .application = attack,
                                              .database = attack,
                                              .age = std::nullopt};
+  hostile.relay().progress = ProgressStatus{.topic = attack, .frontier = Lsn(1)};
   hostile.slot().row.wal_status = attack;
   hostile.slot().row.invalidation_reason = attack;
   hostile.Past(Error(ErrorCode::kPostgresError, attack), seconds(5));

@@ -5,9 +5,10 @@ import re
 import socket
 import subprocess
 import time
+from typing import Any
 
 from walrelay_dev.paths import REPOSITORY
-from walrelay_test.testcase import IntegrationTest, RelayProcess, main
+from walrelay_test.testcase import NO_BROKER, IntegrationTest, RelayProcess, main
 
 REFERENCE = (REPOSITORY / "docs" / "reference" / "metrics.md").read_text()
 CATALOGUE = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
@@ -15,7 +16,8 @@ CATALOGUE = set(re.findall(r"^\| `(\w+)` \|", REFERENCE, re.MULTILINE))
 OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_seconds",
                  "walrelay_oldest_unpublished_age_seconds", "walrelay_inflight_records",
                  "walrelay_inflight_bytes", "walrelay_inflight_transactions",
-                 "walrelay_replication_received_lsn", "walrelay_events_received_total"}
+                 "walrelay_replication_received_lsn", "walrelay_events_received_total",
+                 "walrelay_progress_recorded_lsn"}
 # Exported only after a failure, after a skipped row, or near a limit.
 OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_slot_retained_wal_budget_bytes",
@@ -34,6 +36,9 @@ OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay
 
 
 class MetricsCase(IntegrationTest):
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"pipeline.progress": "auto"}
+
     def shown(self, relay: RelayProcess) -> set[str]:
         """The metrics that have at least one series."""
         page = relay.get("/metrics")[1]
@@ -99,7 +104,7 @@ class MetricsTest(MetricsCase):
         self.assertGreater(relay.metric("walrelay_stage_latency_seconds_sum", stage="kafka"), 0)
 
     def test_age_of_the_oldest_unpublished_event_grows_while_kafka_is_unreachable(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        relay = self.start_relay(NO_BROKER)
         self.outbox.insert(1)
         committed = time.monotonic()
         relay.wait_until(lambda: (relay.metric("walrelay_oldest_unpublished_age_seconds") or 0) > 2,

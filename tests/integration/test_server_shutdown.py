@@ -3,7 +3,7 @@
 
 import time
 
-from walrelay_test.testcase import IntegrationTest, main
+from walrelay_test.testcase import NO_BROKER, IntegrationTest, main
 
 LONGEST_SECONDS = 5
 PAYLOAD = '"%s"' % ("x" * 2000)
@@ -104,7 +104,7 @@ class ServerShutdownTest(IntegrationTest):
         self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2])
 
     def test_server_stops_quickly_when_kafka_was_never_reachable(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        relay = self.start_relay(NO_BROKER)
         self.outbox.insert(1)
         relay.wait_for_state("degraded")
         self.expect_quick_stop()

@@ -6,7 +6,7 @@ import socket
 
 from walrelay_test.servers import test_folder
 from walrelay_test.tcp_proxy import TcpProxy
-from walrelay_test.testcase import IntegrationTest, RelayProcess, main
+from walrelay_test.testcase import NO_BROKER, IntegrationTest, RelayProcess, main
 
 
 class ServiceCase(IntegrationTest):
@@ -44,7 +44,7 @@ class ServiceTest(ServiceCase):
         self.assertIn("STOPPING=1\n", self.listen())
 
     def test_slow_stop_extends_the_timeout(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", "pipeline.drain_timeout": "5s"},
+        relay = self.start_relay(NO_BROKER | {"pipeline.drain_timeout": "5s"},
                                  environment=self.environment)
         self.outbox.insert(1)
         # The event waits for its topic. Notifications are read meanwhile: Linux queues ten (net.unix.max_dgram_qlen) and
@@ -64,7 +64,7 @@ class ServiceTest(ServiceCase):
         self.wait_for(relay, "WATCHDOG=1\n")
 
     def test_watchdog_pings_continue_while_kafka_is_unreachable(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"}, environment=self.environment)
+        relay = self.start_relay(NO_BROKER, environment=self.environment)
         self.outbox.insert(1)
         self.wait_for(relay, "STATUS=degraded: WR-4001")
         self.listen()

@@ -6,7 +6,7 @@ from typing import Any
 from walrelay_test.pgoutput import parse_lsn
 from walrelay_test.protobuf_types import parse
 from walrelay_test.tcp_proxy import TcpProxy
-from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, RelayProcess, main, wait_until
+from walrelay_test.testcase import NO_BROKER, RECONNECT_SOON, IntegrationTest, RelayProcess, main, wait_until
 
 MEGABYTE = 1 << 20
 LIMIT = 24 * MEGABYTE
@@ -37,7 +37,7 @@ class SlotLimitCase(IntegrationTest):
         return parse("walrelay.admin.v1.Status", relay.get("/status.json")[1])
 
     def cut_off(self, **more: Any) -> RelayProcess:
-        return self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", **more})
+        return self.start_relay(NO_BROKER | more)
 
 
 class AlertTest(SlotLimitCase):
@@ -72,7 +72,7 @@ class ServersLimitTest(SlotLimitCase):
         link = self.enterContext(TcpProxy(self.kafka.config.ports[0]))
         link.refuse()
         relay = self.start_relay({"kafka.bootstrap_servers": f"127.0.0.1:{link.port}", "source.max_retained_wal": "0",
-                                  "metrics.slot_poll_interval": "3s"} | RECONNECT_SOON)
+                                  "metrics.slot_poll_interval": "3s", "pipeline.progress": "off"} | RECONNECT_SOON)
         relay.wait_for_log("streaming")
         self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', to_jsonb(repeat('x', 1000)) "
                  "FROM generate_series(1, 20000) g", self.name)

@@ -9,7 +9,7 @@ from typing import Any
 from walrelay_test.pgoutput import parse_lsn
 from walrelay_test.protobuf_types import parse
 from walrelay_test.relay_config import relay_environment
-from walrelay_test.testcase import IntegrationTest, RelayProcess, main, relay_program
+from walrelay_test.testcase import NO_BROKER, IntegrationTest, RelayProcess, main, relay_program
 
 MEGABYTE = 1 << 20
 
@@ -61,7 +61,7 @@ class StatusTest(StatusCase):
             self.assertEqual((line.get("source"), line.get("slot")), ("orders-db", self.slot), line)
 
     def test_slot_is_reported_while_kafka_is_unreachable(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        relay = self.start_relay(NO_BROKER)
         self.outbox.insert(1)
         self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1000000))")
         relay.wait_until(lambda: self.json_of(relay).slot.lag_bytes > 1_000_000, 60, "a lag")
@@ -165,7 +165,7 @@ class AtRiskTest(StatusCase):
             self.sql("SELECT pg_logical_emit_message(false, '', repeat('x', 1048000))")
 
     def test_each_risk_level_before_invalidation_is_logged(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        relay = self.start_relay(NO_BROKER)
         self.outbox.insert(1)
         self.write(40)
         for _ in range(80):  # one by one: past the last step a checkpoint would invalidate the slot

@@ -4,7 +4,7 @@
 import signal
 import time
 
-from walrelay_test.testcase import IntegrationTest, main
+from walrelay_test.testcase import NO_BROKER, IntegrationTest, main
 from walrelay_test.verified import VerifiedTest
 
 EX_TEMPFAIL = 75
@@ -93,8 +93,7 @@ class StopTest(IntegrationTest):
         self.assertEqual(relay.stop(seconds=20), 0)  # less than drain_timeout
 
     def test_stop_before_kafka_was_ever_reached_ends_after_the_drain_timeout(self) -> None:
-        relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1",
-                                  "pipeline.drain_timeout": "1s"})
+        relay = self.start_relay(NO_BROKER | {"pipeline.drain_timeout": "1s"})
         self.outbox.insert(1)
         relay.wait_for_state("degraded")
         self.assertEqual(relay.stop(), 0)

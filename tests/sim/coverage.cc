@@ -79,6 +79,7 @@ constexpr std::string_view kMustBeReached[] = {
     "logged WR-4005",
     "logged WR-4008",
     "logged WR-4009",
+    "logged WR-4016",
     "logged WR-5003",
     "logged WR-5004",
 
@@ -92,6 +93,7 @@ constexpr std::string_view kMustBeReached[] = {
     "exit WR-2201",
     "exit WR-2202",
     "exit WR-2203",
+    "exit WR-2204",
     "exit WR-2110",
     "exit WR-2301",
     "exit WR-2303",
@@ -109,6 +111,7 @@ constexpr std::string_view kMustBeReached[] = {
     "held WR-2201",
     "held WR-2202",
     "held WR-2203",
+    "held WR-2204",
     "held WR-2307",
 
     // A change of the configuration.
@@ -131,6 +134,7 @@ constexpr std::string_view kMustBeReached[] = {
     "log gap_accepted",
     "log outbox_truncated",
     "log row_skipped",
+    "log skipping_published",
     "log slot_created",
     "log standby",
     "log taken_over",
@@ -142,6 +146,11 @@ constexpr std::string_view kMustBeReached[] = {
     "status update ping",
     "status update progress",
     "status update requested",
+
+    // With progress recorded.
+    "a progress record is appended",
+    "a stream starts on a rewritten WAL",
+    "reading the progress record is denied",
 
     // Server behaviour that is rare.
     "a checkpoint waits for the walsender",

@@ -22,6 +22,7 @@ absl::Status Broken() {
 constexpr Micros kLongestDown = seconds(40);
 // TCP keepalives, where wal_sender_timeout is off.
 constexpr Micros kTcpGivesUp = seconds(70);
+constexpr uint64_t kLongestRow = 600;
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void Simulation::Apply(const Fault& fault) {
   context_.oracle.OnFault();
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
-      ApplyToKafka(fault)) {
+      ApplyToKafka(fault) || ApplyUnseen(fault)) {
     context_.coverage.Count(NameOf(fault.kind), "fault ");
   }
 }
@@ -163,6 +164,38 @@ bool Simulation::ApplyToServer(const Fault& fault) {
       Restart(fault);
       return true;
     case FaultKind::kFailOver:
+    case FaultKind::kFailOverWithoutSlot:
+    case FaultKind::kFailOverSlotRemade:
+    case FaultKind::kRestore:
+    case FaultKind::kAnotherSystem:
+      return !Rewritten() && ApplyToHistory(fault);
+    case FaultKind::kInRecovery:
+      postgres_.TerminateSender();
+      postgres_.SetInRecovery(true);
+      Heal(fault.length, [this] { postgres_.SetInRecovery(false); });
+      return true;
+    case FaultKind::kAlterTable:
+      postgres_.AlterTable();
+      return true;
+    case FaultKind::kPoison:
+      postgres_.Poison(true);
+      Heal(fault.length, [this] { postgres_.Poison(false); });
+      return true;
+    case FaultKind::kUnsolicitedAbort:
+      postgres_.RollBackLarge(1 + fault.amount % 20);
+      return true;
+    case FaultKind::kCheckpoint:
+      postgres_.Checkpoint();
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Faults after which the server has another WAL.
+bool Simulation::ApplyToHistory(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::kFailOver:
       FailOver(fault, /*with_slot=*/true);
       return true;
     case FaultKind::kFailOverWithoutSlot:
@@ -183,24 +216,6 @@ bool Simulation::ApplyToServer(const Fault& fault) {
       gap_possible_ = true;
       postgres_.BecomeAnotherSystem();
       postgres_.MoveSlot(postgres_.log().flushed());
-      return true;
-    case FaultKind::kInRecovery:
-      postgres_.TerminateSender();
-      postgres_.SetInRecovery(true);
-      Heal(fault.length, [this] { postgres_.SetInRecovery(false); });
-      return true;
-    case FaultKind::kAlterTable:
-      postgres_.AlterTable();
-      return true;
-    case FaultKind::kPoison:
-      postgres_.Poison(true);
-      Heal(fault.length, [this] { postgres_.Poison(false); });
-      return true;
-    case FaultKind::kUnsolicitedAbort:
-      postgres_.RollBackLarge(1 + fault.amount % 20);
-      return true;
-    case FaultKind::kCheckpoint:
-      postgres_.Checkpoint();
       return true;
     default:
       return false;
@@ -310,6 +325,9 @@ void Simulation::RestoreServer(const Fault& fault) {
     return;
   }
   gap_possible_ = true;
+  if (kafka_.progress()) {
+    rewritten_until_ = kafka_.progress()->frontier;
+  }
   Lsn end = transactions[transactions.size() - lag].commit_lsn;
   const auto& ancestors = postgres_.ancestors();
   const bool older_timeline = fault.amount % 2 == 0 && !ancestors.empty();
@@ -324,6 +342,9 @@ void Simulation::RestoreServer(const Fault& fault) {
 
 bool Simulation::ApplyToSlot(const Fault& fault) {
   if (postgres_.power() != SimPostgres::Power::kUp) {
+    return false;
+  }
+  if (Rewritten() && (fault.kind == FaultKind::kRemakeSlot || fault.kind == FaultKind::kMoveSlot)) {
     return false;
   }
   switch (fault.kind) {
@@ -503,6 +524,111 @@ bool Simulation::ApplyToKafka(const Fault& fault) {
     default:
       return false;
   }
+}
+
+// --- while no relay runs
+
+bool Simulation::Rewritten() {
+  if (postgres_.slot() && postgres_.slot()->confirmed > rewritten_until_) {
+    rewritten_until_ = Lsn();
+  }
+  return rewritten_until_.valid();
+}
+
+void Simulation::KeepRelaysDown(Micros time) {
+  kept_down_until_ = context_.now() + time;
+  for (const auto& process : processes_) {
+    if (process) {
+      process->Kill();
+    }
+  }
+}
+
+// Only a record of progress shows a restarted relay what happened.
+bool Simulation::ApplyUnseen(const Fault& fault) {
+  if (!records_progress()) {
+    return false;
+  }
+  if (fault.kind == FaultKind::kDenyProgress) {
+    kafka_.topic(kProgressTopic).denied = true;
+    Heal(fault.length, [this] { kafka_.topic(kProgressTopic).denied = false; });
+    return true;
+  }
+  if (postgres_.power() != SimPostgres::Power::kUp || !postgres_.slot() || postgres_.slot()->lost ||
+      Rewritten()) {
+    return false;
+  }
+  switch (fault.kind) {
+    case FaultKind::kRestoreUnseen:
+      return RestoreUnseen(fault);
+    case FaultKind::kFailOverUnseen:
+      KeepRelaysDown(fault.length);
+      FailOver(fault, /*with_slot=*/fault.amount % 3 != 0);
+      if (fault.amount % 6 == 0) {
+        postgres_.MakeSlot();
+      }
+      return true;
+    case FaultKind::kAdvanceSlotUnseen:
+      KeepRelaysDown(fault.length);
+      gap_possible_ = true;
+      workload_.CommitOne();
+      if (fault.amount % 3 == 0) {
+        postgres_.MoveSlot(postgres_.log().flushed());
+        return true;
+      }
+      postgres_.DropSlot();
+      if (fault.amount % 3 == 1) {
+        postgres_.MakeSlot();
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The server gets the WAL of an earlier time, with the slot as it was then, and new work grows past
+// the end of the WAL that was lost. Nothing shows this except the transactions themselves.
+bool Simulation::RestoreUnseen(const Fault& fault) {
+  const auto& record = kafka_.progress();
+  const auto& log = postgres_.log().transactions();
+  const size_t lag = 1 + fault.amount % 6;
+  const auto& ancestors = postgres_.ancestors();
+  if (!record || record->timeline != postgres_.timeline() || !record->last.valid() ||
+      log.size() <= lag) {
+    return false;
+  }
+  const auto last = std::find_if(log.begin(), log.end(), [&](const LogTransaction& transaction) {
+    return transaction.commit_lsn == record->last.commit_lsn;
+  });
+  Lsn end = log[log.size() - lag].commit_lsn;
+  std::optional<LogTransaction> repeated;
+  if (last != log.end() && fault.amount % 4 == 1) {
+    end = last->end_lsn;  // nothing that was published is lost
+  } else if (last != log.end() && last != log.begin() && fault.amount % 4 >= 2 &&
+             BytesBetween(std::prev(last)->end_lsn, last->commit_lsn) > kLongestRow) {
+    // Another transaction commits at the same position.
+    repeated = *last;
+    end = std::prev(last)->end_lsn;
+  }
+  if (!ancestors.empty() && end < ancestors.back().end) {
+    return false;
+  }
+  KeepRelaysDown(fault.length);
+  gap_possible_ = true;
+  rewritten_until_ = record->frontier;
+  context_.Note("[pg] restored as of {}", end.ToString());
+  postgres_.Restore(end, std::min(end, postgres_.slot()->on_disk), /*older_timeline=*/false);
+  postgres_.AllowWrites();
+  if (repeated) {
+    workload_.CommitLike(*repeated, /*same_xid=*/fault.amount % 4 == 2);
+  }
+  for (uint32_t i = 0; i < fault.amount / 4 % 4; ++i) {
+    workload_.CommitOne();
+  }
+  if (fault.amount % 5 == 0) {
+    postgres_.Fill(10'000);
+  }
+  return true;
 }
 
 }  // namespace walrelay::sim

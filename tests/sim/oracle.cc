@@ -29,6 +29,7 @@ void Oracle::OnCommit(Lsn commit_lsn, std::vector<int> events) {
       key_order_.resize(event.key + 1);
       key_appeared_.resize(event.key + 1);
     }
+    event.commit_lsn = commit_lsn;
     event.order = static_cast<uint32_t>(key_order_[event.key].size());
     key_order_[event.key].push_back(id);
   }
@@ -167,20 +168,28 @@ bool Oracle::Safe(const Event& event) const {
 // confirmed.
 void Oracle::OnConfirmed(Lsn flush) {
   Digest(flush.value());
+  CheckSafe(flush, "I5 confirm safety", "confirmed");
+}
+
+void Oracle::OnRecorded(Lsn frontier) {
+  Digest(frontier.value());
+  CheckSafe(frontier, "I19 progress", "recorded");
+}
+
+void Oracle::CheckSafe(Lsn position, std::string_view invariant, std::string_view what) {
   const auto safe = [this](int id) { return Safe(events_[Index(id)]); };
   while (safe_commits_ < commits_.size() &&
          std::all_of(commits_[safe_commits_].events.begin(), commits_[safe_commits_].events.end(),
                      safe)) {
     ++safe_commits_;
   }
-  if (safe_commits_ < commits_.size() && commits_[safe_commits_].commit_lsn < flush) {
+  if (safe_commits_ < commits_.size() && commits_[safe_commits_].commit_lsn < position) {
     const Commit& commit = commits_[safe_commits_];
-    Fail("I5 confirm safety",
-         fmt::format("confirmed {}, but event {} of the transaction that commits at {} is not "
-                     "acknowledged",
-                     flush.ToString(),
-                     *std::find_if_not(commit.events.begin(), commit.events.end(), safe),
-                     commit.commit_lsn.ToString()));
+    Fail(invariant, fmt::format("{} {}, but event {} of the transaction that commits at {} is not "
+                                "acknowledged",
+                                what, position.ToString(),
+                                *std::find_if_not(commit.events.begin(), commit.events.end(), safe),
+                                commit.commit_lsn.ToString()));
   }
 }
 

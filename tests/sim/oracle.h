@@ -7,7 +7,8 @@
 // Invariants, numbered as in docs/reliability.md: I1 no loss, I2 no phantom, I3 order of first
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
 // I10 progress, I11 liveness towards Postgres, I13 gaps are reported, I14 the operator's limit,
-// I15 appends are bounded by faults, I16 a blocking row is named, I17 visibility, I18 audit.
+// I15 appends are bounded by faults, I16 a blocking row is named, I17 visibility, I18 audit,
+// I19 progress.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct Event {
   bool visible = false;    // its transaction has been visible to other sessions
   bool confirmed = false;  // ... after the synchronous standby had received it
   bool produced = false;   // a relay has passed it to the producer
+  Lsn commit_lsn;          // of its transaction
   Lsn hidden;              // position of the row, if its table was not published at the time
 };
 
@@ -105,6 +107,8 @@ class Oracle {
 
   // --- confirmations ---
   void OnConfirmed(Lsn flush);
+  // A relay records that every event of transactions that committed before it is published.
+  void OnRecorded(Lsn frontier);
   // The relay exited cleanly after it had handled and confirmed everything up to `end`.
   void OnCleanEnd(Lsn end);
   // The server has lost the confirmed position, or was replaced by another one.
@@ -129,6 +133,7 @@ class Oracle {
  private:
   static size_t Index(int event) { return static_cast<size_t>(event); }
   bool Safe(const Event& event) const;
+  void CheckSafe(Lsn position, std::string_view invariant, std::string_view what);
   bool Expected(const Event& event) const;
   void CheckFirstAppearance(int id, const Event& event);
   void Digest(uint64_t what);

@@ -21,6 +21,9 @@ constexpr int kTopicCount = 3;
 constexpr int64_t kMaxRecordBytes = 5'000;  // the producer's own limit
 constexpr std::string_view kDeadLetterTopic = "dead.letters";
 constexpr std::string_view kMessagePrefix = "outbox";
+constexpr std::string_view kPipelineId = "p";
+constexpr std::string_view kProgressTopic = "walrelay.progress.p";
+constexpr int kNoEvent = -1;  // of a progress record
 
 std::string TopicOf(uint32_t key);
 // The Relation message of a table with the columns of `schema`, as pgoutput sends it.

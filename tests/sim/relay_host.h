@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/progress.h"
 
 namespace walrelay::sim {
 
@@ -25,6 +27,13 @@ class RelayHost {
 
   // The stream does not continue after the last one: a producer may get an event a second time.
   virtual void OnNewHistory() = 0;
+
+  // A producer has accepted the record of an event, or a progress record.
+  virtual void OnEventProduced(int event) = 0;
+  virtual void OnProgressProduced(const Progress& record) = 0;
+  // Whether progress is recorded, and the newest record in the topic.
+  virtual bool records_progress() const = 0;
+  virtual const std::optional<Progress>& recorded() const = 0;
 
   // Number of producers created so far, and the time of the last acknowledgement.
   virtual int producers() const = 0;

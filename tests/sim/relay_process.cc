@@ -33,7 +33,9 @@ Router MakeRouter(const Config& config) {
 
 RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemory> memory)
     : config(ConfigOf(process.parts_)),
-      snapshots(process.context_, process.parts_.postgres, process.parts_.network) {
+      snapshots(process.context_, process.parts_.postgres, process.parts_.network),
+      progress(process.context_, process.parts_.kafka, process.parts_.network, process,
+               process.source_) {
   relay = std::make_unique<Relay>(
       Relay::Parts{
           .config = config,
@@ -45,6 +47,7 @@ RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemo
           .observer = {},
           .seed = process.context_.random.Next(),
           .snapshots = config.source.wait_visible ? &snapshots : nullptr,
+          .progress = &progress,
           .memory = std::move(memory)},
       MakeRouter(config));
 }
@@ -193,7 +196,10 @@ void RelayProcess::CheckDrained() const {
   // With two relays, the other one may still have rows that it read before.
   if (ended_clean() && !has_rivals()) {
     context_.coverage.Count(pause_ ? "clean replacement" : "clean end");
-    context_.oracle.OnCleanEnd(source_.handled_end());
+    // Without an acknowledged record, what was published is not confirmed.
+    context_.oracle.OnCleanEnd(records_progress()
+                                   ? std::min(source_.handled_end(), source_.confirmed())
+                                   : source_.handled_end());
   }
 }
 
@@ -258,7 +264,9 @@ void RelayProcess::OnStreaming(MonoTime looked_at) {
                                      *inherited_gap_));
   }
   const bool knows_its_past = std::exchange(has_streamed_, true);
-  parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past, looked_at);
+  parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past,
+                                 records_progress() && source_.record_seen().has_value(),
+                                 looked_at);
   unconfirmed_since_.reset();
 }
 
@@ -301,7 +309,8 @@ bool RelayProcess::ended_too_soon() const {
   const bool undisturbed = !drained_link_->disturbed_since(*drains_since_) &&
                            !drained_link_->ended() && !disturbed() && !use_.failed &&
                            !(producer_ && producer_->Outdated());
-  return in_time && use_.abandoned > 0 && (source_.finished_in_order() || undisturbed);
+  return in_time && (use_.abandoned > 0 || use_.progress_abandoned) &&
+         (source_.finished_in_order() || undisturbed);
 }
 
 // Detects a loop that does not sleep.
@@ -316,7 +325,7 @@ void RelayProcess::CheckIdling() {
 // Acknowledged events must be confirmed soon, so that a crash repeats few of them.
 void RelayProcess::CheckConfirming() {
   const bool late = source_.streaming() && use_.records_in_flight == 0 &&
-                    source_.handled_end() > source_.confirmed();
+                    source_.handled_end() > source_.confirmed() && !ProgressIsHeld();
   if (!late) {
     unconfirmed_since_.reset();
     return;
@@ -328,6 +337,12 @@ void RelayProcess::CheckConfirming() {
         fmt::format("everything up to {} is acknowledged, but only {} is confirmed",
                     source_.handled_end().ToString(), source_.confirmed().ToString()));
   }
+}
+
+// Whether Kafka has yet to accept or to acknowledge what is published.
+bool RelayProcess::ProgressIsHeld() const {
+  return records_progress() && (source_.awaits_last() || use_.progress_in_flight > 0 ||
+                                use_.progress_held || !producer_ || !producer_->usable());
 }
 
 // A pipeline that is to be replaced must end in time, as a process that is asked to stop must.

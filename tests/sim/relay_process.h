@@ -20,6 +20,7 @@
 #include "sim_kafka.h"
 #include "sim_postgres.h"
 #include "sim_producer.h"
+#include "sim_progress_reader.h"
 #include "sim_snapshots.h"
 #include "sim_source.h"
 #include "status/status_board.h"
@@ -32,7 +33,9 @@ class Environment {
   virtual ~Environment() = default;
   // Runs the simulation until `time`, or until `stop` returns true.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
-  virtual void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) = 0;
+  // `recorded`: it knows its past from a record, even if it did not see it.
+  virtual void OnStreaming(size_t number, bool knows_its_past, bool recorded,
+                           MonoTime looked_at) = 0;
   virtual bool has_rivals() const = 0;
   virtual Lsn stored_position() const = 0;
   virtual void StorePosition(Lsn position) = 0;
@@ -104,6 +107,7 @@ class RelayProcess final : private RelayHost {
     Config config;
     StatusBoard board;
     SimSnapshots snapshots;
+    SimProgressReader progress;
     std::unique_ptr<Relay> relay;
   };
 
@@ -112,6 +116,10 @@ class RelayProcess final : private RelayHost {
   bool asleep() const override { return asleep_; }
   void OnStreaming(MonoTime looked_at) override;
   void OnNewHistory() override { ++use_.histories; }
+  void OnEventProduced(int event) override { source_.OnEventProduced(event); }
+  void OnProgressProduced(const Progress& record) override { source_.OnProgressProduced(record); }
+  bool records_progress() const override { return limits_.progress != ProgressRecording::kOff; }
+  const std::optional<Progress>& recorded() const override { return parts_.kafka.progress(); }
   int producers() const override { return use_.made; }
   MonoTime last_report() const override { return use_.last_report; }
   bool has_rivals() const override { return parts_.environment.has_rivals(); }
@@ -130,6 +138,7 @@ class RelayProcess final : private RelayHost {
   void TakeSignals();
   void CheckIdling();
   void CheckConfirming();
+  bool ProgressIsHeld() const;
   void CheckDraining() const;
   void NoteStatus();
   void CheckNaming(const RelayStatus& status);

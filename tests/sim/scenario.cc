@@ -178,6 +178,29 @@ void DrawReplacements(Scenario& scenario) {
   }
 }
 
+// Whether progress is recorded, and what happens while no relay runs. Uses its own random
+// generator, as above.
+void DrawProgress(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x70726F6772657373);
+  scenario.config.pipeline.progress = ProgressRecording::kOff;
+  if (random.Chance(50)) {
+    return;
+  }
+  scenario.config.pipeline.progress = ProgressRecording::kRequired;
+  scenario.config.pipeline.id = kPipelineId;
+  const auto count = random.Chance(50) ? 0 : random.Between(1, 3);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto kind =
+        OneOf<FaultKind, 6>(random, {FaultKind::kRestoreUnseen, FaultKind::kRestoreUnseen,
+                                     FaultKind::kFailOverUnseen, FaultKind::kAdvanceSlotUnseen,
+                                     FaultKind::kDenyProgress, FaultKind::kDenyProgress});
+    scenario.faults.push_back({.kind = kind,
+                               .at = random.Between(milliseconds(500), kHorizon + seconds(3)),
+                               .length = random.Between(milliseconds(50), seconds(8)),
+                               .amount = static_cast<uint32_t>(random.Below(1'000))});
+  }
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -249,6 +272,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawGapPolicy(scenario);
   DrawMessages(random, scenario);
   DrawReplacements(scenario);
+  DrawProgress(scenario);
   return scenario;
 }
 

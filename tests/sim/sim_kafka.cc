@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "encode/progress_codec.h"
 #include "mutant.h"
 #include "outbox.h"
 
@@ -50,7 +51,7 @@ Answer SimKafka::Verdict(const SimTopic& settings, const Batch& batch) {
   if (batch.bytes > settings.most_bytes) {
     return Answer::kTooLarge;
   }
-  if (to_be_refused > 0) {
+  if (to_be_refused > 0 && batch.progress.empty()) {
     --to_be_refused;
     const auto chosen = context_.random.Below(batch.events.size());
     refused_events_.insert(batch.events[static_cast<size_t>(chosen)]);
@@ -67,7 +68,7 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   }
   if (const Answer verdict = Verdict(settings, batch); verdict != Answer::kAppended) {
     // Only a batch of one record shows which record was rejected.
-    if (batch.events.size() == 1 && verdict != Answer::kDenied) {
+    if (batch.events.size() == 1 && batch.progress.empty() && verdict != Answer::kDenied) {
       context_.oracle.OnRefusedAlone(batch.events.front(), verdict == Answer::kTooLarge);
       context_.coverage.Count("broker rejects a single-record batch");
     }
@@ -88,6 +89,12 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
     return Answer::kAppended;
   }
   next = batch.first_sequence + static_cast<uint32_t>(batch.events.size());
+  if (!batch.progress.empty()) {
+    for (const std::string& value : batch.progress) {
+      AppendProgress(value);
+    }
+    return Answer::kAppended;
+  }
   for (const int event : batch.events) {
     context_.oracle.OnAppended(event, topic == kDeadLetterTopic);
     partition.tail.push_back(event);
@@ -96,6 +103,24 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
     partition.tail.erase(partition.tail.begin(), partition.tail.end() - kTail);
   }
   return Answer::kAppended;
+}
+
+void SimKafka::AppendProgress(std::string_view value) {
+  const absl::StatusOr<Progress> record = DecodeProgress(value);
+  if (!record.ok()) {
+    context_.oracle.Fail("I19 progress", "a progress record cannot be read");
+    return;
+  }
+  AppendProgress(*record);
+}
+
+void SimKafka::AppendProgress(const Progress& record) {
+  context_.Note("[kafka] progress: generation {}, timeline {}, frontier {}", record.generation,
+                record.timeline, record.frontier.ToString());
+  context_.coverage.Count("a progress record is appended");
+  if (!progress_ || progress_->Order() < record.Order()) {
+    progress_ = record;
+  }
 }
 
 void SimKafka::LoseTail(int number) {

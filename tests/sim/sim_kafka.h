@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "context.h"
+#include "walrelay/progress.h"
 
 namespace walrelay::sim {
 
@@ -24,6 +26,7 @@ struct Batch {
   uint64_t producer = 0;
   uint32_t first_sequence = 0;
   std::vector<int> events;
+  std::vector<std::string> progress;  // values of progress records, which are no events
   size_t bytes = 0;
   bool checked = true;  // by sequence
 };
@@ -52,6 +55,10 @@ class SimKafka {
   SimTopic& topic(std::string_view name);
   std::vector<std::string> topics() const;
   uint64_t NewProducer() { return ++producers_; }
+  // The version of the progress record with the greatest Order(); nullopt: the topic has none.
+  const std::optional<Progress>& progress() const { return progress_; }
+  // A version that was appended. An operator appends one without a producer.
+  void AppendProgress(const Progress& record);
 
   // The current faults.
   bool down = false;      // no broker responds
@@ -83,12 +90,14 @@ class SimKafka {
   };
 
   Answer Verdict(const SimTopic& settings, const Batch& batch);
+  void AppendProgress(std::string_view value);
   Partition& PartitionOf(std::string_view topic, int partition);
 
   Context& context_;
   std::map<std::string, SimTopic, std::less<>> topics_;
   std::map<std::pair<std::string, int>, Partition> partitions_;
   std::set<int> refused_events_;
+  std::optional<Progress> progress_;
   uint64_t producers_ = 0;
 };
 

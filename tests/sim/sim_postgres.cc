@@ -34,7 +34,9 @@ void SimPostgres::Fill(uint64_t bytes) {
 }
 
 void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
-  transaction.time = context_.clock.WallNow();
+  if (transaction.time == WallTime()) {
+    transaction.time = context_.clock.WallNow();
+  }
   std::vector<int> events;
   for (const LogRow& row : transaction.rows) {
     if (row.is_event()) {

@@ -47,9 +47,12 @@ class SimPostgres {
 
   // --- applications ---
   void Fill(uint64_t bytes);  // traffic of other tables and databases
+  // Sets the time of the transaction unless it has one.
   void Commit(LogTransaction transaction, bool asynchronous);
   bool writable() const { return power_ == Power::kUp && !writes_held_ && publication_exists_; }
   Lsn WriteRow(uint64_t bytes) { return log_.Write(bytes); }
+  // Writes until the WAL ends at `position`. REQUIRES: it does not end later.
+  void WriteUntil(Lsn position) { log_.Write(BytesBetween(log_.end(), position)); }
   uint64_t Begin() { return procs_.Begin(); }
   void RollBack(uint64_t xid) { procs_.End(xid); }
   int schema() const { return schema_; }
@@ -66,6 +69,8 @@ class SimPostgres {
   void FailOver(Lsn fork, Lsn confirmed, bool with_slot);
   // Restores an earlier data directory; nothing is written until a client has connected.
   void Restore(Lsn end, Lsn confirmed, bool older_timeline);
+  // After Restore(): applications do not wait for a client.
+  void AllowWrites() { writes_held_ = false; }
   void BecomeAnotherSystem();
   void DropSlot();
   // A checkpoint that invalidates the slot: it terminates the slot's walsender, waits until that

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "encode/progress_codec.h"
 #include "mutant.h"
 #include "outbox.h"
 #include "walrelay/error.h"
@@ -63,6 +64,8 @@ SimProducer::SimProducer(Context& context, SimKafka& kafka, RelayHost& host, Pro
 void SimProducer::Abandon() {
   alive_ = false;
   use_.abandoned = use_.records_in_flight;
+  use_.progress_abandoned = use_.progress_in_flight > 0 && !use_.progress_failing;
+  use_.progress_in_flight = 0;
   use_.records_in_flight = 0;
   use_.bytes_in_flight = 0;
 }
@@ -70,6 +73,14 @@ void SimProducer::Abandon() {
 // --- the owner's calls ---
 
 absl::StatusOr<ProduceResult> SimProducer::Produce(const Record& record, DeliveryToken token) {
+  auto result = Accept(record, token);
+  if (token.is_progress()) {
+    use_.progress_held = !result.ok() || *result != ProduceResult::kAccepted;
+  }
+  return result;
+}
+
+absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, DeliveryToken token) {
   if (!fatal_.ok() || queued_ >= options_.queue_limit) {
     context_.coverage.Count("producer queue is full");
     return ProduceResult::kQueueFull;
@@ -88,6 +99,10 @@ absl::StatusOr<ProduceResult> SimProducer::Produce(const Record& record, Deliver
   if (record.payload_bytes() > static_cast<size_t>(kMaxRecordBytes)) {
     return Error(ErrorCode::kRecordTooLarge, fmt::format("{} bytes", record.payload_bytes()));
   }
+  if (token.is_progress()) {
+    EnqueueProgress(record, token);
+    return ProduceResult::kAccepted;
+  }
   const std::optional<int> event = EventOf(record);
   if (!event || static_cast<size_t>(*event) >= context_.oracle.event_count()) {
     context_.oracle.Fail("I2 no phantom", "a record that belongs to no event");
@@ -104,6 +119,7 @@ void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) 
     context_.oracle.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
   }
   context_.oracle.OnProduced(event);
+  host_.OnEventProduced(event);
   const auto [handed, first] = handed_over_.try_emplace(event, use_.histories);
   if (!first && std::exchange(handed->second, use_.histories) == use_.histories && !use_.failed) {
     context_.oracle.Fail("I7 repetitions",
@@ -113,10 +129,32 @@ void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) 
   Lane& lane = LaneOf(topic, record);
   const size_t bytes = record.window_bytes();
   CheckBounds(bytes);
-  lane.queue.push_back({event, token, bytes});
+  lane.queue.push_back({event, token, bytes, ""});
   ++queued_;
   ++use_.records_in_flight;
   use_.bytes_in_flight += bytes;
+  Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
+}
+
+void SimProducer::EnqueueProgress(const Record& record, DeliveryToken token) {
+  const bool format = record.headers.size() == 1 &&
+                      record.headers[0].name == kProgressFormatHeader &&
+                      record.headers[0].value == kProgressFormat;
+  const auto value = DecodeProgress(record.value.value_or(""));
+  if (record.topic != kProgressTopic || record.key != kPipelineId || record.partition != 0 ||
+      !format || !value.ok()) {
+    context_.oracle.Fail("I8 content", "a progress record is not as documented");
+    return;
+  }
+  if (use_.progress_in_flight > 0) {
+    context_.oracle.Fail("I9 bounds", "two progress records are in flight");
+  }
+  host_.OnProgressProduced(*value);
+  Lane& lane = LaneOf(std::string(kProgressTopic), record);
+  lane.queue.push_back(
+      {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or(""))});
+  ++queued_;
+  ++use_.progress_in_flight;
   Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
 }
 
@@ -172,9 +210,15 @@ void SimProducer::Poll(DeliverySink& sink) {
   signalled_ = false;
   for (const Reported& report : std::exchange(reports_, {})) {
     --queued_;
-    --use_.records_in_flight;
-    use_.bytes_in_flight -= report.record.bytes;
-    if (report.error.ok()) {
+    const bool progress = report.record.event == kNoEvent;
+    if (progress) {
+      --use_.progress_in_flight;
+      use_.progress_held = use_.progress_failing = !report.error.ok();
+    } else {
+      --use_.records_in_flight;
+      use_.bytes_in_flight -= report.record.bytes;
+    }
+    if (report.error.ok() && !progress) {
       use_.last_report = context_.now();
       context_.oracle.OnReported(report.record.event);
     }
@@ -272,6 +316,9 @@ void SimProducer::Form(Lane& lane) {
     const Pending record = lane.queue.front();
     lane.queue.pop_front();
     sent.batch.events.push_back(record.event);
+    if (record.event == kNoEvent) {
+      sent.batch.progress.push_back(record.progress);
+    }
     sent.batch.bytes += record.bytes;
     sent.records.push_back(record);
     ++lane.next_sequence;

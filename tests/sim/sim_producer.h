@@ -31,6 +31,11 @@ struct ProducerUse {
   int histories = 0;     // within one, a producer gets an event once, unless records were rejected
   bool failed = false;   // one of them failed permanently
   size_t abandoned = 0;  // in flight when the last producer was destroyed
+  // Progress records are not counted above.
+  size_t progress_in_flight = 0;
+  bool progress_abandoned = false;
+  bool progress_failing = false;  // the last report of one is a failure
+  bool progress_held = false;     // the last one was not accepted, or failed
 };
 
 struct ProducerOptions {
@@ -57,6 +62,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void AbandonUndelivered() override;
   // The owner has destroyed the producer.
   void Abandon();
+  bool usable() const { return alive_ && fatal_.ok(); }
   // Whether Poll() has work to do.
   bool readable() const { return alive_ && signalled_; }
   // The process resumes after it was suspended.
@@ -64,9 +70,10 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
 
  private:
   struct Pending {
-    int event;
+    int event;  // kNoEvent: a progress record
     DeliveryToken token;
     size_t bytes;
+    std::string progress;
   };
   struct Sent {
     Batch batch;
@@ -95,6 +102,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     absl::Status error;
   };
 
+  absl::StatusOr<ProduceResult> Accept(const Record& record, DeliveryToken token);
+  void EnqueueProgress(const Record& record, DeliveryToken token);
   ProduceResult Ask(const std::string& topic, TopicState& state);
   void AnswerTopic(const std::string& topic, MonoTime asked);
   Lane& LaneOf(const std::string& topic, const Record& record);

@@ -1,5 +1,7 @@
 #include "sim_source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -67,6 +69,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   incarnation_ = server_.incarnation();
   pid_ = server_.NewPid();
   looked_at_ = context_.now();
+  looked_record_ = host_.recorded();
   SourceInfo info = server_.Facts();
   info.server.backend_pid = pid_;
   looked_changes_ = server_.publication_changes();
@@ -82,6 +85,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   knows_slot_ = knows_slot_ || info.slot.has_value();
   if (info.slot) {
     seen_.insert(info.slot->confirmed_flush_lsn.value());
+    NoteHolder(*info.slot);
   }
   return info;
 }
@@ -100,7 +104,15 @@ void SimSource::CheckAttempts() {
 
 absl::StatusOr<std::optional<SlotInfo>> SimSource::InspectSlot() {
   WR_RETURN_IF_ERROR(CheckAlive());
-  return server_.Slot();
+  const auto slot = server_.Slot();
+  if (slot) {
+    NoteHolder(*slot);
+  }
+  return slot;
+}
+
+void SimSource::NoteHolder(const SlotInfo& slot) {
+  must_recall_ = must_recall_ || (slot.active && !own_pids_.contains(slot.active_pid));
 }
 
 absl::Status SimSource::TerminateBackend(int pid) {
@@ -166,6 +178,7 @@ absl::Status SimSource::Start(Lsn position) {
     position = std::max(position, host_.stored_position());
   }
   CheckRewind(position);
+  Recall(position);
   seen_.insert(position.value());
   own_pids_.insert(pid_);
   link_ = std::make_shared<Link>(network_.latency, network_.room);
@@ -284,10 +297,14 @@ void SimSource::Witness(std::string_view message) {
 
 void SimSource::Consume(size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (TypeOf(views_[i]) == 'C') {
+    // What is recorded as published passes by without being published, and may do so again.
+    if (TypeOf(views_[i]) == 'C' && LsnAt(views_[i], kCommitEnd) > covered_) {
       handled_end_ = std::max(handled_end_, LsnAt(views_[i], kCommitEnd));
       handled_timeline_ = connected_timeline_;
       handled_producer_ = host_.producers();
+    }
+    if (TypeOf(views_[i]) == 'C' && memory_ && !rewritten_) {
+      last_passed_ = last_passed_ || LsnAt(views_[i], kCommitEnd) > memory_->last.commit_lsn;
     }
     messages_.pop_front();
   }
@@ -334,8 +351,9 @@ void SimSource::CheckStatus(const StandbyStatus& status) {
         "I6 confirm sanity",
         fmt::format("{} is not a position that the server sent", status.flushed.ToString()));
   }
-  if (server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_) {
+  if (SameServer()) {
     context_.oracle.OnConfirmed(status.flushed);
+    CheckRecorded(status.flushed);
   }
   statuses_.push_back(now);
   while (statuses_.front() < now - seconds(1)) {
@@ -344,6 +362,122 @@ void SimSource::CheckStatus(const StandbyStatus& status) {
   if (statuses_.size() > kStatusesPerSecond) {
     context_.oracle.Fail("I11 liveness", "a storm of status updates");
   }
+}
+
+// --- the progress record
+
+void SimSource::Recall(Lsn position) {
+  first_confirmed_ = server_.slot()->confirmed;
+  if (std::exchange(must_recall_, false)) {
+    memory_ = looked_record_;
+    last_passed_ = false;
+    if (memory_ && accepted_generation_ && memory_->generation <= *accepted_generation_) {
+      memory_.reset();  // the gap between this record and the slot was accepted
+    }
+  } else if (connected_timeline_ != server_.timeline() && !awaits_last()) {
+    memory_.reset();  // after a promotion, a running relay publishes again from the slot's position
+  }
+  covered_ = memory_ ? EndOf(*memory_) : Lsn();
+  expected_ = memory_ && memory_->last.valid() && !last_passed_ &&
+              memory_->last.commit_lsn >= position && memory_->last.commit_lsn < EndOf(*memory_);
+  rewritten_ = expected_ && !HasLastOf(*memory_);
+  if (rewritten_) {
+    context_.coverage.Count("a stream starts on a rewritten WAL");
+  }
+}
+
+Lsn SimSource::EndOf(const Progress& record) const {
+  if (record.system_id != server_.Facts().server.system_id) {
+    return Lsn();
+  }
+  if (record.timeline == server_.timeline()) {
+    return record.frontier;
+  }
+  for (const TimelineEnd& ancestor : server_.ancestors()) {
+    if (ancestor.timeline == record.timeline) {
+      return std::min(record.frontier, ancestor.end);
+    }
+  }
+  return Lsn();
+}
+
+bool SimSource::HasLastOf(const Progress& record) const {
+  const auto& log = server_.log().transactions();
+  return std::any_of(log.begin(), log.end(), [&](const LogTransaction& transaction) {
+    return transaction.commit_lsn == record.last.commit_lsn &&
+           static_cast<uint32_t>(transaction.xid) == record.last.xid &&
+           transaction.time == record.last.commit_time;
+  });
+}
+
+// The slot must not be ahead of the record, or a restarted relay could not tell its progress from
+// that of a slot that was moved.
+void SimSource::CheckRecorded(Lsn confirmed) {
+  if (!host_.records_progress() || confirmed <= first_confirmed_) {
+    return;
+  }
+  const auto& newest = host_.recorded();
+  if (!newest || confirmed > EndOf(*newest)) {
+    context_.oracle.Fail(
+        "I19 progress",
+        fmt::format("confirmed {}, but the record covers only {}", confirmed.ToString(),
+                    newest ? EndOf(*newest).ToString() : "nothing"));
+  }
+}
+
+void SimSource::OnRecordRead(const Progress& record) {
+  seen_.insert(record.frontier.value());
+  seen_.insert(EndOf(record).value());
+}
+
+void SimSource::OnEventProduced(int event) {
+  if (!memory_ || !host_.records_progress()) {
+    return;
+  }
+  if (rewritten_) {
+    context_.oracle.Fail("I19 progress",
+                         fmt::format("event {} is published although the WAL does not contain the "
+                                     "last published transaction",
+                                     event));
+  }
+  // A relay need not know whether there are events between the last transaction and the frontier.
+  const Event& seen = context_.oracle.event(event);
+  const Lsn last = memory_->last.commit_lsn;
+  const bool known =
+      seen.commit_lsn < EndOf(*memory_) && (!last.valid() || seen.commit_lsn <= last);
+  if (SameServer() && seen.reported && !seen.excused && known) {
+    context_.oracle.Fail("I19 progress",
+                         fmt::format("event {} is published again, although it is recorded that "
+                                     "everything before {} is published",
+                                     event, EndOf(*memory_).ToString()));
+  }
+}
+
+void SimSource::OnProgressProduced(const Progress& record) {
+  if (memory_ && record.Order() < memory_->Order()) {
+    context_.oracle.Fail("I19 progress", "a record does not replace the one that was read");
+  }
+  if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals()) {
+    context_.oracle.Fail("I19 progress", "a record does not replace those before the gap");
+  }
+  if (SameServer()) {
+    context_.oracle.OnRecorded(record.frontier);
+  }
+}
+
+void SimSource::OnGapAccepted(bool of_the_slot) {
+  dropped_slot_ = false;
+  handled_end_ = Lsn();
+  if (!of_the_slot) {
+    accepted_generation_.reset();  // an acceptance before it may not have been applied
+    return;
+  }
+  memory_.reset();
+  expected_ = false;
+  must_recall_ = false;
+  rewritten_ = false;
+  accepted_generation_ =
+      host_.recorded() ? std::optional(host_.recorded()->generation) : std::nullopt;
 }
 
 absl::Status SimSource::Finish(Micros timeout) {

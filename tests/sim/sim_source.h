@@ -68,10 +68,17 @@ class SimSource final : public ReplicationSource {
   Lsn confirmed() const { return confirmed_; }
   bool dropped_slot() const { return dropped_slot_; }
   // A gap was accepted: the next slot is a different one, and may be at any position.
-  void OnGapAccepted() {
-    dropped_slot_ = false;
-    handled_end_ = Lsn();
-  }
+  // `of_the_slot`: or the server is; false for a gap of the publication.
+  void OnGapAccepted(bool of_the_slot);
+  bool open() const { return open_; }
+  // The newest progress record when the catalog was read: the relay reads that one, or a later one.
+  const std::optional<Progress>& record_seen() const { return looked_record_; }
+  // Whether the stream has still to contain the last transaction of the record.
+  bool awaits_last() const { return expected_ && !last_passed_; }
+  // Its frontier is a position that the server sent to an earlier process.
+  void OnRecordRead(const Progress& record);
+  void OnEventProduced(int event);
+  void OnProgressProduced(const Progress& record);
   // The publication changes that the stream's own read has seen, and when the stream started.
   int stream_changes() const { return stream_changes_; }
   MonoTime started_at() const { return started_at_; }
@@ -92,8 +99,20 @@ class SimSource final : public ReplicationSource {
   void Witness(std::string_view message);
   void CheckAttempts();
   void NoteFailure(const absl::Status& error);
+  // Another process that holds the slot writes records that this one must read.
+  void NoteHolder(const SlotInfo& slot);
   void CheckStatus(const StandbyStatus& status);
   void CheckRewind(Lsn position);
+  // Whether the server that streams is in the state in which the stream found it.
+  bool SameServer() const {
+    return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
+  }
+  void Recall(Lsn position);
+  // The end of what `record` says about the server's present WAL.
+  Lsn EndOf(const Progress& record) const;
+  // Whether the WAL contains the last transaction of `record`.
+  bool HasLastOf(const Progress& record) const;
+  void CheckRecorded(Lsn confirmed);
 
   Context& context_;
   SimPostgres& server_;
@@ -125,6 +144,19 @@ class SimSource final : public ReplicationSource {
   uint32_t handled_timeline_ = 0;
   int handled_producer_ = 0;
   Lsn confirmed_;  // on this connection
+
+  // What the relay must know from a progress record: at its first stream, and after another process
+  // has held the slot.
+  bool must_recall_ = true;
+  std::optional<Progress> looked_record_;
+  std::optional<Progress> memory_;
+  Lsn covered_;               // by memory_
+  Lsn first_confirmed_;       // by the slot, when the stream started
+  bool expected_ = false;     // the stream must contain the last transaction of memory_
+  bool last_passed_ = false;  // the stream contained the last transaction of memory_
+  bool rewritten_ = false;    // the WAL does not contain it, but the stream would
+  // The generation of the newest record when a gap was accepted: later ones have a greater one.
+  std::optional<uint64_t> accepted_generation_;
   SeamMutants wrong_eyes_;
   std::deque<MonoTime> statuses_;
   std::deque<MonoTime> attempts_;

@@ -1,6 +1,7 @@
 // The simulator's implementation of the functions through which the core affects its process: a
-// failed assertion ends the history, and a log line goes to the trace. And of the one that needs a
-// library: no table of the simulator has transforms, so that it does not need OpenSSL.
+// failed assertion ends the history, and a log line goes to the trace. And of those that are not
+// linked: no table of the simulator has transforms, so that it does not need OpenSSL, and the
+// version is compiled in elsewhere.
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "context.h"
 #include "sim_log.h"
 #include "walrelay/error.h"
+#include "walrelay/version.h"
 
 namespace walrelay {
 namespace {
@@ -47,6 +49,10 @@ void LogStatus(LogLevel level, std::string_view event, const absl::Status& statu
   }
   history->coverage.Count(ToString(CodeOf(status)), "logged ");
   Log(level, event, fmt::format("{} {}", ToString(CodeOf(status)), MessageOf(status)), fields);
+}
+
+std::string_view Version() {
+  return "simulated";
 }
 
 struct Digest::Context {};

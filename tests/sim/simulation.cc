@@ -6,6 +6,7 @@
 #include "check_failure.h"
 #include "outbox.h"
 #include "sim_log.h"
+#include "stream/progress_record.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {
@@ -53,6 +54,9 @@ const std::string& Simulation::Run() {
   });
   if (scenario_.slot_exists) {
     postgres_.MakeSlot();
+    if (records_progress() && scenario_.seed % 4 != 0) {
+      AdoptSlot();
+    }
   }
   workload_.Schedule();
   ScheduleFaults();
@@ -143,6 +147,10 @@ void Simulation::StartProcess(size_t number) {
   if (processes_[number] || !wants_restart_) {
     return;
   }
+  if (context_.now() < kept_down_until_) {
+    StartLater(number, kept_down_until_ - context_.now());
+    return;
+  }
   context_.oracle.OnFault();
   processes_[number] =
       std::make_unique<RelayProcess>(RelayProcess::Parts{.context = context_,
@@ -221,6 +229,9 @@ void Simulation::OnGap(size_t number, ErrorCode code) {
   context_.oracle.ExcuseAllHidden();
   context_.After(seconds(2), [this, number, code] {
     MendSlot(code);
+    if (records_progress() && code != ErrorCode::kPublicationChanged) {
+      AdoptSlot();
+    }
     StartProcess(number);
   });
 }
@@ -236,6 +247,8 @@ void Simulation::Attend() {
       const RelayStatus status = process->status();
       if (status.gap && !status.gap_accepted) {
         SettleGap(*process, *status.gap);
+      } else if (HasCode(status.error, ErrorCode::kProgressMissing)) {
+        AdoptSlot();
       } else if (!status.gap && postgres_.power() == SimPostgres::Power::kUp &&
                  (HasCode(status.error, ErrorCode::kSlotMissing) ||
                   HasCode(status.error, ErrorCode::kSlotUnusable))) {
@@ -244,6 +257,25 @@ void Simulation::Attend() {
     }
     Attend();
   });
+}
+
+// The operator stops all relays and runs walrelay progress init --force.
+void Simulation::AdoptSlot() {
+  KeepRelaysDown(milliseconds(100));
+  if (postgres_.power() != SimPostgres::Power::kUp || !postgres_.slot()) {
+    return;
+  }
+  if (postgres_.slot()->lost) {
+    postgres_.MakeSlot();
+  }
+  const SourceInfo info = postgres_.Facts();
+  context_.Note("[operator] adopts the slot");
+  Progress record = ProgressFrom(config_, info);
+  record.generation = kafka_.progress() ? kafka_.progress()->generation + 1 : 0;
+  kafka_.AppendProgress(record);
+  rewritten_until_ = Lsn();
+  context_.oracle.Excuse(info.slot->confirmed_flush_lsn);
+  explained_until_ = context_.now();
 }
 
 // An operator who accepts a gap knows its range, and publishes the missing events by other means.
@@ -268,7 +300,9 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   }
   context_.Note("[operator] accepts gap {}: {}", gap.id, RangeOf(gap));
   process.AcceptGap(gap.id);
-  process.source().OnGapAccepted();
+  if (!process.source().streaming()) {  // the status of a suspended process is old
+    process.source().OnGapAccepted(code != ErrorCode::kPublicationChanged);
+  }
 }
 
 void Simulation::MendSlot(ErrorCode code) {
@@ -284,11 +318,14 @@ void Simulation::MendSlot(ErrorCode code) {
 }
 
 // A relay cannot know what happened to the slot if it has not streamed before, if it read the
-// catalog before the change, or if it attributes the change to another instance.
-void Simulation::OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) {
+// catalog before the change, or if it attributes the change to another instance. The record of its
+// progress shows the first and the last of these.
+void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded,
+                             MonoTime looked_at) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   if (accepted) {
     explained_until_ = context_.now();
+    rewritten_until_ = Lsn();
     context_.oracle.Excuse(postgres_.slot()->confirmed);
   }
   // The earlier state of a publication is unknown before the first read, and on another system.
@@ -296,7 +333,8 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past, MonoTime looked
     context_.oracle.ExcuseAllHidden();
   }
   const MonoTime tampered = postgres_.tampered_at();
-  const bool cannot_know = !knows_its_past || looked_at <= tampered || scenario_.second_relay;
+  const bool knows_slot = recorded || (knows_its_past && !scenario_.second_relay);
+  const bool cannot_know = !knows_slot || looked_at <= tampered;
   if (tampered > explained_until_ && cannot_know) {
     explained_until_ = tampered;
     context_.oracle.Excuse(postgres_.slot()->confirmed);
@@ -337,6 +375,14 @@ bool Simulation::CaughtUp() const {
 
 void Simulation::AwaitQuiet() {
   SettleFlawedRows();
+  // Only the next transaction shows that another one is missing.
+  for (const Micros delay : {Micros(0), Micros(seconds(100))}) {
+    context_.After(delay, [this] {
+      if (Rewritten() && postgres_.power() == SimPostgres::Power::kUp) {
+        workload_.CommitOne();
+      }
+    });
+  }
   const MonoTime deadline = context_.now() + kRecovery;
   while (!context_.oracle.failed() && !CaughtUp() && context_.now() < deadline) {
     RunUntil(context_.now() + milliseconds(500));

@@ -37,7 +37,7 @@ class Simulation final : private Environment {
  private:
   // Environment
   void PassUntil(MonoTime time, const std::function<bool()>& stop) override;
-  void OnStreaming(size_t number, bool knows_its_past, MonoTime looked_at) override;
+  void OnStreaming(size_t number, bool knows_its_past, bool recorded, MonoTime looked_at) override;
   bool has_rivals() const override { return scenario_.second_relay; }
   Lsn stored_position() const override { return stored_position_; }
   void StorePosition(Lsn p) override { stored_position_ = std::max(stored_position_, p); }
@@ -60,6 +60,10 @@ class Simulation final : private Environment {
   void SettleGap(RelayProcess& process, const Gap& gap);
   void SettleFlawedRows();
   void WatchLimit();
+  bool records_progress() const {
+    return scenario_.config.pipeline.progress != ProgressRecording::kOff;
+  }
+  void AdoptSlot();
 
   // --- faults (faults.cc) ---
   void ScheduleFaults();
@@ -67,10 +71,17 @@ class Simulation final : private Environment {
   bool ApplyToProcess(const Fault& fault);
   bool ApplyToNetwork(const Fault& fault);
   bool ApplyToServer(const Fault& fault);
+  bool ApplyToHistory(const Fault& fault);
   bool ApplyToSlot(const Fault& fault);
   bool ApplyToPublication(const Fault& fault);
   bool ApplyToVisibility(const Fault& fault);
   bool ApplyToKafka(const Fault& fault);
+  bool ApplyUnseen(const Fault& fault);
+  void KeepRelaysDown(Micros time);
+  bool RestoreUnseen(const Fault& fault);
+  // Whether the WAL was rewritten, and no relay has passed by what it had recorded, or has found
+  // the gap.
+  bool Rewritten();
   void Restart(const Fault& fault);
   void CheckShutdown(int incarnation, int sampler);
   void CheckGivingUp(int incarnation, int sampler);
@@ -108,6 +119,8 @@ class Simulation final : private Environment {
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
   Lsn stored_position_;
+  MonoTime kept_down_until_;  // no relay runs until then
+  Lsn rewritten_until_;       // the frontier that was recorded on the WAL that was rewritten
   uint64_t steps_ = 0;
 };
 

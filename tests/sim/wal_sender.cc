@@ -51,8 +51,11 @@ void WalSender::Pump() {
     sent_ = std::max(sent_, server_.sendable_end());
     if (stopping_) {
       CheckDone();
-    } else if (write_ < sent_ && flush_ < sent_ && !waiting_for_reply_ && link_->HasRoom()) {
+    } else if (write_ < sent_ && flush_ < sent_ && !waiting_for_reply_ && link_->HasRoom() &&
+               (replied_ || told_ < sent_)) {
       SendKeepalive(false);
+      replied_ = false;
+      told_ = sent_;
     }
   }
   ArmTimer();
@@ -182,6 +185,7 @@ void WalSender::OnStatus(const StandbyStatus& status) {
   }
   last_reply_ = context_.now();
   waiting_for_reply_ = false;
+  replied_ = true;
   write_ = status.received;
   flush_ = status.flushed;
   if (status.flushed.valid()) {

@@ -87,6 +87,9 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
   Lsn flush_;
   MonoTime last_reply_;
   bool waiting_for_reply_ = false;
+  // The server tells a client that lags once, and again after each reply.
+  bool replied_ = false;
+  Lsn told_;
   bool timer_armed_ = false;
 };
 

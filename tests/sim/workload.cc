@@ -28,6 +28,22 @@ void Workload::CommitOne() {
   End(open);
 }
 
+void Workload::CommitLike(const LogTransaction& other, bool same_xid) {
+  static const PlannedTransaction planned{.rows = 1, .seed = 2};
+  uint64_t xid = postgres_.Begin();
+  while (same_xid ? xid < other.xid : xid == other.xid) {
+    postgres_.RollBack(xid);
+    xid = postgres_.Begin();
+  }
+  Open open{planned, Random(planned.seed), {.xid = xid}, postgres_.incarnation()};
+  WriteRows(open, planned.rows);
+  postgres_.WriteUntil(other.commit_lsn);
+  if (!same_xid) {
+    open.log.time = other.time;
+  }
+  End(open);
+}
+
 void Workload::Begin(const PlannedTransaction& planned) {
   if (!postgres_.writable()) {
     return;

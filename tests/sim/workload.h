@@ -16,6 +16,9 @@ class Workload {
   void Schedule();
   // Commits one more transaction at once.
   void CommitOne();
+  // Commits another transaction where `other` had committed: at another time with the same xid, if
+  // that can be assigned, or with another xid at the same time.
+  void CommitLike(const LogTransaction& other, bool same_xid);
 
  private:
   struct Open;

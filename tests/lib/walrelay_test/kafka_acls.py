@@ -15,7 +15,7 @@ from .kafka_request import encode_string, send_request
 _CREATE_ACLS, _VERSION = 30, 1
 _TOPIC = 2
 _PATTERNS = {"literal": 3, "prefixed": 4}
-_OPERATIONS = {"write": 4, "create": 5, "describe": 8}
+_OPERATIONS = {"read": 3, "write": 4, "create": 5, "describe": 8}
 _ALLOW = 3
 
 

@@ -29,6 +29,10 @@ _numbers = itertools.count(1)
 _CRASHES = (-6, -8, -11)  # SIGABRT, SIGFPE, SIGSEGV
 
 
+# No broker answers. Without a record to read, the relay streams nevertheless.
+NO_BROKER = {"kafka.bootstrap_servers": "127.0.0.1:1", "pipeline.progress": "off"}
+
+
 class IntegrationTest(unittest.TestCase):
     """Gives each test a database with an outbox table, its publication and slot.
 

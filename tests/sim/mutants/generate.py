@@ -21,7 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 # In the order of docs/reference/mutants.md.
-GROUPS = ("confirming", "starting", "gaps", "replacing", "limit", "reading", "visibility", "feedback", "regressions", "kafka")
+GROUPS = ("confirming", "starting", "gaps", "replacing", "limit", "reading", "visibility", "feedback", "regressions", "kafka",
+          "progress")
 
 PAGE_HEAD = """\
 # Mutants

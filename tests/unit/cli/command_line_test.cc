@@ -89,7 +89,7 @@ class CommandLineTest : public ::testing::Test {
 TEST_F(CommandLineTest, HelpSucceedsAndPrintsToStandardOutput) {
   EXPECT_EQ(Run({"--help"}), 0);
   for (const char* command :
-       {"run", "check", "doctor", "setup", "demo", "config", "explain", "version"}) {
+       {"run", "check", "doctor", "progress", "setup", "demo", "config", "explain", "version"}) {
     EXPECT_THAT(out_, HasSubstr("\n  " + std::string(command) + " "));
     EXPECT_EQ(Run({command, "--help"}), 0);
     EXPECT_EQ(error_, "");
@@ -120,6 +120,8 @@ TEST_F(CommandLineTest, InvalidCommandLinesExitWithUsage) {
                                              {"check", "--offline=maybe"},
                                              {"config"},
                                              {"config", "nope"},
+                                             {"progress"},
+                                             {"progress", "set"},
                                              {"demo", "--seconds", "1"},
                                              {"demo", "--seconds", "many"},
                                              {"demo", "--rate", "0"},
@@ -168,6 +170,8 @@ TEST_F(CommandLineTest, InvalidValuesFoundAfterParsingExitWithUsage) {
   ExpectUsage({"explain"});
   ExpectUsage({"explain", "WR-9999"});
   ExpectUsage({"check", "--set", "source.slot"});
+  ExpectUsage({"progress", "set", "--lsn", "0/0"});
+  ExpectUsage({"progress", "set", "--lsn", "16-B374D848"});
 }
 
 TEST_F(CommandLineTest, ControlCharactersOfArgumentsAreNotPrinted) {
@@ -287,7 +291,12 @@ TEST_F(CommandLineTest, ConfigShowMasksSecrets) {
 TEST_F(CommandLineTest, InvalidConfigurationIsReportedWithItsLocation) {
   const std::string file = directory_.Write("a.toml", "[source]\nslott = 'a'\n");
   for (const std::vector<std::string>& command :
-       std::vector<std::vector<std::string>>{{"run"}, {"check"}, {"setup"}, {"config", "show"}}) {
+       std::vector<std::vector<std::string>>{{"run"},
+                                             {"check"},
+                                             {"setup"},
+                                             {"config", "show"},
+                                             {"progress", "show"},
+                                             {"progress", "init"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--config", file});
     EXPECT_EQ(RunLocally(arguments), kConfiguration) << command[0];
@@ -300,6 +309,16 @@ TEST_F(CommandLineTest, MissingOptionIsReportedWithAnExample) {
   for (const char* command : {"run", "check"}) {
     EXPECT_EQ(Run({command}), kConfiguration);
     EXPECT_THAT(error_, HasSubstr("WALRELAY_SOURCE__DSN"));
+  }
+}
+
+// Without an id, the server's database is a part of the name of the topic.
+TEST_F(CommandLineTest, ProgressNeedsPostgres) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"progress", "show"}, {"progress", "init"}, {"progress", "set", "--lsn", "0/1"}}) {
+    EXPECT_EQ(RunLocally(command), 69);
+    EXPECT_THAT(error_, HasSubstr("WR-2001"));
+    EXPECT_EQ(out_, "");
   }
 }
 

@@ -209,6 +209,7 @@ TEST_F(KafkaConfTest, ConsumerConnectsAsTheProducerDoes) {
   EXPECT_EQ(Get(**conf, "client.id"), "relay-7");
   EXPECT_EQ(Get(**conf, "broker.address.family"), "v4");
   EXPECT_EQ(Get(**conf, "enable.auto.commit"), "false");
+  EXPECT_EQ(Get(**conf, "isolation.level"), "read_committed");
 }
 
 // --- the transport ---

@@ -204,5 +204,98 @@ TEST_F(RelayMetricsTest, PageReportsProgressAndState) {
   EXPECT_THAT(Page(), HasSubstr(Series("walrelay_ready") + " 1\n"));
 }
 
+// With pipeline.progress.
+class ProgressStatusTest : public RelayMetricsTest {
+ protected:
+  ProgressStatusTest() { config_.pipeline.progress = ProgressRecording::kAuto; }
+
+  ProgressStatus Shown() const { return board_.Read().progress.value_or(ProgressStatus()); }
+
+  const std::string topic_ = "walrelay.progress.shop.walrelay";
+};
+
+TEST_F(RelayMetricsTest, NothingIsShownAboutProgressThatIsOff) {
+  Start();
+  Publish("order");
+  EXPECT_FALSE(board_.Read().progress.has_value());
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_progress_recorded")));
+}
+
+TEST_F(ProgressStatusTest, RecordIsShown) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(1));
+  EXPECT_TRUE(Shown().enabled);
+  EXPECT_EQ(Shown().topic, topic_);
+  EXPECT_EQ(Shown().frontier, board_.Read().figures.frontier);
+  EXPECT_EQ(Shown().ahead_bytes, 0u);
+  ASSERT_TRUE(Shown().written.has_value());
+  EXPECT_LE(clock_.WallNow() - *Shown().written, std::chrono::seconds(3));
+  EXPECT_EQ(metrics_.progress_recorded_lsn->Value(), metrics_.replication_flushed_lsn->Value());
+  EXPECT_GT(metrics_.progress_recorded_timestamp->Value(), 0);
+}
+
+TEST_F(ProgressStatusTest, ARecordThatIsNotAcknowledgedIsAProblem) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(1));
+  const Lsn recorded = Shown().frontier;
+  kafka_.pending_topics.insert(topic_);
+  Publish("order");
+  Pass(std::chrono::seconds(4));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_EQ(Shown().frontier, recorded);
+  EXPECT_GT(Shown().ahead_bytes, 0u);
+  Pass(std::chrono::seconds(3));
+  EXPECT_EQ(State(), RelayState::kDegraded);
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kKafkaStalled, "progress record"));
+  kafka_.pending_topics.clear();
+  Pass(std::chrono::seconds(2));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_EQ(Shown().ahead_bytes, 0u);
+}
+
+TEST_F(ProgressStatusTest, ContinuousTrafficIsNoProblem) {
+  Start();
+  for (int i = 0; i < 20; ++i) {
+    Publish("order");
+    Pass(std::chrono::milliseconds(500));
+    EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+  }
+}
+
+// An alert compares it with the acknowledged position.
+TEST_F(ProgressStatusTest, PositionIsExportedBeforeTheFirstRecord) {
+  kafka_.pending_topics.insert(topic_);
+  Start();
+  Publish("order");
+  EXPECT_EQ(metrics_.progress_recorded_lsn->Value(), 0);
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_progress_recorded_timestamp_seconds{")));
+  EXPECT_EQ(Shown().ahead_bytes, std::nullopt);
+}
+
+TEST_F(ProgressStatusTest, MissingRightIsShown) {
+  progress_.error = Error(ErrorCode::kProgressDenied, "denied");
+  Start();
+  Publish("order");
+  EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+  EXPECT_FALSE(Shown().enabled);
+  EXPECT_EQ(Shown().topic, topic_);
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_progress_recorded")));
+}
+
+TEST_F(ProgressStatusTest, StandbyDoesNotExportTheRecord) {
+  Start();
+  Publish("order");
+  EXPECT_THAT(Page(), HasSubstr("walrelay_progress_recorded_lsn{"));
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = 4711;
+  postgres_.BreakConnection();
+  clock_.Advance(std::chrono::seconds(1));
+  Run();
+  EXPECT_EQ(board_.Read().state, RelayState::kStandby);
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_progress_recorded")));
+}
+
 }  // namespace
 }  // namespace walrelay

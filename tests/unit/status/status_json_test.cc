@@ -88,6 +88,32 @@ TEST(StatusJsonTest, ChecksHaveTimestamps) {
   EXPECT_EQ(status.now().seconds() - status.relay().cut_off_since().seconds(), 60);
 }
 
+TEST(StatusJsonTest, ProgressIsReported) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_FALSE(Parsed(report).has_progress());
+  report.snapshot.relay.progress = ProgressStatus{.topic = "walrelay.progress.orders",
+                                                  .frontier = Lsn(0x16'b374'd5f0),
+                                                  .written = report.now - seconds(3),
+                                                  .ahead_bytes = 0};
+  const Status::Progress progress = Parsed(report).progress();
+  EXPECT_TRUE(progress.enabled());
+  EXPECT_EQ(progress.topic(), "walrelay.progress.orders");
+  EXPECT_EQ(progress.recorded_lsn(), "16/B374D5F0");
+  EXPECT_EQ(Parsed(report).now().seconds() - progress.written().seconds(), 3);
+  EXPECT_TRUE(progress.has_ahead_bytes());
+  EXPECT_EQ(progress.ahead_bytes(), 0u);
+}
+
+TEST(StatusJsonTest, ProgressWithoutARecordHasNoPosition) {
+  StatusReport report = Samples().at("streaming");
+  report.snapshot.relay.progress = ProgressStatus{.enabled = false, .topic = "p"};
+  const Status::Progress progress = Parsed(report).progress();
+  EXPECT_FALSE(progress.enabled());
+  EXPECT_EQ(progress.recorded_lsn(), "");
+  EXPECT_FALSE(progress.has_written());
+  EXPECT_FALSE(progress.has_ahead_bytes());
+}
+
 TEST(StatusJsonTest, UnknownValuesAreAbsent) {
   StatusReport report = Samples().at("streaming");
   report.snapshot.slot->row.safe_wal_size.reset();

@@ -29,6 +29,13 @@ TEST(StatusPageTest, PageIsOneFileAndFetchesNothing) {
   }
 }
 
+TEST(StatusPageTest, ProgressIsShownIfItIsRecorded) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(StatusPage(report), Not(HasSubstr("Progress: ")));
+  report.snapshot.relay.progress = ProgressStatus{.topic = "p", .frontier = Lsn(0x100)};
+  EXPECT_THAT(StatusPage(report), HasSubstr("Progress: recorded up to 0/100, in topic p."));
+}
+
 TEST(StatusPageTest, ProblemsHaveRemedies) {
   EXPECT_THAT(StatusPage(Samples().at("blocked")),
               AllOf(HasSubstr("WR-3004"), HasSubstr("aggregate_id is NULL"),

@@ -205,6 +205,23 @@ TEST(StatusWordsTest, NumbersAreGrouped) {
   EXPECT_EQ(Grouped(1'234'567), "1,234,567");
 }
 
+TEST(ProgressTest, WordsNamePositionAgeAndDistance) {
+  const WallTime now = testing::Samples().at("streaming").now;
+  ProgressStatus progress{.topic = "p", .frontier = Lsn(0x100), .written = now - seconds(3)};
+  progress.ahead_bytes = 0;
+  EXPECT_EQ(ProgressWords(progress, now), "recorded up to 0/100 3 s ago, in topic p");
+  progress.ahead_bytes = 4096;
+  EXPECT_EQ(ProgressWords(progress, now),
+            "recorded up to 0/100 3 s ago, 4.0 KiB behind what is acknowledged, in topic p");
+}
+
+TEST(ProgressTest, WordsSayWhatIsMissing) {
+  EXPECT_EQ(ProgressWords({}, WallTime()), "not read yet");
+  EXPECT_EQ(ProgressWords({.topic = "p"}, WallTime()), "no record in topic p");
+  EXPECT_EQ(ProgressWords({.enabled = false, .topic = "p"}, WallTime()),
+            "not recorded: this user may not use topic p");
+}
+
 TEST(PaceTest, PaceIsThatOfTheLastMinute) {
   std::vector<HistoryPoint> history(
       6, {.span = seconds(10), .events = 100, .median = Micros(7), .slowest = Micros(9)});

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Samples;
 
 TEST(StatusTextTest, TextHasTheSameContent) {
@@ -20,6 +21,15 @@ TEST(StatusTextTest, TextHasTheSameContent) {
                     HasSubstr("oldest event committed 52 min ago"),
                     HasSubstr("WR-2108 the slot is close to its WAL limit"),
                     HasSubstr("what to do   Fix the cause of the delay")));
+}
+
+TEST(StatusTextTest, ProgressHasALine) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  progress ")));
+  report.snapshot.relay.progress = ProgressStatus{.topic = "p", .frontier = Lsn(0x100)};
+  EXPECT_THAT(StatusText(report), HasSubstr("  progress     recorded up to 0/100, in topic p\n"));
+  report.snapshot.relay.state = RelayState::kStandby;
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  progress ")));
 }
 
 TEST(StatusTextTest, TextEscapesControlCharacters) {

@@ -17,7 +17,7 @@ class AckTrackerTest : public ::testing::Test {
 
   // Adds a complete transaction with `records` records that ends at `end`. Returns their token.
   DeliveryToken Transaction(uint64_t end, int records) {
-    tracker_.Begin(Lsn(1), WallTime());
+    tracker_.Begin(Lsn(1), 1, WallTime());
     const DeliveryToken token = tracker_.token(1);
     for (int i = 0; i < records; ++i) {
       tracker_.OnProduced(kBytes);
@@ -52,7 +52,7 @@ TEST_F(AckTrackerTest, OutOfOrderReportDoesNotMoveFrontier) {
 }
 
 TEST_F(AckTrackerTest, AcknowledgedRowsOfAnOpenTransactionConfirmNothing) {
-  tracker_.Begin(Lsn(1), WallTime());
+  tracker_.Begin(Lsn(1), 1, WallTime());
   tracker_.OnProduced(kBytes);
   Ack(tracker_.token(1));
   EXPECT_EQ(Frontier(), 100u);
@@ -78,7 +78,7 @@ TEST_F(AckTrackerTest, KeepaliveWaitsForEarlierTransactions) {
 
 TEST_F(AckTrackerTest, KeepaliveInsideATransactionConfirmsNothing) {
   // A keepalive may already cover the commit record of the transaction that is being sent.
-  tracker_.Begin(Lsn(1), WallTime());
+  tracker_.Begin(Lsn(1), 1, WallTime());
   tracker_.OnProduced(kBytes);
   Keepalive(199);
   EXPECT_EQ(Frontier(), 100u);
@@ -103,6 +103,36 @@ TEST_F(AckTrackerTest, PositionsWithoutRecordsUseNoMemory) {
     Transaction(301 + 2 * i, 0);
   }
   EXPECT_EQ(tracker_.transactions_in_flight(), 1u);
+}
+
+TEST_F(AckTrackerTest, TheLastPublishedTransactionIsBeforeTheFrontier) {
+  const PublishedTransaction known{.commit_lsn = Lsn(90), .xid = 5};
+  tracker_.Restart(Lsn(100), known);
+  EXPECT_EQ(tracker_.last_published(), known);
+  tracker_.Begin(Lsn(180), 7, WallTime(Micros(9)));
+  const DeliveryToken token = tracker_.token(1);
+  tracker_.OnProduced(10);
+  tracker_.Commit(Lsn(200));
+  EXPECT_EQ(tracker_.last_published(), known);
+  Ack(token);
+  const PublishedTransaction published{
+      .commit_lsn = Lsn(180), .xid = 7, .commit_time = WallTime(Micros(9))};
+  EXPECT_EQ(tracker_.last_published(), published);
+  Transaction(300, 0);  // without events
+  EXPECT_EQ(tracker_.last_published(), published);
+  tracker_.Reset();
+  EXPECT_EQ(tracker_.last_published(), published);
+  tracker_.Restart(Lsn(100));
+  EXPECT_FALSE(tracker_.last_published().valid());
+}
+
+TEST_F(AckTrackerTest, AnAbandonedTransactionIsNotPublished) {
+  tracker_.Begin(Lsn(180), 7, WallTime());
+  const DeliveryToken token = tracker_.token(1);
+  tracker_.OnProduced(10);
+  tracker_.AbandonOpen();
+  Ack(token);
+  EXPECT_FALSE(tracker_.last_published().valid());
 }
 
 TEST_F(AckTrackerTest, LowerKeepaliveDoesNotMoveFrontierBack) {
@@ -135,7 +165,7 @@ TEST_F(AckTrackerTest, ResetDiscardsRecordsInFlightAndIgnoresTheirReports) {
 }
 
 TEST_F(AckTrackerTest, ResetDiscardsTheOpenTransaction) {
-  tracker_.Begin(Lsn(1), WallTime());
+  tracker_.Begin(Lsn(1), 1, WallTime());
   tracker_.OnProduced(kBytes);
   tracker_.Reset();
   EXPECT_FALSE(tracker_.in_transaction());
@@ -144,7 +174,7 @@ TEST_F(AckTrackerTest, ResetDiscardsTheOpenTransaction) {
 
 TEST_F(AckTrackerTest, BrokenConnectionRepeatsOnlyTheOpenTransaction) {
   const DeliveryToken whole = Transaction(200, 1);
-  tracker_.Begin(Lsn(1), WallTime());
+  tracker_.Begin(Lsn(1), 1, WallTime());
   tracker_.OnProduced(kBytes);
   const DeliveryToken half = tracker_.token(1);
   tracker_.AbandonOpen();
@@ -170,7 +200,7 @@ TEST_F(AckTrackerTest, OnlyARestartMovesTheFrontierBack) {
 
 TEST_F(AckTrackerTest, DeliveryReportReturnsTheCommitTime) {
   const WallTime time(Micros(77));
-  tracker_.Begin(Lsn(1), time);
+  tracker_.Begin(Lsn(1), 1, time);
   tracker_.OnProduced(kBytes);
   EXPECT_EQ(tracker_.oldest_commit_time(), time);
   EXPECT_EQ(tracker_.OnDelivered(tracker_.token(1), kBytes), time);
@@ -267,7 +297,7 @@ class RandomHistory {
 
   void Begin() {
     if (!tracker_.in_transaction()) {
-      tracker_.Begin(Lsn(1), WallTime());
+      tracker_.Begin(Lsn(1), 1, WallTime());
       model_.items.push_back({});
     }
   }
@@ -347,7 +377,7 @@ TEST(AckTrackerNumbersTest, ReportsCountHoweverLongAgoTheLastResetWas) {
     SCOPED_TRACE(number);
     AckTracker tracker(number);  // no Reset() yet: numbers from 1 on may be in flight
     for (uint64_t end = 200; end < 600; end += 100) {
-      tracker.Begin(Lsn(end - 1), WallTime());
+      tracker.Begin(Lsn(end - 1), 1, WallTime());
       const DeliveryToken token = tracker.token(1);
       tracker.OnProduced(10);
       tracker.Commit(Lsn(end));
@@ -355,12 +385,12 @@ TEST(AckTrackerNumbersTest, ReportsCountHoweverLongAgoTheLastResetWas) {
       EXPECT_TRUE(tracker.OnDelivered(token, 10));
       EXPECT_EQ(tracker.frontier(), Lsn(end));
     }
-    tracker.Begin(Lsn(600), WallTime());
+    tracker.Begin(Lsn(600), 1, WallTime());
     const DeliveryToken abandoned = tracker.token(1);
     tracker.OnProduced(10);
     tracker.Reset();
     EXPECT_FALSE(tracker.OnDelivered(abandoned, 10));
-    tracker.Begin(Lsn(700), WallTime());
+    tracker.Begin(Lsn(700), 1, WallTime());
     EXPECT_FALSE(tracker.OnDelivered(abandoned, 10));
   }
 }

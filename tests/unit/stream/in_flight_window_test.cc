@@ -16,7 +16,7 @@ class InFlightWindowTest : public ::testing::Test {
     tracker_.Restart(Lsn(1));
     return InFlightWindow({.max_in_flight_records = records, .max_in_flight_bytes = bytes});
   }
-  void Begin() { tracker_.Begin(Lsn(1), WallTime()); }
+  void Begin() { tracker_.Begin(Lsn(1), 1, WallTime()); }
   void Commit() { tracker_.Commit(Lsn(end_ += 8)); }
   void Produce(size_t count = 1, size_t bytes = 1) {
     for (size_t i = 0; i < count; ++i) {

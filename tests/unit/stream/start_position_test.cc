@@ -212,6 +212,55 @@ TEST_F(StartPositionTest, AcceptedLossWaitsForAUsableSlot) {
   EXPECT_FALSE(decision->keep_in_flight);
 }
 
+// A record of 400, whose last transaction committed at 380.
+TEST_F(StartPositionTest, ARecordIsCheckedByTheStream) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->position, Lsn(300));
+  EXPECT_FALSE(decision->keep_in_flight);
+  EXPECT_EQ(decision->published_before, Lsn(400));
+  EXPECT_EQ(decision->expected, record.last_published);
+  EXPECT_EQ(decision->last_published, record.last_published);
+}
+
+// The server sends a transaction whose COMMIT begins at the confirmed position.
+TEST_F(StartPositionTest, ATransactionBeforeTheConfirmedPositionIsNotExpected) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
+  info_.slot->confirmed_flush_lsn = Lsn(380);
+  EXPECT_EQ(Decide()->expected, record.last_published);
+  info_.slot->confirmed_flush_lsn = Lsn(381);
+  EXPECT_FALSE(Decide()->expected.valid());
+  EXPECT_EQ(Decide()->last_published, record.last_published);
+  info_.slot->confirmed_flush_lsn = Lsn(401);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
+}
+
+TEST_F(StartPositionTest, ARecordCountsUpToTheFork) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  ForkAt(Lsn(390));
+  auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_TRUE(decision->timeline_switched);
+  EXPECT_EQ(decision->published_before, Lsn(390));
+  EXPECT_EQ(decision->expected, record.last_published);
+  ForkAt(Lsn(350));
+  decision = Decide();
+  EXPECT_EQ(decision->published_before, Lsn(350));
+  EXPECT_FALSE(decision->expected.valid());
+  EXPECT_FALSE(decision->last_published.valid());
+  ForkAt(Lsn(500));
+  EXPECT_EQ(Decide()->published_before, Lsn(400));
+}
+
 TEST_F(StartPositionTest, GapChecksServerThenPublicationThenSlot) {
   Remember(400, 400);
   const PublicationState seen{.identity = {.oid = 1, .xmin = 7}, .before = Lsn(300)};

@@ -1,4 +1,4 @@
-#include "kafka/write_probe.h"
+#include "kafka/record_writer.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -56,7 +56,7 @@ absl::Status FatalError(rd_kafka_t* client) {
 class OneReport final : public DeliverySink {
  public:
   void OnDelivered(const Delivery& delivery) override {
-    outcome = WrittenProbe{
+    outcome = WrittenRecord{
         .partition = delivery.partition, .offset = delivery.offset, .took = delivery.latency};
   }
   void OnFailed(const DeliveryFailure& failure) override {
@@ -64,12 +64,12 @@ class OneReport final : public DeliverySink {
     purged = failure.purged;
   }
 
-  std::optional<absl::StatusOr<WrittenProbe>> outcome;
+  std::optional<absl::StatusOr<WrittenRecord>> outcome;
   bool purged = false;
 };
 
 // The reason why no acknowledgement has arrived.
-absl::Status NotInTime(const Producer& producer, const std::string& topic, Micros timeout) {
+absl::Status NotInTime(const Producer& producer, std::string_view topic, Micros timeout) {
   return !producer.TransientError().ok()
              ? producer.TransientError()
              : Error(ErrorCode::kKafkaStalled, fmt::format("topic {}: no acknowledgement within {}",
@@ -123,17 +123,14 @@ absl::Status RequestProducerId(const Config& config, Micros timeout) {
 
 // In this order: an id, then metadata, then the record; each step has its own error, and an earlier
 // one explains more.
-absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string& topic,
-                                        Micros timeout) {
+absl::StatusOr<WrittenRecord> WriteRecord(const Config& config, const Record& record,
+                                          Micros timeout) {
   // Its error is clearer than the error of the record's delivery would be.
   WR_RETURN_IF_ERROR(RequestProducerId(config, timeout));
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
                                                        config.kafka.max_batch_bytes));
   WR_ASSIGN_OR_RETURN(const std::unique_ptr<Producer> producer,
                       KafkaProducer::Create(std::move(conf), {}));
-  const Header header{"walrelay.write_probe", Version()};
-  // No value: consumers treat it as a tombstone of a key that no event has.
-  const Record record{.topic = topic, .key = "walrelay-doctor", .headers = {&header, 1}};
   const SteadyTime start = std::chrono::steady_clock::now();
   OneReport report;
   bool accepted = false;
@@ -158,7 +155,7 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
     }
     if (std::chrono::steady_clock::now() >= start + timeout) {
       WR_RETURN_IF_ERROR(producer->FatalError());
-      return NotInTime(*producer, topic, timeout);
+      return NotInTime(*producer, record.topic, timeout);
     }
     Wait(*producer, start + timeout);
     producer->Poll(report);
@@ -167,6 +164,14 @@ absl::StatusOr<WrittenProbe> WriteProbe(const Config& config, const std::string&
     WR_RETURN_IF_ERROR(producer->FatalError());
   }
   return *std::move(report.outcome);
+}
+
+absl::StatusOr<WrittenRecord> WriteProbe(const Config& config, const std::string& topic,
+                                         Micros timeout) {
+  const Header header{"walrelay.write_probe", Version()};
+  // No value: consumers treat it as a tombstone of a key that no event has.
+  return WriteRecord(config, {.topic = topic, .key = "walrelay-doctor", .headers = {&header, 1}},
+                     timeout);
 }
 
 }  // namespace walrelay

@@ -1,0 +1,67 @@
+// Progress: what a pipeline has published, as recorded in its progress topic.
+//
+// The record makes the memory of a relay outlive its process: a restarted relay compares server and
+// slot with it before it publishes anything. The slot is confirmed only up to the recorded
+// frontier, so the record is never behind the slot. Published contract:
+// walrelay/progress/v1/progress.proto.
+//
+// Plain data, and the seam through which the relay reads it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "walrelay/clock.h"
+#include "walrelay/lsn.h"
+#include "walrelay/published_transaction.h"
+#include "walrelay/replication_source.h"
+#include "walrelay/xid_horizon.h"
+
+namespace walrelay {
+
+// One version of the record.
+struct Progress {
+  std::string pipeline;  // pipeline.id, the record's key
+  // The server and the slot that the positions belong to.
+  std::string system_id;
+  uint32_t timeline = 0;
+  std::vector<TimelineEnd> ancestors;
+  std::string database;
+  std::string slot;
+  // The number of gaps that operators have accepted. Positions before and after an acceptance are
+  // not comparable: a restored server may be far behind the last frontier.
+  uint64_t generation = 0;
+  // All events of transactions that committed before it are in the topics.
+  Lsn frontier;
+  PublishedTransaction last;         // the last one with events before the frontier
+  std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
+  std::string source_fingerprint;    // see SourceFingerprint()
+  std::string run_id;                // random, of the relay that wrote it
+  uint64_t sequence = 0;             // of the record in that run, from 1
+  WallTime written;
+  std::string version;  // of walrelay
+
+  // Of two versions of a record, the later one has the greater key: a relay that was replaced may
+  // write its last version late, so the order in the topic does not count.
+  auto Order() const { return std::tuple(generation, timeline, frontier); }
+};
+
+// Reads the record. Used on the relay's thread only.
+class ProgressReader {
+ public:
+  virtual ~ProgressReader() = default;
+
+  // The version of the record with the greatest Order(); nullopt: the topic has none. Creates
+  // the topic if it does not exist. Blocks for less than half a minute, and returns early with
+  // kCancelled when the process received a request to stop. Errors: WR-4001, WR-4007; WR-4015 for a
+  // topic with unsuitable settings, WR-4016 if the user may not read, write or create it, WR-4017
+  // for a record of a later version.
+  virtual absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) = 0;
+};
+
+}  // namespace walrelay

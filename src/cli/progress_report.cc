@@ -1,0 +1,114 @@
+#include "cli/progress_report.h"
+
+#include <fmt/format.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+
+namespace walrelay {
+namespace {
+
+// The record is input: its times may be far outside of what Rfc3339() can write.
+std::string TimeText(WallTime time) {
+  constexpr WallTime kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
+  constexpr WallTime kEnd = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
+  return time >= kFirst && time < kEnd ? Rfc3339(time)
+                                       : fmt::format("{} us", time.time_since_epoch().count());
+}
+
+void ReportLine(std::string& out, std::string_view label, std::string_view text) {
+  out += fmt::format("{:<16} {}\n", label, Printable(text));
+}
+
+std::string ServerText(const Progress& record) {
+  std::string text = fmt::format("system {}, timeline {}", record.system_id, record.timeline);
+  for (const TimelineEnd& ancestor : record.ancestors) {
+    text += fmt::format("; timeline {} ended at {}", ancestor.timeline, ancestor.end.ToString());
+  }
+  return text;
+}
+
+std::string TransactionText(const PublishedTransaction& last) {
+  return last.valid() ? fmt::format("transaction {}, COMMIT at {}, {}", last.xid,
+                                    last.commit_lsn.ToString(), TimeText(last.commit_time))
+                      : "not known";
+}
+
+std::string TransactionJson(const PublishedTransaction& last) {
+  if (!last.valid()) {
+    return "null";
+  }
+  JsonObject out;
+  out.Add("commit_lsn", last.commit_lsn.ToString());
+  out.Add("transaction_id", last.xid);
+  out.Add("commit_time", TimeText(last.commit_time));
+  return std::move(out).Finish();
+}
+
+std::string AncestorJson(const TimelineEnd& ancestor) {
+  JsonObject out;
+  out.Add("timeline", ancestor.timeline);
+  out.Add("end", ancestor.end.ToString());
+  return std::move(out).Finish();
+}
+
+std::string HorizonJson(const XidHorizon& horizon) {
+  JsonObject out;
+  out.Add("xid", horizon.xid);
+  out.Add("insert_lsn", horizon.insert_lsn.ToString());
+  out.Add("taken", TimeText(horizon.taken));
+  return std::move(out).Finish();
+}
+
+// Named as the members of the message, without units: positions and times are texts.
+std::string RecordJson(const Progress& record) {
+  JsonObject out;
+  out.Add("pipeline", record.pipeline);
+  out.Add("system_id", record.system_id);
+  out.Add("timeline", record.timeline);
+  out.Raw("ancestors", JsonArray(record.ancestors, AncestorJson));
+  out.Add("database", record.database);
+  out.Add("slot", record.slot);
+  out.Add("generation", record.generation);
+  out.Add("frontier", record.frontier.ToString());
+  out.Raw("last_transaction", TransactionJson(record.last));
+  out.Raw("horizons", JsonArray(record.horizons, HorizonJson));
+  out.Add("source_fingerprint", record.source_fingerprint);
+  out.Add("run_id", record.run_id);
+  out.Add("sequence", record.sequence);
+  out.Add("written", TimeText(record.written));
+  out.Add("version", record.version);
+  return std::move(out).Finish();
+}
+
+}  // namespace
+
+std::string ProgressText(const Progress& record, std::string_view topic) {
+  std::string out;
+  ReportLine(out, "pipeline", record.pipeline);
+  ReportLine(out, "topic", topic);
+  ReportLine(out, "server", ServerText(record));
+  ReportLine(out, "database", record.database);
+  ReportLine(out, "slot", record.slot);
+  ReportLine(out, "frontier", record.frontier.ToString());
+  ReportLine(out, "last published", TransactionText(record.last));
+  for (const XidHorizon& horizon : record.horizons) {
+    ReportLine(out, "horizon",
+               fmt::format("rows with xmin before {}, since {}, {}", horizon.xid,
+                           horizon.insert_lsn.ToString(), TimeText(horizon.taken)));
+  }
+  ReportLine(out, "generation", fmt::to_string(record.generation));
+  ReportLine(out, "written",
+             fmt::format("{} by walrelay {}, record {} of run {}", TimeText(record.written),
+                         record.version, record.sequence, record.run_id));
+  return out;
+}
+
+std::string ProgressJson(const std::optional<Progress>& record, std::string_view topic) {
+  JsonObject out;
+  out.Add("topic", topic);
+  out.Raw("record", record ? RecordJson(*record) : "null");
+  return std::move(out).Finish() + "\n";
+}
+
+}  // namespace walrelay

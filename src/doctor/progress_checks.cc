@@ -1,0 +1,201 @@
+#include "doctor/progress_checks.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <string>
+
+#include "base/text.h"
+#include "kafka/cluster_info.h"
+#include "kafka/progress_topic.h"
+#include "kafka/topic_creation.h"
+#include "stream/progress_record.h"
+#include "stream/start_position.h"
+
+namespace walrelay {
+namespace {
+
+// For one request to the cluster.
+constexpr std::chrono::seconds kProgressRequestTimeout{5};
+
+// A relay with "auto" starts without the record if the user may not use the topic.
+void ReportUnusable(const Config& config, const absl::Status& error, Findings& out) {
+  const bool optional = config.pipeline.progress == ProgressRecording::kAuto;
+  if (optional && HasCode(error, ErrorCode::kProgressDenied)) {
+    out.Warn("progress.topic",
+             fmt::format("the relay would start without the record: {}", MessageOf(error)),
+             RemedyFor(error));
+  } else {
+    out.Problem("progress.topic", error);
+  }
+}
+
+void CheckMissingTopic(const Config& config, const std::string& topic, Findings& out) {
+  const std::string names[] = {topic};
+  const auto answers = CheckTopicCreation(config.kafka, names, kProgressRequestTimeout);
+  if (!answers.ok() || answers->empty()) {
+    ReportUnusable(config,
+                   answers.ok() ? Error(ErrorCode::kKafkaUnreachable,
+                                        "no broker has answered whether the topic can be created")
+                                : answers.status(),
+                   out);
+    return;
+  }
+  const absl::Status& refusal = answers->front().status;
+  if (HasCode(refusal, ErrorCode::kTopicDenied)) {
+    ReportUnusable(
+        config,
+        Error(ErrorCode::kProgressDenied,
+              fmt::format("the topic does not exist, and this user may not create it: {}",
+                          MessageOf(refusal)),
+              TopicAclRemedy(topic)),
+        out);
+    return;
+  }
+  // Other refusals are about the settings of event topics, which this one does not have.
+  out.Good("progress.topic", fmt::format("topic {} does not exist; walrelay creates it", topic));
+}
+
+// REQUIRES: the topic exists, and this user may see it.
+void CheckTopicState(const Config& config, const std::string& topic, size_t brokers,
+                     Findings& out) {
+  const auto topics = ReadTopicInfo(
+      config.kafka, [&](std::string_view name) { return name == topic; }, 1,
+      kProgressRequestTimeout);
+  if (!topics.ok()) {
+    out.Problem("progress.topic", topics.status());
+  } else if (!topics->empty()) {
+    CheckProgressReplicas(topics->front(), brokers, out);
+  }
+}
+
+std::string RecordText(const Progress& record) {
+  std::string text = fmt::format("the record is up to {}", record.frontier.ToString());
+  if (record.written != WallTime()) {
+    text += fmt::format(", written {}", Rfc3339(record.written));
+  }
+  return text + fmt::format(" by walrelay {}", Printable(record.version, 40));
+}
+
+}  // namespace
+
+void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out) {
+  if (topic.leaderless > 0 || topic.in_sync < topic.min_in_sync) {
+    out.Problem("progress.topic",
+                Error(ErrorCode::kKafkaStalled,
+                      topic.leaderless > 0
+                          ? fmt::format("the partition of topic {} has no leader", topic.name)
+                          : fmt::format("topic {} has {} replicas in sync, min.insync.replicas is "
+                                        "{}: it accepts no records",
+                                        topic.name, topic.in_sync, *topic.min_in_sync),
+                      "Restore the brokers: kafka-topics.sh --bootstrap-server BROKER --describe "
+                      "--under-min-isr-partitions"));
+    return;
+  }
+  if (topic.settings.empty()) {
+    out.Warn("progress.topic",
+             fmt::format("this user may not read the settings of topic {}: cleanup.policy is "
+                         "unknown",
+                         topic.name),
+             fmt::format("Make sure that it is \"compact\", or kafka-acls.sh --bootstrap-server "
+                         "BROKER --add --allow-principal User:NAME --operation DescribeConfigs "
+                         "--topic {}",
+                         topic.name));
+  }
+  const std::string alter = fmt::format(
+      "kafka-configs.sh --bootstrap-server BROKER --alter --topic {} --add-config "
+      "min.insync.replicas=",
+      topic.name);
+  if (topic.replicas == 1 && brokers > 1) {
+    out.Warn(
+        "progress.topic",
+        fmt::format("topic {} has one replica: the record is lost with its broker", topic.name),
+        "Raise its replication factor: kafka-reassign-partitions.sh");
+  } else if (topic.min_in_sync && topic.replicas > 1 && *topic.min_in_sync == 1) {
+    out.Warn("progress.topic",
+             fmt::format("topic {} has min.insync.replicas = 1: an acknowledged record may be on "
+                         "one broker only",
+                         topic.name),
+             alter + "2");
+  } else if (topic.min_in_sync && topic.replicas > 1 && *topic.min_in_sync >= topic.replicas) {
+    out.Warn(
+        "progress.topic",
+        fmt::format("topic {} has {} replicas and min.insync.replicas = {}: when one broker is "
+                    "unavailable, nothing is recorded, and the slot is not confirmed",
+                    topic.name, topic.replicas, *topic.min_in_sync),
+        fmt::format("{}{}", alter, topic.replicas - 1));
+  }
+}
+
+void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,
+                         const SourceInfo& source, Findings& out) {
+  // The relay does not read the record while its server is a standby; slot.usable reports that.
+  if (source.server.in_recovery) {
+    return;
+  }
+  if (!record) {
+    const bool required = config.pipeline.progress == ProgressRecording::kRequired;
+    if (required && source.slot) {
+      out.Problem("progress.record",
+                  Error(ErrorCode::kProgressMissing,
+                        fmt::format("slot {} is confirmed up to {}", config.source.slot,
+                                    source.slot->confirmed_flush_lsn.ToString())));
+    } else {
+      out.Good("progress.record", "there is no record yet: the relay writes the first one");
+    }
+    return;
+  }
+  if (const absl::Status owner = CheckOwner(*record, config, source.server.database); !owner.ok()) {
+    out.Problem("progress.record", owner);
+    return;
+  }
+  // The relay's own decision, with the record as its only memory.
+  if (const auto decision = DecideStart(ResumeStateOf(*record), source); !decision.ok()) {
+    out.Problem("progress.record", decision.status());
+    return;
+  }
+  out.Good("progress.record", RecordText(*record));
+}
+
+void CheckProgress(const Config& config, const std::optional<SourceInfo>& source, Depth depth,
+                   Findings& out) {
+  const bool named = !config.kafka.progress_topic.empty() || !config.pipeline.id.empty();
+  if (!named && !source) {
+    return;  // postgres.connect or postgres.query reports why the database is unknown
+  }
+  const auto topic = ProgressTopicOf(config, source ? source->server.database : "");
+  if (!topic.ok()) {
+    out.Problem("progress.topic", topic.status());
+    return;
+  }
+  const auto cluster = ReadClusterInfo(config.kafka, {*topic}, kProgressRequestTimeout);
+  if (!cluster.ok()) {
+    out.Problem("progress.topic", cluster.status());
+    return;
+  }
+  const absl::Status& visible = cluster->topics.front();
+  if (HasCode(visible, ErrorCode::kTopicUnknown)) {
+    CheckMissingTopic(config, *topic, out);
+    if (source) {
+      CheckProgressRecord(std::nullopt, config, *source, out);
+    }
+    return;
+  }
+  // The topic exists, so that reading it does not create it.
+  if (visible.ok() && depth == Depth::kAll) {
+    CheckTopicState(config, *topic, cluster->brokers.size(), out);
+  }
+  const auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).Read(*topic);
+  if (!record.ok()) {
+    ReportUnusable(config, record.status(), out);
+    return;
+  }
+  // Brokers check the right to read only when there is a record.
+  out.Good("progress.topic",
+           fmt::format("topic {} {}", *topic, *record ? "can be read" : "is empty"));
+  if (source) {
+    CheckProgressRecord(*record, config, *source, out);
+  }
+}
+
+}  // namespace walrelay

@@ -1,0 +1,32 @@
+// Checks of pipeline.progress: the progress topic, and what a start would find in it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "doctor/findings.h"
+#include "kafka/topic_info.h"
+#include "walrelay/config.h"
+#include "walrelay/progress.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+// Reads the topic, but neither creates it nor writes to it. Blocks for at most half a minute.
+// `source`: server and slot, as read before the call, because a running relay confirms the slot
+// only after it has written the record; nullopt: they are unknown. Then only the topic is checked,
+// and only if its name does not depend on the database. REQUIRES: pipeline.progress is not off, and
+// the cluster responds.
+void CheckProgress(const Config& config, const std::optional<SourceInfo>& source, Depth depth,
+                   Findings& out);
+
+// --- the parts of CheckProgress() that need no server
+
+// Whether the topic keeps the record when a broker is lost. `brokers`: of the cluster.
+void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out);
+
+// What the relay would decide about `record` at its start; nullopt: the topic has none.
+void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,
+                         const SourceInfo& source, Findings& out);
+
+}  // namespace walrelay

@@ -1,0 +1,180 @@
+#include "encode/progress_codec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+#include "walrelay/progress/v1/progress.pb.h"
+
+namespace walrelay {
+namespace {
+
+using ProgressMessage = progress::v1::Progress;
+
+constexpr uint32_t kReadableFormat = 1;
+// A record has some hundred bytes, and 15 for each timeline of the server.
+constexpr size_t kMaxRecordBytes = 64 * 1024;
+constexpr size_t kMaxTextBytes = 1024;
+// The last escape sequence and the mark of the truncation may exceed it.
+constexpr size_t kMaxWrittenBytes = kMaxTextBytes - 8;
+constexpr int kMaxHorizons = 4;
+constexpr int kMaxAncestors = 1000;
+// The years that Rfc3339() can print.
+constexpr WallTime kFirstTime = std::chrono::sys_days(std::chrono::January / 1 / 0);
+constexpr WallTime kEndOfTime = std::chrono::sys_days(std::chrono::January / 1 / 10'000);
+
+absl::Status Unreadable(std::string_view reason) {
+  return Error(ErrorCode::kProgressUnreadable, reason);
+}
+
+int64_t ToMicros(WallTime time) {
+  return time.time_since_epoch().count();
+}
+
+WallTime FromMicros(int64_t micros) {
+  return WallTime(Micros(micros));
+}
+
+absl::Status CheckText(std::string_view name, std::string_view text) {
+  if (text.size() > kMaxTextBytes) {
+    return Unreadable(
+        fmt::format("{}: {} bytes; expected at most {}", name, text.size(), kMaxTextBytes));
+  }
+  return Printable(text, kMaxTextBytes) == text
+             ? absl::OkStatus()
+             : Unreadable(
+                   fmt::format("{}: control characters in \"{}\"", name, Printable(text, 200)));
+}
+
+absl::Status CheckTexts(const ProgressMessage& message) {
+  WR_RETURN_IF_ERROR(CheckText("pipeline", message.pipeline()));
+  WR_RETURN_IF_ERROR(CheckText("system_id", message.system_id()));
+  WR_RETURN_IF_ERROR(CheckText("database", message.database()));
+  WR_RETURN_IF_ERROR(CheckText("slot", message.slot()));
+  WR_RETURN_IF_ERROR(CheckText("source_fingerprint", message.source_fingerprint()));
+  WR_RETURN_IF_ERROR(CheckText("run_id", message.run_id()));
+  return CheckText("version", message.version());
+}
+
+absl::Status CheckTime(std::string_view name, int64_t micros) {
+  const WallTime time = FromMicros(micros);
+  return time >= kFirstTime && time < kEndOfTime
+             ? absl::OkStatus()
+             : Unreadable(fmt::format("{}: {} is outside the years 0 to 9999", name, micros));
+}
+
+absl::Status CheckHorizons(const ProgressMessage& message) {
+  if (message.horizons_size() > kMaxHorizons) {
+    return Unreadable(
+        fmt::format("{} horizons; expected at most {}", message.horizons_size(), kMaxHorizons));
+  }
+  uint64_t previous = 0;
+  for (const auto& horizon : message.horizons()) {
+    if (horizon.xid() < previous) {
+      return Unreadable(fmt::format("horizons: {} follows {}; expected ascending transaction ids",
+                                    horizon.xid(), previous));
+    }
+    WR_RETURN_IF_ERROR(CheckTime("horizons.taken_us", horizon.taken_us()));
+    previous = horizon.xid();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMembers(const ProgressMessage& message) {
+  WR_RETURN_IF_ERROR(CheckTexts(message));
+  WR_RETURN_IF_ERROR(CheckTime("commit_time_us", message.commit_time_us()));
+  WR_RETURN_IF_ERROR(CheckTime("written_us", message.written_us()));
+  WR_RETURN_IF_ERROR(CheckHorizons(message));
+  if (message.ancestors_size() > kMaxAncestors) {
+    return Unreadable(
+        fmt::format("{} ancestors; expected at most {}", message.ancestors_size(), kMaxAncestors));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// Printable(), because a text that is not UTF-8, such as a name in a SQL_ASCII database, would make
+// the record unreadable.
+std::string EncodeProgress(const Progress& progress) {
+  WR_CHECK(progress.horizons.size() <= kMaxHorizons, "a record has at most four horizons");
+  ProgressMessage message;
+  message.set_format(kReadableFormat);
+  message.set_pipeline(Printable(progress.pipeline, kMaxWrittenBytes));
+  message.set_system_id(Printable(progress.system_id, kMaxWrittenBytes));
+  message.set_timeline(progress.timeline);
+  // The latest ones: they decide whether a position is on a server's timeline.
+  const size_t skipped =
+      progress.ancestors.size() - std::min<size_t>(progress.ancestors.size(), kMaxAncestors);
+  for (size_t i = skipped; i < progress.ancestors.size(); ++i) {
+    auto* ancestor = message.add_ancestors();
+    ancestor->set_timeline(progress.ancestors[i].timeline);
+    ancestor->set_end(progress.ancestors[i].end.value());
+  }
+  message.set_database(Printable(progress.database, kMaxWrittenBytes));
+  message.set_slot(Printable(progress.slot, kMaxWrittenBytes));
+  message.set_commit_lsn(progress.last.commit_lsn.value());
+  message.set_transaction_id(progress.last.xid);
+  message.set_commit_time_us(ToMicros(progress.last.commit_time));
+  message.set_frontier(progress.frontier.value());
+  for (const XidHorizon& each : progress.horizons) {
+    auto* horizon = message.add_horizons();
+    horizon->set_xid(each.xid);
+    horizon->set_insert_lsn(each.insert_lsn.value());
+    horizon->set_taken_us(ToMicros(each.taken));
+  }
+  message.set_source_fingerprint(Printable(progress.source_fingerprint, kMaxWrittenBytes));
+  message.set_run_id(Printable(progress.run_id, kMaxWrittenBytes));
+  message.set_sequence(progress.sequence);
+  message.set_written_us(ToMicros(progress.written));
+  message.set_version(Printable(progress.version, kMaxWrittenBytes));
+  message.set_generation(progress.generation);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
+  if (value.size() > kMaxRecordBytes) {
+    return Unreadable(
+        fmt::format("a value of {} bytes; expected at most {}", value.size(), kMaxRecordBytes));
+  }
+  ProgressMessage message;
+  if (!message.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+    return Unreadable("the value is not a walrelay.progress.v1.Progress");
+  }
+  if (message.format() != kReadableFormat) {
+    return Unreadable(message.format() == 0
+                          ? "the value has no format number"
+                          : fmt::format("format {}; this version of walrelay reads format {}",
+                                        message.format(), kReadableFormat));
+  }
+  WR_RETURN_IF_ERROR(CheckMembers(message));
+  Progress progress{.pipeline = message.pipeline(),
+                    .system_id = message.system_id(),
+                    .timeline = message.timeline(),
+                    .database = message.database(),
+                    .slot = message.slot(),
+                    .generation = message.generation(),
+                    .frontier = Lsn(message.frontier()),
+                    .last = {.commit_lsn = Lsn(message.commit_lsn()),
+                             .xid = message.transaction_id(),
+                             .commit_time = FromMicros(message.commit_time_us())},
+                    .source_fingerprint = message.source_fingerprint(),
+                    .run_id = message.run_id(),
+                    .sequence = message.sequence(),
+                    .written = FromMicros(message.written_us()),
+                    .version = message.version()};
+  for (const auto& ancestor : message.ancestors()) {
+    progress.ancestors.push_back({.timeline = ancestor.timeline(), .end = Lsn(ancestor.end())});
+  }
+  for (const auto& horizon : message.horizons()) {
+    progress.horizons.push_back({.xid = horizon.xid(),
+                                 .insert_lsn = Lsn(horizon.insert_lsn()),
+                                 .taken = FromMicros(horizon.taken_us())});
+  }
+  return progress;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,106 @@
+#include "kafka/partition_range.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "kafka/delivery_error.h"
+#include "kafka/handles.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr int kReadPollMillis = 100;
+
+// The ends of the partitions that are not read completely.
+using OpenEnds = std::map<std::pair<std::string_view, int32_t>, int64_t>;
+
+OpenEnds Assign(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges) {
+  OpenEnds open;
+  const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(16));
+  for (const PartitionRange& range : ranges) {
+    if (range.begin < range.end) {
+      rd_kafka_topic_partition_list_add(partitions.get(), range.topic.c_str(), range.partition)
+          ->offset = range.begin;
+      open[{range.topic, range.partition}] = range.end;
+    }
+  }
+  rd_kafka_assign(consumer, partitions.get());
+  return open;
+}
+
+absl::Status TimedOut(size_t read, size_t open, rd_kafka_resp_err_t trouble) {
+  const std::string message = fmt::format(
+      "timed out after reading {} records; {} partitions have more{}{}", read, open,
+      trouble == RD_KAFKA_RESP_ERR_NO_ERROR ? "" : "; ",
+      trouble == RD_KAFKA_RESP_ERR_NO_ERROR
+          ? ""
+          : fmt::format("{} ({})", rd_kafka_err2str(trouble), rd_kafka_err2name(trouble)));
+  return Error(trouble == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
+                   ? ErrorCode::kTopicDenied
+                   : ErrorCode::kKafkaUnreachable,
+               message);
+}
+
+}  // namespace
+
+absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string& topic,
+                                          int32_t partition, int millis) {
+  PartitionRange range{.topic = topic, .partition = partition};
+  const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+      client, topic.c_str(), partition, &range.begin, &range.end, millis);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return TopicError(error, topic);
+  }
+  return range;
+}
+
+absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges,
+                        std::chrono::steady_clock::time_point deadline, const std::stop_token& stop,
+                        const std::function<absl::Status(const rd_kafka_message_t&)>& on_record) {
+  OpenEnds open = Assign(consumer, ranges);
+  size_t read = 0;
+  rd_kafka_resp_err_t trouble = RD_KAFKA_RESP_ERR_NO_ERROR;
+  while (!open.empty()) {
+    if (stop.stop_requested()) {
+      return absl::CancelledError("reading was interrupted");
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      return TimedOut(read, open.size(), trouble);
+    }
+    const KafkaMessage message(rd_kafka_consumer_poll(consumer, kReadPollMillis));
+    if (message == nullptr) {
+      continue;
+    }
+    const bool at_end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    if (message->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && message->rkt != nullptr) {
+      return TopicError(message->err, rd_kafka_topic_name(message->rkt));
+    }
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && !at_end) {
+      // Transient, or about the group, which reading does not need.
+      trouble = message->err;
+      continue;
+    }
+    const auto range = open.find({rd_kafka_topic_name(message->rkt), message->partition});
+    if (range == open.end()) {
+      continue;  // it has been read up to its end
+    }
+    const int64_t end = range->second;
+    if (!at_end && message->offset < end) {
+      ++read;
+      WR_RETURN_IF_ERROR(on_record(*message));
+    }
+    // The offset of the end is that of the next record. It may be less than the range's end: that
+    // of a replica that lags.
+    if (message->offset + (at_end ? 0 : 1) >= end) {
+      open.erase(range);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace walrelay

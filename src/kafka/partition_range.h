@@ -1,0 +1,47 @@
+// Ranges of records, and a consumer that reads them.
+//
+// The brokers are asked for the end of a partition before its records are read: only its leader
+// knows the end, while records may come from a replica that lags.
+//
+// Source: rdkafka.h, rd_kafka_query_watermark_offsets and RD_KAFKA_RESP_ERR__PARTITION_EOF.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace walrelay {
+
+// The records of a partition from `begin` up to `end`. Not each offset has a record: of a compacted
+// topic, old ones are missing.
+struct PartitionRange {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// All records that the partition has now. Blocks for at most `millis`. Errors: WR-4001, WR-4004,
+// WR-4005.
+absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string& topic,
+                                          int32_t partition, int millis);
+
+// Reads the ranges by assignment, without a group: nothing is committed, and reading leaves no
+// trace on the brokers. `on_record` gets the records of each partition in the order of their
+// offsets, and none after the end; its error ends the reading. Errors: WR-4001 after the deadline,
+// WR-4005, kCancelled within 100 ms after a request to stop.
+// REQUIRES: `consumer` has a configuration of MakeConsumerConf() and reads nothing else; at most
+// one range for a partition.
+absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges,
+                        std::chrono::steady_clock::time_point deadline, const std::stop_token& stop,
+                        const std::function<absl::Status(const rd_kafka_message_t&)>& on_record);
+
+}  // namespace walrelay

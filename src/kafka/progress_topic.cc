@@ -1,0 +1,160 @@
+#include "kafka/progress_topic.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "base/stop_request.h"
+#include "base/text.h"
+#include "encode/progress_codec.h"
+#include "kafka/compacted_topic.h"
+#include "kafka/conf.h"
+#include "kafka/handles.h"
+#include "kafka/partition_range.h"
+#include "kafka/record_writer.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+using MaybeProgress = std::optional<Progress>;
+
+std::string ProgressAclRemedy(std::string_view topic) {
+  return fmt::format(
+      "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME --operation "
+      "Create --operation Describe --operation DescribeConfigs --operation Read --operation Write "
+      "--topic {}  (DescribeConfigs is optional; no group is needed)",
+      Printable(topic, 80));
+}
+
+// The catalogue's entries of the other codes are about events and their topics.
+absl::Status AboutProgress(const absl::Status& error, std::string_view topic) {
+  if (error.ok()) {
+    return error;
+  }
+  switch (CodeOf(error)) {
+    case ErrorCode::kTopicDenied:
+      return Error(ErrorCode::kProgressDenied, MessageOf(error), ProgressAclRemedy(topic));
+    case ErrorCode::kTopicCreationRefused:
+      return Error(ErrorCode::kProgressDenied, "the brokers refuse to create " + MessageOf(error),
+                   RemedyFor(error));
+    case ErrorCode::kTopicInvalid:
+      return Error(ErrorCode::kProgressTopicInvalid, MessageOf(error));
+    case ErrorCode::kTopicUnknown:  // deleted meanwhile: another attempt creates it
+      return Error(ErrorCode::kKafkaUnreachable, MessageOf(error));
+    default:
+      return error;
+  }
+}
+
+// The record that counts among those of a partition.
+absl::Status TakeRecord(const rd_kafka_message_t& message, MaybeProgress& latest) {
+  if (message.payload == nullptr) {
+    return absl::OkStatus();  // a tombstone
+  }
+  auto progress = DecodeProgress({static_cast<const char*>(message.payload), message.len});
+  if (!progress.ok()) {
+    return Annotate(
+        progress.status(),
+        fmt::format("topic {}, offset {}", rd_kafka_topic_name(message.rkt), message.offset));
+  }
+  if (!latest || progress->Order() >= latest->Order()) {
+    latest = *std::move(progress);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MaybeProgress> ReadLatest(rd_kafka_t* client, const std::string& topic,
+                                         SteadyTime deadline, const std::stop_token& stop) {
+  WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, topic, deadline, stop));
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  WR_ASSIGN_OR_RETURN(const PartitionRange range,
+                      QueryRange(client, topic, 0, std::max(1, static_cast<int>(left.count()))));
+  MaybeProgress latest;
+  WR_RETURN_IF_ERROR(
+      ReadRanges(client, {range}, deadline, stop,
+                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); }));
+  return latest;
+}
+
+// One call of Read(): a client, and the thread that uses it.
+class ProgressRead {
+ public:
+  ProgressRead(KafkaClient client, const std::string& topic, Micros timeout)
+      : client_(std::move(client)), thread_(InLogScope([this, topic, timeout] {
+          result_ = ReadLatest(client_.get(), topic, std::chrono::steady_clock::now() + timeout,
+                               stop_.get_token());
+          done_.Request();
+        })) {}
+  // Waits for the request in flight.
+  ~ProgressRead() {
+    stop_.request_stop();
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+
+  ProgressRead(const ProgressRead&) = delete;
+  ProgressRead& operator=(const ProgressRead&) = delete;
+
+  // kCancelled if `stop_fd` becomes readable first. Call it once.
+  absl::StatusOr<MaybeProgress> Wait(int stop_fd) {
+    pollfd events[] = {{done_.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
+    while (::poll(events, std::size(events), -1) < 0) {  // interrupted by a signal
+    }
+    if (events[1].revents != 0) {
+      return absl::CancelledError("the process is stopping");
+    }
+    thread_.join();
+    return std::move(result_);
+  }
+
+ private:
+  const KafkaClient client_;
+  std::stop_source stop_;
+  StopRequest done_;                      // the last action of the thread
+  absl::StatusOr<MaybeProgress> result_;  // the thread's, until it has ended
+  std::thread thread_;                    // last: starts when all other members are initialised
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka_));
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
+  auto read = std::make_unique<ProgressRead>(std::move(client), topic, timeout_);
+  absl::StatusOr<MaybeProgress> result = read->Wait(stop_fd_);
+  if (reaper_ != nullptr) {
+    reaper_->Destroy(std::move(read));
+  }
+  if (!result.ok() && !absl::IsCancelled(result.status())) {
+    return AboutProgress(result.status(), topic);
+  }
+  return result;
+}
+
+absl::Status WriteProgress(const Config& config, const std::string& topic, const Progress& progress,
+                           Micros timeout) {
+  const std::string value = EncodeProgress(progress);
+  const Header header{kProgressFormatHeader, kProgressFormat};
+  return AboutProgress(WriteRecord(config,
+                                   {.topic = topic,
+                                    .key = progress.pipeline,
+                                    .value = value,
+                                    .headers = {&header, 1},
+                                    .partition = 0},
+                                   timeout)
+                           .status(),
+                       topic);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,45 @@
+// The progress topic: one partition, compacted, so that Kafka keeps the last record of a pipeline.
+//
+// Source: Kafka documentation, "Topic Configs": cleanup.policy, min.compaction.lag.ms,
+// max.compaction.lag.ms, segment.ms.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kafka/reaper.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/progress.h"
+
+namespace walrelay {
+
+// Reads the topic with a client of its own for each call, on a thread of its own: some requests
+// of librdkafka cannot be interrupted. Not thread-safe.
+class KafkaProgressReader final : public ProgressReader {
+ public:
+  // `kafka` must outlive it. A call of Read() returns early when `stop_fd` is readable; -1: never.
+  // `reaper`, which must outlive it, closes the clients; nullptr: Read() waits until its client is
+  // closed, after a request to stop for up to ten seconds. `timeout`: of each call.
+  KafkaProgressReader(const KafkaConfig& kafka, int stop_fd, Reaper* reaper = nullptr,
+                      Micros timeout = std::chrono::seconds(20))
+      : kafka_(kafka), stop_fd_(stop_fd), reaper_(reaper), timeout_(timeout) {}
+
+  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+
+ private:
+  const KafkaConfig& kafka_;
+  const int stop_fd_;
+  Reaper* const reaper_;
+  const Micros timeout_;
+};
+
+// Writes the record with the relay's own producer and settings, and waits for its acknowledgement:
+// for `walrelay progress`. The topic must exist. Blocks for at most twice `timeout`. Errors:
+// WR-4001, WR-4002, WR-4006, WR-4007, WR-4008; WR-4016 if the user may not write to the topic.
+absl::Status WriteProgress(const Config& config, const std::string& topic, const Progress& progress,
+                           Micros timeout);
+
+}  // namespace walrelay

@@ -1,0 +1,59 @@
+#include "kafka/topic_settings.h"
+
+#include <memory>
+
+#include "base/check.h"
+#include "kafka/handles.h"
+
+namespace walrelay {
+namespace {
+
+using ConfigResource =
+    std::unique_ptr<rd_kafka_ConfigResource_t, DestroyWith<&rd_kafka_ConfigResource_destroy>>;
+
+KafkaSettings SettingsOf(const rd_kafka_ConfigResource_t* resource) {
+  KafkaSettings settings;
+  size_t count = 0;
+  const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(resource, &count);
+  for (size_t i = 0; i < count; ++i) {
+    // nullptr for a sensitive setting.
+    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+    settings[rd_kafka_ConfigEntry_name(entries[i])] = value != nullptr ? value : "";
+  }
+  return settings;
+}
+
+}  // namespace
+
+// One request for all resources; brokers answer each separately.
+std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_ResourceType_t type,
+                                                  const std::vector<std::string>& names,
+                                                  int millis) {
+  WR_CHECK(!names.empty(), "a request names a resource");
+  std::vector<ConfigResource> owned;
+  std::vector<rd_kafka_ConfigResource_t*> resources;
+  for (const std::string& name : names) {
+    owned.emplace_back(rd_kafka_ConfigResource_new(type, name.c_str()));
+    resources.push_back(owned.back().get());
+  }
+  const KafkaQueue queue(rd_kafka_queue_new(client));
+  rd_kafka_DescribeConfigs(client, resources.data(), resources.size(), nullptr, queue.get());
+  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
+  const rd_kafka_DescribeConfigs_result_t* result =
+      event != nullptr ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
+  std::map<std::string, KafkaSettings> settings;
+  if (result == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return settings;
+  }
+  size_t count = 0;
+  const rd_kafka_ConfigResource_t** found =
+      rd_kafka_DescribeConfigs_result_resources(result, &count);
+  for (size_t i = 0; i < count; ++i) {
+    if (rd_kafka_ConfigResource_error(found[i]) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      settings[rd_kafka_ConfigResource_name(found[i])] = SettingsOf(found[i]);
+    }
+  }
+  return settings;
+}
+
+}  // namespace walrelay

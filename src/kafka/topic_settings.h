@@ -1,0 +1,26 @@
+// The settings of topics and brokers.
+//
+// Source: rdkafka.h, rd_kafka_DescribeConfigs; Kafka documentation, "Topic Configs" and "Broker
+// Configs".
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace walrelay {
+
+// By the setting's name, with the brokers' defaults; "" for a sensitive setting. The set of
+// settings depends on the brokers' version.
+using KafkaSettings = std::map<std::string, std::string>;
+
+// The settings of these resources, by name. Best effort: a resource is absent if the user may not
+// read its settings (DESCRIBE_CONFIGS), or without an answer within `millis`. Blocks for at most
+// `millis`. REQUIRES: `names` is not empty and has no name twice.
+std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_ResourceType_t type,
+                                                  const std::vector<std::string>& names,
+                                                  int millis);
+
+}  // namespace walrelay

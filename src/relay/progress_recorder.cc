@@ -1,0 +1,190 @@
+#include "relay/progress_recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "encode/progress_codec.h"
+#include "stream/progress_record.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// After a refusal. The cause is fixed outside of this process.
+constexpr Micros kFirstRefusedRetry = std::chrono::seconds(1);
+constexpr Micros kLongestRefusedRetry = std::chrono::seconds(30);
+// The producer wakes the loop when it may accept the record; this is only an upper bound.
+constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
+
+}  // namespace
+
+ProgressRecorder::ProgressRecorder(const Parts& parts)
+    : parts_(parts),
+      reader_(parts.config.pipeline.progress == ProgressRecording::kOff ? nullptr : parts.reader),
+      due_(parts.clock.Now()),
+      retry_(kFirstRefusedRetry, kLongestRefusedRetry, parts.seed) {
+  identity_.run_id = fmt::format("{:016x}", parts.seed);
+}
+
+absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(std::string_view database) {
+  WR_CHECK(enabled(), "a record is read where progress is recorded");
+  WR_ASSIGN_OR_RETURN(topic_, ProgressTopicOf(parts_.config, database));
+  auto record = reader_->Read(topic_);
+  const bool optional = parts_.config.pipeline.progress == ProgressRecording::kAuto;
+  if (optional && HasCode(record.status(), ErrorCode::kProgressDenied)) {
+    LogStatus(LogLevel::kWarning, "progress_not_recorded", record.status());
+    reader_ = nullptr;
+    return std::nullopt;
+  }
+  WR_RETURN_IF_ERROR(record.status());
+  recorded_ = *record;
+  was_read_ = true;
+  return record;
+}
+
+// What was recorded counts only where its positions are those of this stream, after a promotion up
+// to the fork: otherwise nothing is confirmed before a new record is acknowledged.
+void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecision& decision,
+                                       uint64_t generation) {
+  if (!enabled()) {
+    return;
+  }
+  WR_CHECK(was_read_, "a stream starts after the record was read");
+  const Progress earlier = std::exchange(identity_, ProgressFrom(parts_.config, info));
+  identity_.run_id = earlier.run_id;
+  identity_.generation = generation;
+  const bool continues = decision.keep_in_flight && earlier.generation == generation &&
+                         earlier.system_id == info.server.system_id &&
+                         earlier.timeline == info.server.timeline;
+  if (!continues) {
+    const bool same = recorded_ && recorded_->generation == generation &&
+                      recorded_->timeline == info.server.timeline;
+    recorded_frontier_ = same ? recorded_->frontier : decision.published_before;
+    first_frontier_ = decision.published_before;
+    error_ = absl::OkStatus();  // it would last until the next record, which may not come
+  }
+  if (!recorded_ || recorded_->generation != generation) {
+    horizons_.Clear();
+  } else if (horizons_.kept().empty()) {
+    horizons_.Restore(recorded_->horizons);
+  }
+  if (decision.timeline_switched) {
+    horizons_.ForgetAfter(decision.fork);
+  }
+  streaming_ = true;
+}
+
+void ProgressRecorder::OnStreamEnded() {
+  streaming_ = false;
+  waiting_since_.reset();
+}
+
+void ProgressRecorder::OnHorizon(const XidHorizon& horizon) {
+  if (enabled() && streaming_) {
+    horizons_.Add(horizon);
+  }
+}
+
+Lsn ProgressRecorder::confirmable() const {
+  const Lsn frontier = parts_.tracker.frontier();
+  return enabled() ? std::min(frontier, recorded_frontier_) : frontier;
+}
+
+void ProgressRecorder::Turn(MonoTime now, bool at_once) {
+  const Lsn frontier = parts_.tracker.frontier();
+  const bool moved = frontier > recorded_frontier_ && frontier >= first_frontier_;
+  const bool due = now >= due_ || (at_once && error_.ok());
+  if (enabled() && streaming_ && moved && !waiting_since_) {
+    waiting_since_ = now;
+  }
+  if (!enabled() || !streaming_ || in_flight_ || !moved || !due) {
+    return;
+  }
+  horizons_.Pass(frontier);
+  Progress record = NextRecord(frontier);
+  const auto produced = Produce(record);
+  if (!produced.ok()) {
+    OnRefused(produced.status());
+  } else if (*produced == ProduceResult::kAccepted) {
+    sequence_ = record.sequence;
+    in_flight_ = std::move(record);
+    due_ = now + parts_.config.pipeline.confirm_interval;
+  }
+}
+
+Progress ProgressRecorder::NextRecord(Lsn frontier) const {
+  Progress record = identity_;
+  record.frontier = frontier;
+  record.last = parts_.tracker.last_published();
+  record.horizons = horizons_.kept();
+  record.sequence = sequence_ + 1;
+  record.written = parts_.clock.WallNow();
+  return record;
+}
+
+// The topic has one partition.
+absl::StatusOr<ProduceResult> ProgressRecorder::Produce(const Progress& record) {
+  const std::string value = EncodeProgress(record);
+  const Header format{kProgressFormatHeader, kProgressFormat};
+  return parts_.producer.Produce({.topic = topic_,
+                                  .key = record.pipeline,
+                                  .value = value,
+                                  .headers = {&format, 1},
+                                  .partition = 0,
+                                  .timestamp = std::nullopt},
+                                 DeliveryToken::Progress());
+}
+
+MonoTime ProgressRecorder::NextDue(MonoTime now) const {
+  const bool waits = enabled() && streaming_ && !in_flight_ && !up_to_date();
+  return waits && due_ > now ? std::min(due_, now + kLongestRecordPause)
+                             : now + kLongestRecordPause;
+}
+
+// A report of an earlier producer's record does not arrive: it was destroyed. A producer may
+// outlive a stream, and the record of the one before says nothing about positions of this one,
+// unless they are of the same generation and timeline.
+void ProgressRecorder::OnDelivered(const Delivery& delivery) {
+  WR_CHECK(delivery.token.is_progress(), "the report is of a progress record");
+  if (!in_flight_) {
+    return;
+  }
+  const Progress record = *std::exchange(in_flight_, std::nullopt);
+  if (record.generation == identity_.generation && record.timeline == identity_.timeline) {
+    recorded_frontier_ = std::max(recorded_frontier_, record.frontier);
+  }
+  if (!recorded_ || recorded_->Order() < record.Order()) {
+    recorded_ = record;
+  }
+  waiting_since_.reset();
+  error_ = absl::OkStatus();
+  retry_.Reset();
+  parts_.metrics.progress_records->Increment();
+}
+
+// A purged record was never judged by a broker; the next producer gets it again.
+void ProgressRecorder::OnFailed(const DeliveryFailure& failure) {
+  WR_CHECK(failure.token.is_progress(), "the report is of a progress record");
+  in_flight_.reset();
+  parts_.metrics.produce_errors[ToString(CodeOf(failure.error))].Increment();
+  if (!failure.purged && ReactionTo(failure.error) == Reaction::kBlocked) {
+    OnRefused(failure.error);
+  }
+}
+
+void ProgressRecorder::OnRefused(const absl::Status& refusal) {
+  const absl::Status error =
+      Error(ErrorCode::kProgressDenied, fmt::format("topic {}: {}", topic_, MessageOf(refusal)),
+            RemedyFor(refusal));
+  if (error_.ok()) {
+    LogStatus(LogLevel::kWarning, "progress_refused", error);
+  }
+  error_ = error;
+  due_ = parts_.clock.Now() + retry_.Next();
+}
+
+}  // namespace walrelay

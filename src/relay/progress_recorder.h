@@ -1,0 +1,114 @@
+// ProgressRecorder: records in the progress topic what is published, and limits what may be
+// confirmed to that.
+//
+// One record is in flight at a time, and at most one is written per confirm_interval. It is written
+// with the relay's own producer, so it costs no connection, and by its delivery token it is told
+// apart from events. A record that is refused blocks publishing: otherwise Postgres would retain
+// WAL for events that are already published. Without a reader, and when the user may not use the
+// topic in mode kAuto, nothing is recorded, and everything may be confirmed.
+//
+// Single-threaded; Read() blocks as the reader does.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/backoff.h"
+#include "metrics/metrics.h"
+#include "stream/ack_tracker.h"
+#include "stream/start_position.h"
+#include "stream/xid_horizons.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+#include "walrelay/progress.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+class ProgressRecorder final : public DeliverySink {
+ public:
+  struct Parts {
+    const Config& config;
+    const Clock& clock;
+    ProgressReader* reader;  // nullptr: progress is not recorded
+    Producer& producer;
+    const AckTracker& tracker;
+    Metrics& metrics;
+    uint64_t seed = 0;  // for the id of the run, and for the jitter of the back-off
+  };
+
+  // `parts` must outlive it.
+  explicit ProgressRecorder(const Parts& parts);
+
+  // Whether progress is recorded.
+  bool enabled() const { return reader_ != nullptr; }
+
+  // Reads the record; nullopt: there is none. With mode kAuto, WR-4016 ends the recording with a
+  // warning. Errors: those of ProgressReader::Read(), WR-1003. REQUIRES: enabled().
+  absl::StatusOr<std::optional<Progress>> Read(std::string_view database);
+
+  // Whether Read() has succeeded.
+  bool was_read() const { return was_read_; }
+
+  // A stream has started: from now on the tracker's positions are those of this server.
+  void OnStreamStarted(const SourceInfo& info, const StartDecision& decision, uint64_t generation);
+  // The stream has ended: nothing is recorded until the next one.
+  void OnStreamEnded();
+  // An observation of another connection. Ignored while nothing is recorded.
+  void OnHorizon(const XidHorizon& horizon);
+
+  // Writes a record if one is due. `at_once`: without waiting for the interval.
+  void Turn(MonoTime now, bool at_once);
+  // When to call Turn() again if nothing happens before.
+  MonoTime NextDue(MonoTime now) const;
+  // The producer was destroyed: a record in flight is not reported any more.
+  void OnProducerDestroyed() { in_flight_.reset(); }
+
+  // The position up to which the slot may be confirmed.
+  Lsn confirmable() const;
+  // Whether everything before the frontier is recorded.
+  bool up_to_date() const { return confirmable() == parts_.tracker.frontier(); }
+  // Why the last record was refused (WR-4016); OK when none was, and after the next one was
+  // acknowledged. Until then nothing is to be published.
+  const absl::Status& error() const { return error_; }
+  // The record that was read or acknowledged last.
+  const std::optional<Progress>& recorded() const { return recorded_; }
+  // Its topic; "" before the first Read().
+  const std::string& topic() const { return topic_; }
+  // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.
+  std::optional<MonoTime> waiting_since() const { return waiting_since_; }
+
+  // --- DeliverySink: reports of records whose token is one of progress
+
+  void OnDelivered(const Delivery& delivery) override;
+  void OnFailed(const DeliveryFailure& failure) override;
+
+ private:
+  Progress NextRecord(Lsn frontier) const;
+  absl::StatusOr<ProduceResult> Produce(const Progress& record);
+  void OnRefused(const absl::Status& refusal);
+
+  Parts parts_;
+  ProgressReader* reader_;
+  std::string topic_;
+  Progress identity_;  // what all records of the stream have in common
+  bool was_read_ = false;
+  bool streaming_ = false;
+  // The frontier of the last record of this generation and timeline; 0/0: none.
+  Lsn recorded_frontier_;
+  // A record with a smaller frontier would say less than the last one, of the timeline before.
+  Lsn first_frontier_;
+  std::optional<Progress> recorded_;
+  std::optional<Progress> in_flight_;
+  std::optional<MonoTime> waiting_since_;
+  XidHorizons horizons_;
+  uint64_t sequence_ = 0;
+  MonoTime due_;  // earliest time of the next record
+  Backoff retry_;
+  absl::Status error_;
+};
+
+}  // namespace walrelay

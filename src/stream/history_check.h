@@ -1,0 +1,38 @@
+// HistoryCheck: whether the stream contains a transaction that was published from this WAL before.
+//
+// A server that was restored from an older state, and has grown since, has the same system
+// identifier and timeline, and positions look continuous. But its WAL has no COMMIT, or that of
+// another transaction, where the last published one was. The check is complete when that
+// transaction passes by; until then nothing new is known to be of the same history.
+//
+// Not thread-safe; no I/O.
+#pragma once
+
+#include "absl/status/status.h"
+#include "pgoutput/message.h"
+#include "walrelay/lsn.h"
+#include "walrelay/progress.h"
+
+namespace walrelay {
+
+class HistoryCheck {
+ public:
+  // Nothing is expected: the check is complete.
+  HistoryCheck() = default;
+  // REQUIRES: the stream starts at or before the transaction's COMMIT, and the transaction has rows
+  // in the publication, so that the server sends it.
+  explicit HistoryCheck(const PublishedTransaction& expected) : expected_(expected) {}
+
+  // The next transaction of the stream. WR-2204 if it cannot follow, or be, the expected one.
+  absl::Status OnBegin(const pgoutput::Begin& begin);
+
+  bool complete() const { return !expected_.valid(); }
+  // The end of what may be confirmed: positions beyond the expected transaction are not known to be
+  // of the same history before it has passed by. Unlimited when the check is complete.
+  Lsn limit() const { return complete() ? Lsn(UINT64_MAX) : expected_.commit_lsn; }
+
+ private:
+  PublishedTransaction expected_;
+};
+
+}  // namespace walrelay

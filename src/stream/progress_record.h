@@ -1,0 +1,40 @@
+// What a progress record says about a pipeline: whose it is, and what a relay that reads it
+// remembers.
+//
+// Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "stream/start_position.h"
+#include "walrelay/config.h"
+#include "walrelay/progress.h"
+
+namespace walrelay {
+
+// pipeline.id, or "<database>.<slot>".
+std::string PipelineIdOf(const Config& config, std::string_view database);
+
+// kafka.progress_topic, or "walrelay.progress.<pipeline.id>". Errors: WR-1003 if the name of the
+// database is not legal in a topic's name.
+absl::StatusOr<std::string> ProgressTopicOf(const Config& config, std::string_view database);
+
+// WR-2205 unless the record is that of this pipeline, database and slot. Another server is not
+// checked here: see CheckServer().
+absl::Status CheckOwner(const Progress& record, const Config& config, std::string_view database);
+
+// What a relay remembers that has published everything in the record.
+ResumeState ResumeStateOf(const Progress& record);
+
+// The record of a position that has no record yet: everything before `info`'s confirmed position
+// counts as published. Without a transaction, a run or a time. REQUIRES: the slot exists.
+Progress ProgressFrom(const Config& config, const SourceInfo& info);
+
+// A digest of the settings that determine which rows are events: publication, tables and message
+// prefixes. The same for each walrelay of the same version of the record's format.
+std::string SourceFingerprint(const SourceConfig& source);
+
+}  // namespace walrelay

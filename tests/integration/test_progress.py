@@ -1,0 +1,439 @@
+#!/usr/bin/python3
+"""Durable progress: what a restarted relay knows from its record in Kafka (docs/guides/progress.md)."""
+
+from walrelay_test.database import Database
+from walrelay_test.kafka_acls import acl_options, allow, login
+from walrelay_test.outbox import Outbox
+from walrelay_test.pgoutput import format_lsn, parse_lsn
+from walrelay_test.progress_case import FOUND, UNAVAILABLE, USAGE, ProgressCase
+from walrelay_test.relay_process import RelayProcess
+from walrelay_test.replication_client import ReplicationClient
+from walrelay_test.servers import new_postgres
+from walrelay_test.testcase import main, wait_until
+
+
+class RecordTest(ProgressCase):
+    def test_record_describes_pipeline_and_last_transaction(self) -> None:
+        self.publish_rows(1, 2, 3)
+        record = self.record()
+        self.assertEqual((record.format, record.pipeline, record.database, record.slot, record.generation),
+                         (1, self.pipeline, self.name, self.slot, 0))
+        system = self.database.value("SELECT system_identifier::text FROM pg_control_system()")
+        self.assertEqual((record.system_id, record.timeline), (system, 1))
+        xid, end = self.sql("SELECT xmin::text::bigint, pg_current_wal_flush_lsn()::text FROM outbox WHERE id = 3")[0]
+        self.assertEqual(record.transaction_id, xid)
+        self.assertLess(record.commit_lsn, record.frontier)
+        self.assertLessEqual(record.frontier, parse_lsn(end))
+        self.assertGreaterEqual(record.frontier, self.database.confirmed(self.slot))
+
+    def test_key_and_header_are_those_of_the_contract(self) -> None:
+        self.publish_rows(1)
+        record = self.kafka.consume(self.progress_topic)[-1]
+        self.assertEqual((record.key, dict(record.headers)), (self.pipeline.encode(), {"walrelay.format": b"1"}))
+
+    def test_topic_has_one_compacted_partition(self) -> None:
+        self.start_streaming()
+        self.assertEqual(self.kafka.topics()[self.progress_topic], 1)
+        self.assertEqual(self.kafka.topic_config(self.progress_topic)["cleanup.policy"], "compact")
+
+    def test_id_and_topic_are_configurable(self) -> None:
+        topic = f"{self.name}-records"
+        self.publish_rows(1, relay=self.new_relay({"pipeline.id": "orders", "kafka.progress_topic": topic}))
+        self.assertEqual(self.record(topic).pipeline, "orders")
+        self.assertNotIn(self.progress_topic, self.kafka.topics())
+
+    def test_killed_relay_has_confirmed_only_what_is_recorded(self) -> None:
+        relay = self.start_streaming()
+        for round in range(5):
+            confirmed = self.database.confirmed(self.slot)
+            for id in range(20):
+                self.outbox.insert(20 * round + id)
+            relay.wait_until(lambda: self.database.confirmed(self.slot) > confirmed, 60, "a confirmed position")
+            relay.kill()
+            wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
+            self.assertGreaterEqual(self.record().frontier, self.database.confirmed(self.slot))
+            relay.start()
+        self.settle()
+        self.assertEqual(sorted(set(self.ids())), list(range(100)))
+
+    def test_nothing_is_confirmed_while_brokers_refuse_the_record(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(1)
+        self.settle()
+        self.kafka.alter_topic_config(self.progress_topic, {"max.message.bytes": 50})
+        last = self.publish_until_unrecorded(relay)
+        self.kafka.alter_topic_config(self.progress_topic, {"max.message.bytes": None})
+        self.settle(120)
+        self.assertEqual(self.first_ids(), list(range(1, last + 1)))
+        relay.wait_ready()
+
+    def publish_until_unrecorded(self, relay: RelayProcess) -> int:
+        """Inserts rows until one is published and not confirmed for a second, because it is not recorded: a setting
+        of a topic takes effect after a moment. Returns its id."""
+        for id in range(2, 30):
+            before = self.database.log_end()
+            self.outbox.insert(id)
+            self.wait_for_records(id)
+            sampled = self.sampled(relay)
+            relay.wait_until(lambda: self.sampled(relay) > sampled + 1, 60, "samples of the slot for a second")
+            confirmed = self.database.confirmed(self.slot)
+            self.assertLessEqual(confirmed, self.record().frontier)
+            if confirmed <= before:
+                return id
+        self.fail("every row was confirmed")
+
+    @staticmethod
+    def sampled(relay: RelayProcess) -> float:
+        """When the relay sampled the slot last, in seconds."""
+        return relay.metric("walrelay_slot_last_sample_timestamp_seconds") or 0
+
+
+class RestartTest(ProgressCase):
+    def test_stopped_relay_continues_without_a_decision_or_a_repetition(self) -> None:
+        relay = self.publish_rows(1, 2)
+        self.outbox.insert(3)
+        relay.start()
+        self.expect_published(1, 2, 3)
+        self.assertEqual(relay.logs("gap"), [])
+
+    def test_killed_relay_repeats_nothing_that_is_recorded(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(1)
+        self.settle()
+        relay.kill()
+        self.outbox.insert(2)
+        relay.start()
+        self.expect_published(1, 2)
+
+    def test_standby_reads_the_record_of_the_instance_before(self) -> None:
+        first = self.start_streaming()
+        second = self.start_relay()
+        second.wait_for_state("standby")
+        self.outbox.insert(1)
+        self.settle()
+        first.stop()
+        second.wait_ready()
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.assertEqual(second.logs("gap"), [])
+
+
+class ServerCrashTest(ProgressCase):
+    postgres_options = {}
+
+    def crash_until_the_slot_moves_back(self, relay: RelayProcess) -> int:
+        """Kills relay and server. Returns the last row; the relay is stopped.
+
+        The server may have saved the slot by itself just before.
+        """
+        for id in range(2, 7):
+            self.outbox.insert(id)
+            self.settle()
+            relay.kill()
+            before = self.database.confirmed(self.slot)
+            self.postgres.kill()
+            self.postgres.start()
+            if self.database.confirmed(self.slot) < before:
+                return id
+            relay.start()
+            relay.wait_ready()
+        self.fail("the slot never lost a confirmed position")
+
+    def test_events_are_not_repeated_when_server_and_relay_crash(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(1)
+        last = self.crash_until_the_slot_moves_back(relay)
+        relay.start()
+        self.outbox.insert(last + 1)
+        self.expect_published(*range(1, last + 2))
+        self.assertEqual(relay.logs("gap"), [])
+
+
+class SlotChangeTest(ProgressCase):
+    """The slot is changed while no relay runs."""
+
+    def test_advanced_slot_is_a_gap(self) -> None:
+        relay = self.publish_rows(1)
+        self.outbox.insert(2)
+        self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
+        self.expect_held_once(relay, "WR-2106", row=3)
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_recreated_slot_is_a_gap(self) -> None:
+        relay = self.publish_rows(1)
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.outbox.insert(2)
+        self.database.create_slot(self.slot)
+        self.expect_held_once(relay, "WR-2106", row=3)
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_dropped_slot_is_a_gap_and_not_recreated(self) -> None:
+        relay = self.publish_rows(1)
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        relay.start()
+        self.accept(relay, self.expect_held(relay, "WR-2107"))
+        self.outbox.insert(2)
+        self.assertIsNone(self.database.slot(self.slot, "slot_name"))
+        self.database.create_slot(self.slot)
+        self.outbox.insert(3)
+        self.expect_published(1, 3)
+        self.expect_restart_without_a_gap(relay)
+
+    def test_awaited_slot_is_read_although_another_process_used_it_first(self) -> None:
+        relay = self.publish_rows(1)
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        relay.start()
+        self.accept(relay, self.expect_held(relay, "WR-2107"))
+        relay.pause()
+        self.database.create_slot(self.slot)
+        with ReplicationClient(self.postgres, self.name).start(self.slot):
+            relay.resume()
+            relay.wait_for_state("standby")
+            self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.expect_restart_without_a_gap(relay)
+
+    def test_relay_that_exits_at_a_gap_finds_it_again(self) -> None:
+        relay = self.publish_rows(1, relay=self.new_relay({"source.on_gap": "exit"}))
+        self.sql("SELECT pg_logical_emit_message(true, 'other', '')")
+        self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
+        for _ in range(2):
+            relay.start()
+            self.assertEqual(relay.wait_exit(), 4)
+            self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2106")
+
+
+class RestoreTest(ProgressCase):
+    """The data directory is replaced by an earlier copy while no relay runs: no new timeline begins."""
+
+    postgres_options = {}
+
+    def publish_and_restore(self) -> RelayProcess:
+        """Publishes rows 2 and 3 after the copy was made."""
+        relay = self.publish_rows(1)
+        copy = self.back_up()
+        relay.start()
+        relay.wait_ready()
+        self.outbox.insert(2)
+        self.fill_wal()
+        self.publish_rows(3, relay=relay)
+        self.restore(copy)
+        self.assertEqual(self.sql("SELECT id FROM outbox"), [(1,)])
+        return relay
+
+    def test_server_that_is_behind_is_a_gap(self) -> None:
+        relay = self.publish_and_restore()
+        self.outbox.insert(4)
+        self.expect_held_once(relay, "WR-2202", row=5)
+        self.assertEqual(self.first_ids(), [1, 2, 3, 4, 5])
+
+    def test_server_that_has_grown_past_the_frontier_is_a_gap(self) -> None:
+        relay = self.publish_and_restore()
+        self.outbox.insert(4)
+        self.fill_wal(self.record().frontier)
+        self.outbox.insert(5)
+        self.expect_held_once(relay, "WR-2204", row=6)
+        self.assertEqual(self.first_ids(), [1, 2, 3, 4, 5, 6])
+
+    def test_restored_server_without_new_rows_publishes_and_confirms_nothing(self) -> None:
+        relay = self.publish_and_restore()
+        last = self.record().commit_lsn
+        self.fill_wal(self.record().frontier)
+        relay.start()
+        relay.wait_ready()
+        self.assertLessEqual(self.database.confirmed(self.slot), last)
+        self.outbox.insert(4)
+        self.expect_held(relay, "WR-2204")
+        self.assertEqual(self.ids(), [1, 2, 3])
+
+    def test_intact_server_is_no_gap_after_a_restart(self) -> None:
+        relay = self.publish_rows(1)
+        self.back_up()
+        self.outbox.insert(2)
+        relay.start()
+        self.expect_published(1, 2)
+        self.assertEqual(relay.logs("gap"), [])
+
+
+class OtherServerTest(ProgressCase):
+    def test_another_system_is_a_gap(self) -> None:
+        self.publish_rows(1)
+        other = self.enterContext(new_postgres(template=False))
+        self.database.close()
+        self.addCleanup(setattr, self, "database", self.database)
+        self.database = Database.create(other, self.name)
+        self.addCleanup(self.database.close)
+        self.outbox = Outbox(self.database, self.name)
+        self.publish("outbox")
+        self.database.create_slot(self.slot)
+        self.outbox.insert(2)
+        self.expect_held_once(self.new_relay({"source.dsn": self.database.dsn}), "WR-2201", row=3)
+        self.assertEqual(self.ids(), [1, 2, 3])
+
+
+class ForeignRecordTest(ProgressCase):
+    def test_record_of_another_pipeline_is_a_gap(self) -> None:
+        shared = {"kafka.progress_topic": f"{self.name}-shared"}
+        first = self.publish_rows(1, relay=self.new_relay(shared | {"pipeline.id": "first"}))
+        self.outbox.insert(2)
+        second = self.start_relay(shared | {"pipeline.id": "second"})
+        self.accept(second, self.expect_held(second, "WR-2205"))
+        self.expect_published(1, 2)
+        self.expect_restart_without_a_gap(second)
+        second.stop()
+        first.start()
+        self.expect_held(first, "WR-2205")
+
+    def test_record_of_another_slot_is_a_gap(self) -> None:
+        self.publish_rows(1, relay=self.new_relay({"pipeline.id": self.name}))
+        self.sql("SELECT pg_copy_logical_replication_slot(%s, %s)", self.slot, f"{self.slot}_2")
+        relay = self.start_relay({"pipeline.id": self.name, "source.slot": f"{self.slot}_2"})
+        self.expect_held(relay, "WR-2205")
+
+
+class TopicSettingsTest(ProgressCase):
+    def expect_refused(self, *parts: str) -> RelayProcess:
+        relay = self.start_relay()
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-4015", relay.get("/readyz")[1])
+        line = relay.logs(code="WR-4015")[0]
+        for part in (self.progress_topic, *parts):
+            self.assertIn(part, line["msg"])
+        return relay
+
+    def test_topic_from_which_records_are_deleted_blocks_until_it_is_fixed(self) -> None:
+        self.kafka.create_topic(self.progress_topic, config={"cleanup.policy": "delete"})
+        relay = self.expect_refused("cleanup.policy")
+        self.kafka.alter_topic_config(self.progress_topic, {"cleanup.policy": "compact"})
+        relay.wait_ready()
+        self.outbox.insert(1)
+        self.expect_published(1)
+
+    def test_topic_with_two_partitions_is_refused(self) -> None:
+        self.kafka.create_topic(self.progress_topic, 2, config={"cleanup.policy": "compact"})
+        self.expect_refused("2 partitions")
+
+
+class RightsTest(ProgressCase):
+    """A broker that denies what no ACL allows, except to users without a name."""
+
+    kafka_options = acl_options("writer")
+
+    def start_as_writer(self, progress: str) -> RelayProcess:
+        for operation in ("write", "describe", "create"):
+            allow(self.kafka.bootstrap, "writer", operation, "outbox.", "prefixed")
+        return self.start_relay(login(self.kafka, "writer") | {"pipeline.progress": progress})
+
+    def test_auto_without_rights_publishes_after_one_warning(self) -> None:
+        relay = self.start_as_writer("auto")
+        relay.wait_ready()
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
+        relay.wait_for_log("streaming", count=2)
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        warnings = relay.logs("progress_not_recorded")
+        self.assertEqual([line["code"] for line in warnings], ["WR-4016"])
+
+    def test_required_without_rights_blocks_until_they_are_granted(self) -> None:
+        relay = self.start_as_writer("required")
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-4016", relay.get("/readyz")[1])
+        for operation in ("create", "describe", "read", "write"):
+            allow(self.kafka.bootstrap, "writer", operation, "walrelay.progress.", "prefixed")
+        relay.wait_ready(120)
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.assertEqual(self.record().pipeline, self.pipeline)
+
+
+class MissingRecordTest(ProgressCase):
+    def expect_missing(self, relay: RelayProcess) -> None:
+        relay.start()
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-4018", relay.get("/readyz")[1])
+
+    def test_pipeline_that_ran_without_a_record_continues_after_init(self) -> None:
+        self.publish_rows(1, relay=self.new_relay({"pipeline.progress": "off"}))
+        self.outbox.insert(2)
+        relay = self.new_relay()
+        self.expect_missing(relay)
+        self.assertEqual(self.ids(), [1])
+        self.assertIn(self.confirmed_text(), self.walrelay("progress", "init"))
+        relay.wait_ready()
+        self.expect_published(1, 2)
+
+    def test_deleted_topic_is_noticed_at_the_next_start(self) -> None:
+        relay = self.publish_rows(1)
+        self.kafka.delete_topic(self.progress_topic)
+        self.expect_missing(relay)
+
+    def test_auto_continues_from_a_slot_that_was_used(self) -> None:
+        self.publish_rows(1, relay=self.new_relay({"pipeline.progress": "off"}))
+        self.outbox.insert(2)
+        self.start_relay({"pipeline.progress": "auto"})
+        self.expect_published(1, 2)
+        self.assertGreater(self.record().frontier, 0)
+
+
+class CommandTest(ProgressCase):
+    def test_show_prints_the_record(self) -> None:
+        self.publish_rows(1)
+        record = self.record()
+        shown = self.shown()
+        self.assertEqual((shown["pipeline"], shown["slot"], shown["generation"]), (self.pipeline, self.slot, 0))
+        self.assertEqual(shown["frontier"], format_lsn(record.frontier))
+        self.assertEqual(shown["last_transaction"]["transaction_id"], record.transaction_id)
+        text = self.walrelay("progress", "show")
+        for part in (self.progress_topic, self.name, record.system_id, format_lsn(record.frontier)):
+            self.assertIn(part, text)
+
+    def test_show_reports_that_there_is_no_record(self) -> None:
+        self.new_relay()
+        self.assertIn("no record", self.walrelay("progress", "show", code=FOUND))
+        self.assertIn('"record":null', self.walrelay("progress", "show", "--json", code=FOUND))
+
+    def test_show_needs_no_server_if_the_pipeline_has_an_id(self) -> None:
+        relay = {"pipeline.id": f"{self.name}-id"}
+        self.publish_rows(1, relay=self.new_relay(relay))
+        self.new_relay(relay | {"source.dsn": "host=127.0.0.1 port=1 dbname=d user=u"})
+        self.assertIn(self.slot, self.walrelay("progress", "show"))
+
+    def test_init_keeps_an_existing_record(self) -> None:
+        self.publish_rows(1)
+        self.assertIn("--force", self.walrelay("progress", "init", code=USAGE))
+        self.assertEqual(self.record().generation, 0)
+        self.walrelay("progress", "init", "--force")
+        self.assertEqual(self.record().generation, 1)
+
+    def test_commands_refuse_while_a_relay_reads_the_slot(self) -> None:
+        self.start_streaming()
+        for command in (["init", "--force"], ["set", "--lsn", self.log_end_text(), "--force"]):
+            self.assertIn("WR-2102", self.walrelay("progress", *command, code=UNAVAILABLE))
+
+    def test_set_skips_what_committed_before_the_position(self) -> None:
+        relay = self.publish_rows(1)
+        self.outbox.insert(2)
+        self.walrelay("progress", "set", "--lsn", self.log_end_text())
+        self.outbox.insert(3)
+        relay.start()
+        self.expect_published(1, 3)
+        self.assertEqual(self.record().generation, 0)
+        self.expect_restart_without_a_gap(relay)
+
+    def test_set_refuses_positions_at_which_the_relay_would_hold(self) -> None:
+        self.publish_rows(1)
+        beyond = format_lsn(self.database.log_end() + (1 << 32))
+        for lsn, part in (("0/1", "confirmed position"), (beyond, "end of the WAL")):
+            self.assertIn(part, self.walrelay("progress", "set", "--lsn", lsn, code=USAGE))
+
+    def test_forced_set_to_an_earlier_position_makes_the_relay_hold(self) -> None:
+        relay = self.publish_rows(1)
+        self.walrelay("progress", "set", "--lsn", "0/1", "--force")
+        self.assertEqual(self.shown()["generation"], 1)
+        self.expect_held_once(relay, "WR-2106", row=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+// SimProgressReader: reads the progress topic for a relay.
+//
+// Blocks as the real one does, while the simulation continues. A record that is appended meanwhile
+// is read as well.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "context.h"
+#include "relay_host.h"
+#include "sim_kafka.h"
+#include "sim_source.h"
+#include "walrelay/progress.h"
+
+namespace walrelay::sim {
+
+class SimProgressReader final : public ProgressReader {
+ public:
+  // All must outlive it.
+  SimProgressReader(Context& context, SimKafka& kafka, const Network& network, RelayHost& host,
+                    SimSource& source)
+      : context_(context), kafka_(kafka), network_(network), host_(host), source_(source) {}
+
+  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+
+ private:
+  Context& context_;
+  SimKafka& kafka_;
+  const Network& network_;
+  RelayHost& host_;
+  SimSource& source_;
+};
+
+}  // namespace walrelay::sim

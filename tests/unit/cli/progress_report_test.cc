@@ -1,0 +1,89 @@
+#include "cli/progress_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+WallTime At(int64_t microseconds) {
+  return WallTime(Micros(microseconds));
+}
+
+Progress Sample() {
+  return {.pipeline = "shop.walrelay",
+          .system_id = "7301",
+          .timeline = 2,
+          .ancestors = {{.timeline = 1, .end = Lsn(0x500)}},
+          .database = "shop",
+          .slot = "walrelay",
+          .generation = 3,
+          .frontier = Lsn(0x16B3748),
+          .last = {.commit_lsn = Lsn(0x16B3700), .xid = 742, .commit_time = At(1)},
+          .horizons = {{.xid = 4'294'968'038, .insert_lsn = Lsn(0x16B3600), .taken = At(2)}},
+          .source_fingerprint = "00000000000000ff",
+          .run_id = "run",
+          .sequence = 7,
+          .written = At(1'795'000'000'000'123),
+          .version = "0.1.0"};
+}
+
+TEST(ProgressReportTest, TextHasOneLineForEachMember) {
+  EXPECT_EQ(
+      ProgressText(Sample(), "walrelay.progress.shop.walrelay"),
+      "pipeline         shop.walrelay\n"
+      "topic            walrelay.progress.shop.walrelay\n"
+      "server           system 7301, timeline 2; timeline 1 ended at 0/500\n"
+      "database         shop\n"
+      "slot             walrelay\n"
+      "frontier         0/16B3748\n"
+      "last published   transaction 742, COMMIT at 0/16B3700, 1970-01-01T00:00:00.000001Z\n"
+      "horizon          rows with xmin before 4294968038, since 0/16B3600, "
+      "1970-01-01T00:00:00.000002Z\n"
+      "generation       3\n"
+      "written          2026-11-18T11:06:40.000123Z by walrelay 0.1.0, record 7 of run run\n");
+}
+
+TEST(ProgressReportTest, JsonIsOneLine) {
+  EXPECT_EQ(
+      ProgressJson(Sample(), "t"),
+      R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
+      R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop","slot":"walrelay",)"
+      R"("generation":3,"frontier":"0/16B3748","last_transaction":{"commit_lsn":"0/16B3700",)"
+      R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"horizons":)"
+      R"([{"xid":4294968038,"insert_lsn":"0/16B3600","taken":"1970-01-01T00:00:00.000002Z"}],)"
+      R"("source_fingerprint":"00000000000000ff","run_id":"run","sequence":7,)"
+      R"("written":"2026-11-18T11:06:40.000123Z","version":"0.1.0"}})"
+      "\n");
+}
+
+TEST(ProgressReportTest, JsonOfNoRecordIsNull) {
+  EXPECT_EQ(ProgressJson(std::nullopt, "t"), "{\"topic\":\"t\",\"record\":null}\n");
+}
+
+TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
+  Progress record = Sample();
+  record.last = {};
+  record.horizons.clear();
+  EXPECT_THAT(ProgressText(record, "t"), HasSubstr("last published   not known\n"));
+  EXPECT_THAT(ProgressText(record, "t"), Not(HasSubstr("horizon")));
+  EXPECT_THAT(ProgressJson(record, "t"), HasSubstr(R"("last_transaction":null,"horizons":[])"));
+}
+
+TEST(ProgressReportTest, HostileRecordIsEscaped) {
+  Progress record = Sample();
+  record.pipeline = "a\nb\x1b[2J";
+  record.written = WallTime::max();
+  EXPECT_THAT(ProgressText(record, "t"), HasSubstr("pipeline         a\\x0ab\\x1b[2J\n"));
+  EXPECT_THAT(ProgressText(record, "t"), HasSubstr("9223372036854775807 us"));
+  record.written = WallTime::min();
+  const std::string json = ProgressJson(record, "t");
+  EXPECT_EQ(json.find('\n'), json.size() - 1);
+  EXPECT_THAT(json, HasSubstr("-9223372036854775808 us"));
+}
+
+}  // namespace
+}  // namespace walrelay

@@ -1,0 +1,211 @@
+#include "encode/progress_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "fakes/status_matchers.h"
+#include "walrelay/progress/v1/progress.pb.h"
+
+namespace walrelay {
+namespace {
+
+using progress::v1::Progress_Horizon;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Message = progress::v1::Progress;
+
+// 2026-11-20T08:14:02.000123Z.
+constexpr WallTime kCommitTime{Micros(1'795'162'442'000'123)};
+
+Progress Sample() {
+  return {
+      .pipeline = "orders-eu",
+      .system_id = "7391234567890123456",
+      .timeline = 3,
+      .ancestors = {{.timeline = 1, .end = Lsn(0x16'0000'0000)},
+                    {.timeline = 2, .end = Lsn(0x16'A000'0000)}},
+      .database = "shop",
+      .slot = "walrelay_orders",
+      .generation = 2,
+      .frontier = Lsn(0x16'B374'D8F0),
+      .last = {.commit_lsn = Lsn(0x16'B374'D848), .xid = 4'000'000'000, .commit_time = kCommitTime},
+      .horizons = {{.xid = (uint64_t{1} << 32) + 7,
+                    .insert_lsn = Lsn(0x16'B000'0000),
+                    .taken = kCommitTime - std::chrono::hours(1)},
+                   {.xid = (uint64_t{1} << 32) + 9,
+                    .insert_lsn = Lsn(0x16'B300'0000),
+                    .taken = kCommitTime}},
+      .source_fingerprint = "9f86d081884c7d65",
+      .run_id = "b3b0c442",
+      .sequence = 41,
+      .written = kCommitTime + std::chrono::seconds(1),
+      .version = "1.4.0"};
+}
+
+// Decodes the sample after a change to its message.
+absl::StatusOr<Progress> DecodeChanged(const std::function<void(Message&)>& change) {
+  Message message;
+  EXPECT_TRUE(message.ParseFromString(EncodeProgress(Sample())));
+  change(message);
+  return DecodeProgress(message.SerializeAsString());
+}
+
+TEST(ProgressCodecTest, EachMemberIsPreserved) {
+  const Progress expected = Sample();
+  const auto decoded = DecodeProgress(EncodeProgress(expected));
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->pipeline, expected.pipeline);
+  EXPECT_EQ(decoded->system_id, expected.system_id);
+  EXPECT_EQ(decoded->timeline, expected.timeline);
+  ASSERT_THAT(decoded->ancestors, SizeIs(2));
+  EXPECT_EQ(decoded->ancestors[0].timeline, 1u);
+  EXPECT_EQ(decoded->ancestors[0].end, expected.ancestors[0].end);
+  EXPECT_EQ(decoded->ancestors[1].timeline, 2u);
+  EXPECT_EQ(decoded->ancestors[1].end, expected.ancestors[1].end);
+  EXPECT_EQ(decoded->database, expected.database);
+  EXPECT_EQ(decoded->slot, expected.slot);
+  EXPECT_EQ(decoded->generation, expected.generation);
+  EXPECT_EQ(decoded->frontier, expected.frontier);
+  EXPECT_EQ(decoded->last, expected.last);
+  EXPECT_THAT(decoded->horizons, ElementsAre(expected.horizons[0], expected.horizons[1]));
+  EXPECT_EQ(decoded->source_fingerprint, expected.source_fingerprint);
+  EXPECT_EQ(decoded->run_id, expected.run_id);
+  EXPECT_EQ(decoded->sequence, expected.sequence);
+  EXPECT_EQ(decoded->written, expected.written);
+  EXPECT_EQ(decoded->version, expected.version);
+}
+
+TEST(ProgressCodecTest, RecordOfAnUnusedSlotIsPreserved) {
+  const auto decoded = DecodeProgress(EncodeProgress({.pipeline = "orders"}));
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->frontier, Lsn());
+  EXPECT_FALSE(decoded->last.valid());
+  EXPECT_THAT(decoded->horizons, IsEmpty());
+}
+
+// The numbers are a published contract.
+TEST(ProgressCodecTest, OtherProgramsReadTheRecord) {
+  Message message;
+  ASSERT_TRUE(message.ParseFromString(EncodeProgress(Sample())));
+  EXPECT_EQ(message.format(), 1u);
+  EXPECT_EQ(message.frontier(), 0x16'B374'D8F0u);
+  EXPECT_EQ(message.commit_lsn(), 0x16'B374'D848u);
+  EXPECT_EQ(message.commit_time_us(), 1'795'162'442'000'123);
+  EXPECT_EQ(message.horizons(0).xid(), (uint64_t{1} << 32) + 7);
+}
+
+TEST(ProgressCodecTest, LaterFormatIsNotUsed) {
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.set_format(2); }),
+              HasError(ErrorCode::kProgressUnreadable, "format 2"));
+}
+
+TEST(ProgressCodecTest, UnknownMembersOfTheSameFormatAreIgnored) {
+  const std::string later = EncodeProgress(Sample()) + "\xaa\x06\x03" + "new";  // number 101
+  const auto decoded = DecodeProgress(later);
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->frontier, Sample().frontier);
+}
+
+TEST(ProgressCodecTest, OtherValuesAreNoRecord) {
+  EXPECT_THAT(DecodeProgress(""), HasError(ErrorCode::kProgressUnreadable, "no format number"));
+  EXPECT_THAT(DecodeProgress("{\"frontier\": 7}"), HasError(ErrorCode::kProgressUnreadable));
+  EXPECT_THAT(DecodeProgress(std::string(100, '\0')), HasError(ErrorCode::kProgressUnreadable));
+  EXPECT_THAT(DecodeProgress(std::string(70'000, 'x')),
+              HasError(ErrorCode::kProgressUnreadable, "70000 bytes"));
+}
+
+TEST(ProgressCodecTest, DamagedRecordIsRejectedOrWellFormed) {
+  const std::string value = EncodeProgress(Sample());
+  for (size_t i = 0; i < value.size(); ++i) {
+    const auto truncated = DecodeProgress(std::string_view(value).substr(0, i));
+    EXPECT_TRUE(truncated.ok() || HasCode(truncated.status(), ErrorCode::kProgressUnreadable));
+    std::string changed = value;
+    changed[i] = static_cast<char>(changed[i] ^ 0xff);
+    const auto decoded = DecodeProgress(changed);
+    EXPECT_TRUE(decoded.ok() ? DecodeProgress(EncodeProgress(*decoded)).ok()
+                             : HasCode(decoded.status(), ErrorCode::kProgressUnreadable));
+  }
+}
+
+TEST(ProgressCodecTest, TextIsBoundedAndPrintable) {
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.set_slot(std::string(1025, 'x')); }),
+              HasError(ErrorCode::kProgressUnreadable, "slot: 1025 bytes"));
+  EXPECT_THAT(
+      DecodeChanged([](Message& message) { message.set_run_id("a\x1b[2J"); }),
+      HasError(ErrorCode::kProgressUnreadable, "run_id: control characters in \"a\\x1b[2J"));
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.set_database("caf\u00e9"); }), IsOk());
+}
+
+// A database with encoding SQL_ASCII may have such a name.
+TEST(ProgressCodecTest, TextThatIsNotUtf8IsEscaped) {
+  Progress progress = Sample();
+  progress.database = "caf\xe9\n";
+  progress.pipeline = std::string(5000, '\x7f');
+  const auto decoded = DecodeProgress(EncodeProgress(progress));
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->database, "caf\\xe9\\x0a");
+}
+
+TEST(ProgressCodecTest, TimesThatCannotBePrintedAreRejected) {
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.set_written_us(INT64_MAX); }),
+              HasError(ErrorCode::kProgressUnreadable, "written_us"));
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.set_commit_time_us(INT64_MIN); }),
+              HasError(ErrorCode::kProgressUnreadable, "commit_time_us"));
+  EXPECT_THAT(
+      DecodeChanged([](Message& message) { message.mutable_horizons(1)->set_taken_us(INT64_MAX); }),
+      HasError(ErrorCode::kProgressUnreadable, "horizons.taken_us"));
+}
+
+TEST(ProgressCodecTest, HorizonsAreFewAndAscending) {
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.mutable_horizons(1)->set_xid(1); }),
+              HasError(ErrorCode::kProgressUnreadable, "ascending"));
+  const auto add = [](Message& message) {
+    *message.add_horizons() = Progress_Horizon(message.horizons(1));
+  };
+  EXPECT_THAT(DecodeChanged([&](Message& message) {
+                add(message);
+                add(message);
+              }),
+              IsOk());
+  EXPECT_THAT(DecodeChanged([&](Message& message) {
+                add(message);
+                add(message);
+                add(message);
+              }),
+              HasError(ErrorCode::kProgressUnreadable, "5 horizons"));
+}
+
+TEST(ProgressCodecTest, AncestorsAreBounded) {
+  EXPECT_THAT(DecodeChanged([](Message& message) {
+                while (message.ancestors_size() <= 1000) {
+                  message.add_ancestors()->set_timeline(1);
+                }
+              }),
+              HasError(ErrorCode::kProgressUnreadable, "1001 ancestors"));
+  Progress progress = Sample();
+  progress.ancestors.clear();
+  for (uint32_t timeline = 1; timeline <= 1001; ++timeline) {
+    progress.ancestors.push_back({.timeline = timeline, .end = Lsn(UINT64_MAX)});
+  }
+  const auto decoded = DecodeProgress(EncodeProgress(progress));
+  ASSERT_THAT(decoded, IsOk());
+  ASSERT_THAT(decoded->ancestors, SizeIs(1000));
+  EXPECT_EQ(decoded->ancestors.front().timeline, 2u);
+  EXPECT_EQ(decoded->ancestors.back().timeline, 1001u);
+}
+
+TEST(ProgressCodecTest, GenerationOutweighsTimelineAndTimelineOutweighsFrontier) {
+  const auto order = [](uint64_t generation, uint32_t timeline, uint64_t frontier) {
+    return Progress{.timeline = timeline, .generation = generation, .frontier = Lsn(frontier)}
+        .Order();
+  };
+  EXPECT_LT(order(1, 9, 9), order(2, 1, 1));
+  EXPECT_LT(order(1, 1, 9), order(1, 2, 1));
+  EXPECT_LT(order(1, 1, 1), order(1, 1, 2));
+}
+
+}  // namespace
+}  // namespace walrelay

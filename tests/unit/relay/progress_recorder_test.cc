@@ -1,0 +1,387 @@
+// Durable progress in the relay: the slot is confirmed only up to what is recorded, and a restarted
+// relay compares server and slot with the record.
+
+#include "relay/progress_recorder.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/relay_fixture.h"
+#include "fakes/status_matchers.h"
+#include "relay/relay.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kTopic = "walrelay.progress.shop.walrelay";
+
+class ProgressRecorderTest : public testing::RelayFixture {
+ protected:
+  ProgressRecorderTest() {
+    config_.pipeline.progress = ProgressRecording::kAuto;
+    kafka_.auto_acknowledge = true;
+  }
+  // The keys of the acknowledged events.
+  std::vector<std::string> Events() const {
+    std::vector<std::string> keys;
+    for (const auto& record : kafka_.log) {
+      if (record.topic != kTopic) {
+        keys.push_back(record.key.value_or("NULL"));
+      }
+    }
+    return keys;
+  }
+  // The acknowledged records, decoded.
+  std::vector<Progress> Records() const {
+    std::vector<Progress> records;
+    for (const auto& record : kafka_.log) {
+      if (record.topic == kTopic) {
+        records.push_back(*DecodeProgress(record.value.value_or("")));
+      }
+    }
+    return records;
+  }
+  Lsn Recorded() const { return Records().empty() ? Lsn() : Records().back().frontier; }
+  // Publishes "a", and stops without a drain, as a crash does.
+  void PublishAndCrash() {
+    Start();
+    Commit("a");
+    Pass(seconds(1));
+    ASSERT_THAT(Events(), ElementsAre("a"));
+    Crash();
+  }
+  void Crash() {
+    relay_.reset();
+    postgres_.Close();
+  }
+  // The slot is at an earlier position, as after a crash of the server.
+  void MoveSlotBack(Lsn position) { postgres_.info.slot->confirmed_flush_lsn = position; }
+  void Restart() {
+    Start();
+    Pass(seconds(1));
+  }
+  std::optional<Gap> Held() {
+    Pass(milliseconds(250));
+    return board_.Read().gap;
+  }
+  void ExpectHeld(ErrorCode code) {
+    ASSERT_TRUE(Held().has_value());
+    EXPECT_THAT(Held()->error, HasError(code));
+  }
+  void Accept() {
+    relay_->AcceptGap(Held()->id);
+    Pass(seconds(1));
+  }
+};
+
+TEST_F(ProgressRecorderTest, Off) {
+  config_.pipeline.progress = ProgressRecording::kOff;
+  PublishAndCrash();
+  EXPECT_THAT(Records(), IsEmpty());
+  EXPECT_EQ(progress_.reads, 0);
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, RecordsWhatIsPublished) {
+  Start();
+  const WallTime committed = clock_.WallNow();
+  const Lsn end = Commit("a");
+  Pass(seconds(1));
+  ASSERT_FALSE(Records().empty());
+  const Progress record = Records().back();
+  EXPECT_EQ(record.pipeline, "shop.walrelay");
+  EXPECT_EQ(record.system_id, "7301");
+  EXPECT_EQ(record.timeline, 1u);
+  EXPECT_EQ(record.database, "shop");
+  EXPECT_EQ(record.slot, "walrelay");
+  EXPECT_EQ(record.frontier, end);
+  EXPECT_EQ(record.last.commit_lsn, Lsn(end.value() - 48));
+  EXPECT_EQ(record.last.commit_time, committed);
+  EXPECT_EQ(record.sequence, Records().size());
+  EXPECT_EQ(record.generation, 0u);
+  EXPECT_EQ(kafka_.log.back().key, "shop.walrelay");
+  EXPECT_EQ(kafka_.log.back().headers.at("walrelay.format"), "1");
+}
+
+TEST_F(ProgressRecorderTest, ConfirmsOnlyWhatIsRecorded) {
+  kafka_.auto_acknowledge = false;
+  Start();
+  const Lsn end = Commit("a");
+  Pass(seconds(1));
+  // First the event, with a record of the start; then the record of the event.
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_LT(postgres_.confirmed(), end);
+    EXPECT_LE(postgres_.confirmed(), std::max(Recorded(), Lsn(1000)));
+    kafka_.AcknowledgeAll();
+    Pass(seconds(1));
+  }
+  EXPECT_EQ(Recorded(), end);
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(ProgressRecorderTest, OneRecordPerInterval) {
+  Start();
+  Pass(seconds(1));
+  const size_t before = Records().size();
+  for (int i = 0; i < 100; ++i) {
+    Commit("a");
+    Pass(milliseconds(10));
+  }
+  EXPECT_LE(Records().size() - before, 11u);
+  EXPECT_GE(Records().size() - before, 9u);
+}
+
+TEST_F(ProgressRecorderTest, ADrainRecordsAndConfirmsEverything) {
+  Start();
+  Pass(seconds(1));
+  const Lsn end = Commit("a");
+  Run();
+  relay_->Drain();
+  Pass(seconds(1));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(Recorded(), end);
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(ProgressRecorderTest, PublishedEventsAreNotRepeated) {
+  PublishAndCrash();
+  MoveSlotBack(Lsn(1000));
+  Restart();
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, ARestoredServer) {
+  PublishAndCrash();
+  postgres_.info.server.wal_end = Lsn(1010);
+  MoveSlotBack(Lsn(1000));
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+}
+
+TEST_F(ProgressRecorderTest, ARestoredServerThatHasGrownPast) {
+  PublishAndCrash();
+  postgres_.Rewind(Lsn(1000));
+  MoveSlotBack(Lsn(1000));
+  clock_.Advance(seconds(1));
+  Commit("x");  // the same position and xid at another time
+  Commit("y");
+  Restart();
+  ExpectHeld(ErrorCode::kHistoryRewritten);
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+  // The acceptance is durable: the record of the new generation counts, though it is behind.
+  Accept();
+  EXPECT_THAT(Events(), ElementsAre("a", "x", "y"));
+  Crash();
+  Restart();
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_EQ(Records().back().generation, 1u);
+}
+
+TEST_F(ProgressRecorderTest, TheCheckOfTheHistorySurvivesReconnections) {
+  PublishAndCrash();
+  postgres_.Rewind(Lsn(1000));
+  MoveSlotBack(Lsn(1000));
+  postgres_.info.server.wal_end = Lsn(3000);
+  Restart();
+  EXPECT_FALSE(Held().has_value());
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  Commit("x");
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kHistoryRewritten);
+}
+
+TEST_F(ProgressRecorderTest, OtherTrafficDoesNotHideARewrittenHistory) {
+  PublishAndCrash();
+  const Lsn last = Records().back().last.commit_lsn;
+  postgres_.Rewind(Lsn(1000));
+  MoveSlotBack(Lsn(1000));
+  postgres_.info.server.wal_end = Lsn(3000);
+  Restart();
+  postgres_.OtherTraffic();
+  Pass(seconds(1));
+  EXPECT_TRUE(postgres_.streaming());
+  EXPECT_LE(postgres_.confirmed(), last);
+}
+
+TEST_F(ProgressRecorderTest, ASlotThatWasAdvanced) {
+  PublishAndCrash();
+  Commit("b");
+  MoveSlotBack(postgres_.info.server.wal_end);
+  Restart();
+  ExpectHeld(ErrorCode::kSlotMoved);
+}
+
+TEST_F(ProgressRecorderTest, ASlotThatIsGone) {
+  config_.source.create_slot = true;
+  PublishAndCrash();
+  postgres_.info.slot.reset();
+  Restart();
+  ExpectHeld(ErrorCode::kSlotGone);
+}
+
+TEST_F(ProgressRecorderTest, AnotherServer) {
+  PublishAndCrash();
+  postgres_.info.server.system_id = "9999";
+  Restart();
+  ExpectHeld(ErrorCode::kSystemChanged);
+}
+
+TEST_F(ProgressRecorderTest, TheRecordOfAnotherPipeline) {
+  config_.kafka.progress_topic = std::string(kTopic);
+  PublishAndCrash();
+  config_.pipeline.id = "another";
+  Restart();
+  ExpectHeld(ErrorCode::kProgressForeign);
+  Accept();
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_EQ(Records().back().pipeline, "another");
+  EXPECT_EQ(Records().back().generation, 1u);
+}
+
+TEST_F(ProgressRecorderTest, AFailoverSkipsWhatWasPublishedBeforeTheFork) {
+  PublishAndCrash();
+  const Lsn fork = postgres_.info.server.wal_end;
+  postgres_.info.server.timeline = 2;
+  postgres_.info.server.ancestors = {{1, fork}};
+  MoveSlotBack(Lsn(1000));
+  Commit("b");
+  Restart();
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  EXPECT_EQ(Records().back().timeline, 2u);
+}
+
+TEST_F(ProgressRecorderTest, AFailoverThatLostPublishedEvents) {
+  PublishAndCrash();
+  postgres_.Rewind(Lsn(1000));
+  postgres_.info.server.timeline = 2;
+  postgres_.info.server.ancestors = {{1, Lsn(1000)}};
+  MoveSlotBack(Lsn(1000));
+  Commit("x");
+  Restart();
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_THAT(Events(), ElementsAre("a", "x"));
+}
+
+TEST_F(ProgressRecorderTest, AfterATakeoverTheRecordIsReadAgain) {
+  Start();
+  Pass(seconds(1));
+  // Another instance takes the slot, publishes and records; then the slot is advanced.
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = 555;
+  postgres_.BreakConnection();
+  Pass(seconds(5));
+  progress_.stored = Records().back();
+  progress_.stored->frontier = Lsn(1100);
+  postgres_.info.server.wal_end = Lsn(2000);
+  MoveSlotBack(Lsn(1500));
+  postgres_.info.slot->active = false;
+  Pass(seconds(5));
+  ExpectHeld(ErrorCode::kSlotMoved);
+}
+
+TEST_F(ProgressRecorderTest, ARefusedRecordBlocks) {
+  Start();
+  Pass(seconds(1));
+  kafka_.bad_topics[std::string(kTopic)] = Error(ErrorCode::kTopicDenied, "not authorized");
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
+  const Lsn confirmed = postgres_.confirmed();
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  EXPECT_EQ(postgres_.confirmed(), confirmed);
+  kafka_.bad_topics.clear();
+  Pass(std::chrono::minutes(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(ProgressRecorderTest, ARecordRefusedByTheBrokersBlocks) {
+  Start();
+  Pass(seconds(1));
+  kafka_.refused_keys["shop.walrelay"] = Error(ErrorCode::kTopicDenied, "not authorized");
+  Commit("a");
+  Pass(seconds(5));
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
+  kafka_.refused_keys.clear();
+  Pass(std::chrono::minutes(1));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, AutoContinuesWithoutTheRight) {
+  progress_.error = Error(ErrorCode::kProgressDenied, "denied");
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  EXPECT_THAT(Records(), IsEmpty());
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, RequiredDoesNotContinueWithoutTheRight) {
+  config_.pipeline.progress = ProgressRecording::kRequired;
+  progress_.error = Error(ErrorCode::kProgressDenied, "denied");
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), IsEmpty());
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
+  EXPECT_FALSE(relay_->finished());
+}
+
+TEST_F(ProgressRecorderTest, RequiredNeedsARecordForAUsedSlot) {
+  config_.pipeline.progress = ProgressRecording::kRequired;
+  Start();
+  Pass(seconds(1));
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressMissing);
+}
+
+TEST_F(ProgressRecorderTest, RequiredNeedsNoRecordForANewSlot) {
+  config_.pipeline.progress = ProgressRecording::kRequired;
+  config_.source.create_slot = true;
+  postgres_.info.slot.reset();
+  PublishAndCrash();
+  EXPECT_FALSE(Records().empty());
+}
+
+TEST_F(ProgressRecorderTest, AReplacedRelayKeepsItsMemory) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  relay_->Drain();
+  Pass(seconds(1));
+  memory_ = relay_->memory();
+  Restart();
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  EXPECT_EQ(Recorded(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, KeepsXidHorizons) {
+  Start();
+  Pass(seconds(1));
+  relay_->OnHorizon({.xid = 900, .insert_lsn = Lsn(1010), .taken = clock_.WallNow()});
+  Commit("a");
+  Pass(seconds(1));
+  ASSERT_THAT(Records().back().horizons, SizeIs(1));
+  EXPECT_EQ(Records().back().horizons.front().xid, 900u);
+}
+
+}  // namespace
+}  // namespace walrelay

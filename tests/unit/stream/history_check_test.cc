@@ -1,0 +1,48 @@
+#include "stream/history_check.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/status_matchers.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr WallTime kTime{std::chrono::seconds(1'000)};
+constexpr PublishedTransaction kLast{.commit_lsn = Lsn(100), .xid = 7, .commit_time = kTime};
+
+pgoutput::Begin BeginOf(uint64_t lsn, uint32_t xid = 7, WallTime time = kTime) {
+  return {.final_lsn = Lsn(lsn), .commit_time = time, .xid = xid};
+}
+
+TEST(HistoryCheckTest, ExpectsNothingByDefault) {
+  HistoryCheck check;
+  EXPECT_TRUE(check.complete());
+  EXPECT_EQ(check.limit(), Lsn(UINT64_MAX));
+  EXPECT_THAT(check.OnBegin(BeginOf(1)), IsOk());
+}
+
+TEST(HistoryCheckTest, IsCompleteWhenTheTransactionPasses) {
+  HistoryCheck check(kLast);
+  EXPECT_EQ(check.limit(), Lsn(100));
+  EXPECT_THAT(check.OnBegin(BeginOf(50, 6)), IsOk());
+  EXPECT_FALSE(check.complete());
+  EXPECT_THAT(check.OnBegin(BeginOf(100)), IsOk());
+  EXPECT_TRUE(check.complete());
+  EXPECT_THAT(check.OnBegin(BeginOf(200, 8)), IsOk());
+}
+
+TEST(HistoryCheckTest, AnotherTransactionAtThePosition) {
+  EXPECT_THAT(HistoryCheck(kLast).OnBegin(BeginOf(100, 8)), HasError(ErrorCode::kHistoryRewritten));
+  EXPECT_THAT(HistoryCheck(kLast).OnBegin(BeginOf(100, 7, kTime + std::chrono::seconds(1))),
+              HasError(ErrorCode::kHistoryRewritten));
+}
+
+TEST(HistoryCheckTest, NoTransactionAtThePosition) {
+  HistoryCheck check(kLast);
+  EXPECT_THAT(check.OnBegin(BeginOf(101)), HasError(ErrorCode::kHistoryRewritten));
+  EXPECT_FALSE(check.complete());
+}
+
+}  // namespace
+}  // namespace walrelay

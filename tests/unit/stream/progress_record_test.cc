@@ -1,0 +1,88 @@
+#include "stream/progress_record.h"
+
+#include <gtest/gtest.h>
+
+#include "fakes/status_matchers.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+class ProgressRecordTest : public ::testing::Test {
+ protected:
+  ProgressRecordTest() {
+    info_.server = {.system_id = "7301",
+                    .timeline = 2,
+                    .ancestors = {{1, Lsn(50)}},
+                    .wal_end = Lsn(1000),
+                    .database = "shop"};
+    info_.slot = SlotInfo{.confirmed_flush_lsn = Lsn(500)};
+  }
+
+  Config config_;
+  SourceInfo info_;
+};
+
+TEST_F(ProgressRecordTest, TheIdIsDatabaseAndSlot) {
+  EXPECT_EQ(PipelineIdOf(config_, "shop"), "shop.walrelay");
+  EXPECT_THAT(ProgressTopicOf(config_, "shop"), IsOkAndHolds("walrelay.progress.shop.walrelay"));
+  config_.pipeline.id = "orders";
+  EXPECT_EQ(PipelineIdOf(config_, "shop"), "orders");
+  EXPECT_THAT(ProgressTopicOf(config_, "shop"), IsOkAndHolds("walrelay.progress.orders"));
+  config_.kafka.progress_topic = "mine";
+  EXPECT_THAT(ProgressTopicOf(config_, "shop"), IsOkAndHolds("mine"));
+}
+
+TEST_F(ProgressRecordTest, ADatabaseWhoseNameIsNotLegalInATopic) {
+  EXPECT_THAT(ProgressTopicOf(config_, "my shop").status(), HasError(ErrorCode::kConfigValue));
+  EXPECT_THAT(ProgressTopicOf(config_, std::string(230, 'a')).status(),
+              HasError(ErrorCode::kConfigValue));
+  config_.pipeline.id = "orders";
+  EXPECT_THAT(ProgressTopicOf(config_, "my shop"), IsOkAndHolds("walrelay.progress.orders"));
+}
+
+TEST_F(ProgressRecordTest, TheOwnerIsPipelineDatabaseAndSlot) {
+  const Progress own = ProgressFrom(config_, info_);
+  EXPECT_THAT(CheckOwner(own, config_, "shop"), IsOk());
+  config_.pipeline.id = "shop.walrelay";
+  EXPECT_THAT(CheckOwner(own, config_, "shop"), IsOk());
+  EXPECT_THAT(CheckOwner(own, config_, "mart"), HasError(ErrorCode::kProgressForeign));
+  config_.source.slot = "other";
+  EXPECT_THAT(CheckOwner(own, config_, "shop"), HasError(ErrorCode::kProgressForeign));
+  config_ = Config();
+  config_.pipeline.id = "orders";
+  EXPECT_THAT(CheckOwner(own, config_, "shop"), HasError(ErrorCode::kProgressForeign));
+}
+
+TEST_F(ProgressRecordTest, WhatARelayRemembers) {
+  Progress record = ProgressFrom(config_, info_);
+  record.last = {.commit_lsn = Lsn(450), .xid = 7, .commit_time = WallTime(Micros(1))};
+  const ResumeState memory = ResumeStateOf(record);
+  EXPECT_EQ(memory.system_id, "7301");
+  EXPECT_EQ(memory.timeline, 2u);
+  ASSERT_EQ(memory.ancestors.size(), 1u);
+  EXPECT_EQ(memory.frontier, Lsn(500));
+  EXPECT_EQ(memory.resume, Lsn(500));
+  EXPECT_EQ(memory.last_published, record.last);
+  EXPECT_TRUE(memory.recorded);
+  EXPECT_FALSE(memory.slot_was_taken);
+}
+
+TEST_F(ProgressRecordTest, TheFingerprintDependsOnWhichRowsAreEvents) {
+  const std::string before = SourceFingerprint(config_.source);
+  EXPECT_EQ(before.size(), 16u);
+  SourceConfig source;
+  source.slot = "other";
+  EXPECT_EQ(SourceFingerprint(source), before);
+  source.publication = "other";
+  EXPECT_NE(SourceFingerprint(source), before);
+  source = SourceConfig();
+  source.tables.front().name = "other";
+  EXPECT_NE(SourceFingerprint(source), before);
+  source = SourceConfig();
+  source.message_prefixes = {"a"};
+  EXPECT_NE(SourceFingerprint(source), before);
+}
+
+}  // namespace
+}  // namespace walrelay
