@@ -14,7 +14,13 @@ Stop = Literal["fast", "immediate", "kill"]
 
 
 class ServerStopTest(VerifiedTest):
-    """Load, then quiet, then a stop of both; checks the lost part of the slot's position and the duplicates."""
+    """Load, then quiet, then a stop of both; checks the lost part of the slot's position and the duplicates.
+
+    With a progress record nothing is repeated: test_progress.
+    """
+
+    def options(self) -> dict[str, object]:
+        return super().options() | {"pipeline.progress": "off"}
 
     def publish_some(self, seed: int) -> None:
         """Runs load; afterwards everything is acknowledged and confirmed, and nothing is in flight."""

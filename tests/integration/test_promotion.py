@@ -14,7 +14,7 @@ from walrelay_test.tcp_proxy import TcpProxy
 from walrelay_test.testcase import IntegrationTest, RelayProcess, main, wait_until
 
 
-class PromotionTest(IntegrationTest):
+class PromotionCase(IntegrationTest):
     postgres_options = {"tcp": True}
 
     def setUp(self) -> None:
@@ -27,7 +27,7 @@ class PromotionTest(IntegrationTest):
 
     def options(self) -> dict[str, Any]:
         return super().options() | {
-            "source.on_gap": "exit",
+            "source.on_gap": "exit", "pipeline.progress": "off",
             "source.dsn": f"host=127.0.0.1 port={self.link.port} user=postgres dbname={self.name}"}
 
     def relay_of_six_events(self) -> tuple[RelayProcess, str]:
@@ -61,6 +61,10 @@ class PromotionTest(IntegrationTest):
         for name in recovery:
             del self.postgres.settings[name]
         self.assertEqual(self.sql("SELECT id::int FROM outbox ORDER BY 1"), [(1,), (2,), (3,)])
+
+
+class PromotionTest(PromotionCase):
+    """The process alone remembers what is published."""
 
     def test_slot_from_before_the_promotion_is_followed(self) -> None:
         relay, third = self.relay_of_six_events()
@@ -103,6 +107,53 @@ class PromotionTest(IntegrationTest):
         relay.start()
         self.settle()
         self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2, 3, 4, 5, 6, 7])
+
+
+class RecordedPromotionTest(PromotionCase):
+    """With a progress record, a promotion while no relay runs is the same as one while it runs."""
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"pipeline.progress": "auto"}
+
+    def test_slot_from_before_the_promotion_is_followed_after_a_restart(self) -> None:
+        relay, third = self.relay_of_six_events()
+        relay.stop()
+        self.promote(third)
+        self.link.accept()
+        self.outbox.insert(7)
+        relay.start()
+        relay.wait_for_log("timeline_switched")
+        self.settle()
+        self.assertEqual(list(dict.fromkeys(self.ids())), [1, 2, 3, 4, 5, 6, 7])
+        self.assertEqual(relay.stop(), 0)
+        self.outbox.insert(8)
+        relay.start()
+        self.settle()
+        self.assertEqual(self.ids()[-2:], [7, 8])
+        self.assertEqual(relay.logs("timeline_switched"), [])
+
+    def test_recreated_slot_is_a_gap_at_each_start(self) -> None:
+        relay, third = self.relay_of_six_events()
+        relay.stop()
+        self.promote(third)
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.database.create_slot(self.slot)
+        self.link.accept()
+        for _ in range(2):
+            relay.start()
+            self.assertEqual(relay.wait_exit(), 4)
+            self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2106")
+
+    def test_missing_timeline_history_files_are_a_gap(self) -> None:
+        relay, third = self.relay_of_six_events()
+        relay.stop()
+        self.promote(third)
+        for history in (self.postgres.data / "pg_wal").glob("*.history"):
+            history.unlink()
+        self.link.accept()
+        relay.start()
+        self.assertEqual(relay.wait_exit(), 4)
+        self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2203")
 
 
 if __name__ == "__main__":

@@ -39,10 +39,10 @@ class SlotAtStartTest(IntegrationTest):
 
 
 class SlotWhileRunningTest(IntegrationTest):
-    """With source.on_gap = "exit"; test_gaps tests the other choice."""
+    """With source.on_gap = "exit" and without a progress record: test_gaps and test_progress test the other choices."""
 
     def options(self) -> dict[str, Any]:
-        return super().options() | {"source.on_gap": "exit"}
+        return super().options() | {"source.on_gap": "exit", "pipeline.progress": "off"}
 
     def setUp(self) -> None:
         super().setUp()

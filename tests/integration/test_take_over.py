@@ -62,7 +62,9 @@ class TakeOverTest(VerifiedTest):
         path.write_text(json.dumps(
             {"name": self.name, "config": {key: str(value) for key, value in self.connector().items()}}))
         return self.start_relay(config=path, arguments=[
-            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_poll_interval=200ms"])
+            "--set", "http.listen=127.0.0.1:0", "--set", "metrics.slot_poll_interval=200ms",
+            # With a progress record, the slot that Debezium has advanced is a gap.
+            "--set", "pipeline.progress=off"])
 
     def work(self, workload: Workload) -> None:
         """Waits for longer than the period that may be repeated, and until the slot is confirmed again."""
