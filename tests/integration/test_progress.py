@@ -407,6 +407,16 @@ class CommandTest(ProgressCase):
         self.walrelay("progress", "init", "--force")
         self.assertEqual(self.record().generation, 1)
 
+    def test_forced_init_adopts_what_another_program_has_published(self) -> None:
+        relay = self.publish_rows(1)
+        self.outbox.insert(2)
+        self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
+        self.walrelay("progress", "init", "--force")
+        self.outbox.insert(3)
+        relay.start()
+        self.expect_published(1, 3)
+        self.expect_restart_without_a_gap(relay)
+
     def test_commands_refuse_while_a_relay_reads_the_slot(self) -> None:
         self.start_streaming()
         for command in (["init", "--force"], ["set", "--lsn", self.log_end_text(), "--force"]):
