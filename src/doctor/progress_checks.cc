@@ -30,30 +30,34 @@ void ReportUnusable(const Config& config, const absl::Status& error, Findings& o
   }
 }
 
+// The relay creates the topic with the brokers' number of replicas, whatever [kafka.topics] says.
 void CheckMissingTopic(const Config& config, const std::string& topic, Findings& out) {
+  KafkaConfig kafka = config.kafka;
+  kafka.topics = TopicsConfig();
   const std::string names[] = {topic};
-  const auto answers = CheckTopicCreation(config.kafka, names, kProgressRequestTimeout);
-  if (!answers.ok() || answers->empty()) {
-    ReportUnusable(config,
-                   answers.ok() ? Error(ErrorCode::kKafkaUnreachable,
-                                        "no broker has answered whether the topic can be created")
-                                : answers.status(),
-                   out);
+  const auto answers = CheckTopicCreation(kafka, names, kProgressRequestTimeout);
+  if (!answers.ok()) {
+    out.Problem("progress.topic", answers.status());
+    return;
+  }
+  if (answers->empty()) {
+    out.Problem("progress.topic", Error(ErrorCode::kKafkaUnreachable,
+                                        "no broker has answered whether the topic can be created"));
     return;
   }
   const absl::Status& refusal = answers->front().status;
-  if (HasCode(refusal, ErrorCode::kTopicDenied)) {
-    ReportUnusable(
-        config,
-        Error(ErrorCode::kProgressDenied,
-              fmt::format("the topic does not exist, and this user may not create it: {}",
-                          MessageOf(refusal)),
-              TopicAclRemedy(topic)),
-        out);
+  if (refusal.ok()) {
+    out.Good("progress.topic", fmt::format("topic {} does not exist; walrelay creates it", topic));
     return;
   }
-  // Other refusals are about the settings of event topics, which this one does not have.
-  out.Good("progress.topic", fmt::format("topic {} does not exist; walrelay creates it", topic));
+  ReportUnusable(
+      config,
+      Error(ErrorCode::kProgressDenied,
+            fmt::format("the topic does not exist and cannot be created: {}", MessageOf(refusal)),
+            HasCode(refusal, ErrorCode::kTopicDenied)
+                ? TopicAclRemedy(topic)
+                : "Fix the brokers' defaults, or create the topic: docs/guides/progress.md."),
+      out);
 }
 
 // REQUIRES: the topic exists, and this user may see it.
