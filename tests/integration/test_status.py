@@ -53,6 +53,21 @@ class StatusTest(StatusCase):
             self.assertRegex(shown, f"source +orders-db, slot {self.slot}\n")
         self.assertIn(f"<span>orders-db</span><span>slot {self.slot}</span>", relay.get("/status")[1])
 
+    def test_recorded_progress_is_shown(self) -> None:
+        relay = self.start_relay({"pipeline.progress": "auto", "pipeline.id": self.name})
+        relay.wait_ready()
+        self.outbox.insert(1)
+        self.settle()
+        confirmed = self.database.confirmed(self.slot)
+        relay.wait_until(lambda: parse_lsn(self.json_of(relay).progress.recorded_lsn or "0/0") >= confirmed, 60,
+                         "the record to be shown")
+        progress = self.json_of(relay).progress
+        self.assertTrue(progress.enabled)
+        self.assertEqual(progress.topic, f"walrelay.progress.{self.name}")
+        self.assertRegex(relay.get("/status.txt")[1],
+                         rf"\n  progress     recorded up to [0-9A-F/]+ .* ago, in topic {progress.topic}\n")
+        self.assertIn("<p class=\"stages\">Progress: recorded up to ", relay.get("/status")[1])
+
     def test_every_log_line_names_source_and_slot(self) -> None:
         relay = self.start_relay({"kafka.bootstrap_servers": "127.0.0.1:1", "source.name": "orders-db"})
         relay.wait_for_log("kafka_log")  # written by a thread of librdkafka
