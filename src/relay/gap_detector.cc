@@ -52,8 +52,10 @@ bool GapDetector::NeedsRecall() const {
 // not touched: records may still be in flight, and the stream decides about them.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
+  // Of before a gap that was accepted, and after which nothing has been recorded yet.
+  const bool stale = recalled_ && record.generation < generation_;
   generation_ = std::max(generation_, record.generation);
-  if (!NeedsRecall()) {
+  if (!NeedsRecall() || stale) {
     return;
   }
   recalled_ = true;
