@@ -43,19 +43,25 @@ void GapDetector::Restore(const SourceMemory& memory) {
   }
 }
 
-bool GapDetector::NeedsRecall() const {
-  return !held_ && (!recalled_ || (last_stream_ && last_stream_->slot_was_taken));
+// Another instance may have used a slot that this one waits for.
+bool GapDetector::NeedsRecall(bool slot_exists) const {
+  const bool others =
+      last_stream_ && (last_stream_->slot_was_taken || (last_stream_->awaits_slot && slot_exists));
+  return !held_ && (!recalled_ || others);
 }
 
 // The record of another instance is newer than what this process knew, and its frontier is never
 // behind the slot: with it, a slot that was moved is noticed even after a takeover. The tracker is
-// not touched: records may still be in flight, and the stream decides about them.
+// not touched: records may still be in flight, and the stream decides about them. A record of an
+// earlier generation precedes what was accepted here, unless its writer was seen since. A slot that
+// was awaited did not exist then.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
-  // Of before a gap that was accepted, and after which nothing has been recorded yet.
-  const bool stale = recalled_ && record.generation < generation_;
+  const bool writer_seen =
+      last_stream_ && last_stream_->slot_was_taken && !last_stream_->awaits_slot;
+  const bool precedes = last_stream_ && !writer_seen && record.generation < generation_;
   generation_ = std::max(generation_, record.generation);
-  if (!NeedsRecall() || stale) {
+  if (precedes || !NeedsRecall()) {
     return;
   }
   recalled_ = true;

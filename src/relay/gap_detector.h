@@ -79,8 +79,8 @@ class GapDetector {
   // --- the progress record
 
   // Whether the record may know more than this process: before the first stream, and after another
-  // process held the slot. Not while a gap is held.
-  bool NeedsRecall() const;
+  // process held the slot. Not while a gap is held. `slot_exists`: as read before.
+  bool NeedsRecall(bool slot_exists = true) const;
   // Continues with what the record says, if it may know more than this process. `owner`: WR-2205 if
   // it is the record of another pipeline. REQUIRES: no transaction is open.
   void Recall(const Progress& record, const absl::Status& owner);

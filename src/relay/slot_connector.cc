@@ -94,7 +94,9 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
 // A standby server is not read from, so that nothing has to be known about it.
 absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   ProgressRecorder& recorder = parts_.recorder;
-  const bool needed = recorder.enabled() && (parts_.gaps.NeedsRecall() || !recorder.was_read());
+  // An acceptance needs the generation of the newest record: another instance may have written it.
+  const bool needed = recorder.enabled() && (parts_.gaps.NeedsRecall(info.slot.has_value()) ||
+                                             parts_.gaps.accepted() || !recorder.was_read());
   if (!needed || info.server.in_recovery) {
     return absl::OkStatus();
   }
@@ -105,7 +107,8 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   }
   // Without a record, only a new slot shows that nothing was published before.
   const bool required = parts_.config.pipeline.progress == ProgressRecording::kRequired;
-  if (required && info.slot && !slot_created_ && !parts_.gaps.last_stream()) {
+  const bool known = slot_created_ || parts_.gaps.last_stream() || parts_.gaps.held();
+  if (required && info.slot && !known) {
     return Error(ErrorCode::kProgressMissing,
                  fmt::format("slot {} is confirmed up to {}", parts_.config.source.slot,
                              info.slot->confirmed_flush_lsn.ToString()));
