@@ -214,7 +214,8 @@ bool GapDetector::AwaitsRecorded() const {
   }
   const PublishedTransaction& last = last_stream_->last_published;
   const bool passed = last.valid() ? tracker_.resume() > last.commit_lsn
-                                   : tracker_.frontier() >= last_stream_->frontier;
+                                   : tracker_.frontier() >= last_stream_->frontier ||
+                                         tracker_.last_begun() >= last_stream_->frontier;
   return !record_streams_ || !passed;
 }
 

@@ -90,6 +90,8 @@ class AckTracker {
   // there is one. A transaction that was cut, and whose rows were all settled when it was repeated,
   // is not noted.
   const PublishedTransaction& last_published() const { return last_published_; }
+  // The COMMIT of the transaction that began last, since Restart(); 0/0: none began.
+  Lsn last_begun() const { return last_begun_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).
   Lsn received() const { return received_; }
   // Where a new connection resumes without repeating a transaction in flight.
@@ -132,6 +134,7 @@ class AckTracker {
   // frontier_ <= resume_ <= received_ at all times.
   Lsn frontier_;
   PublishedTransaction last_published_;
+  Lsn last_begun_;
   Lsn received_;
   Lsn resume_;
   size_t records_in_flight_ = 0;
