@@ -43,11 +43,12 @@ void GapDetector::Restore(const SourceMemory& memory) {
   }
 }
 
-// Another instance may have used a slot that this one waits for.
+// Another instance may have used a slot that this one waits for, or have recorded its last progress
+// while this one held a gap.
 bool GapDetector::NeedsRecall(bool slot_exists) const {
   const bool others =
       last_stream_ && (last_stream_->slot_was_taken || (last_stream_->awaits_slot && slot_exists));
-  return !held_ && (!recalled_ || others);
+  return !recalled_ || others || accepted_;
 }
 
 // The record of another instance is newer than what this process knew, and its frontier is never
@@ -55,21 +56,35 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // not touched: records may still be in flight, and the stream decides about them. A record of an
 // earlier generation precedes what was accepted here, unless its writer was seen since. A slot that
 // was awaited did not exist then.
-void GapDetector::Recall(const Progress& record, const absl::Status& owner) {
+void GapDetector::Recall(const Progress& record, const absl::Status& owner,
+                         const ServerInfo& server) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool writer_seen =
       last_stream_ && last_stream_->slot_was_taken && !last_stream_->awaits_slot;
   const bool precedes = last_stream_ && !writer_seen && record.generation < generation_;
+  const bool known = owner.ok() && record.generation == generation_ && IsKnown(record, server);
   generation_ = std::max(generation_, record.generation);
   if (precedes || !NeedsRecall()) {
     return;
   }
   recalled_ = true;
   foreign_ = owner;
-  if (owner.ok()) {
+  if (known) {
+    last_stream_->slot_was_taken = false;
+  } else if (owner.ok()) {
     last_stream_ = ResumeStateOf(record);
     record_streams_ = false;
   }
+}
+
+// Whether another instance that was seen has recorded nothing that this process does not know. Then
+// the own memory says more: it has the records in flight, and those that were refused. After a
+// promotion the record says more: what was published before the fork.
+bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) const {
+  return last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
+         last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
+         last_stream_->timeline == record.timeline && server.timeline == record.timeline &&
+         record.frontier <= last_stream_->frontier;
 }
 
 SourceMemory GapDetector::memory() const {

@@ -79,11 +79,11 @@ class GapDetector {
   // --- the progress record
 
   // Whether the record may know more than this process: before the first stream, and after another
-  // process held the slot. Not while a gap is held. `slot_exists`: as read before.
+  // process held the slot, or a gap was held. `slot_exists`: as read before.
   bool NeedsRecall(bool slot_exists = true) const;
   // Continues with what the record says, if it may know more than this process. `owner`: WR-2205 if
   // it is the record of another pipeline. REQUIRES: no transaction is open.
-  void Recall(const Progress& record, const absl::Status& owner);
+  void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server);
   // There is no record.
   void OnNoRecord() { recalled_ = true; }
   // The number of gaps that operators have accepted, as far as records and this process know.
@@ -127,6 +127,7 @@ class GapDetector {
   const std::optional<ResumeState>& last_stream() const { return last_stream_; }
 
  private:
+  bool IsKnown(const Progress& record, const ServerInfo& server) const;
   // Whether the memory is a record that the stream has not passed yet.
   bool AwaitsRecorded() const;
   // Everything before it is published, as far as known.

@@ -65,6 +65,9 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     const bool others_slot = info.slot && IsOthers(*info.slot);
     const absl::Status recalled =
         others_slot && !parts_.gaps.accepted() ? absl::OkStatus() : RecallProgress(info);
+    if (others_slot) {
+      parts_.gaps.OnSlotTaken();  // it may record more than was read
+    }
     const absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
     // Before any check that could delay us here while the disk fills.
     if (info.slot && MustDropSlot(parts_.config.source, info.server, *info.slot)) {
@@ -102,7 +105,8 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   }
   WR_ASSIGN_OR_RETURN(const auto record, recorder.Read(info.server.database));
   if (record) {
-    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server.database));
+    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server.database),
+                       info.server);
     return absl::OkStatus();
   }
   // Without a record, only a new slot shows that nothing was published before.

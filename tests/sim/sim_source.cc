@@ -87,6 +87,10 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
     seen_.insert(info.slot->confirmed_flush_lsn.value());
     NoteHolder(*info.slot);
   }
+  // A record of another timeline allows to confirm what was published before the fork.
+  for (const TimelineEnd& ancestor : info.server.ancestors) {
+    seen_.insert(ancestor.end.value());
+  }
   return info;
 }
 
@@ -390,15 +394,22 @@ Lsn SimSource::EndOf(const Progress& record) const {
   if (record.system_id != server_.Facts().server.system_id) {
     return Lsn();
   }
-  if (record.timeline == server_.timeline()) {
-    return record.frontier;
-  }
-  for (const TimelineEnd& ancestor : server_.ancestors()) {
-    if (ancestor.timeline == record.timeline) {
-      return std::min(record.frontier, ancestor.end);
+  // Up to where the two histories of timelines are the same.
+  std::vector<TimelineEnd> recorded = record.ancestors;
+  recorded.push_back({record.timeline, Lsn(UINT64_MAX)});
+  std::vector<TimelineEnd> present = server_.ancestors();
+  present.push_back({server_.timeline(), Lsn(UINT64_MAX)});
+  Lsn common;
+  for (size_t i = 0; i < std::min(recorded.size(), present.size()); ++i) {
+    if (recorded[i].timeline != present[i].timeline) {
+      break;
+    }
+    common = std::min(recorded[i].end, present[i].end);
+    if (recorded[i].end != present[i].end) {
+      break;
     }
   }
-  return Lsn();
+  return std::min(record.frontier, common);
 }
 
 bool SimSource::HasLastOf(const Progress& record) const {
