@@ -351,6 +351,11 @@ struct KafkaConfig {
 // with one warning. kRequired: nothing is published without a record (WR-4016, WR-4018).
 enum class ProgressRecording : uint8_t { kOff, kAuto, kRequired };
 
+// Where a relay continues after a start, or with a new producer. kSlot: at the confirmed position;
+// what was published behind it is published again. kTopics: behind the last event in each partition.
+// Requires a required record of progress.
+enum class ResumeFrom : uint8_t { kSlot, kTopics };
+
 // Limits of what is in flight, and when progress is confirmed.
 // At a limit of the window, Postgres is not read and status updates continue. One record may always
 // be in flight, however large. confirm_interval is at most ten seconds.
@@ -359,6 +364,7 @@ struct PipelineConfig {
   // digits, ".", "_" and "-". "": "<database>.<slot>".
   std::string id;
   ProgressRecording progress = ProgressRecording::kAuto;
+  ResumeFrom resume = ResumeFrom::kSlot;
   int64_t max_in_flight_records = 10'000;
   int64_t max_in_flight_bytes = int64_t{16} << 20;
   Micros confirm_interval = std::chrono::milliseconds(100);

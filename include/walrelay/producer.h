@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
 #include "walrelay/record.h"
+#include "walrelay/record_position.h"
 
 namespace walrelay {
 
@@ -77,10 +78,11 @@ class DeliverySink {
   virtual void OnFailed(const DeliveryFailure& failure) = 0;
 };
 
-// Only kAccepted takes the record: for the others the caller must offer it again before any later
-// record of its partition, or order is lost.
+// Only kAccepted and kStored settle the record: for the others the caller must offer it again
+// before any later record of its partition, or order is lost.
 enum class ProduceResult {
   kAccepted,      // copied; a report follows
+  kStored,        // the topic has the record's event already: nothing is sent, no report follows
   kTopicPending,  // the topic's metadata is being fetched: retry after a Poll()
   kQueueFull,     // retry after reports arrived
 };
@@ -94,6 +96,13 @@ class Producer {
   // record (it is too large, the topic does not exist or access is denied), otherwise the whole
   // producer.
   virtual absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) = 0;
+
+  // Call it before the first Produce(). From then on records with a position get the header
+  // "wr-pos", and those whose event the topics have already are not sent (kStored): before the
+  // first record of a topic, the ends of its partitions are read (kTopicPending meanwhile). A
+  // producer that cannot read them sends every record. Produce() returns WR-2204 for an event whose
+  // place in a topic is taken by one of another transaction.
+  virtual void SkipStored(const WalHistory& /*history*/) {}
 
   // A record of this topic will follow soon: what the topic's first record would wait for begins
   // now. Only a hint; never blocks.

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "walrelay/clock.h"
+#include "walrelay/record_position.h"
 
 namespace walrelay {
 
@@ -31,6 +32,7 @@ struct Record {
   std::span<const Header> headers;        // in this order, duplicates allowed
   std::optional<int32_t> partition;       // nullopt: murmur2 of the key, as Java's producer does
   std::optional<WallTime> timestamp;      // nullopt: the producer's clock. Kafka keeps milliseconds
+  std::optional<RecordPosition> position = std::nullopt;  // nullopt: without the header "wr-pos"
 
   // Key and value, bytes.
   size_t payload_bytes() const { return (key ? key->size() : 0) + (value ? value->size() : 0); }

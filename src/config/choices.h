@@ -46,6 +46,9 @@ inline constexpr auto kChoices<ProgressRecording> =
                                               {"auto", ProgressRecording::kAuto},
                                               {"required", ProgressRecording::kRequired}});
 template <>
+inline constexpr auto kChoices<ResumeFrom> =
+    std::to_array<Choice<ResumeFrom>>({{"slot", ResumeFrom::kSlot}, {"topics", ResumeFrom::kTopics}});
+template <>
 inline constexpr auto kChoices<Placement::Where> =
     std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},
                                              {"envelope", Placement::Where::kEnvelope},

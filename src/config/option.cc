@@ -549,6 +549,12 @@ constexpr Option kOptions[] = {
         "restored, or that the slot was advanced or recreated (docs/guides/progress.md). `auto`: if "
         "the user may use the topic, otherwise a warning is logged. `required`: nothing is "
         "published without the record."),
+    ChoiceRow<kPipeline, &PipelineConfig::resume>(
+        "pipeline", "resume",
+        "Where publishing continues after a start, and with a new producer. `slot`: at the slot's "
+        "confirmed position; events published since are published again. `topics`: each record "
+        "carries its position in the header `wr-pos`, and events that a partition already has are "
+        "not sent again (docs/guides/progress.md). Requires `progress = \"required\"`."),
     Row<kPipeline, &PipelineConfig::max_in_flight_records>(
         "pipeline", "max_in_flight_records", kInteger,
         "Limit for records handed to Kafka and not yet acknowledged. At the limit, walrelay "

@@ -401,6 +401,13 @@ class Validator {
     if (id.size() > 128 || !CheckTopicPart(id).ok()) {
       Expect("pipeline.id", "at most 128 letters, digits and \"._-\"");
     }
+    if (config_.pipeline.resume == ResumeFrom::kTopics &&
+        config_.pipeline.progress != ProgressRecording::kRequired) {
+      Reject("pipeline.resume",
+             "pipeline.resume \"topics\" requires pipeline.progress \"required\"",
+             "Positions in the topics can be compared only with a record of the server's history: "
+             "set progress = \"required\" in [pipeline].");
+    }
     const std::string& topic = config_.kafka.progress_topic;
     if (!topic.empty() && !CheckTopicName(topic).ok()) {
       Expect("kafka.progress_topic", "the name of a topic");

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/stop_request.h"
+#include "config/routing_digest.h"
 #include "kafka/conf.h"
 #include "kafka/kafka_producer.h"
 #include "kafka/progress_topic.h"
@@ -109,6 +110,7 @@ class PipelineThread final : public RunningPipeline {
                 .seed = std::random_device()(),
                 .snapshots = config_.source.wait_visible ? &snapshots_ : nullptr,
                 .progress = &progress_,
+                .routing = RoutingDigest(config_),
                 .memory = std::move(start.memory)},
                std::move(router)),
         loop_(relay_, source_, clock_, stop_) {

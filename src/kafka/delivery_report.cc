@@ -19,11 +19,11 @@ DeliveryToken TokenOf(const rd_kafka_message_t& message) {
 // Equals Record::window_bytes(), so that the in-flight window releases exactly what it counted.
 // Recomputed rather than remembered, because a size per record in flight would need a table of
 // them. Reads the headers without copying them.
-size_t WindowBytesOf(const rd_kafka_message_t& message) {
+size_t WindowBytesOf(const rd_kafka_message_t& message, std::string_view added_header) {
   rd_kafka_headers_t* headers = nullptr;
   size_t bytes = Record::kOverheadBytes + message.len + message.key_len;
   if (rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    const char* name = nullptr;
+    const char* name = "";
     const void* value = nullptr;
     size_t size = 0;
     for (size_t i = 0;
@@ -31,17 +31,22 @@ size_t WindowBytesOf(const rd_kafka_message_t& message) {
          ++i) {
       bytes += std::strlen(name) + size;
     }
+    // The loop ends with the last header.
+    if (!added_header.empty() && name == added_header) {
+      bytes -= added_header.size() + size;
+    }
   }
   return bytes;
 }
 
 }  // namespace
 
-Delivery ToDelivery(const rd_kafka_message_t& message, std::string_view topic) {
+Delivery ToDelivery(const rd_kafka_message_t& message, std::string_view topic,
+                    std::string_view added_header) {
   WR_CHECK(message.err == RD_KAFKA_RESP_ERR_NO_ERROR, "the message was delivered");
   // A latency of -1 means that librdkafka did not measure it.
   Delivery delivery{.token = TokenOf(message),
-                    .bytes = WindowBytesOf(message),
+                    .bytes = WindowBytesOf(message, added_header),
                     .latency = Micros(std::max<int64_t>(rd_kafka_message_latency(&message), 0)),
                     .topic = topic,
                     .partition = message.partition,
@@ -52,10 +57,11 @@ Delivery ToDelivery(const rd_kafka_message_t& message, std::string_view topic) {
   return delivery;
 }
 
-DeliveryFailure ToDeliveryFailure(const rd_kafka_message_t& message, std::string_view topic) {
+DeliveryFailure ToDeliveryFailure(const rd_kafka_message_t& message, std::string_view topic,
+                                  std::string_view added_header) {
   WR_CHECK(message.err != RD_KAFKA_RESP_ERR_NO_ERROR, "the message was not delivered");
   return {.token = TokenOf(message),
-          .bytes = WindowBytesOf(message),
+          .bytes = WindowBytesOf(message, added_header),
           .error = DeliveryError(message.err, topic, {}),
           .purged = IsPurged(message.err)};
 }

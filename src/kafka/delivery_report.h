@@ -25,10 +25,13 @@ inline void* ToOpaque(DeliveryToken token) {
 }
 
 // An acknowledged message, without its headers. `topic`: its name, which must outlive the result.
-Delivery ToDelivery(const rd_kafka_message_t& message, std::string_view topic);
+// `added_header`: a header of this name at the end is the producer's, not the record's; "": none.
+Delivery ToDelivery(const rd_kafka_message_t& message, std::string_view topic,
+                    std::string_view added_header = {});
 
 // A message that will not be delivered. Its error is that of DeliveryError().
-DeliveryFailure ToDeliveryFailure(const rd_kafka_message_t& message, std::string_view topic);
+DeliveryFailure ToDeliveryFailure(const rd_kafka_message_t& message, std::string_view topic,
+                                  std::string_view added_header = {});
 
 // Replaces the content of `out` by the message's headers, in order.
 void ReadHeaders(const rd_kafka_message_t& message, std::vector<Header>& out);

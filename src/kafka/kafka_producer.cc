@@ -4,11 +4,14 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/endian.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "kafka/conf.h"
 #include "kafka/delivery_error.h"
@@ -23,12 +26,20 @@ namespace {
 
 // Of a record in a topic with this number of partitions; not valid if there is none. Records
 // without a key need no order; those of one transaction stay together, which makes larger batches.
-int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partitions) {
+// Where events are skipped, such a record needs the same partition after a restart: in another one,
+// later events would make it appear stored. Numbers of transactions differ then, positions do not.
+int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partitions,
+                    bool repeatable) {
   if (record.partition) {
     return *record.partition;
   }
   if (record.key) {
     return JavaPartition(*record.key, partitions);
+  }
+  if (repeatable && record.position) {
+    std::array<char, sizeof(uint64_t)> transaction;
+    StoreBigEndian(record.position->position.commit_lsn.value(), transaction.data());
+    return JavaPartition({transaction.data(), transaction.size()}, partitions);
   }
   return static_cast<int32_t>(token.transaction % static_cast<uint32_t>(std::max(partitions, 1)));
 }
@@ -59,6 +70,8 @@ KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
   options.password_file = kafka.sasl_password_file;
   options.key_password_file = kafka.ssl_key_password_file;
   options.topics = kafka.topics;
+  // A copy: with a reaper, the client outlives the configuration.
+  options.consumer_conf = [kafka] { return MakeConsumerConf(kafka); };
   return options;
 }
 
@@ -79,6 +92,8 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
                                    .password = Secret(ConfValue(*conf, "sasl.password")),
                                    .key_password = Secret(ConfValue(*conf, "ssl.key.password"))},
       options.sample_interval);
+  const auto max_record_bytes =
+      static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
   WR_ASSIGN_OR_RETURN(client->handle, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
   client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
   client->credentials->Start(client->handle.get());
@@ -96,11 +111,15 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
                           .on_partitions_changed = options.on_partitions_changed,
                           .on_topic_created = options.on_topic_created},
       SystemClock().Now());
-  return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options));
+  return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options, max_record_bytes));
 }
 
-KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& options)
-    : options_(options), client_(std::move(client)), health_(client_->handle.get()) {
+KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& options,
+                             size_t max_record_bytes)
+    : options_(options),
+      max_record_bytes_(max_record_bytes),
+      client_(std::move(client)),
+      health_(client_->handle.get()) {
   // librdkafka writes these eight bytes: an eventfd increment of one.
   static constexpr uint64_t kOne = 1;
   rd_kafka_queue_io_event_enable(client_->queue.get(), client_->wakeup.get(), &kOne, sizeof(kOne));
@@ -111,6 +130,9 @@ KafkaProducer::~KafkaProducer() {
   rd_kafka_queue_io_event_enable(client_->queue.get(), -1, nullptr, 0);
   Purge();  // the next producer sends these records again
   client_->metadata_fetcher->Stop();
+  if (client_->tails != nullptr) {
+    client_->tails->Stop();
+  }
   client_->credentials->Stop();
   // Destroying a client waits for its threads, which may take seconds while brokers are
   // unreachable.
@@ -125,7 +147,35 @@ absl::StatusOr<ProduceResult> KafkaProducer::Produce(const Record& record, Deliv
   }
   TopicTable::Topic& topic = client_->topics->Find(record.topic);
   WR_ASSIGN_OR_RETURN(const bool ready, client_->topics->IsReady(topic));
-  return ready ? Enqueue(record, token, topic) : ProduceResult::kTopicPending;
+  return ready && !(record.position && AwaitsTail(topic)) ? Enqueue(record, token, topic)
+                                                          : ProduceResult::kTopicPending;
+}
+
+void KafkaProducer::SkipStored(const WalHistory& history) {
+  if (history_) {
+    return;
+  }
+  history_ = history;
+  if (options_.consumer_conf) {
+    client_->tails =
+        std::make_unique<TailReader>(options_.consumer_conf, history, client_->wakeup.get());
+  }
+}
+
+// Whether the ends of the topic's partitions are still being read. Begins with it for the first
+// record.
+bool KafkaProducer::AwaitsTail(TopicTable::Topic& topic) {
+  if (client_->tails == nullptr || topic.tail == TopicTable::Topic::Tail::kSettled) {
+    return false;
+  }
+  if (topic.partitions.count() == 0) {
+    return false;  // the metadata has to be fetched again, see OnMissingPartition()
+  }
+  if (topic.tail == TopicTable::Topic::Tail::kUnread) {
+    topic.tail = TopicTable::Topic::Tail::kAsked;
+    client_->tails->Request(topic.name, topic.partitions.count());
+  }
+  return true;
 }
 
 // Only where no broker creates topics on demand: several topics could not share a request.
@@ -137,20 +187,60 @@ void KafkaProducer::Announce(std::string_view topic) {
 
 absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,
                                                      TopicTable::Topic& topic) {
-  const int32_t partition = PartitionOf(record, token, topic.partitions.count());
+  const int32_t partition =
+      PartitionOf(record, token, topic.partitions.count(), history_.has_value());
   if (partition < 0 || partition >= topic.partitions.count()) {
     return client_->topics->OnMissingPartition(topic, record, partition);
+  }
+  // Before the gate: such an event need not wait for others.
+  WR_ASSIGN_OR_RETURN(const bool stored, IsStored(record, topic, partition));
+  if (stored) {
+    return ProduceResult::kStored;
   }
   if (!topic.partitions.MayEnter(partition)) {
     return ProduceResult::kQueueFull;
   }
-  const rd_kafka_resp_err_t error =
-      CallProduce(client_->handle.get(), topic.handle.get(), record, token, partition);
+  const rd_kafka_resp_err_t error = Call(record, token, partition, topic);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return ProduceError(error, record, partition, topic);
   }
   client_->topics->OnAccepted(topic, partition, now_);
   return ProduceResult::kAccepted;
+}
+
+// Positions of another history are not comparable with those that were read. A record that is too
+// large has never been sent: later ones do not show what became of it, so its error is returned
+// again. Its size is an upper limit of that which librdkafka compares.
+absl::StatusOr<bool> KafkaProducer::IsStored(const Record& record, const TopicTable::Topic& topic,
+                                             int32_t partition) const {
+  const auto index = static_cast<size_t>(partition);
+  if (!record.position || !history_ || index >= topic.stored.size() ||
+      record.position->history != history_->current() ||
+      record.position->routing != history_->routing) {
+    return false;
+  }
+  WR_ASSIGN_OR_RETURN(const bool stored, topic.stored[index].Contains(*record.position));
+  return stored && record.window_bytes() <= max_record_bytes_;
+}
+
+// A record without a position, but with a header of that name, gets a null header: readers and
+// reports take the last one for the producer's.
+rd_kafka_resp_err_t KafkaProducer::Call(const Record& record, DeliveryToken token,
+                                        int32_t partition, const TopicTable::Topic& topic) {
+  std::array<char, kPositionHeaderBytes> position;
+  Header header{kPositionHeader, std::nullopt};
+  const Header* added = nullptr;
+  if (history_ && record.position && record.position->position.ordinal <= UINT32_MAX) {
+    position = EncodePosition(
+        *record.position, {topic.name, partition, static_cast<uint32_t>(topic.partitions.count())});
+    header.value = std::string_view(position.data(), position.size());
+    added = &header;
+  } else if (history_ &&
+             std::any_of(record.headers.begin(), record.headers.end(),
+                         [](const Header& own) { return own.name == kPositionHeader; })) {
+    added = &header;
+  }
+  return CallProduce(client_->handle.get(), topic.handle.get(), record, token, partition, added);
 }
 
 // The errors of the call itself: the record was not queued, and no report follows.
@@ -188,6 +278,7 @@ void KafkaProducer::Poll(DeliverySink& sink) {
     OnEvent(event, sink);
     rd_kafka_event_destroy(event);
   }
+  ApplyTails();
   client_->topics->ApplyCreations();
   client_->creator->SendIfDue(now_);
   client_->topics->RefreshIfDue(now_);
@@ -215,6 +306,24 @@ void KafkaProducer::ApplyMetadata() {
   }
 }
 
+// A topic whose partitions have changed meanwhile no longer awaits the result.
+void KafkaProducer::ApplyTails() {
+  if (client_->tails == nullptr) {
+    return;
+  }
+  for (TailReader::Result& result : client_->tails->DrainResults()) {
+    TopicTable::Topic& topic = client_->topics->Find(result.topic);
+    if (topic.tail == TopicTable::Topic::Tail::kAsked) {
+      topic.tail = TopicTable::Topic::Tail::kSettled;
+      topic.stored = std::move(result.partitions);
+    }
+    if (!result.trouble.empty()) {
+      LogWarning("tail_not_read", "events that the topic has already may be sent again",
+                 {{"topic", result.topic}, {"reason", result.trouble}});
+    }
+  }
+}
+
 void KafkaProducer::DrainReports(rd_kafka_event_t* event, DeliverySink& sink) {
   while (const rd_kafka_message_t* message = rd_kafka_event_message_next(event)) {
     Report(*message, sink);
@@ -229,7 +338,7 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
   health_.OnBrokerAnswered();
   TopicTable::Topic& topic = TopicTable::Of(message);
   client_->topics->OnDelivered(topic, message.partition, now_);
-  Delivery delivery = ToDelivery(message, topic.name);
+  Delivery delivery = ToDelivery(message, topic.name, AddedHeader());
   if (options_.delivery_details) {
     ReadHeaders(message, headers_);
     delivery.headers = headers_;
@@ -243,7 +352,7 @@ void KafkaProducer::ReportFailure(const rd_kafka_message_t& message, DeliverySin
   health_.CheckFatal();
   TopicTable::Topic& topic = TopicTable::Of(message);
   client_->topics->OnFailed(topic, message.partition);
-  sink.OnFailed(ToDeliveryFailure(message, topic.name));
+  sink.OnFailed(ToDeliveryFailure(message, topic.name, AddedHeader()));
 }
 
 void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {

@@ -9,22 +9,26 @@
 // With a Reaper, destruction does not block: undelivered records are discarded at once, and the
 // client's threads end later.
 //
-// Threads: as Producer. CredentialWatch and TopicMetadataFetcher have threads of their own.
+// Threads: as Producer. CredentialWatch, TopicMetadataFetcher and TailReader have threads of their
+// own.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/system_clock.h"
 #include "base/unique_fd.h"
+#include "encode/position_header.h"
 #include "kafka/client_health.h"
 #include "kafka/credential_watch.h"
 #include "kafka/handles.h"
 #include "kafka/reaper.h"
+#include "kafka/tail_reader.h"
 #include "kafka/topic_creator.h"
 #include "kafka/topic_metadata_fetcher.h"
 #include "kafka/topic_table.h"
@@ -49,6 +53,7 @@ class KafkaProducer final : public Producer {
     Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
     Reaper* reaper = nullptr;                       // must outlive the producer
     TopicsConfig topics;                            // who creates missing topics, and how
+    TailReader::ConfFactory consumer_conf;          // empty: SkipStored() skips nothing
     std::function<void()> on_partitions_changed;    // to count the changes; may be empty
     std::function<void()> on_topic_created;         // likewise
   };
@@ -64,6 +69,8 @@ class KafkaProducer final : public Producer {
   ~KafkaProducer() override;
 
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  // Only the first call counts: an event of another history is never skipped.
+  void SkipStored(const WalHistory& history) override;
   void Announce(std::string_view topic) override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return health_.fatal(); }
@@ -85,15 +92,23 @@ class KafkaProducer final : public Producer {
     std::unique_ptr<TopicTable> topics;
     std::unique_ptr<CredentialWatch> credentials;
     std::unique_ptr<TopicMetadataFetcher> metadata_fetcher;
+    std::unique_ptr<TailReader> tails;  // nullptr: nothing is skipped
   };
 
-  KafkaProducer(std::unique_ptr<Client> client, const Options& options);
+  KafkaProducer(std::unique_ptr<Client> client, const Options& options, size_t max_record_bytes);
 
   absl::StatusOr<ProduceResult> Enqueue(const Record& record, DeliveryToken token,
                                         TopicTable::Topic& topic);
+  bool AwaitsTail(TopicTable::Topic& topic);
+  absl::StatusOr<bool> IsStored(const Record& record, const TopicTable::Topic& topic,
+                                int32_t partition) const;
+  std::string_view AddedHeader() const { return history_ ? kPositionHeader : std::string_view(); }
+  rd_kafka_resp_err_t Call(const Record& record, DeliveryToken token, int32_t partition,
+                           const TopicTable::Topic& topic);
   absl::StatusOr<ProduceResult> ProduceError(rd_kafka_resp_err_t error, const Record& record,
                                              int32_t partition, TopicTable::Topic& topic);
   void ApplyMetadata();
+  void ApplyTails();
   void DrainReports(rd_kafka_event_t* event, DeliverySink& sink);
   void Report(const rd_kafka_message_t& message, DeliverySink& sink);
   void ReportFailure(const rd_kafka_message_t& message, DeliverySink& sink);
@@ -102,9 +117,11 @@ class KafkaProducer final : public Producer {
   void Purge();
 
   const Options options_;
+  const size_t max_record_bytes_;  // message.max.bytes
   std::unique_ptr<Client> client_;
   ClientHealth health_;
-  std::vector<Header> headers_;  // of the report that is being passed on
+  std::optional<WalHistory> history_;  // nullopt: records get no positions
+  std::vector<Header> headers_;        // of the report that is being passed on
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()
 };

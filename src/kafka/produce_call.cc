@@ -17,13 +17,19 @@ const char* NotNull(std::string_view bytes) {
 
 // We own the headers until a produce call has succeeded. (librdkafka before 2.12 frees headers
 // passed inline twice if the partition does not exist.)
-KafkaHeaders CopyHeaders(std::span<const Header> headers) {
-  KafkaHeaders out(rd_kafka_headers_new(headers.size()));
-  for (const Header& header : headers) {
+KafkaHeaders CopyHeaders(std::span<const Header> headers, const Header* last) {
+  KafkaHeaders out(rd_kafka_headers_new(headers.size() + (last != nullptr ? 1 : 0)));
+  const auto add = [&out](const Header& header) {
     const char* value = header.value ? NotNull(*header.value) : nullptr;
     const auto size = static_cast<ssize_t>(header.value ? header.value->size() : 0);
     rd_kafka_header_add(out.get(), header.name.data(), static_cast<ssize_t>(header.name.size()),
                         value, size);
+  };
+  for (const Header& header : headers) {
+    add(header);
+  }
+  if (last != nullptr) {
+    add(*last);
   }
   return out;
 }
@@ -67,7 +73,7 @@ int64_t ToKafkaTime(WallTime time) {
 }  // namespace
 
 rd_kafka_resp_err_t CallProduce(rd_kafka_t* client, rd_kafka_topic_t* topic, const Record& record,
-                                DeliveryToken token, int32_t partition) {
+                                DeliveryToken token, int32_t partition, const Header* last_header) {
   WR_CHECK(partition >= 0, "the producer chooses the partition, not librdkafka");
   Arguments arguments;
   arguments.Add(RD_KAFKA_VTYPE_RKT).u.rkt = topic;
@@ -86,8 +92,8 @@ rd_kafka_resp_err_t CallProduce(rd_kafka_t* client, rd_kafka_topic_t* topic, con
     arguments.Add(RD_KAFKA_VTYPE_TIMESTAMP).u.i64 = ToKafkaTime(*record.timestamp);
   }
   KafkaHeaders headers;
-  if (!record.headers.empty()) {
-    headers = CopyHeaders(record.headers);
+  if (!record.headers.empty() || last_header != nullptr) {
+    headers = CopyHeaders(record.headers, last_header);
     arguments.Add(RD_KAFKA_VTYPE_HEADERS).u.headers = headers.get();
   }
   const rd_kafka_resp_err_t error = arguments.Produce(client);

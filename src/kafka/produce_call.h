@@ -21,9 +21,12 @@ namespace walrelay {
 // to `client`. Call it on the producer's thread only: the order of the calls is that of the
 // records.
 //
+// `last_header` follows those of the record; nullptr: none.
+//
 // RD_KAFKA_RESP_ERR_NO_ERROR: accepted, and exactly one report follows. Otherwise nothing was kept.
 // REQUIRES: `partition` is not negative.
 rd_kafka_resp_err_t CallProduce(rd_kafka_t* client, rd_kafka_topic_t* topic, const Record& record,
-                                DeliveryToken token, int32_t partition);
+                                DeliveryToken token, int32_t partition,
+                                const Header* last_header = nullptr);
 
 }  // namespace walrelay

@@ -1,7 +1,6 @@
 #include "kafka/topic_info.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -26,15 +25,6 @@ TopicInfo FactsOf(const rd_kafka_metadata_topic& topic) {
     info.in_sync = std::min(info.in_sync, partition.isr_cnt);
   }
   return info;
-}
-
-std::optional<int64_t> NumberIn(const KafkaSettings& settings, const std::string& name) {
-  const auto found = settings.find(name);
-  const std::string_view value = found != settings.end() ? found->second : std::string_view();
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  return error == std::errc() && end == value.data() + value.size() ? std::optional(number)
-                                                                    : std::nullopt;
 }
 
 // Best effort: without the privilege to read settings they stay unknown.

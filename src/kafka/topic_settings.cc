@@ -1,6 +1,8 @@
 #include "kafka/topic_settings.h"
 
+#include <charconv>
 #include <memory>
+#include <string_view>
 
 #include "base/check.h"
 #include "kafka/handles.h"
@@ -24,6 +26,15 @@ KafkaSettings SettingsOf(const rd_kafka_ConfigResource_t* resource) {
 }
 
 }  // namespace
+
+std::optional<int64_t> NumberIn(const KafkaSettings& settings, const std::string& name) {
+  const auto found = settings.find(name);
+  const std::string_view value = found != settings.end() ? found->second : std::string_view();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() ? std::optional(number)
+                                                                    : std::nullopt;
+}
 
 // One request for all resources; brokers answer each separately.
 std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_ResourceType_t type,

@@ -6,7 +6,9 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,9 @@ namespace walrelay {
 // By the setting's name, with the brokers' defaults; "" for a sensitive setting. The set of
 // settings depends on the brokers' version.
 using KafkaSettings = std::map<std::string, std::string>;
+
+// nullopt: the setting is absent, or not a number.
+std::optional<int64_t> NumberIn(const KafkaSettings& settings, const std::string& name);
 
 // The settings of these resources, by name. Best effort: a resource is absent if the user may not
 // read its settings (DESCRIBE_CONFIGS), or without an answer within `millis`. Blocks for at most

@@ -139,6 +139,7 @@ void TopicTable::OnMetadataError(const TopicMetadataFetcher::Result& result, Top
   const bool unknown = HasCode(result.status, ErrorCode::kTopicUnknown);
   if (unknown) {
     topic.partitions.OnMissing();
+    topic.ForgetTail();
   }
   if (!result.asked) {
     if (topic.state == Topic::State::kReady) {
@@ -180,6 +181,7 @@ void TopicTable::ApplyCreations() {
     }
     fetcher_.Request(topic.name, TopicMetadataFetcher::Await::kCreation);
     if (answer.created) {
+      topic.tail = Topic::Tail::kSettled;  // it has no records
       LogInfo("topic_created", NameOf(RuleFor(options_.topics, topic.name)),
               {{"topic", topic.name}});
       if (options_.on_topic_created) {
@@ -221,6 +223,7 @@ void TopicTable::ApplyCountChange(Topic& topic) {
   if (!change) {
     return;
   }
+  topic.ForgetTail();
   LogStatus(LogLevel::kWarning, "partitions_changed",
             Error(ErrorCode::kPartitionsChanged,
                   fmt::format("topic {} now has {} partitions, previously {}",

@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,7 @@
 #include "kafka/topic_creator.h"
 #include "kafka/topic_metadata_fetcher.h"
 #include "kafka/topic_partitions.h"
+#include "stream/stored_events.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
@@ -46,6 +48,7 @@ class TopicTable {
   // An entry. Its address is stable, and is the opaque of the topic's handle.
   struct Topic {
     enum class State { kAsked, kReady, kFailed };
+    enum class Tail { kUnread, kAsked, kSettled };
 
     std::string name;
     KafkaTopic handle;
@@ -54,6 +57,16 @@ class TopicTable {
     bool awaited = false;        // a record has asked since the metadata was requested
     bool just_answered = false;  // no record was accepted since the last metadata result
     TopicPartitions partitions;
+    // The events that the topic had when its end was read, by partition; empty: none are known.
+    Tail tail = Tail::kUnread;
+    std::vector<StoredEvents> stored;
+
+    // The partitions, or the keys in them, are no longer those whose ends were read, or are being
+    // read.
+    void ForgetTail() {
+      stored.clear();
+      tail = tail == Tail::kAsked ? Tail::kSettled : tail;
+    }
   };
 
   // `client`, `fetcher` and `creator` must outlive it, except for its destruction.

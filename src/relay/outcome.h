@@ -7,6 +7,7 @@ namespace walrelay {
 // later, and no later message before it. A failure is not an outcome but a Status.
 enum class Outcome {
   kHandled,
+  kStored,          // handled: the topic has the row's event already, and no record was sent
   kTopicPending,    // the metadata of the record's topic is being fetched
   kQueueFull,       // the producer's queue is full for the moment
   kAwaitingReport,  // the record is sent alone, and is in flight or waits for records in flight

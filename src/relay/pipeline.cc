@@ -84,7 +84,10 @@ void Pipeline::EndSession() {
 
 absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
-  const auto outcome = Dispatch(message);
+  auto outcome = Dispatch(message);
+  if (outcome.ok() && *outcome == Outcome::kStored) {
+    outcome = Outcome::kHandled;
+  }
   if (outcome.ok() && *outcome == Outcome::kHandled) {
     blocked_row_.reset();  // kept until then, also while its record is offered again
     WR_CHECK(tracker_.in_transaction() == in_transaction(),
@@ -290,6 +293,9 @@ absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
     ++events_in_transaction_;
     CountRow();
     WR_CHECK(events_in_transaction_ <= transactions_.open()->rows, "each event is one row");
+  } else if (outcome.ok() && *outcome == Outcome::kStored) {
+    metrics_.events_skipped["stored"].Increment();
+    CountRow();
   }
   return outcome;
 }
@@ -313,7 +319,7 @@ absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
   }
   const auto outcome =
       policy == OnError::kDeadLetter ? DeadLetter(reason, insert) : Skip(reason, insert);
-  if (!outcome.ok() || *outcome == Outcome::kHandled) {
+  if (!outcome.ok() || *outcome == Outcome::kHandled || *outcome == Outcome::kStored) {
     refusal_ = absl::OkStatus();  // a blocked row is retried from the beginning
   }
   return outcome;

@@ -78,9 +78,18 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
 // tracker counts it only after it was accepted; no report can arrive in between, because reports
 // arrive in Poll() only.
 absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position position) {
+  Record positioned = record;
+  if (history_) {
+    positioned.position = RecordPosition{.position = position,
+                                         .xid = tracker_.open_transaction().xid,
+                                         .history = history_->current(),
+                                         .routing = history_->routing};
+  }
   WR_ASSIGN_OR_RETURN(const ProduceResult produced,
-                      producer_.Produce(record, tracker_.token(position.ordinal)));
+                      producer_.Produce(positioned, tracker_.token(position.ordinal)));
   switch (produced) {
+    case ProduceResult::kStored:
+      return Outcome::kStored;
     case ProduceResult::kTopicPending:
       return Outcome::kTopicPending;
     case ProduceResult::kQueueFull:

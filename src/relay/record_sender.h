@@ -25,6 +25,7 @@
 #include "walrelay/position.h"
 #include "walrelay/producer.h"
 #include "walrelay/record.h"
+#include "walrelay/record_position.h"
 
 namespace walrelay {
 
@@ -49,10 +50,14 @@ class RecordSender final : public DeliverySink {
   // All references must outlive the sender. `observer` may be empty.
   RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, Observer observer);
 
+  // From now on records carry their position in this WAL: see Producer::SkipStored().
+  void CarryPositions(const WalHistory& history) { history_ = history; }
+
   // Sends the record of the row at `position`, in the tracker's open transaction. Call it again
-  // with the same record until the outcome is kHandled. An error concerns this record alone, or is
-  // that of the producer (see Producer::Produce). The record's views need not outlive the call.
-  // REQUIRES: a transaction of the tracker is open; `position` is the next row of that transaction.
+  // with the same record until the outcome is kHandled or kStored. An error concerns this record
+  // alone, or is that of the producer (see Producer::Produce). The record's views need not outlive
+  // the call. REQUIRES: a transaction of the tracker is open; `position` is the next row of that
+  // transaction.
   absl::StatusOr<Outcome> Send(const Record& record, Position position);
 
   // A record of this topic follows: see Producer::Announce().
@@ -107,6 +112,7 @@ class RecordSender final : public DeliverySink {
   // The end of the range for StepThrough().
   Position last_offered_;    // the furthest record handed to a producer
   Position settled_before_;  // rows before it are not sent again
+  std::optional<WalHistory> history_;
   FailedRecords failed_;
 };
 

@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "stream/progress_record.h"
+#include "stream/stored_events.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -181,11 +183,24 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
            "everything after the frontier is read again");
 }
 
+void Relay::CarryPositions(const SourceInfo& info) {
+  if (parts_.config.pipeline.resume != ResumeFrom::kTopics) {
+    return;
+  }
+  const WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database),
+                                       info.server, gaps_.generation(), parts_.routing);
+  producer_.SkipStored(history);
+  sender_.CarryPositions(history);
+}
+
+// Where the stream begins at the slot's position, the ends of the topics are read again: a new
+// producer does that.
 // Records in flight of the old producer may not overtake, or duplicate, those of another history:
 // the producer goes with them.
 absl::Status Relay::EnsureProducer(bool keep_in_flight) {
   WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
-  if (producer_.exists() && (keep_in_flight || tracker_.records_in_flight() == 0)) {
+  const bool read_ends = parts_.config.pipeline.resume == ResumeFrom::kTopics;
+  if (producer_.exists() && (keep_in_flight || (tracker_.records_in_flight() == 0 && !read_ends))) {
     return absl::OkStatus();
   }
   monitor_.Destroy();
@@ -245,6 +260,7 @@ absl::Status Relay::OpenAndStart() {
   }
   WR_RETURN_IF_ERROR(info.status());
   WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
+  CarryPositions(*info);
   WR_RETURN_IF_ERROR(EnsureProducer(decision.keep_in_flight));
   WR_CHECK(producer_.exists(), "a stream starts with a producer");
   WR_CHECK(decision.keep_in_flight || tracker_.records_in_flight() == 0,

@@ -63,6 +63,7 @@ class Relay {
     uint64_t seed = 0;                    // for the jitter of the back-off
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
     ProgressReader* progress = nullptr;   // with pipeline.progress
+    uint32_t routing = 0;                 // RoutingDigest(), with pipeline.resume
     // Of the relay that this one replaces in the same process, after a change of the configuration:
     // an error that would end a first start is then retried.
     std::optional<SourceMemory> memory;
@@ -130,6 +131,9 @@ class Relay {
   void DrainReports(MonoTime now);
   // Makes sure that there is a producer, and that no record of another history is in its queue.
   absl::Status EnsureProducer(bool keep_in_flight);
+  // With pipeline.resume = "topics": from now on records carry their positions, and the next
+  // producer skips what the topics have.
+  void CarryPositions(const SourceInfo& info);
   // Ends producer and session, and reads again from the frontier.
   void RestartFromFrontier(const Restart& restart, MonoTime now);
 

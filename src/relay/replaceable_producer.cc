@@ -86,6 +86,9 @@ absl::Status ReplaceableProducer::Create() {
   WR_RETURN_IF_ERROR(producer.status());
   producer_ = *std::move(producer);
   WR_CHECK(producer_ != nullptr, "a factory returns a producer or an error");
+  if (history_) {
+    producer_->SkipStored(*history_);
+  }
   error_ = absl::OkStatus();
   retry_at_.reset();
   created_at_ = parts_.clock.Now();

@@ -40,6 +40,8 @@ class ReplaceableProducer final : public Producer {
   // kQueueFull without a producer, and while the current one is about to be replaced.
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   void Announce(std::string_view topic) override;
+  // Applies to every producer created from now on, not to the current one.
+  void SkipStored(const WalHistory& history) override { history_ = history; }
   // Without a producer there is no report.
   void Poll(DeliverySink& sink) override;
   // OK without a producer.
@@ -99,7 +101,8 @@ class ReplaceableProducer final : public Producer {
   std::unique_ptr<Producer> producer_;
   Backoff backoff_;
   // The next producer's; reset when a single record, sent alone, was refused for its size.
-  int64_t max_batch_bytes_;  // reduced after a broker refused a batch
+  int64_t max_batch_bytes_;            // reduced after a broker refused a batch
+  std::optional<WalHistory> history_;  // for SkipStored()
   MonoTime created_at_;
   // Shown as the transient error while there is no producer.
   absl::Status error_;  // why there is none

@@ -272,6 +272,7 @@ absl::StatusOr<Session::StallReason> Session::HandleData(const pgoutput::XLogDat
     case Outcome::kLogFull:
       return StallReason::kLog;
     case Outcome::kHandled:
+    case Outcome::kStored:
       break;
   }
   OnHandled(data, now);

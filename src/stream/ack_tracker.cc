@@ -55,6 +55,11 @@ DeliveryToken AckTracker::token(uint64_t ordinal) const {
           .ordinal = static_cast<uint32_t>(nameable)};
 }
 
+const PublishedTransaction& AckTracker::open_transaction() const {
+  WR_CHECK(open_ && !entries_.empty(), "a transaction is open");
+  return entries_.back().transaction;
+}
+
 // A token has the low half of a number, which is unique among the transactions in flight: the
 // window allows far fewer than 2^31. Any other token is of a transaction before them, by the
 // distance of the low halves. If it is not below the floor, its last record was reported before.

@@ -55,6 +55,9 @@ class AckTracker {
   // The token for the record of row `ordinal` of the open transaction. REQUIRES: one is open.
   DeliveryToken token(uint64_t ordinal) const;
 
+  // REQUIRES: one is open.
+  const PublishedTransaction& open_transaction() const;
+
   // The row that a token in flight identifies; nullopt for a token from before the last Reset(),
   // and for an ordinal that a token cannot represent.
   std::optional<Position> PositionOf(DeliveryToken token) const;

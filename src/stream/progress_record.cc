@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/fnv.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
@@ -17,24 +18,6 @@ bool IsLegalInTopic(std::string_view text) {
              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
          std::string_view::npos;
 }
-
-// FNV-1a, 64 bits: it must only be stable, and differ when the settings differ.
-class Fnv64 {
- public:
-  // With a terminator, so that two texts differ from their concatenation.
-  void Add(std::string_view text) {
-    for (const char c : text) {
-      AddByte(static_cast<unsigned char>(c));
-    }
-    AddByte(0);
-  }
-  uint64_t value() const { return value_; }
-
- private:
-  void AddByte(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001B3; }
-
-  uint64_t value_ = 0xCBF29CE484222325;
-};
 
 }  // namespace
 

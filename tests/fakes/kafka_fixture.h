@@ -101,12 +101,13 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     producer_ = *std::move(producer);
   }
 
-  // Calls Produce() until the producer has accepted or rejected the record.
+  // Calls Produce() until the producer has accepted, skipped or rejected the record.
   absl::StatusOr<ProduceResult> Offer(const Record& record, DeliveryToken token = {1, 1}) {
     absl::StatusOr<ProduceResult> outcome = ProduceResult::kTopicPending;
     EXPECT_TRUE(PollUntil([&] {
       outcome = producer_->Produce(record, token);
-      return !outcome.ok() || *outcome == ProduceResult::kAccepted || !producer_->FatalError().ok();
+      return !outcome.ok() || *outcome == ProduceResult::kAccepted ||
+             *outcome == ProduceResult::kStored || !producer_->FatalError().ok();
     }));
     return outcome;
   }

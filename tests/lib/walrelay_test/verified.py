@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from .ground_truth import ConfirmSampler, GroundTruth
@@ -20,6 +21,7 @@ class VerifiedTest(IntegrationTest):
     can check the timestamps of records.
     """
 
+    added_headers: ClassVar[frozenset[str]] = frozenset()  # by walrelay; not compared with the row
     timestamp_type: ClassVar[Literal["CreateTime", "LogAppendTime"]] = "LogAppendTime"
 
     def prepare(self) -> None:
@@ -46,7 +48,8 @@ class VerifiedTest(IntegrationTest):
         relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, 120, "progress")
 
     def verdict(self) -> Verdict:
-        records = self.kafka.consume(rf"^outbox\.event\.{self.name}\.")
+        records = [replace(record, headers=[each for each in record.headers if each[0] not in self.added_headers])
+                   for record in self.kafka.consume(rf"^outbox\.event\.{self.name}\.")]
         append_time = self.timestamp_type == "LogAppendTime"
         partitions = {topic: [*self.earlier_partitions.get(topic, []), count]
                       for topic, count in self.kafka.topics().items()}

@@ -1,0 +1,59 @@
+#include "encode/position_header.h"
+
+#include "base/byte_reader.h"
+#include "base/check.h"
+#include "base/endian.h"
+#include "base/fnv.h"
+
+namespace walrelay {
+namespace {
+
+// Appends a number; returns the end.
+template <typename T>
+char* Put(char* out, T value) {
+  StoreBigEndian(value, out);
+  return out + sizeof(T);
+}
+
+// Mixed in by XOR, which is its own inverse.
+uint32_t DigestOf(const RecordPlace& place) {
+  Fnv64 digest;
+  digest.Add(place.topic);
+  const auto partition = static_cast<uint32_t>(place.partition);
+  return static_cast<uint32_t>(digest.value() ^ (digest.value() >> 32)) ^ partition * 0x9E3779B1;
+}
+
+}  // namespace
+
+std::array<char, kPositionHeaderBytes> EncodePosition(const RecordPosition& position,
+                                                      const RecordPlace& place) {
+  WR_CHECK(position.position.ordinal <= UINT32_MAX, "the ordinal fits into the header");
+  std::array<char, kPositionHeaderBytes> header;
+  char* out = header.data();
+  out = Put(out, position.position.commit_lsn.value());
+  out = Put(out, static_cast<uint32_t>(position.position.ordinal));
+  out = Put(out, position.xid);
+  out = Put(out, position.history);
+  out = Put(out, position.routing ^ DigestOf(place));
+  out = Put(out, place.partitions);
+  WR_CHECK(out == header.data() + header.size(), "the header is complete");
+  return header;
+}
+
+std::optional<StoredPosition> DecodePosition(std::string_view header, const RecordPlace& place) {
+  ByteReader reader(header);
+  StoredPosition stored;
+  uint64_t commit_lsn = 0;
+  uint32_t ordinal = 0;
+  const bool complete = reader.Read(commit_lsn) && reader.Read(ordinal) &&
+                        reader.Read(stored.record.xid) && reader.Read(stored.record.history) &&
+                        reader.Read(stored.record.routing) && reader.Read(stored.partitions);
+  if (!complete || !reader.at_end()) {
+    return std::nullopt;
+  }
+  stored.record.routing ^= DigestOf(place);
+  stored.record.position = {Lsn(commit_lsn), ordinal};
+  return stored;
+}
+
+}  // namespace walrelay

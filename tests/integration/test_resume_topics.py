@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""pipeline.resume = "topics": events that the topics have already are not sent again."""
+
+import random
+import struct
+import time
+from typing import Any
+
+from walrelay_test.progress_case import ProgressCase
+from walrelay_test.testcase import main
+from walrelay_test.verified import VerifiedTest
+
+HEADER = struct.Struct(">QIIQII")  # commit LSN, ordinal, xid, history, routing, partitions
+TOPICS = {"source.create_slot": True, "pipeline.progress": "required", "pipeline.resume": "topics"}
+
+
+class PositionTest(ProgressCase):
+    def options(self) -> dict[str, Any]:
+        return super().options() | TOPICS
+
+    def positions(self) -> list[tuple]:
+        return [HEADER.unpack(dict(record.headers)["wr-pos"]) for record in self.kafka.consume(self.topic)]
+
+    def test_each_record_carries_its_position(self) -> None:
+        relay = self.start_streaming()
+        self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', '1' FROM generate_series(1, 3) g", self.name)
+        self.outbox.insert(4)
+        self.settle()
+        positions = self.positions()
+        self.assertEqual([ordinal for _, ordinal, *_ in positions], [1, 2, 3, 1])
+        self.assertEqual(len({commit for commit, *_ in positions}), 2)
+        self.assertEqual({(each[3], each[4], each[5]) for each in positions}, {positions[0][3:]})
+        self.assertEqual(relay.stop(), 0)
+
+    def test_killed_relay_repeats_nothing_that_is_not_recorded(self) -> None:
+        # The record is written, and the slot confirmed, only every ten seconds.
+        relay = self.start_relay({"pipeline.confirm_interval": "10s"})
+        relay.wait_ready()
+        for id in range(1, 21):
+            self.outbox.insert(id)
+        relay.wait_until(lambda: len(self.ids()) == 20, 60, "20 records")
+        relay.kill()
+        relay.start()
+        self.outbox.insert(21)
+        relay.wait_until(lambda: 21 in self.ids(), 60, "the next record")
+        self.assertEqual(self.ids(), list(range(1, 22)))
+        self.assertGreater(relay.metric("walrelay_events_skipped_total", reason="stored"), 0)
+
+    def test_another_routing_repeats_rather_than_skips(self) -> None:
+        relay = self.start_relay({"pipeline.confirm_interval": "10s"})
+        relay.wait_ready()
+        self.outbox.insert(1, 2, 3)
+        relay.wait_until(lambda: len(self.ids()) == 3, 60, "3 records")
+        relay.kill()
+        self.start_relay({"route.timestamp": "now"}).wait_ready()
+        self.settle()
+        self.assertEqual(self.ids(), [1, 2, 3, 1, 2, 3])
+
+
+class TopicsKillTest(VerifiedTest):
+    kafka_options = {}
+    added_headers = frozenset({"wr-pos"})
+
+    def publish(self, *tables: str) -> None:
+        self.sql(f"CREATE PUBLICATION walrelay FOR TABLE {', '.join(tables)} WITH (publish = 'insert')")
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | TOPICS
+
+    def test_fifty_kills_under_load_repeat_almost_nothing(self) -> None:
+        chance = random.Random(50)
+        relay = self.start_relay()
+        # Killed before its first record, the relay would not know that it had created the slot.
+        relay.wait_until(lambda: (relay.metric("walrelay_progress_records_total") or 0) > 0, 60, "the first record")
+        with self.load(seed=50, rate=250):
+            for number in range(50):
+                # Every third kill happens while a broker is suspended, with records in flight: requests that it has
+                # received and not handled may be handled after the ends of the topics were read.
+                paused = number % 3 == 0
+                if paused:
+                    self.kafka.pause_node(1)
+                time.sleep(chance.uniform(0, 0.6))  # the random moment
+                relay.kill()
+                if paused:
+                    self.kafka.resume_node(1)
+                relay.start()
+        verdict = self.expect_no_problem()
+        self.assertLessEqual(verdict.duplicates, 2 * 50)
+        print(f"{verdict.events} events, {verdict.duplicates} repeated by 50 kills")
+
+
+if __name__ == "__main__":
+    main()
