@@ -57,6 +57,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   const Progress earlier = std::exchange(identity_, ProgressFrom(parts_.config, info));
   identity_.run_id = earlier.run_id;
   identity_.generation = generation;
+  confirmed_ = info.slot->confirmed_flush_lsn;
   const bool continues = decision.keep_in_flight && earlier.generation == generation &&
                          earlier.system_id == info.server.system_id &&
                          earlier.timeline == info.server.timeline;
@@ -91,7 +92,7 @@ void ProgressRecorder::OnHorizon(const XidHorizon& horizon) {
 
 Lsn ProgressRecorder::confirmable() const {
   const Lsn frontier = parts_.tracker.frontier();
-  return enabled() ? std::min(frontier, recorded_frontier_) : frontier;
+  return enabled() ? std::min(frontier, std::max(recorded_frontier_, confirmed_)) : frontier;
 }
 
 void ProgressRecorder::Turn(MonoTime now, bool at_once) {
@@ -166,12 +167,15 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
   parts_.metrics.progress_records->Increment();
 }
 
-// A purged record was never judged by a broker; the next producer gets it again.
+// A purged record was never judged by a broker; the next producer gets it again. A batch of this
+// topic is a single record, so smaller batches do not help.
 void ProgressRecorder::OnFailed(const DeliveryFailure& failure) {
   WR_CHECK(failure.token.is_progress(), "the report is of a progress record");
   in_flight_.reset();
   parts_.metrics.produce_errors[ToString(CodeOf(failure.error))].Increment();
-  if (!failure.purged && ReactionTo(failure.error) == Reaction::kBlocked) {
+  const bool refused = ReactionTo(failure.error) == Reaction::kBlocked ||
+                       HasCode(failure.error, ErrorCode::kBatchTooLarge);
+  if (!failure.purged && refused) {
     OnRefused(failure.error);
   }
 }

@@ -70,7 +70,7 @@ class ProgressRecorder final : public DeliverySink {
   // The position up to which the slot may be confirmed.
   Lsn confirmable() const;
   // Whether everything before the frontier is recorded.
-  bool up_to_date() const { return confirmable() == parts_.tracker.frontier(); }
+  bool up_to_date() const { return !enabled() || recorded_frontier_ >= parts_.tracker.frontier(); }
   // Why the last record was refused (WR-4016); OK when none was, and after the next one was
   // acknowledged. Until then nothing is to be published.
   const absl::Status& error() const { return error_; }
@@ -99,6 +99,7 @@ class ProgressRecorder final : public DeliverySink {
   bool streaming_ = false;
   // The frontier of the last record of this generation and timeline; 0/0: none.
   Lsn recorded_frontier_;
+  Lsn confirmed_;  // by the slot, when the stream started: to confirm it again changes nothing
   // A record with a smaller frontier would say less than the last one, of the timeline before.
   Lsn first_frontier_;
   std::optional<Progress> recorded_;

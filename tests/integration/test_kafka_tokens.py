@@ -166,7 +166,9 @@ echo "$header.$claims."
 
     def test_command_that_fails_at_first_delays_the_login(self) -> None:
         ready = self.folder / "ready"
-        relay = self.start_relay({"kafka.oauth.token_command": self.write_command(f"[ -e {ready} ]")})
+        # Of the producer's login; without it, that of the reader of progress would fail first.
+        relay = self.start_relay({"kafka.oauth.token_command": self.write_command(f"[ -e {ready} ]"),
+                                  "pipeline.progress": "off"})
         self.outbox.insert(1)
         line = relay.wait_for_log("token_unavailable", code="WR-4012")
         self.assertIn("exit code 5: no identity", line["msg"])

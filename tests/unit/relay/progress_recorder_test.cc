@@ -323,6 +323,18 @@ TEST_F(ProgressRecorderTest, ARecordRefusedByTheBrokersBlocks) {
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
 }
 
+TEST_F(ProgressRecorderTest, ARecordTooLargeForTheTopicBlocks) {
+  Start();
+  Pass(seconds(1));
+  kafka_.refused_keys["shop.walrelay"] = Error(ErrorCode::kBatchTooLarge, "message too large");
+  Commit("a");
+  Pass(seconds(5));
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
+  kafka_.refused_keys.clear();
+  Pass(std::chrono::minutes(1));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
 TEST_F(ProgressRecorderTest, AutoContinuesWithoutTheRight) {
   progress_.error = Error(ErrorCode::kProgressDenied, "denied");
   Start();
