@@ -343,6 +343,9 @@ struct KafkaConfig {
       librdkafka;  // other properties, by librdkafka's names
   TopicsConfig topics;
   std::string progress_topic;  // "": "walrelay.progress.<pipeline.id>"
+  // librdkafka's transaction.timeout.ms: brokers abort a transaction that is open for longer. At
+  // least ten seconds; brokers limit it (transaction.max.timeout.ms).
+  Micros transaction_timeout = std::chrono::seconds(30);
 
   bool operator==(const KafkaConfig&) const = default;
 };
@@ -356,6 +359,11 @@ enum class ProgressRecording : uint8_t { kOff, kAuto, kRequired };
 // Requires a required record of progress.
 enum class ResumeFrom : uint8_t { kSlot, kTopics };
 
+// What consumers see after a failure. kAtLeastOnce: events may appear again. kExactlyOnce: events
+// are published in Kafka transactions, together with the record of progress; a consumer that reads
+// committed records only sees each event once. Requires a required record of progress.
+enum class DeliveryGuarantee : uint8_t { kAtLeastOnce, kExactlyOnce };
+
 // Limits of what is in flight, and when progress is confirmed.
 // At a limit of the window, Postgres is not read and status updates continue. One record may always
 // be in flight, however large. confirm_interval is at most ten seconds.
@@ -365,6 +373,10 @@ struct PipelineConfig {
   std::string id;
   ProgressRecording progress = ProgressRecording::kAuto;
   ResumeFrom resume = ResumeFrom::kSlot;
+  DeliveryGuarantee delivery = DeliveryGuarantee::kAtLeastOnce;
+  // With kExactlyOnce: a database transaction of up to this many rows is committed to Kafka as a
+  // whole, if max_in_flight_records and max_in_flight_bytes allow it.
+  int64_t atomic_rows = 10'000;
   int64_t max_in_flight_records = 10'000;
   int64_t max_in_flight_bytes = int64_t{16} << 20;
   Micros confirm_interval = std::chrono::milliseconds(100);

@@ -18,12 +18,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
+#include "walrelay/progress.h"
 #include "walrelay/record.h"
 #include "walrelay/record_position.h"
 
@@ -76,6 +79,9 @@ class DeliverySink {
   virtual void OnDelivered(const Delivery& delivery) = 0;
   // A record failed; called once for each. Never both.
   virtual void OnFailed(const DeliveryFailure& failure) = 0;
+  // The producer has claimed its transactional id, and this is what the progress topic says now;
+  // called once. No other producer with this id can write from now on.
+  virtual void OnClaimed(const std::optional<Progress>& /*record*/) {}
 };
 
 // Only kAccepted and kStored settle the record: for the others the caller must offer it again
@@ -108,6 +114,22 @@ class Producer {
   // now. Only a hint; never blocks.
   virtual void Announce(std::string_view /*topic*/) {}
 
+  // --- transactions, of a producer that was created with a transactional id
+  //
+  // Such a producer first claims the id: the brokers abort what an earlier producer with this id
+  // left open, and reject whatever it sends from then on. Then it reads the progress topic. Until
+  // DeliverySink::OnClaimed() was called, Produce() returns kQueueFull.
+  //
+  // Each record is part of a transaction, which begins with its first record. A record is reported
+  // as delivered when its transaction was committed. After any error the producer fails, and every
+  // record of the transaction is reported as failed, although the transaction may have been
+  // committed: only the progress topic shows that, to the next producer that claims the id.
+
+  // Ends the transaction: it is committed when all of its records are acknowledged. Until the
+  // commit is reported, Produce() returns kQueueFull. Never blocks. REQUIRES: a record was accepted
+  // since the last commit.
+  virtual void Commit() {}
+
   // Passes every report that has arrived to `sink`; never blocks.
   // REQUIRES: `sink` does not call Produce() or Poll(). It may call FatalError().
   virtual void Poll(DeliverySink& sink) = 0;
@@ -137,10 +159,16 @@ class Producer {
   virtual int poll_fd() const = 0;
 };
 
-// Creates the producer of the next epoch, which sends no batch larger than `max_batch_bytes`
-// (except for a single larger record). Does not wait for a broker; an error is a configuration
+// What the relay requires of a new producer.
+struct ProducerRequest {
+  int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
+  std::string transactional_id;  // "": without transactions
+  std::string progress_topic;    // read after the id was claimed
+};
+
+// Creates the producer of the next epoch. Does not wait for a broker; an error is a configuration
 // error.
 using ProducerFactory =
-    std::function<absl::StatusOr<std::unique_ptr<Producer>>(int64_t max_batch_bytes)>;
+    std::function<absl::StatusOr<std::unique_ptr<Producer>>(const ProducerRequest&)>;
 
 }  // namespace walrelay

@@ -24,6 +24,16 @@
 
 namespace walrelay {
 
+// A transaction whose first rows are published. Only with pipeline.delivery = "exactly_once", where
+// a large transaction is committed to Kafka in several parts.
+struct PartialTransaction {
+  PublishedTransaction transaction;
+  uint64_t rows = 0;  // the ordinal of the last one (Position)
+
+  bool valid() const { return transaction.valid(); }
+  friend bool operator==(const PartialTransaction&, const PartialTransaction&) = default;
+};
+
 // One version of the record.
 struct Progress {
   std::string pipeline;  // pipeline.id, the record's key
@@ -39,6 +49,7 @@ struct Progress {
   // All events of transactions that committed before it are in the topics.
   Lsn frontier;
   PublishedTransaction last;         // the last one with events before the frontier
+  PartialTransaction partial;        // of which some rows are published, behind the frontier
   std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
   std::string source_fingerprint;    // see SourceFingerprint()
   std::string run_id;                // random, of the relay that wrote it
@@ -48,7 +59,9 @@ struct Progress {
 
   // Of two versions of a record, the later one has the greater key: a relay that was replaced may
   // write its last version late, so the order in the topic does not count.
-  auto Order() const { return std::tuple(generation, timeline, frontier); }
+  auto Order() const {
+    return std::tuple(generation, timeline, frontier, partial.transaction.commit_lsn, partial.rows);
+  }
 };
 
 // Reads the record. Used on the relay's thread only.

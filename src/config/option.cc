@@ -478,6 +478,11 @@ constexpr Option kOptions[] = {
         "kafka", "progress_topic", kString,
         "The topic for `pipeline.progress`: one partition, compacted. walrelay creates it if it "
         "does not exist. Default: `walrelay.progress.<pipeline.id>`."),
+    Row<kKafka, &KafkaConfig::transaction_timeout>(
+        "kafka", "transaction_timeout", kDuration,
+        "With `pipeline.delivery = \"exactly_once\"`: brokers abort a transaction that is open for "
+        "longer, for example of a relay that was killed and not restarted. Consumers wait that long "
+        "for the records behind it. Limited by the brokers' `transaction.max.timeout.ms`."),
 
     PartRow<kKafka, kOauth, &OauthConfig::token_file>(
         "kafka.oauth", "token_file", kString,
@@ -555,6 +560,17 @@ constexpr Option kOptions[] = {
         "confirmed position; events published since are published again. `topics`: each record "
         "carries its position in the header `wr-pos`, and events that a partition already has are "
         "not sent again (docs/guides/progress.md). Requires `progress = \"required\"`."),
+    ChoiceRow<kPipeline, &PipelineConfig::delivery>(
+        "pipeline", "delivery",
+        "What consumers see after a failure. `at_least_once`: events may appear again. "
+        "`exactly_once`: events are published in Kafka transactions, together with the record of "
+        "progress; consumers with `isolation.level=read_committed` see each event once "
+        "(docs/guides/exactly-once.md). Requires `progress = \"required\"` and `resume = \"slot\"`."),
+    Row<kPipeline, &PipelineConfig::atomic_rows>(
+        "pipeline", "atomic_rows", kInteger,
+        "With `delivery = \"exactly_once\"`: the events of a database transaction with up to this "
+        "many rows become visible to consumers together, unless it exceeds the limits for records "
+        "in flight, or its publishing is interrupted."),
     Row<kPipeline, &PipelineConfig::max_in_flight_records>(
         "pipeline", "max_in_flight_records", kInteger,
         "Limit for records handed to Kafka and not yet acknowledged. At the limit, walrelay "

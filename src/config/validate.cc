@@ -408,6 +408,7 @@ class Validator {
              "Positions in the topics can be compared only with a record of the server's history: "
              "set progress = \"required\" in [pipeline].");
     }
+    CheckExactlyOnce();
     const std::string& topic = config_.kafka.progress_topic;
     if (!topic.empty() && !CheckTopicName(topic).ok()) {
       Expect("kafka.progress_topic", "the name of a topic");
@@ -415,6 +416,25 @@ class Validator {
     if (!topic.empty() && topic == config_.on_error.dead_letter_topic) {
       Reject("kafka.progress_topic",
              "kafka.progress_topic and on_error.dead_letter_topic are the same topic");
+    }
+  }
+
+  void CheckExactlyOnce() {
+    const PipelineConfig& pipeline = config_.pipeline;
+    if (pipeline.delivery != DeliveryGuarantee::kExactlyOnce) {
+      return;
+    }
+    if (pipeline.progress != ProgressRecording::kRequired) {
+      Reject("pipeline.delivery",
+             "pipeline.delivery \"exactly_once\" requires pipeline.progress \"required\"",
+             "The record of progress is a part of each transaction: set progress = \"required\" in "
+             "[pipeline].");
+    }
+    if (pipeline.resume != ResumeFrom::kSlot) {
+      Reject("pipeline.delivery",
+             "pipeline.delivery \"exactly_once\" requires pipeline.resume \"slot\"",
+             "The record of progress shows where publishing continues: remove resume from "
+             "[pipeline].");
     }
   }
 

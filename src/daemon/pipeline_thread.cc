@@ -156,9 +156,10 @@ class PipelineThread final : public RunningPipeline {
       metrics->partition_count_changes->Increment();
     };
     options.on_topic_created = [metrics = metrics_] { metrics->topics_created->Increment(); };
-    return [this, options](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
-      WR_ASSIGN_OR_RETURN(KafkaConf conf,
-                          MakeProducerConf(config_.kafka, config_.pipeline, max_batch_bytes));
+    return [this, options](
+               const ProducerRequest& request) -> absl::StatusOr<std::unique_ptr<Producer>> {
+      WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config_.kafka, config_.pipeline,
+                                                           request.max_batch_bytes));
       return KafkaProducer::Create(std::move(conf), options);
     };
   }

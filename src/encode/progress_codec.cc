@@ -86,6 +86,7 @@ absl::Status CheckHorizons(const ProgressMessage& message) {
 absl::Status CheckMembers(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckTexts(message));
   WR_RETURN_IF_ERROR(CheckTime("commit_time_us", message.commit_time_us()));
+  WR_RETURN_IF_ERROR(CheckTime("partial_commit_time_us", message.partial_commit_time_us()));
   WR_RETURN_IF_ERROR(CheckTime("written_us", message.written_us()));
   WR_RETURN_IF_ERROR(CheckHorizons(message));
   if (message.ancestors_size() > kMaxAncestors) {
@@ -132,6 +133,12 @@ std::string EncodeProgress(const Progress& progress) {
   message.set_written_us(ToMicros(progress.written));
   message.set_version(Printable(progress.version, kMaxWrittenBytes));
   message.set_generation(progress.generation);
+  if (progress.partial.valid()) {
+    message.set_partial_commit_lsn(progress.partial.transaction.commit_lsn.value());
+    message.set_partial_transaction_id(progress.partial.transaction.xid);
+    message.set_partial_commit_time_us(ToMicros(progress.partial.transaction.commit_time));
+    message.set_partial_rows(progress.partial.rows);
+  }
   return message.SerializeAsString();
 }
 
@@ -161,6 +168,11 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
                     .last = {.commit_lsn = Lsn(message.commit_lsn()),
                              .xid = message.transaction_id(),
                              .commit_time = FromMicros(message.commit_time_us())},
+                    .partial = {.transaction = {.commit_lsn = Lsn(message.partial_commit_lsn()),
+                                                .xid = message.partial_transaction_id(),
+                                                .commit_time =
+                                                    FromMicros(message.partial_commit_time_us())},
+                                .rows = message.partial_rows()},
                     .source_fingerprint = message.source_fingerprint(),
                     .run_id = message.run_id(),
                     .sequence = message.sequence(),

@@ -43,6 +43,18 @@ void ReplaceableProducer::Announce(std::string_view topic) {
   }
 }
 
+void ReplaceableProducer::Commit() {
+  if (usable()) {
+    producer_->Commit();
+  }
+}
+
+void ReplaceableProducer::UseTransactions(std::string transactional_id,
+                                          std::string progress_topic) {
+  transactional_id_ = std::move(transactional_id);
+  progress_topic_ = std::move(progress_topic);
+}
+
 void ReplaceableProducer::Poll(DeliverySink& sink) {
   WR_CHECK(producer_ != nullptr || (!failing_since_ && !outdated_since_),
            "only a producer that exists has failed or is outdated");
@@ -82,7 +94,9 @@ int ReplaceableProducer::poll_fd() const {
 absl::Status ReplaceableProducer::Create() {
   // The old one first: two producers at a time would need the memory of two queues.
   Destroy();
-  auto producer = parts_.make(max_batch_bytes_);
+  auto producer = parts_.make({.max_batch_bytes = max_batch_bytes_,
+                               .transactional_id = transactional_id_,
+                               .progress_topic = progress_topic_});
   WR_RETURN_IF_ERROR(producer.status());
   producer_ = *std::move(producer);
   WR_CHECK(producer_ != nullptr, "a factory returns a producer or an error");

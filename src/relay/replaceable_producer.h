@@ -40,6 +40,9 @@ class ReplaceableProducer final : public Producer {
   // kQueueFull without a producer, and while the current one is about to be replaced.
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   void Announce(std::string_view topic) override;
+  void Commit() override;
+  // The same, for the transactions of the producer.
+  void UseTransactions(std::string transactional_id, std::string progress_topic);
   // Applies to every producer created from now on, not to the current one.
   void SkipStored(const WalHistory& history) override { history_ = history; }
   // Without a producer there is no report.
@@ -103,6 +106,8 @@ class ReplaceableProducer final : public Producer {
   // The next producer's; reset when a single record, sent alone, was refused for its size.
   int64_t max_batch_bytes_;            // reduced after a broker refused a batch
   std::optional<WalHistory> history_;  // for SkipStored()
+  std::string transactional_id_;       // "": without transactions
+  std::string progress_topic_;
   MonoTime created_at_;
   // Shown as the transient error while there is no producer.
   absl::Status error_;  // why there is none

@@ -71,12 +71,12 @@ class FakeKafka {
   }
 
   ProducerFactory Factory() {
-    return [this](int64_t max_batch_bytes) -> absl::StatusOr<std::unique_ptr<Producer>> {
+    return [this](const ProducerRequest& request) -> absl::StatusOr<std::unique_ptr<Producer>> {
       if (!factory_error.ok()) {
         return factory_error;
       }
       ++producers;
-      batch_bytes = max_batch_bytes;
+      batch_bytes = request.max_batch_bytes;
       health = absl::OkStatus();
       outdated = false;
       return std::make_unique<FakeProducer>(*this);

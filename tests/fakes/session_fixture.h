@@ -28,7 +28,7 @@ class PipelineFixture : public ::testing::Test {
 
   // Creates the pipeline with the current configuration; a session begins at the slot's position.
   void StartPipeline() {
-    auto producer = kafka_.Factory()(config_.kafka.max_batch_bytes);
+    auto producer = kafka_.Factory()({.max_batch_bytes = config_.kafka.max_batch_bytes});
     auto router = Router::Create(config_.source, config_.route, config_.format);
     WR_CHECK(producer.ok() && router.ok(), "the configuration is valid");
     producer_ = *std::move(producer);

@@ -41,7 +41,7 @@ RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemo
           .config = config,
           .clock = process.context_.clock,
           .source = process.source_,
-          .make_producer = [&process](int64_t bytes) { return process.MakeProducer(bytes); },
+          .make_producer = [&process](const ProducerRequest& request) { return process.MakeProducer(request); },
           .metrics = process.parts_.metrics,
           .board = board,
           .observer = {},
@@ -63,14 +63,16 @@ RelayProcess::RelayProcess(const Parts& parts)
   context_.Note("[relay {}] process started", number());
 }
 
-absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(int64_t batch_bytes) {
+absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
+    const ProducerRequest& request) {
   if (parts_.network.kafka_secret_unreadable) {
     return Error(ErrorCode::kSecretFile, "kafka.password: mode 0644");
   }
   RelayHost& host = *this;
   producer_ = std::make_shared<SimProducer>(context_, parts_.kafka, host, use_, limits_,
-                                            parts_.producer, batch_bytes);
-  context_.Note("[relay {}] creates a producer, batch size {} bytes", number(), batch_bytes);
+                                            parts_.producer, request.max_batch_bytes);
+  context_.Note("[relay {}] creates a producer, batch size {} bytes", number(),
+                request.max_batch_bytes);
   return std::make_unique<ProducerHandle>(producer_);
 }
 
