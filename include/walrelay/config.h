@@ -355,8 +355,8 @@ struct KafkaConfig {
 enum class ProgressRecording : uint8_t { kOff, kAuto, kRequired };
 
 // Where a relay continues after a start, or with a new producer. kSlot: at the confirmed position;
-// what was published behind it is published again. kTopics: behind the last event in each partition.
-// Requires a required record of progress.
+// what was published behind it is published again. kTopics: behind the last event in each
+// partition. Requires a required record of progress.
 enum class ResumeFrom : uint8_t { kSlot, kTopics };
 
 // What consumers see after a failure. kAtLeastOnce: events may appear again. kExactlyOnce: events

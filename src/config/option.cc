@@ -481,7 +481,8 @@ constexpr Option kOptions[] = {
     Row<kKafka, &KafkaConfig::transaction_timeout>(
         "kafka", "transaction_timeout", kDuration,
         "With `pipeline.delivery = \"exactly_once\"`: brokers abort a transaction that is open for "
-        "longer, for example of a relay that was killed and not restarted. Consumers wait that long "
+        "longer, for example of a relay that was killed and not restarted. Consumers wait that "
+        "long "
         "for the records behind it. Limited by the brokers' `transaction.max.timeout.ms`."),
 
     PartRow<kKafka, kOauth, &OauthConfig::token_file>(
@@ -550,8 +551,10 @@ constexpr Option kOptions[] = {
     ChoiceRow<kPipeline, &PipelineConfig::progress>(
         "pipeline", "progress",
         "Whether walrelay records in `kafka.progress_topic` what is published, and confirms the "
-        "slot only up to that. With the record, it also notices after a restart that the server was "
-        "restored, or that the slot was advanced or recreated (docs/guides/progress.md). `auto`: if "
+        "slot only up to that. With the record, it also notices after a restart that the server "
+        "was "
+        "restored, or that the slot was advanced or recreated (docs/guides/progress.md). `auto`: "
+        "if "
         "the user may use the topic, otherwise a warning is logged. `required`: nothing is "
         "published without the record."),
     ChoiceRow<kPipeline, &PipelineConfig::resume>(
@@ -565,7 +568,8 @@ constexpr Option kOptions[] = {
         "What consumers see after a failure. `at_least_once`: events may appear again. "
         "`exactly_once`: events are published in Kafka transactions, together with the record of "
         "progress; consumers with `isolation.level=read_committed` see each event once "
-        "(docs/guides/exactly-once.md). Requires `progress = \"required\"` and `resume = \"slot\"`."),
+        "(docs/guides/exactly-once.md). Requires `progress = \"required\"` and `resume = "
+        "\"slot\"`."),
     Row<kPipeline, &PipelineConfig::atomic_rows>(
         "pipeline", "atomic_rows", kInteger,
         "With `delivery = \"exactly_once\"`: the events of a database transaction with up to this "

@@ -158,26 +158,26 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
                                         message.format(), kReadableFormat));
   }
   WR_RETURN_IF_ERROR(CheckMembers(message));
-  Progress progress{.pipeline = message.pipeline(),
-                    .system_id = message.system_id(),
-                    .timeline = message.timeline(),
-                    .database = message.database(),
-                    .slot = message.slot(),
-                    .generation = message.generation(),
-                    .frontier = Lsn(message.frontier()),
-                    .last = {.commit_lsn = Lsn(message.commit_lsn()),
-                             .xid = message.transaction_id(),
-                             .commit_time = FromMicros(message.commit_time_us())},
-                    .partial = {.transaction = {.commit_lsn = Lsn(message.partial_commit_lsn()),
-                                                .xid = message.partial_transaction_id(),
-                                                .commit_time =
-                                                    FromMicros(message.partial_commit_time_us())},
-                                .rows = message.partial_rows()},
-                    .source_fingerprint = message.source_fingerprint(),
-                    .run_id = message.run_id(),
-                    .sequence = message.sequence(),
-                    .written = FromMicros(message.written_us()),
-                    .version = message.version()};
+  Progress progress{
+      .pipeline = message.pipeline(),
+      .system_id = message.system_id(),
+      .timeline = message.timeline(),
+      .database = message.database(),
+      .slot = message.slot(),
+      .generation = message.generation(),
+      .frontier = Lsn(message.frontier()),
+      .last = {.commit_lsn = Lsn(message.commit_lsn()),
+               .xid = message.transaction_id(),
+               .commit_time = FromMicros(message.commit_time_us())},
+      .partial = {.transaction = {.commit_lsn = Lsn(message.partial_commit_lsn()),
+                                  .xid = message.partial_transaction_id(),
+                                  .commit_time = FromMicros(message.partial_commit_time_us())},
+                  .rows = message.partial_rows()},
+      .source_fingerprint = message.source_fingerprint(),
+      .run_id = message.run_id(),
+      .sequence = message.sequence(),
+      .written = FromMicros(message.written_us()),
+      .version = message.version()};
   for (const auto& ancestor : message.ancestors()) {
     progress.ancestors.push_back({.timeline = ancestor.timeline(), .end = Lsn(ancestor.end())});
   }

@@ -57,12 +57,14 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // earlier generation precedes what was accepted here, unless its writer was seen since. A slot that
 // was awaited did not exist then.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
-                         const ServerInfo& server) {
+                         const ServerInfo& server, std::optional<bool> unchanged) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool writer_seen =
       last_stream_ && last_stream_->slot_was_taken && !last_stream_->awaits_slot;
   const bool precedes = last_stream_ && !writer_seen && record.generation < generation_;
-  const bool known = owner.ok() && record.generation == generation_ && IsKnown(record, server);
+  const bool known = owner.ok() && record.generation == generation_ &&
+                     (unchanged ? *unchanged && last_stream_ && !last_stream_->awaits_slot
+                                : IsKnown(record, server));
   generation_ = std::max(generation_, record.generation);
   if (precedes || !NeedsRecall()) {
     return;
@@ -202,6 +204,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .frontier = decision.published_before,
                              .resume = decision.published_before,
                              .last_published = decision.last_published,
+                             .partial = decision.partial,
                              .recorded = decision.published_before.valid()};
   recalled_ = true;
   record_streams_ = true;
@@ -215,6 +218,7 @@ void GapDetector::SaveResumeState() {
     last_stream_->frontier = tracker_.frontier();
     last_stream_->resume = tracker_.resume();
     last_stream_->last_published = tracker_.last_published();
+    last_stream_->partial = {};
     last_stream_->recorded = false;
     WR_CHECK(last_stream_->frontier <= last_stream_->resume, "what is confirmed was handled");
   }
@@ -226,6 +230,9 @@ void GapDetector::SaveResumeState() {
 bool GapDetector::AwaitsRecorded() const {
   if (!last_stream_ || !last_stream_->recorded) {
     return false;
+  }
+  if (last_stream_->partial.valid()) {
+    return !record_streams_ || tracker_.last_begun() < last_stream_->partial.transaction.commit_lsn;
   }
   const PublishedTransaction& last = last_stream_->last_published;
   const bool passed = last.valid() ? tracker_.resume() > last.commit_lsn

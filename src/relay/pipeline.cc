@@ -63,12 +63,14 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
 
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
-void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryCheck& history) {
+void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryCheck& history,
+                            const PartialTransaction& partial) {
   WR_CHECK(!tracker_.in_transaction() && !in_transaction(),
            "a session starts between transactions");
   WR_CHECK(refusal_.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
   history_ = history;
+  cut_ = partial.valid() ? partial.transaction : cut_;
   relations_.Clear();
   message_row_.Forget();
   blocked_row_.reset();
@@ -77,9 +79,28 @@ void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryChec
 
 // The relations stay until the next StartSession(): blocked_row() may still be shown.
 void Pipeline::EndSession() {
+  cut_ = in_transaction() ? tracker_.open_transaction() : cut_;
   sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
   transactions_ = TransactionOrderCheck();
   refusal_ = absl::OkStatus();
+}
+
+// A row whose record is sent alone is handled only after its report.
+PartialTransaction Pipeline::partial() const {
+  Position next = sender_.settled_before();
+  if (in_transaction()) {
+    Position handled = NextPosition();
+    handled.ordinal += sender_.AwaitsReport() ? 1u : 0u;
+    next = std::max(next, handled);
+  }
+  const PublishedTransaction& transaction =
+      in_transaction() && tracker_.open_transaction().commit_lsn == next.commit_lsn
+          ? tracker_.open_transaction()
+          : cut_;
+  const bool incomplete =
+      transaction.commit_lsn == next.commit_lsn && next.commit_lsn >= tracker_.resume();
+  return incomplete && next.ordinal > 1 ? PartialTransaction{transaction, next.ordinal - 1}
+                                        : PartialTransaction();
 }
 
 absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
@@ -271,6 +292,7 @@ bool Pipeline::PassSettledRow() {
   if (!sender_.IsSettled(NextPosition())) {
     return false;
   }
+  tracker_.OnSettled();
   CountRow();
   return true;
 }

@@ -31,6 +31,7 @@
 #include "stream/transaction_order_check.h"
 #include "walrelay/config.h"
 #include "walrelay/position.h"
+#include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
@@ -55,8 +56,10 @@ class Pipeline {
 
   // Begins a session on `tables`, as the catalog describes them now; they are copied. REQUIRES: the
   // previous session has ended (EndSession()), and no transaction of the tracker is open.
-  // `history`: what the stream must contain.
-  void StartSession(std::span<const TableInfo> tables, const HistoryCheck& history = {});
+  // `history`: what the stream must contain. `partial`: of which the first rows were published
+  // before the session.
+  void StartSession(std::span<const TableInfo> tables, const HistoryCheck& history = {},
+                    const PartialTransaction& partial = {});
   // Discards the state of a pending message: the next session receives it again, or not at all.
   // Rows of the open transaction that were handled are not sent again. The open transaction of the
   // tracker is not touched: the caller abandons it. Allowed at any time.
@@ -85,6 +88,11 @@ class Pipeline {
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
   // Whether BEGIN was handled and COMMIT was not; as in the tracker, while a session runs.
   bool in_transaction() const { return transactions_.open() != nullptr; }
+  // The number of its rows that were handled; 0 without one.
+  uint64_t rows_in_transaction() const { return in_transaction() ? transactions_.open()->rows : 0; }
+  // The transaction of which the first rows are published or in flight, and whose COMMIT was not
+  // handled yet. Not valid if there is none.
+  PartialTransaction partial() const;
   // Number of produced rows of the most recently begun transaction. A dead letter counts; a row
   // that was skipped, or settled in an earlier attempt, does not.
   uint64_t events_in_transaction() const { return events_in_transaction_; }
@@ -140,6 +148,7 @@ class Pipeline {
   MessageRow message_row_;
   TransactionOrderCheck transactions_;
   HistoryCheck history_;
+  PublishedTransaction cut_;  // the last one whose rows an earlier session has handled in part
   // Kept between turns, so that a refused record is not offered to brokers again while the row
   // waits for the log.
   absl::Status refusal_;  // why the current row is to be skipped, once known

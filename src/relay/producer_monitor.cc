@@ -36,6 +36,7 @@ class ReportDispatcher final : public DeliverySink {
   void OnFailed(const DeliveryFailure& failure) override {
     SinkOf(failure.token).OnFailed(failure);
   }
+  void OnClaimed(const std::optional<Progress>& record) override { recorder_.OnClaimed(record); }
 
  private:
   DeliverySink& SinkOf(DeliveryToken token) {
@@ -58,6 +59,11 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   }
   ReportDispatcher reports(parts_.sender, parts_.recorder);
   producer.Poll(reports);
+  if (parts_.recorder.superseded()) {
+    return Restart{.cause = Error(ErrorCode::kCommitInDoubt,
+                                  "the progress record is not the one that was read before"),
+                   .settled_before = std::nullopt};
+  }
   // A delivery report names the cause; the producer's own status usually says only that it has
   // failed.
   const absl::Status& named = parts_.sender.failed().cause;
@@ -90,7 +96,7 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
   }
   // A blocking row is logged with its name and retried with its own back-off; a row that does not
   // block is progress.
-  const bool of_the_row = !HasCode(error, ErrorCode::kProducerFailed);
+  const bool of_the_row = !parts_.sender.failed().cause.ok() && !IsOfProducer(error);
   LogStatus(of_the_row ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
             {{"frontier", parts_.tracker.frontier()}});
   Retire(error, now + (of_the_row ? Micros(0) : parts_.producer.NextPause()));
@@ -110,8 +116,7 @@ std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error)
   Restart restart{.cause = error, .settled_before = known ? failed.first_lost : std::nullopt};
   // A producer may fail once for a reason unrelated to any record.
   const Lsn frontier = parts_.tracker.frontier();
-  const bool its_own =
-      HasCode(error, ErrorCode::kProducerFailed) && std::exchange(failed_at_, frontier) != frontier;
+  const bool its_own = IsOfProducer(error) && std::exchange(failed_at_, frontier) != frontier;
   if (failed.first_refused && !its_own) {
     parts_.sender.StepThrough(*failed.first_refused);
     restart.single_step = true;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -43,6 +44,7 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(std::string_view 
   WR_RETURN_IF_ERROR(record.status());
   recorded_ = *record;
   was_read_ = true;
+  superseded_ = false;
   return record;
 }
 
@@ -65,6 +67,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     const bool same = recorded_ && recorded_->generation == generation &&
                       recorded_->timeline == info.server.timeline;
     recorded_frontier_ = same ? recorded_->frontier : decision.published_before;
+    recorded_partial_ = same ? recorded_->partial : decision.partial;
     first_frontier_ = decision.published_before;
     error_ = absl::OkStatus();  // it would last until the next record, which may not come
   }
@@ -95,32 +98,58 @@ Lsn ProgressRecorder::confirmable() const {
   return enabled() ? std::min(frontier, std::max(recorded_frontier_, confirmed_)) : frontier;
 }
 
-void ProgressRecorder::Turn(MonoTime now, bool at_once) {
-  const Lsn frontier = parts_.tracker.frontier();
-  const bool moved = frontier > recorded_frontier_ && frontier >= first_frontier_;
-  const bool due = now >= due_ || (at_once && error_.ok());
-  if (enabled() && streaming_ && moved && !waiting_since_) {
+Position ProgressRecorder::settled_before() const {
+  return recorded_partial_.valid()
+             ? Position{recorded_partial_.transaction.commit_lsn, recorded_partial_.rows + 1}
+             : Position();
+}
+
+bool ProgressRecorder::Moved(const Published& published) const {
+  const auto order = [](Lsn frontier, const PartialTransaction& partial) {
+    return std::tuple(frontier, partial.transaction.commit_lsn, partial.rows);
+  };
+  return published.frontier >= first_frontier_ && order(published.frontier, published.partial) >
+                                                      order(recorded_frontier_, recorded_partial_);
+}
+
+bool ProgressRecorder::Turn(MonoTime now, const Published& published, bool at_once) {
+  // After a refusal another attempt shows whether the cause is fixed: the events of a transaction
+  // that failed with its record have to be read again first.
+  const bool moved = enabled() && streaming_ && (Moved(published) || !error_.ok());
+  if (moved && !waiting_since_) {
     waiting_since_ = now;
   }
-  if (!enabled() || !streaming_ || in_flight_ || !moved || !due) {
-    return;
+  const bool due = now >= due_ || (at_once && error_.ok());
+  return moved && due && Record(now, published);
+}
+
+bool ProgressRecorder::Record(MonoTime now, const Published& published) {
+  if (!enabled() || !streaming_ || in_flight_) {
+    return false;
   }
-  horizons_.Pass(frontier);
-  Progress record = NextRecord(frontier);
+  horizons_.Pass(published.frontier);
+  Progress record = NextRecord(published);
   const auto produced = Produce(record);
   if (!produced.ok()) {
     OnRefused(produced.status());
-  } else if (*produced == ProduceResult::kAccepted) {
-    sequence_ = record.sequence;
-    in_flight_ = std::move(record);
-    due_ = now + parts_.config.pipeline.confirm_interval;
+    return false;
   }
+  if (*produced != ProduceResult::kAccepted) {
+    return false;
+  }
+  sequence_ = record.sequence;
+  in_flight_ = std::move(record);
+  due_ = now + parts_.config.pipeline.confirm_interval;
+  return true;
 }
 
-Progress ProgressRecorder::NextRecord(Lsn frontier) const {
+// Events before the frontier of the last record: the server was restored to a state between the
+// last published transaction and that frontier. A record with a smaller frontier would not count.
+Progress ProgressRecorder::NextRecord(const Published& published) const {
   Progress record = identity_;
-  record.frontier = frontier;
-  record.last = parts_.tracker.last_published();
+  record.frontier = std::max(published.frontier, first_frontier_);
+  record.last = published.last;
+  record.partial = published.partial;
   record.horizons = horizons_.kept();
   record.sequence = sequence_ + 1;
   record.written = parts_.clock.WallNow();
@@ -157,8 +186,9 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
   const Progress record = *std::exchange(in_flight_, std::nullopt);
   if (record.generation == identity_.generation && record.timeline == identity_.timeline) {
     recorded_frontier_ = std::max(recorded_frontier_, record.frontier);
+    recorded_partial_ = record.partial;
   }
-  if (!recorded_ || recorded_->Order() < record.Order()) {
+  if (!recorded_ || recorded_->Order() <= record.Order()) {
     recorded_ = record;
   }
   waiting_since_.reset();
@@ -178,6 +208,13 @@ void ProgressRecorder::OnFailed(const DeliveryFailure& failure) {
   if (!failure.purged && refused) {
     OnRefused(failure.error);
   }
+}
+
+// The record of a transaction that was in doubt, or of another instance.
+void ProgressRecorder::OnClaimed(const std::optional<Progress>& record) {
+  const bool same = record.has_value() == recorded_.has_value() &&
+                    (!record || IsSameVersion(*record, *recorded_));
+  superseded_ = !same;
 }
 
 void ProgressRecorder::OnRefused(const absl::Status& refusal) {

@@ -1,11 +1,12 @@
 // ProgressRecorder: records in the progress topic what is published, and limits what may be
 // confirmed to that.
 //
-// One record is in flight at a time, and at most one is written per confirm_interval. It is written
-// with the relay's own producer, so it costs no connection, and by its delivery token it is told
-// apart from events. A record that is refused blocks publishing: otherwise Postgres would retain
-// WAL for events that are already published. Without a reader, and when the user may not use the
-// topic in mode kAuto, nothing is recorded, and everything may be confirmed.
+// One record is in flight at a time, and at most one is written per confirm_interval, or in each
+// Kafka transaction (see TransactionCommitter). It is written with the relay's own producer, so it
+// costs no connection, and by its delivery token it is told apart from events. A record that is
+// refused blocks publishing: otherwise Postgres would retain WAL for events that are already
+// published. Without a reader, and when the user may not use the topic in mode kAuto, nothing is
+// recorded, and everything may be confirmed.
 //
 // Single-threaded; Read() blocks as the reader does.
 #pragma once
@@ -60,8 +61,20 @@ class ProgressRecorder final : public DeliverySink {
   // An observation of another connection. Ignored while nothing is recorded.
   void OnHorizon(const XidHorizon& horizon);
 
-  // Writes a record if one is due. `at_once`: without waiting for the interval.
-  void Turn(MonoTime now, bool at_once);
+  // What a record says about the stream.
+  struct Published {
+    Lsn frontier;
+    PublishedTransaction last;
+    PartialTransaction partial;
+  };
+
+  // Writes a record if `published` is more than what was recorded, and a record is due; true if the
+  // producer has accepted it. `at_once`: without waiting for the interval.
+  bool Turn(MonoTime now, const Published& published, bool at_once);
+  // Writes a record, in any case; true if the producer has accepted it.
+  bool Record(MonoTime now, const Published& published);
+  // Whether a record is in flight.
+  bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.
   MonoTime NextDue(MonoTime now) const;
   // The producer was destroyed: a record in flight is not reported any more.
@@ -78,6 +91,12 @@ class ProgressRecorder final : public DeliverySink {
   const std::optional<Progress>& recorded() const { return recorded_; }
   // Its topic; "" before the first Read().
   const std::string& topic() const { return topic_; }
+  // The rows that the record says are published behind its frontier: those before this position.
+  // Not valid if there are none.
+  Position settled_before() const;
+  // Whether the record that the producer has found is not the one that this relay continued from:
+  // another transaction was committed meanwhile. False again after the next Read().
+  bool superseded() const { return superseded_; }
   // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.
   std::optional<MonoTime> waiting_since() const { return waiting_since_; }
 
@@ -85,9 +104,11 @@ class ProgressRecorder final : public DeliverySink {
 
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& failure) override;
+  void OnClaimed(const std::optional<Progress>& record) override;
 
  private:
-  Progress NextRecord(Lsn frontier) const;
+  bool Moved(const Published& published) const;
+  Progress NextRecord(const Published& published) const;
   absl::StatusOr<ProduceResult> Produce(const Progress& record);
   void OnRefused(const absl::Status& refusal);
 
@@ -97,8 +118,10 @@ class ProgressRecorder final : public DeliverySink {
   Progress identity_;  // what all records of the stream have in common
   bool was_read_ = false;
   bool streaming_ = false;
+  bool superseded_ = false;
   // The frontier of the last record of this generation and timeline; 0/0: none.
   Lsn recorded_frontier_;
+  PartialTransaction recorded_partial_;  // of that record
   Lsn confirmed_;  // by the slot, when the stream started: to confirm it again changes nothing
   // A record with a smaller frontier would say less than the last one, of the timeline before.
   Lsn first_frontier_;

@@ -26,6 +26,13 @@ absl::Status RowErrorOf(const absl::Status& refusal) {
 
 }  // namespace
 
+bool IsOfProducer(const absl::Status& error) {
+  return HasCode(error, ErrorCode::kProducerFailed) || HasCode(error, ErrorCode::kProducerFenced) ||
+         HasCode(error, ErrorCode::kCommitInDoubt) ||
+         HasCode(error, ErrorCode::kTransactionAborted) ||
+         HasCode(error, ErrorCode::kTransactionalIdDenied);
+}
+
 RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics,
                            Observer observer)
     : producer_(producer), tracker_(tracker), metrics_(metrics), observer_(std::move(observer)) {}
@@ -67,7 +74,7 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
   }
   WR_CHECK(tracker_.records_in_flight() == 0, "a record refused alone is no longer in flight");
   const absl::Status refusal = step_.TakeError();
-  if (HasCode(refusal, ErrorCode::kProducerFailed)) {
+  if (IsOfProducer(refusal)) {
     return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
   }
   return RowErrorOf(refusal);
@@ -149,7 +156,7 @@ void RecordSender::OnDelivered(const Delivery& delivery) {
 void RecordSender::OnFailed(const DeliveryFailure& failure) {
   metrics_.produce_errors[ToString(CodeOf(failure.error))].Increment();
   // One report names the cause; the others failed with it and carry no cause of their own.
-  if (failed_.cause.ok() || HasCode(failed_.cause, ErrorCode::kProducerFailed)) {
+  if (failed_.cause.ok() || IsOfProducer(failed_.cause)) {
     failed_.cause = failure.error;
   }
   // A record sent alone: its row has not been handled, so the refusal concerns only that row.

@@ -29,6 +29,9 @@
 
 namespace walrelay {
 
+// Whether the error is of a producer or its transaction, and not of a record.
+bool IsOfProducer(const absl::Status& error);
+
 // The failed records of one producer.
 struct FailedRecords {
   absl::Status cause;  // named by a report; OK while none has failed
@@ -68,6 +71,9 @@ class RecordSender final : public DeliverySink {
   // Whether the row at `position` needs no record: it was acknowledged or skipped by on_error
   // before it was read again, or the producer has its record.
   bool IsSettled(Position position) const { return position < settled_before_; }
+  Position settled_before() const { return settled_before_; }
+  // Whether a record that was sent alone is in flight: its row is not handled yet.
+  bool AwaitsReport() const { return step_.attempt() == SingleStep::Attempt::kInFlight; }
 
   // --- after a failure
 

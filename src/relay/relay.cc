@@ -67,6 +67,7 @@ Relay::Relay(Parts parts, Router router)
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 3}),
       pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
+      committer_({parts_.config, tracker_, pipeline_, recorder_, producer_}),
       monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_}),
       gaps_(parts_.config.source, parts_.clock, tracker_),
       connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
@@ -77,6 +78,9 @@ Relay::Relay(Parts parts, Router router)
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
   if (parts_.memory) {
     gaps_.Restore(*parts_.memory);
+    if (committer_.enabled()) {
+      gaps_.RequireRecall();
+    }
     connector_.Restore(*parts_.memory);
     noted_frontier_ = tracker_.frontier();
     started_ = true;
@@ -112,8 +116,14 @@ Wakeup Relay::Turn() {
         break;
       case Phase::kStreaming: {
         monitor_.CreateIfDue(now);
-        recorder_.Turn(now, /*at_once=*/state_.draining);
+        if (!committer_.enabled()) {
+          recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
+                         /*at_once=*/state_.draining);
+        }
         const absl::Status status = session_->Turn(state_.draining);
+        if (status.ok()) {
+          committer_.Turn(now, *session_, state_.draining);
+        }
         // The suspension may have happened in this turn; a connection lost because of it would hide
         // it.
         if (!StopIfSuspended(parts_.clock.Now()) && !status.ok()) {
@@ -169,7 +179,11 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
   // were in flight.
   monitor_.Destroy();
   EndSession();
-  sender_.SetSettledBefore(restart.settled_before);
+  sender_.SetSettledBefore(committer_.enabled() ? recorder_.settled_before()
+                                                : restart.settled_before);
+  if (committer_.enabled()) {
+    gaps_.RequireRecall();  // the transaction may have been committed all the same
+  }
   state_.oldest_unread = state_.oldest_unpublished;
   tracker_.Reset();
   gaps_.SaveResumeState();
@@ -193,15 +207,14 @@ void Relay::CarryPositions(const SourceInfo& info) {
   sender_.CarryPositions(history);
 }
 
-// Where the stream begins at the slot's position, the ends of the topics are read again: a new
-// producer does that.
-// Records in flight of the old producer may not overtake, or duplicate, those of another history:
-// the producer goes with them.
-absl::Status Relay::EnsureProducer(bool keep_in_flight) {
+// Where the stream begins at the slot's position, a new producer reads the ends of the topics
+// again, or claims the transactional id again. Records in flight of the old producer may not
+// overtake, or duplicate, those of another history: the producer goes with them.
+void Relay::DropProducer(bool keep_in_flight) {
   WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
-  const bool read_ends = parts_.config.pipeline.resume == ResumeFrom::kTopics;
-  if (producer_.exists() && (keep_in_flight || (tracker_.records_in_flight() == 0 && !read_ends))) {
-    return absl::OkStatus();
+  const bool anew = parts_.config.pipeline.resume == ResumeFrom::kTopics || committer_.enabled();
+  if (keep_in_flight || (tracker_.records_in_flight() == 0 && !anew)) {
+    return;
   }
   monitor_.Destroy();
   // The discarded records are read again, also if this attempt fails and the next one finds the
@@ -210,7 +223,6 @@ absl::Status Relay::EnsureProducer(bool keep_in_flight) {
     tracker_.Reset();
     gaps_.SaveResumeState();
   }
-  return producer_.Create();
 }
 
 // Progress, not a mere connection, ends a series of failures. Each progress counts only once;
@@ -248,7 +260,9 @@ void Relay::Connect(MonoTime now) {
 }
 
 // The producer comes before START_REPLICATION: from then on the server sends, and it disconnects a
-// client that does not read. A Kafka configuration that is invalid must not cost a stream.
+// client that does not read. A Kafka configuration that is invalid must not cost a stream. But a
+// producer that claims a transactional id comes afterwards: an instance that does not get the slot
+// must not fence the one that has it.
 absl::Status Relay::OpenAndStart() {
   const Lsn frontier = tracker_.frontier();
   const absl::StatusOr<SourceInfo> info = connector_.Open();
@@ -261,17 +275,24 @@ absl::Status Relay::OpenAndStart() {
   WR_RETURN_IF_ERROR(info.status());
   WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
   CarryPositions(*info);
-  WR_RETURN_IF_ERROR(EnsureProducer(decision.keep_in_flight));
-  WR_CHECK(producer_.exists(), "a stream starts with a producer");
+  DropProducer(decision.keep_in_flight);
+  if (!producer_.exists() && !committer_.enabled()) {
+    WR_RETURN_IF_ERROR(producer_.Create());
+  }
   WR_CHECK(decision.keep_in_flight || tracker_.records_in_flight() == 0,
            "no record of another history is in flight");
   WR_RETURN_IF_ERROR(connector_.Start(*info, decision));
+  if (!producer_.exists()) {
+    producer_.UseTransactions(TransactionalIdOf(parts_.config, info->server.database),
+                              recorder_.topic());
+    WR_RETURN_IF_ERROR(producer_.Create());
+  }
   // The records that were sent one at a time, or were settled, are of a history that has ended.
   if (!decision.keep_in_flight) {
     sender_.ForgetPositions();
-    sender_.SetSettledBefore(Position{decision.settled_before, 0});
+    sender_.SetSettledBefore(decision.settled_before);
   }
-  pipeline_.StartSession(info->tables, HistoryCheck(decision.expected));
+  pipeline_.StartSession(info->tables, HistoryCheck(decision.expected), decision.partial);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
                      parts_.metrics, reporter_.stages(), parts_.snapshots},
@@ -416,6 +437,11 @@ void Relay::AcceptGap(std::string_view id) {
 void Relay::Disconnect(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a stream ends for a reason");
   WR_CHECK(!state_.finished, "a relay that has finished does not reconnect");
+  if (committer_.enabled() && sender_.AwaitsReport()) {
+    // Its row would be sent again, into the same transaction or after it.
+    RestartFromFrontier({.cause = error, .settled_before = std::nullopt}, now);
+    return;
+  }
   const bool stuck = HasCode(error, ErrorCode::kStreamStuck);
   const Micros wait = stuck ? stuck_backoff_.Next() : reconnect_backoff_.Next();
   LogStatus(LogLevel::kWarning, "disconnected", error,
@@ -509,6 +535,7 @@ void Relay::EndSession() {
   if (session_ != nullptr) {
     state_.oldest_unpublished = reporter_.OldestUnpublished(session_.get());
     state_.oldest_unread = pipeline_.in_transaction() ? pipeline_.last_commit_time() : std::nullopt;
+    committer_.OnStreamEnding(parts_.clock.Now());
   }
   pipeline_.EndSession();
   recorder_.OnStreamEnded();
@@ -614,7 +641,8 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));
   }
   if (state_.phase == Phase::kStreaming) {
-    wakeup.at = std::min(wakeup.at, recorder_.NextDue(now));
+    wakeup.at = std::min(wakeup.at, committer_.enabled() ? committer_.NextDue(now, *session_)
+                                                         : recorder_.NextDue(now));
     wakeup.at = std::min(wakeup.at, producer_.retry_at().value_or(wakeup.at));
   }
   // While draining, data of further transactions does not wake the loop: it is not read.

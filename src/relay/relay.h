@@ -4,9 +4,11 @@
 // session, and handles each failure in one of three ways. If only the Postgres connection was lost,
 // it reconnects after the records in flight. If the producer failed with records in flight, it
 // starts over: producer and session are closed, and both restart at the frontier. If the producer
-// failed and no record was lost, the producer is replaced and the session continues. When events
-// may be missing, it holds (or exits, with source.on_gap = "exit") until an operator has accepted
-// the gap. It finishes when it was drained, or when it cannot start at all.
+// failed and no record was lost, the producer is replaced and the session continues. With
+// exactly-once delivery, what was not committed is lost with the producer, and the record of
+// progress shows where to start over. When events may be missing, it holds (or exits, with
+// source.on_gap = "exit") until an operator has accepted the gap. It finishes when it was drained,
+// or when it cannot start at all.
 //
 // The relay owns the tracker and the objects around the stream: GapDetector and SlotConnector
 // (whether and where it may start), Session, Pipeline and RecordSender (the stream itself),
@@ -33,6 +35,7 @@
 #include "relay/session.h"
 #include "relay/slot_connector.h"
 #include "relay/status_reporter.h"
+#include "relay/transaction_committer.h"
 #include "route/router.h"
 #include "status/status_board.h"
 #include "stream/ack_tracker.h"
@@ -129,8 +132,9 @@ class Relay {
 
   // Takes the producer's reports, and restarts the stream if records were lost.
   void DrainReports(MonoTime now);
-  // Makes sure that there is a producer, and that no record of another history is in its queue.
-  absl::Status EnsureProducer(bool keep_in_flight);
+  // Destroys the producer unless the next stream may use it: no record of another history may be in
+  // its queue.
+  void DropProducer(bool keep_in_flight);
   // With pipeline.resume = "topics": from now on records carry their positions, and the next
   // producer skips what the topics have.
   void CarryPositions(const SourceInfo& info);
@@ -182,6 +186,7 @@ class Relay {
   RecordSender sender_;
   ProgressRecorder recorder_;
   Pipeline pipeline_;
+  TransactionCommitter committer_;
   ProducerMonitor monitor_;
   GapDetector gaps_;
   SlotConnector connector_;

@@ -34,7 +34,8 @@ ReplaceableProducer::ReplaceableProducer(Parts parts)
 absl::StatusOr<ProduceResult> ReplaceableProducer::Produce(const Record& record,
                                                            DeliveryToken token) {
   WR_CHECK(producer_ == nullptr || !retry_at_, "while there is a producer, no other one is due");
-  return usable() ? producer_->Produce(record, token) : ProduceResult::kQueueFull;
+  return usable() || (token.is_progress() && settles()) ? producer_->Produce(record, token)
+                                                        : ProduceResult::kQueueFull;
 }
 
 void ReplaceableProducer::Announce(std::string_view topic) {
@@ -44,9 +45,8 @@ void ReplaceableProducer::Announce(std::string_view topic) {
 }
 
 void ReplaceableProducer::Commit() {
-  if (usable()) {
-    producer_->Commit();
-  }
+  WR_CHECK(settles(), "the producer has accepted a record");
+  producer_->Commit();
 }
 
 void ReplaceableProducer::UseTransactions(std::string transactional_id,

@@ -37,11 +37,13 @@ class ReplaceableProducer final : public Producer {
 
   // --- Producer: of the current one. Each call is allowed at any time unless stated otherwise.
 
-  // kQueueFull without a producer, and while the current one is about to be replaced.
+  // kQueueFull without a producer, and while the current one is about to be replaced. One that is
+  // to be renewed accepts a progress record: without it, its transaction could not be committed.
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   void Announce(std::string_view topic) override;
+  // REQUIRES: the current producer has accepted a record since the last commit.
   void Commit() override;
-  // The same, for the transactions of the producer.
+  // From now on producers are created for transactions.
   void UseTransactions(std::string transactional_id, std::string progress_topic);
   // Applies to every producer created from now on, not to the current one.
   void SkipStored(const WalHistory& history) override { history_ = history; }
@@ -98,7 +100,9 @@ class ReplaceableProducer final : public Producer {
 
  private:
   // Whether a record may enter now.
-  bool usable() const { return producer_ != nullptr && !outdated_since_ && !failing_since_; }
+  bool usable() const { return settles() && !outdated_since_; }
+  // Whether the records in flight may still be acknowledged.
+  bool settles() const { return producer_ != nullptr && !failing_since_; }
 
   Parts parts_;
   std::unique_ptr<Producer> producer_;

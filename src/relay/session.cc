@@ -109,10 +109,16 @@ absl::Status Session::Turn(bool draining) {
     feedback_.OnReceived(now);  // while we are not reading, the server cannot be considered silent
   }
   // The drain does not read on: after the open transaction nothing is handled.
+  bool nothing_new = false;
   if (MayHandle(now) && now >= read_at_ && !between_transactions) {
+    const size_t before = parts_.source.pending().size();
     WR_RETURN_IF_ERROR(Read(now));
+    nothing_new = parts_.source.pending().size() == before;
   }
   WR_RETURN_IF_ERROR(HandlePending(now, draining));
+  at_rest_ = draining && !parts_.pipeline.in_transaction()
+                 ? true
+                 : nothing_new && parts_.source.pending().empty();
   return Report(now);
 }
 
@@ -132,6 +138,23 @@ absl::Status Session::Read(MonoTime now) {
   }
   read_at_ = now + pacer_.pause();
   return absl::OkStatus();
+}
+
+bool Session::needs_commit() const {
+  switch (stall_reason_) {
+    case StallReason::kWindow:
+    case StallReason::kReport:
+    case StallReason::kLog:
+    case StallReason::kBlockingError:
+    case StallReason::kVisibility:
+    case StallReason::kProgress:
+      return true;
+    case StallReason::kNone:
+    case StallReason::kProducer:
+    case StallReason::kTopic:
+      return false;
+  }
+  return false;
 }
 
 // Whether the condition that handling waits for may have been met.

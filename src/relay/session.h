@@ -83,6 +83,18 @@ class Session {
   bool waits_for_topic() const { return stall_reason_ == StallReason::kTopic; }
   // Whether a row to be skipped waits for room in the log.
   bool waits_for_log() const { return stall_reason_ == StallReason::kLog; }
+  // Whether everything that has arrived was handled, as far as the last turn has seen; while
+  // draining, what follows is not handled.
+  bool at_rest() const { return at_rest_; }
+  // Whether nothing more is handled before the records in flight are acknowledged, or for an
+  // indefinite time.
+  bool needs_commit() const;
+  // Whether everything that was read is handled, so that the next turn reads if it is time to.
+  bool reads_next() const {
+    return stall_reason_ == StallReason::kNone && parts_.source.pending().empty();
+  }
+  // The earliest time of the next read.
+  MonoTime next_read() const { return read_at_; }
   // Since when no message could be handled, for any reason (window, topic, error).
   std::optional<MonoTime> stalled_since() const { return stalled_since_; }
   // The same as text for operators; "" while handling is not held up. The text is static.
@@ -151,8 +163,9 @@ class Session {
   Lsn started_at_;  // the position of the stream
   MonoTime last_turn_;
   MonoTime last_handled_;
-  Micros last_lag_{0};                   // of the message handled at last_handled_
-  MonoTime read_at_;                     // earliest time of the next read
+  Micros last_lag_{0};  // of the message handled at last_handled_
+  MonoTime read_at_;    // earliest time of the next read
+  bool at_rest_ = false;
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
   size_t looked_at_ = 0;                 // pending messages whose topics are announced
   StallReason stall_reason_ = StallReason::kNone;

@@ -97,16 +97,24 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
 // A standby server is not read from, so that nothing has to be known about it.
 absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   ProgressRecorder& recorder = parts_.recorder;
+  const bool exact = parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  const auto& last = parts_.gaps.last_stream();
+  if (exact && last && last->timeline != info.server.timeline) {
+    parts_.gaps.RequireRecall();  // of what is published, the slot of a promoted server shows less
+  }
   // An acceptance needs the generation of the newest record: another instance may have written it.
   const bool needed = recorder.enabled() && (parts_.gaps.NeedsRecall(info.slot.has_value()) ||
                                              parts_.gaps.accepted() || !recorder.was_read());
   if (!needed || info.server.in_recovery) {
     return absl::OkStatus();
   }
+  const std::optional<Progress> known_record = recorder.recorded();
   WR_ASSIGN_OR_RETURN(const auto record, recorder.Read(info.server.database));
   if (record) {
+    const bool unchanged = known_record && IsSameVersion(*record, *known_record) && last &&
+                           last->timeline == info.server.timeline;
     parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server.database),
-                       info.server);
+                       info.server, exact ? std::optional(unchanged) : std::nullopt);
     return absl::OkStatus();
   }
   // Without a record, only a new slot shows that nothing was published before.

@@ -11,7 +11,7 @@ namespace walrelay {
 void AckTracker::Restart(Lsn position, const PublishedTransaction& last) {
   Reset();
   frontier_ = position;
-  last_published_ = last;
+  last_published_ = last_handled_ = last;
   last_begun_ = Lsn();
   resume_ = position;
   received_ = position;
@@ -40,6 +40,7 @@ void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
                       .transaction = {commit_lsn, xid, commit_time}});
   open_ = true;
   open_produced_ = false;
+  open_settled_ = false;
   last_begun_ = commit_lsn;
   WR_CHECK(records_in_flight_ == 0 || entries_.size() > 1,
            "records in flight belong to earlier transactions");
@@ -100,6 +101,11 @@ void AckTracker::OnProduced(size_t bytes) {
   WR_CHECK(bytes_in_flight_ >= bytes, "the bytes in flight fit their counter");
 }
 
+void AckTracker::OnSettled() {
+  WR_CHECK(open_, "events belong to a transaction");
+  open_settled_ = true;
+}
+
 // The end of the COMMIT record is what may be confirmed, not its start: Postgres decides by the
 // start whether a transaction was confirmed (SnapBuildXactNeedsSkip in snapbuild.c compares with
 // `<`), and would send it again.
@@ -115,7 +121,12 @@ void AckTracker::Commit(Lsn end_lsn) {
   entry.end_lsn = end_lsn;
   resume_ = std::max(resume_, end_lsn);
   received_ = std::max(received_, end_lsn);
-  if (!open_produced_) {
+  const bool has_events = open_produced_ || open_settled_;
+  if (has_events && entry.transaction.commit_lsn >= last_handled_.commit_lsn) {
+    // Otherwise it was settled by a record of progress that has a later one.
+    last_handled_ = entry.transaction;
+  }
+  if (!has_events) {
     // Its token was never handed out, so the next transaction may reuse it.
     entries_.pop_back();
     Pass(end_lsn);
@@ -186,6 +197,7 @@ void AckTracker::Reset() {
   open_ = false;
   records_in_flight_ = 0;
   bytes_in_flight_ = 0;
+  last_handled_ = last_published_;
   resume_ = frontier_;
   received_ = frontier_;
 }
@@ -215,7 +227,7 @@ void AckTracker::Pass(Lsn position) {
 void AckTracker::Advance() {
   while (!entries_.empty() && entries_.front().sealed && entries_.front().outstanding == 0) {
     const Entry& first = entries_.front();
-    if (first.committed) {
+    if (first.committed && first.transaction.commit_lsn >= last_published_.commit_lsn) {
       last_published_ = first.transaction;
     }
     frontier_ = std::max(frontier_, first.end_lsn);

@@ -65,6 +65,9 @@ class AckTracker {
   // The producer accepted a record of the open transaction.
   void OnProduced(size_t bytes);
 
+  // An event of the open transaction was published before. REQUIRES: one is open.
+  void OnSettled();
+
   // COMMIT. REQUIRES: a transaction is open.
   void Commit(Lsn end_lsn);
 
@@ -89,10 +92,11 @@ class AckTracker {
 
   // Everything before this position is acknowledged and may be confirmed to Postgres.
   Lsn frontier() const { return frontier_; }
-  // The last transaction before the frontier that produced records; as given to Restart() until
-  // there is one. A transaction that was cut, and whose rows were all settled when it was repeated,
-  // is not noted.
+  // The last transaction before the frontier that has events; as given to Restart() until there is
+  // a later one.
   const PublishedTransaction& last_published() const { return last_published_; }
+  // The same before resume(): acknowledged or not.
+  const PublishedTransaction& last_handled() const { return last_handled_; }
   // The COMMIT of the transaction that began last, since Restart(); 0/0: none began.
   Lsn last_begun() const { return last_begun_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).
@@ -133,10 +137,12 @@ class AckTracker {
   uint64_t floor_ = 1;          // transactions below it were abandoned by Reset()
   bool open_ = false;           // entries_.back() is the open transaction
   bool open_produced_ = false;  // and has records
+  bool open_settled_ = false;   // or had some before
 
   // frontier_ <= resume_ <= received_ at all times.
   Lsn frontier_;
   PublishedTransaction last_published_;
+  PublishedTransaction last_handled_;
   Lsn last_begun_;
   Lsn received_;
   Lsn resume_;

@@ -13,10 +13,10 @@ absl::Status HistoryCheck::OnBegin(const pgoutput::Begin& begin) {
     return absl::OkStatus();
   }
   if (begin.final_lsn > expected_.commit_lsn) {
-    return Error(ErrorCode::kHistoryRewritten,
-                 fmt::format("expected the COMMIT of transaction {} at {}, got the next one at {}",
-                             expected_.xid, expected_.commit_lsn.ToString(),
-                             begin.final_lsn.ToString()));
+    return Error(
+        ErrorCode::kHistoryRewritten,
+        fmt::format("expected the COMMIT of transaction {} at {}, got the next one at {}",
+                    expected_.xid, expected_.commit_lsn.ToString(), begin.final_lsn.ToString()));
   }
   if (begin.xid != expected_.xid || begin.commit_time != expected_.commit_time) {
     return Error(ErrorCode::kHistoryRewritten,

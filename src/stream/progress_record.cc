@@ -26,6 +26,11 @@ std::string PipelineIdOf(const Config& config, std::string_view database) {
                                     : config.pipeline.id;
 }
 
+// Without the server: the relay of a promoted server must fence the one before.
+std::string TransactionalIdOf(const Config& config, std::string_view database) {
+  return fmt::format("walrelay.{}", PipelineIdOf(config, database));
+}
+
 absl::StatusOr<std::string> ProgressTopicOf(const Config& config, std::string_view database) {
   if (!config.kafka.progress_topic.empty()) {
     return config.kafka.progress_topic;
@@ -55,7 +60,18 @@ absl::Status CheckOwner(const Progress& record, const Config& config, std::strin
         fmt::format("it is the record of slot {} in database {}, not of slot {} in {}",
                     Printable(record.slot), Printable(record.database), config.source.slot, name));
   }
+  if (record.partial.valid() && record.source_fingerprint != SourceFingerprint(config.source)) {
+    return Error(
+        ErrorCode::kProgressPartial,
+        fmt::format("{} rows of the transaction that commits at {} are published",
+                    record.partial.rows, record.partial.transaction.commit_lsn.ToString()));
+  }
   return absl::OkStatus();
+}
+
+bool IsSameVersion(const Progress& one, const Progress& other) {
+  return one.run_id == other.run_id && one.sequence == other.sequence &&
+         one.Order() == other.Order();
 }
 
 ResumeState ResumeStateOf(const Progress& record) {
@@ -65,6 +81,7 @@ ResumeState ResumeStateOf(const Progress& record) {
           .frontier = record.frontier,
           .resume = record.frontier,
           .last_published = record.last,
+          .partial = record.partial,
           .recorded = true};
 }
 

@@ -18,13 +18,20 @@ namespace walrelay {
 // pipeline.id, or "<database>.<slot>".
 std::string PipelineIdOf(const Config& config, std::string_view database);
 
+// The transactional id of the pipeline's producer.
+std::string TransactionalIdOf(const Config& config, std::string_view database);
+
 // kafka.progress_topic, or "walrelay.progress.<pipeline.id>". Errors: WR-1003 if the name of the
 // database is not legal in a topic's name.
 absl::StatusOr<std::string> ProgressTopicOf(const Config& config, std::string_view database);
 
-// WR-2205 unless the record is that of this pipeline, database and slot. Another server is not
-// checked here: see CheckServer().
+// WR-2205 unless the record is that of this pipeline, database and slot. WR-2206 if it ends inside
+// a transaction, and was written with other settings. Another server is not checked here: see
+// CheckServer().
 absl::Status CheckOwner(const Progress& record, const Config& config, std::string_view database);
+
+// Whether both are the same version of a record.
+bool IsSameVersion(const Progress& one, const Progress& other);
 
 // What a relay remembers that has published everything in the record.
 ResumeState ResumeStateOf(const Progress& record);

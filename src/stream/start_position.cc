@@ -137,18 +137,27 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
 // published: only what the server sends shows whether it still has the history of the record. After
 // a fork, only what was published before it counts.
 StartDecision AfterRecord(const ResumeState& memory, Lsn confirmed, Lsn fork) {
+  const PartialTransaction partial =
+      memory.partial.transaction.commit_lsn < fork ? memory.partial : PartialTransaction();
   const PublishedTransaction& last = memory.last_published;
   const bool kept = last.valid() && last.commit_lsn < fork;
+  const Lsn published_before = std::min(memory.frontier, fork);
+  StartDecision decision{
+      .position = confirmed,
+      .keep_in_flight = false,
+      .published_before = published_before,
+      .settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : published_before, 0},
+      .last_published = kept ? last : PublishedTransaction(),
+      .partial = partial};
   // As the server decides it: a transaction is sent if its COMMIT record begins at the confirmed
   // position or after it (SnapBuildXactNeedsSkip in snapbuild.c).
-  const bool sent = kept && last.commit_lsn >= confirmed;
-  const Lsn published_before = std::min(memory.frontier, fork);
-  return {.position = confirmed,
-          .keep_in_flight = false,
-          .published_before = published_before,
-          .settled_before = kept ? Lsn(last.commit_lsn.value() + 1) : published_before,
-          .expected = sent ? last : PublishedTransaction(),
-          .last_published = kept ? last : PublishedTransaction()};
+  if (partial.valid()) {
+    decision.settled_before = {partial.transaction.commit_lsn, partial.rows + 1};
+    decision.expected = partial.transaction;
+  } else if (kept && last.commit_lsn >= confirmed) {
+    decision.expected = last;
+  }
+  return decision;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "walrelay/lsn.h"
+#include "walrelay/position.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
@@ -31,6 +32,8 @@ struct ResumeState {
   bool slot_was_taken = false;  // another process was seen holding the slot since
   // The last transaction with events before the frontier.
   PublishedTransaction last_published;
+  // Of which some rows are published, behind the frontier; only with `recorded`.
+  PartialTransaction partial;
   // Read from a progress record, and not yet confirmed by a stream that passed the frontier.
   bool recorded = false;
   // An operator accepted that there is no usable slot: the relay waits for a new one, does not
@@ -47,13 +50,14 @@ struct StartDecision {
   // Events of transactions that committed before it were published, though the stream contains
   // them; 0/0: none.
   Lsn published_before;
-  // Events of transactions that committed before it are not sent again. Less than
-  // `published_before` where the record shows that no events were published in between: there are
-  // some only if the server was restored to a state in between.
-  Lsn settled_before;
+  // Rows before it are not sent again. Less than `published_before` where the record shows that no
+  // events were published in between: there are some only if the server was restored to a state in
+  // between. Greater where the first rows of a transaction behind it were published.
+  Position settled_before;
   // The stream must contain this transaction, if it is valid.
   PublishedTransaction expected;
   PublishedTransaction last_published;  // up to where the stream starts, or `published_before`
+  PartialTransaction partial;           // behind `published_before`
 };
 
 // Whether this is the same server as before, and whether it has all the WAL that it had sent. Call

@@ -1,10 +1,12 @@
 // A fake Kafka as a producer sees it: records are accepted, and the test acknowledges them.
 //
 // `log` has all acknowledged records of all producers, in the order of acknowledgement. A producer
-// that is destroyed drops its records in flight, as librdkafka does when it is purged.
+// that is destroyed drops its records in flight, as librdkafka does when it is purged. Of a
+// producer with transactions, `log` has the records that were committed.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/check.h"
 #include "walrelay/error.h"
 #include "walrelay/producer.h"
 
@@ -45,9 +48,21 @@ class FakeKafka {
   int producers = 0;      // created so far
   size_t offered = 0;     // calls of Produce()
   std::vector<std::string> announced;  // topics
-  int64_t batch_bytes = 0;             // requested for the last one
+  ProducerRequest request;             // for the last one
+  // --- of transactions
+  bool hold_claim = false;   // the transactional id is not claimed yet
+  bool hold_commit = false;  // a commit is not answered yet
+  // What becomes of a commit whose answer is lost; nullopt: answers arrive.
+  std::optional<bool> lost_commit;
+  std::function<std::optional<Progress>(const std::string& topic)> read_progress;
+  int claims = 0;                                 // that succeeded
+  std::vector<std::vector<std::string>> commits;  // the keys of each transaction's records
   std::vector<FakeRecord> in_flight;
   std::vector<FakeRecord> log;
+
+  // The records of the open transaction, and whether it is being committed.
+  const std::vector<FakeRecord>& uncommitted() const { return uncommitted_; }
+  bool sealed() const { return sealed_; }
 
   // Acknowledges the record at `position` in flight, or all records in flight.
   void Acknowledge(size_t position) { acknowledged_.push_back(Take(position)); }
@@ -71,12 +86,12 @@ class FakeKafka {
   }
 
   ProducerFactory Factory() {
-    return [this](const ProducerRequest& request) -> absl::StatusOr<std::unique_ptr<Producer>> {
+    return [this](const ProducerRequest& wanted) -> absl::StatusOr<std::unique_ptr<Producer>> {
       if (!factory_error.ok()) {
         return factory_error;
       }
       ++producers;
-      batch_bytes = request.max_batch_bytes;
+      request = wanted;
       health = absl::OkStatus();
       outdated = false;
       return std::make_unique<FakeProducer>(*this);
@@ -92,20 +107,26 @@ class FakeKafka {
       return;
     }
     const absl::Status error = refused_keys.at(bad->key.value_or("NULL"));
+    const std::string topic = bad->topic;
     if (bad != in_flight.begin()) {
       Acknowledge(0);
       return RefuseByKey();
     }
     while (!in_flight.empty()) {
-      Refuse(0, error);
+      const bool same_batch = in_flight.front().topic == topic;
+      Refuse(0, same_batch ? error : Error(ErrorCode::kProducerFailed, "purged"));
+      refused_.back().purged = !same_batch;
     }
     health = Error(ErrorCode::kProducerFailed, "gapless guarantee");
   }
 
   class FakeProducer final : public Producer {
    public:
-    explicit FakeProducer(FakeKafka& kafka) : kafka_(kafka) {}
+    explicit FakeProducer(FakeKafka& kafka)
+        : kafka_(kafka), transactional_(!kafka.request.transactional_id.empty()) {}
     ~FakeProducer() override {
+      kafka_.uncommitted_.clear();
+      kafka_.sealed_ = false;
       kafka_.in_flight.clear();
       kafka_.acknowledged_.clear();
       kafka_.refused_.clear();
@@ -123,7 +144,8 @@ class FakeKafka {
       if (kafka_.pending_topics.contains(topic)) {
         return ProduceResult::kTopicPending;
       }
-      if (kafka_.in_flight.size() >= kafka_.queue_limit) {
+      if (kafka_.in_flight.size() >= kafka_.queue_limit ||
+          (transactional_ && (!claimed_ || kafka_.sealed_))) {
         return ProduceResult::kQueueFull;
       }
       kafka_.in_flight.push_back(Copy(record, token));
@@ -132,14 +154,35 @@ class FakeKafka {
 
     void Announce(std::string_view topic) override { kafka_.announced.emplace_back(topic); }
 
+    void Commit() override {
+      WR_CHECK(transactional_ && !kafka_.sealed_, "a transaction is open");
+      WR_CHECK(!kafka_.in_flight.empty() || !kafka_.acknowledged_.empty() ||
+                   !kafka_.uncommitted_.empty(),
+               "a transaction that is committed has a record");
+      kafka_.sealed_ = true;
+    }
+
     void Poll(DeliverySink& sink) override {
+      if (transactional_ && !claimed_ && !kafka_.hold_claim && kafka_.health.ok()) {
+        claimed_ = true;
+        ++kafka_.claims;
+        sink.OnClaimed(kafka_.read_progress(kafka_.request.progress_topic));
+      }
       kafka_.RefuseByKey();
       if (kafka_.auto_acknowledge) {
         kafka_.AcknowledgeAll();
       }
       for (FakeRecord& record : std::exchange(kafka_.acknowledged_, {})) {
+        if (transactional_) {
+          kafka_.uncommitted_.push_back(std::move(record));
+          continue;
+        }
         sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
         kafka_.log.push_back(std::move(record));
+      }
+      if (kafka_.sealed_ && kafka_.in_flight.empty() && !kafka_.hold_commit &&
+          kafka_.refused_.empty() && kafka_.health.ok()) {
+        FinishCommit(sink);
       }
       const bool failed = !kafka_.refused_.empty() || !kafka_.health.ok();
       for (const DeliveryFailure& failure : std::exchange(kafka_.refused_, {})) {
@@ -157,8 +200,33 @@ class FakeKafka {
     int poll_fd() const override { return -1; }
 
    private:
+    void FinishCommit(DeliverySink& sink) {
+      const bool answered = !kafka_.lost_commit;
+      if (answered || *kafka_.lost_commit) {
+        kafka_.commits.emplace_back();
+        for (const FakeRecord& record : kafka_.uncommitted_) {
+          kafka_.commits.back().push_back(record.key.value_or("NULL"));
+          kafka_.log.push_back(record);
+        }
+      }
+      if (!answered) {
+        kafka_.lost_commit.reset();
+        kafka_.health = Error(ErrorCode::kCommitInDoubt, "no answer");
+        return;  // Purge() reports the records
+      }
+      kafka_.sealed_ = false;
+      for (const FakeRecord& record : std::exchange(kafka_.uncommitted_, {})) {
+        sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
+      }
+    }
     // A failed producer drops its records in flight.
     void Purge(DeliverySink& sink) {
+      for (const FakeRecord& record : std::exchange(kafka_.uncommitted_, {})) {
+        sink.OnFailed({.token = record.token,
+                       .bytes = record.bytes,
+                       .error = Error(ErrorCode::kTransactionAborted, "aborted"),
+                       .purged = true});
+      }
       for (const FakeRecord& record : std::exchange(kafka_.in_flight, {})) {
         sink.OnFailed({.token = record.token,
                        .bytes = record.bytes,
@@ -178,6 +246,8 @@ class FakeKafka {
     }
 
     FakeKafka& kafka_;
+    const bool transactional_;
+    bool claimed_ = false;
   };
 
   FakeRecord Take(size_t position) {
@@ -187,6 +257,8 @@ class FakeKafka {
   }
 
   std::vector<FakeRecord> acknowledged_;
+  std::vector<FakeRecord> uncommitted_;  // acknowledged, of the open transaction
+  bool sealed_ = false;
   std::vector<DeliveryFailure> refused_;
 };
 

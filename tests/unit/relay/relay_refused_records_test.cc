@@ -142,7 +142,7 @@ TEST_F(RefusedRecordsTest, RefusedBatchIsFollowedBySmallerOnes) {
   Run();
   kafka_.auto_acknowledge = true;
   Pass(seconds(1));
-  EXPECT_EQ(kafka_.batch_bytes, 250'000);
+  EXPECT_EQ(kafka_.request.max_batch_bytes, 250'000);
   EXPECT_EQ(State(), RelayState::kStreaming);
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
@@ -156,7 +156,7 @@ TEST_F(RefusedRecordsTest, RecordTooLargeForItsTopicIsReportedAsATooLargeRow) {
   EXPECT_EQ(State(), RelayState::kBlocked);
   EXPECT_EQ(ShownError(), ErrorCode::kRecordTooLarge);
   EXPECT_THAT(board_.Read().detail, HasSubstr("key=big"));
-  EXPECT_EQ(kafka_.batch_bytes, 1'000'000);  // the batch size was not the cause
+  EXPECT_EQ(kafka_.request.max_batch_bytes, 1'000'000);  // the batch size was not the cause
 }
 
 TEST_F(RefusedRecordsTest, TooLargeRecordFollowsThePolicyForTooLarge) {

@@ -14,7 +14,9 @@ using std::chrono::seconds;
 
 class ReplaceableProducerTest : public ::testing::Test {
  protected:
-  absl::StatusOr<ProduceResult> Produce() { return producer_.Produce(Record{.topic = "t"}, {}); }
+  absl::StatusOr<ProduceResult> Produce(DeliveryToken token = {1, 1}) {
+    return producer_.Produce(Record{.topic = "t"}, token);
+  }
 
   testing::FakeClock clock_;
   testing::FakeKafka kafka_;
@@ -51,6 +53,7 @@ TEST_F(ReplaceableProducerTest, AcceptsRecordsAgainWhenARenewalIsCancelled) {
   ASSERT_TRUE(producer_.Create().ok());
   producer_.StopForRenewal(clock_.Now());
   EXPECT_EQ(*Produce(), ProduceResult::kQueueFull);
+  EXPECT_EQ(*Produce(DeliveryToken::Progress()), ProduceResult::kAccepted);
   producer_.CancelRenewal();
   EXPECT_EQ(*Produce(), ProduceResult::kAccepted);
 }
@@ -79,15 +82,15 @@ TEST_F(ReplaceableProducerTest, RetriesLaterWhenItCannotBeCreated) {
 TEST_F(ReplaceableProducerTest, ReducesBatchesDownToAMinimum) {
   producer_.ShrinkBatches();
   ASSERT_TRUE(producer_.Create().ok());
-  EXPECT_EQ(kafka_.batch_bytes, 25'000);
+  EXPECT_EQ(kafka_.request.max_batch_bytes, 25'000);
   for (int i = 0; i < 10; ++i) {
     producer_.ShrinkBatches();
   }
   ASSERT_TRUE(producer_.Create().ok());
-  EXPECT_EQ(kafka_.batch_bytes, 1024);
+  EXPECT_EQ(kafka_.request.max_batch_bytes, 1024);
   producer_.ResetBatches();
   ASSERT_TRUE(producer_.Create().ok());
-  EXPECT_EQ(kafka_.batch_bytes, 100'000);
+  EXPECT_EQ(kafka_.request.max_batch_bytes, 100'000);
 }
 
 }  // namespace

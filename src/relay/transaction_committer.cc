@@ -1,0 +1,77 @@
+#include "relay/transaction_committer.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace walrelay {
+namespace {
+
+// While more arrives all the time: consumers see nothing before the commit.
+constexpr Micros kLongestGathering = std::chrono::milliseconds(50);
+constexpr Micros kLongestWait = std::chrono::seconds(1);
+
+}  // namespace
+
+// Everything that was handled is in this transaction, or in an earlier one.
+ProgressRecorder::Published TransactionCommitter::Published() const {
+  return {.frontier = parts_.tracker.resume(),
+          .last = parts_.tracker.last_handled(),
+          .partial = parts_.pipeline.partial()};
+}
+
+bool TransactionCommitter::Splits() const {
+  return parts_.pipeline.in_transaction() &&
+         parts_.pipeline.rows_in_transaction() <
+             static_cast<uint64_t>(parts_.config.pipeline.atomic_rows);
+}
+
+void TransactionCommitter::Turn(MonoTime now, const Session& session, bool draining) {
+  if (!enabled() || committing()) {
+    return;
+  }
+  if (parts_.tracker.records_in_flight() == 0) {
+    open_since_.reset();
+    Commit(parts_.recorder.Turn(now, Published(), /*at_once=*/draining));
+    return;
+  }
+  open_since_ = open_since_.value_or(now);
+  const Micros open = now - *open_since_;
+  const bool complete = (session.at_rest() || open >= kLongestGathering) && !Splits();
+  if (complete || session.needs_commit() || open >= longest()) {
+    Commit(parts_.recorder.Record(now, Published()));
+  }
+}
+
+// A record that was not accepted is offered again in the next turn.
+void TransactionCommitter::Commit(bool recorded) {
+  if (recorded) {
+    parts_.producer.Commit();
+    open_since_.reset();
+  }
+}
+
+MonoTime TransactionCommitter::NextDue(MonoTime now, const Session& session) const {
+  const MonoTime later = now + kLongestWait;
+  if (!enabled() || committing()) {
+    return later;
+  }
+  if (!open_since_) {
+    return parts_.recorder.NextDue(now);
+  }
+  const MonoTime gathered = *open_since_ + (Splits() ? longest() : kLongestGathering);
+  // After it, a record was offered, and the producer wakes the loop when it may accept one.
+  const MonoTime due = gathered > now ? std::min(gathered, later) : later;
+  // Only reading shows whether more has arrived.
+  const bool reads = !Splits() && !session.at_rest() && session.reads_next();
+  return reads ? std::min(due, session.next_read()) : due;
+}
+
+// Best effort: without a commit the transaction continues with the next stream, or fails.
+void TransactionCommitter::OnStreamEnding(MonoTime now) {
+  if (enabled() && !committing() && parts_.tracker.records_in_flight() > 0) {
+    Commit(parts_.recorder.Record(now, Published()));
+  }
+}
+
+}  // namespace walrelay

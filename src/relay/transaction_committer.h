@@ -1,0 +1,71 @@
+// TransactionCommitter: decides when a Kafka transaction ends, with pipeline.delivery =
+// "exactly_once".
+//
+// Events are published in transactions, each with the record of progress that says so. A
+// transaction ends as soon as nothing more has arrived: an event that comes alone is committed at
+// once. While it is being committed, events gather for the next one, so transactions grow with the
+// load, without a setting.
+//
+// A database transaction of up to pipeline.atomic_rows rows is not split, unless its publishing is
+// interrupted: an open transaction holds back consumers of all pipelines that share a partition
+// with it, so none stays open while a row blocks, or without a connection to Postgres.
+//
+// Single-threaded; does no I/O itself.
+#pragma once
+
+#include <optional>
+
+#include "relay/pipeline.h"
+#include "relay/progress_recorder.h"
+#include "relay/session.h"
+#include "stream/ack_tracker.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+class TransactionCommitter {
+ public:
+  struct Parts {
+    const Config& config;
+    const AckTracker& tracker;
+    const Pipeline& pipeline;
+    ProgressRecorder& recorder;
+    Producer& producer;
+  };
+
+  // `parts` must outlive it.
+  explicit TransactionCommitter(const Parts& parts) : parts_(parts) {}
+
+  // Whether events are published in transactions.
+  bool enabled() const {
+    return parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  }
+
+  // Ends the transaction if it is time; and without one, commits a record of progress that is due.
+  // Call it after each turn of the session. `draining`: nothing more follows.
+  void Turn(MonoTime now, const Session& session, bool draining);
+  // When to call it again if nothing happens before.
+  MonoTime NextDue(MonoTime now, const Session& session) const;
+
+  // The stream ends: ends the transaction, if that is possible now. REQUIRES: the pipeline's
+  // session has not ended.
+  void OnStreamEnding(MonoTime now);
+
+  // Since when a transaction with events is open; nullopt while it is being committed.
+  std::optional<MonoTime> open_since() const { return open_since_; }
+  bool committing() const { return enabled() && parts_.recorder.in_flight(); }
+
+ private:
+  ProgressRecorder::Published Published() const;
+  void Commit(bool recorded);
+  // Whether a database transaction would be split that need not be.
+  bool Splits() const;
+  Micros longest() const { return parts_.config.kafka.transaction_timeout / 3; }
+
+  Parts parts_;
+  std::optional<MonoTime> open_since_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,420 @@
+// Exactly-once delivery in the relay: events are committed in transactions, each with the record of
+// progress, and whatever becomes of a producer, none is committed twice.
+
+#include "relay/transaction_committer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fakes/relay_fixture.h"
+#include "fakes/status_matchers.h"
+#include "relay/relay.h"
+
+namespace walrelay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kTopic = "walrelay.progress.shop.walrelay";
+
+class TransactionCommitterTest : public testing::RelayFixture {
+ protected:
+  TransactionCommitterTest() {
+    config_.pipeline.progress = ProgressRecording::kRequired;
+    config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+    config_.source.create_slot = true;
+    postgres_.info.slot.reset();
+    kafka_.auto_acknowledge = true;
+  }
+  // The keys of the committed events.
+  std::vector<std::string> Events() const {
+    std::vector<std::string> keys;
+    for (const auto& record : kafka_.log) {
+      if (record.topic != kTopic) {
+        keys.push_back(record.key.value_or("NULL"));
+      }
+    }
+    return keys;
+  }
+  Progress Recorded() const {
+    const auto record = std::find_if(kafka_.log.rbegin(), kafka_.log.rend(),
+                                     [](const auto& each) { return each.topic == kTopic; });
+    WR_CHECK(record != kafka_.log.rend(), "progress was recorded");
+    return *DecodeProgress(record->value.value_or(""));
+  }
+  // The committed transactions that have events.
+  std::vector<std::vector<std::string>> Transactions() const {
+    std::vector<std::vector<std::string>> out;
+    for (const auto& keys : kafka_.commits) {
+      if (keys.size() > 1) {
+        out.emplace_back(keys.begin(), keys.end() - 1);
+      }
+    }
+    return out;
+  }
+  void Begin() {
+    Start();
+    Pass(seconds(1));
+  }
+  void Crash() {
+    relay_.reset();
+    postgres_.Close();
+  }
+  void Restart() {
+    Start();
+    Pass(seconds(1));
+  }
+  std::vector<testing::FakeRow> Rows(int count) {
+    std::vector<testing::FakeRow> rows;
+    for (int i = 1; i <= count; ++i) {
+      rows.push_back(Event(std::to_string(i)));
+    }
+    return rows;
+  }
+};
+
+TEST_F(TransactionCommitterTest, NothingIsPublishedBeforeTheClaim) {
+  kafka_.hold_claim = true;
+  Begin();
+  Commit("a");
+  Pass(seconds(5));
+  EXPECT_TRUE(postgres_.streaming());
+  EXPECT_EQ(kafka_.request.transactional_id, "walrelay.shop.walrelay");
+  EXPECT_EQ(kafka_.request.progress_topic, kTopic);
+  EXPECT_THAT(kafka_.in_flight, IsEmpty());
+  kafka_.hold_claim = false;
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+}
+
+TEST_F(TransactionCommitterTest, AnInstanceWithoutTheSlotDoesNotClaim) {
+  Begin();
+  Crash();
+  const int producers = kafka_.producers;
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = 4711;
+  Restart();
+  EXPECT_EQ(State(), RelayState::kStandby);
+  EXPECT_EQ(kafka_.producers, producers);
+}
+
+TEST_F(TransactionCommitterTest, ASingleEventIsCommittedAtOnce) {
+  Begin();
+  const Lsn end = Commit("a");
+  Run();
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("a")));
+  EXPECT_EQ(Recorded().frontier, end);
+  EXPECT_EQ(Recorded().last.commit_lsn, Lsn(end.value() - 48));
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(TransactionCommitterTest, OnlyWhatIsCommittedIsConfirmed) {
+  Begin();
+  const Lsn before = postgres_.confirmed();
+  kafka_.hold_commit = true;
+  Commit("a");
+  Pass(seconds(5));
+  EXPECT_TRUE(kafka_.sealed());
+  EXPECT_EQ(postgres_.confirmed(), before);
+}
+
+TEST_F(TransactionCommitterTest, EventsGatherDuringACommit) {
+  Begin();
+  kafka_.hold_commit = true;
+  Commit("a");
+  Pass(milliseconds(10));
+  Commit("b");
+  Commit("c");
+  Pass(milliseconds(10));
+  EXPECT_THAT(Transactions(), IsEmpty());
+  kafka_.hold_commit = false;
+  Pass(milliseconds(10));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("a"), ElementsAre("b", "c")));
+}
+
+TEST_F(TransactionCommitterTest, ADatabaseTransactionIsNotSplit) {
+  Begin();
+  postgres_.SendOpenTransaction(Rows(3));
+  Pass(seconds(2));
+  EXPECT_THAT(kafka_.uncommitted(), SizeIs(3));
+  EXPECT_FALSE(kafka_.sealed());
+}
+
+TEST_F(TransactionCommitterTest, ATransactionDoesNotStayOpenForever) {
+  Begin();
+  postgres_.SendOpenTransaction(Rows(3));
+  Pass(seconds(11));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1", "2", "3")));
+  EXPECT_EQ(Recorded().partial.rows, 3u);
+  EXPECT_EQ(Recorded().partial.transaction.xid, 7u);
+}
+
+TEST_F(TransactionCommitterTest, ALargeTransactionIsSplit) {
+  config_.pipeline.atomic_rows = 2;
+  Begin();
+  postgres_.SendOpenTransaction(Rows(3));
+  Run();
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1", "2", "3")));
+  EXPECT_EQ(Recorded().partial.rows, 3u);
+}
+
+TEST_F(TransactionCommitterTest, AFullWindowSplitsATransaction) {
+  config_.pipeline.max_in_flight_records = 2;
+  Begin();
+  const Lsn end = postgres_.Commit(Rows(5));
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("1", "2", "3", "4", "5"));
+  EXPECT_EQ(Recorded().frontier, end);
+  EXPECT_FALSE(Recorded().partial.valid());
+}
+
+// --- after a crash
+
+TEST_F(TransactionCommitterTest, ARestartContinuesAfterTheRecord) {
+  Begin();
+  const Lsn before = postgres_.confirmed();
+  Commit("a");
+  Commit("b");
+  Run();
+  Crash();
+  postgres_.info.slot->confirmed_flush_lsn = before;
+  Restart();
+  Commit("c");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(TransactionCommitterTest, ARestartContinuesInsideATransaction) {
+  config_.pipeline.max_in_flight_records = 2;
+  Begin();
+  postgres_.Commit(Rows(5));
+  kafka_.hold_commit = true;
+  Pass(milliseconds(10));
+  kafka_.hold_commit = false;
+  while (Transactions().size() < 2) {
+    relay_->Turn();
+  }
+  ASSERT_THAT(Events(), ElementsAre("1", "2", "3", "4"));
+  ASSERT_EQ(Recorded().partial.rows, 4u);
+  for (int crash = 0; crash < 2; ++crash) {
+    Crash();
+    MakeRelay();
+    relay_->Turn();
+    relay_->Turn();
+  }
+  Crash();
+  Restart();
+  EXPECT_THAT(Events(), ElementsAre("1", "2", "3", "4", "5"));
+  EXPECT_FALSE(Recorded().partial.valid());
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_EQ(Events().back(), "b");
+}
+
+// The COMMIT of a transaction that was published in part may be the only message that is left.
+TEST_F(TransactionCommitterTest, ATransactionWhoseRowsWereAllPublishedIsNotRepeated) {
+  config_.pipeline.max_in_flight_records = 1;
+  Begin();
+  const Lsn before = postgres_.confirmed();
+  Commit("a");
+  Pass(seconds(1));
+  Progress record = Recorded();
+  // As it was before the COMMIT was handled.
+  record.partial = {record.last, 1};
+  record.frontier = before;
+  record.last = {};
+  Crash();
+  kafka_.log.clear();
+  progress_.stored = record;
+  for (int restart = 0; restart < 3; ++restart) {
+    postgres_.info.slot->confirmed_flush_lsn = before;
+    Restart();
+    Crash();
+  }
+  EXPECT_THAT(Events(), IsEmpty());
+  EXPECT_FALSE(Recorded().partial.valid());
+}
+
+TEST_F(TransactionCommitterTest, APartialRecordOfOtherSettingsIsHeld) {
+  config_.pipeline.max_in_flight_records = 2;
+  Begin();
+  postgres_.Commit(Rows(3));
+  while (Transactions().empty()) {
+    relay_->Turn();
+  }
+  ASSERT_TRUE(Recorded().partial.valid());
+  Crash();
+  config_.source.message_prefixes = {"outbox"};
+  Restart();
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressPartial);
+  ASSERT_TRUE(board_.Read().gap.has_value());
+  relay_->AcceptGap(board_.Read().gap->id);
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("1", "2", "1", "2", "3"));
+}
+
+// --- producers that fail
+
+TEST_F(TransactionCommitterTest, AnUnansweredCommitThatSucceededIsNotRepeated) {
+  Begin();
+  kafka_.lost_commit = true;
+  Commit("a");
+  Pass(seconds(5));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(TransactionCommitterTest, AnUnansweredCommitThatFailedIsRepeated) {
+  Begin();
+  kafka_.lost_commit = false;
+  Commit("a");
+  Pass(seconds(5));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+}
+
+TEST_F(TransactionCommitterTest, AnUnansweredCommitInsideATransaction) {
+  config_.pipeline.max_in_flight_records = 2;
+  for (const bool succeeded : {true, false}) {
+    Begin();
+    kafka_.lost_commit = succeeded;
+    postgres_.Commit(Rows(5));
+    Pass(seconds(10));
+    EXPECT_THAT(Events(), ElementsAre("1", "2", "3", "4", "5"));
+    Crash();
+    kafka_.log.clear();
+    postgres_.info.slot.reset();
+  }
+}
+
+TEST_F(TransactionCommitterTest, AnAbortedTransactionIsPublishedAgain) {
+  Begin();
+  kafka_.auto_acknowledge = false;
+  Commit("a");
+  Run();
+  kafka_.health = Error(ErrorCode::kProducerFenced, "fenced");
+  kafka_.auto_acknowledge = true;
+  Pass(seconds(5));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+}
+
+TEST_F(TransactionCommitterTest, AProducerThatFailsWithoutATransactionIsReplaced) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  const size_t starts = postgres_.starts.size();
+  kafka_.health = Error(ErrorCode::kCommitInDoubt, "EndTxn was sent 2 times");
+  Pass(seconds(1));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.claims, 2);
+  EXPECT_EQ(postgres_.starts.size(), starts);
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+}
+
+// For example by `walrelay progress set`, or by the transaction of an instance that lost the slot.
+TEST_F(TransactionCommitterTest, AnotherRecordAfterTheClaimIsFollowed) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  const Progress before = Recorded();
+  Crash();
+  kafka_.hold_claim = true;
+  Start();
+  const Lsn end = Commit("published by the other instance");
+  Progress other = before;
+  other.run_id = "other";
+  other.sequence = 7;
+  other.frontier = end;
+  other.last = {.commit_lsn = Lsn(end.value() - 48), .xid = 0, .commit_time = clock_.WallNow()};
+  progress_.stored = other;
+  kafka_.hold_claim = false;
+  Pass(seconds(5));
+  EXPECT_EQ(kafka_.claims, 3);
+  EXPECT_THAT(Events(), ElementsAre("a"));
+}
+
+// --- refused records
+
+TEST_F(TransactionCommitterTest, ARefusedRecordIsFoundInTransactionsOfOneEvent) {
+  Begin();
+  kafka_.refused_keys["2"] = Error(ErrorCode::kDeliveryRefused, "invalid record");
+  postgres_.Commit(Rows(3));
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kDeliveryRefused);
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1")));
+  kafka_.refused_keys.clear();
+  Pass(seconds(10));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1"), ElementsAre("2"), ElementsAre("3")));
+}
+
+TEST_F(TransactionCommitterTest, NoTransactionStaysOpenWhileARowBlocks) {
+  Begin();
+  kafka_.bad_topics["outbox.event.bad"] = Error(ErrorCode::kTopicUnknown, "bad");
+  postgres_.Commit({Event("1"), {.type = "bad", .key = "2", .payload = "{}"}});
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1")));
+  EXPECT_EQ(Recorded().partial.rows, 1u);
+  kafka_.bad_topics.clear();
+  Pass(seconds(5));
+  EXPECT_THAT(Events(), ElementsAre("1", "2"));
+}
+
+// --- the stream ends
+
+TEST_F(TransactionCommitterTest, ALostConnectionEndsTheTransaction) {
+  Begin();
+  postgres_.SendOpenTransaction(Rows(2));
+  Run();
+  ASSERT_THAT(kafka_.uncommitted(), SizeIs(2));
+  postgres_.BreakConnection();
+  Pass(milliseconds(1));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1", "2")));
+  EXPECT_EQ(Recorded().partial.rows, 2u);
+}
+
+TEST_F(TransactionCommitterTest, ADrainCommits) {
+  Begin();
+  kafka_.hold_commit = true;
+  const Lsn end = Commit("a");
+  Pass(milliseconds(10));
+  relay_->Drain();
+  Pass(seconds(1));
+  ASSERT_FALSE(relay_->finished());
+  kafka_.hold_commit = false;
+  Pass(seconds(1));
+  EXPECT_TRUE(relay_->finished());
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  EXPECT_EQ(postgres_.confirmed(), end);
+  EXPECT_FALSE(kafka_.sealed());
+}
+
+TEST_F(TransactionCommitterTest, APromotionContinuesAfterTheRecord) {
+  Begin();
+  const Lsn before = postgres_.confirmed();
+  Commit("a");
+  const Lsn end = Commit("b");
+  Pass(seconds(1));
+  postgres_.info.server.ancestors = {{.timeline = 1, .end = end}};
+  postgres_.info.server.timeline = 2;
+  postgres_.info.slot->confirmed_flush_lsn = before;
+  postgres_.BreakConnection();
+  Pass(seconds(5));
+  Commit("c");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b", "c"));
+}
+
+}  // namespace
+}  // namespace walrelay
