@@ -156,11 +156,14 @@ class PipelineThread final : public RunningPipeline {
       metrics->partition_count_changes->Increment();
     };
     options.on_topic_created = [metrics = metrics_] { metrics->topics_created->Increment(); };
-    return [this, options](
-               const ProducerRequest& request) -> absl::StatusOr<std::unique_ptr<Producer>> {
-      WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config_.kafka, config_.pipeline,
-                                                           request.max_batch_bytes));
-      return KafkaProducer::Create(std::move(conf), options);
+    return [this,
+            options](const ProducerRequest& request) -> absl::StatusOr<std::unique_ptr<Producer>> {
+      WR_ASSIGN_OR_RETURN(KafkaConf conf,
+                          MakeProducerConf(config_.kafka, config_.pipeline, request.max_batch_bytes,
+                                           request.transactional_id));
+      KafkaProducer::Options own = options;
+      own.progress_topic = request.progress_topic;
+      return KafkaProducer::Create(std::move(conf), own);
     };
   }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "base/loopback.h"
 #include "base/secret_file.h"
 #include "base/text.h"
+#include "kafka/known_defects.h"
 #include "kafka/timer_slack.h"
 #include "walrelay/error.h"
 
@@ -28,7 +31,8 @@ struct Property {
 // With acks=1, a record that only the leader has is lost with the leader. Idempotence: a retried
 // batch is stored once and in order. The gapless guarantee: librdkafka fails permanently rather
 // than continue behind a record that failed. No timeout: an outage of the brokers, however long,
-// fails no record.
+// fails no record. With transactions the gapless guarantee has no effect: after such a record
+// librdkafka refuses to commit.
 constexpr Property kGuarantees[] = {
     {"enable.idempotence", "true"},       {"acks", "all"},
     {"enable.gapless.guarantee", "true"}, {"message.timeout.ms", "0"},
@@ -163,10 +167,12 @@ void ForwardLog(const rd_kafka_t* client, int level, const char* facility, const
   const LogScope scope(client != nullptr
                            ? static_cast<const PipelineIdentity*>(rd_kafka_opaque(client))
                            : LogScope::Current());
-  // CONFWARN: the gapless guarantee, which is enabled on purpose. FATAL and TERMINATE: the relay
-  // itself reports the failure and the end of a producer.
+  // CONFWARN: the gapless guarantee, which is enabled on purpose. FATAL, TXNERR and TERMINATE: the
+  // relay itself reports the failure and the end of a producer. GETPID: a claim that waits for the
+  // end of an earlier transaction.
   const std::string_view kind = facility;
-  const bool known = kind == "CONFWARN" || kind == "FATAL" || kind == "TERMINATE";
+  const bool known = kind == "CONFWARN" || kind == "FATAL" || kind == "TXNERR" ||
+                     kind == "TERMINATE" || kind == "GETPID";
   constexpr int kSyslogWarning = 4;
   Log(level <= kSyslogWarning && !known ? LogLevel::kWarning : LogLevel::kDebug, "kafka_log",
       message, {{"facility", facility}});
@@ -245,6 +251,22 @@ absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   return conf;
 }
 
+// librdkafka requires that a request can fail before its transaction is aborted, so a longer
+// socket.timeout.ms is reduced. The isolation level is that of rd_kafka_query_watermark_offsets():
+// the end of the progress topic includes open transactions.
+absl::Status SetTransactions(const KafkaConfig& kafka, const std::string& transactional_id,
+                             rd_kafka_conf_t* conf) {
+  WR_RETURN_IF_ERROR(CheckTransactionSupport(rd_kafka_version()));
+  const int64_t timeout =
+      std::chrono::ceil<std::chrono::milliseconds>(kafka.transaction_timeout).count();
+  WR_RETURN_IF_ERROR(Set(conf, "transactional.id", transactional_id));
+  WR_RETURN_IF_ERROR(Set(conf, "transaction.timeout.ms", std::to_string(timeout)));
+  if (std::atoll(ConfValue(*conf, "socket.timeout.ms").c_str()) > timeout) {
+    WR_RETURN_IF_ERROR(Set(conf, "socket.timeout.ms", std::to_string(timeout)));
+  }
+  return Set(conf, "isolation.level", "read_uncommitted");
+}
+
 // The host of "PROTOCOL://host:port"; protocol and port may be missing.
 std::string_view HostOf(std::string_view server) {
   server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
@@ -315,7 +337,8 @@ int LibrdkafkaVersionNumber() {
 }
 
 absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const PipelineConfig& pipeline,
-                                           int64_t max_batch_bytes) {
+                                           int64_t max_batch_bytes,
+                                           const std::string& transactional_id) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
   WR_RETURN_IF_ERROR(Set(conf.get(), "compression.codec", kafka.compression));
   WR_RETURN_IF_ERROR(Set(conf.get(), "message.max.bytes", std::to_string(kafka.max_record_bytes)));
@@ -334,6 +357,9 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
   // Last: librdkafka applies the properties in this order, so nothing set before can change them.
   for (const Property& property : kGuarantees) {
     WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
+  }
+  if (!transactional_id.empty()) {
+    WR_RETURN_IF_ERROR(SetTransactions(kafka, transactional_id, conf.get()));
   }
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
   return conf;
@@ -382,7 +408,9 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
 }
 
 absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline) {
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes));
+  const bool transactions = pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes,
+                                                       transactions ? "check" : ""));
   if (kafka.sasl_mechanism == "GSSAPI") {
     return absl::OkStatus();
   }

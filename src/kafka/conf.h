@@ -26,8 +26,11 @@ int LibrdkafkaVersionNumber();  // 0x020002ff
 // REQUIRES: `max_batch_bytes` is in the range of librdkafka's batch.size (else WR-4006). Connects
 // to nothing. Debug contexts that would print secrets are rejected.
 // Source: librdkafka, CONFIGURATION.md and INTRODUCTION.md ("Idempotent Producer").
+// `transactional_id`: "" for a producer without transactions. WR-4019 if this version of librdkafka
+// must not be used for transactions.
 absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const PipelineConfig& pipeline,
-                                           int64_t max_batch_bytes);
+                                           int64_t max_batch_bytes,
+                                           const std::string& transactional_id = "");
 
 // The configuration of a consumer without a group, for `check` and the demonstration.
 // Commits no offsets and joins no group; reads committed records only, and reports the end of a
@@ -46,6 +49,7 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);
 // stores, and checks the parts of a login against each other, only then. Connects to nothing and
 // obtains no token. Errors: those of MakeProducerConf() and MakeClient(). With GSSAPI only the
 // former, because such a client runs kinit.
+// With pipeline.delivery = "exactly_once", a producer with transactions.
 absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline);
 
 // Rejects settings that would send data over the network without TLS. Errors: WR-1006.

@@ -34,6 +34,7 @@ using KafkaClient = std::unique_ptr<rd_kafka_t, DestroyClient>;
 using KafkaTopic = std::unique_ptr<rd_kafka_topic_t, DestroyWith<&rd_kafka_topic_destroy>>;
 using KafkaQueue = std::unique_ptr<rd_kafka_queue_t, DestroyWith<&rd_kafka_queue_destroy>>;
 using KafkaEvent = std::unique_ptr<rd_kafka_event_t, DestroyWith<&rd_kafka_event_destroy>>;
+using KafkaError = std::unique_ptr<rd_kafka_error_t, DestroyWith<&rd_kafka_error_destroy>>;
 using KafkaMessage = std::unique_ptr<rd_kafka_message_t, DestroyWith<&rd_kafka_message_destroy>>;
 using KafkaHeaders = std::unique_ptr<rd_kafka_headers_t, DestroyWith<&rd_kafka_headers_destroy>>;
 using KafkaPartitionList = std::unique_ptr<rd_kafka_topic_partition_list_t,

@@ -63,6 +63,9 @@ Micros RefreshIntervalOf(const rd_kafka_conf_t& conf) {
   return millis > 0 ? std::chrono::milliseconds(millis) : Micros::max();
 }
 
+// Beyond the timeout of a request.
+constexpr std::chrono::seconds kCommitGrace{5};
+
 }  // namespace
 
 KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
@@ -94,6 +97,12 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
       options.sample_interval);
   const auto max_record_bytes =
       static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
+  const std::string transactional_id = ConfValue(*conf, "transactional.id");
+  const std::chrono::milliseconds socket_timeout(
+      std::atoll(ConfValue(*conf, "socket.timeout.ms").c_str()));
+  if (!transactional_id.empty()) {
+    client->watch.Attach(conf.get());
+  }
   WR_ASSIGN_OR_RETURN(client->handle, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
   client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
   client->credentials->Start(client->handle.get());
@@ -111,6 +120,14 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
                           .on_partitions_changed = options.on_partitions_changed,
                           .on_topic_created = options.on_topic_created},
       SystemClock().Now());
+  if (!transactional_id.empty()) {
+    client->transactions = std::make_unique<TransactionThread>(
+        client->handle.get(), client->watch, client->wakeup.get(),
+        TransactionThread::Options{.transactional_id = transactional_id,
+                                   .progress_topic = options.progress_topic,
+                                   .consumer_conf = options.consumer_conf,
+                                   .commit_timeout = socket_timeout + kCommitGrace});
+  }
   return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options, max_record_bytes));
 }
 
@@ -123,6 +140,10 @@ KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& opti
   // librdkafka writes these eight bytes: an eventfd increment of one.
   static constexpr uint64_t kOne = 1;
   rd_kafka_queue_io_event_enable(client_->queue.get(), client_->wakeup.get(), &kOne, sizeof(kOne));
+  if (client_->transactions != nullptr) {
+    transaction_ = std::make_unique<ProducerTransaction>(*client_->transactions, health_,
+                                                         options.reaper, options.delivery_details);
+  }
 }
 
 KafkaProducer::~KafkaProducer() {
@@ -132,6 +153,9 @@ KafkaProducer::~KafkaProducer() {
   client_->metadata_fetcher->Stop();
   if (client_->tails != nullptr) {
     client_->tails->Stop();
+  }
+  if (client_->transactions != nullptr) {
+    client_->transactions->Stop();
   }
   client_->credentials->Stop();
   // Destroying a client waits for its threads, which may take seconds while brokers are
@@ -146,6 +170,9 @@ absl::StatusOr<ProduceResult> KafkaProducer::Produce(const Record& record, Deliv
     return ProduceResult::kQueueFull;  // until FatalError() reports it
   }
   TopicTable::Topic& topic = client_->topics->Find(record.topic);
+  if (transaction_ != nullptr && !transaction_->open()) {
+    return ProduceResult::kQueueFull;
+  }
   WR_ASSIGN_OR_RETURN(const bool ready, client_->topics->IsReady(topic));
   return ready && !(record.position && AwaitsTail(topic)) ? Enqueue(record, token, topic)
                                                           : ProduceResult::kTopicPending;
@@ -205,6 +232,9 @@ absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, Deliv
     return ProduceError(error, record, partition, topic);
   }
   client_->topics->OnAccepted(topic, partition, now_);
+  if (transaction_ != nullptr) {
+    transaction_->OnAccepted();
+  }
   return ProduceResult::kAccepted;
 }
 
@@ -258,7 +288,12 @@ absl::StatusOr<ProduceResult> KafkaProducer::ProduceError(rd_kafka_resp_err_t er
       // librdkafka knows of fewer partitions than we do
       return client_->topics->OnMissingPartition(topic, record, partition);
     case RD_KAFKA_RESP_ERR__FATAL:
-      health_.CheckFatal();
+    case RD_KAFKA_RESP_ERR__STATE:  // the transaction has failed
+      if (transaction_ != nullptr) {
+        transaction_->NoteFailure();
+      } else {
+        health_.CheckFatal();
+      }
       return ProduceResult::kQueueFull;
     default:
       return DeliveryError(error, record.topic, {});
@@ -282,6 +317,15 @@ void KafkaProducer::Poll(DeliverySink& sink) {
   client_->topics->ApplyCreations();
   client_->creator->SendIfDue(now_);
   client_->topics->RefreshIfDue(now_);
+  if (transaction_ != nullptr && transaction_->Turn(sink, now_)) {
+    Purge();
+  }
+}
+
+void KafkaProducer::Commit() {
+  if (transaction_ != nullptr) {
+    transaction_->Commit();
+  }
 }
 
 void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliverySink& sink) {
@@ -343,19 +387,32 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
     ReadHeaders(message, headers_);
     delivery.headers = headers_;
   }
-  sink.OnDelivered(delivery);
+  if (transaction_ != nullptr) {
+    transaction_->OnDelivered(delivery, now_);
+  } else {
+    sink.OnDelivered(delivery);
+  }
 }
 
 // A failed report usually means a failed client. The check comes first, so that the sink can see
 // FatalError().
 void KafkaProducer::ReportFailure(const rd_kafka_message_t& message, DeliverySink& sink) {
-  health_.CheckFatal();
   TopicTable::Topic& topic = TopicTable::Of(message);
   client_->topics->OnFailed(topic, message.partition);
-  sink.OnFailed(ToDeliveryFailure(message, topic.name, AddedHeader()));
+  const DeliveryFailure failure = ToDeliveryFailure(message, topic.name, AddedHeader());
+  if (transaction_ != nullptr) {
+    transaction_->OnFailed(failure, topic.name);
+    return;
+  }
+  health_.CheckFatal();
+  sink.OnFailed(failure);
 }
 
 void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {
+  if (transaction_ != nullptr && (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__FATAL ||
+                                  rd_kafka_event_error_is_fatal(event) != 0)) {
+    return transaction_->NoteFailure();
+  }
   const ClientHealth::ErrorKind kind = health_.OnError(event, now_);
   if (kind == ClientHealth::ErrorKind::kFatal) {
     return;
@@ -382,6 +439,9 @@ void KafkaProducer::Purge() {
 // librdkafka keeps records that it would retry, even after a permanent failure.
 void KafkaProducer::AbandonUndelivered() {
   Purge();
+  if (transaction_ != nullptr) {
+    transaction_->Abandon();
+  }
 }
 
 // A login that was refused for this long may need credentials that only a new client reads. Tokens

@@ -9,8 +9,10 @@
 // With a Reaper, destruction does not block: undelivered records are discarded at once, and the
 // client's threads end later.
 //
-// Threads: as Producer. CredentialWatch, TopicMetadataFetcher and TailReader have threads of their
-// own.
+// With a transactional id in its configuration, records are part of transactions.
+//
+// Threads: as Producer. CredentialWatch, TopicMetadataFetcher, TailReader and TransactionThread
+// have threads of their own.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -27,11 +29,14 @@
 #include "kafka/client_health.h"
 #include "kafka/credential_watch.h"
 #include "kafka/handles.h"
+#include "kafka/producer_transaction.h"
 #include "kafka/reaper.h"
+#include "kafka/request_watch.h"
 #include "kafka/tail_reader.h"
 #include "kafka/topic_creator.h"
 #include "kafka/topic_metadata_fetcher.h"
 #include "kafka/topic_table.h"
+#include "kafka/transaction_thread.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 
@@ -54,8 +59,10 @@ class KafkaProducer final : public Producer {
     Reaper* reaper = nullptr;                       // must outlive the producer
     TopicsConfig topics;                            // who creates missing topics, and how
     TailReader::ConfFactory consumer_conf;          // empty: SkipStored() skips nothing
-    std::function<void()> on_partitions_changed;    // to count the changes; may be empty
-    std::function<void()> on_topic_created;         // likewise
+    // Of a producer whose configuration has a transactional id; requires consumer_conf.
+    std::string progress_topic;
+    std::function<void()> on_partitions_changed;  // to count the changes; may be empty
+    std::function<void()> on_topic_created;       // likewise
   };
   // The files and the rules for topics of `kafka`.
   // Everything else keeps its default; the caller sets reaper and callbacks.
@@ -72,6 +79,7 @@ class KafkaProducer final : public Producer {
   // Only the first call counts: an event of another history is never skipped.
   void SkipStored(const WalHistory& history) override;
   void Announce(std::string_view topic) override;
+  void Commit() override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return health_.fatal(); }
   void AbandonUndelivered() override;
@@ -86,13 +94,15 @@ class KafkaProducer final : public Producer {
   // own threads.
   struct Client {
     UniqueFd wakeup;
+    RequestWatch watch;
     KafkaClient handle;
     KafkaQueue queue;
     std::unique_ptr<TopicCreator> creator;
     std::unique_ptr<TopicTable> topics;
     std::unique_ptr<CredentialWatch> credentials;
     std::unique_ptr<TopicMetadataFetcher> metadata_fetcher;
-    std::unique_ptr<TailReader> tails;  // nullptr: nothing is skipped
+    std::unique_ptr<TailReader> tails;                // nullptr: nothing is skipped
+    std::unique_ptr<TransactionThread> transactions;  // nullptr: without transactions
   };
 
   KafkaProducer(std::unique_ptr<Client> client, const Options& options, size_t max_record_bytes);
@@ -120,8 +130,9 @@ class KafkaProducer final : public Producer {
   const size_t max_record_bytes_;  // message.max.bytes
   std::unique_ptr<Client> client_;
   ClientHealth health_;
-  std::optional<WalHistory> history_;  // nullopt: records get no positions
-  std::vector<Header> headers_;        // of the report that is being passed on
+  std::unique_ptr<ProducerTransaction> transaction_;  // nullptr: without transactions
+  std::optional<WalHistory> history_;                 // nullopt: records get no positions
+  std::vector<Header> headers_;                       // of the report that is being passed on
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()
 };

@@ -1,5 +1,9 @@
 #include "kafka/known_defects.h"
 
+#include <fmt/format.h>
+
+#include "walrelay/error.h"
+
 namespace walrelay {
 namespace {
 
@@ -42,6 +46,25 @@ std::vector<KnownDefect> KnownDefectsOf(int version, const KafkaConfig& kafka) {
     defects.push_back({"after all brokers were down it may not reconnect", "2.10.1"});
   }
   return defects;
+}
+
+// Before 2.0.0 a commit that times out cannot be repeated. 2.2.0 to 2.4: 4750, a retried batch may
+// differ from the first. 2.10.0: 5088.
+absl::Status CheckTransactionSupport(int version) {
+  const bool retries = version >= Version(2, 2, 0) && version < Version(2, 5, 0);
+  const bool reconnects = version < Version(2, 10, 0) || version >= Version(2, 10, 1);
+  if (version >= Version(2, 0, 0) && !retries && reconnects) {
+    return absl::OkStatus();
+  }
+  return Error(
+      ErrorCode::kTransactionsUnsupported,
+      fmt::format("librdkafka {}.{}.{} has a known defect: {}", version >> 24, version >> 16 & 0xFF,
+                  version >> 8 & 0xFF,
+                  version < Version(2, 0, 0) ? "a commit that was interrupted is not resumed"
+                  : retries ? "a batch that is sent again may differ (its issue 4750)"
+                            : "it may not reconnect to brokers (its issue 5088)"),
+      "Install librdkafka 2.5.3 or later, but not 2.10.0, or set pipeline.delivery = "
+      "\"at_least_once\".");
 }
 
 }  // namespace walrelay

@@ -29,8 +29,9 @@ struct PartitionRange {
   int64_t end = 0;
 };
 
-// All records that the partition has now. Blocks for at most `millis`. Errors: WR-4001, WR-4004,
-// WR-4005.
+// All records that the partition has now; with an isolation level of read_committed, which is the
+// default, those before the first open transaction. Blocks for at most `millis`. Errors: WR-4001,
+// WR-4004, WR-4005.
 absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string& topic,
                                           int32_t partition, int millis);
 

@@ -26,6 +26,8 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 using MaybeProgress = std::optional<Progress>;
 
+constexpr int64_t kQueryMillis = 2'000;
+
 std::string ProgressAclRemedy(std::string_view topic) {
   return fmt::format(
       "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME --operation "
@@ -71,18 +73,41 @@ absl::Status TakeRecord(const rd_kafka_message_t& message, MaybeProgress& latest
   return absl::OkStatus();
 }
 
+// In several requests: a single one could not be interrupted.
+absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string& topic,
+                                          SteadyTime deadline, const std::stop_token& stop) {
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    auto range = QueryRange(client, topic, 0,
+                            static_cast<int>(std::clamp<int64_t>(left.count(), 1, kQueryMillis)));
+    if (stop.stop_requested()) {
+      return absl::CancelledError("the process is stopping");
+    }
+    if (range.ok() || !HasCode(range.status(), ErrorCode::kKafkaUnreachable) ||
+        std::chrono::steady_clock::now() >= deadline) {
+      return range;
+    }
+  }
+}
+
+// `client` decides what the end is: the last stable offset, before which every transaction has
+// ended, or the high watermark.
+absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
+                                        const std::string& topic, SteadyTime deadline,
+                                        const std::stop_token& stop) {
+  WR_ASSIGN_OR_RETURN(const PartitionRange range, AwaitRange(client, topic, deadline, stop));
+  MaybeProgress latest;
+  WR_RETURN_IF_ERROR(
+      ReadRanges(reader, {range}, deadline, stop,
+                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); }));
+  return latest;
+}
+
 absl::StatusOr<MaybeProgress> ReadLatest(rd_kafka_t* client, const std::string& topic,
                                          SteadyTime deadline, const std::stop_token& stop) {
   WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, topic, deadline, stop));
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  WR_ASSIGN_OR_RETURN(const PartitionRange range,
-                      QueryRange(client, topic, 0, std::max(1, static_cast<int>(left.count()))));
-  MaybeProgress latest;
-  WR_RETURN_IF_ERROR(
-      ReadRanges(client, {range}, deadline, stop,
-                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); }));
-  return latest;
+  return ReadToEnd(client, client, topic, deadline, stop);
 }
 
 // One call of Read(): a client, and the thread that uses it.
@@ -136,6 +161,16 @@ absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::str
   if (reaper_ != nullptr) {
     reaper_->Destroy(std::move(read));
   }
+  if (!result.ok() && !absl::IsCancelled(result.status())) {
+    return AboutProgress(result.status(), topic);
+  }
+  return result;
+}
+
+absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
+                                                     const std::string& topic, SteadyTime deadline,
+                                                     const std::stop_token& stop) {
+  absl::StatusOr<MaybeProgress> result = ReadToEnd(client, reader, topic, deadline, stop);
   if (!result.ok() && !absl::IsCancelled(result.status())) {
     return AboutProgress(result.status(), topic);
   }

@@ -4,7 +4,11 @@
 // max.compaction.lag.ms, segment.ms.
 #pragma once
 
+#include <librdkafka/rdkafka.h>
+
+#include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -35,6 +39,16 @@ class KafkaProgressReader final : public ProgressReader {
   Reaper* const reaper_;
   const Micros timeout_;
 };
+
+// The record, read with `reader`, a consumer that reads nothing else: everything that the topic has
+// now, also what is part of open transactions, whose end is awaited. `client` tells the end of the
+// topic. Blocks until the deadline, or after a request to stop until the request in flight is
+// answered. Errors: as of ProgressReader::Read().
+// REQUIRES: `client` has an isolation level of read_uncommitted; the topic exists.
+absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
+                                                     const std::string& topic,
+                                                     std::chrono::steady_clock::time_point deadline,
+                                                     const std::stop_token& stop);
 
 // Writes the record with the relay's own producer and settings, and waits for its acknowledgement:
 // for `walrelay progress`. The topic must exist. Blocks for at most twice `timeout`. Errors:

@@ -27,6 +27,8 @@ namespace walrelay::testing {
 constexpr std::chrono::seconds kTimeout{30};  // only a broken test waits this long
 constexpr int16_t kProduceRequest = 0;        // Kafka's api keys
 constexpr int16_t kInitProducerIdRequest = 22;
+constexpr int16_t kAddPartitionsRequest = 24;
+constexpr int16_t kEndTxnRequest = 26;
 
 // A cluster on loopback, and a configuration that connects to it.
 class MockKafkaFixture : public ::testing::Test {
@@ -90,12 +92,25 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     int64_t offset;
     std::optional<std::string> key;
     std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+    Micros latency{0};
   };
 
   // Creates the producer with the current configuration.
   void Start(const KafkaProducer::Options& options = {}) {
     auto conf = MakeProducerConf(config_.kafka, config_.pipeline, config_.kafka.max_batch_bytes);
     ASSERT_THAT(conf, IsOk());
+    auto producer = KafkaProducer::Create(*std::move(conf), options);
+    ASSERT_THAT(producer, IsOk());
+    producer_ = *std::move(producer);
+  }
+
+  // The same with transactions.
+  void StartTransactions(KafkaProducer::Options options = {}) {
+    auto conf = MakeProducerConf(config_.kafka, config_.pipeline, config_.kafka.max_batch_bytes,
+                                 "walrelay.test");
+    ASSERT_THAT(conf, IsOk());
+    options.consumer_conf = [this] { return MakeConsumerConf(config_.kafka); };
+    options.progress_topic = kProgressTopic;
     auto producer = KafkaProducer::Create(*std::move(conf), options);
     ASSERT_THAT(producer, IsOk());
     producer_ = *std::move(producer);
@@ -150,9 +165,13 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     return keys;
   }
 
+  static constexpr const char* kProgressTopic = "walrelay.progress.test";
+
   std::unique_ptr<Producer> producer_;
   std::vector<Delivered> delivered_;
   std::vector<std::pair<DeliveryToken, absl::Status>> failed_;
+  std::vector<bool> purged_;                        // of failed_
+  std::optional<std::optional<Progress>> claimed_;  // nullopt: not yet
 
  private:
   void OnDelivered(const Delivery& delivery) override {
@@ -161,6 +180,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
                    .topic = std::string(delivery.topic),
                    .partition = delivery.partition,
                    .offset = delivery.offset};
+    copy.latency = delivery.latency;
     copy.key = Copy(delivery.key);
     for (const Header& header : delivery.headers) {
       copy.headers.emplace_back(header.name, Copy(header.value));
@@ -169,7 +189,9 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
   }
   void OnFailed(const DeliveryFailure& failure) override {
     failed_.emplace_back(failure.token, failure.error);
+    purged_.push_back(failure.purged);
   }
+  void OnClaimed(const std::optional<Progress>& record) override { claimed_ = record; }
   static std::optional<std::string> Copy(std::optional<std::string_view> text) {
     return text ? std::optional(std::string(*text)) : std::nullopt;
   }

@@ -1,0 +1,229 @@
+#include "kafka/transaction_thread.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "kafka/conf.h"
+#include "kafka/partition_range.h"
+#include "kafka/progress_topic.h"
+#include "kafka/transaction_error.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Of a call of rd_kafka_commit_transaction(), which is called again until the deadline: so long
+// does Stop() take effect later.
+constexpr int kCommitMillis = 200;
+// librdkafka repeats the claim 500 ms after an answer that the transaction of an earlier producer
+// is still being aborted. Calling rd_kafka_init_transactions() again repeats it at once. Not so
+// often while the coordinator does not answer.
+constexpr int kClaimMillis = 20;
+constexpr int kLongestClaimMillis = 500;
+constexpr int kPromptClaims = 25;
+// A claim that takes longer is shown as trouble.
+constexpr std::chrono::seconds kClaimGrace{5};
+
+}  // namespace
+
+TransactionThread::TransactionThread(rd_kafka_t* client, RequestWatch& watch, int wakeup_fd,
+                                     Options options)
+    : client_(client),
+      watch_(watch),
+      wakeup_fd_(wakeup_fd),
+      options_(std::move(options)),
+      thread_(InLogScope([this] { Run(); })) {}
+
+TransactionThread::~TransactionThread() {
+  Stop();
+  thread_.join();
+}
+
+void TransactionThread::Stop() {
+  stop_.request_stop();  // wakes the thread
+}
+
+void TransactionThread::Commit() {
+  Ask(Task::kCommit);
+}
+
+void TransactionThread::Explain() {
+  Ask(Task::kExplain);
+}
+
+void TransactionThread::Ask(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    task_ = task;
+  }
+  changed_.notify_one();
+}
+
+TransactionThread::Results TransactionThread::TakeResults() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(results_, {});
+}
+
+void TransactionThread::Post(const std::function<void(Results&)>& change) {
+  {
+    const std::lock_guard lock(mutex_);
+    change(results_);
+  }
+  eventfd_write(wakeup_fd_, 1);
+}
+
+void TransactionThread::Run() {
+  std::optional<Failure> failure = ClaimId();
+  while (!failure && !stop_.stop_requested()) {
+    Task task = Task::kNone;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop_.get_token(), [this] { return task_ != Task::kNone; });
+      task = std::exchange(task_, Task::kNone);
+    }
+    if (task == Task::kCommit) {
+      failure = CommitAndBegin();
+    } else if (task == Task::kExplain) {
+      // Of a transaction that has failed, a commit only returns the cause: nothing is sent.
+      const KafkaError error(rd_kafka_commit_transaction(client_, kCommitMillis));
+      failure = FailureOf(error.get());
+    }
+  }
+  if (failure && !stop_.stop_requested()) {
+    Post([&](Results& results) { results.failure = std::move(failure); });
+  }
+}
+
+TransactionThread::Failure TransactionThread::FailureOf(const rd_kafka_error_t* error) const {
+  const rd_kafka_resp_err_t code =
+      error != nullptr ? rd_kafka_error_code(error) : RD_KAFKA_RESP_ERR__FAIL;
+  return {TransactionError(code, error != nullptr ? rd_kafka_error_string(error) : "",
+                           options_.transactional_id),
+          code};
+}
+
+// The reader connects while the id is being claimed.
+std::optional<TransactionThread::Failure> TransactionThread::ClaimId() {
+  KafkaClient reader;
+  if (auto conf = options_.consumer_conf(); conf.ok()) {
+    rd_kafka_conf_set_events(conf->get(), RD_KAFKA_EVENT_ERROR);
+    auto made = MakeClient(RD_KAFKA_CONSUMER, *std::move(conf));
+    if (!made.ok()) {
+      return Failure{made.status()};
+    }
+    reader = *std::move(made);
+  } else {
+    return Failure{conf.status()};
+  }
+  if (auto failure = AwaitClaim(); failure || stop_.stop_requested()) {
+    return failure;
+  }
+  auto claim = ReadRecord(std::move(reader));
+  if (!claim.ok()) {
+    return Failure{claim.status()};
+  }
+  if (auto failure = Begin()) {
+    return failure;
+  }
+  Post([&](Results& results) { results.claim = *std::move(claim); });
+  return std::nullopt;
+}
+
+std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
+  const auto begun = SteadyClock::now();
+  int millis = kClaimMillis;
+  uint64_t prompt = 0;
+  while (!stop_.stop_requested()) {
+    const uint64_t answered = watch_.claims_answered();
+    const KafkaError error(rd_kafka_init_transactions(client_, millis));
+    if (error == nullptr) {
+      return std::nullopt;
+    }
+    if (rd_kafka_error_is_retriable(error.get()) == 0) {
+      return FailureOf(error.get());
+    }
+    const bool refused = watch_.claims_answered() > answered;
+    millis = refused && ++prompt < kPromptClaims ? kClaimMillis
+                                                 : std::min(millis * 2, kLongestClaimMillis);
+    if (SteadyClock::now() - begun > kClaimGrace) {
+      Post([&](Results& results) {
+        results.trouble =
+            Error(ErrorCode::kKafkaUnreachable,
+                  fmt::format("the transactional id {} cannot be claimed: {}",
+                              options_.transactional_id, rd_kafka_error_string(error.get())));
+      });
+    }
+  }
+  return std::nullopt;
+}
+
+// The end of the topic is the high watermark, from after the claim: no record follows it. The
+// reader waits until every transaction before it has ended.
+absl::StatusOr<TransactionThread::Claim> TransactionThread::ReadRecord(KafkaClient reader) {
+  const auto deadline = SteadyClock::now() + options_.read_timeout;
+  auto record =
+      ReadProgress(client_, reader.get(), options_.progress_topic, deadline, stop_.get_token());
+  WR_RETURN_IF_ERROR(record.status());
+  return Claim{*std::move(record), std::move(reader)};
+}
+
+std::optional<TransactionThread::Failure> TransactionThread::Begin() {
+  if (stop_.stop_requested()) {
+    return std::nullopt;
+  }
+  const KafkaError error(rd_kafka_begin_transaction(client_));
+  return error == nullptr ? std::nullopt : std::optional(FailureOf(error.get()));
+}
+
+// From the transaction that is complete now, except for its commit.
+void TransactionThread::LearnPause() {
+  const uint64_t repeated = watch_.repeated_registrations();
+  if (const Micros delay = watch_.registration_delay(); delay > Micros(0)) {
+    pause_.OnRegistered(delay, repeated > repeated_registrations_);
+  }
+  repeated_registrations_ = repeated;
+}
+
+std::optional<TransactionThread::Failure> TransactionThread::CommitAndBegin() {
+  LearnPause();
+  const auto deadline = SteadyClock::now() + options_.commit_timeout;
+  const uint64_t before = watch_.commits_sent();
+  while (true) {
+    const KafkaError error(rd_kafka_commit_transaction(client_, kCommitMillis));
+    if (error == nullptr) {
+      break;
+    }
+    if (stop_.stop_requested()) {
+      return std::nullopt;
+    }
+    if (rd_kafka_error_is_retriable(error.get()) == 0 || SteadyClock::now() > deadline) {
+      const rd_kafka_resp_err_t code = rd_kafka_error_code(error.get());
+      return Failure{CommitError(code, rd_kafka_error_string(error.get()),
+                                 options_.transactional_id, watch_.commits_sent() - before),
+                     code};
+    }
+  }
+  const uint64_t sent = watch_.commits_sent() - before;
+  const auto committed = SteadyClock::now();
+  Post([&](Results& results) { results.commits_sent = std::max<uint64_t>(sent, 1); });
+  if (sent > 1) {
+    return std::nullopt;
+  }
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, stop_.get_token(), committed + pause_.value(), [] { return false; });
+  }
+  if (auto failure = Begin()) {
+    return failure;
+  }
+  Post([](Results& results) { results.begun = true; });
+  return std::nullopt;
+}
+
+}  // namespace walrelay
