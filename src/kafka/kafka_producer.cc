@@ -18,6 +18,7 @@
 #include "kafka/delivery_report.h"
 #include "kafka/partitioner.h"
 #include "kafka/produce_call.h"
+#include "kafka/progress_topic.h"
 #include "kafka/topic_creation.h"
 #include "walrelay/error.h"
 
@@ -75,6 +76,7 @@ KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
   options.topics = kafka.topics;
   // A copy: with a reaper, the client outlives the configuration.
   options.consumer_conf = [kafka] { return MakeConsumerConf(kafka); };
+  options.progress_conf = [kafka] { return MakeProgressConf(kafka); };
   return options;
 }
 
@@ -125,7 +127,7 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
         client->handle.get(), client->watch, client->wakeup.get(),
         TransactionThread::Options{.transactional_id = transactional_id,
                                    .progress_topic = options.progress_topic,
-                                   .consumer_conf = options.consumer_conf,
+                                   .progress_conf = options.progress_conf,
                                    .commit_timeout = socket_timeout + kCommitGrace});
   }
   return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options, max_record_bytes));

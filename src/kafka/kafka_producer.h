@@ -59,10 +59,11 @@ class KafkaProducer final : public Producer {
     Reaper* reaper = nullptr;                       // must outlive the producer
     TopicsConfig topics;                            // who creates missing topics, and how
     TailReader::ConfFactory consumer_conf;          // empty: SkipStored() skips nothing
-    // Of a producer whose configuration has a transactional id; requires consumer_conf.
+    // Of a producer whose configuration has a transactional id: what it reads after the claim.
     std::string progress_topic;
-    std::function<void()> on_partitions_changed;  // to count the changes; may be empty
-    std::function<void()> on_topic_created;       // likewise
+    std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
+    std::function<void()> on_partitions_changed;               // to count the changes; may be empty
+    std::function<void()> on_topic_created;                    // likewise
   };
   // The files and the rules for topics of `kafka`.
   // Everything else keeps its default; the caller sets reaper and callbacks.

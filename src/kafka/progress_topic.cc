@@ -26,7 +26,7 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 using MaybeProgress = std::optional<Progress>;
 
-constexpr int64_t kQueryMillis = 2'000;
+constexpr int kQueryMillis = 2'000;
 
 std::string ProgressAclRemedy(std::string_view topic) {
   return fmt::format(
@@ -152,9 +152,17 @@ class ProgressRead {
 
 }  // namespace
 
-absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic) {
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka_));
+// The last offset of the topic is that of a transaction's marker: brokers hold a request for the
+// records behind it for this long.
+absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
+  rd_kafka_conf_set(conf.get(), "fetch.wait.max.ms", "10", nullptr, 0);
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+  return conf;
+}
+
+absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProgressConf(kafka_));
   WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   auto read = std::make_unique<ProgressRead>(std::move(client), topic, timeout_);
   absl::StatusOr<MaybeProgress> result = read->Wait(stop_fd_);
@@ -170,6 +178,13 @@ absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::str
 absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
                                                      const std::string& topic, SteadyTime deadline,
                                                      const std::stop_token& stop) {
+  // The reader's own request for the topic: an assignment would wait for a timer of one second.
+  const KafkaTopic handle(rd_kafka_topic_new(reader, topic.c_str(), nullptr));
+  const struct rd_kafka_metadata* found = nullptr;
+  if (rd_kafka_metadata(reader, /*all_topics=*/0, handle.get(), &found, kQueryMillis) ==
+      RD_KAFKA_RESP_ERR_NO_ERROR) {
+    rd_kafka_metadata_destroy(found);
+  }
   absl::StatusOr<MaybeProgress> result = ReadToEnd(client, reader, topic, deadline, stop);
   if (!result.ok() && !absl::IsCancelled(result.status())) {
     return AboutProgress(result.status(), topic);

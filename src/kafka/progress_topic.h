@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/handles.h"
 #include "kafka/reaper.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
@@ -40,11 +41,15 @@ class KafkaProgressReader final : public ProgressReader {
   const Micros timeout_;
 };
 
+// The configuration of a consumer that reads the topic. Errors: those of MakeConsumerConf().
+absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka);
+
 // The record, read with `reader`, a consumer that reads nothing else: everything that the topic has
 // now, also what is part of open transactions, whose end is awaited. `client` tells the end of the
 // topic. Blocks until the deadline, or after a request to stop until the request in flight is
 // answered. Errors: as of ProgressReader::Read().
-// REQUIRES: `client` has an isolation level of read_uncommitted; the topic exists.
+// REQUIRES: `reader` has a configuration of MakeProgressConf(), `client` an isolation level of
+// read_uncommitted; the topic exists.
 absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
                                                      const std::string& topic,
                                                      std::chrono::steady_clock::time_point deadline,

@@ -111,8 +111,7 @@ TransactionThread::Failure TransactionThread::FailureOf(const rd_kafka_error_t* 
 // The reader connects while the id is being claimed.
 std::optional<TransactionThread::Failure> TransactionThread::ClaimId() {
   KafkaClient reader;
-  if (auto conf = options_.consumer_conf(); conf.ok()) {
-    rd_kafka_conf_set_events(conf->get(), RD_KAFKA_EVENT_ERROR);
+  if (auto conf = options_.progress_conf(); conf.ok()) {
     auto made = MakeClient(RD_KAFKA_CONSUMER, *std::move(conf));
     if (!made.ok()) {
       return Failure{made.status()};

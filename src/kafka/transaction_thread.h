@@ -35,8 +35,8 @@ class TransactionThread {
   struct Options {
     std::string transactional_id;
     std::string progress_topic;
-    // Returns the configuration of a consumer (MakeConsumerConf()); called on the thread.
-    std::function<absl::StatusOr<KafkaConf>()> consumer_conf;
+    // Returns a configuration of MakeProgressConf(); called on the thread.
+    std::function<absl::StatusOr<KafkaConf>()> progress_conf;
     Micros commit_timeout = std::chrono::seconds(35);
     Micros read_timeout = std::chrono::seconds(20);  // of the progress record
   };

@@ -18,6 +18,7 @@
 #include "kafka/conf.h"
 #include "kafka/kafka_producer.h"
 #include "kafka/mock_cluster.h"
+#include "kafka/progress_topic.h"
 #include "kafka/topic_reader.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
@@ -109,7 +110,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     auto conf = MakeProducerConf(config_.kafka, config_.pipeline, config_.kafka.max_batch_bytes,
                                  "walrelay.test");
     ASSERT_THAT(conf, IsOk());
-    options.consumer_conf = [this] { return MakeConsumerConf(config_.kafka); };
+    options.progress_conf = [this] { return MakeProgressConf(config_.kafka); };
     options.progress_topic = kProgressTopic;
     auto producer = KafkaProducer::Create(*std::move(conf), options);
     ASSERT_THAT(producer, IsOk());
