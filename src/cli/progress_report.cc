@@ -34,14 +34,24 @@ std::string TransactionText(const PublishedTransaction& last) {
                       : "not known";
 }
 
+JsonObject TransactionObject(const PublishedTransaction& transaction) {
+  JsonObject out;
+  out.Add("commit_lsn", transaction.commit_lsn.ToString());
+  out.Add("transaction_id", transaction.xid);
+  out.Add("commit_time", TimeText(transaction.commit_time));
+  return out;
+}
+
 std::string TransactionJson(const PublishedTransaction& last) {
-  if (!last.valid()) {
+  return last.valid() ? TransactionObject(last).Finish() : "null";
+}
+
+std::string PartialJson(const PartialTransaction& partial) {
+  if (!partial.valid()) {
     return "null";
   }
-  JsonObject out;
-  out.Add("commit_lsn", last.commit_lsn.ToString());
-  out.Add("transaction_id", last.xid);
-  out.Add("commit_time", TimeText(last.commit_time));
+  JsonObject out = TransactionObject(partial.transaction);
+  out.Add("rows", partial.rows);
   return std::move(out).Finish();
 }
 
@@ -72,6 +82,7 @@ std::string RecordJson(const Progress& record) {
   out.Add("generation", record.generation);
   out.Add("frontier", record.frontier.ToString());
   out.Raw("last_transaction", TransactionJson(record.last));
+  out.Raw("partial_transaction", PartialJson(record.partial));
   out.Raw("horizons", JsonArray(record.horizons, HorizonJson));
   out.Add("source_fingerprint", record.source_fingerprint);
   out.Add("run_id", record.run_id);
@@ -92,6 +103,11 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
   ReportLine(out, "slot", record.slot);
   ReportLine(out, "frontier", record.frontier.ToString());
   ReportLine(out, "last published", TransactionText(record.last));
+  if (record.partial.valid()) {
+    ReportLine(out, "in part",
+               fmt::format("{} rows of {}", record.partial.rows,
+                           TransactionText(record.partial.transaction)));
+  }
   for (const XidHorizon& horizon : record.horizons) {
     ReportLine(out, "horizon",
                fmt::format("rows with xmin before {}, since {}, {}", horizon.xid,

@@ -57,14 +57,13 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // earlier generation precedes what was accepted here, unless its writer was seen since. A slot that
 // was awaited did not exist then.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
-                         const ServerInfo& server, std::optional<bool> unchanged) {
+                         const ServerInfo& server, bool exact) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool writer_seen =
       last_stream_ && last_stream_->slot_was_taken && !last_stream_->awaits_slot;
   const bool precedes = last_stream_ && !writer_seen && record.generation < generation_;
-  const bool known = owner.ok() && record.generation == generation_ &&
-                     (unchanged ? *unchanged && last_stream_ && !last_stream_->awaits_slot
-                                : IsKnown(record, server));
+  const bool known =
+      !exact && owner.ok() && record.generation == generation_ && IsKnown(record, server);
   generation_ = std::max(generation_, record.generation);
   if (precedes || !NeedsRecall()) {
     return;

@@ -82,12 +82,12 @@ class GapDetector {
   // process held the slot, or a gap was held. `slot_exists`: as read before.
   bool NeedsRecall(bool slot_exists = true) const;
   // Continues with what the record says, if it may know more than this process. `owner`: WR-2205 if
-  // it is the record of another pipeline. `unchanged`, with exactly-once delivery: whether it is
-  // the record that this process knows; otherwise it replaces what the process knows. REQUIRES: no
-  // transaction is open.
+  // it is the record of another pipeline. `exact`: it is the only source of what is published, with
+  // exactly-once delivery, and also replaces what this process knows. REQUIRES: no transaction is
+  // open.
   void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server,
-              std::optional<bool> unchanged = std::nullopt);
-  // Only the record shows what is published: it is read before the next stream.
+              bool exact = false);
+  // The record is read before the next stream, whatever this process knows.
   void RequireRecall() { recalled_ = false; }
   // There is no record.
   void OnNoRecord() { recalled_ = true; }

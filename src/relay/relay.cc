@@ -289,10 +289,16 @@ absl::Status Relay::OpenAndStart() {
   }
   // The records that were sent one at a time, or were settled, are of a history that has ended.
   if (!decision.keep_in_flight) {
-    sender_.ForgetPositions();
+    const bool same_history =
+        committer_.enabled() && !decision.timeline_switched && !decision.taken_over;
+    if (!same_history) {
+      sender_.ForgetPositions();
+    }
     sender_.SetSettledBefore(decision.settled_before);
   }
-  pipeline_.StartSession(info->tables, HistoryCheck(decision.expected), decision.partial);
+  pipeline_.StartSession(info->tables,
+                         HistoryCheck(decision.expected, decision.partial.transaction),
+                         decision.partial);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
                      parts_.metrics, reporter_.stages(), parts_.snapshots},
@@ -416,6 +422,9 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   tracker_.Reset();
   sender_.ForgetPositions();
   gaps_.SaveResumeState();
+  if (committer_.enabled()) {
+    gaps_.RequireRecall();
+  }
   parts_.source.Close();
   state_.phase = Phase::kDisconnected;
   state_.last_error = gap.error;

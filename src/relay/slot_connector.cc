@@ -108,13 +108,10 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   if (!needed || info.server.in_recovery) {
     return absl::OkStatus();
   }
-  const std::optional<Progress> known_record = recorder.recorded();
   WR_ASSIGN_OR_RETURN(const auto record, recorder.Read(info.server.database));
   if (record) {
-    const bool unchanged = known_record && IsSameVersion(*record, *known_record) && last &&
-                           last->timeline == info.server.timeline;
     parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server.database),
-                       info.server, exact ? std::optional(unchanged) : std::nullopt);
+                       info.server, exact);
     return absl::OkStatus();
   }
   // Without a record, only a new slot shows that nothing was published before.

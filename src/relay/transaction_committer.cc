@@ -26,8 +26,10 @@ bool TransactionCommitter::Splits() const {
              static_cast<uint64_t>(parts_.config.pipeline.atomic_rows);
 }
 
+// Before the stream is known to be the one that was recorded, it says nothing about what is
+// published, and has no new events.
 void TransactionCommitter::Turn(MonoTime now, const Session& session, bool draining) {
-  if (!enabled() || committing()) {
+  if (!enabled() || committing() || !parts_.pipeline.history_known()) {
     return;
   }
   if (parts_.tracker.records_in_flight() == 0) {

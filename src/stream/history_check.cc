@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -24,7 +26,7 @@ absl::Status HistoryCheck::OnBegin(const pgoutput::Begin& begin) {
                              expected_.commit_lsn.ToString(), expected_.xid, begin.xid,
                              begin.xid == expected_.xid ? " at another time" : ""));
   }
-  expected_ = {};
+  expected_ = std::exchange(next_, {});
   return absl::OkStatus();
 }
 

@@ -19,9 +19,12 @@ class HistoryCheck {
  public:
   // Nothing is expected: the check is complete.
   HistoryCheck() = default;
-  // REQUIRES: the stream starts at or before the transaction's COMMIT, and the transaction has rows
-  // in the publication, so that the server sends it.
-  explicit HistoryCheck(const PublishedTransaction& expected) : expected_(expected) {}
+  // Each may be invalid: not expected. REQUIRES: the stream starts at or before each transaction's
+  // COMMIT, and the transaction has rows in the publication, so that the server sends it. `next` is
+  // behind `expected`.
+  explicit HistoryCheck(const PublishedTransaction& expected, const PublishedTransaction& next = {})
+      : expected_(expected.valid() ? expected : next),
+        next_(expected.valid() ? next : PublishedTransaction()) {}
 
   // The next transaction of the stream. WR-2204 if it cannot follow, or be, the expected one.
   absl::Status OnBegin(const pgoutput::Begin& begin);
@@ -33,6 +36,7 @@ class HistoryCheck {
 
  private:
   PublishedTransaction expected_;
+  PublishedTransaction next_;  // expected after it
 };
 
 }  // namespace walrelay

@@ -151,11 +151,11 @@ StartDecision AfterRecord(const ResumeState& memory, Lsn confirmed, Lsn fork) {
       .partial = partial};
   // As the server decides it: a transaction is sent if its COMMIT record begins at the confirmed
   // position or after it (SnapBuildXactNeedsSkip in snapbuild.c).
+  if (kept && last.commit_lsn >= confirmed) {
+    decision.expected = last;
+  }
   if (partial.valid()) {
     decision.settled_before = {partial.transaction.commit_lsn, partial.rows + 1};
-    decision.expected = partial.transaction;
-  } else if (kept && last.commit_lsn >= confirmed) {
-    decision.expected = last;
   }
   return decision;
 }

@@ -54,7 +54,7 @@ struct StartDecision {
   // events were published in between: there are some only if the server was restored to a state in
   // between. Greater where the first rows of a transaction behind it were published.
   Position settled_before;
-  // The stream must contain this transaction, if it is valid.
+  // The stream must contain this transaction, if it is valid, and then that of `partial`.
   PublishedTransaction expected;
   PublishedTransaction last_published;  // up to where the stream starts, or `published_before`
   PartialTransaction partial;           // behind `published_before`

@@ -53,7 +53,7 @@ TEST(ProgressReportTest, JsonIsOneLine) {
       R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
       R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop","slot":"walrelay",)"
       R"("generation":3,"frontier":"0/16B3748","last_transaction":{"commit_lsn":"0/16B3700",)"
-      R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"horizons":)"
+      R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,"horizons":)"
       R"([{"xid":4294968038,"insert_lsn":"0/16B3600","taken":"1970-01-01T00:00:00.000002Z"}],)"
       R"("source_fingerprint":"00000000000000ff","run_id":"run","sequence":7,)"
       R"("written":"2026-11-18T11:06:40.000123Z","version":"0.1.0"}})"
@@ -70,7 +70,19 @@ TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
   record.horizons.clear();
   EXPECT_THAT(ProgressText(record, "t"), HasSubstr("last published   not known\n"));
   EXPECT_THAT(ProgressText(record, "t"), Not(HasSubstr("horizon")));
-  EXPECT_THAT(ProgressJson(record, "t"), HasSubstr(R"("last_transaction":null,"horizons":[])"));
+  EXPECT_THAT(ProgressJson(record, "t"),
+              HasSubstr(R"("last_transaction":null,"partial_transaction":null,"horizons":[])"));
+}
+
+TEST(ProgressReportTest, TransactionThatIsPublishedInPartIsShown) {
+  Progress record = Sample();
+  record.partial = {{.commit_lsn = Lsn(0x16B3800), .xid = 743, .commit_time = At(3)}, 5000};
+  EXPECT_THAT(ProgressText(record, "t"),
+              HasSubstr("in part          5000 rows of transaction 743, COMMIT at 0/16B3800, "
+                        "1970-01-01T00:00:00.000003Z\n"));
+  EXPECT_THAT(ProgressJson(record, "t"),
+              HasSubstr(R"("partial_transaction":{"commit_lsn":"0/16B3800","transaction_id":743,)"
+                        R"("commit_time":"1970-01-01T00:00:00.000003Z","rows":5000})"));
 }
 
 TEST(ProgressReportTest, HostileRecordIsEscaped) {
