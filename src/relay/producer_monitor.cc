@@ -97,7 +97,8 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
   // A blocking row is logged with its name and retried with its own back-off; a row that does not
   // block is progress.
   const bool of_the_row = !parts_.sender.failed().cause.ok() && !IsOfProducer(error);
-  LogStatus(of_the_row ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
+  const bool shown = of_the_row || ReactionTo(error) == Reaction::kBlocked;
+  LogStatus(shown ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
             {{"frontier", parts_.tracker.frontier()}});
   Retire(error, now + (of_the_row ? Micros(0) : parts_.producer.NextPause()));
   return std::nullopt;

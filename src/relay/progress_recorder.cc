@@ -44,6 +44,7 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(std::string_view 
   WR_RETURN_IF_ERROR(record.status());
   recorded_ = *record;
   was_read_ = true;
+  has_recorded_ = has_recorded_ || recorded_;
   superseded_ = false;
   return record;
 }
@@ -191,6 +192,7 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
   if (!recorded_ || recorded_->Order() <= record.Order()) {
     recorded_ = record;
   }
+  has_recorded_ = true;
   waiting_since_.reset();
   error_ = absl::OkStatus();
   retry_.Reset();
@@ -215,6 +217,7 @@ void ProgressRecorder::OnClaimed(const std::optional<Progress>& record) {
   const bool same = record.has_value() == recorded_.has_value() &&
                     (!record || IsSameVersion(*record, *recorded_));
   superseded_ = !same;
+  claimed_ = true;
 }
 
 void ProgressRecorder::OnRefused(const absl::Status& refusal) {

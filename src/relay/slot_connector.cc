@@ -116,7 +116,8 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   }
   // Without a record, only a new slot shows that nothing was published before.
   const bool required = parts_.config.pipeline.progress == ProgressRecording::kRequired;
-  const bool known = slot_created_ || parts_.gaps.last_stream() || parts_.gaps.held();
+  const bool known = (slot_created_ || parts_.gaps.last_stream() || parts_.gaps.held()) &&
+                     !(exact && recorder.has_recorded());
   if (required && info.slot && !known) {
     return Error(ErrorCode::kProgressMissing,
                  fmt::format("slot {} is confirmed up to {}", parts_.config.source.slot,

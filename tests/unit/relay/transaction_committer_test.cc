@@ -343,6 +343,34 @@ TEST_F(TransactionCommitterTest, AnotherRecordAfterTheClaimIsFollowed) {
   EXPECT_THAT(Events(), ElementsAre("a"));
 }
 
+TEST_F(TransactionCommitterTest, ARecordThatHasDisappearedIsNotReplaced) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  kafka_.log.clear();
+  kafka_.health = Error(ErrorCode::kTransactionAborted, "the topic does not exist");
+  Pass(seconds(5));
+  Commit("b");
+  Pass(seconds(5));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressMissing);
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
+TEST_F(TransactionCommitterTest, AnIdThatMayNotBeUsedBlocks) {
+  kafka_.hold_claim = true;
+  Begin();
+  for (int i = 0; i < 5; ++i) {
+    kafka_.health = Error(ErrorCode::kTransactionalIdDenied, "walrelay.shop.walrelay");
+    Pass(milliseconds(500));
+    EXPECT_EQ(State(), RelayState::kBlocked);
+    EXPECT_EQ(ShownError(), ErrorCode::kTransactionalIdDenied);
+  }
+  kafka_.hold_claim = false;
+  Pass(seconds(60));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
 // --- refused records
 
 TEST_F(TransactionCommitterTest, ARefusedRecordIsFoundInTransactionsOfOneEvent) {
