@@ -21,6 +21,11 @@ std::optional<int64_t> NumberOf(std::string_view text) {
                                                                   : std::nullopt;
 }
 
+std::optional<Micros> DurationOf(std::string_view text) {
+  const auto millis = NumberOf(text);
+  return millis ? std::optional<Micros>(std::chrono::milliseconds(*millis)) : std::nullopt;
+}
+
 // Other settings are ignored; the set of settings depends on the version.
 void TakeSetting(std::string_view name, std::string_view value, BrokerSettings& out) {
   if (name == "auto.create.topics.enable") {
@@ -28,9 +33,9 @@ void TakeSetting(std::string_view name, std::string_view value, BrokerSettings& 
   } else if (name == "default.replication.factor") {
     out.default_replicas = NumberOf(value);
   } else if (name == "producer.id.expiration.ms") {
-    if (const auto millis = NumberOf(value)) {
-      out.producer_id_lifetime = std::chrono::milliseconds(*millis);
-    }
+    out.producer_id_lifetime = DurationOf(value);
+  } else if (name == "transaction.max.timeout.ms") {
+    out.max_transaction = DurationOf(value);
   }
 }
 

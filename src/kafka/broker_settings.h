@@ -17,6 +17,7 @@ struct BrokerSettings {
   std::optional<bool> creates_topics;          // auto.create.topics.enable
   std::optional<int64_t> default_replicas;     // default.replication.factor
   std::optional<Micros> producer_id_lifetime;  // producer.id.expiration.ms
+  std::optional<Micros> max_transaction;       // transaction.max.timeout.ms
 };
 
 // Queries one broker. Blocks for at most twice `timeout`. Errors: WR-4001, WR-4007, WR-4006.
