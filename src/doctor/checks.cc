@@ -15,8 +15,9 @@ constexpr std::string_view kIntroduction =
 A warning or problem ends with the name of its check (`check` in `--json`); `walrelay explain slot.retained` prints this
 page's text for it. `walrelay check` runs the checks that decide whether a relay would start.
 
-Doctor is read-only and can run beside a relay at any time; only `--write-probe TOPIC` writes: one record, to the given
-topic.
+Doctor can run beside a relay at any time and writes no record, except with `--write-probe TOPIC`: one, to the given
+topic. With `pipeline.delivery = "exactly_once"` it claims a transactional id of its own, which the brokers remember for
+`transactional.id.expiration.ms`.
 )";
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
 #include "doctor/tls_checks.h"
+#include "doctor/transaction_checks.h"
 #include "doctor/visibility_checks.h"
 #include "doctor/write_probe_check.h"
 #include "postgres/session.h"
@@ -68,6 +69,9 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
   const bool reached = CheckKafka(config, options.depth, out);
   if (reached && config.pipeline.progress != ProgressRecording::kOff) {
     CheckProgress(config, source, options.depth, out);
+  }
+  if (reached && config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce) {
+    CheckTransactions(config, source ? source->server.database : "", options.depth, out);
   }
   // The only check that writes, and only to the topic that the operator names.
   if (!options.write_probe.empty()) {

@@ -30,6 +30,20 @@ std::string_view NameOf(RelayState state) {
   return "?";
 }
 
+std::string_view NameOf(TransactionState state) {
+  switch (state) {
+    case TransactionState::kClaiming:
+      return "claiming";
+    case TransactionState::kIdle:
+      return "idle";
+    case TransactionState::kOpen:
+      return "open";
+    case TransactionState::kCommitting:
+      return "committing";
+  }
+  return "?";
+}
+
 // A standby is ready: it would take over, and an orchestrator must not restart it because it waits.
 // A blocked relay is not, although a restart would not help: readiness is what operators watch.
 bool IsReady(RelayState state) {

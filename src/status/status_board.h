@@ -73,6 +73,27 @@ struct ProgressStatus {
   std::optional<uint64_t> ahead_bytes;
 };
 
+// Where a producer with pipeline.delivery = "exactly_once" is.
+enum class TransactionState : uint8_t {
+  kClaiming,    // the transactional id; nothing is published until then
+  kIdle,        // no transaction is open
+  kOpen,        // some events are sent, and not visible to consumers of committed records
+  kCommitting,  // the last record of the transaction is sent
+};
+// A literal, lower case; part of the JSON status.
+std::string_view NameOf(TransactionState state);
+
+// The Kafka transactions of this process.
+struct TransactionStatus {
+  TransactionState state = TransactionState::kClaiming;
+  // Of the state. A transaction that is being committed: since it was opened.
+  std::optional<WallTime> since;
+  uint64_t committed = 0;  // since the process started
+  // Why a transaction, or an attempt to claim the id, failed last; OK: none has failed.
+  absl::Status failure;
+  std::optional<WallTime> failed;
+};
+
 // What the relay publishes about itself, as a whole: readers never see parts of two states.
 struct RelayStatus {
   RelayState state = RelayState::kStarting;
@@ -85,7 +106,8 @@ struct RelayStatus {
   WallTime since;             // when the relay entered this state
   std::string waits_for;      // what must happen before it continues; "" when nothing must
   RelayFigures figures;
-  std::optional<ProgressStatus> progress;  // absent with pipeline.progress = "off"
+  std::optional<ProgressStatus> progress;         // absent with pipeline.progress = "off"
+  std::optional<TransactionStatus> transactions;  // only with pipeline.delivery = "exactly_once"
 };
 
 // How the time from commit to acknowledgement divides over the stages; medians.

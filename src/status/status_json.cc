@@ -128,6 +128,18 @@ std::string ProgressJson(const ProgressStatus& progress) {
   return std::move(out).Finish();
 }
 
+std::string TransactionsJson(const TransactionStatus& transactions) {
+  JsonObject out;
+  out.Add("state", NameOf(transactions.state));
+  out.Add("since", transactions.since);
+  out.Add("committed", transactions.committed);
+  if (!transactions.failure.ok()) {
+    out.Add("failure", ToString(CodeOf(transactions.failure)));
+    out.Add("failed", transactions.failed);
+  }
+  return std::move(out).Finish();
+}
+
 JsonObject ErrorJson(const absl::Status& error) {
   const ErrorEntry& entry = Describe(CodeOf(error));
   JsonObject out;
@@ -190,6 +202,9 @@ std::string StatusJson(const StatusReport& report) {
   }
   if (snapshot.relay.progress) {
     out.Raw("progress", ProgressJson(*snapshot.relay.progress));
+  }
+  if (snapshot.relay.transactions) {
+    out.Raw("transactions", TransactionsJson(*snapshot.relay.transactions));
   }
   if (snapshot.slot) {
     out.Raw("slot", SlotJson(*snapshot.slot));

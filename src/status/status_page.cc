@@ -123,6 +123,13 @@ std::string ProgressLine(const StatusReport& report) {
                   : "";
 }
 
+std::string DeliveryLine(const StatusReport& report) {
+  const auto& transactions = report.snapshot.relay.transactions;
+  return transactions ? fmt::format("<p class=\"stages\">Delivery: {}.</p>\n",
+                                    Html(DeliveryWords(*transactions, report.now)))
+                      : "";
+}
+
 // The share of the limit that is in use. A limit of 0 counts as used up. REQUIRES: there is a
 // limit.
 std::string Meter(const SlotSample& slot) {
@@ -276,7 +283,7 @@ std::string StatusPage(const StatusReport& report) {
   }
   // A standby has no figures. The page of the active instance shows them.
   if (report.snapshot.relay.state != RelayState::kStandby) {
-    out += Tiles(report) + ProgressLine(report);
+    out += Tiles(report) + ProgressLine(report) + DeliveryLine(report);
   }
   if (report.snapshot.slot) {
     out += SlotSection(*report.snapshot.slot);

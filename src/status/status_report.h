@@ -79,6 +79,9 @@ std::vector<std::string> SlotWords(const SlotSample& slot);
 // What is recorded, and how old that is.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now);
 
+// The delivery guarantee, where the Kafka transaction is, and a failure of the last hour.
+std::string DeliveryWords(const TransactionStatus& transactions, WallTime now);
+
 // Aggregates the last minute of the history; nullopt if the history is empty.
 struct Throughput {
   double events_per_second = 0;

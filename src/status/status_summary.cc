@@ -388,6 +388,40 @@ std::string ProgressWords(const ProgressStatus& progress, WallTime now) {
   return words + fmt::format(", in topic {}", progress.topic);
 }
 
+// A failure is no problem by itself, because the relay has continued since: it is shown for an
+// hour.
+std::string DeliveryWords(const TransactionStatus& transactions, WallTime now) {
+  const std::string age =
+      transactions.since ? FormatDuration(std::max(now - *transactions.since, Micros(0))) : "";
+  std::string words = "exactly once; ";
+  switch (transactions.state) {
+    case TransactionState::kClaiming:
+      words += "claiming the transactional id";
+      break;
+    case TransactionState::kIdle:
+      words += "no transaction is open";
+      break;
+    case TransactionState::kOpen:
+      words +=
+          age.empty() ? "a transaction is open" : fmt::format("a transaction is open for {}", age);
+      break;
+    case TransactionState::kCommitting:
+      words += "committing a transaction";
+      if (!age.empty()) {
+        words += fmt::format(" that was opened {} ago", age);
+      }
+      break;
+  }
+  words += fmt::format("; {} committed since the start", Grouped(transactions.committed));
+  if (!transactions.failure.ok() && transactions.failed &&
+      now - *transactions.failed < std::chrono::hours(1)) {
+    words += fmt::format("; the last failure was {} ago, {}",
+                         FormatDuration(std::max(now - *transactions.failed, Micros(0))),
+                         ToString(CodeOf(transactions.failure)));
+  }
+  return words;
+}
+
 // The maximum over the points of a minute, because medians of medians are no medians.
 std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history) {
   Throughput throughput;

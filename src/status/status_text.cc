@@ -50,6 +50,9 @@ void RelayLines(const StatusReport& report, std::string& out) {
   if (relay.progress && relay.state != RelayState::kStandby) {
     Line(out, "progress", ProgressWords(*relay.progress, report.now));
   }
+  if (relay.transactions && relay.state != RelayState::kStandby) {
+    Line(out, "delivery", DeliveryWords(*relay.transactions, report.now));
+  }
   if (const auto throughput = ThroughputOf(report.snapshot.history)) {
     Line(out, "throughput", ThroughputText(*throughput));
     if (throughput->stages) {

@@ -114,6 +114,27 @@ TEST(StatusJsonTest, ProgressWithoutARecordHasNoPosition) {
   EXPECT_FALSE(progress.has_ahead_bytes());
 }
 
+TEST(StatusJsonTest, TransactionsAreReported) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_FALSE(Parsed(report).has_transactions());
+  report.snapshot.relay.transactions = TransactionStatus{};
+  EXPECT_EQ(Parsed(report).transactions().state(), Status::Transactions::claiming);
+  EXPECT_FALSE(Parsed(report).transactions().has_since());
+  EXPECT_EQ(Parsed(report).transactions().failure(), "");
+  report.snapshot.relay.transactions =
+      TransactionStatus{.state = TransactionState::kOpen,
+                        .since = report.now - seconds(2),
+                        .committed = 7,
+                        .failure = Error(ErrorCode::kProducerFenced, "by another"),
+                        .failed = report.now - seconds(60)};
+  const Status::Transactions transactions = Parsed(report).transactions();
+  EXPECT_EQ(transactions.state(), Status::Transactions::open);
+  EXPECT_EQ(Parsed(report).now().seconds() - transactions.since().seconds(), 2);
+  EXPECT_EQ(transactions.committed(), 7u);
+  EXPECT_EQ(transactions.failure(), "WR-4021");
+  EXPECT_EQ(Parsed(report).now().seconds() - transactions.failed().seconds(), 60);
+}
+
 TEST(StatusJsonTest, UnknownValuesAreAbsent) {
   StatusReport report = Samples().at("streaming");
   report.snapshot.slot->row.safe_wal_size.reset();

@@ -36,6 +36,14 @@ TEST(StatusPageTest, ProgressIsShownIfItIsRecorded) {
   EXPECT_THAT(StatusPage(report), HasSubstr("Progress: recorded up to 0/100, in topic p."));
 }
 
+TEST(StatusPageTest, DeliveryIsShownIfItIsExactlyOnce) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(StatusPage(report), Not(HasSubstr("Delivery: ")));
+  report.snapshot.relay.transactions = TransactionStatus{};
+  EXPECT_THAT(StatusPage(report),
+              HasSubstr("Delivery: exactly once; claiming the transactional id; 0 committed"));
+}
+
 TEST(StatusPageTest, ProblemsHaveRemedies) {
   EXPECT_THAT(StatusPage(Samples().at("blocked")),
               AllOf(HasSubstr("WR-3004"), HasSubstr("aggregate_id is NULL"),

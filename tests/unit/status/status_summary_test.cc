@@ -222,6 +222,33 @@ TEST(ProgressTest, WordsSayWhatIsMissing) {
             "not recorded: this user may not use topic p");
 }
 
+TEST(DeliveryTest, WordsNameTheTransaction) {
+  const WallTime now = testing::Samples().at("streaming").now;
+  TransactionStatus status;
+  EXPECT_EQ(DeliveryWords(status, now),
+            "exactly once; claiming the transactional id; 0 committed since the start");
+  status = {.state = TransactionState::kOpen, .since = now - seconds(3), .committed = 1234};
+  EXPECT_EQ(DeliveryWords(status, now),
+            "exactly once; a transaction is open for 3 s; 1,234 committed since the start");
+  status.state = TransactionState::kCommitting;
+  EXPECT_EQ(DeliveryWords(status, now),
+            "exactly once; committing a transaction that was opened 3 s ago; 1,234 committed since "
+            "the start");
+}
+
+TEST(DeliveryTest, FailureIsShownForAnHour) {
+  const WallTime now = testing::Samples().at("streaming").now;
+  TransactionStatus status{.state = TransactionState::kIdle,
+                           .failure = Error(ErrorCode::kCommitInDoubt, "no answer"),
+                           .failed = now - seconds(60)};
+  EXPECT_EQ(DeliveryWords(status, now),
+            "exactly once; no transaction is open; 0 committed since the start; the last failure "
+            "was 1 min ago, WR-4022");
+  status.failed = now - std::chrono::hours(1);
+  EXPECT_EQ(DeliveryWords(status, now),
+            "exactly once; no transaction is open; 0 committed since the start");
+}
+
 TEST(PaceTest, PaceIsThatOfTheLastMinute) {
   std::vector<HistoryPoint> history(
       6, {.span = seconds(10), .events = 100, .median = Micros(7), .slowest = Micros(9)});

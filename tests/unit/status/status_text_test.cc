@@ -32,6 +32,16 @@ TEST(StatusTextTest, ProgressHasALine) {
   EXPECT_THAT(StatusText(report), Not(HasSubstr("  progress ")));
 }
 
+TEST(StatusTextTest, DeliveryHasALine) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  delivery ")));
+  report.snapshot.relay.transactions = TransactionStatus{.state = TransactionState::kIdle};
+  EXPECT_THAT(StatusText(report),
+              HasSubstr("  delivery     exactly once; no transaction is open; 0 committed"));
+  report.snapshot.relay.state = RelayState::kStandby;
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  delivery ")));
+}
+
 TEST(StatusTextTest, TextEscapesControlCharacters) {
   for (const char c : StatusText(Samples().at("hostile"))) {
     EXPECT_FALSE(std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n');
