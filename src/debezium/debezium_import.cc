@@ -107,7 +107,8 @@ class Importer {
         const size_t prefix =
             name.starts_with("producer.") ? std::string_view("producer.").size() : 0;
         property.name = std::string(kProducer) + name.substr(prefix);
-      } else if (!converter && name != "topic.creation.enable") {
+      } else if (!converter && name != "topic.creation.enable" &&
+                 name != "exactly.once.source.support") {
         out_.properties.push_back({property.shown, Meaningless(kWorkersOwn)});
         continue;
       }

@@ -96,7 +96,8 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"money.fraction.digits",
      "walrelay does not convert columns of this type; publishing is blocked"},
     {"min.row.count.to.stream.results", kNoSnapshots},
-    {"transaction.boundary*", "delivery is at least once; records are sent as they come"},
+    {"transaction.boundary*",
+     "pipeline.delivery and pipeline.atomic_rows decide about transactions"},
     {"config.action.reload", "walrelay reads its configuration when it starts"},
     {"config.providers*", "walrelay has *_file settings for secrets"},
     {"sink.kafka.*", "only concerns how Debezium Server waits for Kafka"},
@@ -126,7 +127,15 @@ struct Demand {
 constexpr Demand kDemands[] = {
     {"plugin.name", "pgoutput", "the slot uses another plugin; name a new slot", "source.slot"},
     {"event.processing.failure.handling.mode", "fail", "events would be lost silently", ""},
-    {"exactly.once.support", "requested", "delivery is at least once", ""},
+    {"exactly.once.support", "requested",
+     "delivery is at least once unless pipeline.delivery = \"exactly_once\", which needs rights "
+     "and "
+     "a progress record (docs/guides/exactly-once.md)",
+     "pipeline.delivery"},
+    {"exactly.once.source.support", "disabled, preparing",
+     "if consumers rely on it, set pipeline.delivery = \"exactly_once\", which needs rights and a "
+     "progress record (docs/guides/exactly-once.md)",
+     "pipeline.delivery"},
     {"sink.type", "kafka", "walrelay writes to Kafka", ""},
 };
 

@@ -350,6 +350,19 @@ TEST_F(DebeziumImportTest, TopicCreationBecomesRules) {
             PropertyOutcome::kMeaningless);
 }
 
+TEST_F(DebeziumImportTest, ExactlyOnceIsTheOperatorsDecision) {
+  import_.worker = "exactly.once.source.support=disabled\n";
+  EXPECT_THAT(RefusalOf(Import(With("\"exactly.once.support\": \"requested\""))), IsOk());
+  import_.worker = "exactly.once.source.support=enabled\n";
+  const DebeziumImport import = Import(kConnector);
+  EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused));
+  const PropertyResult* const result = ResultOf(import, "worker: exactly.once.source.support");
+  ASSERT_NE(result, nullptr);
+  EXPECT_EQ(result->setting, "pipeline.delivery");
+  import_.overrides = {"pipeline.delivery"};
+  EXPECT_THAT(RefusalOf(Import(With("\"exactly.once.support\": \"required\""))), IsOk());
+}
+
 TEST_F(DebeziumImportTest, PropertiesThatAffectRecordsAreRequired) {
   for (const auto& [property, setting] :
        {std::pair("\"key.converter\"", "format.key"), std::pair("\"plugin.name\"", "source.slot"),
