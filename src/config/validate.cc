@@ -421,6 +421,11 @@ class Validator {
 
   void CheckExactlyOnce() {
     const PipelineConfig& pipeline = config_.pipeline;
+    // A third of it is the longest that a transaction stays open while brokers answer.
+    if (config_.kafka.transaction_timeout < std::chrono::seconds(10) ||
+        config_.kafka.transaction_timeout > std::chrono::hours(1)) {
+      Expect("kafka.transaction_timeout", "between \"10s\" and \"1h\"");
+    }
     if (pipeline.delivery != DeliveryGuarantee::kExactlyOnce) {
       return;
     }
