@@ -189,6 +189,7 @@ class Consumer {
     rd_kafka_conf_t* conf = rd_kafka_conf_new();
     const std::pair<const char*, std::string> settings[] = {{"bootstrap.servers", options.kafka},
                                                             {"group.id", "load"},
+                                                            {"isolation.level", "read_committed"},
                                                             {"fetch.wait.max.ms", "500"},
                                                             {"fetch.min.bytes", "1"},
                                                             {"socket.nagle.disable", "true"},

@@ -121,10 +121,10 @@ class KillDrain(Drain):
             wait_for(system, lambda: environment.records() > self.events // 2, LONG, "half of the backlog")
             system.kill()
             system.start(self.work)
-            wait_for(system, lambda: environment.records() >= self.events, LONG, "the rest of the backlog")
+            wait_for(system, lambda: system.caught_up(self.work), LONG, "the rest of the backlog")
             while time.time() - environment.topic.last_append() < _QUIET:
                 time.sleep(0.2)
-            duplicated = environment.records() - self.events
+            duplicated = system.records() - self.events
         return Outcome({"duplicated": duplicated} | meter.costs(self.events), meter.series())
 
 

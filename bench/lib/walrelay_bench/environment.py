@@ -130,19 +130,25 @@ class Environment:
         return self.sql("SELECT pg_logical_emit_message(true, 'bench', 'end'); SELECT pg_current_wal_flush_lsn()"
                         ).splitlines()[-1]
 
+    def is_confirmed(self, position: str | None) -> bool:
+        """Whether SLOT is confirmed up to a position that wal_end() has returned."""
+        return self.sql(f"SELECT confirmed_flush_lsn >= '{position}' FROM pg_replication_slots "
+                        f"WHERE slot_name = '{SLOT}'") == "t"
+
     def insert_one(self, table: str) -> None:
         self.sql(f"INSERT INTO {table} (aggregate_type, aggregate_id, event_type, payload) "
                  "VALUES ('order', 'first', 'OrderPlaced', '{}')")
 
     # --- Kafka ---
 
-    def fresh_topic(self, config: dict[str, str | int] | None = None) -> None:
-        """Creates an empty TOPIC whose records carry the time of the broker's append."""
+    def fresh_topic(self, config: dict[str, str | int] | None = None, *, transactions: bool = False) -> None:
+        """Creates an empty TOPIC whose records carry the time of the broker's append. `transactions`: they will be
+        written in transactions."""
         self._close_topic()
         if TOPIC in self.kafka.topics():
             self.kafka.delete_topic(TOPIC)
         self.kafka.create_topic(TOPIC, PARTITIONS, config={"message.timestamp.type": "LogAppendTime", **(config or {})})
-        self._topic = Topic(self.kafka.bootstrap, TOPIC, PARTITIONS)
+        self._topic = Topic(self.kafka.bootstrap, TOPIC, PARTITIONS, transactions=transactions)
         wait_until(lambda: self.topic.try_count() == 0, 60, "the partitions to have their leaders")
 
     @property

@@ -39,6 +39,7 @@ class System(ABC):
     plugin: str | None = "pgoutput"      # output plugin of its slot, environment.SLOT; None: it has no slot
     table = "outbox"                     # the table to write to
     relays = True                        # whether each event becomes a record of environment.TOPIC
+    transactions = False                 # whether it writes them in transactions of Kafka
 
     def __init__(self, name: str, environment: Environment) -> None:
         self.name = name
@@ -53,6 +54,9 @@ class System(ABC):
 
     def prepare(self, work: Work) -> None:
         """Called before a run and not measured. The backlog is in table outbox and in the slot's WAL."""
+
+    def adopt_slot(self) -> None:
+        """Called when the slot exists, and not measured."""
 
     @abstractmethod
     def start(self, work: Work) -> None:
@@ -71,8 +75,14 @@ class System(ABC):
         """Its processes that run or were not reaped yet, without those of Postgres and Kafka."""
 
     def caught_up(self, work: Work) -> bool:
-        """Whether all `work.events` have been relayed."""
+        """Whether all `work.events` have been relayed; with transactions: confirmed to the slot."""
+        if self.transactions:
+            return self.environment.is_confirmed(work.end)
         return self.environment.records() >= work.events
+
+    def records(self) -> int:
+        """The number of records in the topic that consumers of committed records see."""
+        return self.environment.topic.committed() if self.transactions else self.environment.records()
 
     def failure(self) -> str | None:
         """The reason why the system cannot catch up: it exited unexpectedly. None if it runs."""

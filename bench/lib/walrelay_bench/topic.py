@@ -1,25 +1,51 @@
 """The contents of the topic under measurement, as the broker reports them."""
 
+from typing import Any
+
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_records import consumer, library
 
 
 class Topic:
-    """One topic whose records have LogAppendTime. Usable on any thread. The owner calls close()."""
+    """One topic whose records have LogAppendTime. Usable on any thread. The owner calls close().
 
-    def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
+    `transactions`: each partition ends with a marker.
+    """
+
+    def __init__(self, bootstrap: str, name: str, partitions: int, *, transactions: bool = False) -> None:
         kafka = library()
+        self._marker = int(transactions)
         self._partitions = [kafka.TopicPartition(name, partition) for partition in range(partitions)]
         self._consumer = consumer(bootstrap)
         self._reader = consumer(bootstrap)
+        self._bootstrap = bootstrap
+        self._counter: Any = None  # for committed(), and what it has found
+        self._counted = 0
 
     def close(self) -> None:
         self._consumer.close()
         self._reader.close()
+        if self._counter is not None:
+            self._counter.close()
 
     def count(self) -> int:
-        """Records appended so far, including those that retention has removed."""
+        """Records appended so far, including those that retention has removed.
+
+        With transactions: up to the first open one, including the brokers' markers, of which each transaction has one in
+        each of its partitions.
+        """
         return sum(high for _, high in self._bounds())
+
+    def committed(self) -> int:
+        """Records without markers and without those of aborted transactions. Reads what was added since the last call."""
+        ends = [high for _, high in self._bounds()]
+        if self._counter is None:
+            kafka = library()
+            self._counter = consumer(self._bootstrap)
+            self._counter.assign([kafka.TopicPartition(each.topic, each.partition, 0) for each in self._partitions])
+        while any(at.offset < end for at, end in zip(self._counter.position(self._partitions), ends, strict=True)):
+            self._counted += sum(message.error() is None for message in self._counter.consume(10_000, timeout=0.2))
+        return self._counted
 
     def try_count(self) -> int | None:
         """Like count(); None while no broker answers."""
@@ -33,7 +59,7 @@ class Topic:
         return min(self._append_time(partition, low) for partition, (low, high) in enumerate(self._bounds()) if high)
 
     def last_append(self) -> float:
-        return max(self._append_time(partition, high - 1)
+        return max(self._append_time(partition, max(low, high - 1 - self._marker))
                    for partition, (low, high) in enumerate(self._bounds()) if high > low)
 
     def _bounds(self) -> list[tuple[int, int]]:

@@ -64,7 +64,7 @@ def prepared(environment: Environment, system: System, work: Work,
 
     The slot is a copy of `base` if there is a backlog; otherwise it begins at the end of the WAL.
     """
-    environment.fresh_topic(topic)
+    environment.fresh_topic(topic, transactions=system.transactions)
     system.prepare(work)
     if system.plugin is not None and work.events:
         environment.copy_slot("base", SLOT, system.plugin)
@@ -72,6 +72,7 @@ def prepared(environment: Environment, system: System, work: Work,
         environment.drop_slot(SLOT)
         environment.create_slot(SLOT, system.plugin)
     try:
+        system.adopt_slot()
         yield
     finally:
         system.stop()

@@ -25,9 +25,13 @@ class Peer(System):
         """Creates a worker without state from earlier runs."""
         self._remove()
         worker = ConnectWorker(self.environment.kafka.bootstrap, [plugin_folder()], heap_mb=2048, optimise=True,
-                               properties=self._properties("worker.json"))
+                               properties=self._properties("worker.json"), cluster=self.cluster())
         worker.create()
         self._worker = worker
+
+    def cluster(self) -> str | None:
+        """The name of a distributed cluster, new for each run; None: a standalone worker."""
+        return None
 
     def start(self, work: Work) -> None:
         assert self._worker is not None

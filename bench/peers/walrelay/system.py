@@ -1,6 +1,7 @@
 """walrelay with its defaults, at-least-once."""
 
 import subprocess
+from collections.abc import Sequence
 from uuid import uuid4
 
 from walrelay_bench.environment import SLOT, Environment, program
@@ -12,6 +13,7 @@ _BINARY = "src/cli/walrelay"
 
 class Peer(Programs):
     title = "walrelay"
+    settings: Sequence[str] = ()  # "option=value"
 
     def __init__(self, name: str, environment: Environment) -> None:
         super().__init__(name, environment)
@@ -22,13 +24,22 @@ class Peer(Programs):
         # The next run has a new slot: the record of this one's progress does not apply to it.
         self._pipeline = uuid4().hex
 
-    def launch(self, work: Work, *more: str) -> list[Program]:
+    def launch(self, work: Work) -> list[Program]:
         # Rows of 1 MiB exceed the default limit.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
-        return [Program([self.executable(), "run", "--dsn", self.dsn, "--kafka", self.environment.kafka.bootstrap,
-                         "--slot", SLOT, "--set", f"http.listen={self.listen()}", "--set", "log.level=warning",
-                         "--set", f"pipeline.id={self._pipeline}", *larger, *more],
+        return [Program([self.executable(), "run", *self._flags(), "--set", f"http.listen={self.listen()}", *larger],
                         self.log)]
+
+    def adopt_slot(self) -> None:
+        if any("pipeline.progress=required" in each for each in self.settings):
+            # The slot exists already: "required" publishes nothing without a first record.
+            subprocess.run([self.executable(), "progress", "init", *self._flags()], check=True, capture_output=True,
+                           timeout=60)
+
+    def _flags(self) -> list[str]:
+        settings = ("log.level=warning", f"pipeline.id={self._pipeline}", *self.settings)
+        return ["--dsn", self.dsn, "--kafka", self.environment.kafka.bootstrap, "--slot", SLOT,
+                *(word for each in settings for word in ("--set", each))]
 
     def executable(self) -> str:
         return str(program(_BINARY))

@@ -1,4 +1,4 @@
-"""A temporary Kafka Connect: one standalone worker, and its connectors through REST."""
+"""A temporary Kafka Connect: one worker, standalone or of a cluster, and its connectors through REST."""
 
 import json
 import re
@@ -31,21 +31,24 @@ def libraries() -> Path:
 
 
 class ConnectWorker(ThrowAway):
-    """A standalone worker that writes to the Kafka cluster at `bootstrap`; `plugins` are folders of jars.
+    """A worker that writes to the Kafka cluster at `bootstrap`; `plugins` are folders of jars.
 
     As a context manager it exists during the `with` block, in a new folder under /tmp unless
     `directory` names another. `properties` override the worker's defaults. It runs any number of
     connectors, each a mapping of properties; `producer.override.*` properties are allowed. It keeps
     their offsets in its folder, but not the connectors themselves when it stops.
-    `optimise=True` enables full JIT compilation, for benchmarks.
+    `optimise=True` enables full JIT compilation, for benchmarks. With `cluster`, the worker is the only one of a
+    distributed cluster of that name, which keeps connectors and offsets in topics CLUSTER-*: exactly-once delivery
+    needs that.
     """
 
     def __init__(self, bootstrap: str, plugins: Sequence[Path], *, directory: Path | None = None,
                  properties: Mapping[str, Property] | None = None, heap_mb: int = 512,
-                 optimise: bool = False) -> None:
+                 optimise: bool = False, cluster: str | None = None) -> None:
         self.directory = directory.resolve() if directory else None
         self.properties = dict(properties or {})
         self._bootstrap = bootstrap
+        self._cluster = cluster
         self._plugins = list(plugins)
         self._jvm_options = jvm_options(heap_mb, optimise=optimise)
         self._port = free_ports(1)[0]
@@ -75,8 +78,8 @@ class ConnectWorker(ThrowAway):
         lines = [f"{name}={_text(value)}\n" for name, value in self._worker_properties().items()]
         write_file(self._folder / "worker.properties", "".join(lines), self._user)
         self._process = spawn_java(
-            libraries(), ["org.apache.kafka.connect.cli.ConnectStandalone", "worker.properties"],
-            self.log, folder=self._folder, user=self._user, options=self._jvm_options)
+            libraries(), [f"org.apache.kafka.connect.cli.Connect{'Distributed' if self._cluster else 'Standalone'}",
+                          "worker.properties"], self.log, folder=self._folder, user=self._user, options=self._jvm_options)
         wait_until(self._answers, timeout, f"Kafka Connect to start, see {self.log}")
 
     def running(self) -> bool:
@@ -164,13 +167,20 @@ class ConnectWorker(ThrowAway):
             "bootstrap.servers": self._bootstrap,
             "listeners": f"http://127.0.0.1:{self._port}",
             "plugin.path": ",".join(map(str, self._plugins)),
-            "offset.storage.file.filename": self._folder / "offsets",
+            **self._storage(),
             "offset.flush.interval.ms": 1000,
             "key.converter": converter,
             "value.converter": converter,
             "connector.client.config.override.policy": "All",
             **self.properties,
         }
+
+    def _storage(self) -> Mapping[str, Property]:
+        if self._cluster is None:
+            return {"offset.storage.file.filename": str(self._folder / "offsets")}
+        topics = {f"{kind}.storage.{key}": value for kind in ("config", "offset", "status")
+                  for key, value in (("topic", f"{self._cluster}-{kind}"), ("replication.factor", 1))}
+        return {"group.id": self._cluster, **topics, "offset.storage.partitions": 1, "status.storage.partitions": 1}
 
     def _is_stopped(self, name: str) -> bool:
         status = self.status(name)

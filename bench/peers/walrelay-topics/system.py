@@ -1,0 +1,9 @@
+"""walrelay with pipeline.resume = "topics"."""
+
+from walrelay_bench.system import load
+
+
+class Peer(load("walrelay")):  # type: ignore[misc]
+    title = "walrelay, resume from topics"
+    workloads = ("drain", "steady-1000", "kills", "kill-drain")
+    settings = ("pipeline.progress=required", "pipeline.resume=topics")
