@@ -13,7 +13,7 @@ from walrelay_dev.kafka import KafkaCluster
 from .kafka_request import encode_string, send_request
 
 _CREATE_ACLS, _VERSION = 30, 1
-_TOPIC = 2
+_RESOURCES = {"topic": 2, "transactional_id": 5}
 _PATTERNS = {"literal": 3, "prefixed": 4}
 _OPERATIONS = {"read": 3, "write": 4, "create": 5, "describe": 8}
 _ALLOW = 3
@@ -41,13 +41,14 @@ def _password(user: str) -> str:
     return f"{user}-secret"
 
 
-def allow(bootstrap: str, user: str, operation: str, topic: str, pattern: str = "literal") -> None:
+def allow(bootstrap: str, user: str, operation: str, name: str, pattern: str = "literal",
+          resource: str = "topic") -> None:
     """Adds an ACL, which takes effect a moment later.
 
     Sends the request to the first bootstrap server, whose clients must be super users.
     """
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
-    body = (struct.pack(">ib", 1, _TOPIC) + encode_string(topic) + struct.pack(">b", _PATTERNS[pattern])
+    body = (struct.pack(">ib", 1, _RESOURCES[resource]) + encode_string(name) + struct.pack(">b", _PATTERNS[pattern])
             + encode_string(f"User:{user}") + encode_string("*") + struct.pack(">bb", _OPERATIONS[operation], _ALLOW))
     answer = send_request(host, int(port), _CREATE_ACLS, _VERSION, body)
     _, count, error = struct.unpack_from(">iih", answer)  # after the throttle time; the first error
