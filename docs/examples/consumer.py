@@ -49,6 +49,7 @@ def run(consumer: Consumer, database) -> None:
 def new_consumer(topic: str) -> Consumer:
     consumer = Consumer({"bootstrap.servers": os.environ["KAFKA"], "group.id": "customer-totals",
                          "auto.offset.reset": "earliest", "enable.auto.commit": False,
+                         "isolation.level": "read_committed",
                          "session.timeout.ms": 6000})  # until another instance replaces one that was killed
     consumer.subscribe([topic])
     return consumer

@@ -69,6 +69,7 @@ public class InboxConsumer {
         "group.id", "customer-totals",
         "auto.offset.reset", "earliest",
         "enable.auto.commit", false,
+        "isolation.level", "read_committed",  // the default, read_uncommitted, includes aborted transactions
         "session.timeout.ms", 6000,  // until another instance replaces one that was killed
         "key.deserializer", StringDeserializer.class,
         "value.deserializer", StringDeserializer.class);
