@@ -27,16 +27,29 @@ constexpr Micros kReportTimeout = seconds(5);
 // Passes each report to the part that produced the record.
 class ReportDispatcher final : public DeliverySink {
  public:
-  ReportDispatcher(RecordSender& sender, ProgressRecorder& recorder)
-      : sender_(sender), recorder_(recorder) {}
+  // `transactions`: nullptr for a producer without.
+  ReportDispatcher(RecordSender& sender, ProgressRecorder& recorder, Metrics& metrics,
+                   TransactionHistory* transactions)
+      : sender_(sender), recorder_(recorder), metrics_(metrics), transactions_(transactions) {}
 
   void OnDelivered(const Delivery& delivery) override {
+    // The last record of each transaction, which is reported when it was committed.
+    if (transactions_ != nullptr && delivery.token.is_progress()) {
+      ++transactions_->committed;
+      metrics_.kafka_transactions_committed->Increment();
+      metrics_.kafka_commit_seconds.Observe(delivery.latency);
+    }
     SinkOf(delivery.token).OnDelivered(delivery);
   }
   void OnFailed(const DeliveryFailure& failure) override {
     SinkOf(failure.token).OnFailed(failure);
   }
-  void OnClaimed(const std::optional<Progress>& record) override { recorder_.OnClaimed(record); }
+  void OnClaimed(const std::optional<Progress>& record) override {
+    WR_CHECK(transactions_ != nullptr, "a producer with transactions claims its id");
+    transactions_->claimed = true;
+    transactions_->claim_error = absl::OkStatus();
+    recorder_.OnClaimed(record);
+  }
 
  private:
   DeliverySink& SinkOf(DeliveryToken token) {
@@ -45,6 +58,8 @@ class ReportDispatcher final : public DeliverySink {
 
   RecordSender& sender_;
   ProgressRecorder& recorder_;
+  Metrics& metrics_;
+  TransactionHistory* transactions_;
 };
 
 }  // namespace
@@ -57,7 +72,8 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   if (!producer.exists()) {
     return std::nullopt;
   }
-  ReportDispatcher reports(parts_.sender, parts_.recorder);
+  ReportDispatcher reports(parts_.sender, parts_.recorder, parts_.metrics,
+                           producer.uses_transactions() ? &transactions_ : nullptr);
   producer.Poll(reports);
   if (parts_.recorder.superseded()) {
     return Restart{.cause = Error(ErrorCode::kCommitInDoubt,
@@ -87,6 +103,7 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
 // If no record was lost with the producer, nothing has to be read again.
 std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a failure has a cause");
+  NoteFailure(error);
   if (parts_.tracker.records_in_flight() > 0) {
     return OnLostRecords(error);
   }
@@ -125,6 +142,22 @@ std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error)
   return restart;
 }
 
+void ProducerMonitor::NoteFailure(const absl::Status& error) {
+  if (!parts_.producer.uses_transactions()) {
+    return;
+  }
+  parts_.metrics.kafka_transactions_failed[ToString(CodeOf(error))].Increment();
+  transactions_.failure = error;
+  transactions_.failed = parts_.clock.WallNow();
+  if (!transactions_.claimed) {
+    transactions_.claim_error = error;
+  }
+  // With records in flight, the restart is noted.
+  if (parts_.tracker.records_in_flight() == 0) {
+    parts_.board.NoteError(error, *transactions_.failed);
+  }
+}
+
 // The session continues without a producer until `retry_at`. REQUIRES: nothing is in flight.
 void ProducerMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
   WR_CHECK(parts_.tracker.records_in_flight() == 0,
@@ -135,6 +168,7 @@ void ProducerMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
 
 void ProducerMonitor::Destroy() {
   parts_.producer.Destroy();
+  transactions_.claimed = false;
   parts_.sender.OnProducerDestroyed();
   parts_.recorder.OnProducerDestroyed();
 }
@@ -195,6 +229,7 @@ std::optional<Restart> ProducerMonitor::CheckForStall(MonoTime now,
   }
   const absl::Status cause = Error(
       ErrorCode::kKafkaStalled, "no broker has answered for five minutes; creating a new producer");
+  NoteFailure(cause);
   if (in_flight) {
     return Restart{.cause = cause, .settled_before = std::nullopt};
   }

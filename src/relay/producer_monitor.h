@@ -8,9 +8,11 @@
 // Single-threaded.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
+#include "metrics/metrics.h"
 #include "relay/progress_recorder.h"
 #include "relay/record_sender.h"
 #include "relay/replaceable_producer.h"
@@ -33,6 +35,16 @@ struct Restart {
   bool single_step = false;
 };
 
+// What has become of the transactions, for operators.
+struct TransactionHistory {
+  bool claimed = false;    // the producer has claimed its transactional id
+  uint64_t committed = 0;  // since the process started
+  // Why the last attempt to claim the id has failed; OK when none has since the last claim.
+  absl::Status claim_error;
+  absl::Status failure;  // the last one, of a claim or of a transaction; OK: none
+  std::optional<WallTime> failed;
+};
+
 // Separate from Relay because it depends only on the producer's side: nothing here knows whether
 // Postgres is connected.
 class ProducerMonitor {
@@ -45,6 +57,7 @@ class ProducerMonitor {
     AckTracker& tracker;
     StatusBoard& board;
     const RunState& state;
+    Metrics& metrics;
   };
 
   // `parts` must outlive it.
@@ -64,11 +77,15 @@ class ProducerMonitor {
   // reported: if there are any, the caller must reset the tracker before it produces again.
   void Destroy();
 
+  const TransactionHistory& transactions() const { return transactions_; }
+
  private:
   // The producer has failed with `error`, and all reports that can be expected have arrived.
   std::optional<Restart> OnFailure(const absl::Status& error, MonoTime now);
   // Some records in flight are lost: decides from where rows must be read again, and how.
   std::optional<Restart> OnLostRecords(const absl::Status& error);
+  // Counts the failure of a producer with transactions. Does nothing for others.
+  void NoteFailure(const absl::Status& error);
   // Without an answer from any broker for five minutes, a new producer resolves the bootstrap
   // servers again.
   std::optional<Restart> CheckForStall(MonoTime now, std::optional<MonoTime> topic_awaited_since);
@@ -79,6 +96,7 @@ class ProducerMonitor {
   void Retire(const absl::Status& cause, MonoTime retry_at);
 
   Parts parts_;
+  TransactionHistory transactions_;
   // A second failure at the same frontier is not accidental: then the refused row is looked for.
   std::optional<Lsn> failed_at_;  // the frontier when a producer last failed for its own reason
 };

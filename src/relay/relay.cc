@@ -68,11 +68,12 @@ Relay::Relay(Parts parts, Router router)
                  .seed = parts_.seed + 3}),
       pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
       committer_({parts_.config, tracker_, pipeline_, recorder_, producer_}),
-      monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_}),
+      monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_,
+                parts_.metrics}),
       gaps_(parts_.config.source, parts_.clock, tracker_),
       connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
       reporter_({parts_.config, parts_.clock, parts_.metrics, parts_.board, state_, tracker_,
-                 pipeline_, producer_, gaps_, recorder_}),
+                 pipeline_, producer_, gaps_, recorder_, committer_, monitor_}),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
       stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2) {
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();

@@ -45,6 +45,7 @@ class ReplaceableProducer final : public Producer {
   void Commit() override;
   // From now on producers are created for transactions.
   void UseTransactions(std::string transactional_id, std::string progress_topic);
+  bool uses_transactions() const { return !transactional_id_.empty(); }
   // Applies to every producer created from now on, not to the current one.
   void SkipStored(const WalHistory& history) override { history_ = history; }
   // Without a producer there is no report.

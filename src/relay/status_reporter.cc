@@ -132,6 +132,11 @@ RelayStatus StatusReporter::DescribeStream(MonoTime now, const Session& session)
   if (!parts_.state.blocked_error.ok()) {
     return {RelayState::kBlocked, parts_.state.blocked_error, ""};
   }
+  // Without the transactional id nothing is published, whether or not an event waits.
+  if (const absl::Status& denied = parts_.monitor.transactions().claim_error;
+      !denied.ok() && NeedsOperator(denied)) {
+    return {RelayState::kBlocked, denied, ""};
+  }
   if (const absl::Status stall = StallStatus(now, session); !stall.ok()) {
     return {RelayState::kDegraded, stall, ""};
   }
@@ -202,6 +207,7 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   status.waits_for = WaitReason(now, session);
   status.figures = Figures(now, session);
   status.progress = DescribeProgress();
+  status.transactions = DescribeTransactions(now);
   UpdateGauges(now, status.state, session);
   AddPoint(now);
   parts_.board.Publish(std::move(status));
@@ -248,7 +254,9 @@ std::string StatusReporter::WaitReason(MonoTime now, const Session* session) con
     return "Kafka to acknowledge the records in flight before stopping";
   }
   WR_CHECK(session != nullptr, "a stream has a session");
-  return std::string(session->waits_for());
+  const std::string_view reason = session->waits_for();
+  const bool unclaimed = parts_.committer.enabled() && !parts_.monitor.transactions().claimed;
+  return std::string(!reason.empty() && unclaimed ? "the claim of the transactional id" : reason);
 }
 
 // The earliest of what is in flight, what waits to be produced, and what must be read again.
@@ -322,6 +330,28 @@ std::optional<ProgressStatus> StatusReporter::DescribeProgress() const {
   return status;
 }
 
+// Without a claim nothing else is known: an earlier transaction was committed or aborted.
+std::optional<TransactionStatus> StatusReporter::DescribeTransactions(MonoTime now) const {
+  const TransactionCommitter& committer = parts_.committer;
+  if (!committer.enabled()) {
+    return std::nullopt;
+  }
+  const TransactionHistory& history = parts_.monitor.transactions();
+  TransactionStatus status{
+      .committed = history.committed, .failure = history.failure, .failed = history.failed};
+  if (!history.claimed) {
+    return status;
+  }
+  const auto opened = committer.opened();
+  status.state = committer.committing() ? TransactionState::kCommitting
+                 : opened               ? TransactionState::kOpen
+                                        : TransactionState::kIdle;
+  if (opened) {
+    status.since = parts_.clock.WallNow() - (now - *opened);
+  }
+  return status;
+}
+
 // A median needs all three stages; a point without one of them has none.
 void StatusReporter::AddPoint(MonoTime now) {
   const MonoTime since = last_point_.value_or(now);
@@ -384,6 +414,7 @@ void StatusReporter::UpdateGauges(MonoTime now, RelayState state, const Session*
   metrics.replication_received_lsn->Set(static_cast<double>(parts_.tracker.received().value()));
   metrics.replication_flushed_lsn->Set(static_cast<double>(parts_.tracker.frontier().value()));
   UpdateProgressGauges();
+  UpdateTransactionGauge(now);
   if (last_published_) {
     metrics.last_published_timestamp->Set(seconds_of(last_published_->time_since_epoch()));
   }
@@ -406,15 +437,23 @@ void StatusReporter::UpdateProgressGauges() {
   }
 }
 
+void StatusReporter::UpdateTransactionGauge(MonoTime now) {
+  if (parts_.committer.enabled()) {
+    const auto opened = parts_.committer.opened();
+    const std::chrono::duration<double> age = opened ? now - *opened : Micros(0);
+    parts_.metrics.kafka_transaction_age->Set(age.count());
+  }
+}
+
 // Clears the gauges that only the holder of the slot can report. Another instance may hold it now,
 // and reports them.
 void StatusReporter::ClearLeaderGauges() {
   Metrics& metrics = parts_.metrics;
-  for (auto* gauge :
-       {&metrics.inflight_records, &metrics.inflight_bytes, &metrics.inflight_transactions,
-        &metrics.inflight_records_limit, &metrics.inflight_bytes_limit,
-        &metrics.replication_received_lsn, &metrics.replication_flushed_lsn,
-        &metrics.progress_recorded_lsn, &metrics.progress_recorded_timestamp}) {
+  for (auto* gauge : {&metrics.inflight_records, &metrics.inflight_bytes,
+                      &metrics.inflight_transactions, &metrics.inflight_records_limit,
+                      &metrics.inflight_bytes_limit, &metrics.replication_received_lsn,
+                      &metrics.replication_flushed_lsn, &metrics.progress_recorded_lsn,
+                      &metrics.progress_recorded_timestamp, &metrics.kafka_transaction_age}) {
     gauge->Clear();
   }
 }

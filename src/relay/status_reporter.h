@@ -14,9 +14,11 @@
 #include "metrics/metrics.h"
 #include "relay/gap_detector.h"
 #include "relay/pipeline.h"
+#include "relay/producer_monitor.h"
 #include "relay/progress_recorder.h"
 #include "relay/run_state.h"
 #include "relay/session.h"
+#include "relay/transaction_committer.h"
 #include "status/latency_window.h"
 #include "status/stage_latencies.h"
 #include "status/status_board.h"
@@ -42,6 +44,8 @@ class StatusReporter {
     const Producer& producer;
     const GapDetector& gaps;
     const ProgressRecorder& recorder;
+    const TransactionCommitter& committer;
+    const ProducerMonitor& monitor;
   };
 
   // `parts` must outlive it. It only reads them, except for the board and the metrics.
@@ -89,6 +93,8 @@ class StatusReporter {
   RelayFigures Figures(MonoTime now, const Session* session) const;
   // nullopt with pipeline.progress = "off".
   std::optional<ProgressStatus> DescribeProgress() const;
+  // nullopt with at-least-once delivery.
+  std::optional<TransactionStatus> DescribeTransactions(MonoTime now) const;
   // Of a relay that cannot read: a lower bound of the age of what it has not seen.
   Micros TimeCutOff(MonoTime now) const;
   // Adds a point to the chart every ten seconds, from the events since the last one.
@@ -96,6 +102,7 @@ class StatusReporter {
   // Removes gauges that have no meaning in this state.
   void UpdateGauges(MonoTime now, RelayState state, const Session* session);
   void UpdateProgressGauges();
+  void UpdateTransactionGauge(MonoTime now);
   void ClearLeaderGauges();
   // The series of the topic, or the common one of those beyond the limit. Valid as long as the
   // metrics.

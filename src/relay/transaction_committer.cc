@@ -1,6 +1,7 @@
 #include "relay/transaction_committer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -49,7 +50,7 @@ void TransactionCommitter::Turn(MonoTime now, const Session& session, bool drain
 void TransactionCommitter::Commit(bool recorded) {
   if (recorded) {
     parts_.producer.Commit();
-    open_since_.reset();
+    committed_since_ = std::exchange(open_since_, std::nullopt);
   }
 }
 

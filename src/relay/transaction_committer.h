@@ -56,6 +56,8 @@ class TransactionCommitter {
   // Since when a transaction with events is open; nullopt while it is being committed.
   std::optional<MonoTime> open_since() const { return open_since_; }
   bool committing() const { return enabled() && parts_.recorder.in_flight(); }
+  // When the transaction was opened that is open, or is being committed; nullopt: it has no events.
+  std::optional<MonoTime> opened() const { return committing() ? committed_since_ : open_since_; }
 
  private:
   ProgressRecorder::Published Published() const;
@@ -66,6 +68,7 @@ class TransactionCommitter {
 
   Parts parts_;
   std::optional<MonoTime> open_since_;
+  std::optional<MonoTime> committed_since_;  // the same, of the one that was committed last
 };
 
 }  // namespace walrelay

@@ -86,12 +86,14 @@ std::string_view NameOf(TransactionState state);
 // The Kafka transactions of this process.
 struct TransactionStatus {
   TransactionState state = TransactionState::kClaiming;
-  // Of the state. A transaction that is being committed: since it was opened.
+  // When the transaction that is open, or is being committed, was opened.
   std::optional<WallTime> since;
   uint64_t committed = 0;  // since the process started
   // Why a transaction, or an attempt to claim the id, failed last; OK: none has failed.
   absl::Status failure;
   std::optional<WallTime> failed;
+
+  friend bool operator==(const TransactionStatus&, const TransactionStatus&) = default;
 };
 
 // What the relay publishes about itself, as a whole: readers never see parts of two states.

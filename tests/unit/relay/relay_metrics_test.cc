@@ -297,5 +297,82 @@ TEST_F(ProgressStatusTest, StandbyDoesNotExportTheRecord) {
   EXPECT_THAT(Page(), Not(HasSubstr("walrelay_progress_recorded")));
 }
 
+class TransactionMetricsTest : public testing::RelayFixture {
+ protected:
+  TransactionMetricsTest() {
+    config_.pipeline.progress = ProgressRecording::kRequired;
+    config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+    config_.source.create_slot = true;
+    postgres_.info.slot.reset();
+    kafka_.auto_acknowledge = true;
+  }
+  TransactionStatus Shown() const {
+    return board_.Read().transactions.value_or(TransactionStatus());
+  }
+  double Failures(ErrorCode code) {
+    return metrics_.kafka_transactions_failed[ToString(code)].Value();
+  }
+};
+
+TEST_F(TransactionMetricsTest, StateOfTheTransactionIsShown) {
+  kafka_.hold_claim = true;
+  Start();
+  Pass(std::chrono::seconds(1));
+  EXPECT_EQ(Shown().state, TransactionState::kClaiming);
+  kafka_.hold_claim = false;
+  Pass(std::chrono::seconds(1));
+  EXPECT_EQ(Shown().state, TransactionState::kIdle);
+  EXPECT_EQ(metrics_.kafka_transaction_age->Value(), 0);
+  kafka_.auto_acknowledge = false;  // then the commit waits
+  Commit("a");
+  Pass(std::chrono::seconds(2));
+  EXPECT_EQ(Shown().state, TransactionState::kCommitting);
+  EXPECT_TRUE(Shown().since.has_value());
+  EXPECT_GT(metrics_.kafka_transaction_age->Value(), 1);
+  const double before = metrics_.kafka_transactions_committed->Value();
+  kafka_.auto_acknowledge = true;
+  Pass(std::chrono::seconds(1));
+  EXPECT_EQ(Shown().state, TransactionState::kIdle);
+  EXPECT_EQ(metrics_.kafka_transactions_committed->Value(), before + 1);
+  EXPECT_EQ(Shown().committed, metrics_.kafka_transactions_committed->Value());
+}
+
+TEST_F(TransactionMetricsTest, FailedTransactionIsCountedAndRemembered) {
+  Start();
+  Pass(std::chrono::seconds(1));
+  kafka_.lost_commit = true;
+  Commit("a");
+  Pass(std::chrono::seconds(10));
+  EXPECT_EQ(Failures(ErrorCode::kTransactionAborted), 1);
+  EXPECT_THAT(Shown().failure, HasError(ErrorCode::kTransactionAborted));
+  EXPECT_TRUE(Shown().failed.has_value());
+  EXPECT_EQ(Shown().state, TransactionState::kIdle);  // the next producer has claimed the id
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(TransactionMetricsTest, DeniedIdBlocksWithoutAnEvent) {
+  Start();
+  Pass(std::chrono::seconds(1));
+  kafka_.hold_claim = true;
+  kafka_.health = Error(ErrorCode::kProducerFenced, "by another");
+  Pass(std::chrono::seconds(5));
+  EXPECT_EQ(Failures(ErrorCode::kProducerFenced), 1);
+  EXPECT_EQ(Shown().state, TransactionState::kClaiming);
+  kafka_.health = Error(ErrorCode::kTransactionalIdDenied, "no right");
+  Pass(std::chrono::seconds(1));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kTransactionalIdDenied));
+  kafka_.hold_claim = false;
+  Pass(std::chrono::seconds(60));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayMetricsTest, AtLeastOnceDeliveryHasNoTransactions) {
+  Start();
+  Publish("order");
+  EXPECT_EQ(board_.Read().transactions, std::nullopt);
+  EXPECT_THAT(Page(), Not(HasSubstr("walrelay_kafka_transaction")));
+}
+
 }  // namespace
 }  // namespace walrelay
