@@ -1,0 +1,10 @@
+"""walrelay with pipeline.delivery = "exactly_once"."""
+
+from walrelay_bench.system import load
+
+
+class Peer(load("walrelay")):  # type: ignore[misc]
+    title = "walrelay, exactly once"
+    workloads = ("drain", "steady-1000", "kills", "kill-drain")
+    transactions = True
+    settings = ("pipeline.progress=required", "pipeline.delivery=exactly_once")
