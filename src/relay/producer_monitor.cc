@@ -103,6 +103,8 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
 // If no record was lost with the producer, nothing has to be read again.
 std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a failure has a cause");
+  const absl::Status& unclaimed = transactions_.claim_error;
+  const bool repeated = !unclaimed.ok() && CodeOf(unclaimed) == CodeOf(error);
   NoteFailure(error);
   if (parts_.tracker.records_in_flight() > 0) {
     return OnLostRecords(error);
@@ -112,10 +114,10 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
     parts_.producer.ResetBatches();  // a single record was refused, sent alone
   }
   // A blocking row is logged with its name and retried with its own back-off; a row that does not
-  // block is progress.
+  // block is progress. A claim that fails repeatedly is logged once.
   const bool of_the_row = !parts_.sender.failed().cause.ok() && !IsOfProducer(error);
-  const bool shown = of_the_row || ReactionTo(error) == Reaction::kBlocked;
-  LogStatus(shown ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
+  const bool quiet = of_the_row || repeated || ReactionTo(error) == Reaction::kBlocked;
+  LogStatus(quiet ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
             {{"frontier", parts_.tracker.frontier()}});
   Retire(error, now + (of_the_row ? Micros(0) : parts_.producer.NextPause()));
   return std::nullopt;
