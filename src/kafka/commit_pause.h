@@ -20,21 +20,20 @@ class CommitPause {
   Micros value() const { return value_; }
 
   // The partitions of a transaction were registered `delay` after the commit before it; `repeated`:
-  // only at the second attempt. A repetition costs much more than a pause that is too long, so the
-  // value rises fast and falls slowly.
+  // only at the second attempt. The steps are such that every 15th registration is repeated.
   void OnRegistered(Micros delay, bool repeated) {
     if (repeated) {
-      value_ = std::min(std::max(value_, std::min(delay, kMax)) + kRise, kMax);
+      value_ = std::min(value_ + kRise, kMax);
     } else if (delay < value_ + kPrompt) {
       value_ = std::max(value_ - kFall, Micros(0));
     }
   }
 
  private:
-  static constexpr Micros kRise{500};
-  static constexpr Micros kFall{20};
+  static constexpr Micros kRise{900};
+  static constexpr Micros kFall{60};
   // A registration later than this after the pause says nothing about it: no record was there.
-  static constexpr Micros kPrompt{3'000};
+  static constexpr Micros kPrompt{5'000};
 
   Micros value_{2'000};
 };

@@ -125,10 +125,12 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
   if (!transactional_id.empty()) {
     client->transactions = std::make_unique<TransactionThread>(
         client->handle.get(), client->watch, client->wakeup.get(),
-        TransactionThread::Options{.transactional_id = transactional_id,
-                                   .progress_topic = options.progress_topic,
-                                   .progress_conf = options.progress_conf,
-                                   .commit_timeout = socket_timeout + kCommitGrace});
+        TransactionThread::Options{
+            .transactional_id = transactional_id,
+            .progress_topic = options.progress_topic,
+            .progress_conf = options.progress_conf,
+            .commit_timeout = socket_timeout + kCommitGrace,
+            .reuse_after_repeated_commit = options.reuse_after_repeated_commit});
   }
   return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options, max_record_bytes));
 }

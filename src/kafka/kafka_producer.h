@@ -62,8 +62,10 @@ class KafkaProducer final : public Producer {
     // Of a producer whose configuration has a transactional id: what it reads after the claim.
     std::string progress_topic;
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
-    std::function<void()> on_partitions_changed;               // to count the changes; may be empty
-    std::function<void()> on_topic_created;                    // likewise
+    // Only for tests, which show what happens then: a delayed EndTxn ends another transaction.
+    bool reuse_after_repeated_commit = false;
+    std::function<void()> on_partitions_changed;  // to count the changes; may be empty
+    std::function<void()> on_topic_created;       // likewise
   };
   // The files and the rules for topics of `kafka`.
   // Everything else keeps its default; the caller sets reaper and callbacks.

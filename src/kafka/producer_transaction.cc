@@ -42,12 +42,17 @@ void ProducerTransaction::OnDelivered(const Delivery& delivery, MonoTime now) {
   withheld_.Add(delivery, now);
 }
 
+// A code that does not concern the record, such as a rejected epoch, is one of the producer: the
+// thread knows more about it.
 void ProducerTransaction::OnFailed(const DeliveryFailure& failure, std::string_view topic) {
   WR_CHECK(outstanding_ > 0, "a report is of a record that was accepted");
   --outstanding_;
-  failed_.push_back({failure, topic});
   failing_ = true;
-  if (!failure.purged) {
+  failed_.push_back({failure, topic});
+  if (HasCode(failure.error, ErrorCode::kProducerFailed)) {
+    failed_.back().failure.purged = true;
+  }
+  if (!failed_.back().failure.purged) {
     Fail(Error(ErrorCode::kTransactionAborted,
                "a record was not delivered: " + MessageOf(failure.error)));
   }

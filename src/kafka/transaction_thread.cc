@@ -208,9 +208,11 @@ std::optional<TransactionThread::Failure> TransactionThread::CommitAndBegin() {
                      code};
     }
   }
-  const uint64_t sent = watch_.commits_sent() - before;
   const auto committed = SteadyClock::now();
-  Post([&](Results& results) { results.commits_sent = std::max<uint64_t>(sent, 1); });
+  const uint64_t sent = options_.reuse_after_repeated_commit
+                            ? 1
+                            : std::max<uint64_t>(watch_.commits_sent() - before, 1);
+  Post([&](Results& results) { results.commits_sent = sent; });
   if (sent > 1) {
     return std::nullopt;
   }

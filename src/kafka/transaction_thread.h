@@ -38,7 +38,8 @@ class TransactionThread {
     // Returns a configuration of MakeProgressConf(); called on the thread.
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;
     Micros commit_timeout = std::chrono::seconds(35);
-    Micros read_timeout = std::chrono::seconds(20);  // of the progress record
+    Micros read_timeout = std::chrono::seconds(10);  // of the progress record
+    bool reuse_after_repeated_commit = false;        // see KafkaProducer::Options
   };
 
   // The id is claimed, and the first transaction has begun.

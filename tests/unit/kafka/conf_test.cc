@@ -326,5 +326,29 @@ TEST_F(KafkaConfTest, ProducerIsCheckedWithoutBrokers) {
   EXPECT_THAT(CheckProducer(kafka_, pipeline_), HasError(ErrorCode::kKafkaConfiguration));
 }
 
+TEST_F(KafkaConfTest, AProducerWithTransactions) {
+  kafka_.transaction_timeout = std::chrono::seconds(12);
+  const auto conf = MakeProducerConf(kafka_, pipeline_, 1'000'000, "walrelay.test");
+  ASSERT_THAT(conf, IsOk());
+  EXPECT_EQ(ConfValue(**conf, "transactional.id"), "walrelay.test");
+  EXPECT_EQ(ConfValue(**conf, "transaction.timeout.ms"), "12000");
+  EXPECT_EQ(ConfValue(**conf, "socket.timeout.ms"), "12000");
+  EXPECT_EQ(ConfValue(**conf, "message.timeout.ms"), "0");
+  EXPECT_EQ(ConfValue(**conf, "enable.idempotence"), "true");
+  EXPECT_EQ(ConfValue(**conf, "isolation.level"), "read_uncommitted");
+}
+
+TEST_F(KafkaConfTest, AShorterSocketTimeoutIsKept) {
+  kafka_.librdkafka = {{"socket.timeout.ms", "5000"}};
+  const auto conf = MakeProducerConf(kafka_, pipeline_, 1'000'000, "walrelay.test");
+  ASSERT_THAT(conf, IsOk());
+  EXPECT_EQ(ConfValue(**conf, "socket.timeout.ms"), "5000");
+}
+
+TEST_F(KafkaConfTest, AProducerWithTransactionsIsChecked) {
+  pipeline_.delivery = DeliveryGuarantee::kExactlyOnce;
+  EXPECT_THAT(CheckProducer(kafka_, pipeline_), IsOk());
+}
+
 }  // namespace
 }  // namespace walrelay

@@ -197,6 +197,53 @@ TEST_F(KafkaProducerTransactionsTest, ACommitWhoseAnswerIsLostIsRepeatedAndTheLa
               IsOkAndHolds(ProduceResult::kQueueFull));
 }
 
+TEST_F(KafkaProducerTransactionsTest, ARepeatedCommitIsIgnoredOnlyForTests) {
+  KafkaProducer::Options options;
+  options.reuse_after_repeated_commit = true;
+  StartAndClaim(options);
+  ProduceKeys({"a"});
+  FailNext(kEndTxnRequest, {RD_KAFKA_RESP_ERR__TRANSPORT});
+  CommitAndWait(1);
+  ProduceKeys({"b"});
+  CommitAndWait(2);
+  EXPECT_THAT(producer_->FatalError(), IsOk());
+}
+
+TEST_F(KafkaProducerTransactionsTest, AnErrorThatCanBeRetriedDoesNotEndACommit) {
+  StartAndClaim();
+  ProduceKeys({"a"});
+  FailNext(kEndTxnRequest, {RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS});
+  CommitAndWait(1);
+  EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kCommitInDoubt));
+}
+
+TEST_F(KafkaProducerTransactionsTest, ARejectedEpochIsNotTheRecordsError) {
+  StartAndClaim();
+  FailNext(kProduceRequest, {RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH});
+  Produce({.topic = "orders", .value = "{}", .partition = 0}, {1, 1});
+  WaitForTheEnd(1);
+  EXPECT_TRUE(purged_[0]);
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kProducerFenced));
+}
+
+TEST_F(KafkaProducerTransactionsTest, RefusedPartitionsOfManyRecordsAreTheErrorOfEach) {
+  StartAndClaim();
+  ProduceKeys({"a"});
+  CommitAndWait(1);
+  ASSERT_TRUE(PollUntil([&] {
+    FailNext(kAddPartitionsRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
+    const auto produced =
+        producer_->Produce({.topic = "orders", .value = "{}", .partition = 0}, {2, 1});
+    return produced.ok() && *produced == ProduceResult::kAccepted;
+  }));
+  EXPECT_THAT(producer_->Produce({.topic = "orders", .value = "{}", .partition = 1}, {3, 1}),
+              IsOkAndHolds(ProduceResult::kAccepted));
+  WaitForTheEnd(2);
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied));
+  EXPECT_THAT(failed_[1].second, HasError(ErrorCode::kTopicDenied));
+  EXPECT_THAT(purged_, ElementsAre(false, false));
+}
+
 TEST_F(KafkaProducerTransactionsTest, ACommitThatFailsIsInDoubt) {
   StartAndClaim();
   ProduceKeys({"a"});
@@ -227,6 +274,21 @@ TEST_F(KafkaProducerTransactionsTest, AClaimIsRepeatedAtOnceWhileAnotherTransact
   EXPECT_THAT(producer_->FatalError(), IsOk());
 }
 
+TEST_F(KafkaProducerTransactionsTest, ARecordThatNobodyCanReadFailsTheClaim) {
+  const Header header{"name", "value"};
+  StartAndClaim();
+  Produce({.topic = kProgressTopic,
+           .key = "test",
+           .value = "no record",
+           .headers = {&header, 1},
+           .partition = 0},
+          DeliveryToken::Progress());
+  CommitAndWait(1);
+  producer_.reset();
+  StartTransactions();
+  EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kProgressUnreadable));
+}
+
 TEST_F(KafkaProducerTransactionsTest, DestructionDoesNotWaitForAClaim) {
   StopBrokers();
   Reaper reaper;
@@ -246,9 +308,10 @@ TEST_F(KafkaProducerTransactionsTest, DestructionDoesNotWaitForACommit) {
   options.reaper = &reaper;
   StartAndClaim(options);
   ProduceKeys({"a"});
-  rd_kafka_mock_broker_set_rtt(cluster_->get(), 1, 10'000);
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kEndTxnRequest, 1,
+                                               RD_KAFKA_RESP_ERR_NO_ERROR, 10'000);
   producer_->Commit();
-  Poll();
+  WaitForAcknowledgement();
   const auto begin = std::chrono::steady_clock::now();
   producer_.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
