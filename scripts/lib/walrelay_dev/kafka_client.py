@@ -5,7 +5,7 @@ from typing import Any
 
 from .errors import ServerError
 from .kafka_reader import TopicReader
-from .kafka_records import Record, admin, consume, library, metadata, stream
+from .kafka_records import COMMITTED, Record, admin, consume, library, metadata, stream
 from .process import wait_until
 
 _SECONDS = 60.0
@@ -71,13 +71,13 @@ class KafkaClient:
         """Waits until no replica of any partition lags, so that the next node may be killed."""
         wait_until(self._all_in_sync, timeout, "all replicas to be in sync")
 
-    def consume(self, topic: str, timeout: float = 60) -> list[Record]:
+    def consume(self, topic: str, timeout: float = 60, isolation: str = COMMITTED) -> list[Record]:
         """All current records of a topic, or of all topics that match a ^regular expression."""
-        return consume(self.bootstrap, topic, timeout)
+        return consume(self.bootstrap, topic, timeout, isolation)
 
-    def stream(self, topic: str, timeout: float = 60) -> Iterator[Record]:
+    def stream(self, topic: str, timeout: float = 60, isolation: str = COMMITTED) -> Iterator[Record]:
         """Like `consume`, but record by record as they arrive: for more records than fit into memory."""
-        return stream(self.bootstrap, topic, timeout)
+        return stream(self.bootstrap, topic, timeout, isolation)
 
     def reader(self, topic: str) -> TopicReader:
         """A `TopicReader` that reads from the beginning and continues; the caller closes it."""

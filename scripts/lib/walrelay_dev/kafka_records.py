@@ -22,6 +22,9 @@ from .errors import ServerError
 CLIENT_SETTINGS: dict[str, Any] = {"log_level": 0, "socket.nagle.disable": True,
                                    "reconnect.backoff.max.ms": 500}
 
+# What a reader sees of transactions: only the committed ones, up to the first one that is open; or every record.
+COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
+
 
 @dataclass(frozen=True)
 class Record:
@@ -114,12 +117,13 @@ def _own_none() -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(None))
 
 
-def stream(bootstrap: str, topic: str, timeout: float = 60) -> Iterator[Record]:
+def stream(bootstrap: str, topic: str, timeout: float = 60, isolation: str = COMMITTED) -> Iterator[Record]:
     """All records up to the current end as they arrive, in order within each partition."""
     partitions = partitions_of(topic, metadata(admin(bootstrap)))
     if not partitions:
         return
-    reader = consumer(bootstrap, **{"enable.partition.eof": True, "fetch.wait.max.ms": 20})
+    reader = consumer(bootstrap, **{"enable.partition.eof": True, "fetch.wait.max.ms": 20,
+                                    "isolation.level": isolation})
     try:
         reader.assign(from_beginning(partitions))
         deadline = time.monotonic() + timeout
@@ -135,7 +139,7 @@ def stream(bootstrap: str, topic: str, timeout: float = 60) -> Iterator[Record]:
         reader.close()
 
 
-def consume(bootstrap: str, topic: str, timeout: float = 60) -> list[Record]:
+def consume(bootstrap: str, topic: str, timeout: float = 60, isolation: str = COMMITTED) -> list[Record]:
     """All records up to the current end, sorted by topic, partition and offset; [] if no topic matches."""
-    return sorted(stream(bootstrap, topic, timeout),
+    return sorted(stream(bootstrap, topic, timeout, isolation),
                   key=lambda record: (record.topic, record.partition, record.offset))

@@ -66,7 +66,7 @@ class FrameTap:
     def to_server(self, data: bytes) -> bytes:
         self._client += data
         passed = b""
-        while (frame := _take_frame(self._client)) is not None:
+        while (frame := take_frame(self._client)) is not None:
             key, _, correlation = struct.unpack_from(">hhi", frame, 4)
             if key == _PRODUCE:
                 if self._frames.take_request():
@@ -78,7 +78,7 @@ class FrameTap:
     def to_client(self, data: bytes) -> bytes:
         self._server += data
         passed = b""
-        while (frame := _take_frame(self._server)) is not None:
+        while (frame := take_frame(self._server)) is not None:
             (correlation,) = struct.unpack_from(">i", frame, 4)
             produce = correlation in self._produces
             self._produces.discard(correlation)
@@ -87,7 +87,7 @@ class FrameTap:
         return passed
 
 
-def _take_frame(buffer: bytearray) -> bytes | None:
+def take_frame(buffer: bytearray) -> bytes | None:
     """Removes a complete request or response from the front, with its length."""
     if len(buffer) < 4:
         return None

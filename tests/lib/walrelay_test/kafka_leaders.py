@@ -14,7 +14,7 @@ from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.kafka_records import admin, metadata
 from walrelay_dev.process import wait_until
 
-from .kafka_request import encode_string, send_request
+from .kafka_request import encode_string, encode_varint, send_request
 
 _ELECT_LEADERS = 43
 _ALTER_PARTITION_REASSIGNMENTS = 45
@@ -53,7 +53,7 @@ def _reassignment(wanted: Replicas) -> bytes:
     body = struct.pack(">i", _TIMEOUT_MS) + _count(wanted)
     for topic, partitions in wanted.items():
         name = topic.encode()
-        body += _varint(len(name) + 1) + name + _count(partitions)
+        body += encode_varint(len(name) + 1) + name + _count(partitions)
         for number, replicas in partitions.items():
             body += struct.pack(">i", number) + _count(replicas)
             body += struct.pack(f">{len(replicas)}i", *replicas) + b"\0"
@@ -78,13 +78,4 @@ def _request(port: int, key: int, version: int, body: bytes, *, flexible: bool) 
 
 
 def _count(things: Sequence | Mapping) -> bytes:
-    return _varint(len(things) + 1)
-
-
-def _varint(number: int) -> bytes:
-    """An unsigned variable-length integer, as in protobuf."""
-    out = b""
-    while number > 0x7F:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
+    return encode_varint(len(things) + 1)

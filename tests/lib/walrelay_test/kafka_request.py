@@ -24,6 +24,15 @@ def encode_string(value: str) -> bytes:
     return struct.pack(">h", len(value.encode())) + value.encode()
 
 
+def encode_varint(number: int) -> bytes:
+    """An unsigned variable-length integer, as in protobuf."""
+    out = b""
+    while number > 0x7F:
+        out += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return out + bytes([number])
+
+
 def _receive(broker: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:

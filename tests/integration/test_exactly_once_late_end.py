@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+"""A request to end a transaction that arrives in the next one (KAFKA-17754): it must not commit half of it.
+
+WALRELAY_LATE_ENDS is the number of attempts, by default 10.
+"""
+
+import os
+from typing import Any
+
+from walrelay_dev.kafka_records import library
+from walrelay_test.kafka_proxies import KafkaProxies
+from walrelay_test.kafka_transactions import coordinator
+from walrelay_test.late_end_txn import LateEndTxn
+from walrelay_test.once_case import OnceCase
+from walrelay_test.testcase import RECONNECT_SOON, main
+
+ATTEMPTS = int(os.environ.get("WALRELAY_LATE_ENDS", "10"))
+NONE = 0  # no error
+
+
+class LateEndTest(OnceCase):
+    kafka_options = {"proxied": True}
+
+    def setUp(self) -> None:
+        self.late = LateEndTxn()
+        self.links = self.enterContext(KafkaProxies(self.kafka, tap=lambda: self.late.tap()))
+        super().setUp()
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"kafka.bootstrap_servers": self.links.bootstrap,
+                                    "kafka.librdkafka.socket.timeout.ms": "1000"} | RECONNECT_SOON
+
+    def deliver(self, part: str) -> int:
+        return self.late.deliver(self.kafka.config.ports[coordinator(self.kafka, part) - 1])
+
+    def test_producer_without_a_defence_commits_what_it_aborts(self) -> None:
+        """Shows that the test finds the anomaly on these brokers."""
+        self.kafka.create_topic(self.topic)
+        producer = library().Producer({"bootstrap.servers": self.links.bootstrap, "transactional.id": self.name,
+                                       "socket.timeout.ms": 1000, "reconnect.backoff.max.ms": 500, "log_level": 0})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        producer.produce(self.topic, b"first")
+        producer.flush(30)
+        self.late.arm()
+        producer.commit_transaction(30)
+        producer.begin_transaction()
+        producer.produce(self.topic, b"aborted")
+        producer.flush(30)
+        self.late.wait_until_next_is_open()
+        self.assertEqual(self.deliver(self.name), NONE)
+        self.late.resume()
+        try:
+            producer.abort_transaction(30)
+        except library().KafkaException as error:
+            print(f"abort_transaction: {error}")
+        self.assertEqual([record.value for record in self.kafka.consume(self.topic)], [b"first", b"aborted"])
+
+
+if __name__ == "__main__":
+    main()
