@@ -28,10 +28,10 @@ class LateEndTxn:
     passed on: it is the topic of the last record of a transaction, so the transaction has records and is not complete.
     """
 
-    def __init__(self, last_topic: str = "") -> None:
+    def __init__(self) -> None:
+        self.last_topic = ""
         self.sent = 0  # EndTxn requests
         self.initialised = 0  # InitProducerId requests between the commit and the next record
-        self._last_topic = last_topic.encode()
         self._lock = threading.Lock()
         self._state = _IDLE
         self._late = b""
@@ -40,6 +40,9 @@ class LateEndTxn:
         """Takes the next EndTxn."""
         with self._lock:
             self._state, self._late, self.initialised = _TAKE, b"", 0
+
+    def wait_until_taken(self, seconds: float = _SECONDS) -> None:
+        wait_until(lambda: self._state != _TAKE, seconds, "a request to end a transaction")
 
     def wait_until_next_is_open(self, seconds: float = _SECONDS) -> None:
         """Waits until a record of the next transaction is acknowledged. Nothing more reaches the brokers."""
@@ -77,8 +80,11 @@ class LateEndTxn:
             if self._state == _RECORD:
                 self.initialised += key == _INIT_PRODUCER_ID
                 # Not the next commit: the transaction must be open when the late request arrives.
-                return key != _END_TXN and not (key == _PRODUCE and self._last_topic and self._last_topic in frame)
+                return key != _END_TXN and not (key == _PRODUCE and self._is_last(frame))
             return True
+
+    def _is_last(self, frame: bytes) -> bool:
+        return self.last_topic != "" and self.last_topic.encode() in frame
 
     def answered(self, key: int) -> None:
         with self._lock:

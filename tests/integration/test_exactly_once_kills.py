@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""SIGKILL of a relay that publishes exactly once: readers of committed records see no event twice, and miss none.
+
+WALRELAY_ONCE_KILLS is the number of kills under load (by default 50), WALRELAY_ONCE_ROWS that of the rows of the large
+transaction (by default 200,000).
+"""
+
+import os
+import random
+import statistics
+import time
+from collections import Counter
+
+from walrelay_dev.kafka_reader import TopicReader
+from walrelay_dev.kafka_records import COMMITTED, UNCOMMITTED
+from walrelay_test.once_case import OnceCase, OnceVerifiedTest
+from walrelay_test.relay_process import RelayProcess
+from walrelay_test.testcase import main
+from walrelay_test.verified import PARTITIONS
+from walrelay_test.workload import Workload
+
+KILLS = int(os.environ.get("WALRELAY_ONCE_KILLS", "50"))
+ROWS = int(os.environ.get("WALRELAY_ONCE_ROWS", "200000"))
+RATE = 180  # transactions a second, with about 1,000 events
+ROUND = 50  # kills before the result is checked
+KILLS_OF_LARGE = 20
+KEYS = 1000
+
+
+class OnceKillTest(OnceVerifiedTest):
+    timestamp_type = "CreateTime"  # the time of the commit
+
+    def test_kills_under_load_repeat_and_lose_nothing(self) -> None:
+        chance = random.Random(50)
+        relay = self.start_recording()
+        restarts: list[float] = []
+        events = 0
+        for first in range(0, KILLS, ROUND):
+            if first > 0:
+                self.start_over(relay)
+            with self.kafka.reader(self.topics) as reader, self.load(seed=f"once/{first}", rate=RATE):
+                for number in range(first, min(first + ROUND, KILLS)):
+                    time.sleep(chance.uniform(0, 0.6))  # the random moment
+                    killed = time.time()
+                    relay.kill()
+                    relay.start()
+                    # Every third one is killed again before or while it claims the id.
+                    if number % 3 != 0:
+                        restarts.append(self.first_visible(relay, reader, killed) - killed)
+            events += self.expect_only_once(seconds=120).events
+        print(f"{events} events, {KILLS} kills, none repeated; seconds from a kill to the first event that was committed "
+              f"after it: median {statistics.median(restarts):.2f}, greatest {max(restarts):.2f}")
+
+    def first_visible(self, relay: RelayProcess, reader: TopicReader, since: float) -> float:
+        """When the first event whose row was committed after `since` became visible."""
+        def found() -> float | None:
+            return next((record.received_ns / 1e9 for record in reader.take() if record.timestamp_ms > since * 1000), None)
+        return relay.wait_until(found, 60, "an event after the kill")
+
+    def start_over(self, relay: RelayProcess) -> None:
+        """Empties tables and topics: a round has as many events as fit into memory."""
+        self.assertEqual(relay.stop(), 0)
+        for topic in Workload.topics(self.name):
+            self.kafka.delete_topic(topic)
+        Workload.empty_tables(self.database)
+        self.ground_truth.recreate_slot()
+        for topic in Workload.topics(self.name):
+            self.kafka.create_topic(topic, PARTITIONS, config={"message.timestamp.type": self.timestamp_type})
+        relay.start()
+        relay.wait_ready()
+
+    def test_killed_relay_has_recorded_exactly_what_is_visible(self) -> None:
+        chance = random.Random(51)
+        relay = self.start_recording({"pipeline.atomic_rows": 20})  # some transactions are larger
+        for number in range(8):
+            with self.load(seed=f"record/{number}", rate=100) as workload:
+                goal = workload.committed + 30
+                relay.wait_until(lambda: workload.committed >= goal, 60, "transactions")
+                time.sleep(chance.uniform(0, 0.2))  # the random moment
+                relay.kill()
+            visible = self.expect_record_of_what_is_visible()
+            self.assertGreater(visible, 0)
+            self.assertLessEqual(self.database.confirmed(self.slot), self.record().frontier)
+            relay.start()
+        self.expect_only_once()
+
+
+class LargeTransactionTest(OnceCase):
+    def test_large_transaction_that_is_killed_midway_is_published_once(self) -> None:
+        self.kafka.create_topic(self.topic, PARTITIONS)
+        chance = random.Random(52)
+        relay = self.start_recording({"pipeline.atomic_rows": ROWS // 100})
+        self.sql("INSERT INTO outbox SELECT i, %s, i %% %s, 'made', '1' FROM generate_series(0, %s) i", self.name, KEYS,
+                 ROWS - 1)
+        with self.kafka.reader(self.progress_topic) as records:
+            for _ in range(KILLS_OF_LARGE):
+                records.take()
+                relay.wait_until(lambda: records.take(), 120, "another part")
+                time.sleep(chance.uniform(0, 0.03))  # the random moment
+                relay.kill()
+                self.assertEqual(self.record().partial_rows > 0, True, "the relay was killed midway")
+                relay.start()
+            self.settle(300)
+        self.expect_no_transaction_stays_open(0)
+        self.expect_each_row_once_and_in_order()
+        self.assertEqual(Counter(self.stream_ids(UNCOMMITTED)).keys(), set(range(ROWS)))
+
+    def expect_each_row_once_and_in_order(self) -> None:
+        expected = list(range(KEYS))  # the next id of each key
+        for id in self.stream_ids(COMMITTED):
+            self.assertEqual(id, expected[id % KEYS])
+            expected[id % KEYS] += KEYS
+        self.assertTrue(all(ROWS <= each < ROWS + KEYS for each in expected))
+
+    def stream_ids(self, isolation: str):
+        for record in self.kafka.stream(self.topic, timeout=300, isolation=isolation):
+            yield int(dict(record.headers)["id"])
+
+
+if __name__ == "__main__":
+    main()
