@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""pipeline.delivery = "exactly_once": what readers see, and that no transaction stays open (docs/guides/exactly-once.md)."""
+"""pipeline.delivery = "exactly_once": what readers see, and that no transaction stays open.
+
+The guide is docs/guides/exactly-once.md.
+"""
 
 from typing import Any
 
@@ -22,7 +25,8 @@ class PublishingTest(OnceCase):
         self.outbox.insert(*range(31, 61))
         self.expect_once(*range(1, 61))
         record = self.published()[0]
-        self.assertEqual((record.key, record.value, dict(record.headers)), (b"k", b"{}", {"id": b"1", "event_type": b"made"}))
+        self.assertEqual((record.key, record.value, dict(record.headers)),
+                         (b"k", b"{}", {"id": b"1", "event_type": b"made"}))
 
     def test_rows_of_a_transaction_are_visible_together(self) -> None:
         self.start_recording()

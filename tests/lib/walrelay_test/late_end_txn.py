@@ -18,8 +18,8 @@ _PRODUCE, _INIT_PRODUCER_ID, _ADD_PARTITIONS, _END_TXN = 0, 22, 24, 26
 _STOPPED = {_PRODUCE, _INIT_PRODUCER_ID, _ADD_PARTITIONS, _END_TXN}
 _SECONDS = 60.0
 
-# What happens next: nothing; an EndTxn is taken; it is answered when it was sent again; a record of the next transaction
-# is acknowledged; nothing is passed on.
+# What happens next: nothing; an EndTxn is taken; it is answered when it was sent again; a record of the next
+# transaction is acknowledged; nothing is passed on.
 _IDLE, _TAKE, _REPEAT, _RECORD, _STOP = range(5)
 
 

@@ -1,4 +1,4 @@
-"""Bases of the tests of exactly-once delivery: what readers of both isolation levels see, and which transactions are open.
+"""Bases of the tests of exactly-once delivery: what readers of both isolation levels see, and what is open.
 
 A reader of committed records must see each event once, one of all records must miss none.
 """
@@ -15,7 +15,7 @@ from .progress_case import ProgressCase
 from .relay_process import RelayProcess
 from .testcase import wait_until
 from .verified import VerifiedTest
-from .verifier import Event, Verdict
+from .verifier import Verdict
 
 _ENDING_SECONDS = 5.0  # for the next producer to abort what the last one left open
 
@@ -69,8 +69,8 @@ class OnceCase(ProgressCase):
         return self.kafka.consume(topic or self.topic, isolation=UNCOMMITTED)
 
     def expect_once(self, *ids: int, seconds: float = 60) -> None:
-        """Checks that readers of committed records see exactly these rows, in this order, and the others miss none, once
-        everything is confirmed."""
+        """Checks that readers of committed records see exactly these rows, in this order, and that the others miss
+        none, once everything is confirmed."""
         self.expect_published(*ids, seconds=seconds)
         self.assertEqual(set(ids_of(self.uncommitted())), {str(id) for id in ids})
         self.expect_no_transaction_stays_open(0)
@@ -94,20 +94,18 @@ class OnceVerifiedTest(VerifiedTest, OnceCase):
         return verdict
 
     def expect_record_of_what_is_visible(self) -> int:
-        """Checks, while no relay runs, that the visible events are those of the record that is visible; returns how many
-        they are."""
+        """Checks, while no relay runs, that the visible events are those of the visible record; returns their
+        number."""
         wait_until_ended(self.kafka, self.pipeline)
         record = self.record()
         expected = Counter(event.id for event in self.ground_truth.events() if event.end_lsn <= record.frontier)
         if record.partial_rows > 0:
-            transaction = next(each for each in self.ground_truth.transactions() if each.xid == record.partial_transaction_id)
-            expected.update(row["id"] for row in transaction.rows[:record.partial_rows])
+            (rows,) = [each.rows for each in self.ground_truth.transactions()
+                       if each.xid == record.partial_transaction_id]
+            expected.update(row["id"] for row in rows[:record.partial_rows])
         self.assertEqual(Counter(ids_of(self.kafka.consume(self.topics))), expected)
         return expected.total()
 
 
 def ids_of(records: Iterable[Record]) -> list[str]:
     return [dict(record.headers)["id"].decode() for record in records]
-
-
-__all__ = ["Event", "OnceCase", "OnceVerifiedTest", "ids_of"]
