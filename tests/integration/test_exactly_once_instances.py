@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Exactly-once delivery by two instances, and by one that is suspended: nobody publishes what another has published."""
+"""Exactly-once delivery by two instances, and by one that is suspended: neither repeats what the other has published."""
 
 import time
 from typing import Any
