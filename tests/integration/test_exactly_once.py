@@ -48,6 +48,13 @@ class PublishingTest(OnceCase):
         self.assertGreater(len(parts), 5)
         self.assertEqual(self.record().partial_rows, 0)
 
+    def test_transaction_beyond_the_window_is_published_in_parts(self) -> None:
+        self.start_recording({"pipeline.max_in_flight_records": 50})
+        self.outbox.insert(*range(500))
+        self.outbox.insert(500)
+        self.expect_once(*range(501))
+        self.assertGreater(len([record for record in self.records() if record.partial_rows > 0]), 5)
+
     def test_record_is_in_the_transaction_of_its_events(self) -> None:
         relay = self.start_recording({"pipeline.confirm_interval": "10s"})
         for id in range(1, 11):

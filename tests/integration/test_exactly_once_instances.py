@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Exactly-once delivery by two instances, and by one that is suspended: neither repeats what the other has published."""
+"""Exactly-once delivery by two instances, and by one that is suspended: neither repeats an event."""
 
 import time
 from typing import Any

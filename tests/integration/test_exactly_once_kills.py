@@ -9,7 +9,7 @@ import os
 import random
 import statistics
 import time
-from collections import Counter
+from collections.abc import Iterator
 
 from walrelay_dev.kafka_reader import TopicReader
 from walrelay_dev.kafka_records import COMMITTED, UNCOMMITTED
@@ -70,6 +70,16 @@ class OnceKillTest(OnceVerifiedTest):
         relay.start()
         relay.wait_ready()
 
+    def test_lost_connections_to_postgres_repeat_nothing(self) -> None:
+        relay = self.start_recording({"pipeline.atomic_rows": 20})
+        with self.load(seed="lost", rate=RATE) as workload:
+            for _ in range(10):
+                goal = workload.committed + 20
+                relay.wait_until(lambda: workload.committed >= goal, 60, "transactions")
+                self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
+                relay.wait_until(lambda: self.database.slot(self.slot, "active"), 60, "another connection")
+        self.expect_only_once()
+
     def test_killed_relay_has_recorded_exactly_what_is_visible(self) -> None:
         chance = random.Random(51)
         relay = self.start_recording({"pipeline.atomic_rows": 20})  # some transactions are larger
@@ -96,15 +106,30 @@ class LargeTransactionTest(OnceCase):
         with self.kafka.reader(self.progress_topic) as records:
             for _ in range(KILLS_OF_LARGE):
                 records.take()
-                relay.wait_until(lambda: records.take(), 120, "another part")
+                relay.wait_until(lambda: any(self.parse(each).partial_rows > 0 for each in records.take()), 120,
+                                 "another part")
                 time.sleep(chance.uniform(0, 0.03))  # the random moment
                 relay.kill()
-                self.assertEqual(self.record().partial_rows > 0, True, "the relay was killed midway")
+                self.assertGreater(self.record().partial_rows, 0, "the relay was killed midway")
                 relay.start()
             self.settle(300)
         self.expect_no_transaction_stays_open(0)
         self.expect_each_row_once_and_in_order()
-        self.assertEqual(Counter(self.stream_ids(UNCOMMITTED)).keys(), set(range(ROWS)))
+        self.assertEqual(set(self.stream_ids(UNCOMMITTED)), set(range(ROWS)))
+
+    def test_changed_settings_inside_a_transaction_are_a_gap(self) -> None:
+        relay = self.start_recording({"pipeline.atomic_rows": 100})
+        with self.kafka.reader(self.progress_topic) as records:
+            records.wait_for(1, 60)
+            self.outbox.insert(*range(20_000))
+            relay.wait_until(lambda: any(self.parse(each).partial_rows > 0 for each in records.take()), 60, "a part")
+            relay.kill()
+        self.assertGreater(self.record().partial_rows, 0, "the relay was killed midway")
+        changed = self.start_relay({"source.message_prefixes": ["other"]})
+        self.expect_held(changed, "WR-2206")
+        changed.kill()
+        relay.start()
+        self.expect_once(*range(20_000))
 
     def expect_each_row_once_and_in_order(self) -> None:
         expected = list(range(KEYS))  # the next id of each key
@@ -113,7 +138,7 @@ class LargeTransactionTest(OnceCase):
             expected[id % KEYS] += KEYS
         self.assertTrue(all(ROWS <= each < ROWS + KEYS for each in expected))
 
-    def stream_ids(self, isolation: str):
+    def stream_ids(self, isolation: str) -> Iterator[int]:
         for record in self.kafka.stream(self.topic, timeout=300, isolation=isolation):
             yield int(dict(record.headers)["id"])
 

@@ -1,16 +1,21 @@
 #!/usr/bin/python3
-"""Exactly-once delivery when the history of Postgres changes: a promotion, a restored copy."""
+"""Exactly-once delivery when Postgres loses something: a crash, a promotion, a restored copy."""
 
 from typing import Any
 
 import test_progress
 import test_promotion
 from walrelay_test.once_case import OnceCase
+from walrelay_test.relay_process import RelayProcess
 from walrelay_test.testcase import main
 
 
 class OnceRestoreTest(OnceCase, test_progress.RestoreTest):
     """The tests of restored servers, with transactions."""
+
+
+class OnceServerCrashTest(OnceCase, test_progress.ServerCrashTest):
+    """The tests of servers that lose the slot's last position, with transactions."""
 
 
 class OncePromotionTest(OnceCase, test_promotion.PromotionCase):
@@ -22,13 +27,12 @@ class OncePromotionTest(OnceCase, test_promotion.PromotionCase):
     def options(self) -> dict[str, Any]:
         return super().options() | {"source.create_slot": False, "pipeline.progress": "required"}
 
-    def start_relay(self, options: dict[str, Any] | None = None, **process: Any):
+    def start_relay(self, options: dict[str, Any] | None = None, **process: Any) -> RelayProcess:
         relay = self.new_relay(options, **process)
         self.walrelay("progress", "init")
         return relay.start()
 
-    def expect_followed(self, relay) -> None:
-        self.settle()
+    def expect_followed(self, relay: RelayProcess) -> None:
         # Asynchronous replication lost rows 4 to 6; their records stay in Kafka.
         self.expect_once(1, 2, 3, 4, 5, 6, 7)
         self.assertEqual(relay.stop(), 0)

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from walrelay_dev.kafka_records import Record
+
 from .pgoutput import parse_lsn
 from .protobuf_types import message_type
 from .relay_config import relay_environment, relay_program
@@ -57,8 +59,11 @@ class ProgressCase(IntegrationTest):
 
     def records(self, topic: str | None = None) -> list[Any]:
         """All versions of the record that are in the topic, in its order."""
-        kind = message_type("walrelay.progress.v1.Progress")
-        return [kind.FromString(record.value) for record in self.kafka.consume(topic or self.progress_topic)]
+        return [self.parse(record) for record in self.kafka.consume(topic or self.progress_topic)]
+
+    @staticmethod
+    def parse(record: Record) -> Any:
+        return message_type("walrelay.progress.v1.Progress").FromString(record.value)
 
     def record(self, topic: str | None = None) -> Any:
         """The version that counts."""

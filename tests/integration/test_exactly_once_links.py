@@ -1,22 +1,52 @@
 #!/usr/bin/python3
-"""A request to end a transaction that arrives in the next one (KAFKA-17754): it must not commit half of it.
+"""Exactly-once delivery over bad links: requests and responses are lost, or arrive late.
 
+A request to end a transaction that arrives in the next one must not commit a part of it (KAFKA-17754).
 WALRELAY_LATE_ENDS is the number of attempts, by default 10.
 """
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from walrelay_dev.kafka_records import library
 from walrelay_test.kafka_proxies import KafkaProxies
 from walrelay_test.kafka_transactions import coordinator
 from walrelay_test.late_end_txn import LateEndTxn
-from walrelay_test.once_case import OnceCase
+from walrelay_test.linked import KafkaLinkTest
+from walrelay_test.once_case import OnceCase, OnceVerifiedTest
+from walrelay_test.relay_process import RelayProcess
+from walrelay_test.tcp_proxy import TcpProxy
 from walrelay_test.testcase import RECONNECT_SOON, main
 
 ATTEMPTS = int(os.environ.get("WALRELAY_LATE_ENDS", "10"))
 NONE = 0  # no error
 FENCED = (47, 90)  # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED
+
+
+class LinkTest(KafkaLinkTest, OnceVerifiedTest):
+    """Requests and responses are lost, also those that end a transaction, and librdkafka sends them again."""
+
+    def disturb(self, seed: int, work: Callable[[TcpProxy, RelayProcess], object]) -> None:
+        relay = self.start_recording({"kafka.librdkafka.socket.timeout.ms": "1000"})
+        with self.load(seed, rate=150) as workload:
+            for _ in range(5):
+                self.expect_progress(relay, workload, 20)
+                accepted = self.links[1].accepted
+                work(self.links[1], relay)
+                relay.wait_until(lambda: self.links[1].accepted > accepted, 60, "another connection")
+                self.links.heal()
+            self.expect_progress(relay, workload)
+        self.expect_only_once()
+
+    def test_reset_connections_repeat_nothing(self) -> None:
+        self.disturb(800, lambda link, _: link.cut(reset=True))
+
+    def test_lost_responses_repeat_nothing(self) -> None:
+        self.disturb(801, lambda link, _: link.hold("client"))
+
+    def test_lost_requests_repeat_nothing(self) -> None:
+        self.disturb(802, lambda link, _: link.hold("server"))
 
 
 class LateEndTest(OnceCase):
