@@ -30,7 +30,7 @@ class LinkTest(KafkaLinkTest, OnceVerifiedTest):
     def disturb(self, seed: int, work: Callable[[TcpProxy, RelayProcess], object]) -> None:
         relay = self.start_recording({"kafka.librdkafka.socket.timeout.ms": "1000"})
         with self.load(seed, rate=150) as workload:
-            for _ in range(5):
+            for _ in range(3):
                 self.expect_progress(relay, workload, 20)
                 accepted = self.links[1].accepted
                 work(self.links[1], relay)
