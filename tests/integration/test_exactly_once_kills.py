@@ -100,7 +100,7 @@ class LargeTransactionTest(OnceCase):
     def test_large_transaction_that_is_killed_midway_is_published_once(self) -> None:
         self.kafka.create_topic(self.topic, PARTITIONS)
         chance = random.Random(52)
-        relay = self.start_recording({"pipeline.atomic_rows": ROWS // 100})
+        relay = self.start_recording({"pipeline.atomic_rows": 1000, "pipeline.max_in_flight_records": ROWS // 100})
         self.sql("INSERT INTO outbox SELECT i, %s, i %% %s, 'made', '1' FROM generate_series(0, %s) i", self.name, KEYS,
                  ROWS - 1)
         with self.kafka.reader(self.progress_topic) as records:
@@ -118,7 +118,7 @@ class LargeTransactionTest(OnceCase):
         self.assertEqual(set(self.stream_ids(UNCOMMITTED)), set(range(ROWS)))
 
     def test_changed_settings_inside_a_transaction_are_a_gap(self) -> None:
-        relay = self.start_recording({"pipeline.atomic_rows": 100})
+        relay = self.start_recording({"pipeline.max_in_flight_records": 1000})
         with self.kafka.reader(self.progress_topic) as records:
             records.wait_for(1, 60)
             self.outbox.insert(*range(20_000))
