@@ -217,7 +217,6 @@ void ProgressRecorder::OnClaimed(const std::optional<Progress>& record) {
   const bool same = record.has_value() == recorded_.has_value() &&
                     (!record || IsSameVersion(*record, *recorded_));
   superseded_ = !same;
-  claimed_ = true;
 }
 
 void ProgressRecorder::OnRefused(const absl::Status& refusal) {

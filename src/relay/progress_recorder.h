@@ -13,7 +13,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -98,8 +97,6 @@ class ProgressRecorder final : public DeliverySink {
   // Whether the record that the producer has found is not the one that this relay continued from:
   // another transaction was committed meanwhile. False again after the next Read().
   bool superseded() const { return superseded_; }
-  // True once after each claim.
-  bool TakeClaimed() { return std::exchange(claimed_, false); }
   // Whether this process has read or written a record.
   bool has_recorded() const { return has_recorded_; }
   // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.
@@ -124,7 +121,6 @@ class ProgressRecorder final : public DeliverySink {
   bool was_read_ = false;
   bool streaming_ = false;
   bool superseded_ = false;
-  bool claimed_ = false;
   bool has_recorded_ = false;
   // The frontier of the last record of this generation and timeline; 0/0: none.
   Lsn recorded_frontier_;

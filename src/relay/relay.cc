@@ -157,24 +157,6 @@ void Relay::DrainReports(MonoTime now) {
   if (restart) {
     RestartFromFrontier(*restart, now);
   }
-  NoteClaim();
-}
-
-// What brokers refuse a producer for its id or its settings lasts until one has claimed the id.
-void Relay::NoteClaim() {
-  if (!committer_.enabled()) {
-    return;
-  }
-  const absl::Status& blocked = state_.blocked_error;
-  if (recorder_.TakeClaimed() && (HasCode(blocked, ErrorCode::kTransactionalIdDenied) ||
-                                  HasCode(blocked, ErrorCode::kProducerSetting))) {
-    state_.blocked_error = absl::OkStatus();
-  }
-  const absl::Status error = producer_.exists() ? absl::OkStatus() : producer_.TransientError();
-  if (HasCode(error, ErrorCode::kTransactionalIdDenied) ||
-      HasCode(error, ErrorCode::kProducerSetting)) {
-    state_.blocked_error = error;
-  }
 }
 
 // The only recovery when records were lost with their producer. A failed record that is produced

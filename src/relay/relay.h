@@ -132,8 +132,6 @@ class Relay {
 
   // Takes the producer's reports, and restarts the stream if records were lost.
   void DrainReports(MonoTime now);
-  // Whether the producer could claim its transactional id, for the status.
-  void NoteClaim();
   // Destroys the producer unless the next stream may use it: no record of another history may be in
   // its queue.
   void DropProducer(bool keep_in_flight);
