@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -245,12 +246,6 @@ int ForgetUnsafe(rd_kafka_t* client, const std::string& topic,
 }
 
 }  // namespace
-
-// With all replicas in sync, each has every record that can be read. With fewer, acks=all requires
-// this number; a replica that returned to them has what it missed.
-bool IsStoredSafely(int in_sync, int replicas, std::optional<int64_t> min_in_sync) {
-  return in_sync > 0 && (in_sync >= replicas || (min_in_sync && in_sync >= *min_in_sync));
-}
 
 TailReader::TailReader(ConfFactory make_conf, WalHistory history, int wakeup_fd,
                        const Options& options)

@@ -22,7 +22,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -36,10 +35,6 @@
 #include "walrelay/record_position.h"
 
 namespace walrelay {
-
-// Whether every record that can be read from a partition is stored as safely as an acknowledged
-// one. `min_in_sync`: min.insync.replicas of the topic; nullopt: unknown.
-bool IsStoredSafely(int in_sync, int replicas, std::optional<int64_t> min_in_sync);
 
 class TailReader {
  public:

@@ -46,26 +46,55 @@ WalHistory HistoryOf(std::string_view pipeline, const ServerInfo& server, uint64
   return history;
 }
 
+// With all replicas in sync, each has every record that can be read. With fewer, acks=all requires
+// this number; a replica that returned to them has what it missed.
+bool IsStoredSafely(int in_sync, int replicas, std::optional<int64_t> min_in_sync) {
+  return in_sync > 0 && (in_sync >= replicas || (min_in_sync && in_sync >= *min_in_sync));
+}
+
 void StoredEvents::OnRecord(const RecordPosition& record, uint32_t record_partitions,
                             const WalHistory& history, uint32_t partitions) {
   const bool counts = record.routing == history.routing && record_partitions == partitions &&
                       IsPart(history, record);
-  if (counts && (!last_ || last_->position < record.position)) {
-    last_ = record;
+  if (!counts) {
+    return;
+  }
+  const Position& position = record.position;
+  const auto ordinal = static_cast<uint32_t>(position.ordinal);
+  last_ = std::max(last_.value_or(position), position);
+  const auto known =
+      std::find_if(transactions_.begin(), transactions_.end(), [&](const Transaction& other) {
+        return other.commit_lsn == position.commit_lsn && other.xid == record.xid;
+      });
+  if (known == transactions_.end()) {
+    transactions_.push_back({position.commit_lsn, record.xid, ordinal});
+  } else {
+    known->ordinal = std::max(known->ordinal, ordinal);
   }
 }
 
 absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
-  if (!last_ || last_->position < event.position) {
+  const Position& position = event.position;
+  if (!last_ || last_->commit_lsn < position.commit_lsn) {
     return false;
   }
-  if (last_->position.commit_lsn == event.position.commit_lsn && last_->xid != event.xid) {
+  const Transaction* other = nullptr;
+  for (const Transaction& transaction : transactions_) {
+    if (transaction.commit_lsn != position.commit_lsn) {
+      continue;
+    }
+    if (transaction.xid == event.xid) {
+      return position.ordinal <= transaction.ordinal;
+    }
+    other = &transaction;
+  }
+  if (other != nullptr) {
     return Error(ErrorCode::kHistoryRewritten,
                  fmt::format("at {}, the topic has events of transaction {}, and the server sends "
                              "transaction {}",
-                             event.position.commit_lsn.ToString(), last_->xid, event.xid));
+                             position.commit_lsn.ToString(), other->xid, event.xid));
   }
-  return true;
+  return false;
 }
 
 }  // namespace walrelay

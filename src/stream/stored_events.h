@@ -1,11 +1,13 @@
 // StoredEvents: which events a partition already has, as the headers at its end show.
 //
-// A partition holds a gapless prefix of its events, because records of a producer are delivered in
-// order and without a gap. So everything up to the greatest position in it is there. The greatest,
+// Records of a producer are delivered in order and without a gap. So of each transaction that has a
+// record at the end of the partition, everything up to the greatest ordinal is there. The greatest,
 // not the last: after a start without headers to go by, older events may have been sent again.
 //
 // When in doubt an event is sent again: headers count only if they are of the WAL that is being
-// read, of the same routing, and of the same number of partitions.
+// read, of the same routing, and of the same number of partitions. And an event of a transaction
+// without such a record is not stored, also if later ones are: a server that was restored to an
+// older state may have rewritten the WAL without a new timeline.
 //
 // Not thread-safe; no I/O.
 #pragma once
@@ -13,8 +15,11 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "walrelay/lsn.h"
+#include "walrelay/position.h"
 #include "walrelay/record_position.h"
 #include "walrelay/replication_source.h"
 
@@ -26,6 +31,10 @@ uint64_t HistoryId(std::string_view pipeline, std::string_view system_id, uint32
                    uint64_t generation);
 WalHistory HistoryOf(std::string_view pipeline, const ServerInfo& server, uint64_t generation,
                      uint32_t routing);
+
+// Whether every record that can be read from a partition is stored as safely as an acknowledged
+// one. `min_in_sync`: min.insync.replicas of the topic; nullopt: unknown.
+bool IsStoredSafely(int in_sync, int replicas, std::optional<int64_t> min_in_sync);
 
 class StoredEvents {
  public:
@@ -40,10 +49,18 @@ class StoredEvents {
   // position: then the server's WAL is not the one that was published.
   absl::StatusOr<bool> Contains(const RecordPosition& event) const;
 
-  const std::optional<RecordPosition>& last() const { return last_; }
+  // The greatest position; nullopt: no header counts.
+  const std::optional<Position>& last() const { return last_; }
 
  private:
-  std::optional<RecordPosition> last_;
+  struct Transaction {
+    Lsn commit_lsn;
+    uint32_t xid = 0;
+    uint32_t ordinal = 0;  // the greatest
+  };
+
+  std::vector<Transaction> transactions_;  // that have a record at the end
+  std::optional<Position> last_;
 };
 
 }  // namespace walrelay

@@ -75,7 +75,7 @@ class TailReaderTest : public testing::ProducerFixture {
   static std::vector<Lsn> LastOf(const TailReader::Result& result) {
     std::vector<Lsn> last;
     for (const StoredEvents& partition : result.partitions) {
-      last.push_back(partition.last() ? partition.last()->position.commit_lsn : Lsn());
+      last.push_back(partition.last() ? partition.last()->commit_lsn : Lsn());
     }
     return last;
   }
@@ -240,18 +240,6 @@ TEST_F(TailReaderTest, ReaderEndsDuringARequest) {
   reader_->Request("orders", 1);
   reader_->Stop();
   reader_.reset();
-}
-
-TEST(IsStoredSafelyTest, AllReplicasOrThoseThatAcknowledgementsRequire) {
-  EXPECT_TRUE(IsStoredSafely(3, 3, std::nullopt));
-  EXPECT_TRUE(IsStoredSafely(1, 1, std::nullopt));
-  EXPECT_TRUE(IsStoredSafely(2, 3, 2));
-  EXPECT_TRUE(IsStoredSafely(1, 3, 1));
-  EXPECT_TRUE(IsStoredSafely(2, 2, 3));  // more than there are
-  EXPECT_FALSE(IsStoredSafely(2, 3, std::nullopt));
-  EXPECT_FALSE(IsStoredSafely(1, 3, 2));
-  EXPECT_FALSE(IsStoredSafely(0, 3, 0));
-  EXPECT_FALSE(IsStoredSafely(0, 0, std::nullopt));
 }
 
 }  // namespace
