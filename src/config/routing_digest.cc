@@ -15,7 +15,11 @@ namespace {
 constexpr std::string_view kSourceKeys[] = {"publication", "table", "message_prefixes",
                                             "missing_columns"};
 
+// max_record_bytes: a record that was too large became a dead letter, and later ones were sent.
 bool DeterminesRecords(const Option& option) {
+  if (option.section == "kafka") {
+    return option.key == "max_record_bytes";
+  }
   if (option.section == "source") {
     return std::find(std::begin(kSourceKeys), std::end(kSourceKeys), option.key) !=
            std::end(kSourceKeys);

@@ -86,7 +86,7 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
 // arrive in Poll() only.
 absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position position) {
   Record positioned = record;
-  if (history_) {
+  if (history_ && record.topic != dead_letter_topic_) {
     positioned.position = RecordPosition{.position = position,
                                          .xid = tracker_.open_transaction().xid,
                                          .history = history_->current(),

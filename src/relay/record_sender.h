@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -53,8 +54,13 @@ class RecordSender final : public DeliverySink {
   // All references must outlive the sender. `observer` may be empty.
   RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, Observer observer);
 
-  // From now on records carry their position in this WAL: see Producer::SkipStored().
-  void CarryPositions(const WalHistory& history) { history_ = history; }
+  // From now on records carry their position in this WAL: see Producer::SkipStored(). Except in the
+  // topic for dead letters: whether a row becomes one may depend on the brokers' answer, so that a
+  // later row does not show that an earlier one is there.
+  void CarryPositions(const WalHistory& history, std::string_view dead_letter_topic) {
+    history_ = history;
+    dead_letter_topic_ = dead_letter_topic;
+  }
 
   // Sends the record of the row at `position`, in the tracker's open transaction. Call it again
   // with the same record until the outcome is kHandled or kStored. An error concerns this record
@@ -119,6 +125,7 @@ class RecordSender final : public DeliverySink {
   Position last_offered_;    // the furthest record handed to a producer
   Position settled_before_;  // rows before it are not sent again
   std::optional<WalHistory> history_;
+  std::string dead_letter_topic_;
   FailedRecords failed_;
 };
 

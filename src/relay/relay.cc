@@ -205,7 +205,7 @@ void Relay::CarryPositions(const SourceInfo& info) {
   const WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database),
                                        info.server, gaps_.generation(), parts_.routing);
   producer_.SkipStored(history);
-  sender_.CarryPositions(history);
+  sender_.CarryPositions(history, parts_.config.on_error.dead_letter_topic);
 }
 
 // Where the stream begins at the slot's position, a new producer reads the ends of the topics

@@ -28,6 +28,7 @@ TEST_F(RoutingDigestTest, SettingsThatDetermineRecords) {
   EXPECT_FALSE(Same([](Config& c) { c.route.topic = "other"; }));
   EXPECT_FALSE(Same([](Config& c) { c.format.key.format = Format::kJson; }));
   EXPECT_FALSE(Same([](Config& c) { c.on_error.too_large = OnError::kSkip; }));
+  EXPECT_FALSE(Same([](Config& c) { c.kafka.max_record_bytes = 5'000; }));
 }
 
 TEST_F(RoutingDigestTest, TheSaltOfAKey) {
