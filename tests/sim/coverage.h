@@ -13,6 +13,12 @@
 
 namespace walrelay::sim {
 
+// Histories that record progress, and repeated events in them, by pipeline.resume.
+inline constexpr std::string_view kHistoriesTopics = "history with resume = topics";
+inline constexpr std::string_view kHistoriesSlot = "history with resume = slot";
+inline constexpr std::string_view kRepeatsTopics = "repetition with resume = topics";
+inline constexpr std::string_view kRepeatsSlot = "repetition with resume = slot";
+
 class Coverage {
  public:
   void Count(std::string_view name, std::string_view prefix = "") {
@@ -20,6 +26,7 @@ class Coverage {
     key_ += name;
     ++counts_[key_];
   }
+  void Add(std::string_view name, uint64_t number) { counts_[std::string(name)] += number; }
   void Merge(const Coverage& other) {
     for (const auto& [name, count] : other.counts_) {
       counts_[name] += count;

@@ -38,7 +38,7 @@ void Simulation::Apply(const Fault& fault) {
   context_.oracle.OnFault();
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
-      ApplyToKafka(fault) || ApplyUnseen(fault)) {
+      ApplyToKafka(fault) || ApplyUnseen(fault) || ApplyToTopics(fault)) {
     context_.coverage.Count(NameOf(fault.kind), "fault ");
   }
 }
@@ -521,6 +521,39 @@ bool Simulation::ApplyToKafka(const Fault& fault) {
       Heal(fault.length, [this, topic] { kafka_.topic(topic).denied = false; });
       return true;
     }
+    default:
+      return false;
+  }
+}
+
+// --- with resume = "topics"
+
+bool Simulation::ApplyToTopics(const Fault& fault) {
+  const int number = static_cast<int>(fault.amount % 4);
+  switch (fault.kind) {
+    case FaultKind::kChangePartitions:
+      kafka_.ChangePartitions(fault.amount % 4 == 3 ? std::string(kDeadLetterTopic)
+                                                    : TopicOf(fault.amount % 4));
+      return true;
+    case FaultKind::kShrinkReplicas:
+      kafka_.ShrinkReplicas(number);
+      Heal(fault.length,
+           [this, number, lost = fault.amount % 3 != 0] { kafka_.GrowReplicas(number, lost); });
+      return true;
+    case FaultKind::kAppendForeign:
+      return kafka_.AppendForeign(fault.amount);
+    case FaultKind::kChangeRouting:
+      config_.route = IsMerged(RoutingOf(config_)) ? scenario_.config.route : MergedRoute();
+      for (const auto& process : processes_) {
+        if (process && fault.amount % 3 == 0) {
+          process->Kill();
+        } else if (process && fault.amount % 3 == 1) {
+          process->Terminate();
+        } else if (process) {
+          process->Replace(Micros(0));
+        }
+      }
+      return true;
     default:
       return false;
   }

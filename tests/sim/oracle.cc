@@ -56,6 +56,7 @@ void Oracle::Excuse(Lsn end) {
     for (const int id : commit.events) {
       Event& event = events_[Index(id)];
       event.excused = event.excused || event.present == 0;
+      event.covered = true;
       event.reported = true;  // the relay need not deliver it any more
     }
   }
@@ -97,6 +98,29 @@ void Oracle::OnProduced(int id) {
   }
   if (event.settled) {
     Fail("I7 repetitions", fmt::format("event {} is sent again after a clean exit", id));
+  }
+}
+
+void Oracle::OnStored(int id) {
+  Digest(3);
+  Digest(Index(id));
+  Event& event = events_[Index(id)];
+  event.stored = event.reported = true;
+  CheckStored(id);
+}
+
+void Oracle::OnLostByBroker(int id) {
+  Event& event = events_[Index(id)];
+  --event.present;
+  CheckStored(id);
+  // The operator found it in Kafka, before it was lost.
+  event.excused = event.excused || (event.covered && event.present == 0);
+}
+
+void Oracle::CheckStored(int id) {
+  const Event& event = events_[Index(id)];
+  if (event.stored && event.present == 0 && Expected(event)) {
+    Fail("EO8 skipped", fmt::format("event {} is not sent, and no topic has it", id));
   }
 }
 

@@ -42,7 +42,8 @@ struct Event {
   uint32_t present = 0;          // copies that are in Kafka
   bool appeared = false;         // appended at least once
   bool reported = false;         // its acknowledgement was reported to a relay
-  bool excused = false;          // in the range of a gap that was reported
+  bool excused = false;          // in the range of a gap that was reported, and not in Kafka
+  bool covered = false;          // in that range
   bool settled = false;          // confirmed by a clean exit: must not be sent again
   bool too_large_alone = false;  // rejected in a batch of its own: on_error applies
   bool refused_alone = false;
@@ -50,6 +51,7 @@ struct Event {
   bool visible = false;    // its transaction has been visible to other sessions
   bool confirmed = false;  // ... after the synchronous standby had received it
   bool produced = false;   // a relay has passed it to the producer
+  bool stored = false;     // a relay has not sent it, because a topic had it
   Lsn commit_lsn;          // of its transaction
   Lsn hidden;              // position of the row, if its table was not published at the time
 };
@@ -96,7 +98,9 @@ class Oracle {
   // --- Kafka ---
   void OnProduced(int event);
   void OnAppended(int event, bool dead_letter);
-  void OnLostByBroker(int event) { --events_[Index(event)].present; }
+  void OnLostByBroker(int event);
+  // A relay does not send the event, because a topic has it.
+  void OnStored(int event);
   void OnReported(int event);
   // Brokers rejected a batch that consists of this record.
   void OnRefusedAlone(int event, bool too_large);
@@ -135,6 +139,7 @@ class Oracle {
   bool Safe(const Event& event) const;
   void CheckSafe(Lsn position, std::string_view invariant, std::string_view what);
   bool Expected(const Event& event) const;
+  void CheckStored(int id);
   void CheckFirstAppearance(int id, const Event& event);
   void Digest(uint64_t what);
 

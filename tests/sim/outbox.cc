@@ -52,6 +52,23 @@ std::string TopicOf(uint32_t key) {
   return fmt::format("outbox.event.{}", TypeOf(key));
 }
 
+// What does not match stays as it is: a topic that is not valid.
+RouteConfig MergedRoute() {
+  RouteConfig route;
+  route.regex = "order|invoice|shipment";
+  route.topic = kMergedTopic;
+  return route;
+}
+
+uint32_t RoutingOf(const Config& config) {
+  return (config.route.topic == kMergedTopic ? 1u : 0u) +
+         2u * static_cast<uint32_t>(config.on_error.null_key);
+}
+
+bool IsMerged(uint32_t routing) {
+  return routing % 2 == 1;
+}
+
 std::string DescribeTable(uint32_t oid, int schema) {
   return oid == kOutboxOid ? testing::RelationMessage(oid, "public", "outbox", ColumnsOf(schema))
                            : testing::RelationMessage(oid, "public", "customers", {{"id"}});
@@ -93,11 +110,11 @@ std::optional<int> EventOf(const Record& record) {
   return parsed.ec == std::errc() ? std::optional(id) : std::nullopt;
 }
 
-std::string WrongWith(const Record& record, int id, const Event& event) {
+std::string WrongWith(const Record& record, int id, const Event& event, std::string_view topic) {
   if (event.flaw != Flaw::kNone) {
     return record.topic == kDeadLetterTopic ? "" : "its topic is not the dead-letter topic";
   }
-  if (record.topic != TopicOf(event.key)) {
+  if (record.topic != topic) {
     return fmt::format("its topic is {}", record.topic);
   }
   if (record.key != KeyOf(event.key)) {

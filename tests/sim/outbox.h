@@ -20,12 +20,18 @@ constexpr int kSchemaCount = 3;  // column sets of the table, by ALTER TABLE
 constexpr int kTopicCount = 3;
 constexpr int64_t kMaxRecordBytes = 5'000;  // the producer's own limit
 constexpr std::string_view kDeadLetterTopic = "dead.letters";
+constexpr std::string_view kMergedTopic = "outbox.event.order";  // also a topic of TopicOf()
 constexpr std::string_view kMessagePrefix = "outbox";
 constexpr std::string_view kPipelineId = "p";
 constexpr std::string_view kProgressTopic = "walrelay.progress.p";
 constexpr int kNoEvent = -1;  // of a progress record
 
 std::string TopicOf(uint32_t key);
+// The configuration may route all events to one topic instead. A number for what is configured:
+// RoutingDigest() of the simulator.
+RouteConfig MergedRoute();
+uint32_t RoutingOf(const Config& config);
+bool IsMerged(uint32_t routing);
 // The Relation message of a table with the columns of `schema`, as pgoutput sends it.
 std::string DescribeTable(uint32_t oid, int schema);
 // The values of an event's row with the columns of `schema`.
@@ -35,7 +41,8 @@ std::string ContentOf(int id, const Event& event);
 
 // The event that a record was made from; nullopt when unknown.
 std::optional<int> EventOf(const Record& record);
-// Describes what is wrong with the content of an event's record; empty if it is correct.
-std::string WrongWith(const Record& record, int id, const Event& event);
+// Describes what is wrong with the content of an event's record; empty if it is correct. `topic`:
+// that of an event without a flaw.
+std::string WrongWith(const Record& record, int id, const Event& event, std::string_view topic);
 
 }  // namespace walrelay::sim

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mutant.h"
+#include "outbox.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {
@@ -41,13 +42,15 @@ RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemo
           .config = config,
           .clock = process.context_.clock,
           .source = process.source_,
-          .make_producer = [&process](const ProducerRequest& request) { return process.MakeProducer(request); },
+          .make_producer =
+              [&process](const ProducerRequest& request) { return process.MakeProducer(request); },
           .metrics = process.parts_.metrics,
           .board = board,
           .observer = {},
           .seed = process.context_.random.Next(),
           .snapshots = config.source.wait_visible ? &snapshots : nullptr,
           .progress = &progress,
+          .routing = RoutingOf(config),
           .memory = std::move(memory)},
       MakeRouter(config));
 }

@@ -201,6 +201,37 @@ void DrawProgress(Scenario& scenario) {
   }
 }
 
+// Whether events that the topics have are sent again. Uses its own random generator, as above.
+void DrawResume(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x726573756D65);
+  if (scenario.config.pipeline.progress != ProgressRecording::kRequired || random.Chance(50)) {
+    return;
+  }
+  scenario.config.pipeline.resume = ResumeFrom::kTopics;
+  scenario.dead_letter_partitions = static_cast<int>(random.Between(1, 3));
+  scenario.kafka_shows_settings = random.Chance(70);
+  scenario.most_in_sync -= random.Chance(15) ? 1 : 0;
+  scenario.flaws = random.Chance(20) ? 10 : scenario.flaws;
+  const auto count = random.Chance(40) ? 0 : random.Between(1, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    Fault fault{.kind = OneOf<FaultKind, 4>(
+                    random, {FaultKind::kChangePartitions, FaultKind::kShrinkReplicas,
+                             FaultKind::kAppendForeign, FaultKind::kChangeRouting}),
+                .at = random.Between(milliseconds(500), kHorizon + seconds(3)),
+                .length = random.Between(milliseconds(50), seconds(8)),
+                .amount = static_cast<uint32_t>(random.Below(1'000))};
+    // A start shows what was made of it.
+    const bool at_a_start = random.Chance(50);
+    scenario.faults.push_back(fault);
+    if (at_a_start) {
+      fault.kind = random.Chance(70) ? FaultKind::kKill : FaultKind::kFence;
+      fault.at += random.Between(Micros(-seconds(1)), Micros(seconds(1)));
+      fault.at = std::max<Micros>(fault.at, milliseconds(1));
+      scenario.faults.push_back(fault);
+    }
+  }
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -273,6 +304,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawMessages(random, scenario);
   DrawReplacements(scenario);
   DrawProgress(scenario);
+  DrawResume(scenario);
   return scenario;
 }
 

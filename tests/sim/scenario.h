@@ -57,6 +57,9 @@ struct Scenario {
   bool sampler = true;  // a second connection detects a shutdown
   bool second_relay = false;
   bool topics_exist = true;
+  int dead_letter_partitions = 1;
+  bool kafka_shows_settings = true;
+  int most_in_sync = SimKafka::kReplicas;
   std::vector<PlannedTransaction> transactions;
   std::vector<Fault> faults;
 

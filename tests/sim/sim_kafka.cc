@@ -10,7 +10,9 @@
 namespace walrelay::sim {
 namespace {
 
-constexpr size_t kTail = 4;
+constexpr int64_t kTail = 4;
+constexpr int kMostPartitions = 6;
+constexpr int kForeignRecords = 250;  // more than a relay reads of an end
 
 }  // namespace
 
@@ -39,7 +41,7 @@ std::vector<std::string> SimKafka::topics() const {
   return names;
 }
 
-SimKafka::Partition& SimKafka::PartitionOf(std::string_view topic, int partition) {
+SimPartition& SimKafka::PartitionOf(std::string_view topic, int partition) {
   return partitions_[{std::string(topic), partition}];
 }
 
@@ -77,7 +79,8 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   if (std::exchange(fencing, false)) {
     return Answer::kFenced;
   }
-  Partition& partition = PartitionOf(topic, number);
+  SimPartition& partition = PartitionOf(topic, number);
+  const Answer appended = partition.replicated ? Answer::kTryAgain : Answer::kAppended;
   uint32_t& next = partition.next_sequence[batch.producer];
   const bool checked = batch.checked && !Mutant(MutantId::kNotIdempotent);
   if (checked && batch.first_sequence > next) {
@@ -86,7 +89,7 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   }
   if (checked && batch.first_sequence < next) {
     context_.coverage.Count("broker drops a repeated batch");
-    return Answer::kAppended;
+    return appended;
   }
   next = batch.first_sequence + static_cast<uint32_t>(batch.events.size());
   if (!batch.progress.empty()) {
@@ -95,14 +98,11 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
     }
     return Answer::kAppended;
   }
-  for (const int event : batch.events) {
-    context_.oracle.OnAppended(event, topic == kDeadLetterTopic);
-    partition.tail.push_back(event);
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    context_.oracle.OnAppended(batch.events[i], topic == kDeadLetterTopic);
+    partition.Add({batch.events[i], batch.positions[i]});
   }
-  if (partition.tail.size() > kTail) {
-    partition.tail.erase(partition.tail.begin(), partition.tail.end() - kTail);
-  }
-  return Answer::kAppended;
+  return appended;
 }
 
 void SimKafka::AppendProgress(std::string_view value) {
@@ -126,11 +126,77 @@ void SimKafka::AppendProgress(const Progress& record) {
 void SimKafka::LoseTail(int number) {
   for (auto& [name, partition] : partitions_) {
     if (name.second == number) {
-      for (const int event : std::exchange(partition.tail, {})) {
-        context_.oracle.OnLostByBroker(event);
-      }
+      LoseFrom(partition, partition.end - kTail);
     }
   }
+}
+
+void SimKafka::LoseFrom(SimPartition& partition, int64_t offset) {
+  while (partition.end > offset && !partition.records.empty()) {
+    if (const int event = partition.records.back().event; event != kNoEvent) {
+      context_.oracle.OnLostByBroker(event);
+    }
+    partition.records.pop_back();
+    --partition.end;
+  }
+  ++partition.epoch;
+}
+
+void SimKafka::ShrinkReplicas(int number) {
+  for (const auto& [name, topic] : topics_) {
+    SimPartition& partition = PartitionOf(name, number);
+    if (name != kProgressTopic && !partition.replicated) {
+      partition.replicated = {partition.end, partition.next_sequence};
+    }
+  }
+}
+
+void SimKafka::GrowReplicas(int number, bool lost) {
+  for (auto& [name, partition] : partitions_) {
+    if (name.second != number || !partition.replicated) {
+      continue;
+    }
+    if (lost) {
+      if (partition.end > partition.replicated->end) {
+        context_.coverage.Count("records that were not acknowledged are lost with their leader");
+      }
+      LoseFrom(partition, partition.replicated->end);
+      partition.next_sequence = partition.replicated->next_sequence;
+    }
+    partition.replicated.reset();
+  }
+}
+
+void SimKafka::ChangePartitions(std::string_view topic) {
+  SimTopic& settings = this->topic(topic);
+  settings.partitions = std::min(settings.partitions + 1, kMostPartitions);
+  settings.changed = context_.now() + context_.random.Between(Micros(0), std::chrono::seconds(5));
+}
+
+bool SimKafka::AppendForeign(uint64_t choice) {
+  std::vector<SimPartition*> with_headers;
+  for (auto& [name, partition] : partitions_) {
+    if (!partition.records.empty() && partition.records.back().header && !partition.replicated) {
+      with_headers.push_back(&partition);
+    }
+  }
+  if (with_headers.empty()) {
+    return false;
+  }
+  SimPartition* chosen = with_headers[choice % with_headers.size()];
+  if (choice % 4 == 0) {
+    for (int i = 0; i < kForeignRecords; ++i) {
+      chosen->Add({kNoEvent, std::nullopt});
+    }
+    return true;
+  }
+  const StoredRecord copy{kNoEvent, chosen->records.back().header};
+  for (auto& [name, partition] : partitions_) {
+    if (&partition != chosen && !partition.replicated) {
+      partition.Add(copy);
+    }
+  }
+  return true;
 }
 
 }  // namespace walrelay::sim

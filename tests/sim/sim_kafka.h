@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "context.h"
+#include "sim_partition.h"
 #include "walrelay/progress.h"
 
 namespace walrelay::sim {
@@ -26,6 +27,7 @@ struct Batch {
   uint64_t producer = 0;
   uint32_t first_sequence = 0;
   std::vector<int> events;
+  std::vector<std::optional<PositionHeader>> positions;  // of the events
   std::vector<std::string> progress;  // values of progress records, which are no events
   size_t bytes = 0;
   bool checked = true;  // by sequence
@@ -45,6 +47,7 @@ struct SimTopic {
   bool denied = false;
   size_t most_bytes = SIZE_MAX;  // max.message.bytes, of a batch
   int partitions = 1;
+  MonoTime changed;  // when producers learn of the number of partitions
 };
 
 class SimKafka {
@@ -80,22 +83,40 @@ class SimKafka {
     refused_events_.clear();
   }
 
+  // Of each partition. shows_settings: whether min.insync.replicas can be read.
+  static constexpr int kReplicas = 3;
+  static constexpr int kMinInSync = 2;
+  bool shows_settings = true;
+  int most_in_sync = kReplicas;
+
+  const SimPartition& partition(std::string_view topic, int number) {
+    return PartitionOf(topic, number);
+  }
+  int in_sync(std::string_view topic, int number) {
+    return partition(topic, number).replicated ? 1 : most_in_sync;
+  }
+  // Until GrowReplicas(), only the leader of this partition of each topic is in sync: what it
+  // appends can be read, but is not acknowledged.
+  void ShrinkReplicas(int number);
+  // `lost`: another leader takes over, which does not have these records.
+  void GrowReplicas(int number, bool lost);
+  void ChangePartitions(std::string_view topic);
+  // Another producer appends records without a position to a partition, or a copy of a record with
+  // its headers to other partitions. False: there is nothing to copy.
+  bool AppendForeign(uint64_t choice);
+
   // With acks=1 a leader acknowledges records that its followers do not have yet: used by a mutant.
   void LoseTail(int partition);
 
  private:
-  struct Partition {
-    std::vector<int> tail;                       // the last few records
-    std::map<uint64_t, uint32_t> next_sequence;  // by producer
-  };
-
   Answer Verdict(const SimTopic& settings, const Batch& batch);
   void AppendProgress(std::string_view value);
-  Partition& PartitionOf(std::string_view topic, int partition);
+  void LoseFrom(SimPartition& partition, int64_t offset);
+  SimPartition& PartitionOf(std::string_view topic, int partition);
 
   Context& context_;
   std::map<std::string, SimTopic, std::less<>> topics_;
-  std::map<std::pair<std::string, int>, Partition> partitions_;
+  std::map<std::pair<std::string, int>, SimPartition> partitions_;
   std::set<int> refused_events_;
   std::optional<Progress> progress_;
   uint64_t producers_ = 0;

@@ -96,6 +96,23 @@ absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, Delivery
     context_.coverage.Count("producer looks up a topic");
     return Ask(topic, state);
   }
+  if (!FollowPartitions(topic, state)) {
+    return ProduceResult::kQueueFull;
+  }
+  if (record.position && tails_ && tails_->Awaits(topic, state.partitions)) {
+    return ProduceResult::kTopicPending;
+  }
+  const int partition = PartitionFor(record.key.value_or(""), state.partitions);
+  const std::optional<int> event = EventOf(record);
+  const bool known = event && static_cast<size_t>(*event) < context_.oracle.event_count();
+  if (record.position && tails_ && known) {
+    WR_ASSIGN_OR_RETURN(const bool stored, tails_->Contains(topic, partition, *record.position));
+    if (stored && record.window_bytes() <= static_cast<size_t>(kMaxRecordBytes)) {
+      context_.coverage.Count("an event is not sent again");
+      context_.oracle.OnStored(*event);
+      return ProduceResult::kStored;
+    }
+  }
   if (record.payload_bytes() > static_cast<size_t>(kMaxRecordBytes)) {
     return Error(ErrorCode::kRecordTooLarge, fmt::format("{} bytes", record.payload_bytes()));
   }
@@ -103,18 +120,50 @@ absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, Delivery
     EnqueueProgress(record, token);
     return ProduceResult::kAccepted;
   }
-  const std::optional<int> event = EventOf(record);
-  if (!event || static_cast<size_t>(*event) >= context_.oracle.event_count()) {
+  if (!known) {
     context_.oracle.Fail("I2 no phantom", "a record that belongs to no event");
     return ProduceResult::kAccepted;
   }
-  Enqueue(record, token, *event);
+  Enqueue(record, token, *event, partition);
   return ProduceResult::kAccepted;
 }
 
-void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) {
+void SimProducer::SkipStored(const WalHistory& history) {
+  const auto later = [this](Micros delay, std::function<void()> action) {
+    Later(delay, [action = std::move(action)](SimProducer& self) {
+      action();
+      self.signalled_ = true;
+    });
+  };
+  tails_ = std::make_unique<SimTails>(context_, kafka_, history, /*first=*/use_.made == 1, later);
+}
+
+// Records in flight are acknowledged before the first one for another number of partitions.
+bool SimProducer::FollowPartitions(const std::string& topic, TopicState& state) {
+  const SimTopic& settings = kafka_.topic(topic);
+  if (state.partitions == settings.partitions || context_.now() < settings.changed) {
+    return true;
+  }
+  const bool in_flight = std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+    return lane.first.first == topic && !(lane.second.queue.empty() && lane.second.sent.empty());
+  });
+  if (in_flight) {
+    return false;
+  }
+  context_.coverage.Count("a producer follows a change of partitions");
+  state.partitions = settings.partitions;
+  if (tails_) {
+    tails_->Forget(topic);
+  }
+  return true;
+}
+
+void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event, int partition) {
   const bool refused_before = record.topic == kDeadLetterTopic && context_.oracle.WasRefused(event);
-  if (const std::string wrong = WrongWith(record, event, context_.oracle.event(event));
+  const Event& row = context_.oracle.event(event);
+  const bool merged = tails_ && IsMerged(tails_->history().routing);
+  if (const std::string wrong =
+          WrongWith(record, event, row, merged ? std::string(kMergedTopic) : TopicOf(row.key));
       !wrong.empty() && !refused_before) {
     context_.oracle.Fail("I8 content", fmt::format("event {}: {}", event, wrong));
   }
@@ -126,10 +175,18 @@ void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event) 
                          fmt::format("event {} is handed to a producer that has it", event));
   }
   const std::string topic(record.topic);
-  Lane& lane = LaneOf(topic, record);
+  Lane& lane = LaneOf(topic, partition);
   const size_t bytes = record.window_bytes();
   CheckBounds(bytes);
-  lane.queue.push_back({event, token, bytes, ""});
+  std::optional<PositionHeader> position;
+  if (record.position && tails_) {
+    tails_->CheckSent(topic, partition, event);
+    const auto partitions = static_cast<uint32_t>(topics_[topic].partitions);
+    position = {.bytes = EncodePosition(*record.position, {topic, partition, partitions}),
+                .record = *record.position,
+                .partitions = partitions};
+  }
+  lane.queue.push_back({event, token, bytes, "", position});
   ++queued_;
   ++use_.records_in_flight;
   use_.bytes_in_flight += bytes;
@@ -150,16 +207,15 @@ void SimProducer::EnqueueProgress(const Record& record, DeliveryToken token) {
     context_.oracle.Fail("I9 bounds", "two progress records are in flight");
   }
   host_.OnProgressProduced(*value);
-  Lane& lane = LaneOf(std::string(kProgressTopic), record);
+  Lane& lane = LaneOf(std::string(kProgressTopic), 0);
   lane.queue.push_back(
-      {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or(""))});
+      {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or("")), {}});
   ++queued_;
   ++use_.progress_in_flight;
   Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
 }
 
-SimProducer::Lane& SimProducer::LaneOf(const std::string& topic, const Record& record) {
-  const int partition = PartitionFor(record.key.value_or(""), kafka_.topic(topic).partitions);
+SimProducer::Lane& SimProducer::LaneOf(const std::string& topic, int partition) {
   Lane& lane = lanes_[{topic, partition}];
   lane.topic = topic;
   lane.partition = partition;
@@ -198,6 +254,7 @@ void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
   }
   TopicState& state = topics_[topic];
   state.metadata = settings.exists && !settings.denied ? Metadata::kReady : Metadata::kFailed;
+  state.partitions = settings.partitions;
   if (!settings.exists) {
     state.error = Error(ErrorCode::kTopicUnknown, topic);
   } else if (settings.denied) {
@@ -316,6 +373,7 @@ void SimProducer::Form(Lane& lane) {
     const Pending record = lane.queue.front();
     lane.queue.pop_front();
     sent.batch.events.push_back(record.event);
+    sent.batch.positions.push_back(record.position);
     if (record.event == kNoEvent) {
       sent.batch.progress.push_back(record.progress);
     }

@@ -17,6 +17,7 @@
 #include "context.h"
 #include "relay_host.h"
 #include "sim_kafka.h"
+#include "sim_tails.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 
@@ -50,6 +51,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
               const PipelineConfig& limits, const ProducerOptions& options, int64_t batch_bytes);
 
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  void SkipStored(const WalHistory& history) override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override;
   absl::Status TransientError() const override;
@@ -74,6 +76,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     DeliveryToken token;
     size_t bytes;
     std::string progress;
+    std::optional<PositionHeader> position;
   };
   struct Sent {
     Batch batch;
@@ -100,14 +103,17 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   struct TopicState {
     Metadata metadata = Metadata::kUnknown;
     absl::Status error;
+    int partitions = 0;
   };
 
   absl::StatusOr<ProduceResult> Accept(const Record& record, DeliveryToken token);
   void EnqueueProgress(const Record& record, DeliveryToken token);
   ProduceResult Ask(const std::string& topic, TopicState& state);
   void AnswerTopic(const std::string& topic, MonoTime asked);
-  Lane& LaneOf(const std::string& topic, const Record& record);
-  void Enqueue(const Record& record, DeliveryToken token, int event);
+  // Whether records may be sent to the number of partitions that the topic has.
+  bool FollowPartitions(const std::string& topic, TopicState& state);
+  Lane& LaneOf(const std::string& topic, int partition);
+  void Enqueue(const Record& record, DeliveryToken token, int event, int partition);
   void CheckBounds(size_t record_bytes);
 
   void SendFrom(Lane& lane);
@@ -139,6 +145,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::vector<std::function<void(SimProducer&)>> missed_;  // while the process was suspended
   size_t queued_ = 0;                                      // accepted, not yet reported
   std::map<int, int> handed_over_;                         // by event: the last history
+  std::unique_ptr<SimTails> tails_;                        // with resume = "topics"
   absl::Status fatal_;
   bool signalled_ = false;
 };
@@ -153,6 +160,7 @@ class ProducerHandle final : public Producer {
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
     return producer_->Produce(record, token);
   }
+  void SkipStored(const WalHistory& history) override { producer_->SkipStored(history); }
   void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
   absl::Status FatalError() const override { return producer_->FatalError(); }
   absl::Status TransientError() const override { return producer_->TransientError(); }

@@ -58,6 +58,9 @@ const std::string& Simulation::Run() {
       AdoptSlot();
     }
   }
+  kafka_.topic(kDeadLetterTopic).partitions = scenario_.dead_letter_partitions;
+  kafka_.shows_settings = scenario_.kafka_shows_settings;
+  kafka_.most_in_sync = scenario_.most_in_sync;
   workload_.Schedule();
   ScheduleFaults();
   WatchLimit();
@@ -71,7 +74,22 @@ const std::string& Simulation::Run() {
   CheckProducers();
   EndInGoodOrder();
   wants_restart_ = false;
+  CountRepeats();
   return context_.oracle.violation();
+}
+
+// With each setting of pipeline.resume, in histories whose faults are drawn in the same way.
+void Simulation::CountRepeats() {
+  const bool topics = scenario_.config.pipeline.resume == ResumeFrom::kTopics;
+  const bool comparable =
+      std::none_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
+        return fault.kind >= FaultKind::kChangePartitions &&
+               fault.kind <= FaultKind::kChangeRouting;
+      });
+  if (records_progress() && comparable) {
+    context_.coverage.Count(topics ? kHistoriesTopics : kHistoriesSlot);
+    context_.coverage.Add(topics ? kRepeatsTopics : kRepeatsSlot, context_.oracle.repeats());
+  }
 }
 
 // --- the loop ---
@@ -176,6 +194,7 @@ void Simulation::Reap(size_t number) {
   }
   const auto gone = std::move(process);
   ++lives_[number];
+  accepted_[number].reset();  // an acceptance that was not applied is lost
   gap_possible_ = gap_possible_ || gone->dropped_slot();
   if (gone->killed()) {
     StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));

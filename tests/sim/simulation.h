@@ -76,6 +76,7 @@ class Simulation final : private Environment {
   bool ApplyToPublication(const Fault& fault);
   bool ApplyToVisibility(const Fault& fault);
   bool ApplyToKafka(const Fault& fault);
+  bool ApplyToTopics(const Fault& fault);
   bool ApplyUnseen(const Fault& fault);
   void KeepRelaysDown(Micros time);
   bool RestoreUnseen(const Fault& fault);
@@ -101,6 +102,7 @@ class Simulation final : private Environment {
   void AwaitQuiet();
   void CheckProducers();
   void EndInGoodOrder();
+  void CountRepeats();
 
   const Scenario& scenario_;
   Context context_;
