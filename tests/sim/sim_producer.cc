@@ -76,6 +76,7 @@ absl::StatusOr<ProduceResult> SimProducer::Produce(const Record& record, Deliver
   auto result = Accept(record, token);
   if (token.is_progress()) {
     use_.progress_held = !result.ok() || *result != ProduceResult::kAccepted;
+    use_.progress_failing = use_.progress_failing || !result.ok();
   }
   return result;
 }
