@@ -75,6 +75,10 @@ class ProgressReader {
   // topic with unsuitable settings, WR-4016 if the user may not read, write or create it, WR-4017
   // for a record of a later version.
   virtual absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) = 0;
+
+  // Whether every transaction that has written to the topic has ended. If not, Read() may return a
+  // version before the newest one. Blocks and fails as Read() does.
+  virtual absl::StatusOr<bool> IsSettled(const std::string& /*topic*/) { return true; }
 };
 
 }  // namespace walrelay

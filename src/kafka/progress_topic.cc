@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -110,28 +111,40 @@ absl::StatusOr<MaybeProgress> ReadLatest(rd_kafka_t* client, const std::string& 
   return ReadToEnd(client, client, topic, deadline, stop);
 }
 
-// One call of Read(): a client, and the thread that uses it.
-class ProgressRead {
+// The open transactions are those between the two ends. The one that does not count them is read
+// last.
+absl::StatusOr<bool> EndsAgree(rd_kafka_t* uncommitted, rd_kafka_t* committed,
+                               const std::string& topic, SteadyTime deadline,
+                               const std::stop_token& stop) {
+  WR_ASSIGN_OR_RETURN(const PartitionRange all, AwaitRange(uncommitted, topic, deadline, stop));
+  WR_ASSIGN_OR_RETURN(const PartitionRange ended, AwaitRange(committed, topic, deadline, stop));
+  return ended.end >= all.end;
+}
+
+// One call of a reader, with the clients and the thread that it uses.
+template <typename Result>
+class ProgressCall {
  public:
-  ProgressRead(KafkaClient client, const std::string& topic, Micros timeout)
-      : client_(std::move(client)), thread_(InLogScope([this, topic, timeout] {
-          result_ = ReadLatest(client_.get(), topic, std::chrono::steady_clock::now() + timeout,
-                               stop_.get_token());
+  using Body = std::function<absl::StatusOr<Result>(const std::stop_token&)>;
+
+  explicit ProgressCall(Body body)
+      : body_(std::move(body)), thread_(InLogScope([this] {
+          result_ = body_(stop_.get_token());
           done_.Request();
         })) {}
   // Waits for the request in flight.
-  ~ProgressRead() {
+  ~ProgressCall() {
     stop_.request_stop();
     if (thread_.joinable()) {
       thread_.join();
     }
   }
 
-  ProgressRead(const ProgressRead&) = delete;
-  ProgressRead& operator=(const ProgressRead&) = delete;
+  ProgressCall(const ProgressCall&) = delete;
+  ProgressCall& operator=(const ProgressCall&) = delete;
 
   // kCancelled if `stop_fd` becomes readable first. Call it once.
-  absl::StatusOr<MaybeProgress> Wait(int stop_fd) {
+  absl::StatusOr<Result> Wait(int stop_fd) {
     pollfd events[] = {{done_.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
     while (::poll(events, std::size(events), -1) < 0) {  // interrupted by a signal
     }
@@ -143,12 +156,38 @@ class ProgressRead {
   }
 
  private:
-  const KafkaClient client_;
+  const Body body_;
   std::stop_source stop_;
-  StopRequest done_;                      // the last action of the thread
-  absl::StatusOr<MaybeProgress> result_;  // the thread's, until it has ended
-  std::thread thread_;                    // last: starts when all other members are initialised
+  StopRequest done_;               // the last action of the thread
+  absl::StatusOr<Result> result_;  // the thread's, until it has ended
+  std::thread thread_;             // last: starts when all other members are initialised
 };
+
+// Runs `body` until it ends, or the process is to stop. With a reaper, it does not wait for the
+// clients to be closed.
+template <typename Result>
+absl::StatusOr<Result> Call(typename ProgressCall<Result>::Body body, const std::string& topic,
+                            int stop_fd, Reaper* reaper) {
+  auto call = std::make_unique<ProgressCall<Result>>(std::move(body));
+  absl::StatusOr<Result> result = call->Wait(stop_fd);
+  if (reaper != nullptr) {
+    reaper->Destroy(std::move(call));
+  }
+  if (!result.ok() && !absl::IsCancelled(result.status())) {
+    return AboutProgress(result.status(), topic);
+  }
+  return result;
+}
+
+// Shared, because the body of a call is copied.
+absl::StatusOr<std::shared_ptr<KafkaClient>> MakeReader(const KafkaConfig& kafka,
+                                                        const char* isolation) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProgressConf(kafka));
+  rd_kafka_conf_set(conf.get(), "isolation.level", isolation, nullptr, 0);
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
+  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
+  return std::make_shared<KafkaClient>(std::move(client));
+}
 
 }  // namespace
 
@@ -162,17 +201,23 @@ absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka) {
 }
 
 absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic) {
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProgressConf(kafka_));
-  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
-  auto read = std::make_unique<ProgressRead>(std::move(client), topic, timeout_);
-  absl::StatusOr<MaybeProgress> result = read->Wait(stop_fd_);
-  if (reaper_ != nullptr) {
-    reaper_->Destroy(std::move(read));
-  }
-  if (!result.ok() && !absl::IsCancelled(result.status())) {
-    return AboutProgress(result.status(), topic);
-  }
-  return result;
+  WR_ASSIGN_OR_RETURN(const auto client, MakeReader(kafka_, "read_committed"));
+  return Call<MaybeProgress>(
+      [client, topic, timeout = timeout_](const std::stop_token& stop) {
+        return ReadLatest(client->get(), topic, std::chrono::steady_clock::now() + timeout, stop);
+      },
+      topic, stop_fd_, reaper_);
+}
+
+absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
+  WR_ASSIGN_OR_RETURN(const auto uncommitted, MakeReader(kafka_, "read_uncommitted"));
+  WR_ASSIGN_OR_RETURN(const auto committed, MakeReader(kafka_, "read_committed"));
+  return Call<bool>(
+      [uncommitted, committed, topic, timeout = timeout_](const std::stop_token& stop) {
+        return EndsAgree(uncommitted->get(), committed->get(), topic,
+                         std::chrono::steady_clock::now() + timeout, stop);
+      },
+      topic, stop_fd_, reaper_);
 }
 
 absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,

@@ -33,6 +33,7 @@ class KafkaProgressReader final : public ProgressReader {
       : kafka_(kafka), stop_fd_(stop_fd), reaper_(reaper), timeout_(timeout) {}
 
   absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+  absl::StatusOr<bool> IsSettled(const std::string& topic) override;
 
  private:
   const KafkaConfig& kafka_;

@@ -88,7 +88,7 @@ void Pipeline::EndSession() {
 // A row whose record is sent alone is handled only after its report.
 PartialTransaction Pipeline::partial() const {
   Position next = sender_.settled_before();
-  if (in_transaction()) {
+  if (tracker_.open_has_events()) {
     Position handled = NextPosition();
     handled.ordinal += sender_.AwaitsReport() ? 1u : 0u;
     next = std::max(next, handled);

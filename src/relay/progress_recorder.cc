@@ -125,7 +125,7 @@ bool ProgressRecorder::Turn(MonoTime now, const Published& published, bool at_on
 }
 
 bool ProgressRecorder::Record(MonoTime now, const Published& published) {
-  if (!enabled() || !streaming_ || in_flight_) {
+  if (!enabled() || in_flight_) {
     return false;
   }
   horizons_.Pass(published.frontier);

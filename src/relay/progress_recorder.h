@@ -51,6 +51,9 @@ class ProgressRecorder final : public DeliverySink {
   // warning. Errors: those of ProgressReader::Read(), WR-1003. REQUIRES: enabled().
   absl::StatusOr<std::optional<Progress>> Read(std::string_view database);
 
+  // See ProgressReader. REQUIRES: Read() has succeeded.
+  absl::StatusOr<bool> IsSettled() { return reader_->IsSettled(topic_); }
+
   // Whether Read() has succeeded.
   bool was_read() const { return was_read_; }
 
@@ -71,7 +74,8 @@ class ProgressRecorder final : public DeliverySink {
   // Writes a record if `published` is more than what was recorded, and a record is due; true if the
   // producer has accepted it. `at_once`: without waiting for the interval.
   bool Turn(MonoTime now, const Published& published, bool at_once);
-  // Writes a record, in any case; true if the producer has accepted it.
+  // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
+  // of the last stream.
   bool Record(MonoTime now, const Published& published);
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }

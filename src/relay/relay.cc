@@ -97,6 +97,9 @@ Wakeup Relay::Turn() {
   parts_.board.Beat(now);
   StopIfSuspended(now);
   DrainReports(now);
+  if (state_.phase != Phase::kStreaming) {
+    committer_.TurnWithoutStream(now);
+  }
   if (state_.draining) {
     ContinueDrain(now);
   }
@@ -597,7 +600,8 @@ void Relay::ContinueDrain(MonoTime now) {
   WR_CHECK(session_ != nullptr, "a stream has a session");
   const bool acknowledged = tracker_.records_in_flight() == 0;
   const bool blocked = !session_->blocking_error().ok();
-  const bool recorded = recorder_.up_to_date() || !recorder_.error().ok();
+  const bool recorded =
+      (recorder_.up_to_date() && !committer_.committing()) || !recorder_.error().ok();
   const bool complete = acknowledged && recorded && (blocked || !pipeline_.in_transaction());
   if (!complete && now < drain_deadline_) {
     return;

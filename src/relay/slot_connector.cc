@@ -78,6 +78,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
       continue;  // the slot was kept after all
     }
     WR_RETURN_IF_ERROR(recalled);
+    WR_RETURN_IF_ERROR(CheckSettled(gap));
     WR_RETURN_IF_ERROR(gap);
     const auto problems = PublicationProblems(info, parts_.config.source.publication);
     if (!problems.empty()) {
@@ -125,6 +126,20 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   }
   parts_.gaps.OnNoRecord();
   return absl::OkStatus();
+}
+
+// The slot is confirmed when the coordinator has decided a commit. The markers, without which the
+// record cannot be read, follow.
+absl::Status SlotConnector::CheckSettled(const absl::Status& gap) {
+  const bool exact = parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  if (!exact || parts_.gaps.held() || !HasCode(gap, ErrorCode::kSlotMoved)) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
+  return settled ? absl::OkStatus()
+                 : Error(ErrorCode::kCommitInDoubt,
+                         fmt::format("topic {}: a transaction has not ended; waiting for it",
+                                     parts_.recorder.topic()));
 }
 
 // A slot that existed before was removed for a reason, and rows were lost with it.

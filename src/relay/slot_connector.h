@@ -76,6 +76,9 @@ class SlotConnector {
   // Lets the gap detector know what the progress record says, where that is more than it knows. The
   // slot must have been read before: then the record is not behind the slot.
   absl::Status RecallProgress(const SourceInfo& info);
+  // A slot that is ahead of the record may be explained by a record that cannot be read yet:
+  // WR-4022.
+  absl::Status CheckSettled(const absl::Status& gap);
   // OpenServer() until nothing is left to create or drop.
   absl::StatusOr<SourceInfo> OpenSource();
   // Returns the error of the dropped slot, or OK if it need not be dropped after all.

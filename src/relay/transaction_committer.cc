@@ -30,6 +30,7 @@ bool TransactionCommitter::Splits() const {
 // Before the stream is known to be the one that was recorded, it says nothing about what is
 // published, and has no new events.
 void TransactionCommitter::Turn(MonoTime now, const Session& session, bool draining) {
+  ending_.reset();
   if (!enabled() || committing() || !parts_.pipeline.history_known()) {
     return;
   }
@@ -70,10 +71,14 @@ MonoTime TransactionCommitter::NextDue(MonoTime now, const Session& session) con
   return reads ? std::min(due, session.next_read()) : due;
 }
 
-// Best effort: without a commit the transaction continues with the next stream, or fails.
 void TransactionCommitter::OnStreamEnding(MonoTime now) {
-  if (enabled() && !committing() && parts_.tracker.records_in_flight() > 0) {
-    Commit(parts_.recorder.Record(now, Published()));
+  ending_ = Published();
+  TurnWithoutStream(now);
+}
+
+void TransactionCommitter::TurnWithoutStream(MonoTime now) {
+  if (enabled() && ending_ && !committing() && parts_.tracker.records_in_flight() > 0) {
+    Commit(parts_.recorder.Record(now, *ending_));
   }
 }
 

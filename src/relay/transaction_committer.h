@@ -49,9 +49,11 @@ class TransactionCommitter {
   // When to call it again if nothing happens before.
   MonoTime NextDue(MonoTime now, const Session& session) const;
 
-  // The stream ends: ends the transaction, if that is possible now. REQUIRES: the pipeline's
-  // session has not ended.
+  // The stream ends, and the transaction with it. REQUIRES: the pipeline's session has not ended.
   void OnStreamEnding(MonoTime now);
+  // Ends the transaction, if that was not possible when the stream ended. Call it in each turn
+  // without a stream.
+  void TurnWithoutStream(MonoTime now);
 
   // Since when a transaction with events is open; nullopt while it is being committed.
   std::optional<MonoTime> open_since() const { return open_since_; }
@@ -68,6 +70,7 @@ class TransactionCommitter {
 
   Parts parts_;
   std::optional<MonoTime> open_since_;
+  std::optional<ProgressRecorder::Published> ending_;  // when the stream ended, if it has
   std::optional<MonoTime> committed_since_;  // the same, of the one that was committed last
 };
 

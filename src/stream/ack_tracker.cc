@@ -112,7 +112,6 @@ void AckTracker::OnSettled() {
 void AckTracker::Commit(Lsn end_lsn) {
   WR_CHECK(open_, "COMMIT ends a transaction");
   WR_CHECK(!entries_.empty() && !entries_.back().sealed, "the open transaction is the last one");
-  open_ = false;
   Entry& entry = entries_.back();
   WR_CHECK(entry.transaction.commit_lsn <= end_lsn, "a COMMIT record ends after it begins");
   WR_CHECK(open_produced_ || entry.outstanding == 0, "only produced records are in flight");
@@ -121,7 +120,8 @@ void AckTracker::Commit(Lsn end_lsn) {
   entry.end_lsn = end_lsn;
   resume_ = std::max(resume_, end_lsn);
   received_ = std::max(received_, end_lsn);
-  const bool has_events = open_produced_ || open_settled_;
+  const bool has_events = open_has_events();
+  open_ = false;
   if (has_events && entry.transaction.commit_lsn >= last_handled_.commit_lsn) {
     // Otherwise it was settled by a record of progress that has a later one.
     last_handled_ = entry.transaction;

@@ -97,6 +97,8 @@ class AckTracker {
   const PublishedTransaction& last_published() const { return last_published_; }
   // The same before resume(): acknowledged or not.
   const PublishedTransaction& last_handled() const { return last_handled_; }
+  // Whether an event of the open transaction was published, now or before.
+  bool open_has_events() const { return open_ && (open_produced_ || open_settled_); }
   // The COMMIT of the transaction that began last, since Restart(); 0/0: none began.
   Lsn last_begun() const { return last_begun_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).

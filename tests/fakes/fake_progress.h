@@ -33,6 +33,9 @@ class FakeProgress final : public ProgressReader {
     return last;
   }
 
+  absl::StatusOr<bool> IsSettled(const std::string& /*topic*/) override { return settled; }
+
+  bool settled = true;
   absl::Status error;
   std::optional<Progress> stored;
   int reads = 0;

@@ -190,6 +190,26 @@ TEST_F(TransactionCommitterTest, ARestartContinuesAfterTheRecord) {
   EXPECT_THAT(Events(), ElementsAre("a", "b", "c"));
 }
 
+// The markers of the last commit, which was confirmed, are not written yet.
+TEST_F(TransactionCommitterTest, ARecordThatCannotBeReadYetIsAwaited) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  const std::vector<testing::FakeRecord> log = kafka_.log;
+  Crash();
+  kafka_.log.resize(1);
+  progress_.settled = false;
+  Restart();
+  EXPECT_EQ(ShownError(), ErrorCode::kCommitInDoubt);
+  EXPECT_EQ(board_.Read().gap, std::nullopt);
+  kafka_.log = log;
+  progress_.settled = true;
+  Pass(seconds(5));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+}
+
 TEST_F(TransactionCommitterTest, ARestartContinuesInsideATransaction) {
   config_.pipeline.max_in_flight_records = 2;
   Begin();
