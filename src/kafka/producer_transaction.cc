@@ -81,14 +81,11 @@ bool ProducerTransaction::Turn(DeliverySink& sink, MonoTime now) {
   Apply(thread_.TakeResults(), sink, now);
   CommitIfComplete();
   ExplainIfNeeded();
-  if (health_.fatal().ok()) {
-    return false;
-  }
-  failing_ = true;
-  if (outstanding_ == 0 || abandoned_) {
+  failing_ = failing_ || !health_.fatal().ok();
+  if (!health_.fatal().ok() && (outstanding_ == 0 || abandoned_)) {
     ReportFailures(sink);
   }
-  return !std::exchange(purged_, true);
+  return failing_ && !std::exchange(purged_, true);
 }
 
 void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink& sink,

@@ -21,6 +21,9 @@ using SteadyClock = std::chrono::steady_clock;
 // Of a call of rd_kafka_commit_transaction(), which is called again until the deadline: so long
 // does Stop() take effect later.
 constexpr int kCommitMillis = 200;
+constexpr int kLeaveMillis = 20;
+// Records that are being dropped have to be reported first.
+constexpr std::chrono::seconds kCauseTimeout{2};
 // librdkafka repeats the claim 500 ms after an answer that the transaction of an earlier producer
 // is still being aborted. Calling rd_kafka_init_transactions() again repeats it at once. Not so
 // often while the coordinator does not answer.
@@ -90,14 +93,35 @@ void TransactionThread::Run() {
     if (task == Task::kCommit) {
       failure = CommitAndBegin();
     } else if (task == Task::kExplain) {
-      // Of a transaction that has failed, a commit only returns the cause: nothing is sent.
-      const KafkaError error(rd_kafka_commit_transaction(client_, kCommitMillis));
-      failure = FailureOf(error.get());
+      failure = FindCause();
     }
   }
-  if (failure && !stop_.stop_requested()) {
+  if (!failure) {
+    LeaveTransaction();
+  } else if (!stop_.stop_requested()) {
     Post([&](Results& results) { results.failure = std::move(failure); });
   }
+}
+
+// Of a transaction that has failed, or in which a record has, a commit only returns the cause:
+// nothing is sent.
+std::optional<TransactionThread::Failure> TransactionThread::FindCause() {
+  const auto deadline = SteadyClock::now() + kCauseTimeout;
+  while (true) {
+    const KafkaError error(rd_kafka_commit_transaction(client_, kCommitMillis));
+    if (error == nullptr || rd_kafka_error_is_retriable(error.get()) == 0 ||
+        stop_.stop_requested() || SteadyClock::now() > deadline) {
+      return FailureOf(error.get());
+    }
+  }
+}
+
+// librdkafka aborts the process if a client is destroyed while it is about to register a partition:
+// the request fails before it is counted (an assertion in rd_kafka_txn_handle_AddPartitionsToTxn,
+// 2.0.2 to 2.15.0). After this call it registers no more. Whether the brokers abort the transaction
+// now or when the id is claimed again makes no difference: this producer is not used again.
+void TransactionThread::LeaveTransaction() {
+  const KafkaError error(rd_kafka_abort_transaction(client_, kLeaveMillis));
 }
 
 TransactionThread::Failure TransactionThread::FailureOf(const rd_kafka_error_t* error) const {

@@ -77,7 +77,8 @@ class TransactionThread {
   // REQUIRES: a transaction has begun, and each of its records was reported as delivered.
   void Commit();
   // The transaction has failed. Result: failure, the cause.
-  // REQUIRES: a transaction has begun; neither Commit() nor Explain() was called since.
+  // REQUIRES: a transaction has begun; neither Commit() nor Explain() was called since. A record was
+  // reported as failed, or librdkafka has refused one.
   void Explain();
 
   Results TakeResults();
@@ -94,6 +95,8 @@ class TransactionThread {
   std::optional<Failure> Begin();
   std::optional<Failure> CommitAndBegin();
   void LearnPause();
+  std::optional<Failure> FindCause();
+  void LeaveTransaction();
   Failure FailureOf(const rd_kafka_error_t* error) const;
   void Post(const std::function<void(Results&)>& change);
 
