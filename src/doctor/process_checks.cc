@@ -31,16 +31,20 @@ constexpr int64_t kJsonFactor = 320;
 constexpr double kLateAtPostgres = 0.05;
 constexpr double kTransactionsToJudgeBy = 20;
 
-void CheckLibraries(const KafkaConfig& kafka, Findings& out) {
+void CheckLibraries(const Config& config, Findings& out) {
   const std::string librdkafka = LibrdkafkaVersion();
   out.Good("process.libraries", fmt::format("librdkafka {}, libpq {}.{}", librdkafka,
                                             LibpqVersion() / 10000, LibpqVersion() % 10000));
-  for (const KnownDefect& defect : KnownDefectsOf(LibrdkafkaVersionNumber(), kafka)) {
+  for (const KnownDefect& defect : KnownDefectsOf(LibrdkafkaVersionNumber(), config.kafka)) {
     out.Warn("process.libraries",
              fmt::format("librdkafka {} has a known defect: {}", librdkafka, defect.effect),
              fmt::format("Install librdkafka {} or later; Debian 13 and the image have 2.8.0, "
                          "Confluent's package repository has later versions.",
                          defect.fixed_in));
+  }
+  const absl::Status support = CheckTransactionSupport(LibrdkafkaVersionNumber());
+  if (config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce && !support.ok()) {
+    out.Problem("process.libraries", support);
   }
 }
 
@@ -166,7 +170,7 @@ void CheckRelay(const Config& config, Findings& out) {
 }  // namespace
 
 void CheckProcess(const Config& config, Findings& out) {
-  CheckLibraries(config.kafka, out);
+  CheckLibraries(config, out);
   CheckLimits(config, out);
   CheckRelay(config, out);
 }
