@@ -77,8 +77,8 @@ class TransactionThread {
   // REQUIRES: a transaction has begun, and each of its records was reported as delivered.
   void Commit();
   // The transaction has failed. Result: failure, the cause.
-  // REQUIRES: a transaction has begun; neither Commit() nor Explain() was called since. A record was
-  // reported as failed, or librdkafka has refused one.
+  // REQUIRES: a transaction has begun; neither Commit() nor Explain() was called since. A record
+  // was reported as failed, or librdkafka has refused one.
   void Explain();
 
   Results TakeResults();

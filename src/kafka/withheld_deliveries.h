@@ -22,9 +22,6 @@ class WithheldDeliveries {
   // `details`: key and headers are kept.
   explicit WithheldDeliveries(bool details) : details_(details) {}
 
-  bool empty() const { return entries_.empty(); }
-  size_t size() const { return entries_.size(); }
-
   // `delivery` is copied, except for its topic, which must outlive the entry.
   void Add(const Delivery& delivery, MonoTime now);
   // Passes all to `sink`, progress records last, and forgets them. The latency is that until `now`.
