@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """/metrics of a real relay, as Prometheus reads it and as docs/reference/metrics.md describes it."""
 
+import json
 import re
 import socket
 import subprocess
@@ -26,10 +27,13 @@ OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_dead_letters_total", "walrelay_route_errors_total",
               "walrelay_produce_errors_total", "walrelay_produce_backpressure_seconds_total",
               "walrelay_source_wal_bytes_per_second", "walrelay_kafka_partition_count_changes_total",
-              "walrelay_kafka_topics_created_total",
+              "walrelay_kafka_topics_created_total", "walrelay_kafka_transactions_failed_total",
               "walrelay_visibility_queries_total", "walrelay_visibility_wait_seconds_total"}
 
 
+# Exported only with exactly-once delivery.
+OF_TRANSACTIONS = {"walrelay_kafka_transactions_committed_total", "walrelay_kafka_transaction_age_seconds",
+                   "walrelay_kafka_transaction_commit_seconds"}
 # Exported from the start of the process: alerts rest on them.
 OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay_replication_connected",
              "walrelay_oldest_unpublished_age_seconds", "walrelay_slot_sample_errors_total"}
@@ -63,9 +67,24 @@ class MetricsTest(MetricsCase):
 
     def test_healthy_relay_exports_every_metric_except_those_of_failures(self) -> None:
         relay = self.publish_rows()
-        relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - self.shown(relay), 60,
+        relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - OF_TRANSACTIONS - self.shown(relay), 60,
                          "every metric of the catalogue")
-        self.assertLessEqual(self.shown(relay), CATALOGUE)
+        self.assertLessEqual(self.shown(relay), CATALOGUE - OF_TRANSACTIONS)
+
+    def test_transactions_are_counted_and_shown(self) -> None:
+        relay = self.publish_rows()
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        relay = self.start_relay({"pipeline.progress": "required", "pipeline.delivery": "exactly_once"})
+        relay.wait_ready()
+        self.outbox.insert(4)
+        relay.wait_until(lambda: relay.metric("walrelay_events_published_total") == 1 and
+                         self.shown(relay) >= OF_TRANSACTIONS, 60, "a committed transaction")
+        self.assertGreaterEqual(relay.metric("walrelay_kafka_transactions_committed_total"), 1)
+        self.settle()
+        relay.wait_until(lambda: json.loads(relay.get("/status.json")[1])["transactions"]["state"] == "idle", 60,
+                         "no transaction")
+        self.assertIn("Delivery: exactly once; no transaction is open", relay.get("/status")[1])
 
     def test_every_series_names_source_and_slot(self) -> None:
         page = self.publish_rows().get("/metrics")[1]
