@@ -216,8 +216,9 @@ void Relay::CarryPositions(const SourceInfo& info) {
 // overtake, or duplicate, those of another history: the producer goes with them.
 void Relay::DropProducer(bool keep_in_flight) {
   WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
-  const bool anew = parts_.config.pipeline.resume == ResumeFrom::kTopics || committer_.enabled();
-  if (keep_in_flight || (tracker_.records_in_flight() == 0 && !anew)) {
+  const bool once_only =
+      parts_.config.pipeline.resume == ResumeFrom::kTopics || committer_.enabled();
+  if (keep_in_flight || (tracker_.records_in_flight() == 0 && !once_only)) {
     return;
   }
   monitor_.Destroy();
