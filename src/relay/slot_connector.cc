@@ -68,7 +68,11 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     if (others_slot) {
       parts_.gaps.OnSlotTaken();  // it may record more than was read
     }
-    const absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
+    absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
+    if (recalled.ok() && MayBeExplained(gap)) {
+      WR_RETURN_IF_ERROR(RecallSettled(info));
+      gap = parts_.gaps.Check(info, others_slot);
+    }
     // Before any check that could delay us here while the disk fills.
     if (info.slot && MustDropSlot(parts_.config.source, info.server, *info.slot)) {
       if (!gap.ok() && !DecideStart(parts_.gaps.last_stream(), info).ok()) {
@@ -78,7 +82,6 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
       continue;  // the slot was kept after all
     }
     WR_RETURN_IF_ERROR(recalled);
-    WR_RETURN_IF_ERROR(CheckSettled(gap));
     WR_RETURN_IF_ERROR(gap);
     const auto problems = PublicationProblems(info, parts_.config.source.publication);
     if (!problems.empty()) {
@@ -130,13 +133,16 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
 
 // The slot is confirmed when the coordinator has decided a commit. The markers, without which the
 // record cannot be read, follow.
-absl::Status SlotConnector::CheckSettled(const absl::Status& gap) {
-  const bool exact = parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
-  if (!exact || parts_.gaps.held() || !HasCode(gap, ErrorCode::kSlotMoved)) {
-    return absl::OkStatus();
-  }
+bool SlotConnector::MayBeExplained(const absl::Status& gap) const {
+  return parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce &&
+         !parts_.gaps.held() && HasCode(gap, ErrorCode::kSlotMoved);
+}
+
+// In this order: a version that was read before the last transaction ended may not be the newest.
+absl::Status SlotConnector::RecallSettled(const SourceInfo& info) {
+  parts_.gaps.RequireRecall();
   WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
-  return settled ? absl::OkStatus()
+  return settled ? RecallProgress(info)
                  : Error(ErrorCode::kCommitInDoubt,
                          fmt::format("topic {}: a transaction has not ended; waiting for it",
                                      parts_.recorder.topic()));

@@ -76,9 +76,10 @@ class SlotConnector {
   // Lets the gap detector know what the progress record says, where that is more than it knows. The
   // slot must have been read before: then the record is not behind the slot.
   absl::Status RecallProgress(const SourceInfo& info);
-  // A slot that is ahead of the record may be explained by a record that cannot be read yet:
-  // WR-4022.
-  absl::Status CheckSettled(const absl::Status& gap);
+  // Whether a record that cannot be read yet may explain why the slot is ahead of it.
+  bool MayBeExplained(const absl::Status& gap) const;
+  // Reads the record again. WR-4022 while a transaction of its topic has not ended.
+  absl::Status RecallSettled(const SourceInfo& info);
   // OpenServer() until nothing is left to create or drop.
   absl::StatusOr<SourceInfo> OpenSource();
   // Returns the error of the dropped slot, or OK if it need not be dropped after all.
