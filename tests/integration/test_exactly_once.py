@@ -58,7 +58,7 @@ class PublishingTest(OnceCase):
         self.assertGreater(len([record for record in self.records() if record.partial_rows > 0]), 5)
 
     def test_record_is_in_the_transaction_of_its_events(self) -> None:
-        relay = self.start_recording({"pipeline.confirm_interval": "10s"})
+        relay = self.start_recording({"pipeline.confirm_interval": "3s"})
         for id in range(1, 11):
             self.outbox.insert(id)
             self.wait_for_records(id)
@@ -188,8 +188,8 @@ class ProgressTopicTest(OnceCase):
             return False  # the new policy takes effect in a moment
         return True
 
-    def publish_one(self) -> RelayProcess:
-        relay = self.start_recording()
+    def publish_one(self, options: dict[str, Any] | None = None) -> RelayProcess:
+        relay = self.start_recording(options)
         self.outbox.insert(1)
         self.settle()
         return relay
@@ -211,7 +211,8 @@ class ProgressTopicTest(OnceCase):
         self.expect_blocked(relay)
 
     def test_topic_deleted_while_the_relay_runs_is_noticed(self) -> None:
-        relay = self.publish_one()
+        # By default librdkafka waits up to a minute for the topic.
+        relay = self.publish_one({"kafka.librdkafka.topic.metadata.refresh.interval.ms": "100"})
         self.kafka.delete_topic(self.progress_topic)
         self.outbox.insert(9)
         relay.wait_for_state("blocked", seconds=120)
