@@ -40,19 +40,17 @@ class OneBrokerTest(BrokersCase):
     def test_killed_broker_repeats_nothing(self) -> None:
         relay = self.start_recording()
         with self.load(seed=700, rate=RATE) as workload:
-            for _ in range(2):
-                self.work(relay, workload)
-                self.kafka.kill_node(1)
-                self.kafka.start_node(1)
+            self.work(relay, workload)
+            self.kafka.kill_node(1)
+            self.kafka.start_node(1)
             self.expect_progress(relay, workload)
         self.expect_only_once(120)
 
     def test_suspended_broker_repeats_nothing(self) -> None:
         relay = self.start_recording()
         with self.load(seed=701, rate=RATE) as workload:
-            for _ in range(2):
-                self.work(relay, workload)
-                self.suspend(relay, workload, 1)
+            self.work(relay, workload)
+            self.suspend(relay, workload, 1)
             self.expect_progress(relay, workload)
         self.expect_only_once(120)
 
@@ -77,13 +75,11 @@ class ThreeBrokersTest(BrokersCase):
     def test_killed_and_suspended_coordinators_repeat_nothing(self) -> None:
         relay = self.start_recording()
         with self.load(seed=703, rate=RATE) as workload:
-            for _ in range(2):
-                self.work(relay, workload)
-                node = coordinator(self.kafka, self.pipeline)
-                self.kafka.kill_node(node)
-                self.expect_progress(relay, workload)  # the other two are enough
-                self.kafka.start()
-                self.kafka.wait_in_sync()
+            self.work(relay, workload)
+            self.kafka.kill_node(coordinator(self.kafka, self.pipeline))
+            self.expect_progress(relay, workload)  # the other two are enough
+            self.kafka.start()
+            self.kafka.wait_in_sync()
             self.work(relay, workload)
             self.suspend(relay, workload, coordinator(self.kafka, self.pipeline))
             self.expect_progress(relay, workload)
