@@ -21,7 +21,7 @@ from walrelay_test.testcase import RECONNECT_SOON, main
 
 ATTEMPTS = int(os.environ.get("WALRELAY_LATE_ENDS", "10"))
 NONE = 0  # no error
-FENCED = (47, 90)  # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED
+FENCED = {47, 90}  # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED
 
 
 class LinkTest(KafkaLinkTest, OnceVerifiedTest):
@@ -81,29 +81,28 @@ class LateEndTest(OnceCase):
         self.late.wait_until_next_is_open()
         self.assertEqual(self.deliver(self.name), NONE)
         self.late.resume()
-        try:
+        with self.assertRaises(library().KafkaException):  # nothing is open any more
             producer.abort_transaction(30)
-        except library().KafkaException as error:
-            print(f"abort_transaction: {error}")
         self.assertEqual([record.value for record in self.kafka.consume(self.topic)], [b"first", b"aborted"])
 
     def test_late_end_of_a_transaction_is_refused(self) -> None:
         self.late.last_topic = self.progress_topic
         relay = self.start_recording()
+        errors, in_doubt = set(), 0
         for attempt in range(ATTEMPTS):
             self.late.arm()
             self.outbox.insert(2 * attempt)
             self.late.wait_until_taken()
             self.outbox.insert(2 * attempt + 1)  # is published as soon as the commit is answered
             self.late.wait_until_next_is_open()
-            error = self.deliver(self.pipeline)
-            self.assertNotEqual(relay.logs(code="WR-4022"), [])
+            errors.add(self.deliver(self.pipeline))
+            in_doubt += len(relay.logs(code="WR-4022"))
             relay.kill()
             self.late.resume()
-            self.assertIn(error, FENCED)
-            self.assertGreater(self.late.initialised, 0)
             relay.start()
         self.expect_once(*range(2 * ATTEMPTS))
+        self.assertLessEqual(errors, FENCED)
+        self.assertGreaterEqual(in_doubt, ATTEMPTS)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,6 @@ class LateEndTxn:
 
     def __init__(self) -> None:
         self.last_topic = ""
-        self.sent = 0  # EndTxn requests
-        self.initialised = 0  # InitProducerId requests between the commit and the next record
         self._lock = threading.Lock()
         self._state = _IDLE
         self._late = b""
@@ -39,7 +37,7 @@ class LateEndTxn:
     def arm(self) -> None:
         """Takes the next EndTxn."""
         with self._lock:
-            self._state, self._late, self.initialised = _TAKE, b"", 0
+            self._state, self._late = _TAKE, b""
 
     def wait_until_taken(self, seconds: float = _SECONDS) -> None:
         wait_until(lambda: self._state != _TAKE, seconds, "a request to end a transaction")
@@ -70,7 +68,6 @@ class LateEndTxn:
 
     def passes(self, key: int, frame: bytes) -> bool:
         with self._lock:
-            self.sent += key == _END_TXN
             if self._state == _TAKE and key == _END_TXN:
                 self._late = frame
                 self._state = _REPEAT
@@ -78,7 +75,6 @@ class LateEndTxn:
             if self._state == _STOP:
                 return key not in _STOPPED
             if self._state == _RECORD:
-                self.initialised += key == _INIT_PRODUCER_ID
                 # Not the next commit: the transaction must be open when the late request arrives.
                 return key != _END_TXN and not (key == _PRODUCE and self._is_last(frame))
             return True
