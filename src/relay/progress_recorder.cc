@@ -94,6 +94,10 @@ void ProgressRecorder::OnHorizon(const XidHorizon& horizon) {
   }
 }
 
+bool ProgressRecorder::claimed() const {
+  return claimed_ || parts_.config.pipeline.delivery != DeliveryGuarantee::kExactlyOnce;
+}
+
 Lsn ProgressRecorder::confirmable() const {
   const Lsn frontier = parts_.tracker.frontier();
   return enabled() ? std::min(frontier, std::max(recorded_frontier_, confirmed_)) : frontier;
@@ -217,6 +221,7 @@ void ProgressRecorder::OnClaimed(const std::optional<Progress>& record) {
   const bool same = record.has_value() == recorded_.has_value() &&
                     (!record || IsSameVersion(*record, *recorded_));
   superseded_ = !same;
+  claimed_ = true;
 }
 
 void ProgressRecorder::OnRefused(const absl::Status& refusal) {

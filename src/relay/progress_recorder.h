@@ -82,10 +82,18 @@ class ProgressRecorder final : public DeliverySink {
   // When to call Turn() again if nothing happens before.
   MonoTime NextDue(MonoTime now) const;
   // The producer was destroyed: a record in flight is not reported any more.
-  void OnProducerDestroyed() { in_flight_.reset(); }
+  void OnProducerDestroyed() {
+    in_flight_.reset();
+    claimed_ = false;
+  }
+  // Whether the producer has claimed its transactional id, if it has one: another instance may
+  // record more until then.
+  bool claimed() const;
 
   // The position up to which the slot may be confirmed.
   Lsn confirmable() const;
+  // The slot's position when the stream started.
+  Lsn confirmed_at_start() const { return confirmed_; }
   // Whether everything before the frontier is recorded.
   bool up_to_date() const { return !enabled() || recorded_frontier_ >= parts_.tracker.frontier(); }
   // Why the last record was refused (WR-4016); OK when none was, and after the next one was
@@ -125,6 +133,7 @@ class ProgressRecorder final : public DeliverySink {
   bool was_read_ = false;
   bool streaming_ = false;
   bool superseded_ = false;
+  bool claimed_ = false;
   bool has_recorded_ = false;
   // The frontier of the last record of this generation and timeline; 0/0: none.
   Lsn recorded_frontier_;

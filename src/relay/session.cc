@@ -79,7 +79,8 @@ Session::Session(const Parts& parts, const ServerInfo& server)
       pacer_(server.by_network),
       started_at_(parts.tracker.frontier()),
       last_turn_(parts.clock.Now()),
-      read_at_(last_turn_) {
+      read_at_(last_turn_),
+      claimed_(parts.recorder.claimed()) {
   if (parts.snapshots != nullptr) {
     gate_.emplace(VisibilityGate::Parts{.snapshots = *parts.snapshots,
                                         .metrics = parts.metrics,
@@ -100,6 +101,7 @@ absl::Status Session::Turn(bool draining) {
   }
   WR_CHECK(now >= last_turn_, "time does not move backwards");
   last_turn_ = now;
+  claimed_ = claimed_ || parts_.recorder.claimed();
   CheckRecorder(now);
   if (gate_) {
     WR_RETURN_IF_ERROR(gate_->Turn(now));
@@ -429,6 +431,9 @@ absl::Status Session::Report(MonoTime now) {
 // again when an operator has accepted the gap.
 Lsn Session::confirmable() const {
   const Lsn recorded = parts_.recorder.confirmable();
+  if (!claimed_) {
+    return std::min(recorded, parts_.recorder.confirmed_at_start());
+  }
   return parts_.pipeline.history_known() ? recorded : std::min(recorded, started_at_);
 }
 

@@ -137,7 +137,8 @@ class Session {
   void MeasureStages(WallTime committed, WallTime sent);
   // Sends a status update if one is due, and detects a server that is silent or shutting down.
   absl::Status Report(MonoTime now);
-  // What the recorder allows, and nothing new before the history is known to be the recorded one.
+  // What the recorder allows. Nothing new before the history is known to be the recorded one, and
+  // before a producer has claimed its transactional id.
   Lsn confirmable() const;
   // Confirms confirmable(), and nothing beyond it.
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);
@@ -166,6 +167,7 @@ class Session {
   Micros last_lag_{0};  // of the message handled at last_handled_
   MonoTime read_at_;    // earliest time of the next read
   bool at_rest_ = false;
+  bool claimed_;
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
   size_t looked_at_ = 0;                 // pending messages whose topics are announced
   StallReason stall_reason_ = StallReason::kNone;

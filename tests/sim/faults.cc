@@ -24,6 +24,11 @@ constexpr Micros kLongestDown = seconds(40);
 constexpr Micros kTcpGivesUp = seconds(70);
 constexpr uint64_t kLongestRow = 600;
 
+// What the relay must find in the WAL.
+Lsn EndOf(const Progress& record) {
+  return std::max(record.frontier, record.partial.transaction.commit_lsn);
+}
+
 }  // namespace
 
 void Simulation::ScheduleFaults() {
@@ -36,9 +41,11 @@ void Simulation::Apply(const Fault& fault) {
   context_.Note("[fault] {} for {:.3f} s ({})", NameOf(fault.kind),
                 static_cast<double>(fault.length.count()) / 1e6, fault.amount);
   context_.oracle.OnFault();
+  kafka_.coordinator().Interrupt(fault.length);
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
-      ApplyToKafka(fault) || ApplyUnseen(fault) || ApplyToTopics(fault)) {
+      ApplyToKafka(fault) || ApplyUnseen(fault) || ApplyToTopics(fault) ||
+      ApplyToTransactions(fault)) {
     context_.coverage.Count(NameOf(fault.kind), "fault ");
   }
 }
@@ -326,7 +333,8 @@ void Simulation::RestoreServer(const Fault& fault) {
   }
   gap_possible_ = true;
   if (kafka_.progress()) {
-    rewritten_until_ = kafka_.progress()->frontier;
+    rewritten_until_ = EndOf(*kafka_.progress());
+    rewritten_generation_ = kafka_.progress()->generation;
   }
   Lsn end = transactions[transactions.size() - lag].commit_lsn;
   const auto& ancestors = postgres_.ancestors();
@@ -458,6 +466,7 @@ void Simulation::TerminateUnwatched() {
 }
 
 bool Simulation::ApplyToKafka(const Fault& fault) {
+  kafka_.Disturb(fault.length);
   const int share = 10 + static_cast<int>(fault.amount % 80);
   switch (fault.kind) {
     case FaultKind::kKafkaDown:
@@ -562,7 +571,10 @@ bool Simulation::ApplyToTopics(const Fault& fault) {
 // --- while no relay runs
 
 bool Simulation::Rewritten() {
-  if (postgres_.slot() && postgres_.slot()->confirmed > rewritten_until_) {
+  // An acceptance is lost with the relay until a record of the next generation is committed.
+  const auto& record = kafka_.progress();
+  const bool replaced = exactly_once() && record && record->generation > rewritten_generation_;
+  if (replaced || (postgres_.slot() && postgres_.slot()->confirmed > rewritten_until_)) {
     rewritten_until_ = Lsn();
   }
   return rewritten_until_.valid();
@@ -619,6 +631,57 @@ bool Simulation::ApplyUnseen(const Fault& fault) {
   }
 }
 
+// --- transactions
+
+bool Simulation::ApplyToTransactions(const Fault& fault) {
+  if (!exactly_once()) {
+    return false;
+  }
+  SimCoordinator& coordinator = kafka_.coordinator();
+  kafka_.Disturb(fault.length);
+  switch (fault.kind) {
+    case FaultKind::kHoldEndTxn:
+      coordinator.hold_ends = 1 + static_cast<int>(fault.amount % 2);
+      return true;
+    case FaultKind::kLoseEndTxnAnswer:
+      // More than can be sent before the commit is given up.
+      coordinator.lose_answers = 1 + static_cast<int>(fault.amount % 6);
+      return true;
+    case FaultKind::kCoordinatorDown:
+      coordinator.down = true;
+      Heal(fault.length, [this] { kafka_.coordinator().down = false; });
+      return true;
+    case FaultKind::kExpireTransaction:
+      coordinator.ExpireAll();
+      return true;
+    case FaultKind::kClaimElsewhere:
+      coordinator.ClaimAll();
+      return true;
+    case FaultKind::kChangeSource:
+      ChangeSource(context_.now() + kLongestDown);
+      return true;
+    case FaultKind::kKillInTransaction:
+      coordinator.kill_at =
+          static_cast<TxnStep>(fault.amount % static_cast<uint32_t>(TxnStep::kCount));
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Waits until a transaction is published in part.
+void Simulation::ChangeSource(MonoTime until) {
+  const auto& record = kafka_.progress();
+  if (record && record->partial.valid()) {
+    context_.coverage.Count("the settings change while a transaction is published in part");
+    KeepRelaysDown(milliseconds(100));
+    config_.source.message_prefixes.emplace_back("unused");
+    gap_possible_ = true;
+  } else if (context_.now() < until) {
+    context_.After(milliseconds(3), [this, until] { ChangeSource(until); });
+  }
+}
+
 // The server gets the WAL of an earlier time, with the slot as it was then, and new work grows past
 // the end of the WAL that was lost. Nothing shows this except the transactions themselves.
 bool Simulation::RestoreUnseen(const Fault& fault) {
@@ -648,7 +711,8 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   }
   KeepRelaysDown(fault.length);
   gap_possible_ = true;
-  rewritten_until_ = record->frontier;
+  rewritten_until_ = EndOf(*record);
+  rewritten_generation_ = record->generation;
   context_.Note("[pg] restored as of {}", end.ToString());
   postgres_.Restore(end, std::min(end, postgres_.slot()->on_disk), /*older_timeline=*/false);
   postgres_.AllowWrites();

@@ -37,6 +37,7 @@ void Oracle::OnCommit(Lsn commit_lsn, std::vector<int> events) {
 }
 
 void Oracle::OnLogTruncated(Lsn end) {
+  truncated_ = true;
   while (!commits_.empty() && commits_.back().commit_lsn >= end) {
     for (const int id : commits_.back().events) {
       Event& event = events_[Index(id)];
@@ -46,6 +47,7 @@ void Oracle::OnLogTruncated(Lsn end) {
     commits_.pop_back();
   }
   safe_commits_ = std::min(safe_commits_, commits_.size());
+  present_commits_ = std::min(present_commits_, commits_.size());
 }
 
 void Oracle::Excuse(Lsn end) {
@@ -141,6 +143,9 @@ void Oracle::OnAppended(int id, bool dead_letter) {
     Fail("I8 content", fmt::format("event {} is in the wrong kind of topic", id));
   }
   repeats_ += event.present > 0 ? 1 : 0;
+  if (once_ && event.present > 0 && !event.repeatable) {
+    Fail("EO1 once", fmt::format("event {} is committed twice", id));
+  }
   ++event.present;
   if (++event.appended > kAppendsWithoutFault + kAppendsPerFault * faults_) {
     Fail("I15 appends",
@@ -148,6 +153,76 @@ void Oracle::OnAppended(int id, bool dead_letter) {
   }
   if (!std::exchange(event.appeared, true)) {
     CheckFirstAppearance(id, event);
+  }
+}
+
+// --- transactions
+
+void Oracle::AllowRepeats() {
+  for (Event& event : events_) {
+    event.repeatable = true;
+  }
+}
+
+void Oracle::OnDecided(int id, Lsn frontier, Lsn partial) {
+  OnReported(id);
+  const Event& event = events_[Index(id)];
+  if (event.fate == PropertyResult::kDurable && event.commit_lsn >= frontier &&
+      event.commit_lsn != partial) {
+    Fail("EO3 progress", fmt::format("event {} is committed with a progress record that covers "
+                                     "only {}",
+                                     id, frontier.ToString()));
+  }
+}
+
+void Oracle::CheckPrefix(Lsn commit_lsn) {
+  const auto commit = std::find_if(commits_.rbegin(), commits_.rend(), [&](const Commit& other) {
+    return other.commit_lsn == commit_lsn;
+  });
+  if (!commit_lsn.valid() || commit == commits_.rend()) {
+    return;
+  }
+  std::optional<int> missing;
+  for (const int id : commit->events) {
+    const Event& event = events_[Index(id)];
+    if (!Safe(event)) {
+      missing = missing.value_or(id);
+    } else if (missing && event.reported && !event.hidden.valid()) {
+      Fail("EO3 progress",
+           fmt::format("event {} is committed before event {} of its transaction", id, *missing));
+    }
+  }
+}
+
+// A record does not say less than the one before, although the server was restored to a state
+// between the last published transaction and the frontier.
+std::vector<int> Oracle::MissingBefore(Lsn frontier, Lsn last) {
+  if (truncated_ && last.valid()) {
+    frontier = std::min(frontier, Lsn(last.value() + 1));
+  }
+  const auto missing = [this](int id) {
+    const Event& event = events_[Index(id)];
+    return event.present == 0 && Expected(event) && !event.hidden.valid();
+  };
+  std::vector<int> out;
+  bool prefix = true;
+  for (size_t i = present_commits_; i < commits_.size() && commits_[i].commit_lsn < frontier; ++i) {
+    const size_t before = out.size();
+    std::copy_if(commits_[i].events.begin(), commits_[i].events.end(), std::back_inserter(out),
+                 missing);
+    prefix = prefix && out.size() == before;
+    present_commits_ += prefix ? 1 : 0;
+  }
+  return out;
+}
+
+void Oracle::CheckPresent(const std::vector<int>& events) {
+  for (const int id : events) {
+    const Event& event = events_[Index(id)];
+    if (event.present == 0 && Expected(event) && !event.hidden.valid()) {
+      Fail("EO3 progress",
+           fmt::format("a progress record is committed, but event {} before it is not", id));
+    }
   }
 }
 

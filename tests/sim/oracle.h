@@ -8,7 +8,8 @@
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
 // I10 progress, I11 liveness towards Postgres, I13 gaps are reported, I14 the operator's limit,
 // I15 appends are bounded by faults, I16 a blocking row is named, I17 visibility, I18 audit,
-// I19 progress.
+// I19 progress. With exactly-once delivery: EO1 once, EO3 progress (what a committed record says),
+// EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +48,14 @@ struct Event {
   bool settled = false;          // confirmed by a clean exit: must not be sent again
   bool too_large_alone = false;  // rejected in a batch of its own: on_error applies
   bool refused_alone = false;
-  uint32_t appended = 0;   // number of appends, including copies that a broker lost later
-  bool visible = false;    // its transaction has been visible to other sessions
-  bool confirmed = false;  // ... after the synchronous standby had received it
-  bool produced = false;   // a relay has passed it to the producer
-  bool stored = false;     // a relay has not sent it, because a topic had it
-  Lsn commit_lsn;          // of its transaction
-  Lsn hidden;              // position of the row, if its table was not published at the time
+  uint32_t appended = 0;    // number of appends, including copies that a broker lost later
+  bool visible = false;     // its transaction has been visible to other sessions
+  bool confirmed = false;   // ... after the synchronous standby had received it
+  bool produced = false;    // a relay has passed it to the producer
+  bool stored = false;      // a relay has not sent it, because a topic had it
+  bool repeatable = false;  // an operator accepted that it may be published again
+  Lsn commit_lsn;           // of its transaction
+  Lsn hidden;               // position of the row, if its table was not published at the time
 };
 
 // A committed transaction in the WAL.
@@ -109,6 +111,21 @@ class Oracle {
     return events_[Index(event)].refused_alone || events_[Index(event)].too_large_alone;
   }
 
+  // --- transactions ---
+  // From now on consumers must not see an event twice.
+  void RequireOnce() { once_ = true; }
+  // An operator has accepted that what was published may be published again.
+  void AllowRepeats();
+  // The commit of a transaction with this event is decided. What its progress record says: every
+  // event before `frontier`, and some of the transaction at `partial`, are published.
+  void OnDecided(int event, Lsn frontier, Lsn partial);
+  // The published events of the transaction must be its first ones.
+  void CheckPrefix(Lsn commit_lsn);
+  // The expected events of transactions before `frontier` that are not in Kafka yet.
+  // `last`: after the WAL was truncated, those of later transactions need not be.
+  std::vector<int> MissingBefore(Lsn frontier, Lsn last);
+  void CheckPresent(const std::vector<int>& events);
+
   // --- confirmations ---
   void OnConfirmed(Lsn flush);
   // A relay records that every event of transactions that committed before it is published.
@@ -149,6 +166,9 @@ class Oracle {
   size_t safe_commits_ = 0;                  // length of the acknowledged prefix
   std::vector<std::vector<int>> key_order_;  // by key: committed events
   std::vector<size_t> key_appeared_;         // by key: length of the prefix that has appeared
+  size_t present_commits_ = 0;               // length of the prefix that is in Kafka
+  bool once_ = false;
+  bool truncated_ = false;
   bool skipping_ = false;
   bool visibility_required_ = false;
   bool skipping_too_large_ = false;

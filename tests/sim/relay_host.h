@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
@@ -34,9 +35,21 @@ class RelayHost {
   // Whether progress is recorded, and the newest record in the topic.
   virtual bool records_progress() const = 0;
   virtual const std::optional<Progress>& recorded() const = 0;
+  // The newest one whose commit is decided.
+  virtual const std::optional<Progress>& decided() const = 0;
+  // A producer has claimed its transactional id, and has read this record.
+  virtual void OnClaimed(const std::optional<Progress>& record) = 0;
+  // Whether records are published in transactions.
+  virtual bool exactly_once() const = 0;
+  // Of the settings that decide how rows are counted.
+  virtual std::string fingerprint() const = 0;
+  // Whether the server that streams is in the state in which the stream found it.
+  virtual bool same_server() const = 0;
 
   // Number of producers created so far, and the time of the last acknowledgement.
   virtual int producers() const = 0;
+  // Whether the last one has not been destroyed.
+  virtual bool has_producer() const = 0;
   virtual MonoTime last_report() const = 0;
   // Whether a second relay runs in this history.
   virtual bool has_rivals() const = 0;

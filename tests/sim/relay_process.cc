@@ -7,6 +7,7 @@
 
 #include "mutant.h"
 #include "outbox.h"
+#include "stream/progress_record.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {
@@ -76,7 +77,29 @@ absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
                                             parts_.producer, request.max_batch_bytes);
   context_.Note("[relay {}] creates a producer, batch size {} bytes", number(),
                 request.max_batch_bytes);
+  if (exactly_once() == request.transactional_id.empty()) {
+    context_.oracle.Fail("EO6 fencing", "a producer with the wrong kind of delivery");
+  }
+  if (exactly_once()) {
+    // An instance that does not get the slot must not fence the one that works.
+    if (!source_.streaming()) {
+      context_.oracle.Fail("EO6 fencing", "a relay claims the id before it has the slot");
+    }
+    producer_->UseTransactions(request.transactional_id,
+                               pipeline_->config.kafka.transaction_timeout);
+  }
   return std::make_unique<ProducerHandle>(producer_);
+}
+
+std::string RelayProcess::fingerprint() const {
+  return SourceFingerprint(pipeline_->config.source);
+}
+
+void RelayProcess::OnClaimed(const std::optional<Progress>& record) {
+  context_.coverage.Count("a record is read behind a claim");
+  if (record) {
+    source_.OnRecordRead(*record);
+  }
 }
 
 std::optional<MonoTime> RelayProcess::NextTurn() const {
@@ -346,8 +369,11 @@ void RelayProcess::CheckConfirming() {
 
 // Whether Kafka has yet to accept or to acknowledge what is published.
 bool RelayProcess::ProgressIsHeld() const {
-  return records_progress() && (source_.awaits_last() || use_.progress_in_flight > 0 ||
-                                use_.progress_held || !producer_ || !producer_->usable());
+  const bool in_transaction =
+      producer_ && producer_->transactions() != nullptr && !producer_->transactions()->idle();
+  return records_progress() &&
+         (in_transaction || source_.awaits_last() || use_.progress_in_flight > 0 ||
+          use_.progress_held || !producer_ || !producer_->usable());
 }
 
 // A pipeline that is to be replaced must end in time, as a process that is asked to stop must.

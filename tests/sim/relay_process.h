@@ -120,7 +120,13 @@ class RelayProcess final : private RelayHost {
   void OnProgressProduced(const Progress& record) override { source_.OnProgressProduced(record); }
   bool records_progress() const override { return limits_.progress != ProgressRecording::kOff; }
   const std::optional<Progress>& recorded() const override { return parts_.kafka.progress(); }
+  const std::optional<Progress>& decided() const override { return parts_.kafka.decided(); }
+  void OnClaimed(const std::optional<Progress>& record) override;
+  bool exactly_once() const override { return limits_.delivery == DeliveryGuarantee::kExactlyOnce; }
+  std::string fingerprint() const override;
+  bool same_server() const override { return source_.SameServer(); }
   int producers() const override { return use_.made; }
+  bool has_producer() const override { return producer_ && producer_->alive(); }
   MonoTime last_report() const override { return use_.last_report; }
   bool has_rivals() const override { return parts_.environment.has_rivals(); }
   Lsn stored_position() const override { return parts_.environment.stored_position(); }

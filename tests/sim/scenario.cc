@@ -232,6 +232,36 @@ void DrawResume(Scenario& scenario) {
   }
 }
 
+// Whether records are published in transactions, and what happens to these. Uses its own random
+// generator, as above.
+void DrawTransactions(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x7472616E73616374);
+  PipelineConfig& pipeline = scenario.config.pipeline;
+  if (pipeline.progress != ProgressRecording::kRequired || pipeline.resume != ResumeFrom::kSlot ||
+      !random.Chance(60)) {
+    return;
+  }
+  pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+  pipeline.atomic_rows = OneOf<int64_t, 3>(random, {1, 3, 10'000});
+  const auto timeout = OneOf<Micros, 3>(random, {seconds(3), seconds(6), seconds(30)});
+  scenario.config.kafka.transaction_timeout = timeout;
+  const auto count = random.Chance(20) ? 0 : random.Between(1, 5);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto kind = OneOf<FaultKind, 10>(
+        random, {FaultKind::kHoldEndTxn, FaultKind::kLoseEndTxnAnswer, FaultKind::kCoordinatorDown,
+                 FaultKind::kExpireTransaction, FaultKind::kClaimElsewhere,
+                 FaultKind::kKillInTransaction, FaultKind::kKillInTransaction,
+                 FaultKind::kKillInTransaction, FaultKind::kSuspend, FaultKind::kChangeSource});
+    const bool lasts = kind == FaultKind::kSuspend || kind == FaultKind::kCoordinatorDown;
+    const auto least = kind == FaultKind::kSuspend ? timeout : milliseconds(20);
+    scenario.faults.push_back(
+        {.kind = kind,
+         .at = random.Between(milliseconds(1), kHorizon + seconds(3)),
+         .length = lasts ? random.Between(least, timeout + seconds(5)) : Micros(0),
+         .amount = static_cast<uint32_t>(random.Below(1'000))});
+  }
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -305,6 +335,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawReplacements(scenario);
   DrawProgress(scenario);
   DrawResume(scenario);
+  DrawTransactions(scenario);
   return scenario;
 }
 

@@ -12,11 +12,14 @@ namespace {
 
 constexpr int64_t kTail = 4;
 constexpr int kMostPartitions = 6;
-constexpr int kForeignRecords = 250;  // more than a relay reads of an end
+constexpr int kForeignRecords = 250;                  // more than a relay reads of an end
+constexpr Micros kSettled = std::chrono::seconds(5);  // after a fault
 
 }  // namespace
 
-SimKafka::SimKafka(Context& context) : context_(context) {
+const TopicPartition SimKafka::kProgressPartition(kProgressTopic, 0);
+
+SimKafka::SimKafka(Context& context) : context_(context), coordinator_(context, *this) {
   for (uint32_t key = 0; key < kTopicCount; ++key) {
     topics_[TopicOf(key)].partitions = static_cast<int>(context.random.Between(1, 4));
   }
@@ -68,6 +71,12 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   if (down || number == leaderless) {
     return Answer::kTryAgain;
   }
+  const bool transactional = !batch.transactional_id.empty();
+  const TopicPartition where(topic, number);
+  if (transactional && coordinator_.IsStale(where, batch)) {
+    context_.coverage.Count("a batch of a fenced producer arrives");
+    return Answer::kFenced;
+  }
   if (const Answer verdict = Verdict(settings, batch); verdict != Answer::kAppended) {
     // Only a batch of one record shows which record was rejected.
     if (batch.events.size() == 1 && batch.progress.empty() && verdict != Answer::kDenied) {
@@ -91,7 +100,23 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
     context_.coverage.Count("broker drops a repeated batch");
     return appended;
   }
+  if (transactional && coordinator_.verifies && !coordinator_.Verify(where, batch)) {
+    if (coordinator_.down) {
+      return Answer::kTryAgain;
+    }
+    context_.coverage.Count("broker rejects a batch that is not part of the transaction");
+    return Answer::kFenced;
+  }
   next = batch.first_sequence + static_cast<uint32_t>(batch.events.size());
+  if (transactional) {
+    coordinator_.Append(where, batch);
+    if (Mutant(MutantId::kReadUncommittedProgress)) {
+      for (const std::string& value : batch.progress) {
+        progress_ = *DecodeProgress(value);
+      }
+    }
+    return Answer::kAppended;
+  }
   if (!batch.progress.empty()) {
     for (const std::string& value : batch.progress) {
       AppendProgress(value);
@@ -118,8 +143,32 @@ void SimKafka::AppendProgress(const Progress& record) {
   context_.Note("[kafka] progress: generation {}, timeline {}, frontier {}", record.generation,
                 record.timeline, record.frontier.ToString());
   context_.coverage.Count("a progress record is appended");
+  OnProgressDecided(record);
+  if (!ProgressIsStable()) {
+    context_.coverage.Count("a progress record is behind an open transaction");
+    held_progress_.push_back(record);
+    return;
+  }
   if (!progress_ || progress_->Order() < record.Order()) {
     progress_ = record;
+  }
+}
+
+void SimKafka::Disturb(Micros length) {
+  disturbed_until = std::max(disturbed_until, context_.now() + length + kSettled);
+}
+
+void SimKafka::OnProgressDecided(const Progress& record) {
+  if (!decided_ || decided_->Order() < record.Order()) {
+    decided_ = record;
+  }
+}
+
+void SimKafka::ShowHeldProgress() {
+  for (const Progress& record : std::exchange(held_progress_, {})) {
+    if (!progress_ || progress_->Order() < record.Order()) {
+      progress_ = record;
+    }
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "context.h"
+#include "sim_coordinator.h"
 #include "sim_partition.h"
 #include "walrelay/progress.h"
 
@@ -30,7 +31,9 @@ struct Batch {
   std::vector<std::optional<PositionHeader>> positions;  // of the events
   std::vector<std::string> progress;  // values of progress records, which are no events
   size_t bytes = 0;
-  bool checked = true;  // by sequence
+  bool checked = true;           // by sequence
+  std::string transactional_id;  // "": visible at once
+  uint32_t epoch = 0;
 };
 
 enum class Answer : uint8_t {
@@ -39,7 +42,7 @@ enum class Answer : uint8_t {
   kTooLarge,
   kRefused,
   kDenied,
-  kFenced,  // the producer's state is lost
+  kFenced,  // the producer's state is lost, its epoch is old, or its transaction is not open
 };
 
 struct SimTopic {
@@ -52,6 +55,8 @@ struct SimTopic {
 
 class SimKafka {
  public:
+  static const TopicPartition kProgressPartition;
+
   explicit SimKafka(Context& context);
 
   Answer Append(std::string_view topic, int partition, const Batch& batch);
@@ -62,6 +67,18 @@ class SimKafka {
   const std::optional<Progress>& progress() const { return progress_; }
   // A version that was appended. An operator appends one without a producer.
   void AppendProgress(const Progress& record);
+  // The version of a transaction whose commit marker was written.
+  void AppendProgress(std::string_view value);
+
+  // --- transactions
+  SimCoordinator& coordinator() { return coordinator_; }
+  // Likewise, of those whose commit was decided: their markers may be missing.
+  const std::optional<Progress>& decided() const { return decided_; }
+  void OnProgressDecided(const Progress& record);
+  // The records behind an open transaction become visible.
+  void ShowHeldProgress();
+  // Whether read_committed readers see the end of the progress topic.
+  bool ProgressIsStable() const { return !coordinator_.HasOpen(kProgressPartition); }
 
   // The current faults.
   bool down = false;      // no broker responds
@@ -75,6 +92,8 @@ class SimKafka {
   Micros latency{1'000};
   Micros latency_most{5'000};
   Micros request_timeout{1'000'000};
+  MonoTime disturbed_until;  // by any of these, and shortly afterwards
+  void Disturb(Micros length);
 
   // Whether a record is rejected on every attempt.
   bool IsRefused(int event) const { return refused_events_.contains(event); }
@@ -110,7 +129,6 @@ class SimKafka {
 
  private:
   Answer Verdict(const SimTopic& settings, const Batch& batch);
-  void AppendProgress(std::string_view value);
   void LoseFrom(SimPartition& partition, int64_t offset);
   SimPartition& PartitionOf(std::string_view topic, int partition);
 
@@ -119,7 +137,10 @@ class SimKafka {
   std::map<std::pair<std::string, int>, SimPartition> partitions_;
   std::set<int> refused_events_;
   std::optional<Progress> progress_;
+  std::optional<Progress> decided_;
+  std::vector<Progress> held_progress_;  // behind an open transaction
   uint64_t producers_ = 0;
+  SimCoordinator coordinator_;
 };
 
 }  // namespace walrelay::sim

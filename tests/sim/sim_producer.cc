@@ -19,6 +19,7 @@ using std::chrono::seconds;
 constexpr Micros kCreationGrace = seconds(2);
 constexpr Micros kLookAgain = milliseconds(250);
 constexpr Micros kRetryBackoff = milliseconds(100);
+constexpr Micros kLongestLate = seconds(25);
 
 absl::Status ErrorOf(Answer answer, const std::string& topic) {
   switch (answer) {
@@ -82,7 +83,8 @@ absl::StatusOr<ProduceResult> SimProducer::Produce(const Record& record, Deliver
 }
 
 absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, DeliveryToken token) {
-  if (!fatal_.ok() || queued_ >= options_.queue_limit) {
+  const bool closed = !fatal_.ok() || (transactions_ && !transactions_->accepts());
+  if (closed || queued_ - withheld_.size() >= options_.queue_limit) {
     context_.coverage.Count("producer queue is full");
     return ProduceResult::kQueueFull;
   }
@@ -188,7 +190,7 @@ void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event, 
                 .partitions = partitions};
   }
   lane.queue.push_back({event, token, bytes, "", position});
-  ++queued_;
+  OnEnqueued();
   ++use_.records_in_flight;
   use_.bytes_in_flight += bytes;
   Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
@@ -211,9 +213,21 @@ void SimProducer::EnqueueProgress(const Record& record, DeliveryToken token) {
   Lane& lane = LaneOf(std::string(kProgressTopic), 0);
   lane.queue.push_back(
       {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or("")), {}});
-  ++queued_;
+  OnEnqueued();
+  if (transactions_ && host_.same_server()) {
+    kafka_.coordinator().Expect(
+        std::string(record.value.value_or("")),
+        context_.oracle.MissingBefore(value->frontier, value->last.commit_lsn));
+  }
   ++use_.progress_in_flight;
   Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
+}
+
+void SimProducer::OnEnqueued() {
+  ++queued_;
+  if (transactions_) {
+    transactions_->OnAccepted();
+  }
 }
 
 SimProducer::Lane& SimProducer::LaneOf(const std::string& topic, int partition) {
@@ -266,6 +280,10 @@ void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
 
 void SimProducer::Poll(DeliverySink& sink) {
   signalled_ = false;
+  if (const auto claimed = transactions_ ? transactions_->TakeClaimed() : std::nullopt) {
+    host_.OnClaimed(*claimed);
+    sink.OnClaimed(*claimed);
+  }
   for (const Reported& report : std::exchange(reports_, {})) {
     --queued_;
     const bool progress = report.record.event == kNoEvent;
@@ -278,7 +296,9 @@ void SimProducer::Poll(DeliverySink& sink) {
     }
     if (report.error.ok() && !progress) {
       use_.last_report = context_.now();
-      context_.oracle.OnReported(report.record.event);
+      if (!transactions_) {
+        context_.oracle.OnReported(report.record.event);
+      }
     }
     if (report.error.ok() || Mutant(MutantId::kCountErrorAsAck)) {
       sink.OnDelivered(
@@ -290,6 +310,70 @@ void SimProducer::Poll(DeliverySink& sink) {
                      .purged = report.purged});
     }
   }
+  if (!spent_.ok()) {
+    fatal_ = std::exchange(spent_, absl::OkStatus());
+    use_.failed = true;
+    signalled_ = true;
+  }
+}
+
+// --- transactions
+
+void SimProducer::UseTransactions(std::string id, Micros timeout) {
+  transactions_ =
+      std::make_unique<SimTransactions>(context_, kafka_, *this, std::move(id), timeout);
+  transactions_->Claim();
+}
+
+void SimProducer::Commit() {
+  if (!transactions_) {
+    context_.oracle.Fail("EO3 progress", "a commit without transactions");
+    return;
+  }
+  transactions_->Commit();
+}
+
+void SimProducer::SendTo(const TopicPartition& partition) {
+  if (const auto lane = lanes_.find(partition); lane != lanes_.end()) {
+    SendFrom(lane->second);
+  }
+}
+
+void SimProducer::ReportCommitted(const absl::Status& next) {
+  std::stable_partition(withheld_.begin(), withheld_.end(),
+                        [](const Reported& report) { return report.record.event != kNoEvent; });
+  reports_.insert(reports_.end(), withheld_.begin(), withheld_.end());
+  withheld_.clear();
+  spent_ = next;
+  signalled_ = true;
+}
+
+void SimProducer::SendAgain() {
+  for (const Reported& report : std::exchange(withheld_, {})) {
+    lanes_.at({report.topic, report.partition}).queue.push_back(report.record);
+  }
+  for (const auto& [partition, lane] : lanes_) {
+    Later(Micros(0), [partition = partition](SimProducer& self) { self.SendTo(partition); });
+  }
+}
+
+void SimProducer::FailTransaction(const absl::Status& error) {
+  if (!fatal_.ok()) {
+    return;
+  }
+  context_.Note("[kafka] the producer fails: {}", MessageOf(error));
+  fatal_ = error;
+  use_.failed = true;
+  transactions_->OnFailed();
+  for (Reported& report : std::exchange(withheld_, {})) {
+    report.error = fatal_;
+    report.purged = kPurged;
+    reports_.push_back(std::move(report));
+  }
+  for (auto& [name, lane] : lanes_) {
+    PurgeQueue(lane, /*also_sent=*/true);
+  }
+  signalled_ = true;
 }
 
 void SimProducer::AbandonUndelivered() {
@@ -302,6 +386,9 @@ void SimProducer::FailWhileIdle() {
   if (queued_ == 0 && alive_ && fatal_.ok()) {
     context_.coverage.Count("a producer fails with nothing in flight");
     fatal_ = Error(ErrorCode::kProducerFailed, "fenced");
+    if (transactions_) {
+      transactions_->OnFailed();
+    }
     use_.failed = true;
     signalled_ = true;
   }
@@ -342,7 +429,10 @@ void SimProducer::OnAwake() {
 }
 
 void SimProducer::SendFrom(Lane& lane) {
-  if (!fatal_.ok()) {
+  if (!fatal_.ok() || (lane.queue.empty() && lane.sent.empty())) {
+    return;
+  }
+  if (transactions_ && !transactions_->MaySendTo({lane.topic, lane.partition})) {
     return;
   }
   const auto under_way = [&lane] {
@@ -369,6 +459,12 @@ void SimProducer::Form(Lane& lane) {
   sent.batch.producer = id_;
   sent.batch.checked = lane.checked;
   sent.batch.first_sequence = lane.next_sequence;
+  const bool outside =
+      (Mutant(MutantId::kProgressOutsideTransaction) && lane.topic == kProgressTopic) ||
+      (Mutant(MutantId::kDeadLetterOutside) && lane.topic == kDeadLetterTopic);
+  if (transactions_ && !outside) {
+    transactions_->Stamp(sent.batch);
+  }
   while (!lane.queue.empty() && sent.records.size() < options_.batch_records &&
          (sent.records.empty() || sent.batch.bytes + lane.queue.front().bytes <= batch_bytes_)) {
     const Pending record = lane.queue.front();
@@ -403,6 +499,8 @@ void SimProducer::Send(Lane& lane, Sent& sent) {
   };
   if (!request_lost) {
     context_.After(there, arrive);
+  } else if (transactions_ && context_.random.Chance(30)) {
+    context_.After(context_.random.Between(kafka_.request_timeout, kLongestLate), arrive);
   }
   // No response in time: the batch may or may not have been appended.
   Later(kafka_.request_timeout, [&lane, sequence, attempt](SimProducer& producer) {
@@ -422,6 +520,9 @@ void SimProducer::OnAnswer(Lane& lane, uint32_t sequence, uint32_t attempt, Answ
     Report(lane, sent->records, absl::OkStatus());
     lane.sent.erase(sent);
     SendFrom(lane);
+    if (transactions_) {
+      transactions_->OnAcknowledged();
+    }
   } else if (!fatal_.ok()) {
     Report(lane, sent->records, fatal_, kPurged);
     lane.sent.erase(sent);
@@ -443,6 +544,14 @@ void SimProducer::Retry(Lane& lane) {
 void SimProducer::Fail(Lane& lane, const std::vector<Pending>& records, Answer answer) {
   const absl::Status cause = ErrorOf(answer, lane.topic);
   context_.Note("[kafka] a batch is rejected: {}", MessageOf(cause));
+  if (transactions_) {
+    const bool fenced = answer == Answer::kFenced;
+    const absl::Status fatal = Error(
+        fenced ? ErrorCode::kProducerFenced : ErrorCode::kTransactionAborted, MessageOf(cause));
+    Report(lane, records, fenced ? fatal : cause, /*purged=*/fenced);
+    FailTransaction(fatal);
+    return;
+  }
   if (Mutant(MutantId::kReproduceFailed)) {
     lane.queue.insert(lane.queue.end(), records.begin(), records.end());  // after its successors
     lane.checked = false;
@@ -478,8 +587,10 @@ void SimProducer::PurgeQueue(Lane& lane, bool also_sent) {
 
 void SimProducer::Report(const Lane& lane, const std::vector<Pending>& records,
                          const absl::Status& error, bool purged) {
+  const bool withhold = transactions_ && error.ok() && !Mutant(MutantId::kConfirmAtDelivery);
   for (const Pending& record : records) {
-    reports_.push_back({record, lane.topic, error, purged});
+    (withhold ? withheld_ : reports_)
+        .push_back({record, lane.topic, lane.partition, error, purged});
   }
   signalled_ = true;
 }

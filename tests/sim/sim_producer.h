@@ -18,6 +18,7 @@
 #include "relay_host.h"
 #include "sim_kafka.h"
 #include "sim_tails.h"
+#include "sim_transactions.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 
@@ -52,6 +53,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
 
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   void SkipStored(const WalHistory& history) override;
+  void Commit() override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override;
   absl::Status TransientError() const override;
@@ -59,16 +61,37 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   bool Outdated() const override { return credentials_ != kafka_.credentials; }
   int poll_fd() const override { return -1; }
 
+  // Makes it a transactional producer, which begins to claim its id. Call it at once.
+  void UseTransactions(std::string id, Micros timeout);
+  // nullptr without transactions.
+  SimTransactions* transactions() { return transactions_.get(); }
+
   // Fails the producer permanently if nothing is in flight.
   void FailWhileIdle();
   void AbandonUndelivered() override;
   // The owner has destroyed the producer.
   void Abandon();
+  bool alive() const { return alive_; }
   bool usable() const { return alive_ && fatal_.ok(); }
   // Whether Poll() has work to do.
   bool readable() const { return alive_ && signalled_; }
   // The process resumes after it was suspended.
   void OnAwake();
+
+  // --- for its transactions
+  // Whether each accepted record is acknowledged.
+  bool AllAcknowledged() const { return queued_ == withheld_.size(); }
+  void SendTo(const TopicPartition& partition);
+  // Reports what was withheld. `next`: OK if the producer can be used again.
+  void ReportCommitted(const absl::Status& next);
+  // Every record of the transaction is reported as failed.
+  void FailTransaction(const absl::Status& error);
+  // Sends what was withheld again. Used by a mutant.
+  void SendAgain();
+  void Signal() { signalled_ = true; }
+  // Runs `action` after `delay` if the producer still exists then, but not while the process is
+  // suspended.
+  void Later(Micros delay, std::function<void(SimProducer&)> action);
 
  private:
   struct Pending {
@@ -96,6 +119,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   struct Reported {
     Pending record;
     std::string topic;
+    int partition = 0;
     absl::Status error;
     bool purged = false;
   };
@@ -115,6 +139,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   Lane& LaneOf(const std::string& topic, int partition);
   void Enqueue(const Record& record, DeliveryToken token, int event, int partition);
   void CheckBounds(size_t record_bytes);
+  void OnEnqueued();
 
   void SendFrom(Lane& lane);
   void Form(Lane& lane);
@@ -125,9 +150,6 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void PurgeQueue(Lane& lane, bool also_sent);
   void Report(const Lane& lane, const std::vector<Pending>& records, const absl::Status& error,
               bool purged = false);
-  // Runs `action` after `delay` if the producer still exists then, but not while the process is
-  // suspended.
-  void Later(Micros delay, std::function<void(SimProducer&)> action);
 
   Context& context_;
   SimKafka& kafka_;
@@ -142,6 +164,9 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::map<std::string, TopicState, std::less<>> topics_;
   std::map<std::pair<std::string, int>, Lane> lanes_;
   std::vector<Reported> reports_;
+  std::vector<Reported> withheld_;  // acknowledged, of the transaction
+  std::unique_ptr<SimTransactions> transactions_;
+  absl::Status spent_;  // why it cannot be used after the reports of the last transaction
   std::vector<std::function<void(SimProducer&)>> missed_;  // while the process was suspended
   size_t queued_ = 0;                                      // accepted, not yet reported
   std::map<int, int> handed_over_;                         // by event: the last history
@@ -161,6 +186,7 @@ class ProducerHandle final : public Producer {
     return producer_->Produce(record, token);
   }
   void SkipStored(const WalHistory& history) override { producer_->SkipStored(history); }
+  void Commit() override { producer_->Commit(); }
   void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
   absl::Status FatalError() const override { return producer_->FatalError(); }
   absl::Status TransientError() const override { return producer_->TransientError(); }

@@ -217,7 +217,7 @@ void SimSource::OnReplaced(bool acknowledged) {
 // While the producer exists, it has every transaction that was handled completely: reading them
 // again would only repeat them.
 void SimSource::CheckRewind(Lsn position) {
-  const bool same = handled_producer_ == host_.producers() &&
+  const bool same = handled_producer_ == host_.producers() && host_.has_producer() &&
                     handled_timeline_ == server_.timeline() && !host_.has_rivals();
   if (same && position < handled_end_) {
     context_.oracle.Fail("I7 repetitions",
@@ -308,7 +308,7 @@ void SimSource::Consume(size_t count) {
       handled_producer_ = host_.producers();
     }
     if (TypeOf(views_[i]) == 'C' && memory_ && !rewritten_) {
-      last_passed_ = last_passed_ || LsnAt(views_[i], kCommitEnd) > memory_->last.commit_lsn;
+      last_passed_ = last_passed_ || LsnAt(views_[i], kCommitEnd) > last_.commit_lsn;
     }
     messages_.pop_front();
   }
@@ -382,15 +382,29 @@ void SimSource::Recall(Lsn position) {
     memory_.reset();  // after a promotion, a running relay publishes again from the slot's position
   }
   covered_ = memory_ ? EndOf(*memory_) : Lsn();
-  expected_ = memory_ && memory_->last.valid() && !last_passed_ &&
-              memory_->last.commit_lsn >= position && memory_->last.commit_lsn < EndOf(*memory_);
-  rewritten_ = expected_ && !HasLastOf(*memory_);
+  const Lsn known = !memory_ ? Lsn() : memory_->partial.valid() ? CommonWith(*memory_) : covered_;
+  last_ = !memory_                   ? PublishedTransaction()
+          : memory_->partial.valid() ? memory_->partial.transaction
+                                     : memory_->last;
+  expected_ =
+      last_.valid() && !last_passed_ && last_.commit_lsn >= position && last_.commit_lsn < known;
+  rewritten_ = expected_ && !Contains(last_);
+  // Other settings may count its rows differently.
+  if (expected_ && memory_->partial.valid() && memory_->source_fingerprint != host_.fingerprint()) {
+    context_.oracle.Fail("EO3 progress",
+                         "a relay continues a transaction that was published in part with other "
+                         "settings");
+  }
   if (rewritten_) {
     context_.coverage.Count("a stream starts on a rewritten WAL");
   }
 }
 
 Lsn SimSource::EndOf(const Progress& record) const {
+  return std::min(record.frontier, CommonWith(record));
+}
+
+Lsn SimSource::CommonWith(const Progress& record) const {
   if (record.system_id != server_.Facts().server.system_id) {
     return Lsn();
   }
@@ -409,15 +423,15 @@ Lsn SimSource::EndOf(const Progress& record) const {
       break;
     }
   }
-  return std::min(record.frontier, common);
+  return common;
 }
 
-bool SimSource::HasLastOf(const Progress& record) const {
+bool SimSource::Contains(const PublishedTransaction& transaction) const {
   const auto& log = server_.log().transactions();
-  return std::any_of(log.begin(), log.end(), [&](const LogTransaction& transaction) {
-    return transaction.commit_lsn == record.last.commit_lsn &&
-           static_cast<uint32_t>(transaction.xid) == record.last.xid &&
-           transaction.time == record.last.commit_time;
+  return std::any_of(log.begin(), log.end(), [&](const LogTransaction& other) {
+    return other.commit_lsn == transaction.commit_lsn &&
+           static_cast<uint32_t>(other.xid) == transaction.xid &&
+           other.time == transaction.commit_time;
   });
 }
 
@@ -427,7 +441,7 @@ void SimSource::CheckRecorded(Lsn confirmed) {
   if (!host_.records_progress() || confirmed <= first_confirmed_) {
     return;
   }
-  const auto& newest = host_.recorded();
+  const auto& newest = host_.decided();
   // Of two instances, each with an acceptance of its own, one may not know of the other's.
   if (newest && newest->generation > 0 && host_.has_rivals()) {
     return;
@@ -475,7 +489,8 @@ void SimSource::OnProgressProduced(const Progress& record) {
   if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals()) {
     context_.oracle.Fail("I19 progress", "a record does not replace those before the gap");
   }
-  if (SameServer()) {
+  // In a transaction the record is published together with the events.
+  if (SameServer() && !host_.exactly_once()) {
     context_.oracle.OnRecorded(record.frontier);
   }
 }

@@ -75,6 +75,10 @@ class SimSource final : public ReplicationSource {
   const std::optional<Progress>& record_seen() const { return looked_record_; }
   // Whether the stream has still to contain the last transaction of the record.
   bool awaits_last() const { return expected_ && !last_passed_; }
+  // Whether the server that streams is in the state in which the stream found it.
+  bool SameServer() const {
+    return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
+  }
   // Its frontier is a position that the server sent to an earlier process.
   void OnRecordRead(const Progress& record);
   void OnEventProduced(int event);
@@ -103,15 +107,13 @@ class SimSource final : public ReplicationSource {
   void NoteHolder(const SlotInfo& slot);
   void CheckStatus(const StandbyStatus& status);
   void CheckRewind(Lsn position);
-  // Whether the server that streams is in the state in which the stream found it.
-  bool SameServer() const {
-    return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
-  }
   void Recall(Lsn position);
   // The end of what `record` says about the server's present WAL.
   Lsn EndOf(const Progress& record) const;
-  // Whether the WAL contains the last transaction of `record`.
-  bool HasLastOf(const Progress& record) const;
+  // Up to where the WAL of the record's server and the present one are the same.
+  Lsn CommonWith(const Progress& record) const;
+  // Whether the WAL contains the transaction.
+  bool Contains(const PublishedTransaction& transaction) const;
   void CheckRecorded(Lsn confirmed);
 
   Context& context_;
@@ -150,11 +152,12 @@ class SimSource final : public ReplicationSource {
   bool must_recall_ = true;
   std::optional<Progress> looked_record_;
   std::optional<Progress> memory_;
-  Lsn covered_;               // by memory_
-  Lsn first_confirmed_;       // by the slot, when the stream started
-  bool expected_ = false;     // the stream must contain the last transaction of memory_
-  bool last_passed_ = false;  // the stream contained the last transaction of memory_
-  bool rewritten_ = false;    // the WAL does not contain it, but the stream would
+  Lsn covered_;                // by memory_
+  Lsn first_confirmed_;        // by the slot, when the stream started
+  PublishedTransaction last_;  // of memory_: also one that is published in part
+  bool expected_ = false;      // the stream must contain it
+  bool last_passed_ = false;   // the stream has contained it
+  bool rewritten_ = false;     // the WAL does not contain it, but the stream would
   // The generation of the newest record when a gap was accepted: later ones have a greater one.
   std::optional<uint64_t> accepted_generation_;
   SeamMutants wrong_eyes_;

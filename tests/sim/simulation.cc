@@ -34,6 +34,12 @@ Simulation::Simulation(const Scenario& scenario, Coverage& coverage, Metrics& me
   if (config_.source.wait_visible) {
     context_.oracle.RequireVisible();
   }
+  if (exactly_once()) {
+    context_.oracle.RequireOnce();
+    kafka_.coordinator().verifies = scenario.seed % 2 == 0;
+    kafka_.coordinator().atomic = IsAtomic();
+    kafka_.coordinator().kill = [this] { KeepRelaysDown(Micros(0)); };
+  }
   if (config_.on_error.null_key == OnError::kSkip) {
     context_.oracle.AllowSkipping();
   }
@@ -137,6 +143,14 @@ void Simulation::RunProcess(RelayProcess& process) {
   }
 }
 
+bool Simulation::IsAtomic() const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  return pipeline.atomic_rows >= 10'000 && pipeline.max_in_flight_records >= 10'000 &&
+         pipeline.max_in_flight_bytes > 1'000'000 && scenario_.flaws == 0 &&
+         scenario_.topics_exist && scenario_.producer.queue_limit > 1'000 &&
+         config_.kafka.transaction_timeout >= seconds(30);
+}
+
 // The second connection of each relay polls the slot.
 void Simulation::WatchLimit() {
   if (!scenario_.sampler) {
@@ -170,6 +184,7 @@ void Simulation::StartProcess(size_t number) {
     return;
   }
   context_.oracle.OnFault();
+  kafka_.coordinator().Interrupt(Micros(0));
   processes_[number] =
       std::make_unique<RelayProcess>(RelayProcess::Parts{.context = context_,
                                                          .postgres = postgres_,
@@ -293,6 +308,7 @@ void Simulation::AdoptSlot() {
   record.generation = kafka_.progress() ? kafka_.progress()->generation + 1 : 0;
   kafka_.AppendProgress(record);
   rewritten_until_ = Lsn();
+  context_.oracle.AllowRepeats();
   context_.oracle.Excuse(info.slot->confirmed_flush_lsn);
   explained_until_ = context_.now();
 }
@@ -344,8 +360,11 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded,
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   if (accepted) {
     explained_until_ = context_.now();
-    rewritten_until_ = Lsn();
+    if (!exactly_once()) {
+      rewritten_until_ = Lsn();
+    }
     context_.oracle.Excuse(postgres_.slot()->confirmed);
+    context_.oracle.AllowRepeats();
   }
   // The earlier state of a publication is unknown before the first read, and on another system.
   if (!knows_its_past || scenario_.second_relay || accepted == ErrorCode::kSystemChanged) {
@@ -398,6 +417,9 @@ void Simulation::AwaitQuiet() {
   for (const Micros delay : {Micros(0), Micros(seconds(100))}) {
     context_.After(delay, [this] {
       if (Rewritten() && postgres_.power() == SimPostgres::Power::kUp) {
+        if (postgres_.log().end() < rewritten_until_) {
+          postgres_.WriteUntil(rewritten_until_);
+        }
         workload_.CommitOne();
       }
     });

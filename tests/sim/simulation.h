@@ -63,6 +63,9 @@ class Simulation final : private Environment {
   bool records_progress() const {
     return scenario_.config.pipeline.progress != ProgressRecording::kOff;
   }
+  bool exactly_once() const {
+    return scenario_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  }
   void AdoptSlot();
 
   // --- faults (faults.cc) ---
@@ -78,6 +81,10 @@ class Simulation final : private Environment {
   bool ApplyToKafka(const Fault& fault);
   bool ApplyToTopics(const Fault& fault);
   bool ApplyUnseen(const Fault& fault);
+  bool ApplyToTransactions(const Fault& fault);
+  void ChangeSource(MonoTime until);
+  // Whether a database transaction must be published as a whole, unless something interrupts it.
+  bool IsAtomic() const;
   void KeepRelaysDown(Micros time);
   bool RestoreUnseen(const Fault& fault);
   // Whether the WAL was rewritten, and no relay has passed by what it had recorded, or has found
@@ -123,6 +130,7 @@ class Simulation final : private Environment {
   Lsn stored_position_;
   MonoTime kept_down_until_;  // no relay runs until then
   Lsn rewritten_until_;       // the frontier that was recorded on the WAL that was rewritten
+  uint64_t rewritten_generation_ = 0;  // of that record
   uint64_t steps_ = 0;
 };
 

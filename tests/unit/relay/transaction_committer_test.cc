@@ -190,6 +190,23 @@ TEST_F(TransactionCommitterTest, ARestartContinuesAfterTheRecord) {
   EXPECT_THAT(Events(), ElementsAre("a", "b", "c"));
 }
 
+// Another instance may have recorded more, which only the claim shows.
+TEST_F(TransactionCommitterTest, NothingIsConfirmedBeforeTheClaim) {
+  Begin();
+  const Lsn before = postgres_.confirmed();
+  const Lsn end = Commit("a");
+  Pass(seconds(1));
+  Crash();
+  postgres_.info.slot->confirmed_flush_lsn = before;
+  kafka_.hold_claim = true;
+  Restart();
+  Pass(seconds(60));
+  EXPECT_EQ(postgres_.confirmed(), before);
+  kafka_.hold_claim = false;
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
 // The markers of the last commit, which was confirmed, are not written yet.
 TEST_F(TransactionCommitterTest, ARecordThatCannotBeReadYetIsAwaited) {
   Begin();
