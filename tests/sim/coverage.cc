@@ -196,6 +196,7 @@ constexpr std::string_view kMustBeReached[] = {
     "logged WR-4023",
     "reading the record after a claim has to wait",
     "the answer to an EndTxn is lost",
+    "the record is not settled",
     "the settings change while a transaction is published in part",
 
     // Server behaviour that is rare.

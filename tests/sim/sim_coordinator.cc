@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 // transaction.abort.timed.out.transaction.cleanup.interval.ms, which is longer in reality.
 constexpr Micros kScanInterval = seconds(1);
-constexpr Micros kInterrupted = seconds(30);  // what follows from a fault
+constexpr Micros kInterrupted = seconds(5);  // what follows from a fault
 constexpr Micros kMarkerRetry = milliseconds(50);
 // A request that waits for the next transaction is lost if there is none.
 constexpr Micros kLongestHeld = seconds(60);

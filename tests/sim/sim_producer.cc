@@ -20,6 +20,7 @@ constexpr Micros kCreationGrace = seconds(2);
 constexpr Micros kLookAgain = milliseconds(250);
 constexpr Micros kRetryBackoff = milliseconds(100);
 constexpr Micros kLongestLate = seconds(25);
+constexpr Micros kLongestBlocked = seconds(30);  // until a row that was refused is tried again
 
 absl::Status ErrorOf(Answer answer, const std::string& topic) {
   switch (answer) {
@@ -365,6 +366,7 @@ void SimProducer::FailTransaction(const absl::Status& error) {
   fatal_ = error;
   use_.failed = true;
   transactions_->OnFailed();
+  kafka_.coordinator().Interrupt(kLongestBlocked);
   for (Reported& report : std::exchange(withheld_, {})) {
     report.error = fatal_;
     report.purged = kPurged;

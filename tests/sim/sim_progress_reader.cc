@@ -10,6 +10,24 @@ constexpr Micros kTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
+absl::Status SimProgressReader::Ask(const std::string& topic) {
+  if (network_.kafka_secret_unreadable) {
+    return Error(ErrorCode::kSecretFile, "kafka.password: mode 0644");
+  }
+  const bool unreachable = kafka_.down || kafka_.leaderless == 0;
+  if (!host_.Pass(unreachable ? kTimeout : 6 * kafka_.latency, /*interruptible=*/true)) {
+    return absl::CancelledError("interrupted");
+  }
+  if (unreachable) {
+    return Error(ErrorCode::kKafkaUnreachable, "no broker responds");
+  }
+  if (kafka_.topic(topic).denied) {
+    context_.coverage.Count("reading the progress record is denied");
+    return Error(ErrorCode::kProgressDenied, topic + ": topic authorization failed");
+  }
+  return absl::OkStatus();
+}
+
 // A record that is read before the slot may be behind it.
 absl::StatusOr<std::optional<Progress>> SimProgressReader::Read(const std::string& topic) {
   if (topic != kProgressTopic) {
@@ -18,26 +36,19 @@ absl::StatusOr<std::optional<Progress>> SimProgressReader::Read(const std::strin
   if (!source_.open()) {
     context_.oracle.Fail("I19 progress", "a relay reads the record before the slot");
   }
-  if (network_.kafka_secret_unreadable) {
-    return Error(ErrorCode::kSecretFile, "kafka.password: mode 0644");
-  }
-  SimTopic& settings = kafka_.topic(topic);
-  const bool unreachable = kafka_.down || kafka_.leaderless == 0;
-  if (!host_.Pass(unreachable ? kTimeout : 6 * kafka_.latency, /*interruptible=*/true)) {
-    return absl::CancelledError("interrupted");
-  }
-  if (unreachable) {
-    return Error(ErrorCode::kKafkaUnreachable, "no broker responds");
-  }
-  if (settings.denied) {
-    context_.coverage.Count("reading the progress record is denied");
-    return Error(ErrorCode::kProgressDenied, topic + ": topic authorization failed");
-  }
-  settings.exists = true;
+  WR_RETURN_IF_ERROR(Ask(topic));
+  kafka_.topic(topic).exists = true;
   if (kafka_.progress()) {
     source_.OnRecordRead(*kafka_.progress());
   }
   return kafka_.progress();
+}
+
+absl::StatusOr<bool> SimProgressReader::IsSettled(const std::string& topic) {
+  WR_RETURN_IF_ERROR(Ask(topic));
+  const bool settled = kafka_.ProgressIsStable();
+  context_.coverage.Count(settled ? "the record is settled" : "the record is not settled");
+  return settled;
 }
 
 }  // namespace walrelay::sim

@@ -23,8 +23,12 @@ class SimProgressReader final : public ProgressReader {
       : context_(context), kafka_(kafka), network_(network), host_(host), source_(source) {}
 
   absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+  absl::StatusOr<bool> IsSettled(const std::string& topic) override;
 
  private:
+  // Waits for the brokers.
+  absl::Status Ask(const std::string& topic);
+
   Context& context_;
   SimKafka& kafka_;
   const Network& network_;

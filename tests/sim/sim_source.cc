@@ -81,6 +81,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   WR_RETURN_IF_ERROR(CheckAlive());
   server_.OnConnected();
   SeamMutants::Misread(info);
+  unrecorded_ = unrecorded_ || !info.slot;
   // What was read on a connection that then broke did not reach the relay.
   knows_slot_ = knows_slot_ || info.slot.has_value();
   if (info.slot) {
@@ -138,6 +139,7 @@ absl::Status SimSource::CreateSlot() {
     context_.oracle.Fail("I13 gaps", "a relay creates a slot that it has seen before");
   }
   server_.MakeSlot();
+  unrecorded_ = true;
   context_.coverage.Count("relay creates the slot");
   knows_slot_ = true;
   return absl::OkStatus();
@@ -180,6 +182,9 @@ absl::Status SimSource::Start(Lsn position) {
   }
   if (Mutant(MutantId::kStoredPosition)) {
     position = std::max(position, host_.stored_position());
+  }
+  if (host_.exactly_once() && !host_.decided() && !std::exchange(unrecorded_, true)) {
+    context_.oracle.Fail("EO3 progress", "a relay starts without a record");
   }
   CheckRewind(position);
   Recall(position);
@@ -497,6 +502,7 @@ void SimSource::OnProgressProduced(const Progress& record) {
 
 void SimSource::OnGapAccepted(bool of_the_slot) {
   dropped_slot_ = false;
+  unrecorded_ = true;
   handled_end_ = Lsn();
   if (!of_the_slot) {
     accepted_generation_.reset();  // an acceptance before it may not have been applied

@@ -127,6 +127,7 @@ class SimSource final : public ReplicationSource {
   MonoTime looked_at_;       // when Open() read the catalog
   bool past_limit_ = false;  // the slot at that time
   bool dropped_slot_ = false;
+  bool unrecorded_ = false;  // may stream without a record: it has streamed, or there was no slot
   bool knows_slot_ = false;  // has read an existing slot, or created one
   int looked_changes_ = 0;
   int stream_changes_ = 0;

@@ -18,6 +18,7 @@ using std::chrono::seconds;
 // The longest back-off is two minutes; a gap or a blocking row needs the operator and a restart.
 constexpr Micros kRecovery = seconds(300);
 constexpr Micros kBetweenRounds = seconds(2);  // of the operator
+constexpr uint32_t kFewRows = 6;               // fit into a window
 constexpr uint64_t kMaxSteps = 5'000'000;
 
 }  // namespace
@@ -145,10 +146,12 @@ void Simulation::RunProcess(RelayProcess& process) {
 
 bool Simulation::IsAtomic() const {
   const PipelineConfig& pipeline = config_.pipeline;
-  return pipeline.atomic_rows >= 10'000 && pipeline.max_in_flight_records >= 10'000 &&
-         pipeline.max_in_flight_bytes > 1'000'000 && scenario_.flaws == 0 &&
-         scenario_.topics_exist && scenario_.producer.queue_limit > 1'000 &&
-         config_.kafka.transaction_timeout >= seconds(30);
+  const bool large = std::any_of(
+      scenario_.transactions.begin(), scenario_.transactions.end(),
+      [](const PlannedTransaction& transaction) { return transaction.rows > kFewRows; });
+  return !large && pipeline.atomic_rows >= 10'000 && pipeline.max_in_flight_records >= 100 &&
+         pipeline.max_in_flight_bytes >= 50'000 && scenario_.flaws == 0 && scenario_.topics_exist &&
+         scenario_.producer.queue_limit > 1'000 && config_.kafka.transaction_timeout >= seconds(30);
 }
 
 // The second connection of each relay polls the slot.
@@ -438,10 +441,12 @@ void Simulation::AwaitQuiet() {
   context_.oracle.Fail("I10 progress", "the slot is not confirmed up to the end of the WAL");
 }
 
-// One unavailable partition must not lead to a new producer.
+// One unavailable partition must not lead to a new producer, unless a transaction exceeds its
+// timeout.
 void Simulation::CheckProducers() {
   const bool only_stuck =
-      scenario_.config.source.max_retained_wal == 0 && !scenario_.faults.empty() &&
+      !exactly_once() && scenario_.config.source.max_retained_wal == 0 &&
+      !scenario_.faults.empty() &&
       std::all_of(scenario_.faults.begin(), scenario_.faults.end(),
                   [](const Fault& fault) { return fault.kind == FaultKind::kStuckPartition; });
   if (!context_.oracle.failed() && only_stuck && lives_[0] == 0 && processes_[0] &&
