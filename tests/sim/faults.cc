@@ -41,7 +41,9 @@ void Simulation::Apply(const Fault& fault) {
   context_.Note("[fault] {} for {:.3f} s ({})", NameOf(fault.kind),
                 static_cast<double>(fault.length.count()) / 1e6, fault.amount);
   context_.oracle.OnFault();
-  kafka_.coordinator().Interrupt(fault.length);
+  // A connection that is silently dead is noticed only after the server's timeout.
+  const Micros silence = fault.kind == FaultKind::kDark ? Micros(seconds(60)) : Micros(0);
+  kafka_.coordinator().Interrupt(fault.length + silence);
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
       ApplyToKafka(fault) || ApplyUnseen(fault) || ApplyToTopics(fault) ||
@@ -689,8 +691,9 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   const auto& log = postgres_.log().transactions();
   const size_t lag = 1 + fault.amount % 6;
   const auto& ancestors = postgres_.ancestors();
+  // An operator's record, which has no transaction, may follow the one that can be read.
   if (!record || record->timeline != postgres_.timeline() || !record->last.valid() ||
-      log.size() <= lag) {
+      !kafka_.ProgressIsStable() || log.size() <= lag) {
     return false;
   }
   const auto last = std::find_if(log.begin(), log.end(), [&](const LogTransaction& transaction) {
