@@ -308,7 +308,7 @@ void Simulation::AdoptSlot() {
   const SourceInfo info = postgres_.Facts();
   context_.Note("[operator] adopts the slot");
   Progress record = ProgressFrom(config_, info);
-  record.generation = kafka_.progress() ? kafka_.progress()->generation + 1 : 0;
+  record.generation = kafka_.decided() ? kafka_.decided()->generation + 1 : 0;
   kafka_.AppendProgress(record);
   rewritten_until_ = Lsn();
   context_.oracle.AllowRepeats();
