@@ -662,7 +662,20 @@ bool Simulation::ApplyToTransactions(const Fault& fault) {
     case FaultKind::kChangeSource:
       ChangeSource(context_.now() + kLongestDown);
       return true;
+    case FaultKind::kSlowMarkers:
+      coordinator.marker_delay = seconds(5);
+      Heal(fault.length, [this] { kafka_.coordinator().marker_delay = Micros(0); });
+      return true;
+    case FaultKind::kCutInTransaction:
+      coordinator.kill = [this] {
+        postgres_.TerminateSender();
+        network_.unreachable = true;
+        Heal(kTcpGivesUp, [this] { network_.unreachable = false; });
+      };
+      coordinator.kill_at = fault.amount % 2 == 0 ? TxnStep::kAccepted : TxnStep::kAppended;
+      return true;
     case FaultKind::kKillInTransaction:
+      coordinator.kill = [this] { KeepRelaysDown(Micros(0)); };
       coordinator.kill_at =
           static_cast<TxnStep>(fault.amount % static_cast<uint32_t>(TxnStep::kCount));
       return true;

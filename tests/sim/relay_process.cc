@@ -98,7 +98,7 @@ std::string RelayProcess::fingerprint() const {
 void RelayProcess::OnClaimed(const std::optional<Progress>& record) {
   context_.coverage.Count("a record is read behind a claim");
   if (record) {
-    source_.OnRecordRead(*record);
+    source_.OnRecordClaimed(*record);
   }
 }
 

@@ -247,12 +247,14 @@ void DrawTransactions(Scenario& scenario) {
   scenario.config.kafka.transaction_timeout = timeout;
   const auto count = random.Chance(20) ? 0 : random.Between(1, 5);
   for (int64_t i = 0; i < count; ++i) {
-    const auto kind = OneOf<FaultKind, 10>(
+    const auto kind = OneOf<FaultKind, 13>(
         random, {FaultKind::kHoldEndTxn, FaultKind::kLoseEndTxnAnswer, FaultKind::kCoordinatorDown,
                  FaultKind::kExpireTransaction, FaultKind::kClaimElsewhere,
                  FaultKind::kKillInTransaction, FaultKind::kKillInTransaction,
-                 FaultKind::kKillInTransaction, FaultKind::kSuspend, FaultKind::kChangeSource});
-    const bool lasts = kind == FaultKind::kSuspend || kind == FaultKind::kCoordinatorDown;
+                 FaultKind::kKillInTransaction, FaultKind::kSuspend, FaultKind::kChangeSource,
+                 FaultKind::kSlowMarkers, FaultKind::kSlowMarkers, FaultKind::kCutInTransaction});
+    const bool lasts = kind == FaultKind::kSuspend || kind == FaultKind::kCoordinatorDown ||
+                       kind == FaultKind::kSlowMarkers;
     const auto least = kind == FaultKind::kSuspend ? timeout : milliseconds(20);
     scenario.faults.push_back(
         {.kind = kind,

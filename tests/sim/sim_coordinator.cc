@@ -108,7 +108,7 @@ void SimCoordinator::Reach(TxnStep step) {
   if (kill_at == step) {
     kill_at = TxnStep::kCount;
     context_.coverage.Count(
-        fmt::format("killed at step {} of a transaction", static_cast<int>(step)));
+        fmt::format("interrupted at step {} of a transaction", static_cast<int>(step)));
     context_.After(Micros(0), kill);
   }
 }
@@ -127,7 +127,7 @@ void SimCoordinator::Decide(const std::string& id, bool commit) {
     Reach(TxnStep::kDecided);
   }
   for (const TopicPartition& where : owner.partitions) {
-    context_.After(context_.random.Between(Micros(200), kafka_.latency_most),
+    context_.After(context_.random.Between(Micros(200), kafka_.latency_most + marker_delay),
                    [this, id, number = owner.number, where, commit] {
                      WriteMarker(id, number, where, commit);
                    });

@@ -47,6 +47,7 @@ enum class TxnStep : uint8_t {
   kDecided,    // EndTxn arrived
   kMarked,     // a marker was written
   kCommitted,  // the answer to EndTxn arrived
+  kAccepted,   // Produce() has accepted the first record
   kCount
 };
 
@@ -93,6 +94,7 @@ class SimCoordinator {
 
   // --- the current faults
   bool down = false;                  // no coordinator responds
+  Micros marker_delay{0};             // at most
   bool verifies = true;               // transaction.partition.verification.enable
   bool atomic = false;                // no database transaction is published in part
   void Interrupt(Micros length);      // unless something interrupts it

@@ -464,6 +464,11 @@ void SimSource::OnRecordRead(const Progress& record) {
   seen_.insert(EndOf(record).value());
 }
 
+void SimSource::OnRecordClaimed(const Progress& record) {
+  OnRecordRead(record);
+  must_recall_ = must_recall_ || (memory_ && memory_->Order() < record.Order());
+}
+
 void SimSource::OnEventProduced(int event) {
   if (!memory_ || !host_.records_progress()) {
     return;

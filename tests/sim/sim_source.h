@@ -81,6 +81,8 @@ class SimSource final : public ReplicationSource {
   }
   // Its frontier is a position that the server sent to an earlier process.
   void OnRecordRead(const Progress& record);
+  // Likewise, behind a claim: it may say more than the one that was read before.
+  void OnRecordClaimed(const Progress& record);
   void OnEventProduced(int event);
   void OnProgressProduced(const Progress& record);
   // The publication changes that the stream's own read has seen, and when the stream started.

@@ -76,7 +76,6 @@ void SimTransactions::Send(Request request, Done done, bool ends) {
 
 void SimTransactions::Claim() {
   kafka_.coordinator().Reach(TxnStep::kInit);
-  const std::optional<Progress> read_too_early = kafka_.progress();
   auto claimed = std::make_shared<uint32_t>(0);
   Send(
       [id = id_, timeout = timeout_, claimed](SimCoordinator& coordinator) {
@@ -84,7 +83,7 @@ void SimTransactions::Claim() {
         *claimed = claim.epoch;
         return claim.answer;
       },
-      [this, claimed, read_too_early](std::optional<TxnAnswer> answer) {
+      [this, claimed](std::optional<TxnAnswer> answer) {
         if (answer != TxnAnswer::kOk) {
           ClaimAgain(answer ? context_.random.Between(kMarkerPause, milliseconds(500)) : Micros(0));
           return;
@@ -93,7 +92,6 @@ void SimTransactions::Claim() {
         context_.Note("[kafka] the id is claimed with epoch {}", epoch_);
         context_.coverage.Count("a transactional id is claimed");
         phase_ = Phase::kReading;
-        early_ = read_too_early;
         kafka_.coordinator().Reach(TxnStep::kClaimed);
         ReadProgress(context_.now());
       },
@@ -138,6 +136,7 @@ std::optional<std::optional<Progress>> SimTransactions::TakeClaimed() {
 
 void SimTransactions::OnAccepted() {
   if (!std::exchange(open_, true)) {
+    kafka_.coordinator().Reach(TxnStep::kAccepted);
     ++number_;
     const Micros most = timeout_ / 3 + kOpenSlack;
     const MonoTime due = context_.now() + most;

@@ -33,9 +33,10 @@ class SimTransactions {
         kafka_(kafka),
         producer_(producer),
         id_(std::move(id)),
-        timeout_(timeout) {}
+        timeout_(timeout),
+        early_(kafka.progress()) {}
 
-  // Begins the claim.
+  // Asks for the id until it is claimed.
   void Claim();
   // The record that was read behind the claim, once.
   std::optional<std::optional<Progress>> TakeClaimed();
@@ -73,11 +74,11 @@ class SimTransactions {
   SimProducer& producer_;
   const std::string id_;
   const Micros timeout_;
+  const std::optional<Progress> early_;  // the record before the claim: used by a mutant
   Phase phase_ = Phase::kClaiming;
   uint32_t epoch_ = 0;
   uint64_t requests_ = 0;  // number of the last one; the answer to an earlier one is ignored
   std::optional<std::optional<Progress>> claimed_;
-  std::optional<Progress> early_;  // used by a mutant
 
   bool open_ = false;  // a record was accepted since the last commit
   uint64_t number_ = 0;

@@ -39,7 +39,6 @@ Simulation::Simulation(const Scenario& scenario, Coverage& coverage, Metrics& me
     context_.oracle.RequireOnce();
     kafka_.coordinator().verifies = scenario.seed % 2 == 0;
     kafka_.coordinator().atomic = IsAtomic();
-    kafka_.coordinator().kill = [this] { KeepRelaysDown(Micros(0)); };
   }
   if (config_.on_error.null_key == OnError::kSkip) {
     context_.oracle.AllowSkipping();
