@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fakes/relay_fixture.h"
+#include "fakes/progress_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
 
@@ -18,33 +18,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::string_view kTopic = "walrelay.progress.shop.walrelay";
+constexpr std::string_view kTopic = testing::kProgressTopic;
 
-class ProgressRecorderTest : public testing::RelayFixture {
+class ProgressRecorderTest : public testing::ProgressFixture {
  protected:
   ProgressRecorderTest() {
     config_.pipeline.progress = ProgressRecording::kAuto;
     kafka_.auto_acknowledge = true;
-  }
-  // The keys of the acknowledged events.
-  std::vector<std::string> Events() const {
-    std::vector<std::string> keys;
-    for (const auto& record : kafka_.log) {
-      if (record.topic != kTopic) {
-        keys.push_back(record.key.value_or("NULL"));
-      }
-    }
-    return keys;
-  }
-  // The acknowledged records, decoded.
-  std::vector<Progress> Records() const {
-    std::vector<Progress> records;
-    for (const auto& record : kafka_.log) {
-      if (record.topic == kTopic) {
-        records.push_back(*DecodeProgress(record.value.value_or("")));
-      }
-    }
-    return records;
   }
   Lsn Recorded() const { return Records().empty() ? Lsn() : Records().back().frontier; }
   // Publishes "a", and stops without a drain, as a crash does.
@@ -55,16 +35,8 @@ class ProgressRecorderTest : public testing::RelayFixture {
     ASSERT_THAT(Events(), ElementsAre("a"));
     Crash();
   }
-  void Crash() {
-    relay_.reset();
-    postgres_.Close();
-  }
   // The slot is at an earlier position, as after a crash of the server.
   void MoveSlotBack(Lsn position) { postgres_.info.slot->confirmed_flush_lsn = position; }
-  void Restart() {
-    Start();
-    Pass(seconds(1));
-  }
   std::optional<Gap> Held() {
     Pass(milliseconds(250));
     return board_.Read().gap;

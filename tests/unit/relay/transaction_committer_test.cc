@@ -5,9 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "fakes/relay_fixture.h"
+#include "fakes/progress_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
 
@@ -20,9 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::string_view kTopic = "walrelay.progress.shop.walrelay";
-
-class TransactionCommitterTest : public testing::RelayFixture {
+class TransactionCommitterTest : public testing::ProgressFixture {
  protected:
   TransactionCommitterTest() {
     config_.pipeline.progress = ProgressRecording::kRequired;
@@ -31,21 +27,9 @@ class TransactionCommitterTest : public testing::RelayFixture {
     postgres_.info.slot.reset();
     kafka_.auto_acknowledge = true;
   }
-  // The keys of the committed events.
-  std::vector<std::string> Events() const {
-    std::vector<std::string> keys;
-    for (const auto& record : kafka_.log) {
-      if (record.topic != kTopic) {
-        keys.push_back(record.key.value_or("NULL"));
-      }
-    }
-    return keys;
-  }
   Progress Recorded() const {
-    const auto record = std::find_if(kafka_.log.rbegin(), kafka_.log.rend(),
-                                     [](const auto& each) { return each.topic == kTopic; });
-    WR_CHECK(record != kafka_.log.rend(), "progress was recorded");
-    return *DecodeProgress(record->value.value_or(""));
+    WR_CHECK(!Records().empty(), "progress was recorded");
+    return Records().back();
   }
   // The committed transactions that have events.
   std::vector<std::vector<std::string>> Transactions() const {
@@ -57,18 +41,7 @@ class TransactionCommitterTest : public testing::RelayFixture {
     }
     return out;
   }
-  void Begin() {
-    Start();
-    Pass(seconds(1));
-  }
-  void Crash() {
-    relay_.reset();
-    postgres_.Close();
-  }
-  void Restart() {
-    Start();
-    Pass(seconds(1));
-  }
+  void Begin() { Restart(); }
   std::vector<testing::FakeRow> Rows(int count) {
     std::vector<testing::FakeRow> rows;
     for (int i = 1; i <= count; ++i) {
@@ -85,7 +58,7 @@ TEST_F(TransactionCommitterTest, NothingIsPublishedBeforeTheClaim) {
   Pass(seconds(5));
   EXPECT_TRUE(postgres_.streaming());
   EXPECT_EQ(kafka_.request.transactional_id, "walrelay.shop.walrelay");
-  EXPECT_EQ(kafka_.request.progress_topic, kTopic);
+  EXPECT_EQ(kafka_.request.progress_topic, testing::kProgressTopic);
   EXPECT_THAT(kafka_.in_flight, IsEmpty());
   kafka_.hold_claim = false;
   Pass(seconds(1));

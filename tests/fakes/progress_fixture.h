@@ -1,0 +1,49 @@
+// A test fixture for the relay between fakes, with progress recorded.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encode/progress_codec.h"
+#include "fakes/relay_fixture.h"
+#include "walrelay/progress.h"
+
+namespace walrelay::testing {
+
+constexpr std::string_view kProgressTopic = "walrelay.progress.shop.walrelay";
+
+class ProgressFixture : public RelayFixture {
+ protected:
+  // The keys of the acknowledged events; with transactions, of the committed ones.
+  std::vector<std::string> Events() const {
+    std::vector<std::string> keys;
+    for (const FakeRecord& record : kafka_.log) {
+      if (record.topic != kProgressTopic) {
+        keys.push_back(record.key.value_or("NULL"));
+      }
+    }
+    return keys;
+  }
+  // The progress records among them, decoded.
+  std::vector<Progress> Records() const {
+    std::vector<Progress> records;
+    for (const FakeRecord& record : kafka_.log) {
+      if (record.topic == kProgressTopic) {
+        records.push_back(*DecodeProgress(record.value.value_or("")));
+      }
+    }
+    return records;
+  }
+  // Ends without a drain.
+  void Crash() {
+    relay_.reset();
+    postgres_.Close();
+  }
+  void Restart() {
+    Start();
+    Pass(std::chrono::seconds(1));
+  }
+};
+
+}  // namespace walrelay::testing
