@@ -113,33 +113,32 @@ absl::Status Session::Turn(bool draining) {
   // The drain does not read on: after the open transaction nothing is handled.
   bool nothing_new = false;
   if (MayHandle(now) && now >= read_at_ && !between_transactions) {
-    const size_t before = parts_.source.pending().size();
-    WR_RETURN_IF_ERROR(Read(now));
-    nothing_new = parts_.source.pending().size() == before;
+    WR_ASSIGN_OR_RETURN(const bool arrived, Read(now));
+    nothing_new = !arrived;
   }
   WR_RETURN_IF_ERROR(HandlePending(now, draining));
-  at_rest_ = draining && !parts_.pipeline.in_transaction()
-                 ? true
-                 : nothing_new && parts_.source.pending().empty();
+  at_rest_ = (draining && !parts_.pipeline.in_transaction()) ||
+             (nothing_new && parts_.source.pending().empty());
   return Report(now);
 }
 
 // Bytes without a complete message still prove that the server is alive: a large row may take
 // longer than the timeout to arrive.
-absl::Status Session::Read(MonoTime now) {
+absl::StatusOr<bool> Session::Read(MonoTime now) {
   const size_t before = parts_.source.pending().size();
   WR_ASSIGN_OR_RETURN(const bool heard, parts_.source.Receive(kPendingBytes));
   if (heard) {
     feedback_.OnReceived(now);
   }
   WR_CHECK(parts_.source.pending().size() >= before, "messages are only added by reading");
-  if (parts_.source.pending().size() == before) {
+  const bool arrived = parts_.source.pending().size() > before;
+  if (!arrived) {
     pacer_.OnNothingToRead(now - last_handled_);
   } else {
     burst_since_ = burst_since_.value_or(now);
   }
   read_at_ = now + pacer_.pause();
-  return absl::OkStatus();
+  return arrived;
 }
 
 bool Session::needs_commit() const {

@@ -123,7 +123,8 @@ class Session {
   };
 
   // Moves arrived messages to the source's pending ones, and measures the pace. It never drops one.
-  absl::Status Read(MonoTime now);
+  // Whether any has arrived.
+  absl::StatusOr<bool> Read(MonoTime now);
   // Handles pending messages in order until one must wait, or none is left, and consumes those that
   // were handled. An error concerns the first one that was not.
   absl::Status HandlePending(MonoTime now, bool draining);
