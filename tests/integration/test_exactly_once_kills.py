@@ -17,7 +17,6 @@ from walrelay_test.once_case import OnceCase, OnceVerifiedTest
 from walrelay_test.relay_process import RelayProcess
 from walrelay_test.testcase import main
 from walrelay_test.verified import PARTITIONS
-from walrelay_test.workload import Workload
 
 KILLS = int(os.environ.get("WALRELAY_ONCE_KILLS", "50"))
 ROWS = int(os.environ.get("WALRELAY_ONCE_ROWS", "200000"))
@@ -57,18 +56,6 @@ class OnceKillTest(OnceVerifiedTest):
             new = (record for record in reader.take() if record.timestamp_ms > since * 1000)
             return next((record.received_ns / 1e9 for record in new), None)
         return relay.wait_until(found, 60, "an event after the kill")
-
-    def start_over(self, relay: RelayProcess) -> None:
-        """Empties tables and topics: a round has as many events as fit into memory."""
-        self.assertEqual(relay.stop(), 0)
-        for topic in Workload.topics(self.name):
-            self.kafka.delete_topic(topic)
-        Workload.empty_tables(self.database)
-        self.ground_truth.recreate_slot()
-        for topic in Workload.topics(self.name):
-            self.kafka.create_topic(topic, PARTITIONS, config={"message.timestamp.type": self.timestamp_type})
-        relay.start()
-        relay.wait_ready()
 
     def test_lost_connections_to_postgres_repeat_nothing(self) -> None:
         relay = self.start_recording({"pipeline.atomic_rows": 20})

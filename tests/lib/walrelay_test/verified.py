@@ -64,3 +64,15 @@ class VerifiedTest(IntegrationTest):
         self.assertEqual(verdict.problems, [], str(verdict))
         self.assertGreater(verdict.events, 0)
         return verdict
+
+    def start_over(self, relay: RelayProcess) -> None:
+        """Empties tables and topics: a round has as many events as fit into memory."""
+        self.assertEqual(relay.stop(), 0)
+        for topic in Workload.topics(self.name):
+            self.kafka.delete_topic(topic)
+        Workload.empty_tables(self.database)
+        self.ground_truth.recreate_slot()
+        for topic in Workload.topics(self.name):
+            self.kafka.create_topic(topic, PARTITIONS, config={"message.timestamp.type": self.timestamp_type})
+        relay.start()
+        relay.wait_ready()
