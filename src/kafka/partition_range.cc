@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
 #include "kafka/delivery_error.h"
-#include "kafka/handles.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -48,14 +48,52 @@ absl::Status TimedOut(size_t read, size_t open, rd_kafka_resp_err_t trouble) {
 
 }  // namespace
 
+// Not rd_kafka_query_watermark_offsets(): before librdkafka 2.3.0 it waits without end for a leader
+// that is not reachable (confluentinc/librdkafka#4460).
+absl::StatusOr<KafkaPartitionList> QueryOffsets(rd_kafka_t* client,
+                                                const rd_kafka_topic_partition_list_t& partitions,
+                                                int64_t which, int millis) {
+  KafkaPartitionList offsets(rd_kafka_topic_partition_list_copy(&partitions));
+  for (int i = 0; i < offsets->cnt; ++i) {
+    offsets->elems[i].offset = which;
+  }
+  const rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(client, offsets.get(), millis);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return offsets->cnt == 1 ? TopicError(error, offsets->elems[0].topic)
+                             : LastClientError(client, error);
+  }
+  return offsets;
+}
+
+int64_t OffsetOf(const rd_kafka_topic_partition_list_t& offsets, const std::string& topic,
+                 int32_t partition) {
+  const rd_kafka_topic_partition_t* found =
+      rd_kafka_topic_partition_list_find(&offsets, topic.c_str(), partition);
+  return found != nullptr && found->err == RD_KAFKA_RESP_ERR_NO_ERROR ? found->offset : -1;
+}
+
 absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string& topic,
                                           int32_t partition, int millis) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(millis);
+  const KafkaPartitionList list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition);
+  const auto query = [&](int64_t which) -> absl::StatusOr<int64_t> {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    WR_ASSIGN_OR_RETURN(
+        const KafkaPartitionList offsets,
+        QueryOffsets(client, *list, which,
+                     static_cast<int>(std::clamp<int64_t>(left.count(), 1, millis))));
+    if (const rd_kafka_resp_err_t error = offsets->elems[0].err;
+        error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return TopicError(error, topic);
+    }
+    return offsets->elems[0].offset;
+  };
+  // In this order: records that are deleted in between do not make the range negative.
   PartitionRange range{.topic = topic, .partition = partition};
-  const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-      client, topic.c_str(), partition, &range.begin, &range.end, millis);
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return TopicError(error, topic);
-  }
+  WR_ASSIGN_OR_RETURN(range.begin, query(RD_KAFKA_OFFSET_BEGINNING));
+  WR_ASSIGN_OR_RETURN(range.end, query(RD_KAFKA_OFFSET_END));
   return range;
 }
 

@@ -3,7 +3,8 @@
 // The brokers are asked for the end of a partition before its records are read: only its leader
 // knows the end, while records may come from a replica that lags.
 //
-// Source: rdkafka.h, rd_kafka_query_watermark_offsets and RD_KAFKA_RESP_ERR__PARTITION_EOF.
+// Source: rdkafka.h, rd_kafka_offsets_for_times and RD_KAFKA_RESP_ERR__PARTITION_EOF; the request
+// ListOffsets of Kafka's protocol, in which the times -2 and -1 are the two ends.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -17,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/handles.h"
 
 namespace walrelay {
 
@@ -28,6 +30,18 @@ struct PartitionRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
+
+// The first or the next offset of each partition: `which` is RD_KAFKA_OFFSET_BEGINNING or _END. One
+// request for each leader. Blocks for at most `millis`. An error of a single partition is in its
+// element of the result. Errors: WR-4001, WR-4004, WR-4005.
+// REQUIRES: there is at least one partition.
+absl::StatusOr<KafkaPartitionList> QueryOffsets(rd_kafka_t* client,
+                                                const rd_kafka_topic_partition_list_t& partitions,
+                                                int64_t which, int millis);
+
+// Of a result of QueryOffsets(). -1: the partition has an error, or is not in it.
+int64_t OffsetOf(const rd_kafka_topic_partition_list_t& offsets, const std::string& topic,
+                 int32_t partition);
 
 // All records that the partition has now; with an isolation level of read_committed, which is the
 // default, those before the first open transaction. Blocks for at most `millis`. Errors: WR-4001,

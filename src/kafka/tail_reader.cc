@@ -109,31 +109,6 @@ absl::StatusOr<KafkaMetadata> FetchTopicWith(rd_kafka_t* client, const std::stri
   return metadata;
 }
 
-// The first or the next offset of each partition of `list`: RD_KAFKA_OFFSET_BEGINNING or _END. The
-// protocol has no other request for it than that for a time. One request for each leader.
-absl::StatusOr<KafkaPartitionList> QueryOffsets(rd_kafka_t* client,
-                                                const rd_kafka_topic_partition_list_t& list,
-                                                int64_t which, SteadyTime deadline) {
-  KafkaPartitionList offsets(rd_kafka_topic_partition_list_copy(&list));
-  for (int i = 0; i < offsets->cnt; ++i) {
-    offsets->elems[i].offset = which;
-  }
-  const rd_kafka_resp_err_t error =
-      rd_kafka_offsets_for_times(client, offsets.get(), MillisBefore(deadline));
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return LastClientError(client, error);
-  }
-  return offsets;
-}
-
-// -1: the brokers have not answered.
-int64_t OffsetOf(const rd_kafka_topic_partition_list_t& offsets, const std::string& topic,
-                 int32_t partition) {
-  const rd_kafka_topic_partition_t* found =
-      rd_kafka_topic_partition_list_find(&offsets, topic.c_str(), partition);
-  return found != nullptr && found->err == RD_KAFKA_RESP_ERR_NO_ERROR ? found->offset : -1;
-}
-
 // What is to be read of a topic.
 struct Tails {
   KafkaMetadata metadata;
@@ -156,9 +131,10 @@ absl::StatusOr<Tails> QueryTails(rd_kafka_t* client, const std::string& topic, s
     return tails;
   }
   WR_ASSIGN_OR_RETURN(const KafkaPartitionList ends,
-                      QueryOffsets(client, *led, RD_KAFKA_OFFSET_END, deadline));
-  WR_ASSIGN_OR_RETURN(const KafkaPartitionList begins,
-                      QueryOffsets(client, *led, RD_KAFKA_OFFSET_BEGINNING, deadline));
+                      QueryOffsets(client, *led, RD_KAFKA_OFFSET_END, MillisBefore(deadline)));
+  WR_ASSIGN_OR_RETURN(
+      const KafkaPartitionList begins,
+      QueryOffsets(client, *led, RD_KAFKA_OFFSET_BEGINNING, MillisBefore(deadline)));
   for (const rd_kafka_topic_partition_t& partition :
        std::span(led->elems, static_cast<size_t>(led->cnt))) {
     const int64_t begin = OffsetOf(*begins, topic, partition.partition);

@@ -36,6 +36,7 @@ Progress At(uint64_t frontier, uint64_t generation = 0) {
 
 class ProgressTopicTest : public testing::ProducerFixture {
  protected:
+  explicit ProgressTopicTest(int brokers = 1) : ProducerFixture(brokers) {}
   ~ProgressTopicTest() override { EXPECT_TRUE(reaper_.Wait(kTimeout)); }
 
   absl::StatusOr<std::optional<Progress>> Read(Micros timeout = kTimeout) {
@@ -169,6 +170,18 @@ TEST_F(ProgressTopicTest, CreationWaitsForAController) {
 TEST_F(ProgressTopicTest, UnavailableLeaderIsAnOutage) {
   CreateTopic(kTopic);
   rd_kafka_mock_partition_set_leader(cluster_->get(), kTopic, 0, -1);
+  EXPECT_THAT(Read(milliseconds(500)), HasError(ErrorCode::kKafkaUnreachable));
+}
+
+class ProgressTopicOfTwoBrokersTest : public ProgressTopicTest {
+ protected:
+  ProgressTopicOfTwoBrokersTest() : ProgressTopicTest(2) {}
+};
+
+TEST_F(ProgressTopicOfTwoBrokersTest, LeaderThatCannotBeReachedIsAnOutage) {
+  CreateTopic(kTopic);
+  rd_kafka_mock_partition_set_leader(cluster_->get(), kTopic, 0, 2);
+  rd_kafka_mock_broker_set_down(cluster_->get(), 2);
   EXPECT_THAT(Read(milliseconds(500)), HasError(ErrorCode::kKafkaUnreachable));
 }
 
