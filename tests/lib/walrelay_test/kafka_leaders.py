@@ -33,8 +33,12 @@ def move_leaders(kafka: KafkaCluster, topics: Sequence[str], chance: random.Rand
                       for number, partition in known[topic].partitions.items()} for topic in topics}
     ports = [kafka.config.ports[node - 1] for node in kafka.node_ids if kafka.node(node).running()]
     _request(ports[0], _ALTER_PARTITION_REASSIGNMENTS, 0, _reassignment(wanted), flexible=True)
-    _request(ports[0], _ELECT_LEADERS, 1, _election(wanted), flexible=False)
-    wait_until(lambda: _leads_first(kafka, wanted), _SECONDS, f"new leaders of {topics}")
+
+    def elected() -> bool:
+        # Again, because a node that has just returned cannot be elected yet.
+        _request(ports[0], _ELECT_LEADERS, 1, _election(wanted), flexible=False)
+        return _leads_first(kafka, wanted)
+    wait_until(elected, _SECONDS, f"new leaders of {topics}")
 
 
 def _other_first(partition: object, chance: random.Random) -> list[int]:
