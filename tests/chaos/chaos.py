@@ -7,6 +7,9 @@ once; the seed decides which and when. Every few minutes all faults are healed, 
 is checked: loss, phantoms, order, content, confirmations (each one, read off the wire), duplicates, memory,
 progress, shutdowns, secrets. Prints a report and exits with 0 only if every invariant held.
 
+--mode configures the relay for a mode of delivery; docs/reliability.md says what the judge requires of each. Several
+runs may share a machine: servers listen on free ports, in folders of their own.
+
 Not covered, because it needs root or optional kernel features: packet loss (netem), clock jumps (libfaketime),
 limits of memory and CPU (cgroups), full disks (separate mounts). Not covered, because it needs a special build
 of the relay: the order within one producer session (I4). Covered by the integration tests instead: single lost
@@ -14,12 +17,14 @@ requests and responses (test_sequence_errors), changed passwords (test_secrets).
 """
 
 import argparse
+import os
 import shutil
 import sys
 import unittest
 from pathlib import Path
 
 from fault_log import FaultLog
+from mode import MODES, Mode
 from period import Period
 from report import Report, to_text, write_json
 from system import System
@@ -37,6 +42,9 @@ def parse_arguments() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=300, help="duration (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of writers and faults (default: 1)")
+    parser.add_argument("--mode", choices=MODES, default="slot", help="mode of delivery (default: %(default)s)")
+    parser.add_argument("--judge", choices=MODES,
+                        help="judge as for another mode than the relay's, to see that the judge can fail")
     parser.add_argument("--kills", type=int, help="number of SIGKILLs under load, instead of faults")
     parser.add_argument("--rate", type=float, default=150, help="transactions per second (default: 150)")
     parser.add_argument("--nodes", type=int, choices=(1, 3), help="number of Kafka nodes (default: 3; with --kills: 1)")
@@ -48,7 +56,7 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_periods(system: System, arguments: argparse.Namespace, report: Report) -> None:
+def run_periods(system: System, judge: Mode, arguments: argparse.Namespace, report: Report) -> None:
     """Runs periods until the time is up or all kills are done; stops after the first period with a problem."""
     ground_truth = GroundTruth(system.database)
     left = arguments.kills
@@ -59,7 +67,7 @@ def run_periods(system: System, arguments: argparse.Namespace, report: Report) -
             return
         number += 1
         system.fault_log.note(f"period {number}")
-        period = Period(system, ground_truth, seed=arguments.seed, number=number, rate=arguments.rate)
+        period = Period(system, ground_truth, judge, seed=arguments.seed, number=number, rate=arguments.rate)
         if left is None:
             report.add(period.run_faults(seconds))
         else:
@@ -88,16 +96,19 @@ def main() -> int:
         return 0
     what = f"{arguments.kills} SIGKILLs" if arguments.kills else f"faults for {arguments.seconds:g} s"
     nodes = arguments.nodes or (1 if arguments.kills else 3)
-    report = Report(seed=arguments.seed, commit=arguments.commit, what=(
+    mode, judge = MODES[arguments.mode], MODES[arguments.judge or arguments.mode]
+    report = Report(mode=mode, judge=judge, seed=arguments.seed, commit=arguments.commit, what=(
         f"{what}, Postgres {arguments.major}, {nodes} Kafka nodes, {arguments.rate:g} transactions/s"))
     fault_log = FaultLog()
-    with System(fault_log, nodes=nodes, major=arguments.major) as system:
+    with System(fault_log, mode, nodes=nodes, major=arguments.major) as system:
         try:
-            run_periods(system, arguments, report)
+            run_periods(system, judge, arguments, report)
         except Exception as error:  # any error ends up in the report
             report.problems.append(("the run itself", f"{type(error).__name__}: {error}"))
         if report.problems:
-            keep_logs(system, arguments.keep or build_folder() / "chaos" / f"seed-{arguments.seed}")
+            # Other runs may fail at the same time.
+            name = f"{arguments.mode}-seed-{arguments.seed}-{os.getpid()}"
+            keep_logs(system, arguments.keep or build_folder() / "chaos" / name)
         summary = report.summary(system.supervisor, fault_log.seconds)
     print(to_text(summary))
     if arguments.json:

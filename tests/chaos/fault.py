@@ -48,3 +48,4 @@ class Fault:
     inject: Callable[[Context], None]
     healing: float
     nodes: int  # minimum number of Kafka nodes
+    transactions: bool  # only if the relay publishes in Kafka transactions

@@ -6,13 +6,18 @@ from fault import LONGEST_SECONDS, Context
 from walrelay_dev.errors import ServerError
 from walrelay_dev.process import wait_until
 from walrelay_test.kafka_leaders import move_leaders
-from walrelay_test.workload import Workload
+from walrelay_test.kafka_transactions import coordinator
 
 _LONGEST_AWAY = 15.0
 
 
 def kill_broker(on: Context) -> None:
     _kill_nodes(on, [on.chance.choice(on.system.kafka.node_ids)])
+
+
+def kill_coordinator(on: Context) -> None:
+    """Kills the broker that coordinates the relay's transactions."""
+    _kill_nodes(on, [_coordinator(on)])
 
 
 def kill_all_brokers(on: Context) -> None:
@@ -30,8 +35,23 @@ def _kill_nodes(on: Context, nodes: list[int]) -> None:
 
 
 def hang_broker(on: Context) -> None:
-    node = on.chance.choice(on.system.kafka.node_ids)
+    _hang(on, on.chance.choice(on.system.kafka.node_ids))
+
+
+def hang_coordinator(on: Context) -> None:
+    _hang(on, _coordinator(on))
+
+
+def _coordinator(on: Context) -> int:
+    try:
+        return coordinator(on.system.kafka, on.system.pipeline)
+    except (ServerError, OSError, ValueError):  # it is moving
+        return on.chance.choice(on.system.kafka.node_ids)
+
+
+def _hang(on: Context, node: int) -> None:
     on.system.kafka.pause_node(node)
+    on.note(f"node {node} hangs")
     time.sleep(min(on.seconds, _LONGEST_AWAY))
     on.system.kafka.resume_node(node)
     _wait_back(on)
@@ -39,13 +59,13 @@ def hang_broker(on: Context) -> None:
 
 def change_leaders(on: Context) -> None:
     for _ in range(on.chance.randint(1, 4)):
-        move_leaders(on.system.kafka, Workload.topics(on.workload.type), on.chance)
+        move_leaders(on.system.kafka, on.system.topics(on.workload.type), on.chance)
         time.sleep(on.chance.uniform(0, 2))
 
 
 def shrink_replicas(on: Context) -> None:
     """Kills a node while all replicas are required: brokers reject writes until it has returned."""
-    kafka, topics = on.system.kafka, Workload.topics(on.workload.type)
+    kafka, topics = on.system.kafka, on.system.topics(on.workload.type)
     for topic in topics:
         kafka.alter_topic_config(topic, {"min.insync.replicas": len(kafka.node_ids)})
     node = on.chance.choice(kafka.node_ids)

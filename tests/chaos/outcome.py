@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Healed:
-    """A fault ended at `at_ms`, when the WAL of Postgres ended at `lsn`."""
+class Injected:
+    """A fault that began and ended."""
 
+    name: str
     began_ms: float
-    at_ms: float
-    lsn: int
+    ended_ms: float
 
 
 @dataclass
@@ -22,11 +22,14 @@ class Outcome:
     events: int = 0
     duplicates: int = 0
     own_duplicates: int = 0  # the part of `duplicates` caused by the producer: see Check
+    aborted: int = 0  # records that only readers of uncommitted records see
+    duplicates_by_fault: Counter[str] = field(default_factory=Counter)
+    duplicates_per_kill: list[int] = field(default_factory=list)  # of each SIGKILL without other faults
     statuses: int = 0
     settled_seconds: float = 0.0
     recoveries: list[float] = field(default_factory=list)
     stops: list[float] = field(default_factory=list)
-    healed: list[Healed] = field(default_factory=list)
+    injected: list[Injected] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def problem(self, invariant: str, text: str) -> None:

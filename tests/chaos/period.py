@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg2
-from check import Check
+from check import KILL, Check
 from fault import Context
-from outcome import Healed, Outcome
+from mode import Mode
+from outcome import Injected, Outcome
 from schedule import Planned, plan
 from system import System
 from walrelay_dev.errors import ServerError
@@ -25,10 +26,12 @@ _MOST_RETAINED = 32 << 20  # two WAL segments
 class Period:
     """The `number`-th period of a run. It has its own topics and starts with empty tables."""
 
-    def __init__(self, system: System, ground_truth: GroundTruth, *, seed: int, number: int, rate: float) -> None:
+    def __init__(self, system: System, ground_truth: GroundTruth, judge: Mode, *, seed: int, number: int,
+                 rate: float) -> None:
         self.outcome = Outcome()
         self._system = system
         self._ground_truth = ground_truth
+        self._judge = judge
         self._seed = f"{seed}/{number}"
         self._workload = Workload(system.database, self._seed, rate=rate, type=f"chaos{number}")
         self._failures: list[str] = []
@@ -38,7 +41,8 @@ class Period:
         """Runs load and the faults that the seed determines for `seconds`."""
         with self._watched():
             started = time.monotonic()
-            for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids)):
+            for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids),
+                                transactions=self._system.mode.once):
                 self._sleep_until(started + planned.at)
                 self._wait_for_capacity(planned)
                 if self._has_failed() or time.monotonic() > started + seconds:
@@ -59,14 +63,15 @@ class Period:
                 if hangs:
                     kafka.pause_node(1)
                 time.sleep(chance.choice([chance.uniform(0, 0.1), chance.uniform(0, 0.8)]))
+                name = "kill_while_broker_hangs" if hangs else KILL
                 began = time.time_ns() / 1e6
                 supervisor.kill()
-                self.outcome.faults["kill"] += 1
+                self.outcome.faults[name] += 1
                 if hangs:
                     kafka.resume_node(1)
                 supervisor.wait_running()
+                self._note_ended(name, began)
                 if number % 50 == 49:
-                    self._note_healed(began)
                     self._system.fault_log.note(f"  {number + 1} SIGKILLs in this period")
                 if self._has_failed():
                     break
@@ -110,14 +115,10 @@ class Period:
             fault_log.note(f"! {self._failures[-1]}")
             return
         fault_log.note(f"- {planned}")
-        self._note_healed(began)
+        self._note_ended(planned.fault.name, began)
 
-    def _note_healed(self, began_ms: float) -> None:
-        try:
-            lsn = self._system.connect().log_end()
-        except psycopg2.Error:
-            return  # another fault has stopped Postgres
-        self.outcome.healed.append(Healed(began_ms, time.time_ns() / 1e6, lsn))
+    def _note_ended(self, name: str, began_ms: float) -> None:
+        self.outcome.injected.append(Injected(name, began_ms, time.time_ns() / 1e6))
 
     # --- setup and check ---
 
@@ -133,7 +134,7 @@ class Period:
             self._settle()
         for failure in self._failures:
             self.outcome.problem("I10 progress", failure)
-        Check(system, self.outcome, self._workload.type).run(self._ground_truth, sampler.samples)
+        Check(system, self._judge, self.outcome, self._workload.type).run(self._ground_truth, sampler.samples)
         self._clean_up()
 
     def _expect(self, what: str, work: Callable[[], object]) -> None:

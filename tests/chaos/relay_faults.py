@@ -3,7 +3,9 @@
 import time
 
 from fault import LONGEST_SECONDS, Context
+from walrelay_dev.errors import ServerError
 from walrelay_dev.process import wait_until
+from walrelay_test.kafka_transactions import wait_until_ended
 
 _DRAIN_SECONDS = 60.0
 
@@ -25,6 +27,26 @@ def suspend(on: Context) -> None:
     on.supervisor.pause()
     on.last()
     on.supervisor.resume()
+
+
+def suspend_transaction(on: Context) -> None:
+    """Suspends the relay while a transaction is open, until the brokers have aborted it, or longer."""
+    until = time.monotonic() + LONGEST_SECONDS
+    on.supervisor.pause()
+    while _transaction(on) != "Ongoing" and time.monotonic() < until:
+        on.supervisor.resume()
+        time.sleep(on.chance.uniform(0, 0.1))
+        on.supervisor.pause()
+    on.last()
+    on.note(f"its transaction: {_transaction(on)}")
+    on.supervisor.resume()
+
+
+def _transaction(on: Context) -> str:
+    try:
+        return wait_until_ended(on.system.kafka, on.system.pipeline)
+    except (ServerError, OSError) as error:
+        return f"unknown: {error}"
 
 
 def second_relay(on: Context) -> None:

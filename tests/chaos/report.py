@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from mode import Mode
 from outcome import Outcome
 from supervisor import Supervisor
 from walrelay_dev.kafka_node import KAFKA_VERSION
@@ -17,23 +18,26 @@ from walrelay_test.relay_config import relay_program
 _INVARIANTS = ["I1 no loss", "I2 no phantom", "I3 order", "I5 confirm safety", "I6 confirm sanity",
                "I7 duplicates", "I8 content", "I9 memory", "I10 progress", "I11 shutdown", "I12 secrets",
                "supervision"]
+_INVARIANTS_OF_ONCE = ["EO1 once", "EO5 open transaction"]
 _SHOWN = 10
 
 
 class Report:
     """Aggregates the periods of a run."""
 
-    def __init__(self, *, seed: int, what: str, commit: str | None) -> None:
+    def __init__(self, *, mode: Mode, judge: Mode, seed: int, what: str, commit: str | None) -> None:
         self.outcomes: list[Outcome] = []
         self.problems: list[tuple[str, str]] = []
-        self._head = {"seed": seed, "run": what, "commit": commit or _commit(), **_versions()}
+        self._judge = judge
+        name = mode.name if mode is judge else f"{mode.name}, judged as {judge.name}"
+        self._head = {"mode": name, "seed": seed, "run": what, "commit": commit or _commit(), **_versions()}
 
     def add(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self.problems += outcome.problems
 
     def summary(self, supervisor: Supervisor, seconds: float) -> dict[str, Any]:
-        faults = sum((outcome.faults for outcome in self.outcomes), Counter())
+        faults = self._counter("faults")
         recoveries = sorted(each for outcome in self.outcomes for each in outcome.recoveries)
         stops = [each for outcome in self.outcomes for each in outcome.stops]
         return {
@@ -44,10 +48,14 @@ class Report:
             "events": self._sum("events"),
             "duplicates": self._sum("duplicates"),
             "duplicates_by_the_producer": self._sum("own_duplicates"),
+            "duplicates_by_fault": dict(self._counter("duplicates_by_fault").most_common()),
+            "duplicates_per_kill": _percentiles(sorted(
+                each for outcome in self.outcomes for each in outcome.duplicates_per_kill)),
+            "aborted_records": self._sum("aborted"),
             "status_updates": self._sum("statuses"),
             "faults": faults.total(),
             "faults_by_kind": dict(faults.most_common()),
-            "relay_sigkills": supervisor.kills,
+            "relay_sigkills": len(supervisor.kills),
             "relay_exits": {str(code): count for code, count in sorted(supervisor.exits.items())},
             "max_rss_mib": round(supervisor.peak_mb, 1),
             "recovery_seconds": _percentiles(recoveries),
@@ -60,9 +68,13 @@ class Report:
     def _sum(self, name: str) -> int:
         return sum(getattr(outcome, name) for outcome in self.outcomes)
 
+    def _counter(self, name: str) -> Counter[str]:
+        return sum((getattr(outcome, name) for outcome in self.outcomes), Counter())
+
     def _invariants(self) -> dict[str, str]:
         broken = Counter(invariant for invariant, _ in self.problems)
-        return {name: f"BROKEN {broken[name]} times" if broken[name] else "held" for name in _INVARIANTS}
+        names = [*_INVARIANTS, *(_INVARIANTS_OF_ONCE if self._judge.once else [])]
+        return {name: f"BROKEN {broken[name]} times" if broken[name] else "held" for name in names}
 
 
 def to_text(summary: dict[str, Any]) -> str:

@@ -27,14 +27,15 @@ class Planned:
         return f"#{self.number} {self.fault.name}{lasting}"
 
 
-def plan(seed: str, seconds: float, *, nodes: int) -> list[Planned]:
+def plan(seed: str, seconds: float, *, nodes: int, transactions: bool) -> list[Planned]:
     """The faults of a period of `seconds`, in order; none of them ends much later than the period.
 
     At most two overlap, and never two that touch the same component. Some take longer to heal than planned
     (such as a slow broker start): then the faults that may not overlap with them start later.
     """
     chance = random.Random(seed)
-    possible = [fault for fault in FAULTS if fault.nodes <= nodes]
+    possible = [fault for fault in FAULTS
+                if fault.nodes <= nodes and (transactions or not fault.transactions)]
     planned: list[Planned] = []
     at = chance.uniform(*_APART) / 2
     while at < seconds:

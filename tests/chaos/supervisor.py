@@ -27,7 +27,7 @@ class Supervisor:
 
     def __init__(self, relay: RelayProcess, fault_log: FaultLog) -> None:
         self.relay = relay
-        self.kills = 0
+        self.kills: list[float] = []  # the time of each, in ms
         self.exits: Counter[int] = Counter()
         self.failures: list[str] = []
         self.peak_mb = 0.0
@@ -54,7 +54,7 @@ class Supervisor:
         with self._lock:
             if self.relay.running():
                 self._measure()
-                self.kills += 1
+                self.kills.append(time.time_ns() / 1e6)
                 self.relay.kill()
                 self._note_exit()
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from fault_log import FaultLog
+from mode import Mode
 from supervisor import Supervisor
+from walrelay_dev.process import wait_until
 from walrelay_test.database import Database
 from walrelay_test.kafka_proxies import KafkaProxies
 from walrelay_test.relay_process import RelayProcess
@@ -17,6 +19,8 @@ from walrelay_test.workload import Workload
 
 CANARY = "canary-of-the-database"  # the password, which must not appear anywhere
 PARTITIONS = 6
+_TRANSACTIONS = "__transaction_state"  # the coordinators of transactions lead its partitions
+_START_SECONDS = 60.0
 
 # Brokers detect failures soon, so that an hour has many of them; the relay does not depend on these values.
 _KAFKA_PROPERTIES = {
@@ -26,14 +30,16 @@ _KAFKA_PROPERTIES = {
     "controller.quorum.election.timeout.ms": 500,
     "controller.quorum.fetch.timeout.ms": 1000,
     "log.segment.delete.delay.ms": 1000,
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
 }
 
 
 class System:
     """A context manager. Only the relay connects through the proxies; all other clients connect directly."""
 
-    def __init__(self, fault_log: FaultLog, *, nodes: int, major: int) -> None:
+    def __init__(self, fault_log: FaultLog, mode: Mode, *, nodes: int, major: int) -> None:
         self.fault_log = fault_log
+        self.mode = mode
         self.record = ReplicationRecord()
         self.postgres = new_postgres(major, tcp=True, password=CANARY)
         self.kafka = new_kafka(nodes=nodes, proxied=True, properties=_KAFKA_PROPERTIES)
@@ -50,6 +56,8 @@ class System:
             self.database = Database.create(self.postgres, "chaos")
             self._prepare()
             self.supervisor = stack.enter_context(Supervisor(self.new_relay(), self.fault_log))
+            # Killed before its first record, the relay would not know that it had created the slot.
+            wait_until(self._has_record, _START_SECONDS, "the first progress record")
             self._stack = stack.pop_all()
         return self
 
@@ -59,6 +67,18 @@ class System:
     @property
     def slot(self) -> str:
         return "chaos_slot"
+
+    @property
+    def pipeline(self) -> str:
+        return "chaos"
+
+    @property
+    def progress_topic(self) -> str:
+        return f"walrelay.progress.{self.pipeline}"
+
+    def topics(self, type: str) -> list[str]:
+        """All topics that the relay depends on."""
+        return [*Workload.topics(type), self.progress_topic, *([_TRANSACTIONS] if self.mode.once else [])]
 
     def connect(self) -> Database:
         """The same database for another thread."""
@@ -105,13 +125,17 @@ class System:
     def _prepare(self) -> None:
         Workload.create_tables(self.database)
         self.database.execute("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
-        self.database.create_slot(self.slot)
+
+    def _has_record(self) -> bool:
+        return self.progress_topic in self.kafka.topics() and bool(self.kafka.consume(self.progress_topic))
 
     def _options(self) -> dict[str, Any]:
         return {"source.dsn": f"host=127.0.0.1 port={self.postgres_link.port} user=postgres "
                               f"dbname={self.database.name}",
-                "source.password": CANARY, "source.slot": self.slot,
+                "source.password": CANARY, "source.slot": self.slot, "source.create_slot": True,
+                "pipeline.id": self.pipeline,
                 "source.wal_sender_timeout": "5s",
                 "kafka.bootstrap_servers": self.broker_links.bootstrap,
                 "http.listen": "127.0.0.1:0", "metrics.slot_poll_interval": "1s",
-                "source.on_gap": "exit"}  # a gap is a failure, and the supervisor detects it by the exit
+                "source.on_gap": "exit",  # a gap is a failure, and the supervisor detects it by the exit
+                **self.mode.options}
