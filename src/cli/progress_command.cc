@@ -2,66 +2,42 @@
 
 #include <fmt/format.h>
 
-#include <random>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "base/system_clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress_plan.h"
 #include "cli/progress_report.h"
+#include "cli/progress_writer.h"
 #include "kafka/progress_topic.h"
-#include "postgres/pg_replication_source.h"
-#include "postgres/session.h"
-#include "stream/progress_record.h"
+#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kWriteTimeout{30};
-
-// The server is asked only if the name of the topic depends on it: the record can then be shown
-// while Postgres is down.
-absl::StatusOr<std::string> TopicOf(const Config& config) {
-  if (!config.kafka.progress_topic.empty() || !config.pipeline.id.empty()) {
-    return ProgressTopicOf(config, "");
-  }
-  WR_ASSIGN_OR_RETURN(const PgConnection connection, ConnectTo(config.source));
-  return ProgressTopicOf(config, connection.database());
-}
-
-absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config, const std::string& topic) {
-  return KafkaProgressReader(config.kafka, -1).Read(topic);
-}
-
-// A run of one record.
-Progress AsWritten(Progress record) {
-  std::random_device random;
-  record.run_id = fmt::format("{:08x}{:08x}", random(), random());
-  record.sequence = 1;
-  record.written = SystemClock().WallNow();
-  return record;
-}
-
 // The result of `plan`, which gets the state of the source and the record that exists, is written.
 template <typename Plan>
 absl::Status Write(const Config& config, bool force, Plan&& plan) {
-  PgReplicationSource source(config.source, -1);
-  WR_ASSIGN_OR_RETURN(SourceInfo info, source.Open());
-  WR_ASSIGN_OR_RETURN(const std::string topic, ProgressTopicOf(config, info.server.database));
-  WR_ASSIGN_OR_RETURN(const auto old, ReadRecord(config, topic));
-  // Again: reading the topic takes time, in which a relay may have started.
-  WR_ASSIGN_OR_RETURN(info.slot, source.InspectSlot());
-  WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old, force}));
-  record = AsWritten(std::move(record));
-  WR_RETURN_IF_ERROR(WriteProgress(config, topic, record, kWriteTimeout));
-  fmt::print("The record is written:\n{}", ProgressText(record, topic));
+  WR_ASSIGN_OR_RETURN(const WrittenProgress written,
+                      WritePlannedProgress(config, force, std::forward<Plan>(plan)));
+  fmt::print("The record is written:\n{}", ProgressText(written.record, written.topic));
   if (config.pipeline.progress == ProgressRecording::kOff) {
     fmt::print(stderr,
                "pipeline.progress is \"off\": the relay uses the record only with \"auto\" or "
                "\"required\"\n");
   }
   return absl::OkStatus();
+}
+
+// Who writes the record, for a topic that has none.
+void ReportMissing(const std::string& topic, bool exists) {
+  fmt::print(stderr,
+             "There is no record: topic {} {}. The relay writes the first one when it starts, "
+             "unless pipeline.progress is \"required\" and the slot exists (WR-4018): then run "
+             "walrelay progress init.\n",
+             topic, exists ? "is empty" : "does not exist");
 }
 
 ExitCode ExitWith(const absl::Status& status) {
@@ -75,22 +51,25 @@ ExitCode ProgressShowCommand(const ProgressFlags& flags) {
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
-  const auto topic = TopicOf(loaded->config);
+  const auto topic = ProgressTopicFor(loaded->config);
   if (!topic.ok()) {
     return Report(topic.status());
   }
-  const auto record = ReadRecord(loaded->config, *topic);
-  if (!record.ok()) {
-    return Report(record.status());
+  const auto read = KafkaProgressReader(loaded->config.kafka, -1).ReadExisting(*topic);
+  const bool exists = !HasCode(read.status(), ErrorCode::kProgressMissing);
+  if (!read.ok() && exists) {
+    return Report(read.status());
   }
+  const std::optional<Progress> record = read.ok() ? *read : std::nullopt;
   if (flags.json) {
-    fmt::print("{}", ProgressJson(*record, *topic));
-  } else if (*record) {
-    fmt::print("{}", ProgressText(**record, *topic));
-  } else {
-    fmt::print("There is no record in topic {}.\n", *topic);
+    fmt::print("{}", ProgressJson(record, *topic));
+  } else if (record) {
+    fmt::print("{}", ProgressText(*record, *topic));
   }
-  return *record ? ExitCode::kOk : ExitCode::kProblemsFound;
+  if (!record) {
+    ReportMissing(*topic, exists);
+  }
+  return record ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
 ExitCode ProgressInitCommand(const ProgressFlags& flags) {

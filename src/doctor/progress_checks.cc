@@ -185,11 +185,10 @@ void CheckProgress(const Config& config, const std::optional<SourceInfo>& source
     }
     return;
   }
-  // The topic exists, so that reading it does not create it.
   if (visible.ok() && depth == Depth::kAll) {
     CheckTopicState(config, *topic, cluster->brokers.size(), out);
   }
-  const auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).Read(*topic);
+  const auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadExisting(*topic);
   if (!record.ok()) {
     ReportUnusable(config, record.status(), out);
     return;

@@ -58,10 +58,16 @@ absl::Status Create(rd_kafka_t* client, const std::string& topic, SteadyTime dea
     LogInfo("progress_topic_available", "the topic was created, or exists meanwhile",
             {{"topic", topic}});
   }
-  return HasCode(created, ErrorCode::kTopicCreationRefused)
-             ? Error(ErrorCode::kTopicCreationRefused, MessageOf(created),
-                     CreateTopicCommand(topic, RuleOf(topic)))
-             : created;
+  if (!HasCode(created, ErrorCode::kTopicCreationRefused)) {
+    return created;
+  }
+  // The default number of replicas needs more brokers than are running: that is no missing right.
+  const bool too_few =
+      MessageOf(created).find(rd_kafka_err2name(RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR)) !=
+      std::string::npos;
+  return Error(too_few ? ErrorCode::kTopicCreationRefused : ErrorCode::kProgressDenied,
+               too_few ? MessageOf(created) : "the brokers refuse to create " + MessageOf(created),
+               CreateTopicCommand(topic, RuleOf(topic)));
 }
 
 // Whether the brokers that answered have a controller: librdkafka sends requests of administrators
@@ -112,7 +118,8 @@ absl::StatusOr<KafkaMetadata> Query(rd_kafka_t* client, const std::string& topic
 
 // A topic that exists, or that another relay creates at the same time, may have other settings: it
 // is always checked.
-absl::Status EnsureCompactedTopic(rd_kafka_t* client, const std::string& topic, SteadyTime deadline,
+absl::Status EnsureCompactedTopic(rd_kafka_t* client, const std::string& topic,
+                                  MissingTopic missing, SteadyTime deadline,
                                   const std::stop_token& stop) {
   bool created = false;
   while (!stop.stop_requested()) {
@@ -129,12 +136,15 @@ absl::Status EnsureCompactedTopic(rd_kafka_t* client, const std::string& topic, 
       return HasController(client, *metadata) ? CheckPolicy(client, topic, deadline)
                                               : absl::OkStatus();
     }
-    if (found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && !created) {
+    const bool unknown = found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    if (unknown && missing == MissingTopic::kReport) {
+      return Error(ErrorCode::kProgressMissing, fmt::format("topic {} does not exist", topic));
+    }
+    if (unknown && !created) {
       WR_RETURN_IF_ERROR(Create(client, topic, deadline));
       created = true;
     } else if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR &&
-               found.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE &&
-               found.err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
+               found.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE && !unknown) {
       return TopicError(found.err, topic);
     }
     if (std::chrono::steady_clock::now() >= deadline) {

@@ -372,6 +372,7 @@ absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
   WR_RETURN_IF_ERROR(Set(conf.get(), "group.id", "walrelay-reader"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "enable.auto.commit", "false"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "auto.offset.reset", "earliest"));
+  WR_RETURN_IF_ERROR(Set(conf.get(), "allow.auto.create.topics", "false"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "isolation.level", "read_committed"));
   WR_RETURN_IF_ERROR(Set(conf.get(), "enable.partition.eof", "true"));
   return conf;

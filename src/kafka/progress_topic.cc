@@ -45,9 +45,6 @@ absl::Status AboutProgress(const absl::Status& error, std::string_view topic) {
   switch (CodeOf(error)) {
     case ErrorCode::kTopicDenied:
       return Error(ErrorCode::kProgressDenied, MessageOf(error), ProgressAclRemedy(topic));
-    case ErrorCode::kTopicCreationRefused:
-      return Error(ErrorCode::kProgressDenied, "the brokers refuse to create " + MessageOf(error),
-                   RemedyFor(error));
     case ErrorCode::kTopicInvalid:
       return Error(ErrorCode::kProgressTopicInvalid, MessageOf(error));
     case ErrorCode::kTopicUnknown:  // deleted meanwhile: another attempt creates it
@@ -106,8 +103,9 @@ absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
 }
 
 absl::StatusOr<MaybeProgress> ReadLatest(rd_kafka_t* client, const std::string& topic,
-                                         SteadyTime deadline, const std::stop_token& stop) {
-  WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, topic, deadline, stop));
+                                         MissingTopic missing, SteadyTime deadline,
+                                         const std::stop_token& stop) {
+  WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, topic, missing, deadline, stop));
   return ReadToEnd(client, client, topic, deadline, stop);
 }
 
@@ -201,10 +199,21 @@ absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka) {
 }
 
 absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic) {
+  return Read(topic, MissingTopic::kCreate);
+}
+
+absl::StatusOr<std::optional<Progress>> KafkaProgressReader::ReadExisting(
+    const std::string& topic) {
+  return Read(topic, MissingTopic::kReport);
+}
+
+absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic,
+                                                                  MissingTopic missing) {
   WR_ASSIGN_OR_RETURN(const auto client, MakeReader(kafka_, "read_committed"));
   return Call<MaybeProgress>(
-      [client, topic, timeout = timeout_](const std::stop_token& stop) {
-        return ReadLatest(client->get(), topic, std::chrono::steady_clock::now() + timeout, stop);
+      [client, topic, missing, timeout = timeout_](const std::stop_token& stop) {
+        return ReadLatest(client->get(), topic, missing, std::chrono::steady_clock::now() + timeout,
+                          stop);
       },
       topic, stop_fd_, reaper_);
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/compacted_topic.h"
 #include "kafka/handles.h"
 #include "kafka/reaper.h"
 #include "walrelay/clock.h"
@@ -33,9 +34,13 @@ class KafkaProgressReader final : public ProgressReader {
       : kafka_(kafka), stop_fd_(stop_fd), reaper_(reaper), timeout_(timeout) {}
 
   absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+  // The same, but creates nothing: WR-4018 if the topic does not exist.
+  absl::StatusOr<std::optional<Progress>> ReadExisting(const std::string& topic);
   absl::StatusOr<bool> IsSettled(const std::string& topic) override;
 
  private:
+  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic, MissingTopic missing);
+
   const KafkaConfig& kafka_;
   const int stop_fd_;
   Reaper* const reaper_;

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Durable progress: what a restarted relay knows from its record in Kafka (docs/guides/progress.md)."""
 
+from collections.abc import Callable
+from typing import Any
+
 from walrelay_test.database import Database
 from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.outbox import Outbox
@@ -377,6 +380,47 @@ class MissingRecordTest(ProgressCase):
         self.assertGreater(self.record().frontier, 0)
 
 
+class AutoTest(ProgressCase):
+    """Whether progress is recorded is decided by what the brokers answer, not while they cannot."""
+
+    # A killed broker can rejoin only after its session has expired, by default 9 s.
+    kafka_options = {"properties": {"broker.session.timeout.ms": 2000, "default.replication.factor": 3}}
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"pipeline.progress": "auto"}
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.addCleanup(self.kafka.start)
+        self.kafka.create_topic(self.topic, replication=1)
+
+    def create_progress_topic(self) -> None:
+        self.kafka.create_topic(self.progress_topic, replication=1, config={"cleanup.policy": "compact"})
+
+    def expect_recorded_after(self, relay: RelayProcess, repair: Callable[[], object]) -> None:
+        repair()
+        relay.wait_ready(120)
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.assertEqual(self.record().pipeline, self.pipeline)
+        self.assertEqual(relay.logs("progress_not_recorded"), [])
+
+    def test_auto_waits_for_a_broker(self) -> None:
+        self.create_progress_topic()
+        self.kafka.kill_node(1)
+        relay = self.start_relay()
+        relay.wait_for_log("disconnected", code="WR-4001", count=2)
+        self.expect_recorded_after(relay, lambda: self.kafka.start_node(1))
+
+    def test_auto_waits_for_enough_brokers_for_the_topic(self) -> None:
+        relay = self.start_relay()
+        relay.wait_for_state("blocked")
+        page = relay.get("/readyz?verbose")[1]
+        self.assertIn("WR-4014", page)
+        self.assertTrue(any(self.progress_topic in line["msg"] for line in relay.logs(code="WR-4014")))
+        self.expect_recorded_after(relay, self.create_progress_topic)
+
+
 class CommandTest(ProgressCase):
     def test_show_prints_the_record(self) -> None:
         self.publish_rows(1)
@@ -391,8 +435,13 @@ class CommandTest(ProgressCase):
 
     def test_show_reports_that_there_is_no_record(self) -> None:
         self.new_relay()
-        self.assertIn("no record", self.walrelay("progress", "show", code=FOUND))
+        shown = self.walrelay("progress", "show", code=FOUND)
+        for part in ("no record", "does not exist", "WR-4018", "walrelay progress init"):
+            self.assertIn(part, shown)
         self.assertIn('"record":null', self.walrelay("progress", "show", "--json", code=FOUND))
+        self.assertNotIn(self.progress_topic, self.kafka.topics())
+        self.kafka.create_topic(self.progress_topic, config={"cleanup.policy": "compact"})
+        self.assertIn("is empty", self.walrelay("progress", "show", code=FOUND))
 
     def test_show_needs_no_server_if_the_pipeline_has_an_id(self) -> None:
         relay = {"pipeline.id": f"{self.name}-id"}

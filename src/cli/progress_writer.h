@@ -1,0 +1,32 @@
+// Writes a progress record from a command: reads the source and the record that exists, lets a plan
+// decide, and writes what it says.
+//
+// Each function connects to Postgres and Kafka with the logins of the configuration, and blocks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/progress_plan.h"
+#include "walrelay/config.h"
+#include "walrelay/progress.h"
+
+namespace walrelay {
+
+// The topic of the record. The server is asked only if the name depends on it: the record can then
+// be shown while Postgres is down. Errors: WR-1003, those of a connection.
+absl::StatusOr<std::string> ProgressTopicFor(const Config& config);
+
+struct WrittenProgress {
+  std::string topic;
+  Progress record;
+};
+
+// Errors: those of a connection, of the topic, and of the plan.
+absl::StatusOr<WrittenProgress> WritePlannedProgress(
+    const Config& config, bool force,
+    const std::function<absl::StatusOr<Progress>(const ProgressPlanInput&)>& plan);
+
+}  // namespace walrelay
