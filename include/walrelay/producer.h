@@ -164,6 +164,11 @@ struct ProducerRequest {
   int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
   std::string transactional_id;  // "": without transactions
   std::string progress_topic;    // read after the id was claimed
+  // How long Commit() may make no progress: neither an acknowledgement nor the end of the commit.
+  // Then the producer fails. The owner has to give the next producer more time, as far as brokers
+  // keep a transaction open: with the same limit, brokers that are slower would get the same
+  // records again and again.
+  Micros commit_limit{0};
 };
 
 // Creates the producer of the next epoch. Does not wait for a broker; an error is a configuration

@@ -163,6 +163,7 @@ class PipelineThread final : public RunningPipeline {
                                            request.transactional_id));
       KafkaProducer::Options own = options;
       own.progress_topic = request.progress_topic;
+      own.commit_limit = request.commit_limit;
       return KafkaProducer::Create(std::move(conf), own);
     };
   }

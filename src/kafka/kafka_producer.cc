@@ -64,9 +64,6 @@ Micros RefreshIntervalOf(const rd_kafka_conf_t& conf) {
   return millis > 0 ? std::chrono::milliseconds(millis) : Micros::max();
 }
 
-// Beyond the timeout of a request.
-constexpr std::chrono::seconds kCommitGrace{5};
-
 }  // namespace
 
 KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
@@ -100,8 +97,6 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
   const auto max_record_bytes =
       static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
   const std::string transactional_id = ConfValue(*conf, "transactional.id");
-  const std::chrono::milliseconds socket_timeout(
-      std::atoll(ConfValue(*conf, "socket.timeout.ms").c_str()));
   if (!transactional_id.empty()) {
     client->watch.Attach(conf.get());
   }
@@ -129,7 +124,6 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
             .transactional_id = transactional_id,
             .progress_topic = options.progress_topic,
             .progress_conf = options.progress_conf,
-            .commit_timeout = socket_timeout + kCommitGrace,
             .reuse_after_repeated_commit = options.reuse_after_repeated_commit});
   }
   return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options, max_record_bytes));
@@ -145,8 +139,9 @@ KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& opti
   static constexpr uint64_t kOne = 1;
   rd_kafka_queue_io_event_enable(client_->queue.get(), client_->wakeup.get(), &kOne, sizeof(kOne));
   if (client_->transactions != nullptr) {
-    transaction_ = std::make_unique<ProducerTransaction>(*client_->transactions, health_,
-                                                         options.reaper, options.delivery_details);
+    transaction_ =
+        std::make_unique<ProducerTransaction>(*client_->transactions, health_, options.reaper,
+                                              options.delivery_details, options.commit_limit);
   }
 }
 
@@ -178,8 +173,42 @@ absl::StatusOr<ProduceResult> KafkaProducer::Produce(const Record& record, Deliv
     return ProduceResult::kQueueFull;
   }
   WR_ASSIGN_OR_RETURN(const bool ready, client_->topics->IsReady(topic));
-  return ready && !(record.position && AwaitsTail(topic)) ? Enqueue(record, token, topic)
-                                                          : ProduceResult::kTopicPending;
+  if (!ready || (record.position && AwaitsTail(topic))) {
+    return ProduceResult::kTopicPending;
+  }
+  const bool hold = transaction_ != nullptr && token.is_progress() && transaction_->HoldsProgress();
+  return hold ? HoldBack(record, topic) : Enqueue(record, token, topic);
+}
+
+// Its parts are all there: a progress record has a key, a value and a partition.
+ProduceResult KafkaProducer::HoldBack(const Record& record, TopicTable::Topic& topic) {
+  held_ = HeldRecord{.topic = &topic,
+                     .key = std::string(record.key.value_or("")),
+                     .value = std::string(record.value.value_or("")),
+                     .partition = record.partition.value_or(0)};
+  for (const Header& header : record.headers) {
+    held_->headers.emplace_back(header.name, header.value.value_or(""));
+  }
+  transaction_->Hold(topic.name);
+  return ProduceResult::kAccepted;
+}
+
+void KafkaProducer::SendHeldBack() {
+  std::vector<Header> headers;
+  for (const auto& [name, value] : held_->headers) {
+    headers.push_back({name, value});
+  }
+  TopicTable::Topic& topic = *held_->topic;
+  const auto produced = Enqueue({.topic = topic.name,
+                                 .key = held_->key,
+                                 .value = held_->value,
+                                 .headers = headers,
+                                 .partition = held_->partition,
+                                 .timestamp = std::nullopt},
+                                DeliveryToken::Progress(), topic);
+  if (!produced.ok()) {
+    transaction_->OnHeldRefused(produced.status(), topic.name);
+  }
 }
 
 void KafkaProducer::SkipStored(const WalHistory& history) {
@@ -237,7 +266,7 @@ absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, Deliv
   }
   client_->topics->OnAccepted(topic, partition, now_);
   if (transaction_ != nullptr) {
-    transaction_->OnAccepted();
+    transaction_->OnAccepted(token, topic.name);
   }
   return ProduceResult::kAccepted;
 }
@@ -321,6 +350,9 @@ void KafkaProducer::Poll(DeliverySink& sink) {
   client_->topics->ApplyCreations();
   client_->creator->SendIfDue(now_);
   client_->topics->RefreshIfDue(now_);
+  if (transaction_ != nullptr && transaction_->ReleasesProgress()) {
+    SendHeldBack();
+  }
   if (transaction_ != nullptr && transaction_->Turn(sink, now_)) {
     Purge();
   }
@@ -328,7 +360,7 @@ void KafkaProducer::Poll(DeliverySink& sink) {
 
 void KafkaProducer::Commit() {
   if (transaction_ != nullptr) {
-    transaction_->Commit();
+    transaction_->Commit(clock_.Now());
   }
 }
 

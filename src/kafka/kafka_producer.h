@@ -62,6 +62,7 @@ class KafkaProducer final : public Producer {
     // Of a producer whose configuration has a transactional id: what it reads after the claim.
     std::string progress_topic;
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
+    Micros commit_limit = std::chrono::seconds(10);            // see ProducerRequest
     // Only for tests, which show what happens then: a delayed EndTxn ends another transaction.
     bool reuse_after_repeated_commit = false;
     std::function<void()> on_partitions_changed;  // to count the changes; may be empty
@@ -108,8 +109,19 @@ class KafkaProducer final : public Producer {
     std::unique_ptr<TransactionThread> transactions;  // nullptr: without transactions
   };
 
+  // A copy of a progress record.
+  struct HeldRecord {
+    TopicTable::Topic* topic = nullptr;
+    std::string key;
+    std::string value;
+    std::vector<std::pair<std::string, std::string>> headers;
+    int32_t partition = 0;
+  };
+
   KafkaProducer(std::unique_ptr<Client> client, const Options& options, size_t max_record_bytes);
 
+  ProduceResult HoldBack(const Record& record, TopicTable::Topic& topic);
+  void SendHeldBack();
   absl::StatusOr<ProduceResult> Enqueue(const Record& record, DeliveryToken token,
                                         TopicTable::Topic& topic);
   bool AwaitsTail(TopicTable::Topic& topic);
@@ -134,8 +146,9 @@ class KafkaProducer final : public Producer {
   std::unique_ptr<Client> client_;
   ClientHealth health_;
   std::unique_ptr<ProducerTransaction> transaction_;  // nullptr: without transactions
-  std::optional<WalHistory> history_;                 // nullopt: records get no positions
-  std::vector<Header> headers_;                       // of the report that is being passed on
+  std::optional<HeldRecord> held_;     // the progress record, see ProducerTransaction
+  std::optional<WalHistory> history_;  // nullopt: records get no positions
+  std::vector<Header> headers_;        // of the report that is being passed on
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()
 };

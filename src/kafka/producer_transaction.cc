@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "kafka/delivery_error.h"
 #include "walrelay/error.h"
 
@@ -19,26 +20,82 @@ bool IsAboutTopics(rd_kafka_resp_err_t code) {
          !HasCode(DeliveryError(code, {}, {}), ErrorCode::kProducerFailed);
 }
 
+// A wait that is shown to operators; as long as that of the state "degraded".
+constexpr Micros kNotice = std::chrono::seconds(4);
+
 }  // namespace
 
-void ProducerTransaction::Commit() {
+void ProducerTransaction::OnAccepted(DeliveryToken token, std::string_view topic) {
+  ++outstanding_;
+  if (token.is_progress()) {
+    held_ = false;
+    awaits_ = topic;
+  }
+}
+
+void ProducerTransaction::Hold(std::string_view topic) {
+  held_ = true;
+  awaits_ = topic;
+}
+
+void ProducerTransaction::OnHeldRefused(const absl::Status& error, std::string_view topic) {
+  OnAccepted(DeliveryToken::Progress(), topic);
+  OnFailed({.token = DeliveryToken::Progress(), .error = error}, topic);
+}
+
+void ProducerTransaction::Commit(MonoTime now) {
   if (phase_ == Phase::kOpen) {
     phase_ = Phase::kSealed;
-    CommitIfComplete();
+    moved_ = now;
+    CommitIfComplete(now);
   }
 }
 
 // librdkafka would wait for the reports, which the owner's thread has to take.
-void ProducerTransaction::CommitIfComplete() {
-  if (phase_ == Phase::kSealed && outstanding_ == 0 && !failing_) {
+void ProducerTransaction::CommitIfComplete(MonoTime now) {
+  if (phase_ == Phase::kSealed && outstanding_ == 0 && !held_ && !failing_) {
     phase_ = Phase::kCommitting;
+    moved_ = now;
     thread_.Commit();
+  }
+}
+
+// For example a topic that was deleted: librdkafka waits for it for more than a minute, and readers
+// wait behind the open transaction.
+void ProducerTransaction::CheckOverdue(MonoTime now) {
+  const bool waits = phase_ == Phase::kSealed || phase_ == Phase::kCommitting;
+  if (!waits || failing_ || now - moved_ <= std::min(commit_limit_, kNotice)) {
+    return;
+  }
+  const bool progress = !awaits_.empty() && outstanding_ == (held_ ? 0U : 1U);
+  if (progress) {
+    health_.ExplainTrouble(Error(
+        ErrorCode::kKafkaStalled,
+        fmt::format("topic {}: the progress record is not acknowledged", Printable(awaits_, 80))));
+  }
+  if (now - moved_ <= commit_limit_) {
+    return;
+  }
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - moved_).count();
+  if (phase_ == Phase::kCommitting) {
+    Fail(Error(ErrorCode::kCommitInDoubt, fmt::format("no answer to the commit for {} s", waited)));
+  } else if (progress) {
+    Fail(Error(ErrorCode::kTransactionAborted,
+               fmt::format("topic {}: the progress record was not acknowledged for {} s",
+                           Printable(awaits_, 80), waited)));
+  } else {
+    Fail(Error(ErrorCode::kTransactionAborted,
+               fmt::format("none of {} records was acknowledged for {} s", outstanding_, waited)));
   }
 }
 
 void ProducerTransaction::OnDelivered(const Delivery& delivery, MonoTime now) {
   WR_CHECK(outstanding_ > 0, "a report is of a record that was accepted");
   --outstanding_;
+  moved_ = now;
+  if (delivery.token.is_progress()) {
+    awaits_ = {};
+  }
   withheld_.Add(delivery, now);
 }
 
@@ -79,7 +136,8 @@ void ProducerTransaction::Fail(const absl::Status& error) {
 
 bool ProducerTransaction::Turn(DeliverySink& sink, MonoTime now) {
   Apply(thread_.TakeResults(), sink, now);
-  CommitIfComplete();
+  CommitIfComplete(now);
+  CheckOverdue(now);
   ExplainIfNeeded();
   failing_ = failing_ || !health_.fatal().ok();
   if (!health_.fatal().ok() && (outstanding_ == 0 || abandoned_)) {
@@ -100,14 +158,13 @@ void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink
     sink.OnClaimed(results.claim->record);
   }
   if (results.commits_sent > 0) {
+    committed_ = true;
     health_.OnBrokerAnswered();
     withheld_.Release(sink, now);
   }
   if (results.commits_sent > 1) {
-    Fail(Error(ErrorCode::kCommitInDoubt,
-               fmt::format("EndTxn was sent {} times: the transaction was committed, but a request "
-                           "that arrives late could end the next one",
-                           results.commits_sent)));
+    Fail(Error(ErrorCode::kCommitRepeated,
+               fmt::format("EndTxn was sent {} times", results.commits_sent)));
   }
   if (results.begun) {
     phase_ = Phase::kOpen;
@@ -119,27 +176,30 @@ void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink
 }
 
 // Partitions that were refused for the transaction: librdkafka only drops their records. All of
-// them are reported with the error, whichever of them caused it, as for a batch; the progress
-// record only if it is the only one.
+// them are reported with the error, whichever of them caused it, as for a batch. But events are
+// never blamed for the progress topic, whose error is another one, nor the reverse.
 void ProducerTransaction::NameCause() {
   const bool named = std::any_of(failed_.begin(), failed_.end(),
                                  [](const Failed& failed) { return !failed.failure.purged; });
   if (named || !IsAboutTopics(cause_)) {
     return;
   }
-  const bool events = std::any_of(failed_.begin(), failed_.end(), [](const Failed& failed) {
-    return !failed.failure.token.is_progress();
-  });
+  const auto is_progress = [](const Failed& failed) { return failed.failure.token.is_progress(); };
+  if (std::any_of(failed_.begin(), failed_.end(), is_progress) &&
+      !std::all_of(failed_.begin(), failed_.end(), is_progress)) {
+    return;
+  }
   for (Failed& failed : failed_) {
-    if (failed.failure.token.is_progress() != events) {
-      failed.failure.error = DeliveryError(cause_, failed.topic, {});
-      failed.failure.purged = false;
-    }
+    failed.failure.error = DeliveryError(cause_, failed.topic, {});
+    failed.failure.purged = false;
   }
 }
 
 void ProducerTransaction::ReportFailures(DeliverySink& sink) {
   NameCause();
+  if (std::exchange(held_, false)) {
+    failed_.push_back({{.token = DeliveryToken::Progress(), .purged = true}, awaits_});
+  }
   for (const bool purged : {false, true}) {
     for (Failed& failed : failed_) {
       if (failed.failure.purged == purged) {

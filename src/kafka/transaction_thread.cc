@@ -18,8 +18,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Of a call of rd_kafka_commit_transaction(), which is called again until the deadline: so long
-// does Stop() take effect later.
+// Of a call of rd_kafka_commit_transaction(), which is called again until it succeeds or Stop():
+// so long does Stop() take effect later.
 constexpr int kCommitMillis = 200;
 constexpr int kLeaveMillis = 20;
 // Records that are being dropped have to be reported first.
@@ -215,7 +215,6 @@ void TransactionThread::LearnPause() {
 
 std::optional<TransactionThread::Failure> TransactionThread::CommitAndBegin() {
   LearnPause();
-  const auto deadline = SteadyClock::now() + options_.commit_timeout;
   const uint64_t before = watch_.commits_sent();
   while (true) {
     const KafkaError error(rd_kafka_commit_transaction(client_, kCommitMillis));
@@ -225,7 +224,7 @@ std::optional<TransactionThread::Failure> TransactionThread::CommitAndBegin() {
     if (stop_.stop_requested()) {
       return std::nullopt;
     }
-    if (rd_kafka_error_is_retriable(error.get()) == 0 || SteadyClock::now() > deadline) {
+    if (rd_kafka_error_is_retriable(error.get()) == 0) {
       const rd_kafka_resp_err_t code = rd_kafka_error_code(error.get());
       return Failure{CommitError(code, rd_kafka_error_string(error.get()),
                                  options_.transactional_id, watch_.commits_sent() - before),

@@ -37,7 +37,6 @@ class TransactionThread {
     std::string progress_topic;
     // Returns a configuration of MakeProgressConf(); called on the thread.
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;
-    Micros commit_timeout = std::chrono::seconds(35);
     Micros read_timeout = std::chrono::seconds(10);  // of the progress record
     bool reuse_after_repeated_commit = false;        // see KafkaProducer::Options
   };
@@ -72,8 +71,8 @@ class TransactionThread {
   // Begins nothing more. Does not wait for the call in progress, which takes up to two seconds.
   void Stop();
 
-  // Commits the transaction. Results: commits_sent and then begun, or failure. If EndTxn was sent
-  // more than once, no other transaction begins.
+  // Commits the transaction, however long it takes. Results: commits_sent and then begun, or
+  // failure. If EndTxn was sent more than once, no other transaction begins.
   // REQUIRES: a transaction has begun, and each of its records was reported as delivered.
   void Commit();
   // The transaction has failed. Result: failure, the cause.

@@ -74,7 +74,11 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   }
   ReportDispatcher reports(parts_.sender, parts_.recorder, parts_.metrics,
                            producer.uses_transactions() ? &transactions_ : nullptr);
+  const uint64_t committed = transactions_.committed;
   producer.Poll(reports);
+  if (transactions_.committed > committed) {
+    producer.ResetTime();
+  }
   if (parts_.recorder.superseded()) {
     return Restart{.cause = Error(ErrorCode::kCommitInDoubt,
                                   "the progress record is not the one that was read before"),
@@ -103,6 +107,11 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
 // If no record was lost with the producer, nothing has to be read again.
 std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a failure has a cause");
+  if (HasCode(error, ErrorCode::kCommitRepeated) && parts_.tracker.records_in_flight() == 0) {
+    LogStatus(LogLevel::kInfo, "producer_renewed", error);  // nothing has failed
+    Retire(error, now);
+    return std::nullopt;
+  }
   const absl::Status& unclaimed = transactions_.claim_error;
   const bool repeated = !unclaimed.ok() && CodeOf(unclaimed) == CodeOf(error);
   NoteFailure(error);
@@ -133,7 +142,11 @@ std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error)
       "a refused record is never before the rows that are read again");
   // Without all reports it is unknown which rows after the frontier are acknowledged.
   const bool known = parts_.sender.AllHaveFailed() && !failed.unknown_position;
-  Restart restart{.cause = error, .settled_before = known ? failed.first_lost : std::nullopt};
+  // A progress record that is refused fails the events of its transaction, but is the cause.
+  const absl::Status& recording = parts_.recorder.error();
+  const bool recorded = !parts_.producer.uses_transactions() || recording.ok();
+  Restart restart{.cause = recorded ? error : recording,
+                  .settled_before = known ? failed.first_lost : std::nullopt};
   // A producer may fail once for a reason unrelated to any record.
   const Lsn frontier = parts_.tracker.frontier();
   const bool its_own = IsOfProducer(error) && std::exchange(failed_at_, frontier) != frontier;
@@ -151,7 +164,9 @@ void ProducerMonitor::NoteFailure(const absl::Status& error) {
   parts_.metrics.kafka_transactions_failed[ToString(CodeOf(error))].Increment();
   transactions_.failure = error;
   transactions_.failed = parts_.clock.WallNow();
-  if (!transactions_.claimed) {
+  if (transactions_.claimed) {
+    parts_.producer.AllowMoreTime();
+  } else {
     transactions_.claim_error = error;
   }
   // With records in flight, the restart is noted.

@@ -28,7 +28,7 @@ absl::Status RowErrorOf(const absl::Status& refusal) {
 
 bool IsOfProducer(const absl::Status& error) {
   return HasCode(error, ErrorCode::kProducerFailed) || HasCode(error, ErrorCode::kProducerFenced) ||
-         HasCode(error, ErrorCode::kCommitInDoubt) ||
+         HasCode(error, ErrorCode::kCommitInDoubt) || HasCode(error, ErrorCode::kCommitRepeated) ||
          HasCode(error, ErrorCode::kTransactionAborted) ||
          HasCode(error, ErrorCode::kTransactionalIdDenied);
 }

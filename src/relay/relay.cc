@@ -47,6 +47,7 @@ Relay::Relay(Parts parts, Router router)
     : parts_(std::move(parts)),
       producer_({.make = parts_.make_producer,
                  .max_batch_bytes = parts_.config.kafka.max_batch_bytes,
+                 .transaction_timeout = parts_.config.kafka.transaction_timeout,
                  .clock = parts_.clock,
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 1}),

@@ -24,7 +24,8 @@ constexpr int64_t kMinBatchBytes = 1024;
 ReplaceableProducer::ReplaceableProducer(Parts parts)
     : parts_(std::move(parts)),
       backoff_(kFirstStartRetry, kLongestStartRetry, parts_.seed),
-      max_batch_bytes_(parts_.max_batch_bytes) {
+      max_batch_bytes_(parts_.max_batch_bytes),
+      commit_limit_(FirstCommitLimit()) {
   WR_CHECK(parts_.make != nullptr, "there is a factory for producers");
   WR_CHECK(max_batch_bytes_ > 0, "a batch has a positive limit");
 }
@@ -96,7 +97,8 @@ absl::Status ReplaceableProducer::Create() {
   Destroy();
   auto producer = parts_.make({.max_batch_bytes = max_batch_bytes_,
                                .transactional_id = transactional_id_,
-                               .progress_topic = progress_topic_});
+                               .progress_topic = progress_topic_,
+                               .commit_limit = commit_limit_});
   WR_RETURN_IF_ERROR(producer.status());
   producer_ = *std::move(producer);
   WR_CHECK(producer_ != nullptr, "a factory returns a producer or an error");
@@ -153,6 +155,11 @@ MonoTime ReplaceableProducer::StopForRenewal(MonoTime now) {
 // By four and not by two: each step repeats the records in flight.
 void ReplaceableProducer::ShrinkBatches() {
   max_batch_bytes_ = std::max(max_batch_bytes_ / 4, kMinBatchBytes);
+}
+
+// Up to the timeout of the brokers, which then abort the transaction.
+void ReplaceableProducer::AllowMoreTime() {
+  commit_limit_ = std::min(2 * commit_limit_, parts_.transaction_timeout);
 }
 
 }  // namespace walrelay

@@ -26,7 +26,8 @@ class ReplaceableProducer final : public Producer {
  public:
   struct Parts {
     ProducerFactory make;
-    int64_t max_batch_bytes;  // as configured
+    int64_t max_batch_bytes;        // as configured
+    Micros transaction_timeout{0};  // see AllowMoreTime()
     const Clock& clock;
     Metrics& metrics;
     uint64_t seed = 0;  // for the jitter of the back-off
@@ -95,6 +96,10 @@ class ReplaceableProducer final : public Producer {
   void ShrinkBatches();
   void ResetBatches() { max_batch_bytes_ = parts_.max_batch_bytes; }
 
+  // The brokers may be slow: the next producer waits longer for a commit, see ProducerRequest.
+  void AllowMoreTime();
+  void ResetTime() { commit_limit_ = FirstCommitLimit(); }
+
   // The pause before the next producer; grows until ResetBackoff().
   Micros NextPause() { return backoff_.Next(); }
   void ResetBackoff() { backoff_.Reset(); }
@@ -104,12 +109,14 @@ class ReplaceableProducer final : public Producer {
   bool usable() const { return settles() && !outdated_since_; }
   // Whether the records in flight may still be acknowledged.
   bool settles() const { return producer_ != nullptr && !failing_since_; }
+  Micros FirstCommitLimit() const { return parts_.transaction_timeout / 3; }
 
   Parts parts_;
   std::unique_ptr<Producer> producer_;
   Backoff backoff_;
   // The next producer's; reset when a single record, sent alone, was refused for its size.
   int64_t max_batch_bytes_;            // reduced after a broker refused a batch
+  Micros commit_limit_;                // the next producer's
   std::optional<WalHistory> history_;  // for SkipStored()
   std::string transactional_id_;       // "": without transactions
   std::string progress_topic_;

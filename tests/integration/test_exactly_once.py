@@ -4,11 +4,12 @@
 The guide is docs/guides/exactly-once.md.
 """
 
+import time
 from typing import Any
 
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_records import UNCOMMITTED
-from walrelay_test.kafka_acls import acl_options, allow, login
+from walrelay_test.kafka_acls import acl_options, allow, deny, login
 from walrelay_test.kafka_transactions import delete_records
 from walrelay_test.once_case import OnceCase
 from walrelay_test.relay_process import RelayProcess
@@ -211,11 +212,15 @@ class ProgressTopicTest(OnceCase):
         self.expect_blocked(relay)
 
     def test_topic_deleted_while_the_relay_runs_is_noticed(self) -> None:
-        # By default librdkafka waits up to a minute for the topic.
-        relay = self.publish_one({"kafka.librdkafka.topic.metadata.refresh.interval.ms": "100"})
+        # If the brokers do not refuse the record at once, librdkafka waits for the topic for a minute.
+        relay = self.publish_one({"kafka.librdkafka.topic.metadata.refresh.interval.ms": "100",
+                                  "kafka.transaction_timeout": "12s"})
         self.kafka.delete_topic(self.progress_topic)
+        begun = time.monotonic()
         self.outbox.insert(9)
         relay.wait_for_state("blocked", seconds=120)
+        self.expect_no_transaction_stays_open(0)
+        self.assertLess(time.monotonic() - begun, 15)
         relay.kill()
         relay.start()
         relay.wait_for_state("blocked")
@@ -236,7 +241,7 @@ class ProgressTopicTest(OnceCase):
 class RightsTest(OnceCase):
     """A broker that denies what no ACL allows, except to users without a name, and limits transactions to 20 s."""
 
-    kafka_options = acl_options("writer", properties={"transaction.max.timeout.ms": "20000"})
+    kafka_options = acl_options("writer", "revoked", "limited", properties={"transaction.max.timeout.ms": "20000"})
 
     def options(self) -> dict[str, Any]:
         return super().options() | {"kafka.transaction_timeout": "15s"}
@@ -256,6 +261,49 @@ class RightsTest(OnceCase):
         relay.wait_ready(120)
         self.outbox.insert(1)
         self.expect_once(1)
+
+    def allow_all(self, user: str) -> None:
+        for operation in ("write", "describe", "create", "read"):
+            for name in ("outbox.", "walrelay.progress."):
+                allow(self.kafka.bootstrap, user, operation, name, "prefixed")
+        for operation in ("write", "describe"):
+            allow(self.kafka.bootstrap, user, operation, "walrelay.", "prefixed", "transactional_id")
+
+    def expect_progress_denied(self, relay: RelayProcess) -> None:
+        """Checks that the progress topic is blamed, and no event."""
+        relay.wait_until(lambda: "WR-4016" in relay.get("/readyz")[1], 60, "WR-4016")
+        relay.wait_for_state("blocked")
+        line = relay.logs("progress_refused", code="WR-4016")[0]
+        self.assertIn(self.progress_topic, line["msg"])
+        self.assertEqual(relay.logs(code="WR-4005"), [])
+        self.expect_no_transaction_stays_open()
+        self.assertEqual(relay.metric("walrelay_events_skipped_total") or 0, 0)
+
+    def test_progress_topic_that_is_denied_while_the_relay_runs_is_named(self) -> None:
+        self.allow_all("revoked")
+        relay = self.start_recording(login(self.kafka, "revoked"))
+        self.outbox.insert(1)
+        self.expect_once(1)
+        deny(self.kafka.bootstrap, "revoked", "write", self.progress_topic)
+        self.outbox.insert(2, 3)
+        self.expect_progress_denied(relay)
+        relay.kill()
+        relay.start()
+        self.outbox.insert(4)
+        self.expect_progress_denied(relay)
+        self.assertEqual(self.ids(), [1])
+
+    def test_denied_topic_of_events_is_named_after_progress_was_committed(self) -> None:
+        self.allow_all("limited")
+        relay = self.start_recording(login(self.kafka, "limited"))
+        self.outbox.insert(1)
+        self.expect_once(1)
+        deny(self.kafka.bootstrap, "limited", "write", self.topic)
+        self.outbox.insert(2)
+        relay.wait_until(lambda: "WR-4005" in relay.get("/readyz")[1], 60, "WR-4005")
+        self.assertEqual(relay.logs(code="WR-4016"), [])
+        self.assertTrue(any(self.topic in line["msg"] for line in relay.logs(code="WR-4005")))
+        self.expect_no_transaction_stays_open()
 
     def test_timeout_beyond_the_limit_of_the_brokers_blocks(self) -> None:
         relay = self.start_relay({"kafka.transaction_timeout": "21s"})

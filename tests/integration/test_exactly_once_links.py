@@ -96,7 +96,7 @@ class LateEndTest(OnceCase):
             self.outbox.insert(2 * attempt + 1)  # is published as soon as the commit is answered
             self.late.wait_until_next_is_open()
             errors.add(self.deliver(self.pipeline))
-            in_doubt += len(relay.logs(code="WR-4022"))
+            in_doubt += len(relay.logs("producer_renewed", code="WR-4024"))
             relay.kill()
             self.late.resume()
             relay.start()

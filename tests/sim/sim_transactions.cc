@@ -285,7 +285,7 @@ void SimTransactions::OnCommitted() {
   if (ends_sent_ > 1 && !Mutant(MutantId::kReuseTainted)) {
     context_.coverage.Count("a producer is not used after EndTxn was sent again");
     phase_ = Phase::kFailed;
-    producer_.ReportCommitted(Error(ErrorCode::kCommitInDoubt, "EndTxn was sent more than once"));
+    producer_.ReportCommitted(Error(ErrorCode::kCommitRepeated, "EndTxn was sent twice"));
     return;
   }
   phase_ = Phase::kPausing;

@@ -164,6 +164,103 @@ TEST_F(KafkaProducerTransactionsTest, ARefusedPartitionOfTheProgressRecord) {
   EXPECT_FALSE(purged_[0]);
 }
 
+// Of the same request: librdkafka does not say which of them was refused.
+TEST_F(KafkaProducerTransactionsTest, ARefusalOfEventsAndProgressIsBlamedOnNobody) {
+  StartAndClaim();
+  ProduceKeys({"a"});
+  ProduceProgress();
+  CommitAndWait(2);
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kAddPartitionsRequest, 1,
+                                               RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 500);
+  ProduceKeys({"b"});
+  ProduceProgress();
+  producer_->Commit();
+  WaitForTheEnd(2);
+  EXPECT_THAT(purged_, ElementsAre(true, true));
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTransactionAborted));
+  EXPECT_THAT(MessageOf(failed_[0].second), HasSubstr("TOPIC_AUTHORIZATION_FAILED"));
+}
+
+TEST_F(KafkaProducerTransactionsTest, TheFirstTransactionShowsThatTheProgressTopicIsRefused) {
+  StartAndClaim();
+  ProduceKeys({"a"});
+  ASSERT_TRUE(PollUntil([&] { return StoredKeys("orders").size() == 1; }));
+  FailNext(kAddPartitionsRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
+  ProduceProgress();
+  producer_->Commit();
+  WaitForTheEnd(2);
+  EXPECT_TRUE(failed_[0].first.is_progress());
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied));
+  EXPECT_THAT(purged_, ElementsAre(false, true));
+}
+
+TEST_F(KafkaProducerTransactionsTest, ProgressIsHeldBackInTheFirstTransactionOnly) {
+  StartAndClaim();
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kProduceRequest, 1,
+                                               RD_KAFKA_RESP_ERR_NO_ERROR, 500);
+  ProduceKeys({"a"});
+  ProduceProgress();
+  producer_->Commit();
+  ASSERT_TRUE(PollUntil([&] { return StoredKeys("orders").size() == 1; }));
+  EXPECT_THAT(Stored(kProgressTopic), IsEmpty());
+  WaitForDeliveries(2);
+  EXPECT_EQ(Stored(kProgressTopic).size(), 1u);
+  EXPECT_EQ(Stored(kProgressTopic)[0].key, "test");
+}
+
+TEST_F(KafkaProducerTransactionsTest, AProgressRecordThatIsHeldBackFailsWithItsTransaction) {
+  StartAndClaim();
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kAddPartitionsRequest, 1,
+                                               RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 500);
+  ProduceKeys({"a"});
+  ProduceProgress();
+  producer_->Commit();
+  WaitForTheEnd(2);
+  EXPECT_FALSE(failed_[0].first.is_progress());
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied, "orders"));
+  EXPECT_THAT(purged_, ElementsAre(false, true));
+}
+
+TEST_F(KafkaProducerTransactionsTest, ASealedTransactionWithoutProgressFails) {
+  KafkaProducer::Options options;
+  options.commit_limit = std::chrono::milliseconds(300);
+  StartAndClaim(options);
+  ProduceKeys({"a"});
+  CommitAndWait(1);
+  FailNext(kProduceRequest, std::vector(1000, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS));
+  ProduceProgress();
+  producer_->Commit();
+  WaitForTheEnd(1);
+  EXPECT_TRUE(purged_[0]);
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTransactionAborted, kProgressTopic));
+}
+
+TEST_F(KafkaProducerTransactionsTest, ACommitWithoutAnAnswerIsInDoubt) {
+  KafkaProducer::Options options;
+  options.commit_limit = std::chrono::milliseconds(300);
+  StartAndClaim(options);
+  ProduceKeys({"a"});
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kEndTxnRequest, 1,
+                                               RD_KAFKA_RESP_ERR_NO_ERROR, 5'000);
+  producer_->Commit();
+  WaitForTheEnd(1);
+  EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kCommitInDoubt));
+}
+
+// The limit is one of progress: each acknowledgement begins it again.
+TEST_F(KafkaProducerTransactionsTest, SlowAcknowledgementsDoNotFail) {
+  KafkaProducer::Options options;
+  options.commit_limit = std::chrono::milliseconds(1500);
+  StartAndClaim(options);
+  rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kProduceRequest, 2,
+                                               RD_KAFKA_RESP_ERR_NO_ERROR, 1000,
+                                               RD_KAFKA_RESP_ERR_NO_ERROR, 2000);
+  Produce({.topic = "orders", .value = "{}", .partition = 0}, {1, 1});
+  Produce({.topic = "orders", .value = "{}", .partition = 1}, {2, 1});
+  CommitAndWait(2);
+  EXPECT_THAT(producer_->FatalError(), IsOk());
+}
+
 TEST_F(KafkaProducerTransactionsTest, AFencedProducerFails) {
   StartAndClaim();
   FailNext(kAddPartitionsRequest, {RD_KAFKA_RESP_ERR_PRODUCER_FENCED});
@@ -188,7 +285,7 @@ TEST_F(KafkaProducerTransactionsTest, ACommitWhoseAnswerIsLostIsRepeatedAndTheLa
   ProduceKeys({"a"});
   FailNext(kEndTxnRequest, {RD_KAFKA_RESP_ERR__TRANSPORT});
   CommitAndWait(1);
-  EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kCommitInDoubt));
+  EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kCommitRepeated));
   EXPECT_THAT(failed_, IsEmpty());
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "k"}, {1, 1}),
               IsOkAndHolds(ProduceResult::kQueueFull));
@@ -211,7 +308,7 @@ TEST_F(KafkaProducerTransactionsTest, AnErrorThatCanBeRetriedDoesNotEndACommit) 
   ProduceKeys({"a"});
   FailNext(kEndTxnRequest, {RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS});
   CommitAndWait(1);
-  EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kCommitInDoubt));
+  EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kCommitRepeated));
 }
 
 TEST_F(KafkaProducerTransactionsTest, ARejectedEpochIsNotTheRecordsError) {

@@ -22,7 +22,11 @@ class ReplaceableProducerTest : public ::testing::Test {
   testing::FakeKafka kafka_;
   testing::SoleMetrics metrics_;
   ReplaceableProducer producer_{
-      {.make = kafka_.Factory(), .max_batch_bytes = 100'000, .clock = clock_, .metrics = metrics_}};
+      {.make = kafka_.Factory(),
+       .max_batch_bytes = 100'000,
+       .transaction_timeout = seconds(30),
+       .clock = clock_,
+       .metrics = metrics_}};
 };
 
 TEST_F(ReplaceableProducerTest, AcceptsNothingWithoutAProducer) {
@@ -91,6 +95,18 @@ TEST_F(ReplaceableProducerTest, ReducesBatchesDownToAMinimum) {
   producer_.ResetBatches();
   ASSERT_TRUE(producer_.Create().ok());
   EXPECT_EQ(kafka_.request.max_batch_bytes, 100'000);
+}
+
+// Brokers that are slow must not get the same records again and again.
+TEST_F(ReplaceableProducerTest, AllowsMoreTimeUpToTheTimeoutOfTheTransaction) {
+  for (const Micros limit : {seconds(10), seconds(20), seconds(30), seconds(30)}) {
+    ASSERT_TRUE(producer_.Create().ok());
+    EXPECT_EQ(kafka_.request.commit_limit, limit);
+    producer_.AllowMoreTime();
+  }
+  producer_.ResetTime();
+  ASSERT_TRUE(producer_.Create().ok());
+  EXPECT_EQ(kafka_.request.commit_limit, seconds(10));
 }
 
 }  // namespace

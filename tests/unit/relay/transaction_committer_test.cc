@@ -322,13 +322,32 @@ TEST_F(TransactionCommitterTest, AProducerThatFailsWithoutATransactionIsReplaced
   Commit("a");
   Pass(seconds(1));
   const size_t starts = postgres_.starts.size();
-  kafka_.health = Error(ErrorCode::kCommitInDoubt, "EndTxn was sent 2 times");
+  kafka_.health = Error(ErrorCode::kCommitRepeated, "EndTxn was sent 2 times");
   Pass(seconds(1));
   Commit("b");
   Pass(seconds(1));
   EXPECT_EQ(kafka_.claims, 2);
   EXPECT_EQ(postgres_.starts.size(), starts);
   EXPECT_THAT(Events(), ElementsAre("a", "b"));
+}
+
+TEST_F(TransactionCommitterTest, AProducerAfterOneThatCommittedNothingHasMoreTime) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  const Micros first = kafka_.request.commit_limit;
+  EXPECT_EQ(first, config_.kafka.transaction_timeout / 3);
+  kafka_.health = Error(ErrorCode::kTransactionAborted, "no acknowledgement");
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.request.commit_limit, 2 * first);
+  Commit("b");
+  Pass(seconds(1));
+  kafka_.health = Error(ErrorCode::kCommitRepeated, "EndTxn was sent 2 times");
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.request.commit_limit, first);
+  Commit("c");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b", "c"));
 }
 
 // For example by `walrelay progress set`, or by the transaction of an instance that lost the slot.
