@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/secret_file.h"
 #include "cli/commands.h"
+#include "cli/progress_writer.h"
+#include "kafka/progress_topic.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 
@@ -85,7 +88,59 @@ absl::Status Incomplete(const SetupOutcome& outcome, const Platform& platform,
                   platform.administrator));
 }
 
-absl::Status Apply(const SourceConfig& source, const SetupOptions& options) {
+constexpr std::chrono::seconds kProgressTimeout{10};
+
+// For a slot of which setup does not know whether it was read before.
+void NoteMissingRecord(const Config& config) {
+  const auto topic = ProgressTopicFor(config);
+  const auto record =
+      topic.ok() && !config.kafka.bootstrap_servers.empty()
+          ? KafkaProgressReader(config.kafka, -1, nullptr, kProgressTimeout).ReadExisting(*topic)
+          : absl::StatusOr<std::optional<Progress>>(topic.status());
+  if (HasCode(record.status(), ErrorCode::kProgressMissing) || (record.ok() && !*record)) {
+    fmt::print(
+        "-- pipeline.progress is \"required\", and there is no record. If no relay has read "
+        "the slot yet: walrelay progress init\n");
+  }
+}
+
+// Setup has created the slot, so nothing was published before its position. Later nobody can tell.
+void WriteFirstRecord(const Config& config) {
+  const auto written = config.kafka.bootstrap_servers.empty()
+                           ? Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set")
+                           : WritePlannedProgress(config, /*force=*/false, PlanProgressInit);
+  if (written.ok()) {
+    fmt::print("-- done: first progress record, at {}, in topic {}\n",
+               written->record.frontier.ToString(), written->topic);
+  } else if (HasCode(written.status(), ErrorCode::kUsage)) {
+    fmt::print(stderr,
+               "walrelay: warning: {}. It is of an earlier slot: the relay will hold (WR-2106) and "
+               "ask for a decision. If nothing of it counts: walrelay progress init --force\n",
+               MessageOf(written.status()));
+  } else {
+    fmt::print(stderr,
+               "walrelay: warning: the first progress record is not written: {}\nThe relay does "
+               "not start without it (WR-4018). When this is fixed: walrelay progress init\n",
+               Explain(written.status()));
+  }
+}
+
+// Only where the relay would not start without the record.
+void PrepareProgress(const Config& config, const SetupOutcome& outcome) {
+  if (config.pipeline.progress != ProgressRecording::kRequired) {
+    return;
+  }
+  const bool created = std::any_of(outcome.done.begin(), outcome.done.end(),
+                                   [](const SetupStep& step) { return step.creates_slot; });
+  if (created) {
+    WriteFirstRecord(config);
+  } else {
+    NoteMissingRecord(config);
+  }
+}
+
+absl::Status Apply(const Config& config, const SetupOptions& options) {
+  const SourceConfig& source = config.source;
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(source, ConnectionPurpose::kSetup));
   WR_ASSIGN_OR_RETURN(const SetupPlan plan, PlanSetup(connection, source, options));
   WR_ASSIGN_OR_RETURN(const SetupOutcome outcome, ExecuteSetup(connection, plan));
@@ -93,6 +148,7 @@ absl::Status Apply(const SourceConfig& source, const SetupOptions& options) {
   if (!outcome.missing.empty()) {
     return Incomplete(outcome, *plan.platform, connection);
   }
+  PrepareProgress(config, outcome);
   fmt::print("{}\n", plan.steps.empty() ? "-- Nothing to do: the database is ready."
                                         : "-- Done: the database is ready.");
   // Not in the SQL: the server's log may contain the statement.
@@ -122,10 +178,13 @@ ExitCode SetupCommand(const SetupFlags& flags) {
   }
   if (!flags.apply) {
     fmt::print("{}", SetupScript(loaded->config.source, *options));
+    if (loaded->config.pipeline.progress == ProgressRecording::kRequired) {
+      fmt::print("\n-- Then write the first progress record: walrelay progress init\n");
+    }
     return ExitCode::kOk;
   }
   absl::Status status = CheckPostgresTransport(loaded->config.source);
-  status.Update(status.ok() ? Apply(loaded->config.source, *options) : status);
+  status.Update(status.ok() ? Apply(loaded->config, *options) : status);
   return status.ok() ? ExitCode::kOk : Report(status);
 }
 

@@ -341,8 +341,10 @@ absl::Status PlanSlot(PgConnection& connection, const SourceConfig& source,
         {"replication privilege of the current role", std::string(kGrantToItself)});
   }
   std::vector<std::string> needs = NamesOf(plan.steps);
-  plan.steps.push_back(
-      {fmt::format("slot {}", source.slot), CreateSlot(source, options), std::move(needs)});
+  plan.steps.push_back({.what = fmt::format("slot {}", source.slot),
+                        .sql = CreateSlot(source, options),
+                        .needs = std::move(needs),
+                        .creates_slot = true});
   return absl::OkStatus();
 }
 

@@ -34,6 +34,7 @@ struct SetupStep {
   std::string sql;
   std::vector<std::string> needs = {};  // `what` of the steps that must have been executed
   bool secret = false;                  // the SQL holds a password's hash: it is not displayed
+  bool creates_slot = false;
 };
 
 // `platform`: the one of the options, or the one found.

@@ -380,6 +380,58 @@ class MissingRecordTest(ProgressCase):
         self.assertGreater(self.record().frontier, 0)
 
 
+class SetupTest(ProgressCase):
+    """The first start of a new pipeline needs no command after `walrelay setup`."""
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"source.create_slot": False}
+
+    def expect_published_after_setup(self, options: dict[str, Any]) -> None:
+        relay = self.new_relay(options)
+        self.assertIn(f"first progress record, at {self.confirmed_after_setup()}", self.output)
+        self.outbox.insert(1)
+        relay.start()
+        relay.wait_ready()
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.expect_restart_without_a_gap(relay)
+        self.assertIn("Nothing to do", self.walrelay("setup", "--apply"))
+
+    def confirmed_after_setup(self) -> str:
+        self.output = self.walrelay("setup", "--apply")
+        return self.confirmed_text()
+
+    def test_required_needs_no_other_command(self) -> None:
+        self.expect_published_after_setup({})
+
+    def test_exactly_once_needs_no_other_command(self) -> None:
+        self.expect_published_after_setup({"pipeline.delivery": "exactly_once"})
+
+    def test_slot_that_exists_is_not_adopted(self) -> None:
+        self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", self.slot)
+        self.new_relay()
+        self.assertIn("walrelay progress init", self.walrelay("setup", "--apply"))
+        self.assertNotIn(self.progress_topic, self.kafka.topics())
+        self.assertIn(self.confirmed_text(), self.walrelay("progress", "init"))
+        self.assertNotIn("progress init", self.walrelay("setup", "--apply"))
+
+    def test_unreachable_brokers_are_a_warning_that_names_the_command(self) -> None:
+        self.new_relay({"kafka.bootstrap_servers": "127.0.0.1:1"})
+        output = self.walrelay("setup", "--apply")
+        for part in ("the database is ready", "warning", "WR-4001", "walrelay progress init"):
+            self.assertIn(part, output)
+
+    def test_record_of_an_earlier_slot_is_kept(self) -> None:
+        self.new_relay()
+        self.walrelay("setup", "--apply")
+        before = self.record()
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+        output = self.walrelay("setup", "--apply")
+        for part in ("warning", "WR-2106", "walrelay progress init --force"):
+            self.assertIn(part, output)
+        self.assertEqual(self.record(), before)
+
+
 class AutoTest(ProgressCase):
     """Whether progress is recorded is decided by what the brokers answer, not while they cannot."""
 
