@@ -173,11 +173,10 @@ absl::Status StatusReporter::RecordingStatus(MonoTime now) const {
     return absl::OkStatus();
   }
   const absl::Status error = parts_.producer.TransientError();
-  return !error.ok() ? error
-                     : Error(ErrorCode::kKafkaStalled,
-                             fmt::format("topic {}: the progress record is not acknowledged; the "
-                                         "slot is not confirmed without it",
-                                         parts_.recorder.topic()));
+  return Error(ErrorCode::kKafkaStalled,
+               fmt::format("topic {}: the progress record is not acknowledged; the slot is not "
+                           "confirmed without it{}{}",
+                           parts_.recorder.topic(), error.ok() ? "" : "; ", MessageOf(error)));
 }
 
 // A process that stood by once reports as a standby while it reconnects, until it streams.

@@ -21,12 +21,11 @@ class ReplaceableProducerTest : public ::testing::Test {
   testing::FakeClock clock_;
   testing::FakeKafka kafka_;
   testing::SoleMetrics metrics_;
-  ReplaceableProducer producer_{
-      {.make = kafka_.Factory(),
-       .max_batch_bytes = 100'000,
-       .transaction_timeout = seconds(30),
-       .clock = clock_,
-       .metrics = metrics_}};
+  ReplaceableProducer producer_{{.make = kafka_.Factory(),
+                                 .max_batch_bytes = 100'000,
+                                 .transaction_timeout = seconds(30),
+                                 .clock = clock_,
+                                 .metrics = metrics_}};
 };
 
 TEST_F(ReplaceableProducerTest, AcceptsNothingWithoutAProducer) {

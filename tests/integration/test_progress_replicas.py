@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+"""Too few in-sync replicas for the progress topic only: it is named as the reason, and nothing is lost."""
+
+from typing import Any
+
+from walrelay_test.progress_case import ProgressCase
+from walrelay_test.testcase import RECONNECT_SOON, main
+
+
+class ReplicasTest(ProgressCase):
+    # Failures are detected within seconds, so that tests do not wait for minutes.
+    kafka_options = {"nodes": 3, "properties": {"broker.session.timeout.ms": 2000,
+                                                "broker.heartbeat.interval.ms": 500,
+                                                "replica.lag.time.max.ms": 3000}}
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.addCleanup(self.kafka.start)
+
+    def expect_named(self, options: dict[str, Any]) -> None:
+        relay = self.start_streaming(options | RECONNECT_SOON)
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.kafka.alter_topic_config(self.progress_topic, {"min.insync.replicas": 3})
+        self.kafka.kill_node(3)
+        self.outbox.insert(2)
+        confirmed = self.database.confirmed(self.slot)
+        relay.wait_until(lambda: self.progress_topic in relay.get("/readyz?verbose")[1], 90, "the topic in the state")
+        self.assertEqual(self.database.confirmed(self.slot), confirmed)
+        self.kafka.start()
+        self.kafka.wait_in_sync()
+        relay.wait_ready(120)
+        self.outbox.insert(3)
+        self.settle(120)
+        self.assertEqual(self.first_ids(), [1, 2, 3])
+
+    def test_auto(self) -> None:
+        self.expect_named({"pipeline.progress": "auto"})
+
+    def test_required(self) -> None:
+        self.expect_named({})
+
+    def test_exactly_once(self) -> None:
+        self.expect_named({"pipeline.delivery": "exactly_once", "kafka.transaction_timeout": "20s"})
+        self.assertEqual(self.ids(), [1, 2, 3])
+
+
+if __name__ == "__main__":
+    main()
