@@ -8,7 +8,7 @@
 // If the records were only dropped, the thread that makes these calls is asked. It does not know
 // which partition was refused: in the first transaction of a producer, the progress record is held
 // back until all events are acknowledged, so that the answer is about one or the others. A refusal
-// in a later transaction is blamed on nobody if it may concern both, and the next producer shows
+// in a later transaction is blamed on neither if it may concern both, and the next producer shows
 // what it was.
 //
 // A sealed transaction waits for brokers only as long as it makes progress: after `commit_limit`

@@ -165,7 +165,7 @@ TEST_F(KafkaProducerTransactionsTest, ARefusedPartitionOfTheProgressRecord) {
 }
 
 // Of the same request: librdkafka does not say which of them was refused.
-TEST_F(KafkaProducerTransactionsTest, ARefusalOfEventsAndProgressIsBlamedOnNobody) {
+TEST_F(KafkaProducerTransactionsTest, ARefusalOfEventsAndProgressIsBlamedOnNeither) {
   StartAndClaim();
   ProduceKeys({"a"});
   ProduceProgress();
