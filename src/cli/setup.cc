@@ -104,7 +104,8 @@ void NoteMissingRecord(const Config& config) {
   }
 }
 
-// Setup has created the slot, so nothing was published before its position. Later that cannot be told.
+// Setup has created the slot, so nothing was published before its position. Later that cannot be
+// told.
 void WriteFirstRecord(const Config& config) {
   const auto written = config.kafka.bootstrap_servers.empty()
                            ? Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set")
