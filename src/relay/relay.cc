@@ -294,10 +294,14 @@ absl::Status Relay::OpenAndStart() {
     WR_RETURN_IF_ERROR(producer_.Create());
   }
   // The records that were sent one at a time, or were settled, are of a history that has ended.
+  // With a record of the timeline before, each start is a switch until the next record is
+  // committed.
+  const auto& server = info->server;
+  const Lsn fork = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
+  std::tuple history(server.system_id, server.timeline, fork, gaps_.generation());
+  const bool continues = std::exchange(history_, history) == history && !decision.taken_over;
   if (!decision.keep_in_flight) {
-    const bool same_history =
-        committer_.enabled() && !decision.timeline_switched && !decision.taken_over;
-    if (!same_history) {
+    if (!committer_.enabled() || !continues) {
       sender_.ForgetPositions();
     }
     sender_.SetSettledBefore(decision.settled_before);

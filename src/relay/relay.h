@@ -20,7 +20,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
 
 #include "absl/status/status.h"
 #include "base/backoff.h"
@@ -199,6 +201,9 @@ class Relay {
   // Opened without a permanent error: from then on errors do not end the process.
   bool started_ = false;
   Lsn noted_frontier_;  // at the last connection, or at the last progress since
+  // Of the last stream: system, timeline and where it began, generation. Positions of rows are
+  // comparable there.
+  std::tuple<std::string, uint32_t, Lsn, uint64_t> history_;
 
   // The stream was closed because the slot is being invalidated while nothing is read: the number
   // of acknowledged records at that time, and whether Kafka was reachable.

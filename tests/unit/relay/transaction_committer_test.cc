@@ -415,6 +415,25 @@ TEST_F(TransactionCommitterTest, ARefusedRecordIsFoundInTransactionsOfOneEvent) 
   EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1"), ElementsAre("2"), ElementsAre("3")));
 }
 
+// The record is of the timeline before, and stays so while the first row of the new one blocks.
+TEST_F(TransactionCommitterTest, ARefusedRecordIsFoundBehindAPromotion) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  Crash();
+  postgres_.info.server.timeline = 2;
+  postgres_.info.server.ancestors = {{1, postgres_.info.server.wal_end}};
+  kafka_.refused_keys["2"] = Error(ErrorCode::kDeliveryRefused, "invalid record");
+  postgres_.Commit(Rows(3));
+  Restart();
+  Pass(seconds(30));
+  EXPECT_EQ(ShownError(), ErrorCode::kDeliveryRefused);
+  EXPECT_LT(postgres_.opens, 10u);
+  kafka_.refused_keys.clear();
+  Pass(seconds(60));
+  EXPECT_THAT(Events(), ElementsAre("a", "1", "2", "3"));
+}
+
 TEST_F(TransactionCommitterTest, NoTransactionStaysOpenWhileARowBlocks) {
   Begin();
   kafka_.bad_topics["outbox.event.bad"] = Error(ErrorCode::kTopicUnknown, "bad");
