@@ -35,6 +35,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
   dropping_ = memory.dropping;
   held_ = memory.held;
   generation_ = memory.generation;
+  replaced_ = memory.replaced;
   // The earlier relay may have ended before it read the record.
   recalled_ = last_stream_.has_value();
   if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
@@ -54,17 +55,21 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // The record of another instance is newer than what this process knew, and its frontier is never
 // behind the slot: with it, a slot that was moved is noticed even after a takeover. The tracker is
 // not touched: records may still be in flight, and the stream decides about them. A record of an
-// earlier generation precedes what was accepted here, unless its writer was seen since. A slot that
-// was awaited did not exist then.
+// earlier generation precedes what was accepted here, unless its writer was seen since, and has
+// recorded more than was known at the acceptance: the same gap may have been accepted there, too,
+// without a record so far. A slot that was awaited did not exist then.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
                          const ServerInfo& server, bool exact) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool writer_seen =
       last_stream_ && last_stream_->slot_was_taken && !last_stream_->awaits_slot;
-  const bool precedes = last_stream_ && !writer_seen && record.generation < generation_;
+  const bool replaced = replaced_ && record.Order() <= replaced_->Order();
+  const bool precedes =
+      last_stream_ && record.generation < generation_ && (!writer_seen || replaced);
   const bool known =
       !exact && owner.ok() && record.generation == generation_ && IsKnown(record, server);
   generation_ = std::max(generation_, record.generation);
+  read_ = record;
   if (precedes || !NeedsRecall()) {
     return;
   }
@@ -95,7 +100,8 @@ SourceMemory GapDetector::memory() const {
           .publication_seen_at = publication_seen_at_,
           .dropping = dropping_,
           .held = held_,
-          .generation = generation_};
+          .generation = generation_,
+          .replaced = replaced_};
 }
 
 // An acceptance applies only to the gap that it names, therefore to a check that finds this gap or
@@ -180,6 +186,7 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
     // Without a usable slot there is no position yet: the tracker restarts with the stream.
     last_stream_ = AcceptedResumeState(info);
     ++generation_;
+    replaced_ = read_;
     recalled_ = true;  // every record is of an earlier generation
     if (!last_stream_->awaits_slot) {
       tracker_.Restart(last_stream_->frontier);

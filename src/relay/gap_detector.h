@@ -36,6 +36,7 @@ struct SourceMemory {
   absl::Status dropping;
   std::optional<Gap> held;
   uint64_t generation = 0;
+  std::optional<Progress> replaced;
   // Of the connector:
   bool slot_seen = false;
   int backend_pid = 0;  // of the last stream
@@ -156,6 +157,9 @@ class GapDetector {
   bool recalled_ = false;         // a record was read, or what replaces it
   bool record_streams_ = false;   // a stream has started since
   uint64_t generation_ = 0;
+  // The newest record that was read; from an acceptance on, those up to it do not count.
+  std::optional<Progress> read_;
+  std::optional<Progress> replaced_;
   std::optional<Gap> held_;
   std::optional<Gap> found_;  // by the last check
   // An operator has accepted held_; the next check that finds nothing else applies it.

@@ -1,0 +1,177 @@
+// Gaps across restarts and between two instances: what the progress record alone shows.
+
+#include "relay/gap_detector.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fakes/fake_clock.h"
+#include "fakes/fake_postgres.h"
+#include "fakes/status_matchers.h"
+#include "stream/history_check.h"
+#include "stream/progress_record.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+class GapDetectorTest : public ::testing::Test {
+ protected:
+  GapDetectorTest() {
+    record_ = ProgressFrom(config_, postgres_.info);
+    record_.last = {.commit_lsn = Lsn(900), .xid = 7, .commit_time = WallTime(Micros(1))};
+    Restart();
+  }
+  // Another process, which knows only the record.
+  void Restart() {
+    tracker_ = AckTracker();
+    gaps_ = std::make_unique<GapDetector>(config_.source, clock_, tracker_);
+  }
+  // One connection.
+  absl::Status Connect() {
+    if (gaps_->NeedsRecall(info().slot.has_value()) || gaps_->accepted()) {
+      gaps_->Recall(record_, CheckOwner(record_, config_, info().server.database), info().server);
+    }
+    const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);
+    if (!gap.ok() && ReactionTo(gap) == Reaction::kGap) {
+      gaps_->Hold(gap);
+    }
+    return gap;
+  }
+  absl::Status Accept() {
+    gaps_->Accept(gaps_->held()->id);
+    return Connect();
+  }
+  SourceInfo& info() { return postgres_.info; }
+
+  testing::FakeClock clock_;
+  testing::FakePostgres postgres_{clock_};
+  Config config_;
+  AckTracker tracker_;
+  Progress record_;
+  std::unique_ptr<GapDetector> gaps_;
+};
+
+// --- a gap that is held while the process restarts
+
+struct LastingGap {
+  std::string name;
+  ErrorCode code;
+  void (*happen)(SourceInfo& info, Progress& record);
+};
+
+class LastingGapTest : public GapDetectorTest, public ::testing::WithParamInterface<LastingGap> {};
+
+TEST_P(LastingGapTest, IsFoundByEachProcess) {
+  GetParam().happen(info(), record_);
+  for (int process = 0; process < 4; ++process) {
+    Restart();
+    EXPECT_THAT(Connect(), HasError(GetParam().code)) << "process " << process;
+    EXPECT_THAT(Connect(), HasError(GetParam().code)) << "process " << process;
+    ASSERT_TRUE(gaps_->held().has_value());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gaps, LastingGapTest,
+    ::testing::Values(
+        LastingGap{"SlotLost", ErrorCode::kSlotLost,
+                   [](SourceInfo& source, Progress&) { source.slot->wal_status = "lost"; }},
+        LastingGap{"SlotAheadOfLog", ErrorCode::kSlotAheadOfLog,
+                   [](SourceInfo& source, Progress&) {
+                     source.slot->confirmed_flush_lsn = Lsn(source.server.wal_end.value() + 1);
+                   }},
+        LastingGap{"SlotMoved", ErrorCode::kSlotMoved,
+                   [](SourceInfo& source, Progress&) {
+                     source.server.wal_end = Lsn(3000);
+                     source.slot->confirmed_flush_lsn = Lsn(2000);
+                   }},
+        // Also one that was dropped at its limit: WR-2109 is known only to the process.
+        LastingGap{"SlotGone", ErrorCode::kSlotGone,
+                   [](SourceInfo& source, Progress&) { source.slot.reset(); }},
+        LastingGap{"SystemChanged", ErrorCode::kSystemChanged,
+                   [](SourceInfo& source, Progress&) { source.server.system_id = "7302"; }},
+        LastingGap{"ServerBehind", ErrorCode::kServerBehind,
+                   [](SourceInfo& source, Progress&) {
+                     source.server.wal_end = source.slot->confirmed_flush_lsn = Lsn(800);
+                   }},
+        LastingGap{"TimelineChanged", ErrorCode::kTimelineChanged,
+                   [](SourceInfo&, Progress& record) { record.timeline = 2; }},
+        LastingGap{"ProgressForeign", ErrorCode::kProgressForeign,
+                   [](SourceInfo&, Progress& record) { record.pipeline = "other"; }},
+        LastingGap{"ProgressPartial", ErrorCode::kProgressPartial,
+                   [](SourceInfo&, Progress& record) {
+                     record.partial = {.transaction = {.commit_lsn = Lsn(1000), .xid = 8},
+                                       .rows = 3};
+                     record.source_fingerprint = "another";
+                   }}),
+    [](const auto& param) { return param.param.name; });
+
+// The stream finds it: nothing is published before it has contained the last transaction.
+TEST_F(GapDetectorTest, ARestoredServerThatHasGrownIsFoundByEachStream) {
+  info().server.wal_end = Lsn(3000);
+  info().slot->confirmed_flush_lsn = Lsn(800);
+  for (int process = 0; process < 4; ++process) {
+    Restart();
+    ASSERT_THAT(Connect(), IsOk());
+    const auto decision = DecideStart(gaps_->last_stream(), info());
+    ASSERT_THAT(decision.status(), IsOk());
+    EXPECT_EQ(decision->expected, record_.last);
+    gaps_->OnStreamStarted(info(), *decision);
+    gaps_->SaveResumeState();
+  }
+}
+
+// --- two instances that accept the same gap
+
+// The server was restored to an older state, and has grown since. The other instance has accepted
+// the gap, too, and has read the slot, but has recorded nothing: the record is still the one of
+// before, which names no transaction that the stream would have to contain.
+TEST_F(GapDetectorTest, ARecordFromBeforeTheAcceptanceDoesNotCountAlthoughItsWriterIsSeen) {
+  record_.last = {};
+  info().server.wal_end = info().slot->confirmed_flush_lsn = Lsn(300);
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kServerBehind));
+  ASSERT_THAT(Accept(), IsOk());
+  gaps_->OnSlotTaken();
+  info().server.wal_end = Lsn(3000);
+  ASSERT_THAT(Connect(), IsOk());
+  const auto decision = DecideStart(gaps_->last_stream(), info());
+  ASSERT_THAT(decision.status(), IsOk());
+  EXPECT_EQ(decision->position, Lsn(300));
+  EXPECT_LE(decision->published_before, Lsn(300));
+  EXPECT_EQ(gaps_->generation(), 1u);
+}
+
+TEST_F(GapDetectorTest, AReplacedRelayRemembersWhichRecordsItsAcceptanceReplaced) {
+  record_.last = {};
+  info().server.wal_end = info().slot->confirmed_flush_lsn = Lsn(300);
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kServerBehind));
+  ASSERT_THAT(Accept(), IsOk());
+  gaps_->OnSlotTaken();
+  const SourceMemory memory = gaps_->memory();
+  Restart();
+  gaps_->Restore(memory);
+  info().server.wal_end = Lsn(3000);
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(300));
+}
+
+// Another instance did not have the gap, and has recorded more since: its record says what is
+// published.
+TEST_F(GapDetectorTest, ALaterRecordOfTheWriterCountsAlthoughItsGenerationIsLower) {
+  info().server.wal_end = Lsn(3000);
+  info().slot->confirmed_flush_lsn = Lsn(2000);
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSlotMoved));
+  ASSERT_THAT(Accept(), IsOk());
+  gaps_->OnSlotTaken();
+  record_.frontier = Lsn(2500);
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
+  EXPECT_EQ(gaps_->generation(), 1u);
+}
+
+}  // namespace
+}  // namespace walrelay
