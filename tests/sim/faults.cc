@@ -341,8 +341,10 @@ void Simulation::RestoreServer(const Fault& fault) {
   Lsn end = transactions[transactions.size() - lag].commit_lsn;
   const auto& ancestors = postgres_.ancestors();
   const bool older_timeline = fault.amount % 2 == 0 && !ancestors.empty();
-  if (older_timeline) {
-    end = std::min(end, ancestors.back().end);  // later WAL was never on that timeline
+  // Later WAL was never on the older timeline, and earlier WAL is not on this one.
+  if (!ancestors.empty()) {
+    end =
+        older_timeline ? std::min(end, ancestors.back().end) : std::max(end, ancestors.back().end);
   }
   // The slot is from the same time as the WAL, or was copied at another time and is ahead of it.
   const Lsn confirmed = postgres_.slot()->on_disk;
