@@ -29,6 +29,7 @@ namespace walrelay {
 struct PartialTransaction {
   PublishedTransaction transaction;
   uint64_t rows = 0;  // the ordinal of the last one (Position)
+  Lsn last_row;       // the position of its WAL record; 0/0: unknown
 
   bool valid() const { return transaction.valid(); }
   friend bool operator==(const PartialTransaction&, const PartialTransaction&) = default;

@@ -138,6 +138,7 @@ std::string EncodeProgress(const Progress& progress) {
     message.set_partial_transaction_id(progress.partial.transaction.xid);
     message.set_partial_commit_time_us(ToMicros(progress.partial.transaction.commit_time));
     message.set_partial_rows(progress.partial.rows);
+    message.set_partial_row_lsn(progress.partial.last_row.value());
   }
   return message.SerializeAsString();
 }
@@ -172,7 +173,8 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .partial = {.transaction = {.commit_lsn = Lsn(message.partial_commit_lsn()),
                                   .xid = message.partial_transaction_id(),
                                   .commit_time = FromMicros(message.partial_commit_time_us())},
-                  .rows = message.partial_rows()},
+                  .rows = message.partial_rows(),
+                  .last_row = Lsn(message.partial_row_lsn())},
       .source_fingerprint = message.source_fingerprint(),
       .run_id = message.run_id(),
       .sequence = message.sequence(),

@@ -13,9 +13,8 @@ namespace {
 
 // The positions are read to get past them; see XLogData.
 bool Decode(ByteReader& in, XLogData& out) {
-  Lsn start;
   Lsn end;
-  return ReadLsn(in, start) && ReadLsn(in, end) && ReadTimestamp(in, out.sent) &&
+  return ReadLsn(in, out.start) && ReadLsn(in, end) && ReadTimestamp(in, out.sent) &&
          in.ReadBytes(in.remaining(), out.payload);
 }
 

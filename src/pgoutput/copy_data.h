@@ -18,12 +18,13 @@
 
 namespace walrelay::pgoutput {
 
-// The two positions of its header are omitted on purpose: they can go backwards or be equal, are
-// 0/0 for some messages, and are never safe to confirm.
-// `payload` is one pgoutput message; it may be empty, which Decoder rejects.
+// The positions of its header can go backwards or be equal, are 0/0 for some messages, and are
+// never safe to confirm. The first one identifies a row, together with its transaction; the other
+// one is omitted. `payload` is one pgoutput message; it may be empty, which Decoder rejects.
 struct XLogData {
   WallTime sent;  // send time by the server's clock
   std::string_view payload;
+  Lsn start;  // of the WAL record of a row; 0/0 for descriptions of tables
 };
 
 // Also sent in response to a status update that requests a reply.

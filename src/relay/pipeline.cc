@@ -70,7 +70,7 @@ void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryChec
   WR_CHECK(refusal_.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
   history_ = history;
-  cut_ = partial.valid() ? partial.transaction : cut_;
+  cut_ = partial.valid() ? partial : cut_;
   relations_.Clear();
   message_row_.Forget();
   blocked_row_.reset();
@@ -79,7 +79,10 @@ void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryChec
 
 // The relations stay until the next StartSession(): blocked_row() may still be shown.
 void Pipeline::EndSession() {
-  cut_ = in_transaction() ? tracker_.open_transaction() : cut_;
+  // A session that ends before the rows that are settled knows less than the one before.
+  if (in_transaction() && !sender_.IsSettled(NextPosition())) {
+    cut_ = {tracker_.open_transaction(), rows_in_transaction(), last_row_};
+  }
   sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
   transactions_ = TransactionOrderCheck();
   refusal_ = absl::OkStatus();
@@ -88,24 +91,31 @@ void Pipeline::EndSession() {
 // A row whose record is sent alone is handled only after its report.
 PartialTransaction Pipeline::partial() const {
   Position next = sender_.settled_before();
+  Lsn last_row = next.ordinal == cut_.rows + 1 ? cut_.last_row : Lsn();
   if (tracker_.open_has_events()) {
     Position handled = NextPosition();
     handled.ordinal += sender_.AwaitsReport() ? 1u : 0u;
+    last_row = handled >= next ? (sender_.AwaitsReport() ? message_at_ : last_row_) : last_row;
     next = std::max(next, handled);
   }
   const PublishedTransaction& transaction =
       in_transaction() && tracker_.open_transaction().commit_lsn == next.commit_lsn
           ? tracker_.open_transaction()
-          : cut_;
+          : cut_.transaction;
   const bool incomplete =
       transaction.commit_lsn == next.commit_lsn && next.commit_lsn >= tracker_.resume();
-  return incomplete && next.ordinal > 1 ? PartialTransaction{transaction, next.ordinal - 1}
-                                        : PartialTransaction();
+  return incomplete && next.ordinal > 1
+             ? PartialTransaction{transaction, next.ordinal - 1, last_row}
+             : PartialTransaction();
 }
 
 absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
+  message_at_ = data.start;
+  WR_RETURN_IF_ERROR(CheckCut(message));
+  const uint64_t rows = rows_in_transaction();
   auto outcome = Dispatch(message);
+  last_row_ = rows_in_transaction() > rows ? data.start : last_row_;
   if (outcome.ok() && *outcome == Outcome::kStored) {
     outcome = Outcome::kHandled;
   }
@@ -169,6 +179,32 @@ absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
 
 // The order check comes first in each of these: it rejects a message before any state has changed,
 // so that an error leaves the tracker as it was.
+// Rows are skipped by their number. A transaction that was written while the publication was
+// altered may be decoded into other rows than before: what the server knows of its tables depends
+// on the transactions that it has sent before this one.
+absl::Status Pipeline::CheckCut(const pgoutput::Message& message) const {
+  if (!in_transaction() || transactions_.open()->commit_lsn != cut_.transaction.commit_lsn ||
+      !sender_.IsSettled(NextPosition())) {
+    return absl::OkStatus();
+  }
+  const uint64_t rows = rows_in_transaction();
+  const auto* logical = std::get_if<pgoutput::LogicalMessage>(&message);
+  const bool is_row = std::holds_alternative<pgoutput::Insert>(message) ||
+                      std::holds_alternative<pgoutput::Update>(message) ||
+                      std::holds_alternative<pgoutput::Delete>(message) ||
+                      (logical != nullptr && logical->transactional);
+  const bool is_another =
+      is_row && rows + 1 == cut_.rows && cut_.last_row.valid() && message_at_ != cut_.last_row;
+  const bool ends_early = std::holds_alternative<pgoutput::Commit>(message) && rows < cut_.rows;
+  return is_another || ends_early
+             ? Error(ErrorCode::kProgressPartial,
+                     fmt::format("transaction {} that commits at {}: {} of its rows are published, "
+                                 "and the server now sends other rows before the last of them",
+                                 transactions_.open()->xid,
+                                 transactions_.open()->commit_lsn.ToString(), cut_.rows))
+             : absl::OkStatus();
+}
+
 absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
   WR_RETURN_IF_ERROR(history_.OnBegin(begin));
   WR_RETURN_IF_ERROR(transactions_.OnBegin(begin));

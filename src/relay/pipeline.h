@@ -128,6 +128,9 @@ class Pipeline {
   absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
               Position position);
+  // Whether the message is the one that the transaction had at this place when its first rows were
+  // published. WR-2206 if not.
+  absl::Status CheckCut(const pgoutput::Message& message) const;
   // Whether the row that is being handled was settled in an earlier session or attempt; counts it
   // then.
   bool PassSettledRow();
@@ -148,7 +151,9 @@ class Pipeline {
   MessageRow message_row_;
   TransactionOrderCheck transactions_;
   HistoryCheck history_;
-  PublishedTransaction cut_;  // the last one whose rows an earlier session has handled in part
+  PartialTransaction cut_;  // the last one whose rows an earlier session has handled in part
+  Lsn message_at_;          // the position of the message that was offered last
+  Lsn last_row_;            // of the last row of the open transaction
   // Kept between turns, so that a refused record is not offered to brokers again while the row
   // waits for the log.
   absl::Status refusal_;  // why the current row is to be skipped, once known

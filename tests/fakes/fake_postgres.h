@@ -84,7 +84,9 @@ class FakePostgres final : public ReplicationSource {
     Put(KeepaliveMessage(wal_end, reply_requested, clock_.WallNow()));
   }
   // Sends any bytes as the payload of an XLogData message.
-  void SendRaw(const std::string& message) { Put(XLogDataMessage(message, clock_.WallNow())); }
+  void SendRaw(const std::string& message, Lsn start = {}) {
+    Put(XLogDataMessage(message, clock_.WallNow(), start));
+  }
   // Sends the BEGIN and the first rows of a transaction, but not the rest.
   void SendOpenTransaction(const std::vector<FakeRow>& rows) {
     Describe();
@@ -120,6 +122,7 @@ class FakePostgres final : public ReplicationSource {
   bool finished_in_order = false;      // the stream was ended with CopyDone
   bool answers_pings = false;          // replies to status updates, as an idle server does
   bool unsent = false;                 // part of a status update waits for the socket
+  bool sends_other_tables = true;      // they are in the publication
   bool streaming() const { return streaming_; }
   Lsn confirmed() const { return info.slot->confirmed_flush_lsn; }
 
@@ -254,9 +257,13 @@ class FakePostgres final : public ReplicationSource {
     }
   }
   void SendRows(const std::vector<FakeRow>& rows) {
+    uint64_t number = 0;
     for (const FakeRow& row : rows) {
+      const Lsn start(100 + number++);
       const uint32_t oid = row.outbox ? kOutboxOid : kOutboxOid + 1;
-      SendRaw(InsertMessage(oid, TextRow({row.key, row.type, row.key, row.payload})));
+      if (row.outbox || sends_other_tables) {
+        SendRaw(InsertMessage(oid, TextRow({row.key, row.type, row.key, row.payload})), start);
+      }
     }
   }
   void Send(const Transaction& transaction) {

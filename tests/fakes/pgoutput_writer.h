@@ -167,8 +167,8 @@ inline std::string StreamAbortMessage(uint32_t xid, uint32_t subxid) {
   return ByteWriter().Put('A').Put(xid).Put(subxid).Take();
 }
 
-inline std::string XLogDataMessage(std::string_view payload, WallTime sent = {}) {
-  return ByteWriter().Put('w').Put(Lsn()).Put(Lsn()).Put(sent).PutBytes(payload).Take();
+inline std::string XLogDataMessage(std::string_view payload, WallTime sent = {}, Lsn start = {}) {
+  return ByteWriter().Put('w').Put(start).Put(start).Put(sent).PutBytes(payload).Take();
 }
 
 inline std::string KeepaliveMessage(Lsn wal_end, bool reply_requested, WallTime sent = {}) {

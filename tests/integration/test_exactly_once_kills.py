@@ -9,7 +9,8 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 from walrelay_dev.kafka_reader import TopicReader
 from walrelay_dev.kafka_records import COMMITTED, UNCOMMITTED
@@ -117,6 +118,50 @@ class LargeTransactionTest(OnceCase):
         changed.kill()
         relay.start()
         self.expect_once(*range(20_000))
+
+    def test_publication_changed_inside_a_transaction_repeats_and_loses_nothing(self) -> None:
+        # The server decodes a transaction with the catalog of its time.
+        relay = self.kill_midway(self.insert_rows)
+        self.sql("DROP PUBLICATION walrelay")
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert, update')")
+        relay.start()
+        self.expect_once(*range(20_000))
+
+    def test_transaction_during_a_change_of_the_publication_is_a_gap(self) -> None:
+        # Without the transaction that was sent before it, the server decodes it with the publication as it was
+        # at its beginning, that is without the rows of the other table.
+        self.sql("CREATE TABLE other (id int)")
+        relay = self.kill_midway(self.insert_rows_during_a_change)
+        relay.start()
+        self.expect_held(relay, "WR-2206")
+
+    def insert_rows(self) -> None:
+        self.outbox.insert(*range(20_000))
+
+    def insert_rows_during_a_change(self) -> None:
+        """A transaction that began before the change, behind one that began after it."""
+        connection = self.database.connect()
+        with closing(connection), connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            self.outbox.insert(*range(5_000), cursor=cursor)
+            cursor.execute("INSERT INTO other SELECT generate_series(1, 3000)")
+            self.sql("ALTER PUBLICATION walrelay ADD TABLE other")
+            self.sql("INSERT INTO other VALUES (1)")
+            self.outbox.insert(20_000)
+            cursor.execute("INSERT INTO other SELECT generate_series(1, 3000)")
+            self.outbox.insert(*range(5_000, 20_000), cursor=cursor)
+            cursor.execute("COMMIT")
+
+    def kill_midway(self, insert: Callable[[], None]) -> RelayProcess:
+        """Kills a relay that has published some rows of a transaction."""
+        relay = self.start_recording({"pipeline.max_in_flight_records": 1000})
+        with self.kafka.reader(self.progress_topic) as records:
+            records.wait_for(1, 60)
+            insert()
+            relay.wait_until(lambda: any(self.parse(each).partial_rows > 7_000 for each in records.take()), 60, "a part")
+            relay.kill()
+        self.assertGreater(self.record().partial_rows, 0, "the relay was killed midway")
+        return relay
 
     def expect_each_row_once_and_in_order(self) -> None:
         expected = list(range(KEYS))  # the next id of each key

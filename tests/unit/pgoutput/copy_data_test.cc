@@ -15,10 +15,11 @@ using testing::XLogDataMessage;
 const WallTime kSent = kPostgresEpoch + Micros(123'456'789);
 
 TEST(CopyDataTest, XLogDataGivesItsPayload) {
-  const std::string bytes = XLogDataMessage("payload", kSent);
+  const std::string bytes = XLogDataMessage("payload", kSent, Lsn(7));
   const auto data = DecodeCopyData(bytes);
   ASSERT_THAT(data, IsOk());
   const auto& xlog = std::get<XLogData>(*data);
+  EXPECT_EQ(xlog.start, Lsn(7));
   EXPECT_EQ(xlog.payload, "payload");
   EXPECT_EQ(xlog.sent, kSent);
 }

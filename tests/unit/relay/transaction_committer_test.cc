@@ -227,6 +227,31 @@ TEST_F(TransactionCommitterTest, ARestartContinuesInsideATransaction) {
   EXPECT_EQ(Events().back(), "b");
 }
 
+// As after a change of the publication while the transaction ran.
+TEST_F(TransactionCommitterTest, OtherRowsThanBeforeInAPartialTransactionAreAGap) {
+  config_.pipeline.max_in_flight_records = 2;
+  Begin();
+  std::vector<testing::FakeRow> rows = Rows(6);
+  rows[1].outbox = false;
+  postgres_.Commit(rows);
+  while (Transactions().empty()) {
+    relay_->Turn();
+  }
+  ASSERT_THAT(Events(), ElementsAre("1", "3"));
+  ASSERT_EQ(Recorded().partial.rows, 3u);
+  ASSERT_EQ(Recorded().partial.last_row, Lsn(102));
+  Crash();
+  postgres_.sends_other_tables = false;
+  Restart();
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressPartial);
+  EXPECT_THAT(Events(), ElementsAre("1", "3"));
+  // The same server as before: nothing is missing.
+  Crash();
+  postgres_.sends_other_tables = true;
+  Restart();
+  EXPECT_THAT(Events(), ElementsAre("1", "3", "4", "5", "6"));
+}
+
 // The COMMIT of a transaction that was published in part may be the only message that is left.
 TEST_F(TransactionCommitterTest, ATransactionWhoseRowsWereAllPublishedIsNotRepeated) {
   config_.pipeline.max_in_flight_records = 1;
