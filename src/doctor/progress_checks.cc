@@ -153,8 +153,11 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
     out.Problem("progress.record", owner);
     return;
   }
-  // The relay's own decision, with the record as its only memory.
-  if (const auto decision = DecideStart(ResumeStateOf(*record), source); !decision.ok()) {
+  // The relay's own decision, with the record as its only memory. One that reads the slot has gone
+  // on since the server was asked, and has decided itself.
+  const bool streams = source.slot && source.slot->active;
+  if (const auto decision = DecideStart(ResumeStateOf(*record), source);
+      !streams && !decision.ok()) {
     out.Problem("progress.record", decision.status());
     return;
   }

@@ -21,7 +21,8 @@ using SteadyClock = std::chrono::steady_clock;
 // Of a call of rd_kafka_commit_transaction(), which is called again until it succeeds or Stop():
 // so long does Stop() take effect later.
 constexpr int kCommitMillis = 200;
-constexpr int kLeaveMillis = 20;
+// Nobody waits for it, unless the process stops.
+constexpr int kLeaveMillis = 1'000;
 // Records that are being dropped have to be reported first.
 constexpr std::chrono::seconds kCauseTimeout{2};
 // librdkafka repeats the claim 500 ms after an answer that the transaction of an earlier producer
@@ -83,6 +84,7 @@ void TransactionThread::Post(const std::function<void(Results&)>& change) {
 
 void TransactionThread::Run() {
   std::optional<Failure> failure = ClaimId();
+  bool open = !failure;  // or about to begin; not if the outcome of a commit is unknown
   while (!failure && !stop_.stop_requested()) {
     Task task = Task::kNone;
     {
@@ -95,11 +97,13 @@ void TransactionThread::Run() {
     } else if (task == Task::kExplain) {
       failure = FindCause();
     }
+    open = task != Task::kCommit || !failure;
   }
-  if (!failure) {
-    LeaveTransaction();
-  } else if (!stop_.stop_requested()) {
+  if (failure && !stop_.stop_requested()) {
     Post([&](Results& results) { results.failure = std::move(failure); });
+  }
+  if (open) {
+    LeaveTransaction();
   }
 }
 
@@ -116,10 +120,12 @@ std::optional<TransactionThread::Failure> TransactionThread::FindCause() {
   }
 }
 
-// librdkafka aborts the process if a client is destroyed while it is about to register a partition:
-// the request fails before it is counted (an assertion in rd_kafka_txn_handle_AddPartitionsToTxn,
-// 2.0.2 to 2.15.0). After this call it registers no more. Whether the brokers abort the transaction
-// now or when the id is claimed again makes no difference: this producer is not used again.
+// Readers of committed records wait behind an open transaction, until the id is claimed again: that
+// may be long, if nothing can be published. This producer is not used again, so it does not matter
+// whether the request arrives. Besides, librdkafka aborts the process if a client is destroyed
+// while it is about to register a partition: the request fails before it is counted (an assertion
+// in rd_kafka_txn_handle_AddPartitionsToTxn, 2.0.2 to 2.15.0). After this call it registers no
+// more.
 void TransactionThread::LeaveTransaction() {
   const KafkaError error(rd_kafka_abort_transaction(client_, kLeaveMillis));
 }

@@ -85,6 +85,12 @@ TEST_F(ProgressChecksTest, GapsAreFoundBeforeTheStart) {
   ExpectProblem(record_, ErrorCode::kSystemChanged);
 }
 
+TEST_F(ProgressChecksTest, RecordOfARunningRelayIsAheadOfWhatWasRead) {
+  source_.slot->active = true;
+  record_.frontier = Lsn(9500);
+  EXPECT_EQ(FindingOf(record_).severity, Severity::kOk);
+}
+
 TEST_F(ProgressChecksTest, RecordOfAnotherPipelineIsAProblem) {
   record_.pipeline = "payments";
   ExpectProblem(record_, ErrorCode::kProgressForeign);
