@@ -421,6 +421,7 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
                {"to", gap.to},
                {"in_flight", tracker_.records_in_flight()}});
     parts_.board.NoteError(gap.error, parts_.clock.WallNow());
+    reporter_.PublishNext();
   }
   if (state_.phase == Phase::kStreaming) {
     state_.disconnected_since = now;

@@ -68,6 +68,8 @@ class StatusReporter {
   // Notes the phase; call it once a turn. True if the status is due to be published: at intervals,
   // and always once the relay has finished.
   bool OnTurn(MonoTime now);
+  // The next OnTurn() returns true: what is shown is outdated, and an operator acts on it.
+  void PublishNext() { due_ = MonoTime(); }
   // Updates the board and the gauges, and logs a change of state. Call it when OnTurn() returned
   // true, at the end of the turn: it describes the state that the turn left.
   void Publish(MonoTime now, const Session* session);

@@ -208,6 +208,21 @@ TEST_F(RelayGapTest, MovedSlotIsHeldUntilTheGapIsAccepted) {
   EXPECT_FALSE(Held().has_value());
 }
 
+// Found by the simulator: an operator could accept a gap that another one had replaced.
+TEST_F(RelayGapTest, GapIsShownInTheTurnThatFindsIt) {
+  StartAndPublish();
+  Pass(milliseconds(250));
+  relay_->Turn();  // the status was published just now
+  postgres_.info.slot.reset();
+  postgres_.BreakConnection();
+  const size_t opens = postgres_.opens;
+  while (postgres_.opens == opens) {
+    relay_->Turn();
+    clock_.Advance(milliseconds(1));
+  }
+  EXPECT_TRUE(board_.Read().gap.has_value());
+}
+
 TEST_F(RelayGapTest, HeldRelayReconnectsInfrequently) {
   StartAndPublish();
   postgres_.info.slot.reset();
