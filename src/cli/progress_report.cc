@@ -52,6 +52,7 @@ std::string PartialJson(const PartialTransaction& partial) {
   }
   JsonObject out = TransactionObject(partial.transaction);
   out.Add("rows", partial.rows);
+  out.Add("row_lsn", partial.last_row.ToString());
   return std::move(out).Finish();
 }
 
@@ -105,7 +106,8 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
   ReportLine(out, "last published", TransactionText(record.last));
   if (record.partial.valid()) {
     ReportLine(out, "in part",
-               fmt::format("{} rows of {}", record.partial.rows,
+               fmt::format("{} rows, the last one at {}, of {}", record.partial.rows,
+                           record.partial.last_row.ToString(),
                            TransactionText(record.partial.transaction)));
   }
   for (const XidHorizon& horizon : record.horizons) {

@@ -76,13 +76,16 @@ TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
 
 TEST(ProgressReportTest, TransactionThatIsPublishedInPartIsShown) {
   Progress record = Sample();
-  record.partial = {{.commit_lsn = Lsn(0x16B3800), .xid = 743, .commit_time = At(3)}, 5000};
+  record.partial = {.transaction = {.commit_lsn = Lsn(0x16B3800), .xid = 743, .commit_time = At(3)},
+                    .rows = 5000,
+                    .last_row = Lsn(0x16B3700)};
   EXPECT_THAT(ProgressText(record, "t"),
-              HasSubstr("in part          5000 rows of transaction 743, COMMIT at 0/16B3800, "
-                        "1970-01-01T00:00:00.000003Z\n"));
+              HasSubstr("in part          5000 rows, the last one at 0/16B3700, of transaction 743, "
+                        "COMMIT at 0/16B3800, 1970-01-01T00:00:00.000003Z\n"));
   EXPECT_THAT(ProgressJson(record, "t"),
               HasSubstr(R"("partial_transaction":{"commit_lsn":"0/16B3800","transaction_id":743,)"
-                        R"("commit_time":"1970-01-01T00:00:00.000003Z","rows":5000})"));
+                        R"("commit_time":"1970-01-01T00:00:00.000003Z","rows":5000,)"
+                        R"("row_lsn":"0/16B3700"})"));
 }
 
 TEST(ProgressReportTest, HostileRecordIsEscaped) {
