@@ -21,7 +21,7 @@ using SteadyClock = std::chrono::steady_clock;
 // Of a call of rd_kafka_commit_transaction(), which is called again until it succeeds or Stop():
 // so long does Stop() take effect later.
 constexpr int kCommitMillis = 200;
-// Nobody waits for it, unless the process stops.
+// Only a process that stops waits for it.
 constexpr int kLeaveMillis = 1'000;
 // Records that are being dropped have to be reported first.
 constexpr std::chrono::seconds kCauseTimeout{2};

@@ -79,9 +79,10 @@ TEST(ProgressReportTest, TransactionThatIsPublishedInPartIsShown) {
   record.partial = {.transaction = {.commit_lsn = Lsn(0x16B3800), .xid = 743, .commit_time = At(3)},
                     .rows = 5000,
                     .last_row = Lsn(0x16B3700)};
-  EXPECT_THAT(ProgressText(record, "t"),
-              HasSubstr("in part          5000 rows, the last one at 0/16B3700, of transaction 743, "
-                        "COMMIT at 0/16B3800, 1970-01-01T00:00:00.000003Z\n"));
+  EXPECT_THAT(
+      ProgressText(record, "t"),
+      HasSubstr("in part          5000 rows, the last one at 0/16B3700, of transaction 743, "
+                "COMMIT at 0/16B3800, 1970-01-01T00:00:00.000003Z\n"));
   EXPECT_THAT(ProgressJson(record, "t"),
               HasSubstr(R"("partial_transaction":{"commit_lsn":"0/16B3800","transaction_id":743,)"
                         R"("commit_time":"1970-01-01T00:00:00.000003Z","rows":5000,)"
