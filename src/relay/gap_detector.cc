@@ -68,8 +68,12 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
       last_stream_ && record.generation < generation_ && (!writer_seen || replaced);
   const bool known =
       !exact && owner.ok() && record.generation == generation_ && IsKnown(record, server);
+  // Another instance has accepted the gap, and gone on: an acceptance here does not replace it.
+  const bool accepted_there = held_ && read_ && record.generation > generation_;
+  if (!accepted_there) {
+    read_ = record;
+  }
   generation_ = std::max(generation_, record.generation);
-  read_ = record;
   if (precedes || !NeedsRecall()) {
     return;
   }

@@ -173,5 +173,18 @@ TEST_F(GapDetectorTest, ALaterRecordOfTheWriterCountsAlthoughItsGenerationIsLowe
   EXPECT_EQ(gaps_->generation(), 1u);
 }
 
+// The other instance has accepted the gap before this one, and has published since.
+TEST_F(GapDetectorTest, ARecordFromAfterTheAcceptanceOfAnotherInstanceCounts) {
+  info().server.wal_end = Lsn(3000);
+  info().slot->confirmed_flush_lsn = Lsn(2000);
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSlotMoved));
+  record_.generation = 1;
+  record_.frontier = Lsn(2500);
+  ASSERT_THAT(Accept(), IsOk());
+  gaps_->OnSlotTaken();
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
+}
+
 }  // namespace
 }  // namespace walrelay
