@@ -33,6 +33,8 @@ struct WalHistory {
 
   std::vector<Part> parts;  // not empty; the current timeline last
   uint32_t routing = 0;     // of this process
+  // Transactions that commit before it are published, and not sent again; 0/0: unknown.
+  Lsn unpublished = {};
 
   uint64_t current() const { return parts.back().id; }
 };

@@ -28,6 +28,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // A topic that the producer has just found may be unknown to another broker.
 constexpr std::chrono::seconds kUntilKnown{2};
 constexpr std::chrono::milliseconds kUntilAskedAgain{20};
+// In which older records are read; those at the ends have been read by then.
+constexpr std::chrono::seconds kFurtherTime{5};
+constexpr int64_t kFurtherFactor = 4;
 // The settings only help if some replicas are not in sync: they are not worth a long wait.
 constexpr int kSettingsMillis = 2'000;
 
@@ -113,6 +116,7 @@ absl::StatusOr<KafkaMetadata> FetchTopicWith(rd_kafka_t* client, const std::stri
 struct Tails {
   KafkaMetadata metadata;
   std::vector<PartitionRange> ranges;  // those that are not empty
+  std::vector<int64_t> begins;         // where the partitions of these begin
   int unknown = 0;                     // partitions without a leader, or without its answer
 };
 
@@ -146,6 +150,7 @@ absl::StatusOr<Tails> QueryTails(rd_kafka_t* client, const std::string& topic, s
                               .partition = partition.partition,
                               .begin = std::max(begin, end - TailReader::kTailRecords),
                               .end = end});
+      tails.begins.push_back(begin);
     }
   }
   return tails;
@@ -311,16 +316,14 @@ absl::Status TailReader::ReadInto(Result& result) {
   if (tails.ranges.empty()) {
     return absl::OkStatus();
   }
-  const absl::Status read = ReadRanges(
-      client, tails.ranges, deadline, stop_.get_token(), [&](const rd_kafka_message_t& message) {
-        const auto partition = static_cast<size_t>(message.partition);
-        const auto stored = PositionIn(message, result.topic);
-        if (stored && partition < partitions) {
-          result.partitions[partition].OnRecord(stored->record, stored->partitions, history_,
-                                                static_cast<uint32_t>(partitions));
-        }
-        return absl::OkStatus();
-      });
+  const absl::Status read = ReadRanges(client, tails.ranges, deadline, stop_.get_token(),
+                                       [&](const rd_kafka_message_t& message) {
+                                         Note(message, result);
+                                         return absl::OkStatus();
+                                       });
+  if (read.ok()) {
+    ReadFurtherBack(tails.ranges, tails.begins, result);
+  }
   rd_kafka_assign(client, nullptr);
   WR_RETURN_IF_ERROR(read);
   // Only now: a replica that was in sync earlier may have missed these records.
@@ -335,6 +338,52 @@ absl::Status TailReader::ReadInto(Result& result) {
         Printable(result.topic, 80), unsafe);
   }
   return absl::OkStatus();
+}
+
+void TailReader::Note(const rd_kafka_message_t& message, Result& result) const {
+  const auto partition = static_cast<size_t>(message.partition);
+  const size_t partitions = result.partitions.size();
+  const auto stored = PositionIn(message, result.topic);
+  if (stored && partition < partitions) {
+    result.partitions[partition].OnRecord(stored->record, stored->partitions, history_,
+                                          static_cast<uint32_t>(partitions));
+  }
+}
+
+// In steps that grow: usually the first one finds a transaction that will not be sent again.
+void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges, std::vector<int64_t> begins,
+                                 Result& result) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kFurtherTime;
+  absl::Status read = absl::OkStatus();
+  for (int64_t left = kFurtherRecords, step = kTailRecords * kFurtherFactor; read.ok();
+       step *= kFurtherFactor) {
+    std::vector<PartitionRange> older;
+    std::vector<int64_t> older_begins;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const StoredEvents& known = result.partitions[static_cast<size_t>(ranges[i].partition)];
+      if (ranges[i].begin > begins[i] && known.MayGoFurtherBack(history_.unpublished)) {
+        older.push_back(ranges[i]);
+        older_begins.push_back(begins[i]);
+      }
+    }
+    const int64_t share =
+        older.empty() ? 0 : std::min(step, left / static_cast<int64_t>(older.size()));
+    if (share == 0) {
+      return;
+    }
+    for (size_t i = 0; i < older.size(); ++i) {
+      older[i].end = older[i].begin;
+      older[i].begin = std::max(older_begins[i], older[i].end - share);
+      left -= older[i].end - older[i].begin;
+    }
+    read = ReadRanges(consumer_.get(), older, deadline, stop_.get_token(),
+                      [&](const rd_kafka_message_t& message) {
+                        Note(message, result);
+                        return absl::OkStatus();
+                      });
+    ranges = std::move(older);
+    begins = std::move(older_begins);
+  }
 }
 
 }  // namespace walrelay

@@ -30,6 +30,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kafka/handles.h"
+#include "kafka/partition_range.h"
 #include "stream/stored_events.h"
 #include "walrelay/clock.h"
 #include "walrelay/record_position.h"
@@ -41,6 +42,10 @@ class TailReader {
   // Records that are read of each partition, at most. Those of other producers count too: behind
   // more of them, walrelay's own are not found.
   static constexpr int64_t kTailRecords = 200;
+  // A relay that catches up publishes thousands of events before its progress is recorded. Where
+  // all records that were read are of transactions that will be sent again, older ones are read,
+  // too: of a topic at most this many, which bounds the memory and the time.
+  static constexpr int64_t kFurtherRecords = 50'000;
 
   // Returns the configuration of a consumer (MakeConsumerConf()); called on the reader's thread for
   // each consumer.
@@ -89,6 +94,12 @@ class TailReader {
   // On the thread, without the lock: use no members except constants and those of the thread.
   Result Read(const Question& question);
   absl::Status ReadInto(Result& result);
+  // Reads older records, in partitions where these may be of transactions that will be sent again.
+  // `ranges`: what was read of each partition; `begins`: where each of them begins. Without an
+  // error if there is no time left: what was read before counts.
+  void ReadFurtherBack(std::vector<PartitionRange> ranges, std::vector<int64_t> begins,
+                       Result& result);
+  void Note(const rd_kafka_message_t& message, Result& result) const;
 
   const ConfFactory make_conf_;
   const WalHistory history_;

@@ -202,12 +202,13 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
            "everything after the frontier is read again");
 }
 
-void Relay::CarryPositions(const SourceInfo& info) {
+void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision) {
   if (parts_.config.pipeline.resume != ResumeFrom::kTopics) {
     return;
   }
-  const WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database),
-                                       info.server, gaps_.generation(), parts_.routing);
+  WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database), info.server,
+                                 gaps_.generation(), parts_.routing);
+  history.unpublished = std::max(decision.position, decision.published_before);
   producer_.SkipStored(history);
   sender_.CarryPositions(history, parts_.config.on_error.dead_letter_topic);
 }
@@ -280,7 +281,7 @@ absl::Status Relay::OpenAndStart() {
   }
   WR_RETURN_IF_ERROR(info.status());
   WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
-  CarryPositions(*info);
+  CarryPositions(*info, decision);
   DropProducer(decision.keep_in_flight);
   if (!producer_.exists() && !committer_.enabled()) {
     WR_RETURN_IF_ERROR(producer_.Create());

@@ -139,7 +139,7 @@ class Relay {
   void DropProducer(bool keep_in_flight);
   // With pipeline.resume = "topics": from now on records carry their positions, and the next
   // producer skips what the topics have.
-  void CarryPositions(const SourceInfo& info);
+  void CarryPositions(const SourceInfo& info, const StartDecision& decision);
   // Ends producer and session, and reads again from the frontier.
   void RestartFromFrontier(const Restart& restart, MonoTime now);
 

@@ -62,15 +62,12 @@ void StoredEvents::OnRecord(const RecordPosition& record, uint32_t record_partit
   const Position& position = record.position;
   const auto ordinal = static_cast<uint32_t>(position.ordinal);
   last_ = std::max(last_.value_or(position), position);
-  const auto known =
-      std::find_if(transactions_.begin(), transactions_.end(), [&](const Transaction& other) {
-        return other.commit_lsn == position.commit_lsn && other.xid == record.xid;
-      });
-  if (known == transactions_.end()) {
-    transactions_.push_back({position.commit_lsn, record.xid, ordinal});
-  } else {
-    known->ordinal = std::max(known->ordinal, ordinal);
-  }
+  uint32_t& greatest = ordinals_[{position.commit_lsn, record.xid}];
+  greatest = std::max(greatest, ordinal);
+}
+
+bool StoredEvents::MayGoFurtherBack(Lsn unpublished) const {
+  return unpublished.valid() && !ordinals_.empty() && ordinals_.begin()->first.first >= unpublished;
 }
 
 absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
@@ -79,12 +76,11 @@ absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
     return false;
   }
   const Transaction* other = nullptr;
-  for (const Transaction& transaction : transactions_) {
-    if (transaction.commit_lsn != position.commit_lsn) {
-      continue;
-    }
-    if (transaction.xid == event.xid) {
-      return position.ordinal <= transaction.ordinal;
+  for (auto found = ordinals_.lower_bound({position.commit_lsn, 0});
+       found != ordinals_.end() && found->first.first == position.commit_lsn; ++found) {
+    const auto& [transaction, ordinal] = *found;
+    if (transaction.second == event.xid) {
+      return position.ordinal <= ordinal;
     }
     other = &transaction;
   }
@@ -92,7 +88,7 @@ absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
     return Error(ErrorCode::kHistoryRewritten,
                  fmt::format("at {}, the topic has events of transaction {}, and the server sends "
                              "transaction {}",
-                             position.commit_lsn.ToString(), other->xid, event.xid));
+                             position.commit_lsn.ToString(), other->second, event.xid));
   }
   return false;
 }

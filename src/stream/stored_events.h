@@ -13,9 +13,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "walrelay/lsn.h"
@@ -51,15 +52,14 @@ class StoredEvents {
 
   // The greatest position; nullopt: no header counts.
   const std::optional<Position>& last() const { return last_; }
+  // Whether older records of the partition may be of transactions that do not commit before
+  // `unpublished`: none of the records at the end is older.
+  bool MayGoFurtherBack(Lsn unpublished) const;
 
  private:
-  struct Transaction {
-    Lsn commit_lsn;
-    uint32_t xid = 0;
-    uint32_t ordinal = 0;  // the greatest
-  };
+  using Transaction = std::pair<Lsn, uint32_t>;  // commit position, xid
 
-  std::vector<Transaction> transactions_;  // that have a record at the end
+  std::map<Transaction, uint32_t> ordinals_;  // the greatest of each one with a record at the end
   std::optional<Position> last_;
 };
 

@@ -157,7 +157,7 @@ void SimTails::Read(const std::string& name) {
     const SimPartition& partition = kafka_.partition(name, static_cast<int>(i));
     const RecordPlace place{.topic = name, .partition = static_cast<int32_t>(i)};
     const int64_t end = read.counts ? std::min(read.end, partition.end) : 0;
-    for (int64_t offset = std::max(read.begin, partition.begin()); offset < end; ++offset) {
+    const auto note = [&](int64_t offset) {
       const auto& header = partition.at(offset).header;
       const auto stored = header
                               ? DecodePosition({header->bytes.data(), header->bytes.size()}, place)
@@ -166,6 +166,14 @@ void SimTails::Read(const std::string& name) {
         read.stored.OnRecord(stored->record, stored->partitions, history_,
                              static_cast<uint32_t>(topic.ends.size()));
       }
+    };
+    for (int64_t offset = std::max(read.begin, partition.begin()); offset < end; ++offset) {
+      note(offset);
+    }
+    while (read.begin > partition.begin() && read.begin <= end &&
+           read.stored.MayGoFurtherBack(history_.unpublished)) {
+      context_.coverage.Count("older records are read than those at an end");
+      note(--read.begin);
     }
   }
   later_(context_.random.Between(kafka_.latency, kafka_.latency_most),

@@ -89,7 +89,7 @@ class TailReaderTest : public testing::ProducerFixture {
   static constexpr int kTimeoutMillis =
       static_cast<int>(std::chrono::milliseconds(kTimeout).count());
 
-  const WalHistory history_{.parts = {{kHistory, Lsn(UINT64_MAX)}}, .routing = kRouting};
+  WalHistory history_{.parts = {{kHistory, Lsn(UINT64_MAX)}}, .routing = kRouting};
   const UniqueFd wakeup_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
   std::unique_ptr<TailReader> reader_;
 
@@ -158,6 +158,40 @@ TEST_F(TailReaderTest, OnlyTheLastRecordsOfAPartitionAreRead) {
   EXPECT_THAT(Last(), ElementsAre(Lsn(10)));
   StoreForeign(1);
   EXPECT_THAT(Last(), ElementsAre(Lsn()));
+}
+
+// As after a relay that caught up was killed: what is sent again begins far before the end.
+TEST_F(TailReaderTest, OlderRecordsAreReadWhereTheyMayBeSentAgain) {
+  CreateTopic("orders");
+  StorePosition(At(10));
+  StorePosition(At(20));
+  StoreForeign(3 * TailReader::kTailRecords);
+  StorePosition(At(30));
+  history_.unpublished = Lsn(15);
+  StartReader();
+  TailReader::Result result = Read();
+  EXPECT_EQ(result.trouble, "");
+  EXPECT_EQ(*result.partitions[0].Contains(At(20)), true);
+  EXPECT_EQ(*result.partitions[0].Contains(At(30)), true);
+  // The stream begins behind all but the last record: no older one is needed.
+  history_.unpublished = Lsn(31);
+  StartReader();
+  result = Read();
+  EXPECT_EQ(*result.partitions[0].Contains(At(20)), false);
+  EXPECT_EQ(*result.partitions[0].Contains(At(30)), true);
+}
+
+// Memory and time are bounded.
+TEST_F(TailReaderTest, OlderRecordsAreReadUpToALimit) {
+  CreateTopic("orders");
+  StorePosition(At(20));
+  StoreForeign(TailReader::kFurtherRecords + TailReader::kTailRecords - 1);
+  StorePosition(At(30));
+  history_.unpublished = Lsn(15);
+  const TailReader::Result result = Read();
+  EXPECT_EQ(result.trouble, "");
+  EXPECT_EQ(*result.partitions[0].Contains(At(20)), false);
+  EXPECT_EQ(*result.partitions[0].Contains(At(30)), true);
 }
 
 TEST_F(TailReaderTest, ReadersConsumerIsReusedAndClosedWhenIdle) {
