@@ -173,6 +173,11 @@ absl::Status StatusReporter::RecordingStatus(MonoTime now) const {
     return absl::OkStatus();
   }
   const absl::Status error = parts_.producer.TransientError();
+  const bool of_one_broker =
+      HasCode(error, ErrorCode::kKafkaUnreachable) && parts_.producer.Reachable();
+  if (!error.ok() && !of_one_broker) {
+    return error;
+  }
   return Error(ErrorCode::kKafkaStalled,
                fmt::format("topic {}: the progress record is not acknowledged; the slot is not "
                            "confirmed without it{}{}",

@@ -255,6 +255,20 @@ TEST_F(ProgressStatusTest, ARecordThatIsNotAcknowledgedIsAProblem) {
   EXPECT_EQ(Shown().ahead_bytes, 0u);
 }
 
+TEST_F(ProgressStatusTest, BrokersThatCannotBeReachedAreTheCauseOfALateRecord) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(1));
+  kafka_.pending_topics.insert(topic_);
+  kafka_.trouble = Error(ErrorCode::kKafkaUnreachable, "one broker refuses connections");
+  Publish("order");
+  Pass(std::chrono::seconds(7));
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kKafkaStalled, "progress record"));
+  kafka_.reachable = false;
+  Pass(std::chrono::seconds(1));
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kKafkaUnreachable));
+}
+
 TEST_F(ProgressStatusTest, ContinuousTrafficIsNoProblem) {
   Start();
   for (int i = 0; i < 20; ++i) {
