@@ -269,6 +269,15 @@ class RightsTest(OnceCase):
         for operation in ("write", "describe"):
             allow(self.kafka.bootstrap, user, operation, "walrelay.", "prefixed", "transactional_id")
 
+    def start_and_deny(self, user: str, topic: str) -> RelayProcess:
+        """Starts a relay that publishes row 1; then its user may no longer write to the topic."""
+        self.allow_all(user)
+        relay = self.start_recording(login(self.kafka, user))
+        self.outbox.insert(1)
+        self.expect_once(1)
+        deny(self.kafka.bootstrap, user, "write", topic)
+        return relay
+
     def expect_progress_denied(self, relay: RelayProcess) -> None:
         """Checks that the progress topic is blamed, and no event."""
         relay.wait_until(lambda: "WR-4016" in relay.get("/readyz")[1], 60, "WR-4016")
@@ -280,11 +289,7 @@ class RightsTest(OnceCase):
         self.assertEqual(relay.metric("walrelay_events_skipped_total") or 0, 0)
 
     def test_progress_topic_that_is_denied_while_the_relay_runs_is_named(self) -> None:
-        self.allow_all("revoked")
-        relay = self.start_recording(login(self.kafka, "revoked"))
-        self.outbox.insert(1)
-        self.expect_once(1)
-        deny(self.kafka.bootstrap, "revoked", "write", self.progress_topic)
+        relay = self.start_and_deny("revoked", self.progress_topic)
         self.outbox.insert(2, 3)
         self.expect_progress_denied(relay)
         relay.kill()
@@ -294,11 +299,7 @@ class RightsTest(OnceCase):
         self.assertEqual(self.ids(), [1])
 
     def test_denied_topic_of_events_is_named_after_progress_was_committed(self) -> None:
-        self.allow_all("limited")
-        relay = self.start_recording(login(self.kafka, "limited"))
-        self.outbox.insert(1)
-        self.expect_once(1)
-        deny(self.kafka.bootstrap, "limited", "write", self.topic)
+        relay = self.start_and_deny("limited", self.topic)
         self.outbox.insert(2)
         relay.wait_until(lambda: "WR-4005" in relay.get("/readyz")[1], 60, "WR-4005")
         self.assertEqual(relay.logs(code="WR-4016"), [])

@@ -45,6 +45,15 @@ class GapDetectorTest : public ::testing::Test {
     gaps_->Accept(gaps_->held()->id);
     return Connect();
   }
+  // The server was restored to an older state, and the record names no transaction. An operator
+  // accepts the gap; then another instance takes the slot.
+  void AcceptRestoredServer() {
+    record_.last = {};
+    info().server.wal_end = info().slot->confirmed_flush_lsn = Lsn(300);
+    ASSERT_THAT(Connect(), HasError(ErrorCode::kServerBehind));
+    ASSERT_THAT(Accept(), IsOk());
+    gaps_->OnSlotTaken();
+  }
   SourceInfo& info() { return postgres_.info; }
 
   testing::FakeClock clock_;
@@ -131,11 +140,7 @@ TEST_F(GapDetectorTest, ARestoredServerThatHasGrownIsFoundByEachStream) {
 // the gap, too, and has read the slot, but has recorded nothing: the record is still the one of
 // before, which names no transaction that the stream would have to contain.
 TEST_F(GapDetectorTest, ARecordFromBeforeTheAcceptanceDoesNotCountAlthoughItsWriterIsSeen) {
-  record_.last = {};
-  info().server.wal_end = info().slot->confirmed_flush_lsn = Lsn(300);
-  ASSERT_THAT(Connect(), HasError(ErrorCode::kServerBehind));
-  ASSERT_THAT(Accept(), IsOk());
-  gaps_->OnSlotTaken();
+  AcceptRestoredServer();
   info().server.wal_end = Lsn(3000);
   ASSERT_THAT(Connect(), IsOk());
   const auto decision = DecideStart(gaps_->last_stream(), info());
@@ -146,11 +151,7 @@ TEST_F(GapDetectorTest, ARecordFromBeforeTheAcceptanceDoesNotCountAlthoughItsWri
 }
 
 TEST_F(GapDetectorTest, AReplacedRelayRemembersWhichRecordsItsAcceptanceReplaced) {
-  record_.last = {};
-  info().server.wal_end = info().slot->confirmed_flush_lsn = Lsn(300);
-  ASSERT_THAT(Connect(), HasError(ErrorCode::kServerBehind));
-  ASSERT_THAT(Accept(), IsOk());
-  gaps_->OnSlotTaken();
+  AcceptRestoredServer();
   const SourceMemory memory = gaps_->memory();
   Restart();
   gaps_->Restore(memory);
