@@ -177,8 +177,6 @@ absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
       message);
 }
 
-// The order check comes first in each of these: it rejects a message before any state has changed,
-// so that an error leaves the tracker as it was.
 // Rows are skipped by their number. A transaction that was written while the publication was
 // altered may be decoded into other rows than before: what the server knows of its tables depends
 // on the transactions that it has sent before this one.
@@ -205,6 +203,8 @@ absl::Status Pipeline::CheckCut(const pgoutput::Message& message) const {
              : absl::OkStatus();
 }
 
+// The order check comes first in each of these: it rejects a message before any state has changed,
+// so that an error leaves the tracker as it was.
 absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
   WR_RETURN_IF_ERROR(history_.OnBegin(begin));
   WR_RETURN_IF_ERROR(transactions_.OnBegin(begin));
