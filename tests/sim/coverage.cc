@@ -211,6 +211,7 @@ constexpr std::string_view kMustBeReached[] = {
     "producer queue is full",
     "producer retries",
     "server disconnects a silent client",
+    "a transaction is sent without the rows of a table",
     "server sends a corrupted message",
     "server sends an event as a message",
     "server skips the publication",

@@ -428,6 +428,11 @@ bool Simulation::ApplyToPublication(const Fault& fault) {
         TerminateUnwatched();
       });
       return true;
+    case FaultKind::kPublishOther:
+      recount_possible_ = gap_possible_ = true;
+      postgres_.PublishOther();
+      KillInPart(context_.now() + kLongestDown, /*other_settings=*/false);
+      return true;
     case FaultKind::kSkipPublication:
       gap_possible_ = true;
       postgres_.SkipPublication(true);
@@ -662,7 +667,7 @@ bool Simulation::ApplyToTransactions(const Fault& fault) {
       coordinator.ClaimAll();
       return true;
     case FaultKind::kChangeSource:
-      ChangeSource(context_.now() + kLongestDown);
+      KillInPart(context_.now() + kLongestDown, /*other_settings=*/true);
       return true;
     case FaultKind::kSlowMarkers:
       coordinator.marker_delay = seconds(5);
@@ -687,15 +692,18 @@ bool Simulation::ApplyToTransactions(const Fault& fault) {
 }
 
 // Waits until a transaction is published in part.
-void Simulation::ChangeSource(MonoTime until) {
+void Simulation::KillInPart(MonoTime until, bool other_settings) {
   const auto& record = kafka_.progress();
   if (record && record->partial.valid()) {
-    context_.coverage.Count("the settings change while a transaction is published in part");
     KeepRelaysDown(milliseconds(100));
-    config_.source.message_prefixes.emplace_back("unused");
-    gap_possible_ = true;
+    if (other_settings) {
+      context_.coverage.Count("the settings change while a transaction is published in part");
+      config_.source.message_prefixes.emplace_back("unused");
+      recount_possible_ = gap_possible_ = true;
+    }
   } else if (context_.now() < until) {
-    context_.After(milliseconds(3), [this, until] { ChangeSource(until); });
+    context_.After(milliseconds(3),
+                   [this, until, other_settings] { KillInPart(until, other_settings); });
   }
 }
 

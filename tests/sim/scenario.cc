@@ -264,6 +264,24 @@ void DrawTransactions(Scenario& scenario) {
   }
 }
 
+// Whether another table is published while a transaction runs that writes to it. Only the progress
+// record of exactly-once delivery shows whether its rows are the same as before. Uses its own
+// random generator, as above.
+void DrawOtherTable(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x6F7468657274);
+  if (scenario.config.pipeline.delivery != DeliveryGuarantee::kExactlyOnce || !random.Chance(15)) {
+    return;
+  }
+  PlannedTransaction& running = scenario.transactions[random.Below(scenario.transactions.size())];
+  running.mixed = true;
+  running.others = running.rolled_back = false;
+  running.rows = std::max(running.rows, static_cast<uint32_t>(random.Between(6, 30)));
+  running.length = std::max<Micros>(running.length, milliseconds(40));
+  const Micros change = running.begin + running.length / 2;
+  scenario.faults.push_back({.kind = FaultKind::kPublishOther, .at = change});
+  scenario.transactions.push_back({.begin = change + milliseconds(1), .seed = random.Next()});
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -338,6 +356,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawProgress(scenario);
   DrawResume(scenario);
   DrawTransactions(scenario);
+  DrawOtherTable(scenario);
   return scenario;
 }
 

@@ -314,6 +314,12 @@ void SimPostgres::SetPublished(bool published) {
   ChangePublication();
 }
 
+// Not a change that the relay watches: the outbox stays published.
+void SimPostgres::PublishOther() {
+  other_published_at_ = log_.Write(60);
+  FlushAll();
+}
+
 void SimPostgres::SetPublishesInsert(bool publishes) {
   publishes_insert_ = publishes;
   ++publication_xmin_;
@@ -397,6 +403,16 @@ void SimPostgres::OnConnected() {
 }
 
 // --- the walsender ---
+
+bool SimPostgres::SendsOtherRows(const LogTransaction& transaction, Lsn start) const {
+  const Lsn changed = other_published_at_;
+  const bool ran = transaction.rows.front().lsn < changed && changed < transaction.commit_lsn;
+  const auto& log = log_.transactions();
+  return !ran || std::any_of(log.begin(), log.end(), [&](const LogTransaction& other) {
+    return other.commit_lsn >= std::max(start, changed) &&
+           other.commit_lsn < transaction.commit_lsn && !other.aborted;
+  });
+}
 
 void SimPostgres::Confirm(Lsn flush) {
   if (slot_ && flush > slot_->confirmed) {

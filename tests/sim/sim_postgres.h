@@ -87,6 +87,9 @@ class SimPostgres {
   void SetPublished(bool published);
   void SetPublicationExists(bool exists);
   void SetPublishesInsert(bool publishes);
+  // Another table is added to the publication. Its rows were sent before, too: what is simulated is
+  // only that they are missing from some transactions; see SendsOtherRows().
+  void PublishOther();
   void Poison(bool poisoned) { poisoned_ = poisoned; }
   void CorruptNextMessage() { corrupt_next_ = true; }
   void SkipPublication(bool skip) { skip_publication_ = skip; }
@@ -113,6 +116,10 @@ class SimPostgres {
   void OnSenderGone(const WalSender& sender);
   bool IsPoisoned(const LogTransaction& transaction) const;
   bool SkipsPublication(Link& link);
+  // Whether a walsender that started at `start` sends the transaction's rows of the other table. A
+  // transaction that ran while the table was published is decoded with the publication as it was
+  // at its beginning, unless the walsender has sent one that committed after the change.
+  bool SendsOtherRows(const LogTransaction& transaction, Lsn start) const;
   bool TakeCorruption() { return std::exchange(corrupt_next_, false); }
   const PgLog& log() const { return log_; }
   const ProcArray& procs() const { return procs_; }
@@ -175,6 +182,7 @@ class SimPostgres {
   bool published_ = true;
   bool publication_exists_ = true;
   bool publishes_insert_ = true;
+  Lsn other_published_at_;
   uint32_t publication_oid_ = 16400;
   uint32_t publication_xmin_ = 700;
   Membership membership_{16401, 700};

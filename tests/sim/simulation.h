@@ -54,6 +54,8 @@ class Simulation final : private Environment {
   void StartLater(size_t number, Micros delay);
   void Reap(size_t number);
   void OnExit(size_t number, const RelayProcess& process);
+  // A gap is reported only if something happened that explains it.
+  void CheckJustified(ErrorCode code);
   void OnGap(size_t number, ErrorCode code);
   void MendSlot(ErrorCode code);
   void Attend();
@@ -82,7 +84,7 @@ class Simulation final : private Environment {
   bool ApplyToTopics(const Fault& fault);
   bool ApplyUnseen(const Fault& fault);
   bool ApplyToTransactions(const Fault& fault);
-  void ChangeSource(MonoTime until);
+  void KillInPart(MonoTime until, bool other_settings);
   // Whether a database transaction must be published as a whole, unless something interrupts it.
   bool IsAtomic() const;
   void KeepRelaysDown(Micros time);
@@ -123,8 +125,9 @@ class Simulation final : private Environment {
   std::array<std::unique_ptr<RelayProcess>, 2> processes_;
   std::array<int, 2> lives_{};
   bool wants_restart_ = true;
-  MonoTime explained_until_;   // tampering up to then is accounted for
-  bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
+  MonoTime explained_until_;       // tampering up to then is accounted for
+  bool gap_possible_ = false;      // a fault occurred that justifies a reported gap
+  bool recount_possible_ = false;  // WR-2206, too
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
   Lsn stored_position_;

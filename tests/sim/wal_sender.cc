@@ -92,6 +92,10 @@ bool WalSender::SendNext() {
     }
     begun_ = true;
     next_row_ = 0;
+    sends_other_rows_ = server_.SendsOtherRows(transaction, start_);
+    if (!sends_other_rows_) {
+      context_.coverage.Count("a transaction is sent without the rows of a table");
+    }
     asked_ = false;
     SendData(transaction.rows.front().lsn,
              testing::BeginMessage(transaction.commit_lsn, transaction.time,
@@ -115,7 +119,7 @@ void WalSender::SendAbort(const LogTransaction& transaction) {
 }
 
 void WalSender::SendRow(const LogTransaction& transaction, const LogRow& row) {
-  if (row.hidden) {
+  if (row.hidden || (row.oid == kOtherOid && !sends_other_rows_)) {
     return;
   }
   if (row.kind != LogRow::Kind::kTruncate && row.kind != LogRow::Kind::kMessage) {

@@ -78,7 +78,8 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
   size_t next_transaction_ = 0;
   size_t next_row_ = 0;
   bool begun_ = false;
-  bool asked_ = false;  // requested a reply within this transaction
+  bool sends_other_rows_ = true;  // of this transaction
+  bool asked_ = false;            // requested a reply within this transaction
   std::set<std::pair<uint32_t, int>> described_;
   int outbox_schema_ = -1;  // schema of the last Relation message
 
