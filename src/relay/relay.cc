@@ -124,6 +124,8 @@ Wakeup Relay::Turn() {
         if (!committer_.enabled()) {
           recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
                          /*at_once=*/state_.draining);
+        } else if (committer_.awaits_room()) {
+          committer_.Turn(now, *session_, state_.draining);
         }
         const absl::Status status = session_->Turn(state_.draining);
         if (status.ok()) {

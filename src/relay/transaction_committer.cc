@@ -31,6 +31,7 @@ bool TransactionCommitter::Splits() const {
 // published, and has no new events.
 void TransactionCommitter::Turn(MonoTime now, const Session& session, bool draining) {
   ending_.reset();
+  awaits_room_ = false;
   if (!enabled() || committing() || !parts_.pipeline.history_known()) {
     return;
   }
@@ -43,7 +44,8 @@ void TransactionCommitter::Turn(MonoTime now, const Session& session, bool drain
   const Micros open = now - *open_since_;
   const bool complete = (session.at_rest() || open >= kLongestGathering) && !Splits();
   if (complete || session.needs_commit() || open >= longest()) {
-    Commit(parts_.recorder.Record(now, Published()));
+    awaits_room_ = !parts_.recorder.Record(now, Published());
+    Commit(!awaits_room_);
   }
 }
 

@@ -44,8 +44,12 @@ class TransactionCommitter {
   }
 
   // Ends the transaction if it is time; and without one, commits a record of progress that is due.
-  // Call it after each turn of the session. `draining`: nothing more follows.
+  // Call it after each turn of the session, and if awaits_room(), also before. `draining`: nothing
+  // more follows.
   void Turn(MonoTime now, const Session& session, bool draining);
+  // The producer did not accept the record that ends the transaction: its queue is full of events,
+  // and those that the session has would take each place in it that becomes free.
+  bool awaits_room() const { return awaits_room_; }
   // When to call it again if nothing happens before.
   MonoTime NextDue(MonoTime now, const Session& session) const;
 
@@ -70,6 +74,7 @@ class TransactionCommitter {
 
   Parts parts_;
   std::optional<MonoTime> open_since_;
+  bool awaits_room_ = false;
   std::optional<ProgressRecorder::Published> ending_;  // when the stream ended, if it has
   std::optional<MonoTime> committed_since_;  // the same, of the one that was committed last
 };

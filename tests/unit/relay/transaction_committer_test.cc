@@ -147,6 +147,22 @@ TEST_F(TransactionCommitterTest, AFullWindowSplitsATransaction) {
   EXPECT_FALSE(Recorded().partial.valid());
 }
 
+// The events that wait would take each place that becomes free.
+TEST_F(TransactionCommitterTest, TheRecordThatEndsATransactionGetsTheNextFreePlace) {
+  Begin();
+  Pass(seconds(1));
+  kafka_.queue_limit = 2;
+  kafka_.auto_acknowledge = false;
+  postgres_.SendOpenTransaction(Rows(50));
+  Pass(seconds(11));
+  ASSERT_THAT(kafka_.in_flight, SizeIs(2));
+  for (int i = 0; i < 3; ++i) {
+    kafka_.Acknowledge(0);
+    Pass(milliseconds(1));
+  }
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("1", "2")));
+}
+
 // --- after a crash
 
 TEST_F(TransactionCommitterTest, ARestartContinuesAfterTheRecord) {
