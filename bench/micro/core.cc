@@ -103,8 +103,8 @@ void Acknowledge(benchmark::State& state) {
   uint64_t lsn = 1;
   Measure(state, 0, Allocating::kNever, [&] {
     tracker.Begin(Lsn(1), 1, WallTime());
-    in_flight.push_back(tracker.token(1));
-    tracker.OnProduced(300);
+    in_flight.push_back(tracker.token());
+    tracker.OnProduced(300, {Lsn(1), Lsn(1), 1});
     tracker.Commit(Lsn(++lsn));
     if (in_flight.size() > static_cast<size_t>(state.range(0))) {
       tracker.OnDelivered(in_flight.front(), 300);

@@ -1,9 +1,14 @@
 // Position: permanently identifies one row of the stream.
 //
-// The server decodes a transaction into the same sequence of rows each time, as long as the
-// publication is the same. Therefore the commit LSN of its BEGIN and the row's ordinal identify a
-// row across sessions and processes, and their order is the order of the stream. Row LSNs do not:
-// rows of concurrent transactions interleave in the WAL.
+// The server sends a transaction whole, and its rows in the order of their WAL records. Therefore
+// the commit LSN of its BEGIN and the position of the row's WAL record identify a row across
+// sessions and processes, and their order is the order of the stream. One record may have many rows
+// (COPY): these are numbered. Row LSNs alone are not enough: rows of concurrent transactions
+// interleave in the WAL.
+//
+// Rows are not numbered within their transaction: which rows a transaction has depends on the
+// publication as the server knows it at the time. If it is altered while the transaction runs,
+// another walsender may send other rows. A position is that of the same row in any case.
 #pragma once
 
 #include <compare>
@@ -16,8 +21,12 @@ namespace walrelay {
 
 // REQUIRES for a comparison: both positions are of the same cluster and timeline.
 struct Position {
-  Lsn commit_lsn;        // Begin.final_lsn
-  uint64_t ordinal = 0;  // of the row in its transaction, of all tables, from 1
+  Lsn commit_lsn;      // Begin.final_lsn
+  Lsn row_lsn;         // where the row's WAL record begins
+  uint32_t index = 0;  // of the row in that record, from 1
+
+  // The first position behind it: rows up to this one are before that.
+  constexpr Position Next() const { return {commit_lsn, row_lsn, index + 1}; }
 
   friend auto operator<=>(const Position&, const Position&) = default;
 };

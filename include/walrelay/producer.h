@@ -33,12 +33,12 @@
 namespace walrelay {
 
 // Identifies a record in its delivery report: the transaction's number, assigned by AckTracker
-// (modulo 2^32), and the row's ordinal within the transaction. All ordinals from kUnnamedOrdinal on
-// share that value: such a record is counted, but cannot be identified.
+// (modulo 2^32), and the number of the record among those of the transaction. All numbers from
+// kUnnamedOrdinal on share that value: such a record is counted, but cannot be identified.
 struct DeliveryToken {
   static constexpr uint32_t kUnnamedOrdinal = UINT32_MAX;
 
-  // Of a progress record, which is no row: rows are counted from 1.
+  // Of a progress record, which is of no row: records of rows are counted from 1.
   static constexpr DeliveryToken Progress() { return {}; }
   constexpr bool is_progress() const { return ordinal == 0; }
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/position.h"
 #include "walrelay/published_transaction.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/xid_horizon.h"
@@ -28,9 +29,11 @@ namespace walrelay {
 // a large transaction is committed to Kafka in several parts.
 struct PartialTransaction {
   PublishedTransaction transaction;
-  uint64_t rows = 0;  // the ordinal of the last one (Position)
-  Lsn last_row;       // the position of its WAL record; 0/0: unknown
+  // The last one of these rows: see Position.
+  Lsn row_lsn;
+  uint32_t row_index = 0;
 
+  Position last_row() const { return {transaction.commit_lsn, row_lsn, row_index}; }
   bool valid() const { return transaction.valid(); }
   friend bool operator==(const PartialTransaction&, const PartialTransaction&) = default;
 };
@@ -52,7 +55,6 @@ struct Progress {
   PublishedTransaction last;         // the last one with events before the frontier
   PartialTransaction partial;        // of which some rows are published, behind the frontier
   std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
-  std::string source_fingerprint;    // see SourceFingerprint()
   std::string run_id;                // random, of the relay that wrote it
   uint64_t sequence = 0;             // of the record in that run, from 1
   WallTime written;
@@ -60,9 +62,7 @@ struct Progress {
 
   // Of two versions of a record, the later one has the greater key: a relay that was replaced may
   // write its last version late, so the order in the topic does not count.
-  auto Order() const {
-    return std::tuple(generation, timeline, frontier, partial.transaction.commit_lsn, partial.rows);
-  }
+  auto Order() const { return std::tuple(generation, timeline, frontier, partial.last_row()); }
 };
 
 // Reads the record. Used on the relay's thread only.

@@ -15,7 +15,7 @@
 namespace walrelay {
 
 struct RecordPosition {
-  Position position;     // ordinals above 2^32 - 1 are not carried: such a record has no header
+  Position position;
   uint32_t xid = 0;      // of its transaction
   uint64_t history = 0;  // HistoryId(): the WAL that the position belongs to
   uint32_t routing = 0;  // a digest of the settings that determine which record an event becomes

@@ -51,8 +51,8 @@ std::string PartialJson(const PartialTransaction& partial) {
     return "null";
   }
   JsonObject out = TransactionObject(partial.transaction);
-  out.Add("rows", partial.rows);
-  out.Add("row_lsn", partial.last_row.ToString());
+  out.Add("row_lsn", partial.row_lsn.ToString());
+  out.Add("row_index", partial.row_index);
   return std::move(out).Finish();
 }
 
@@ -85,7 +85,6 @@ std::string RecordJson(const Progress& record) {
   out.Raw("last_transaction", TransactionJson(record.last));
   out.Raw("partial_transaction", PartialJson(record.partial));
   out.Raw("horizons", JsonArray(record.horizons, HorizonJson));
-  out.Add("source_fingerprint", record.source_fingerprint);
   out.Add("run_id", record.run_id);
   out.Add("sequence", record.sequence);
   out.Add("written", TimeText(record.written));
@@ -106,8 +105,8 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
   ReportLine(out, "last published", TransactionText(record.last));
   if (record.partial.valid()) {
     ReportLine(out, "in part",
-               fmt::format("{} rows, the last one at {}, of {}", record.partial.rows,
-                           record.partial.last_row.ToString(),
+               fmt::format("up to row {} at {}, of {}", record.partial.row_index,
+                           record.partial.row_lsn.ToString(),
                            TransactionText(record.partial.transaction)));
   }
   for (const XidHorizon& horizon : record.horizons) {

@@ -1,5 +1,5 @@
 // A digest of the settings that determine which record an event becomes: its topic, its key and
-// with it its partition, and its ordinal.
+// with it its partition, and whether it becomes one.
 //
 // Pure.
 #pragma once

@@ -31,8 +31,10 @@ std::string EncodeDeadLetter(const absl::Status& reason, const pgoutput::CachedR
   letter.set_reason(Printable(MessageOf(reason)));
   letter.set_schema(Printable(relation.schema));
   letter.set_table(Printable(relation.name));
-  letter.set_commit_lsn(position.commit_lsn.value());
+  letter.set_commit_lsn(position.row.commit_lsn.value());
   letter.set_ordinal(position.ordinal);
+  letter.set_row_lsn(position.row.row_lsn.value());
+  letter.set_row_index(position.row.index);
   letter.set_transaction_id(position.xid);
   letter.set_commit_time_us(position.commit_time.time_since_epoch().count());
   const size_t longest = LongestValue(row, max_row_bytes);

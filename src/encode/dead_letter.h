@@ -10,14 +10,14 @@
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/clock.h"
-#include "walrelay/lsn.h"
+#include "walrelay/position.h"
 
 namespace walrelay {
 
 // Where the row is in the WAL, so that an operator can find it again.
 struct DeadLetterPosition {
-  Lsn commit_lsn;
-  uint64_t ordinal = 0;
+  Position row;
+  uint64_t ordinal = 0;  // of the row in its transaction, all tables counted, from 1
   uint32_t xid = 0;
   WallTime commit_time;
 };

@@ -27,11 +27,11 @@ uint32_t DigestOf(const RecordPlace& place) {
 
 std::array<char, kPositionHeaderBytes> EncodePosition(const RecordPosition& position,
                                                       const RecordPlace& place) {
-  WR_CHECK(position.position.ordinal <= UINT32_MAX, "the ordinal fits into the header");
   std::array<char, kPositionHeaderBytes> header;
   char* out = header.data();
   out = Put(out, position.position.commit_lsn.value());
-  out = Put(out, static_cast<uint32_t>(position.position.ordinal));
+  out = Put(out, position.position.row_lsn.value());
+  out = Put(out, position.position.index);
   out = Put(out, position.xid);
   out = Put(out, position.history);
   out = Put(out, position.routing ^ DigestOf(place));
@@ -44,15 +44,16 @@ std::optional<StoredPosition> DecodePosition(std::string_view header, const Reco
   ByteReader reader(header);
   StoredPosition stored;
   uint64_t commit_lsn = 0;
-  uint32_t ordinal = 0;
-  const bool complete = reader.Read(commit_lsn) && reader.Read(ordinal) &&
+  uint64_t row_lsn = 0;
+  uint32_t index = 0;
+  const bool complete = reader.Read(commit_lsn) && reader.Read(row_lsn) && reader.Read(index) &&
                         reader.Read(stored.record.xid) && reader.Read(stored.record.history) &&
                         reader.Read(stored.record.routing) && reader.Read(stored.partitions);
   if (!complete || !reader.at_end()) {
     return std::nullopt;
   }
   stored.record.routing ^= DigestOf(place);
-  stored.record.position = {Lsn(commit_lsn), ordinal};
+  stored.record.position = {Lsn(commit_lsn), Lsn(row_lsn), index};
   return stored;
 }
 

@@ -1,5 +1,5 @@
-// The header "wr-pos" of a record: the position of its event. 32 bytes, numbers in network byte
-// order: commit LSN (8), ordinal (4), xid (4), history (8), routing (4), partitions (4).
+// The header "wr-pos" of a record: the position of its event. 40 bytes, numbers in network byte
+// order: commit LSN (8), row LSN (8), index (4), xid (4), history (8), routing (4), partitions (4).
 //
 // Published contract: docs/guides/progress.md. Pure functions.
 #pragma once
@@ -14,7 +14,7 @@
 namespace walrelay {
 
 inline constexpr std::string_view kPositionHeader = "wr-pos";
-inline constexpr size_t kPositionHeaderBytes = 32;
+inline constexpr size_t kPositionHeaderBytes = 40;
 
 // Where a record is stored. `partitions`: of the topic, when the partition was chosen.
 struct RecordPlace {
@@ -24,8 +24,7 @@ struct RecordPlace {
 };
 
 // The place is mixed into the routing: a consumer that copies headers to another topic, or to
-// another partition, does not make events appear stored there. REQUIRES: the ordinal is less than
-// 2^32.
+// another partition, does not make events appear stored there.
 std::array<char, kPositionHeaderBytes> EncodePosition(const RecordPosition& position,
                                                       const RecordPlace& place);
 

@@ -54,7 +54,6 @@ absl::Status CheckTexts(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckText("system_id", message.system_id()));
   WR_RETURN_IF_ERROR(CheckText("database", message.database()));
   WR_RETURN_IF_ERROR(CheckText("slot", message.slot()));
-  WR_RETURN_IF_ERROR(CheckText("source_fingerprint", message.source_fingerprint()));
   WR_RETURN_IF_ERROR(CheckText("run_id", message.run_id()));
   return CheckText("version", message.version());
 }
@@ -127,7 +126,6 @@ std::string EncodeProgress(const Progress& progress) {
     horizon->set_insert_lsn(each.insert_lsn.value());
     horizon->set_taken_us(ToMicros(each.taken));
   }
-  message.set_source_fingerprint(Printable(progress.source_fingerprint, kMaxWrittenBytes));
   message.set_run_id(Printable(progress.run_id, kMaxWrittenBytes));
   message.set_sequence(progress.sequence);
   message.set_written_us(ToMicros(progress.written));
@@ -137,8 +135,8 @@ std::string EncodeProgress(const Progress& progress) {
     message.set_partial_commit_lsn(progress.partial.transaction.commit_lsn.value());
     message.set_partial_transaction_id(progress.partial.transaction.xid);
     message.set_partial_commit_time_us(ToMicros(progress.partial.transaction.commit_time));
-    message.set_partial_rows(progress.partial.rows);
-    message.set_partial_row_lsn(progress.partial.last_row.value());
+    message.set_partial_row_lsn(progress.partial.row_lsn.value());
+    message.set_partial_row_index(progress.partial.row_index);
   }
   return message.SerializeAsString();
 }
@@ -173,9 +171,8 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .partial = {.transaction = {.commit_lsn = Lsn(message.partial_commit_lsn()),
                                   .xid = message.partial_transaction_id(),
                                   .commit_time = FromMicros(message.partial_commit_time_us())},
-                  .rows = message.partial_rows(),
-                  .last_row = Lsn(message.partial_row_lsn())},
-      .source_fingerprint = message.source_fingerprint(),
+                  .row_lsn = Lsn(message.partial_row_lsn()),
+                  .row_index = message.partial_row_index()},
       .run_id = message.run_id(),
       .sequence = message.sequence(),
       .written = FromMicros(message.written_us()),

@@ -293,7 +293,7 @@ rd_kafka_resp_err_t KafkaProducer::Call(const Record& record, DeliveryToken toke
   std::array<char, kPositionHeaderBytes> position;
   Header header{kPositionHeader, std::nullopt};
   const Header* added = nullptr;
-  if (history_ && record.position && record.position->position.ordinal <= UINT32_MAX) {
+  if (history_ && record.position) {
     position = EncodePosition(
         *record.position, {topic.name, partition, static_cast<uint32_t>(topic.partitions.count())});
     header.value = std::string_view(position.data(), position.size());

@@ -64,7 +64,7 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
 void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryCheck& history,
-                            const PartialTransaction& partial) {
+                            const PublishedTransaction& partial) {
   WR_CHECK(!tracker_.in_transaction() && !in_transaction(),
            "a session starts between transactions");
   WR_CHECK(refusal_.ok(), "a session starts without a pending row");
@@ -81,7 +81,7 @@ void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryChec
 void Pipeline::EndSession() {
   // A session that ends before the rows that are settled knows less than the one before.
   if (in_transaction() && !sender_.IsSettled(NextPosition())) {
-    cut_ = {tracker_.open_transaction(), rows_in_transaction(), last_row_};
+    cut_ = tracker_.open_transaction();
   }
   sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
   transactions_ = TransactionOrderCheck();
@@ -91,31 +91,24 @@ void Pipeline::EndSession() {
 // A row whose record is sent alone is handled only after its report.
 PartialTransaction Pipeline::partial() const {
   Position next = sender_.settled_before();
-  Lsn last_row = next.ordinal == cut_.rows + 1 ? cut_.last_row : Lsn();
   if (tracker_.open_has_events()) {
-    Position handled = NextPosition();
-    handled.ordinal += sender_.AwaitsReport() ? 1u : 0u;
-    last_row = handled >= next ? (sender_.AwaitsReport() ? message_at_ : last_row_) : last_row;
-    next = std::max(next, handled);
+    next = std::max(next, sender_.AwaitsReport() ? CurrentPosition().Next() : NextPosition());
   }
   const PublishedTransaction& transaction =
       in_transaction() && tracker_.open_transaction().commit_lsn == next.commit_lsn
           ? tracker_.open_transaction()
-          : cut_.transaction;
+          : cut_;
   const bool incomplete =
       transaction.commit_lsn == next.commit_lsn && next.commit_lsn >= tracker_.resume();
-  return incomplete && next.ordinal > 1
-             ? PartialTransaction{transaction, next.ordinal - 1, last_row}
+  return incomplete && next.index > 1
+             ? PartialTransaction{transaction, next.row_lsn, next.index - 1}
              : PartialTransaction();
 }
 
 absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
   message_at_ = data.start;
-  WR_RETURN_IF_ERROR(CheckCut(message));
-  const uint64_t rows = rows_in_transaction();
   auto outcome = Dispatch(message);
-  last_row_ = rows_in_transaction() > rows ? data.start : last_row_;
   if (outcome.ok() && *outcome == Outcome::kStored) {
     outcome = Outcome::kHandled;
   }
@@ -177,32 +170,6 @@ absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
       message);
 }
 
-// Rows are skipped by their number. A transaction that was written while the publication was
-// altered may be decoded into other rows than before: what the server knows of its tables depends
-// on the transactions that it has sent before this one.
-absl::Status Pipeline::CheckCut(const pgoutput::Message& message) const {
-  if (!in_transaction() || transactions_.open()->commit_lsn != cut_.transaction.commit_lsn ||
-      !sender_.IsSettled(NextPosition())) {
-    return absl::OkStatus();
-  }
-  const uint64_t rows = rows_in_transaction();
-  const auto* logical = std::get_if<pgoutput::LogicalMessage>(&message);
-  const bool is_row = std::holds_alternative<pgoutput::Insert>(message) ||
-                      std::holds_alternative<pgoutput::Update>(message) ||
-                      std::holds_alternative<pgoutput::Delete>(message) ||
-                      (logical != nullptr && logical->transactional);
-  const bool is_another =
-      is_row && rows + 1 == cut_.rows && cut_.last_row.valid() && message_at_ != cut_.last_row;
-  const bool ends_early = std::holds_alternative<pgoutput::Commit>(message) && rows < cut_.rows;
-  return is_another || ends_early
-             ? Error(ErrorCode::kProgressPartial,
-                     fmt::format("transaction {} that commits at {}: {} of its rows are published, "
-                                 "and the server now sends other rows before the last of them",
-                                 transactions_.open()->xid,
-                                 transactions_.open()->commit_lsn.ToString(), cut_.rows))
-             : absl::OkStatus();
-}
-
 // The order check comes first in each of these: it rejects a message before any state has changed,
 // so that an error leaves the tracker as it was.
 absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
@@ -246,7 +213,7 @@ absl::Status Pipeline::OnStreamAbort(const pgoutput::StreamAbort& abort) {
 // again, its position stays the same.
 absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (transactions_.open() == nullptr) {
-    return transactions_.OnRow();
+    return transactions_.OnRow(message_at_);
   }
   if (!relations_.IsDescribed(insert.relation_oid)) {
     return Error(
@@ -254,7 +221,7 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
         fmt::format("row of table {} without a preceding Relation message", insert.relation_oid));
   }
   if (!router_.IsOutbox(insert.relation_oid)) {
-    WR_RETURN_IF_ERROR(transactions_.OnRow());
+    WR_RETURN_IF_ERROR(transactions_.OnRow(message_at_));
     metrics_.events_skipped["other_table"].Increment();
     return Outcome::kHandled;
   }
@@ -285,9 +252,9 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
 absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& message) {
   const bool is_event = router_.TakesMessages(message.prefix);
   if (!is_event || !message.transactional) {
-    // It has an ordinal like a row: positions must not depend on which prefixes are configured.
+    // It has a position like a row.
     if (message.transactional) {
-      WR_RETURN_IF_ERROR(transactions_.OnRow());
+      WR_RETURN_IF_ERROR(transactions_.OnRow(message_at_));
     }
     if (is_event) {
       OnLooseMessage(message);
@@ -297,7 +264,7 @@ absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& mess
     return Outcome::kHandled;
   }
   if (transactions_.open() == nullptr) {
-    return transactions_.OnRow();
+    return transactions_.OnRow(message_at_);
   }
   if (PassSettledRow()) {
     return Outcome::kHandled;
@@ -325,7 +292,7 @@ void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
 
 // Sending the row again would be correct, too, but repeats the event.
 bool Pipeline::PassSettledRow() {
-  if (!sender_.IsSettled(NextPosition())) {
+  if (!sender_.IsSettled(CurrentPosition())) {
     return false;
   }
   tracker_.OnSettled();
@@ -335,18 +302,23 @@ bool Pipeline::PassSettledRow() {
 
 // Counts a row in its transaction and in the metrics, once it has been handled.
 void Pipeline::CountRow() {
-  const absl::Status in_order = transactions_.OnRow();
+  const absl::Status in_order = transactions_.OnRow(message_at_);
   WR_CHECK(in_order.ok(), "a transaction is open");
   metrics_.events_received->Increment();
 }
 
-Position Pipeline::NextPosition() const {
+Position Pipeline::CurrentPosition() const {
   WR_CHECK(transactions_.open() != nullptr, "a row of an open transaction has a position");
-  return {transactions_.open()->commit_lsn, transactions_.open()->rows + 1};
+  return transactions_.open()->NextRow(message_at_);
+}
+
+Position Pipeline::NextPosition() const {
+  WR_CHECK(transactions_.open() != nullptr, "rows of an open transaction have positions");
+  return transactions_.open()->last_row.Next();
 }
 
 absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
-  const auto outcome = sender_.Send(record, NextPosition());
+  const auto outcome = sender_.Send(record, CurrentPosition());
   if (outcome.ok() && *outcome == Outcome::kHandled) {
     ++events_in_transaction_;
     CountRow();
@@ -385,7 +357,7 @@ absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
 
 Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
   const std::string code = ToString(CodeOf(reason));
-  LogRow("row_skipped", reason, insert, NextPosition());
+  LogRow("row_skipped", reason, insert, transactions_.open()->rows + 1);
   metrics_.route_errors[code].Increment();
   metrics_.events_skipped[code].Increment();
   CountRow();
@@ -399,7 +371,7 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
   WR_CHECK(!config_.on_error.dead_letter_topic.empty(), "the configuration names the topic");
   WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
   const OpenTransaction& transaction = *transactions_.open();
-  const Position position = NextPosition();
+  const uint64_t ordinal = transaction.rows + 1;
   const std::string code = ToString(CodeOf(reason));
   const std::string message = MessageOf(reason);
   // The row may be here because it is too large. Half of the record limit for its values leaves
@@ -408,8 +380,8 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
   const auto key = router_.KeyOf(insert.relation_oid, insert.row);
   const std::string value = EncodeDeadLetter(reason, *relations_.Find(insert.relation_oid),
                                              router_.PublishedRow(insert.relation_oid, insert.row),
-                                             {.commit_lsn = transaction.commit_lsn,
-                                              .ordinal = position.ordinal,
+                                             {.row = CurrentPosition(),
+                                              .ordinal = ordinal,
                                               .xid = transaction.xid,
                                               .commit_time = transaction.commit_time},
                                              max_bytes);
@@ -425,7 +397,7 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
     Block(insert.relation_oid, insert.row);
   } else if (*outcome == Outcome::kHandled) {
     // Logged when it is in flight: a line for each attempt would count rows several times.
-    LogRow("dead_letter", reason, insert, position);
+    LogRow("dead_letter", reason, insert, ordinal);
     metrics_.route_errors[code].Increment();
     metrics_.dead_letters[code].Increment();
   }
@@ -433,18 +405,18 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
 }
 
 void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
-                      const pgoutput::Insert& insert, Position position) {
+                      const pgoutput::Insert& insert, uint64_t ordinal) {
   WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
-  WR_CHECK(transactions_.open() != nullptr &&
-               position.commit_lsn == transactions_.open()->commit_lsn && position.ordinal > 0,
+  WR_CHECK(transactions_.open() != nullptr && ordinal > 0,
            "a logged row is of the open transaction");
   const pgoutput::CachedRelation& relation = *relations_.Find(insert.relation_oid);
   LogAudit(event, reason,
            {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
             {"row", router_.Identify(insert.relation_oid, insert.row)},
-            {"lsn", position.commit_lsn},
+            {"lsn", transactions_.open()->commit_lsn},
             {"xid", transactions_.open()->xid},
-            {"ordinal", position.ordinal}});
+            {"ordinal", ordinal},
+            {"row_lsn", message_at_}});
 }
 
 // Copies what it shows: the views of the row end with the message, but the row blocks for longer.
@@ -470,9 +442,9 @@ absl::Status Pipeline::OnUpdate(const pgoutput::Update& update) {
   return OnNoEvent(update.relation_oid, "update");
 }
 
-// A row without an event has an ordinal, as every row: see Position.
+// A row without an event has a position, as every row.
 absl::Status Pipeline::OnNoEvent(uint32_t relation_oid, std::string_view reason) {
-  WR_RETURN_IF_ERROR(transactions_.OnRow());
+  WR_RETURN_IF_ERROR(transactions_.OnRow(message_at_));
   metrics_.events_skipped[router_.IsOutbox(relation_oid) ? reason : "other_table"].Increment();
   return absl::OkStatus();
 }

@@ -32,6 +32,7 @@
 #include "walrelay/config.h"
 #include "walrelay/position.h"
 #include "walrelay/progress.h"
+#include "walrelay/published_transaction.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
@@ -59,7 +60,7 @@ class Pipeline {
   // `history`: what the stream must contain. `partial`: of which the first rows were published
   // before the session.
   void StartSession(std::span<const TableInfo> tables, const HistoryCheck& history = {},
-                    const PartialTransaction& partial = {});
+                    const PublishedTransaction& partial = {});
   // Discards the state of a pending message: the next session receives it again, or not at all.
   // Rows of the open transaction that were handled are not sent again. The open transaction of the
   // tracker is not touched: the caller abandons it. Allowed at any time.
@@ -111,13 +112,15 @@ class Pipeline {
   // A message outside of every transaction: logged and counted, never published.
   void OnLooseMessage(const pgoutput::LogicalMessage& message);
   absl::Status OnUpdate(const pgoutput::Update& update);
-  // A row that is no event: counted, because every row has an ordinal.
+  // A row that is no event: counted, because every row has a position.
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
   void OnTruncate(const pgoutput::Truncate& truncate);
 
   // Hands a record to the sender at the next position; counts the row when that is done.
   absl::StatusOr<Outcome> Send(const Record& record);
-  // Of the row that is being handled: the open transaction, and the ordinal after the rows so far.
+  // Of the row that is being handled. REQUIRES: a transaction is open.
+  Position CurrentPosition() const;
+  // Behind the rows that were handled. REQUIRES: a transaction is open.
   Position NextPosition() const;
   // Applies on_error to a row that cannot be published. Unless the outcome is kHandled, the row is
   // offered again.
@@ -126,16 +129,14 @@ class Pipeline {
   // log has room; the row is of the open transaction, and its table is described.
   Outcome Skip(const absl::Status& reason, const pgoutput::Insert& insert);
   absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
+  // `ordinal`: of the row in its transaction, all tables counted, from 1.
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
-              Position position);
-  // Whether the message is the one that the transaction had at this place when its first rows were
-  // published. WR-2206 if not.
-  absl::Status CheckCut(const pgoutput::Message& message) const;
+              uint64_t ordinal);
   // Whether the row that is being handled was settled in an earlier session or attempt; counts it
   // then.
   bool PassSettledRow();
   // Notes a handled row in the transaction's order and in the metrics. REQUIRES: a transaction is
-  // open. Call it once for each row: the next row has the next ordinal from then on.
+  // open. Call it once for each row: the next row of the same WAL record has the next index then.
   void CountRow();
   // Remembers the row for display; its views end with the message.
   void Block(uint32_t relation_oid, pgoutput::Tuple row);
@@ -151,9 +152,8 @@ class Pipeline {
   MessageRow message_row_;
   TransactionOrderCheck transactions_;
   HistoryCheck history_;
-  PartialTransaction cut_;  // the last one whose rows an earlier session has handled in part
-  Lsn message_at_;          // the position of the message that was offered last
-  Lsn last_row_;            // of the last row of the open transaction
+  PublishedTransaction cut_;  // the last one whose rows an earlier session has handled in part
+  Lsn message_at_;            // the position of the message that was offered last
   // Kept between turns, so that a refused record is not offered to brokers again while the row
   // waits for the log.
   absl::Status refusal_;  // why the current row is to be skipped, once known

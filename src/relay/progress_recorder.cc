@@ -104,14 +104,12 @@ Lsn ProgressRecorder::confirmable() const {
 }
 
 Position ProgressRecorder::settled_before() const {
-  return recorded_partial_.valid()
-             ? Position{recorded_partial_.transaction.commit_lsn, recorded_partial_.rows + 1}
-             : Position();
+  return recorded_partial_.valid() ? recorded_partial_.last_row().Next() : Position();
 }
 
 bool ProgressRecorder::Moved(const Published& published) const {
   const auto order = [](Lsn frontier, const PartialTransaction& partial) {
-    return std::tuple(frontier, partial.transaction.commit_lsn, partial.rows);
+    return std::tuple(frontier, partial.last_row());
   };
   return published.frontier >= first_frontier_ && order(published.frontier, published.partial) >
                                                       order(recorded_frontier_, recorded_partial_);

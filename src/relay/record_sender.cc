@@ -39,7 +39,7 @@ RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& met
 
 // A row that is sent alone is offered many times: each call is one step of its attempt.
 absl::StatusOr<Outcome> RecordSender::Send(const Record& record, Position position) {
-  WR_CHECK(position.ordinal > 0, "ordinals count from 1");
+  WR_CHECK(position.index > 0, "a row has a position");
   WR_CHECK(tracker_.in_transaction(), "a record belongs to an open transaction");
   return SendsAlone(position) ? SendAlone(record, position) : Produce(record, position);
 }
@@ -52,7 +52,7 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
         return Outcome::kAwaitingReport;
       }
       // The token is taken before the record is produced: the same as Produce() uses.
-      const DeliveryToken token = tracker_.token(position.ordinal);
+      const DeliveryToken token = tracker_.token();
       WR_ASSIGN_OR_RETURN(const Outcome outcome, Produce(record, position));
       if (outcome != Outcome::kHandled) {
         return outcome;
@@ -93,7 +93,7 @@ absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position pos
                                          .routing = history_->routing};
   }
   WR_ASSIGN_OR_RETURN(const ProduceResult produced,
-                      producer_.Produce(positioned, tracker_.token(position.ordinal)));
+                      producer_.Produce(positioned, tracker_.token()));
   switch (produced) {
     case ProduceResult::kStored:
       return Outcome::kStored;
@@ -105,7 +105,7 @@ absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position pos
       break;
   }
   last_offered_ = std::max(last_offered_, position);
-  tracker_.OnProduced(record.window_bytes());
+  tracker_.OnProduced(record.window_bytes(), position);
   return Outcome::kHandled;
 }
 

@@ -311,7 +311,7 @@ absl::Status Relay::OpenAndStart() {
   }
   pipeline_.StartSession(info->tables,
                          HistoryCheck(decision.expected, decision.partial.transaction),
-                         decision.partial);
+                         decision.partial.transaction);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
                      parts_.metrics, reporter_.stages(), parts_.snapshots},

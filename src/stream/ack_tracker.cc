@@ -34,6 +34,7 @@ void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
   WR_CHECK(!open_, "transactions do not nest in the stream");
   WR_CHECK(entries_.empty() || entries_.back().sealed, "the transaction before has ended");
   entries_.push_back({.end_lsn = Lsn(),
+                      .produced = 0,
                       .outstanding = 0,
                       .sealed = false,
                       .committed = false,
@@ -46,12 +47,12 @@ void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
            "records in flight belong to earlier transactions");
 }
 
-// The largest ordinal is reserved: a transaction with more than four thousand million rows is still
-// counted correctly, only its last rows cannot be named in a report.
-DeliveryToken AckTracker::token(uint64_t ordinal) const {
+// The largest number is reserved: a transaction with more than four thousand million records is
+// still counted correctly, only its last records cannot be named in a report.
+DeliveryToken AckTracker::token() const {
   WR_CHECK(open_ && !entries_.empty(), "records belong to a transaction");
-  WR_CHECK(ordinal > 0, "ordinals count from 1");
-  const uint64_t nameable = std::min<uint64_t>(ordinal, DeliveryToken::kUnnamedOrdinal);
+  const uint64_t number = entries_.back().produced + 1;
+  const uint64_t nameable = std::min<uint64_t>(number, DeliveryToken::kUnnamedOrdinal);
   return {.transaction = static_cast<uint32_t>(first_number_ + entries_.size() - 1),
           .ordinal = static_cast<uint32_t>(nameable)};
 }
@@ -85,15 +86,19 @@ std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
   if (entry == nullptr || token.ordinal == DeliveryToken::kUnnamedOrdinal) {
     return std::nullopt;
   }
-  WR_CHECK(token.ordinal > 0, "ordinals count from 1");
-  return Position{entry->transaction.commit_lsn, token.ordinal};
+  WR_CHECK(token.ordinal > 0, "records are counted from 1");
+  const uint32_t index = token.transaction - static_cast<uint32_t>(first_number_);
+  const Position first{entry->transaction.commit_lsn, Lsn(), 1};
+  return marks_.Find(first_number_ + index, token.ordinal).value_or(first);
 }
 
-void AckTracker::OnProduced(size_t bytes) {
+void AckTracker::OnProduced(size_t bytes, Position row) {
   WR_CHECK(open_, "records belong to a transaction");
   WR_CHECK(!entries_.empty() && !entries_.back().sealed, "the open transaction is the last one");
   open_produced_ = true;
+  ++entries_.back().produced;
   ++entries_.back().outstanding;
+  marks_.Add(first_number_ + entries_.size() - 1, entries_.back().produced, row);
   ++records_in_flight_;
   WR_CHECK(entries_.back().outstanding <= records_in_flight_,
            "the records of one transaction are among those in flight");
@@ -194,6 +199,7 @@ void AckTracker::Reset() {
   WR_CHECK(first_number_ >= floor_, "no number is used twice");
   floor_ = first_number_;
   entries_.clear();
+  marks_.Clear();
   open_ = false;
   records_in_flight_ = 0;
   bytes_in_flight_ = 0;
@@ -234,6 +240,7 @@ void AckTracker::Advance() {
     entries_.pop_front();
     ++first_number_;
   }
+  marks_.ForgetBefore(first_number_);
   WR_CHECK(!entries_.empty() || records_in_flight_ == 0, "each record in flight has an entry");
   WR_CHECK(!entries_.empty() || frontier_ == resume_,
            "without a transaction in flight, everything handled is confirmed");

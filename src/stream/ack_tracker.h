@@ -17,9 +17,10 @@
 // ignored. (Pointers into the queue would outlive their entries.) A token contains the low half of
 // the number, which identifies a transaction among those in flight.
 //
-// Memory: one small entry per transaction, whatever its size and the traffic of other tables. A
-// stuck record keeps the entries of all transactions committed after it, acknowledged or not: the
-// relay's window therefore limits transactions as well as records. Not thread-safe; no I/O.
+// Memory: one small entry per transaction, whatever its size and the traffic of other tables, and
+// the marks of a bounded number of records (RowMarks). A stuck record keeps the entries of all
+// transactions committed after it, acknowledged or not: the relay's window therefore limits
+// transactions as well as records. Not thread-safe; no I/O.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@
 #include <optional>
 
 #include "base/ring_queue.h"
+#include "stream/row_marks.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
@@ -52,18 +54,19 @@ class AckTracker {
   // BEGIN: the following records belong to this transaction. REQUIRES: none is open.
   void Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time);
 
-  // The token for the record of row `ordinal` of the open transaction. REQUIRES: one is open.
-  DeliveryToken token(uint64_t ordinal) const;
+  // The token for the next record of the open transaction. REQUIRES: one is open.
+  DeliveryToken token() const;
 
   // REQUIRES: one is open.
   const PublishedTransaction& open_transaction() const;
 
-  // The row that a token in flight identifies; nullopt for a token from before the last Reset(),
-  // and for an ordinal that a token cannot represent.
+  // The row whose record a token in flight identifies, or an earlier one of its transaction: see
+  // RowMarks. nullopt for a token from before the last Reset(), and for a record whose number a
+  // token cannot represent.
   std::optional<Position> PositionOf(DeliveryToken token) const;
 
-  // The producer accepted a record of the open transaction.
-  void OnProduced(size_t bytes);
+  // The producer accepted the record of a row of the open transaction, with token().
+  void OnProduced(size_t bytes, Position row);
 
   // An event of the open transaction was published before. REQUIRES: one is open.
   void OnSettled();
@@ -117,12 +120,13 @@ class AckTracker {
   // One transaction that produced a record, from its BEGIN until it is complete and first.
   struct Entry {
     Lsn end_lsn;
+    uint64_t produced = 0;  // records
     // Records produced and not yet acknowledged.
     uint64_t outstanding = 0;
     // Its COMMIT was received, or the connection broke inside it.
     bool sealed = false;
     bool committed = false;  // its COMMIT was received
-    // From BEGIN. The position of the COMMIT record and an ordinal name a row.
+    // From BEGIN.
     PublishedTransaction transaction;
   };
 
@@ -135,6 +139,7 @@ class AckTracker {
   void Advance();
 
   RingQueue<Entry> entries_;
+  RowMarks marks_;              // of records of entries_
   uint64_t first_number_;       // of entries_.front(), or of the next entry
   uint64_t floor_ = 1;          // transactions below it were abandoned by Reset()
   bool open_ = false;           // entries_.back() is the open transaction

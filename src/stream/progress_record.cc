@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/fnv.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
@@ -60,12 +59,6 @@ absl::Status CheckOwner(const Progress& record, const Config& config, std::strin
         fmt::format("it is the record of slot {} in database {}, not of slot {} in {}",
                     Printable(record.slot), Printable(record.database), config.source.slot, name));
   }
-  if (record.partial.valid() && record.source_fingerprint != SourceFingerprint(config.source)) {
-    return Error(
-        ErrorCode::kProgressPartial,
-        fmt::format("{} rows of the transaction that commits at {} are published",
-                    record.partial.rows, record.partial.transaction.commit_lsn.ToString()));
-  }
   return absl::OkStatus();
 }
 
@@ -94,21 +87,7 @@ Progress ProgressFrom(const Config& config, const SourceInfo& info) {
           .database = info.server.database,
           .slot = config.source.slot,
           .frontier = info.slot->confirmed_flush_lsn,
-          .source_fingerprint = SourceFingerprint(config.source),
           .version = std::string(Version())};
-}
-
-std::string SourceFingerprint(const SourceConfig& source) {
-  Fnv64 fingerprint;
-  fingerprint.Add(source.publication);
-  for (const OutboxTable& table : source.tables) {
-    fingerprint.Add(table.schema);
-    fingerprint.Add(table.name);
-  }
-  for (const std::string& prefix : source.message_prefixes) {
-    fingerprint.Add(prefix);
-  }
-  return fmt::format("{:016x}", fingerprint.value());
 }
 
 }  // namespace walrelay

@@ -25,9 +25,8 @@ std::string TransactionalIdOf(const Config& config, std::string_view database);
 // database is not legal in a topic's name.
 absl::StatusOr<std::string> ProgressTopicOf(const Config& config, std::string_view database);
 
-// WR-2205 unless the record is that of this pipeline, database and slot. WR-2206 if it ends inside
-// a transaction, and was written with other settings. Another server is not checked here: see
-// CheckServer().
+// WR-2205 unless the record is that of this pipeline, database and slot. Another server is not
+// checked here: see CheckServer().
 absl::Status CheckOwner(const Progress& record, const Config& config, std::string_view database);
 
 // Whether both are the same version of a record.
@@ -39,9 +38,5 @@ ResumeState ResumeStateOf(const Progress& record);
 // The record of a position that has no record yet: everything before `info`'s confirmed position
 // counts as published. Without a transaction, a run or a time. REQUIRES: the slot exists.
 Progress ProgressFrom(const Config& config, const SourceInfo& info);
-
-// A digest of the settings that determine which rows are events: publication, tables and message
-// prefixes. The same for each walrelay of the same version of the record's format.
-std::string SourceFingerprint(const SourceConfig& source);
 
 }  // namespace walrelay

@@ -11,14 +11,14 @@ namespace walrelay {
 // rare, and a list of ranges would need a bound.
 void SingleStep::Cover(Position from, Position until) {
   WR_CHECK(from <= until, "a range of positions is in stream order");
-  WR_CHECK(from.ordinal > 0 && until.ordinal > 0, "ordinals count from 1");
+  WR_CHECK(from.index > 0 && until.index > 0, "a row has a position");
   range_ = range_ ? Range{std::min(range_->from, from), std::max(range_->until, until)}
                   : Range{from, until};
   WR_CHECK(range_->from <= range_->until, "a range of positions is in stream order");
 }
 
 bool SingleStep::Covers(Position position) const {
-  WR_CHECK(position.ordinal > 0, "ordinals count from 1");
+  WR_CHECK(position.index > 0, "a row has a position");
   return range_ && range_->from <= position && position <= range_->until;
 }
 
@@ -39,7 +39,7 @@ void SingleStep::Clear() {
 void SingleStep::OnOffered(DeliveryToken token) {
   WR_CHECK(attempt_ == Attempt::kNone, "one record is in flight at a time");
   WR_CHECK(error_.ok(), "the policy of a refused row is applied before the next record");
-  WR_CHECK(token.ordinal > 0, "ordinals count from 1");
+  WR_CHECK(!token.is_progress(), "the record is of a row");
   attempt_ = Attempt::kInFlight;
   token_ = token;
 }

@@ -146,7 +146,7 @@ StartDecision AfterRecord(const ResumeState& memory, Lsn confirmed, Lsn fork) {
       .position = confirmed,
       .keep_in_flight = false,
       .published_before = published_before,
-      .settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : published_before, 0},
+      .settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : published_before, Lsn(), 0},
       .last_published = kept ? last : PublishedTransaction(),
       .partial = partial};
   // As the server decides it: a transaction is sent if its COMMIT record begins at the confirmed
@@ -155,7 +155,7 @@ StartDecision AfterRecord(const ResumeState& memory, Lsn confirmed, Lsn fork) {
     decision.expected = last;
   }
   if (partial.valid()) {
-    decision.settled_before = {partial.transaction.commit_lsn, partial.rows + 1};
+    decision.settled_before = partial.last_row().Next();
   }
   return decision;
 }

@@ -60,14 +60,13 @@ void StoredEvents::OnRecord(const RecordPosition& record, uint32_t record_partit
     return;
   }
   const Position& position = record.position;
-  const auto ordinal = static_cast<uint32_t>(position.ordinal);
   last_ = std::max(last_.value_or(position), position);
-  uint32_t& greatest = ordinals_[{position.commit_lsn, record.xid}];
-  greatest = std::max(greatest, ordinal);
+  Position& greatest = greatest_[{position.commit_lsn, record.xid}];
+  greatest = std::max(greatest, position);
 }
 
 bool StoredEvents::MayGoFurtherBack(Lsn unpublished) const {
-  return unpublished.valid() && !ordinals_.empty() && ordinals_.begin()->first.first >= unpublished;
+  return unpublished.valid() && !greatest_.empty() && greatest_.begin()->first.first >= unpublished;
 }
 
 absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
@@ -76,11 +75,11 @@ absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
     return false;
   }
   const Transaction* other = nullptr;
-  for (auto found = ordinals_.lower_bound({position.commit_lsn, 0});
-       found != ordinals_.end() && found->first.first == position.commit_lsn; ++found) {
-    const auto& [transaction, ordinal] = *found;
+  for (auto found = greatest_.lower_bound({position.commit_lsn, 0});
+       found != greatest_.end() && found->first.first == position.commit_lsn; ++found) {
+    const auto& [transaction, greatest] = *found;
     if (transaction.second == event.xid) {
-      return position.ordinal <= ordinal;
+      return position <= greatest;
     }
     other = &transaction;
   }

@@ -1,8 +1,9 @@
 // StoredEvents: which events a partition already has, as the headers at its end show.
 //
 // Records of a producer are delivered in order and without a gap. So of each transaction that has a
-// record at the end of the partition, everything up to the greatest ordinal is there. The greatest,
-// not the last: after a start without headers to go by, older events may have been sent again.
+// record at the end of the partition, everything up to the greatest position is there. The
+// greatest, not the last: after a start without headers to go by, older events may have been sent
+// again.
 //
 // When in doubt an event is sent again: headers count only if they are of the WAL that is being
 // read, of the same routing, and of the same number of partitions. And an event of a transaction
@@ -59,7 +60,7 @@ class StoredEvents {
  private:
   using Transaction = std::pair<Lsn, uint32_t>;  // commit position, xid
 
-  std::map<Transaction, uint32_t> ordinals_;  // the greatest of each one with a record at the end
+  std::map<Transaction, Position> greatest_;  // of each one with a record at the end
   std::optional<Position> last_;
 };
 

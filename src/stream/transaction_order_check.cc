@@ -14,6 +14,13 @@ absl::Status Violation(std::string_view what) {
 
 }  // namespace
 
+// Rows are sent in the order of their WAL records (reorderbuffer.c merges the changes of a
+// transaction and its subtransactions by LSN). One that nevertheless precedes the row before it
+// counts as of the same record: positions never go back.
+Position OpenTransaction::NextRow(Lsn row_lsn) const {
+  return row_lsn > last_row.row_lsn ? Position{commit_lsn, row_lsn, 1} : last_row.Next();
+}
+
 absl::Status TransactionOrderCheck::OnBegin(const pgoutput::Begin& begin) {
   if (open_) {
     return Violation(
@@ -21,17 +28,22 @@ absl::Status TransactionOrderCheck::OnBegin(const pgoutput::Begin& begin) {
   }
   // Not checked: whether the xid is greater than the one before. Transactions commit in another
   // order than they begin.
-  open_ = OpenTransaction{
-      .xid = begin.xid, .commit_lsn = begin.final_lsn, .commit_time = begin.commit_time, .rows = 0};
+  open_ = OpenTransaction{.xid = begin.xid,
+                          .commit_lsn = begin.final_lsn,
+                          .commit_time = begin.commit_time,
+                          .rows = 0,
+                          .last_row = {begin.final_lsn, Lsn(), 0}};
   return absl::OkStatus();
 }
 
-absl::Status TransactionOrderCheck::OnRow() {
+absl::Status TransactionOrderCheck::OnRow(Lsn row_lsn) {
   if (!open_) {
     return Violation("row outside of a transaction");
   }
+  const Position position = open_->NextRow(row_lsn);
+  WR_CHECK(position > open_->last_row && position.index > 0, "each row has a position of its own");
   ++open_->rows;
-  WR_CHECK(open_->rows > 0, "the ordinal of a row is counted from 1");
+  open_->last_row = position;
   return absl::OkStatus();
 }
 

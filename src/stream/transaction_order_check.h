@@ -11,23 +11,28 @@
 #include "absl/status/status.h"
 #include "pgoutput/message.h"
 #include "walrelay/lsn.h"
+#include "walrelay/position.h"
 
 namespace walrelay {
 
-// The transaction between BEGIN and COMMIT. Commit LSN and ordinal together identify a row of the
-// WAL permanently: they are the same each time the row is sent.
+// The transaction between BEGIN and COMMIT.
 struct OpenTransaction {
   uint32_t xid = 0;
   Lsn commit_lsn;
   WallTime commit_time;
   uint64_t rows = 0;  // received so far, of all tables
+  Position last_row;  // of these; its index is 0 before the first one
+
+  // The position of its next row, whose WAL record begins at `row_lsn`.
+  Position NextRow(Lsn row_lsn) const;
 };
 
 class TransactionOrderCheck {
  public:
   // Each returns WR-2401 (ProtocolViolation) for a message out of order.
   absl::Status OnBegin(const pgoutput::Begin& begin);
-  absl::Status OnRow();
+  // `row_lsn`: of the row's WAL record.
+  absl::Status OnRow(Lsn row_lsn);
   absl::Status OnCommit(const pgoutput::Commit& commit);
   // Ignored, unless it names the open transaction, whose rows were already processed.
   absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);

@@ -36,6 +36,7 @@ struct FakeRow {
   std::optional<std::string> key;
   std::optional<std::string> payload;
   bool outbox = true;
+  bool continues = false;  // it is of the same WAL record as the row before
 };
 
 class FakePostgres final : public ReplicationSource {
@@ -257,9 +258,10 @@ class FakePostgres final : public ReplicationSource {
     }
   }
   void SendRows(const std::vector<FakeRow>& rows) {
-    uint64_t number = 0;
+    uint64_t position = 99;
     for (const FakeRow& row : rows) {
-      const Lsn start(100 + number++);
+      position += row.continues ? 0 : 1;
+      const Lsn start(position);
       const uint32_t oid = row.outbox ? kOutboxOid : kOutboxOid + 1;
       if (row.outbox || sends_other_tables) {
         SendRaw(InsertMessage(oid, TextRow({row.key, row.type, row.key, row.payload})), start);

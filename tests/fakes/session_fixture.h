@@ -38,8 +38,8 @@ class PipelineFixture : public ::testing::Test {
     tracker_.Restart(postgres_.confirmed());
     pipeline_->StartSession(postgres_.info.tables);
   }
-  absl::StatusOr<Outcome> Handle(const std::string& message) {
-    return pipeline_->Handle({.sent = clock_.WallNow(), .payload = message});
+  absl::StatusOr<Outcome> Handle(const std::string& message, Lsn start = {}) {
+    return pipeline_->Handle({.sent = clock_.WallNow(), .payload = message, .start = start});
   }
   // The records in flight are lost with their producer; the stream continues at the frontier.
   void StartOver() {

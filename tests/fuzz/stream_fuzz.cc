@@ -46,7 +46,7 @@ class Session {
     if (const auto* type = std::get_if<pgoutput::Type>(&*message)) {
       relations_.OnType(*type);
     }
-    return std::holds_alternative<pgoutput::Insert>(*message) ? transactions_.OnRow()
+    return std::holds_alternative<pgoutput::Insert>(*message) ? transactions_.OnRow(Lsn())
                                                               : absl::OkStatus();
   }
 

@@ -77,6 +77,8 @@ class DeadLetterTest(DeadLetterCase):
         (letter,) = self.dead_letters()
         self.assertEqual(letter.code, code)
         self.assertEqual((letter.schema, letter.table, letter.ordinal), ("public", "outbox", 2))
+        self.assertLess(letter.row_lsn, letter.commit_lsn)
+        self.assertEqual(letter.row_index, 1)
         return letter
 
     def test_dead_letter_holds_the_whole_row(self) -> None:

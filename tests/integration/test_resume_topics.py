@@ -4,10 +4,12 @@
 WALRELAY_TOPICS_KILLS is the number of kills under load (by default 50).
 """
 
+import io
 import os
 import random
 import struct
 import time
+from contextlib import closing
 from typing import Any
 
 from walrelay_test.progress_case import ProgressCase
@@ -17,7 +19,7 @@ from walrelay_test.verified import VerifiedTest
 
 KILLS = int(os.environ.get("WALRELAY_TOPICS_KILLS", "50"))
 ROUND = 50  # kills before the result is checked
-HEADER = struct.Struct(">QIIQII")  # commit LSN, ordinal, xid, history, routing, partitions
+HEADER = struct.Struct(">QQIIQII")  # commit LSN, row LSN, index, xid, history, routing, partitions
 TOPICS = {"source.create_slot": True, "pipeline.progress": "required", "pipeline.resume": "topics"}
 
 
@@ -34,10 +36,22 @@ class PositionTest(ProgressCase):
         self.outbox.insert(4)
         self.settle()
         positions = self.positions()
-        self.assertEqual([ordinal for _, ordinal, *_ in positions], [1, 2, 3, 1])
+        self.assertEqual([index for _, _, index, *_ in positions], [1, 1, 1, 1])
+        self.assertEqual([row for _, row, *_ in positions], sorted({row for _, row, *_ in positions}))
         self.assertEqual(len({commit for commit, *_ in positions}), 2)
-        self.assertEqual({(each[3], each[4], each[5]) for each in positions}, {positions[0][3:]})
+        self.assertEqual({each[4:] for each in positions}, {positions[0][4:]})
         self.assertEqual(relay.stop(), 0)
+
+    def test_rows_of_one_wal_record_are_numbered(self) -> None:
+        self.start_streaming()
+        with closing(self.database.connect()) as connection, connection.cursor() as cursor:
+            lines = "".join(f"{id}\t{self.name}\tk\tmade\t1\n" for id in range(1, 4))
+            cursor.copy_expert("COPY outbox FROM STDIN", io.StringIO(lines))
+            connection.commit()
+        self.settle()
+        positions = self.positions()
+        self.assertEqual([index for _, _, index, *_ in positions], [1, 2, 3])
+        self.assertEqual(len({row for _, row, *_ in positions}), 1)
 
     def test_killed_relay_repeats_nothing_that_is_not_recorded(self) -> None:
         # The record is written, and the slot confirmed, only every ten seconds.

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
@@ -41,8 +40,6 @@ class RelayHost {
   virtual void OnClaimed(const std::optional<Progress>& record) = 0;
   // Whether records are published in transactions.
   virtual bool exactly_once() const = 0;
-  // Of the settings that decide how rows are counted.
-  virtual std::string fingerprint() const = 0;
   // Whether the server that streams is in the state in which the stream found it.
   virtual bool same_server() const = 0;
 

@@ -7,7 +7,6 @@
 
 #include "mutant.h"
 #include "outbox.h"
-#include "stream/progress_record.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {
@@ -89,10 +88,6 @@ absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
                                pipeline_->config.kafka.transaction_timeout);
   }
   return std::make_unique<ProducerHandle>(producer_);
-}
-
-std::string RelayProcess::fingerprint() const {
-  return SourceFingerprint(pipeline_->config.source);
 }
 
 void RelayProcess::OnClaimed(const std::optional<Progress>& record) {

@@ -123,7 +123,6 @@ class RelayProcess final : private RelayHost {
   const std::optional<Progress>& decided() const override { return parts_.kafka.decided(); }
   void OnClaimed(const std::optional<Progress>& record) override;
   bool exactly_once() const override { return limits_.delivery == DeliveryGuarantee::kExactlyOnce; }
-  std::string fingerprint() const override;
   bool same_server() const override { return source_.SameServer(); }
   int producers() const override { return use_.made; }
   bool has_producer() const override { return producer_ && producer_->alive(); }

@@ -264,12 +264,11 @@ void DrawTransactions(Scenario& scenario) {
   }
 }
 
-// Whether another table is published while a transaction runs that writes to it. Only the progress
-// record of exactly-once delivery shows whether its rows are the same as before. Uses its own
-// random generator, as above.
+// Whether another table is published while a transaction runs that writes to it: a walsender that
+// sends it again may send other rows. Uses its own random generator, as above.
 void DrawOtherTable(Scenario& scenario) {
   Random random(scenario.seed ^ 0x6F7468657274);
-  if (scenario.config.pipeline.delivery != DeliveryGuarantee::kExactlyOnce || !random.Chance(15)) {
+  if (!random.Chance(15)) {
     return;
   }
   PlannedTransaction& running = scenario.transactions[random.Below(scenario.transactions.size())];
@@ -278,7 +277,19 @@ void DrawOtherTable(Scenario& scenario) {
   running.rows = std::max(running.rows, static_cast<uint32_t>(random.Between(6, 30)));
   running.length = std::max<Micros>(running.length, milliseconds(40));
   const Micros change = running.begin + running.length / 2;
+  const Micros commit = running.begin + running.length;
   scenario.faults.push_back({.kind = FaultKind::kPublishOther, .at = change});
+  // With exactly-once delivery that fault kills the relay in the middle of the transaction.
+  const bool kills = scenario.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  const int64_t count = kills ? 0 : random.Between(1, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    running.rows = std::max(running.rows, static_cast<uint32_t>(random.Between(50, 300)));
+    const auto kind =
+        OneOf<FaultKind, 3>(random, {FaultKind::kCut, FaultKind::kFence, FaultKind::kKill});
+    scenario.faults.push_back(
+        {.kind = kind, .at = commit + random.Between(Micros(0), milliseconds(100))});
+  }
+  // `running` is not valid from here on.
   scenario.transactions.push_back({.begin = change + milliseconds(1), .seed = random.Next()});
 }
 

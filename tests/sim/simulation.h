@@ -125,9 +125,8 @@ class Simulation final : private Environment {
   std::array<std::unique_ptr<RelayProcess>, 2> processes_;
   std::array<int, 2> lives_{};
   bool wants_restart_ = true;
-  MonoTime explained_until_;       // tampering up to then is accounted for
-  bool gap_possible_ = false;      // a fault occurred that justifies a reported gap
-  bool recount_possible_ = false;  // WR-2206, too
+  MonoTime explained_until_;   // tampering up to then is accounted for
+  bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
   Lsn stored_position_;

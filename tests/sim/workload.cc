@@ -13,6 +13,9 @@ struct Workload::Open {
   Random random;
   LogTransaction log;
   int incarnation = 0;  // of the server on which it runs
+  // Of its own, so that the other draws stay the same.
+  Random records{planned.seed ^ 0x7265636F7264};
+  Lsn record_end;  // of the last row
 };
 
 void Workload::Schedule() {
@@ -82,12 +85,22 @@ void Workload::WriteRow(Open& open) {
     context_.oracle.OnRollback(event);
     return;
   }
-  open.log.rows.push_back({.lsn = postgres_.WriteRow(100 + size),
+  // The row may be of the same WAL record as the one before, as with COPY.
+  const LogRow* const last =
+      open.record_end == postgres_.log().end() ? &open.log.rows.back() : nullptr;
+  const bool joins = last != nullptr && !message && last->kind == LogRow::Kind::kInsert &&
+                     last->schema == postgres_.schema() && last->hidden == hidden &&
+                     open.records.Chance(30);
+  if (joins) {
+    context_.coverage.Count("a WAL record has several rows");
+  }
+  open.log.rows.push_back({.lsn = joins ? last->lsn : postgres_.WriteRow(100 + size),
                            .kind = message ? LogRow::Kind::kMessage : LogRow::Kind::kInsert,
                            .oid = kOutboxOid,
                            .event = event,
                            .schema = postgres_.schema(),
                            .hidden = hidden});
+  open.record_end = postgres_.log().end();
   if (hidden) {
     context_.oracle.OnHidden(event, open.log.rows.back().lsn);
     return;

@@ -172,6 +172,11 @@ class PgoutputTest(unittest.TestCase):
         self.assertEqual(transaction.commit_time_us, 946_684_801_000_000)
         self.assertEqual(transaction.rows, [{"id": "e1", "payload": None}] * 2)
 
+    def test_rows_of_one_wal_record_are_numbered(self) -> None:
+        (transaction,) = read_transactions([self.begin(50), self.RELATION, self.INSERT, self.INSERT, self.INSERT,
+                                            self.commit(50, 60)], [20, 0, 20, 20, 30, 60])
+        self.assertEqual(transaction.positions, [(20, 1), (20, 2), (30, 1)])
+
     def test_unexpected_message_is_rejected(self) -> None:
         for messages in ([self.INSERT], [b"Dxxx"], [self.begin(50), self.commit(51, 60)],
                          [self.begin(50)]):

@@ -37,9 +37,9 @@ class GroundTruth:
     def transactions(self) -> list[Transaction]:
         """All transactions of the publication in the WAL, in commit order."""
         rows = self._database.execute(
-            "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, "
+            "SELECT lsn, data FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, "
             "'proto_version', '1', 'publication_names', 'walrelay')", self._slot)
-        return list(read_transactions(bytes(data) for (data,) in rows))
+        return list(read_transactions((bytes(data) for _, data in rows), (parse_lsn(lsn) for lsn, _ in rows)))
 
     def events(self, transactions: Iterable[Transaction] | None = None) -> list[Event]:
         """All committed events, in commit order, with the record expected for each."""

@@ -99,10 +99,12 @@ class OnceVerifiedTest(VerifiedTest, OnceCase):
         wait_until_ended(self.kafka, self.pipeline)
         record = self.record()
         expected = Counter(event.id for event in self.ground_truth.events() if event.end_lsn <= record.frontier)
-        if record.partial_rows > 0:
-            (rows,) = [each.rows for each in self.ground_truth.transactions()
-                       if each.xid == record.partial_transaction_id]
-            expected.update(row["id"] for row in rows[:record.partial_rows])
+        if record.partial_commit_lsn > 0:
+            (partial,) = [each for each in self.ground_truth.transactions()
+                          if each.xid == record.partial_transaction_id]
+            last = (record.partial_row_lsn, record.partial_row_index)
+            expected.update(row["id"] for row, position in zip(partial.rows, partial.positions, strict=True)
+                            if position <= last)
         self.assertEqual(Counter(ids_of(self.kafka.consume(self.topics))), expected)
         return expected.total()
 

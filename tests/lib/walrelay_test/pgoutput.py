@@ -7,6 +7,7 @@ error for any other. Source: Postgres documentation, "Logical Replication Messag
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 
 # Microseconds from 1970-01-01 to 2000-01-01, where Postgres' clock starts.
 _EPOCH_US = 946_684_800_000_000
@@ -23,6 +24,12 @@ class Transaction:
     final_lsn: int
     end_lsn: int = 0
     rows: list[Row] = field(default_factory=list)
+    positions: list[tuple[int, int]] = field(default_factory=list)  # of these: row LSN and index in the WAL record
+
+    def add(self, row: Row, start: int) -> None:
+        last_start, last_index = self.positions[-1] if self.positions else (0, 0)
+        self.positions.append((start, last_index + 1 if start == last_start else 1))
+        self.rows.append(row)
 
 
 def parse_lsn(text: str) -> int:
@@ -34,11 +41,11 @@ def format_lsn(lsn: int) -> str:
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 
-def read_transactions(messages: Iterable[bytes]) -> Iterator[Transaction]:
-    """Decodes a slot's messages, and yields transactions in commit order."""
+def read_transactions(messages: Iterable[bytes], starts: Iterable[int] = repeat(0)) -> Iterator[Transaction]:
+    """Decodes a slot's messages, and yields transactions in commit order. `starts`: the position of each message."""
     columns: dict[int, list[str]] = {}
     current: Transaction | None = None
-    for data in messages:
+    for data, start in zip(messages, starts, strict=False):
         message = _Message(data)
         kind = message.take("c").decode()
         if kind == "B":
@@ -50,7 +57,7 @@ def read_transactions(messages: Iterable[bytes]) -> Iterator[Transaction]:
         elif kind == "I" and current is not None:
             oid = message.take("I")
             assert message.take("c") == b"N", "an INSERT has a new tuple"
-            current.rows.append(dict(zip(columns[oid], message.tuple(), strict=True)))
+            current.add(dict(zip(columns[oid], message.tuple(), strict=True)), start)
         elif kind == "C" and current is not None:
             _, commit_lsn, current.end_lsn, _ = message.take_all("BQQq")
             assert commit_lsn == current.final_lsn, "BEGIN and COMMIT name the same record"

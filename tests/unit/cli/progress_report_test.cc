@@ -24,7 +24,6 @@ Progress Sample() {
           .frontier = Lsn(0x16B3748),
           .last = {.commit_lsn = Lsn(0x16B3700), .xid = 742, .commit_time = At(1)},
           .horizons = {{.xid = 4'294'968'038, .insert_lsn = Lsn(0x16B3600), .taken = At(2)}},
-          .source_fingerprint = "00000000000000ff",
           .run_id = "run",
           .sequence = 7,
           .written = At(1'795'000'000'000'123),
@@ -55,7 +54,7 @@ TEST(ProgressReportTest, JsonIsOneLine) {
       R"("generation":3,"frontier":"0/16B3748","last_transaction":{"commit_lsn":"0/16B3700",)"
       R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,"horizons":)"
       R"([{"xid":4294968038,"insert_lsn":"0/16B3600","taken":"1970-01-01T00:00:00.000002Z"}],)"
-      R"("source_fingerprint":"00000000000000ff","run_id":"run","sequence":7,)"
+      R"("run_id":"run","sequence":7,)"
       R"("written":"2026-11-18T11:06:40.000123Z","version":"0.1.0"}})"
       "\n");
 }
@@ -77,16 +76,15 @@ TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
 TEST(ProgressReportTest, TransactionThatIsPublishedInPartIsShown) {
   Progress record = Sample();
   record.partial = {.transaction = {.commit_lsn = Lsn(0x16B3800), .xid = 743, .commit_time = At(3)},
-                    .rows = 5000,
-                    .last_row = Lsn(0x16B3700)};
-  EXPECT_THAT(
-      ProgressText(record, "t"),
-      HasSubstr("in part          5000 rows, the last one at 0/16B3700, of transaction 743, "
-                "COMMIT at 0/16B3800, 1970-01-01T00:00:00.000003Z\n"));
+                    .row_lsn = Lsn(0x16B3700),
+                    .row_index = 5};
+  EXPECT_THAT(ProgressText(record, "t"),
+              HasSubstr("in part          up to row 5 at 0/16B3700, of transaction 743, "
+                        "COMMIT at 0/16B3800, 1970-01-01T00:00:00.000003Z\n"));
   EXPECT_THAT(ProgressJson(record, "t"),
               HasSubstr(R"("partial_transaction":{"commit_lsn":"0/16B3800","transaction_id":743,)"
-                        R"("commit_time":"1970-01-01T00:00:00.000003Z","rows":5000,)"
-                        R"("row_lsn":"0/16B3700"})"));
+                        R"("commit_time":"1970-01-01T00:00:00.000003Z",)"
+                        R"("row_lsn":"0/16B3700","row_index":5})"));
 }
 
 TEST(ProgressReportTest, HostileRecordIsEscaped) {

@@ -26,7 +26,7 @@ class DeadLetterTest : public ::testing::Test {
   absl::Status reason_ = Error(ErrorCode::kTopicInvalid, "\"a b\" has characters");
   pgoutput::CachedRelation relation_{
       .oid = 16385, .schema = "shop", .name = "outbox", .columns = {{"id", 2950}, {"payload", 17}}};
-  DeadLetterPosition position_{.commit_lsn = Lsn(0x16'B374'D848),
+  DeadLetterPosition position_{.row = {Lsn(0x16'B374'D848), Lsn(0x16'B300'0010), 2},
                                .ordinal = 3,
                                .xid = 4'000'000'000,
                                .commit_time = WallTime(Micros(1'795'162'442'000'123))};
@@ -44,6 +44,8 @@ TEST_F(DeadLetterTest, LetterHasTableAndPosition) {
   EXPECT_EQ(letter.schema(), "shop");
   EXPECT_EQ(letter.table(), "outbox");
   EXPECT_EQ(letter.commit_lsn(), 0x16'B374'D848u);
+  EXPECT_EQ(letter.row_lsn(), 0x16'B300'0010u);
+  EXPECT_EQ(letter.row_index(), 2u);
   EXPECT_EQ(letter.ordinal(), 3u);
   EXPECT_EQ(letter.transaction_id(), 4'000'000'000u);
   EXPECT_EQ(letter.commit_time_us(), 1'795'162'442'000'123);

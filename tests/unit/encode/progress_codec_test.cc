@@ -35,15 +35,14 @@ Progress Sample() {
       .partial = {.transaction = {.commit_lsn = Lsn(0x16'B374'D900),
                                   .xid = 4'000'000'001,
                                   .commit_time = kCommitTime},
-                  .rows = 70'000,
-                  .last_row = Lsn(0x16'B374'0000)},
+                  .row_lsn = Lsn(0x16'B374'0000),
+                  .row_index = 70},
       .horizons = {{.xid = (uint64_t{1} << 32) + 7,
                     .insert_lsn = Lsn(0x16'B000'0000),
                     .taken = kCommitTime - std::chrono::hours(1)},
                    {.xid = (uint64_t{1} << 32) + 9,
                     .insert_lsn = Lsn(0x16'B300'0000),
                     .taken = kCommitTime}},
-      .source_fingerprint = "9f86d081884c7d65",
       .run_id = "b3b0c442",
       .sequence = 41,
       .written = kCommitTime + std::chrono::seconds(1),
@@ -77,7 +76,6 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->last, expected.last);
   EXPECT_THAT(decoded->horizons, ElementsAre(expected.horizons[0], expected.horizons[1]));
   EXPECT_EQ(decoded->partial, expected.partial);
-  EXPECT_EQ(decoded->source_fingerprint, expected.source_fingerprint);
   EXPECT_EQ(decoded->run_id, expected.run_id);
   EXPECT_EQ(decoded->sequence, expected.sequence);
   EXPECT_EQ(decoded->written, expected.written);
@@ -101,8 +99,8 @@ TEST(ProgressCodecTest, OtherProgramsReadTheRecord) {
   EXPECT_EQ(message.frontier(), 0x16'B374'D8F0u);
   EXPECT_EQ(message.commit_lsn(), 0x16'B374'D848u);
   EXPECT_EQ(message.commit_time_us(), 1'795'162'442'000'123);
-  EXPECT_EQ(message.partial_rows(), 70'000u);
   EXPECT_EQ(message.partial_row_lsn(), 0x16'B374'0000u);
+  EXPECT_EQ(message.partial_row_index(), 70u);
   EXPECT_EQ(message.horizons(0).xid(), (uint64_t{1} << 32) + 7);
 }
 

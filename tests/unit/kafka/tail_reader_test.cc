@@ -21,8 +21,8 @@ using testing::kTimeout;
 constexpr uint64_t kHistory = 0xA1;
 constexpr uint32_t kRouting = 7;
 
-RecordPosition At(uint64_t lsn, uint64_t ordinal = 1) {
-  return {.position = {Lsn(lsn), ordinal}, .xid = 9, .history = kHistory, .routing = kRouting};
+RecordPosition At(uint64_t lsn) {
+  return {.position = {Lsn(lsn), Lsn(1), 1}, .xid = 9, .history = kHistory, .routing = kRouting};
 }
 
 class TailReaderTest : public testing::ProducerFixture {

@@ -110,13 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         LastingGap{"TimelineChanged", ErrorCode::kTimelineChanged,
                    [](SourceInfo&, Progress& record) { record.timeline = 2; }},
         LastingGap{"ProgressForeign", ErrorCode::kProgressForeign,
-                   [](SourceInfo&, Progress& record) { record.pipeline = "other"; }},
-        LastingGap{"ProgressPartial", ErrorCode::kProgressPartial,
-                   [](SourceInfo&, Progress& record) {
-                     record.partial = {.transaction = {.commit_lsn = Lsn(1000), .xid = 8},
-                                       .rows = 3};
-                     record.source_fingerprint = "another";
-                   }}),
+                   [](SourceInfo&, Progress& record) { record.pipeline = "other"; }}),
     [](const auto& param) { return param.param.name; });
 
 // The stream finds it: nothing is published before it has contained the last transaction.

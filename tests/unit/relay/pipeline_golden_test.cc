@@ -148,7 +148,7 @@ class GoldenStreamTest : public ::testing::TestWithParam<Stream> {
   }
 
   void OnRow(pgoutput::Tuple row) {
-    ASSERT_THAT(transactions_.OnRow(), IsOk());
+    ASSERT_THAT(transactions_.OnRow(lsn_), IsOk());
     for (const TupleValue& value : row) {
       ++values_[value.kind];
     }

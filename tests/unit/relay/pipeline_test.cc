@@ -272,7 +272,7 @@ TEST_F(PipelineTest, DeadLetterIsCountedOnlyWhenItsTopicExists) {
 
 TEST_F(PipelineTest, SettledRowsAreCountedAndNotSentAgain) {
   Start();
-  sender_->SetSettledBefore(Position{Lsn(1000), 3});
+  sender_->SetSettledBefore(Position{Lsn(1000), Lsn(), 3});
   Begin();
   Insert("a");
   Insert("b");
@@ -291,7 +291,50 @@ class CutTransactionTest : public PipelineTest {
     commit_ = Lsn(1000);
     Begin();
   }
+  // `start`: of the row's WAL record.
+  void InsertAt(uint64_t start, const std::string& key, uint32_t oid = kOutboxOid) {
+    EXPECT_THAT(Handle(Row(key, "order", oid), Lsn(start)), IsOkAndHolds(Outcome::kHandled));
+  }
 };
+
+// As after a change of the publication while the transaction ran.
+TEST_F(CutTransactionTest, RowsOfAnotherTableMayBeMissingTheSecondTime) {
+  Begin();
+  InsertAt(10, "x", kOtherOid);
+  InsertAt(20, "a");
+  InsertAt(30, "b");
+  BeginAgain();
+  InsertAt(20, "a");
+  InsertAt(30, "b");
+  InsertAt(40, "c");
+  InsertAt(50, "d");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_F(CutTransactionTest, RowsOfAnotherTableMayAppearTheSecondTime) {
+  Begin();
+  InsertAt(20, "a");
+  InsertAt(30, "b");
+  BeginAgain();
+  InsertAt(10, "x", kOtherOid);
+  InsertAt(20, "a");
+  InsertAt(25, "y", kOtherOid);
+  InsertAt(30, "b");
+  InsertAt(40, "c");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(CutTransactionTest, RowsOfOneRecordAreDistinguished) {
+  Begin();
+  InsertAt(20, "a");
+  InsertAt(20, "b");
+  BeginAgain();
+  InsertAt(20, "a");
+  InsertAt(20, "b");
+  InsertAt(20, "c");
+  InsertAt(30, "d");
+  EXPECT_THAT(InFlight(), ElementsAre("a", "b", "c", "d"));
+}
 
 TEST_F(CutTransactionTest, RowsOfTheProducerAreNotSentAgain) {
   Begin();
@@ -394,7 +437,7 @@ class SingleStepPipelineTest : public PipelineTest {
     config_.on_error.too_large = OnError::kSkip;
     Start();
     SendTransaction();
-    sender_->StepThrough({Lsn(1000), 2});
+    sender_->StepThrough({Lsn(1000), Lsn(), 2});
     StartOver();
     Describe();
     commit_ = Lsn(1000);

@@ -375,7 +375,7 @@ TEST_F(SessionTest, NothingIsAnnouncedWhileTopicsAreKnown) {
 
 TEST_F(SessionTest, RecordOfARefusedBatchIsAwaited) {
   Start();
-  sender_->StepThrough({Lsn(1000), 1});
+  sender_->StepThrough({Lsn(1000), Lsn(100), 1});
   postgres_.Commit({Event("a"), Event("b")});
   Run();
   EXPECT_EQ(kafka_.in_flight.size(), 1u);

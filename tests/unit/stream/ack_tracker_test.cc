@@ -10,6 +10,7 @@ namespace walrelay {
 namespace {
 
 constexpr size_t kBytes = 10;
+constexpr Position kRow{Lsn(1), Lsn(1), 1};
 
 class AckTrackerTest : public ::testing::Test {
  protected:
@@ -18,9 +19,9 @@ class AckTrackerTest : public ::testing::Test {
   // Adds a complete transaction with `records` records that ends at `end`. Returns their token.
   DeliveryToken Transaction(uint64_t end, int records) {
     tracker_.Begin(Lsn(1), 1, WallTime());
-    const DeliveryToken token = tracker_.token(1);
+    const DeliveryToken token = tracker_.token();
     for (int i = 0; i < records; ++i) {
-      tracker_.OnProduced(kBytes);
+      tracker_.OnProduced(kBytes, kRow);
     }
     tracker_.Commit(Lsn(end));
     return token;
@@ -53,8 +54,8 @@ TEST_F(AckTrackerTest, OutOfOrderReportDoesNotMoveFrontier) {
 
 TEST_F(AckTrackerTest, AcknowledgedRowsOfAnOpenTransactionConfirmNothing) {
   tracker_.Begin(Lsn(1), 1, WallTime());
-  tracker_.OnProduced(kBytes);
-  Ack(tracker_.token(1));
+  tracker_.OnProduced(kBytes, kRow);
+  Ack(tracker_.token());
   EXPECT_EQ(Frontier(), 100u);
   tracker_.Commit(Lsn(200));
   EXPECT_EQ(Frontier(), 200u);
@@ -79,7 +80,7 @@ TEST_F(AckTrackerTest, KeepaliveWaitsForEarlierTransactions) {
 TEST_F(AckTrackerTest, KeepaliveInsideATransactionConfirmsNothing) {
   // A keepalive may already cover the commit record of the transaction that is being sent.
   tracker_.Begin(Lsn(1), 1, WallTime());
-  tracker_.OnProduced(kBytes);
+  tracker_.OnProduced(kBytes, kRow);
   Keepalive(199);
   EXPECT_EQ(Frontier(), 100u);
   EXPECT_EQ(tracker_.resume(), Lsn(100));
@@ -110,8 +111,8 @@ TEST_F(AckTrackerTest, TheLastPublishedTransactionIsBeforeTheFrontier) {
   tracker_.Restart(Lsn(100), known);
   EXPECT_EQ(tracker_.last_published(), known);
   tracker_.Begin(Lsn(180), 7, WallTime(Micros(9)));
-  const DeliveryToken token = tracker_.token(1);
-  tracker_.OnProduced(10);
+  const DeliveryToken token = tracker_.token();
+  tracker_.OnProduced(10, kRow);
   tracker_.Commit(Lsn(200));
   EXPECT_EQ(tracker_.last_published(), known);
   Ack(token);
@@ -128,8 +129,8 @@ TEST_F(AckTrackerTest, TheLastPublishedTransactionIsBeforeTheFrontier) {
 
 TEST_F(AckTrackerTest, AnAbandonedTransactionIsNotPublished) {
   tracker_.Begin(Lsn(180), 7, WallTime());
-  const DeliveryToken token = tracker_.token(1);
-  tracker_.OnProduced(10);
+  const DeliveryToken token = tracker_.token();
+  tracker_.OnProduced(10, kRow);
   tracker_.AbandonOpen();
   Ack(token);
   EXPECT_FALSE(tracker_.last_published().valid());
@@ -166,7 +167,7 @@ TEST_F(AckTrackerTest, ResetDiscardsRecordsInFlightAndIgnoresTheirReports) {
 
 TEST_F(AckTrackerTest, ResetDiscardsTheOpenTransaction) {
   tracker_.Begin(Lsn(1), 1, WallTime());
-  tracker_.OnProduced(kBytes);
+  tracker_.OnProduced(kBytes, kRow);
   tracker_.Reset();
   EXPECT_FALSE(tracker_.in_transaction());
   EXPECT_EQ(tracker_.transactions_in_flight(), 0u);
@@ -175,8 +176,8 @@ TEST_F(AckTrackerTest, ResetDiscardsTheOpenTransaction) {
 TEST_F(AckTrackerTest, BrokenConnectionRepeatsOnlyTheOpenTransaction) {
   const DeliveryToken whole = Transaction(200, 1);
   tracker_.Begin(Lsn(1), 1, WallTime());
-  tracker_.OnProduced(kBytes);
-  const DeliveryToken half = tracker_.token(1);
+  tracker_.OnProduced(kBytes, kRow);
+  const DeliveryToken half = tracker_.token();
   tracker_.AbandonOpen();
   EXPECT_EQ(tracker_.resume(), Lsn(200));
 
@@ -201,9 +202,9 @@ TEST_F(AckTrackerTest, OnlyARestartMovesTheFrontierBack) {
 TEST_F(AckTrackerTest, DeliveryReportReturnsTheCommitTime) {
   const WallTime time(Micros(77));
   tracker_.Begin(Lsn(1), 1, time);
-  tracker_.OnProduced(kBytes);
+  tracker_.OnProduced(kBytes, kRow);
   EXPECT_EQ(tracker_.oldest_commit_time(), time);
-  EXPECT_EQ(tracker_.OnDelivered(tracker_.token(1), kBytes), time);
+  EXPECT_EQ(tracker_.OnDelivered(tracker_.token(), kBytes), time);
 }
 
 using AckTrackerDeathTest = AckTrackerTest;
@@ -307,9 +308,9 @@ class RandomHistory {
       return;
     }
     auto& records = model_.items.back().acknowledged;
-    in_flight_.push_back({tracker_.token(1), model_.items.size() - 1, records.size()});
+    in_flight_.push_back({tracker_.token(), model_.items.size() - 1, records.size()});
     records.push_back(false);
-    tracker_.OnProduced(kBytes);
+    tracker_.OnProduced(kBytes, kRow);
   }
 
   void Commit() {
@@ -378,21 +379,57 @@ TEST(AckTrackerNumbersTest, ReportsCountHoweverLongAgoTheLastResetWas) {
     AckTracker tracker(number);  // no Reset() yet: numbers from 1 on may be in flight
     for (uint64_t end = 200; end < 600; end += 100) {
       tracker.Begin(Lsn(end - 1), 1, WallTime());
-      const DeliveryToken token = tracker.token(1);
-      tracker.OnProduced(10);
+      const DeliveryToken token = tracker.token();
+      tracker.OnProduced(10, kRow);
       tracker.Commit(Lsn(end));
       EXPECT_TRUE(tracker.PositionOf(token));
       EXPECT_TRUE(tracker.OnDelivered(token, 10));
       EXPECT_EQ(tracker.frontier(), Lsn(end));
     }
     tracker.Begin(Lsn(600), 1, WallTime());
-    const DeliveryToken abandoned = tracker.token(1);
-    tracker.OnProduced(10);
+    const DeliveryToken abandoned = tracker.token();
+    tracker.OnProduced(10, kRow);
     tracker.Reset();
     EXPECT_FALSE(tracker.OnDelivered(abandoned, 10));
     tracker.Begin(Lsn(700), 1, WallTime());
     EXPECT_FALSE(tracker.OnDelivered(abandoned, 10));
   }
+}
+
+TEST(AckTrackerPositionTest, ARecordInFlightNamesItsRow) {
+  AckTracker tracker;
+  tracker.Restart(Lsn(100));
+  tracker.Begin(Lsn(200), 1, WallTime());
+  const DeliveryToken first = tracker.token();
+  tracker.OnProduced(10, {Lsn(200), Lsn(150), 1});
+  const DeliveryToken second = tracker.token();
+  tracker.OnProduced(10, {Lsn(200), Lsn(150), 2});
+  tracker.Commit(Lsn(210));
+  tracker.Begin(Lsn(300), 2, WallTime());
+  const DeliveryToken third = tracker.token();
+  tracker.OnProduced(10, {Lsn(300), Lsn(140), 1});
+  EXPECT_EQ(tracker.PositionOf(first), (Position{Lsn(200), Lsn(150), 1}));
+  EXPECT_EQ(tracker.PositionOf(second), (Position{Lsn(200), Lsn(150), 2}));
+  EXPECT_EQ(tracker.PositionOf(third), (Position{Lsn(300), Lsn(140), 1}));
+  EXPECT_NE(first, second);
+}
+
+// Its marks are thinned out: an earlier row is sent again, never only a later one.
+TEST(AckTrackerPositionTest, ARecordOfALargeTransactionNamesAnEarlierRow) {
+  AckTracker tracker;
+  tracker.Restart(Lsn(100));
+  tracker.Begin(Lsn(1'000'000), 1, WallTime());
+  std::vector<DeliveryToken> tokens;
+  for (uint64_t row = 1; row <= 100'000; ++row) {
+    tokens.push_back(tracker.token());
+    tracker.OnProduced(1, {Lsn(1'000'000), Lsn(row), 1});
+  }
+  for (uint64_t row = 1; row <= 100'000; row += 777) {
+    const auto position = tracker.PositionOf(tokens[row - 1]);
+    ASSERT_TRUE(position.has_value());
+    EXPECT_LE(*position, (Position{Lsn(1'000'000), Lsn(row), 1}));
+  }
+  EXPECT_EQ(tracker.PositionOf(tokens.back()), (Position{Lsn(1'000'000), Lsn(100'000), 1}));
 }
 
 TEST(AckTrackerPropertyTest, AgreesWithTheNaiveModelOnRandomTraces) {

@@ -20,8 +20,8 @@ class InFlightWindowTest : public ::testing::Test {
   void Commit() { tracker_.Commit(Lsn(end_ += 8)); }
   void Produce(size_t count = 1, size_t bytes = 1) {
     for (size_t i = 0; i < count; ++i) {
-      tracker_.OnProduced(bytes);
-      in_flight_.emplace_back(tracker_.token(1), bytes);
+      tracker_.OnProduced(bytes, Position());
+      in_flight_.emplace_back(tracker_.token(), bytes);
     }
   }
   // `count` transactions of one record each.

@@ -8,26 +8,28 @@
 namespace walrelay {
 namespace {
 
-constexpr Position kRefused{Lsn(100), 3};
-constexpr Position kLast{Lsn(300), 2};
+constexpr Position kRefused{Lsn(100), Lsn(10), 3};
+constexpr Position kLast{Lsn(300), Lsn(10), 2};
 
 TEST(SingleStepTest, CoversFromTheRefusedRecordToTheLastOfferedOne) {
   SingleStep step;
   EXPECT_FALSE(step.Covers(kRefused));
   step.Cover(kRefused, kLast);
-  EXPECT_FALSE(step.Covers({Lsn(100), 2}));
+  EXPECT_FALSE(step.Covers({Lsn(100), Lsn(10), 2}));
   EXPECT_TRUE(step.Covers(kRefused));
-  EXPECT_TRUE(step.Covers({Lsn(200), 1}));
+  EXPECT_TRUE(step.Covers({Lsn(200), Lsn(10), 1}));
   EXPECT_TRUE(step.Covers(kLast));
-  EXPECT_FALSE(step.Covers({Lsn(300), 3}));
+  EXPECT_FALSE(step.Covers({Lsn(300), Lsn(10), 3}));
+  EXPECT_FALSE(step.Covers({Lsn(300), Lsn(11), 1}));
+  EXPECT_FALSE(step.Covers({Lsn(100), Lsn(9), 9}));
 }
 
 TEST(SingleStepTest, SecondRangeWidensTheFirst) {
   SingleStep step;
-  step.Cover({Lsn(200), 1}, {Lsn(200), 9});
-  step.Cover({Lsn(100), 1}, {Lsn(150), 1});
-  EXPECT_TRUE(step.Covers({Lsn(100), 1}));
-  EXPECT_TRUE(step.Covers({Lsn(200), 9}));
+  step.Cover({Lsn(200), Lsn(10), 1}, {Lsn(200), Lsn(10), 9});
+  step.Cover({Lsn(100), Lsn(10), 1}, {Lsn(150), Lsn(10), 1});
+  EXPECT_TRUE(step.Covers({Lsn(100), Lsn(10), 1}));
+  EXPECT_TRUE(step.Covers({Lsn(200), Lsn(10), 9}));
 }
 
 TEST(SingleStepTest, RangeEndsWhenItsLastTransactionIsAcknowledged) {

@@ -16,8 +16,9 @@ constexpr Lsn kFork(500);
 constexpr uint32_t kRouting = 7;
 constexpr uint32_t kPartitions = 6;
 
-RecordPosition At(uint64_t lsn, uint64_t ordinal, uint64_t history = kHistory) {
-  return {.position = {Lsn(lsn), ordinal},
+// `row`: the position of the row's WAL record.
+RecordPosition At(uint64_t lsn, uint64_t row, uint64_t history = kHistory) {
+  return {.position = {Lsn(lsn), Lsn(row), 1},
           .xid = static_cast<uint32_t>(lsn),
           .history = history,
           .routing = kRouting};
@@ -44,7 +45,7 @@ TEST_F(StoredEventsTest, NothingIsStoredAtFirst) {
   EXPECT_EQ(events_.last(), std::nullopt);
 }
 
-TEST_F(StoredEventsTest, EverythingUpToTheGreatestOrdinalOfATransactionIsStored) {
+TEST_F(StoredEventsTest, EverythingUpToTheGreatestPositionOfATransactionIsStored) {
   for (const RecordPosition& record : {At(600, 3), At(600, 5), At(600, 4), At(700, 2)}) {
     Store(record);
   }
@@ -54,6 +55,16 @@ TEST_F(StoredEventsTest, EverythingUpToTheGreatestOrdinalOfATransactionIsStored)
   for (const RecordPosition& later : {At(600, 6), At(700, 3), At(701, 1)}) {
     EXPECT_FALSE(Contains(later)) << later.position.commit_lsn.ToString();
   }
+}
+
+TEST_F(StoredEventsTest, RowsOfOneRecordAreDistinguished) {
+  RecordPosition event = At(600, 3);
+  event.position.index = 2;
+  Store(event);
+  EXPECT_TRUE(Contains(At(600, 3)));
+  EXPECT_TRUE(Contains(event));
+  event.position.index = 3;
+  EXPECT_FALSE(Contains(event));
 }
 
 // The server may have been restored to an older state, and these written since.
@@ -68,7 +79,7 @@ TEST_F(StoredEventsTest, TheGreatestPositionCountsNotTheLast) {
   for (const RecordPosition& record : {At(600, 1), At(600, 2), At(700, 1), At(600, 1)}) {
     Store(record);
   }
-  EXPECT_EQ(events_.last(), (Position{Lsn(700), 1}));
+  EXPECT_EQ(events_.last(), (Position{Lsn(700), Lsn(1), 1}));
 }
 
 TEST_F(StoredEventsTest, PositionOfAnotherHistoryIsIgnored) {
@@ -99,7 +110,7 @@ TEST_F(StoredEventsTest, PositionOfAnAncestorBeyondTheForkIsIgnored) {
   Store(At(400, 1, kAncestor));
   Store(At(500, 1, kAncestor));
   Store(At(900, 1, kAncestor));
-  EXPECT_EQ(events_.last(), (Position{Lsn(400), 1}));
+  EXPECT_EQ(events_.last(), (Position{Lsn(400), Lsn(1), 1}));
 }
 
 TEST_F(StoredEventsTest, EventOfAnotherTransactionAtTheSamePositionIsAnError) {
