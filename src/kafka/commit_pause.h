@@ -20,7 +20,7 @@ class CommitPause {
   Micros value() const { return value_; }
 
   // The partitions of a transaction were registered `delay` after the commit before it; `repeated`:
-  // only at the second attempt. The steps are such that every 15th registration is repeated.
+  // only at the second attempt. The steps are such that every 90th registration is repeated.
   void OnRegistered(Micros delay, bool repeated) {
     if (repeated) {
       value_ = std::min(value_ + kRise, kMax);
@@ -31,7 +31,7 @@ class CommitPause {
 
  private:
   static constexpr Micros kRise{900};
-  static constexpr Micros kFall{60};
+  static constexpr Micros kFall{10};
   // A registration later than this after the pause says nothing about it: no record was there.
   static constexpr Micros kPrompt{5'000};
 
