@@ -382,6 +382,8 @@ struct PipelineConfig {
   Micros confirm_interval = std::chrono::milliseconds(100);
   Micros drain_timeout = std::chrono::seconds(25);
 
+  bool exactly_once() const { return delivery == DeliveryGuarantee::kExactlyOnce; }
+
   bool operator==(const PipelineConfig&) const = default;
 };
 

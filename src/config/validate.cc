@@ -426,7 +426,7 @@ class Validator {
         config_.kafka.transaction_timeout > std::chrono::hours(1)) {
       Expect("kafka.transaction_timeout", "between \"10s\" and \"1h\"");
     }
-    if (pipeline.delivery != DeliveryGuarantee::kExactlyOnce) {
+    if (!pipeline.exactly_once()) {
       return;
     }
     if (pipeline.progress != ProgressRecording::kRequired) {

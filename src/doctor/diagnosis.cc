@@ -70,7 +70,7 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
   if (reached && config.pipeline.progress != ProgressRecording::kOff) {
     CheckProgress(config, source, options.depth, out);
   }
-  if (reached && config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce) {
+  if (reached && config.pipeline.exactly_once()) {
     CheckTransactions(config, source ? source->server.database : "", options.depth, out);
   }
   // The only check that writes, and only to the topic that the operator names.

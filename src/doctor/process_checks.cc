@@ -43,7 +43,7 @@ void CheckLibraries(const Config& config, Findings& out) {
                          defect.fixed_in));
   }
   const absl::Status support = CheckTransactionSupport(LibrdkafkaVersionNumber());
-  if (config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce && !support.ok()) {
+  if (config.pipeline.exactly_once() && !support.ok()) {
     out.Problem("process.libraries", support);
   }
 }

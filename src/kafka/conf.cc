@@ -409,7 +409,7 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
 }
 
 absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline) {
-  const bool transactions = pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  const bool transactions = pipeline.exactly_once();
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes,
                                                        transactions ? "check" : ""));
   if (kafka.sasl_mechanism == "GSSAPI") {

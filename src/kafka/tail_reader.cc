@@ -116,13 +116,14 @@ absl::StatusOr<KafkaMetadata> FetchTopicWith(rd_kafka_t* client, const std::stri
 struct Tails {
   KafkaMetadata metadata;
   std::vector<PartitionRange> ranges;  // those that are not empty
-  std::vector<int64_t> begins;         // where the partitions of these begin
+  std::vector<int64_t> begins;         // of the partitions, by their numbers; 0: unknown
   int unknown = 0;                     // partitions without a leader, or without its answer
 };
 
 absl::StatusOr<Tails> QueryTails(rd_kafka_t* client, const std::string& topic, size_t partitions,
                                  SteadyTime deadline) {
   Tails tails;
+  tails.begins.resize(partitions);
   WR_ASSIGN_OR_RETURN(tails.metadata, FetchTopicWith(client, topic, partitions, deadline));
   const KafkaPartitionList led(rd_kafka_topic_partition_list_new(static_cast<int>(partitions)));
   for (const rd_kafka_metadata_partition& partition : PartitionsIn(*tails.metadata)) {
@@ -150,7 +151,7 @@ absl::StatusOr<Tails> QueryTails(rd_kafka_t* client, const std::string& topic, s
                               .partition = partition.partition,
                               .begin = std::max(begin, end - TailReader::kTailRecords),
                               .end = end});
-      tails.begins.push_back(begin);
+      tails.begins[static_cast<size_t>(partition.partition)] = begin;
     }
   }
   return tails;
@@ -351,19 +352,18 @@ void TailReader::Note(const rd_kafka_message_t& message, Result& result) const {
 }
 
 // In steps that grow: usually the first one finds a transaction that will not be sent again.
-void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges, std::vector<int64_t> begins,
-                                 Result& result) {
+void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges,
+                                 const std::vector<int64_t>& begins, Result& result) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + kFurtherTime;
   absl::Status read = absl::OkStatus();
   for (int64_t left = kFurtherRecords, step = kTailRecords * kFurtherFactor; read.ok();
        step *= kFurtherFactor) {
     std::vector<PartitionRange> older;
-    std::vector<int64_t> older_begins;
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      const StoredEvents& known = result.partitions[static_cast<size_t>(ranges[i].partition)];
-      if (ranges[i].begin > begins[i] && known.MayGoFurtherBack(history_.unpublished)) {
-        older.push_back(ranges[i]);
-        older_begins.push_back(begins[i]);
+    for (PartitionRange& range : ranges) {
+      const auto partition = static_cast<size_t>(range.partition);
+      if (range.begin > begins[partition] &&
+          result.partitions[partition].MayGoFurtherBack(history_.unpublished)) {
+        older.push_back(std::move(range));
       }
     }
     const int64_t share =
@@ -371,10 +371,10 @@ void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges, std::vector
     if (share == 0) {
       return;
     }
-    for (size_t i = 0; i < older.size(); ++i) {
-      older[i].end = older[i].begin;
-      older[i].begin = std::max(older_begins[i], older[i].end - share);
-      left -= older[i].end - older[i].begin;
+    for (PartitionRange& range : older) {
+      range.end = range.begin;
+      range.begin = std::max(begins[static_cast<size_t>(range.partition)], range.end - share);
+      left -= range.end - range.begin;
     }
     read = ReadRanges(consumer_.get(), older, deadline, stop_.get_token(),
                       [&](const rd_kafka_message_t& message) {
@@ -382,7 +382,6 @@ void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges, std::vector
                         return absl::OkStatus();
                       });
     ranges = std::move(older);
-    begins = std::move(older_begins);
   }
 }
 

@@ -95,9 +95,9 @@ class TailReader {
   Result Read(const Question& question);
   absl::Status ReadInto(Result& result);
   // Reads older records, in partitions where these may be of transactions that will be sent again.
-  // `ranges`: what was read of each partition; `begins`: where each of them begins. Without an
-  // error if there is no time left: what was read before counts.
-  void ReadFurtherBack(std::vector<PartitionRange> ranges, std::vector<int64_t> begins,
+  // `ranges`: what was read of each partition; `begins`: where the partitions begin, by their
+  // numbers. Without an error if there is no time left: what was read before counts.
+  void ReadFurtherBack(std::vector<PartitionRange> ranges, const std::vector<int64_t>& begins,
                        Result& result);
   void Note(const rd_kafka_message_t& message, Result& result) const;
 

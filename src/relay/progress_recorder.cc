@@ -95,7 +95,7 @@ void ProgressRecorder::OnHorizon(const XidHorizon& horizon) {
 }
 
 bool ProgressRecorder::claimed() const {
-  return claimed_ || parts_.config.pipeline.delivery != DeliveryGuarantee::kExactlyOnce;
+  return claimed_ || !parts_.config.pipeline.exactly_once();
 }
 
 Lsn ProgressRecorder::confirmable() const {

@@ -101,7 +101,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
 // A standby server is not read from, so that nothing has to be known about it.
 absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   ProgressRecorder& recorder = parts_.recorder;
-  const bool exact = parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  const bool exact = parts_.config.pipeline.exactly_once();
   const auto& last = parts_.gaps.last_stream();
   if (exact && last && last->timeline != info.server.timeline) {
     parts_.gaps.RequireRecall();  // of what is published, the slot of a promoted server shows less
@@ -134,8 +134,8 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
 // The slot is confirmed when the coordinator has decided a commit. The markers, without which the
 // record cannot be read, follow.
 bool SlotConnector::MayBeExplained(const absl::Status& gap) const {
-  return parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce &&
-         !parts_.gaps.held() && HasCode(gap, ErrorCode::kSlotMoved);
+  return parts_.config.pipeline.exactly_once() && !parts_.gaps.held() &&
+         HasCode(gap, ErrorCode::kSlotMoved);
 }
 
 // In this order: a version that was read before the last transaction ended may not be the newest.

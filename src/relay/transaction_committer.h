@@ -39,9 +39,7 @@ class TransactionCommitter {
   explicit TransactionCommitter(const Parts& parts) : parts_(parts) {}
 
   // Whether events are published in transactions.
-  bool enabled() const {
-    return parts_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
-  }
+  bool enabled() const { return parts_.config.pipeline.exactly_once(); }
 
   // Ends the transaction if it is time; and without one, commits a record of progress that is due.
   // Call it after each turn of the session, and if awaits_room(), also before. `draining`: nothing

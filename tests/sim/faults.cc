@@ -432,7 +432,7 @@ bool Simulation::ApplyToPublication(const Fault& fault) {
       return true;
     case FaultKind::kPublishOther:
       postgres_.PublishOther();
-      if (config_.pipeline.delivery == DeliveryGuarantee::kExactlyOnce) {
+      if (config_.pipeline.exactly_once()) {
         KillInPart(context_.now() + kLongestDown, /*other_settings=*/false);
       }
       return true;

@@ -280,7 +280,7 @@ void DrawOtherTable(Scenario& scenario) {
   const Micros commit = running.begin + running.length;
   scenario.faults.push_back({.kind = FaultKind::kPublishOther, .at = change});
   // With exactly-once delivery that fault kills the relay in the middle of the transaction.
-  const bool kills = scenario.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
+  const bool kills = scenario.config.pipeline.exactly_once();
   const int64_t count = kills ? 0 : random.Between(1, 4);
   for (int64_t i = 0; i < count; ++i) {
     running.rows = std::max(running.rows, static_cast<uint32_t>(random.Between(50, 300)));

@@ -65,9 +65,7 @@ class Simulation final : private Environment {
   bool records_progress() const {
     return scenario_.config.pipeline.progress != ProgressRecording::kOff;
   }
-  bool exactly_once() const {
-    return scenario_.config.pipeline.delivery == DeliveryGuarantee::kExactlyOnce;
-  }
+  bool exactly_once() const { return scenario_.config.pipeline.exactly_once(); }
   void AdoptSlot();
 
   // --- faults (faults.cc) ---
