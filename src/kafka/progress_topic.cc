@@ -89,6 +89,19 @@ absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string&
   }
 }
 
+// Transactions have not ended behind the end that a reader of committed records is told.
+absl::Status ExplainTimeout(const absl::Status& error, rd_kafka_t* reader,
+                            const PartitionRange& range) {
+  if (!HasCode(error, ErrorCode::kKafkaUnreachable)) {
+    return error;
+  }
+  const auto ended = QueryRange(reader, range.topic, range.partition, kQueryMillis);
+  return ended.ok() && ended->end < range.end
+             ? Error(ErrorCode::kTransactionUnended,
+                     fmt::format("topic {} has an open transaction", range.topic))
+             : error;
+}
+
 // `client` decides what the end is: the last stable offset, before which every transaction has
 // ended, or the high watermark.
 absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
@@ -96,9 +109,10 @@ absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
                                         const std::stop_token& stop) {
   WR_ASSIGN_OR_RETURN(const PartitionRange range, AwaitRange(client, topic, deadline, stop));
   MaybeProgress latest;
-  WR_RETURN_IF_ERROR(
+  const absl::Status read =
       ReadRanges(reader, {range}, deadline, stop,
-                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); }));
+                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); });
+  WR_RETURN_IF_ERROR(ExplainTimeout(read, reader, range));
   return latest;
 }
 

@@ -181,9 +181,11 @@ std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
     millis = refused && ++prompt < kPromptClaims ? kClaimMillis
                                                  : std::min(millis * 2, kLongestClaimMillis);
     if (SteadyClock::now() - begun > kClaimGrace) {
+      const bool concurrent =
+          rd_kafka_error_code(error.get()) == RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS;
       Post([&](Results& results) {
         results.trouble =
-            Error(ErrorCode::kKafkaUnreachable,
+            Error(concurrent ? ErrorCode::kTransactionUnended : ErrorCode::kKafkaUnreachable,
                   fmt::format("the transactional id {} cannot be claimed: {}",
                               options_.transactional_id, rd_kafka_error_string(error.get())));
       });

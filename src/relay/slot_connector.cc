@@ -143,9 +143,8 @@ absl::Status SlotConnector::RecallSettled(const SourceInfo& info) {
   parts_.gaps.RequireRecall();
   WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
   return settled ? RecallProgress(info)
-                 : Error(ErrorCode::kCommitInDoubt,
-                         fmt::format("topic {}: a transaction has not ended; waiting for it",
-                                     parts_.recorder.topic()));
+                 : Error(ErrorCode::kTransactionUnended,
+                         fmt::format("topic {} has an open transaction", parts_.recorder.topic()));
 }
 
 // A slot that existed before was removed for a reason, and rows were lost with it.

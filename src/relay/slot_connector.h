@@ -78,7 +78,7 @@ class SlotConnector {
   absl::Status RecallProgress(const SourceInfo& info);
   // Whether a record that cannot be read yet may explain why the slot is ahead of it.
   bool MayBeExplained(const absl::Status& gap) const;
-  // Reads the record again. WR-4022 while a transaction of its topic has not ended.
+  // Reads the record again. WR-4025 while a transaction of its topic has not ended.
   absl::Status RecallSettled(const SourceInfo& info);
   // OpenServer() until nothing is left to create or drop.
   absl::StatusOr<SourceInfo> OpenSource();

@@ -42,7 +42,8 @@ class System:
         self.mode = mode
         self.record = ReplicationRecord()
         self.postgres = new_postgres(major, tcp=True, password=CANARY)
-        self.kafka = new_kafka(nodes=nodes, proxied=True, properties=_KAFKA_PROPERTIES)
+        self.kafka = new_kafka(nodes=nodes, proxied=True, properties=_KAFKA_PROPERTIES,
+                               isolated_controller=mode.once)
         self.broker_links = KafkaProxies(self.kafka)
         self._stack = ExitStack()
         self._relays = itertools.count(1)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from walrelay_dev.errors import ServerError
-from walrelay_dev.kafka_records import UNCOMMITTED
+from walrelay_dev.kafka_records import UNCOMMITTED, library
 from walrelay_test.kafka_acls import acl_options, allow, deny, login
 from walrelay_test.kafka_transactions import delete_records
 from walrelay_test.once_case import OnceCase
@@ -227,6 +227,21 @@ class ProgressTopicTest(OnceCase):
             self.kafka.alter_topic_config(self.progress_topic, {"cleanup.policy": "compact"})
         relay.wait_until(lambda: "WR-4018" in relay.get("/readyz")[1], 60, "the missing record")
         self.assertEqual(self.ids(), [1])
+
+    def test_open_transaction_in_the_topic_is_reported(self) -> None:
+        self.publish_one().stop()
+        other = library().Producer({"bootstrap.servers": self.kafka.bootstrap, "transactional.id": f"other.{self.name}"})
+        other.init_transactions(30)
+        other.begin_transaction()
+        other.produce(self.progress_topic, key="other")
+        other.flush(30)
+        relay = self.start_relay()
+        relay.wait_until(lambda: "WR-4025" in relay.get("/readyz?verbose")[1], 60, "the open transaction")
+        self.assertIn(self.progress_topic, relay.get("/readyz?verbose")[1])
+        self.outbox.insert(2)
+        self.assertEqual(self.ids(), [1])
+        other.abort_transaction(30)
+        self.expect_once(1, 2)
 
     def test_foreign_record_is_a_gap(self) -> None:
         shared = {"kafka.progress_topic": f"{self.name}-shared"}

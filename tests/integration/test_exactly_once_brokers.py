@@ -35,7 +35,7 @@ class BrokersCase(OnceVerifiedTest):
 
 class OneBrokerTest(BrokersCase):
     # A killed broker can rejoin only after its session has expired, by default 9 s.
-    kafka_options = {"properties": {"broker.session.timeout.ms": 2000}}
+    kafka_options = {"isolated_controller": True, "properties": {"broker.session.timeout.ms": 2000}}
 
     def test_killed_broker_repeats_nothing(self) -> None:
         relay = self.start_recording()

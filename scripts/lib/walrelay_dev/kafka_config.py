@@ -12,6 +12,8 @@ from .java import jvm_options
 
 Property = str | int
 
+CONTROLLER_ID = 100
+
 
 def _new_cluster_id() -> str:
     """22 characters of base64, like Kafka's ids; never with a leading hyphen, which would look like an option."""
@@ -24,7 +26,8 @@ class KafkaConfig:
 
     With `proxied_ports` each node has a second listener there, which it advertises at `proxy_ports`:
     a client that connects through a proxy learns only addresses of proxies. With `secured_ports` each
-    node has a listener there for the security protocol `secured`.
+    node has a listener there for the security protocol `secured`. With `isolated_controller` the only
+    controller is a node of its own, CONTROLLER_ID, at the first of `controller_ports`.
     """
 
     ports: list[int]
@@ -37,6 +40,7 @@ class KafkaConfig:
     proxy_ports: list[int] = field(default_factory=list)
     secured: str = ""
     secured_ports: list[int] = field(default_factory=list)
+    isolated_controller: bool = False
     cluster_id: str = field(default_factory=_new_cluster_id)
 
     @classmethod
@@ -63,12 +67,11 @@ class KafkaConfig:
 
     def node_properties(self, node_id: int) -> Mapping[str, Property]:
         """server.properties of one node."""
-        voters = (f"{number}@127.0.0.1:{each}"
-                  for number, each in enumerate(self.controller_ports, start=1))
         return {
-            "process.roles": "broker,controller",
+            "process.roles": self._roles(node_id),
             "node.id": node_id,
-            "controller.quorum.voters": ",".join(voters),
+            "controller.quorum.voters": ",".join(f"{number}@127.0.0.1:{port}"
+                                                 for number, port in self._controllers().items()),
             "controller.listener.names": "CONTROLLER",
             **self._listeners(node_id),
             "log.dirs": "data",
@@ -77,8 +80,23 @@ class KafkaConfig:
             **self.properties,
         }
 
+    def _roles(self, node_id: int) -> str:
+        if not self.isolated_controller:
+            return "broker,controller"
+        return "controller" if node_id == CONTROLLER_ID else "broker"
+
+    def _controllers(self) -> Mapping[int, int]:
+        """The port of each controller."""
+        if self.isolated_controller:
+            return {CONTROLLER_ID: self.controller_ports[0]}
+        return dict(enumerate(self.controller_ports, start=1))
+
     def _listeners(self, node_id: int) -> Mapping[str, Property]:
         """Listener properties. `listeners` maps a name to protocol, port, and advertised port."""
+        controller = [f"CONTROLLER://127.0.0.1:{port}"
+                      for number, port in self._controllers().items() if number == node_id]
+        if node_id == CONTROLLER_ID:
+            return {"listeners": controller[0]}
         index = node_id - 1
         listeners = {"PLAINTEXT": ("PLAINTEXT", self.ports[index], self.ports[index])}
         if self.secured:
@@ -86,10 +104,9 @@ class KafkaConfig:
             listeners["SECURED"] = (self.secured, port, port)
         if self.proxied_ports:
             listeners["PROXIED"] = ("PLAINTEXT", self.proxied_ports[index], self.proxy_ports[index])
-        controller = f"CONTROLLER://127.0.0.1:{self.controller_ports[index]}"
         return {
             "listeners": ",".join([f"{name}://127.0.0.1:{port}"
-                                   for name, (_, port, _) in listeners.items()] + [controller]),
+                                   for name, (_, port, _) in listeners.items()] + controller),
             "advertised.listeners": ",".join(f"{name}://127.0.0.1:{advertised}"
                                              for name, (_, _, advertised) in listeners.items()),
             "listener.security.protocol.map": ",".join(

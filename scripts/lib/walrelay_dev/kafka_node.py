@@ -1,4 +1,4 @@
-"""One Kafka server: a KRaft broker and controller in one JVM, on loopback."""
+"""One Kafka server: a KRaft broker, controller or both in one JVM, on loopback."""
 
 import signal
 from collections.abc import Mapping, Sequence

@@ -368,6 +368,13 @@ TEST_F(KafkaProducerTransactionsTest, AClaimIsRepeatedAtOnceWhileAnotherTransact
   EXPECT_THAT(producer_->FatalError(), IsOk());
 }
 
+TEST_F(KafkaProducerTransactionsTest, AClaimThatWaitsForAnotherTransactionIsReported) {
+  FailNext(kInitProducerIdRequest, std::vector(100, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS));
+  StartTransactions();
+  ASSERT_TRUE(PollUntil([&] { return !producer_->TransientError().ok(); }));
+  EXPECT_THAT(producer_->TransientError(), HasError(ErrorCode::kTransactionUnended));
+}
+
 TEST_F(KafkaProducerTransactionsTest, ARecordThatNobodyCanReadFailsTheClaim) {
   const Header header{"name", "value"};
   StartAndClaim();

@@ -224,7 +224,7 @@ TEST_F(TransactionCommitterTest, ARecordThatCannotBeReadYetIsAwaited) {
   kafka_.log.resize(1);
   progress_.settled = false;
   Restart();
-  EXPECT_EQ(ShownError(), ErrorCode::kCommitInDoubt);
+  EXPECT_EQ(ShownError(), ErrorCode::kTransactionUnended);
   EXPECT_EQ(board_.Read().gap, std::nullopt);
   kafka_.log = log;
   progress_.settled = true;
