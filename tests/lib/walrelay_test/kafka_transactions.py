@@ -4,6 +4,7 @@ Source: Kafka's protocol guide, DeleteRecords 1, FindCoordinator 1 and ListTrans
 """
 
 import struct
+from typing import Any, cast
 
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
@@ -63,11 +64,21 @@ def ends(kafka: KafkaCluster, topic: str) -> dict[int, tuple[int, int]]:
         client = consumer(kafka.bootstrap, **{"isolation.level": isolation})
         try:
             for partition in range(kafka.topics()[topic]):
-                place = library().TopicPartition(topic, partition)
-                found.setdefault(partition, []).append(client.get_watermark_offsets(place, timeout=_SECONDS)[1])
+                found.setdefault(partition, []).append(_end(client, topic, partition))
         finally:
             client.close()
     return {partition: (stable, high) for partition, (stable, high) in found.items()}
+
+
+def _end(client: Any, topic: str, partition: int) -> int:
+    """The end of the partition for this reader, also while the leader changes."""
+    def ask() -> tuple[int, int] | None:
+        try:
+            return cast(tuple[int, int], client.get_watermark_offsets(place, timeout=_SECONDS))
+        except library().KafkaException:
+            return None
+    place = library().TopicPartition(topic, partition)
+    return wait_until(ask, _SECONDS, f"the offsets of {topic}-{partition}")[1]
 
 
 def delete_records(kafka: KafkaCluster, topic: str) -> None:
