@@ -108,8 +108,8 @@ class KafkaCluster(ThrowAway, KafkaClient):
         self.node(number).kill()
 
     def pause_node(self, number: int) -> None:
-        """Sends SIGSTOP: its connections stay open, but the node does not answer."""
-        self.node(number).signal(signal.SIGSTOP)
+        """Suspends the node: its connections stay open, but it does not answer."""
+        self.node(number).pause()
 
     def resume_node(self, number: int) -> None:
         self.node(number).signal(signal.SIGCONT)

@@ -77,6 +77,11 @@ class KafkaNode:
         if (process := self._find()) is not None:
             process.kill()
 
+    def pause(self) -> None:
+        """Sends SIGSTOP and waits until no thread runs."""
+        if (process := self._find()) is not None:
+            process.pause()
+
     def signal(self, number: int) -> None:
         if (process := self._find()) is not None:
             process.signal(number)

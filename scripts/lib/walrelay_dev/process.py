@@ -83,6 +83,11 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
+    def pause(self, seconds: float = 60) -> None:
+        """Sends SIGSTOP and waits until all threads have stopped; SIGCONT resumes them."""
+        self.signal(signal.SIGSTOP)
+        wait_until(lambda: not self.alive() or _has_stopped(self.pid), seconds, f"process {self.pid} to stop running")
+
     def wait(self, seconds: float, what: str | None = None) -> int | None:
         """Waits until it has exited and returns `exit_code`."""
         wait_until(lambda: not self.alive(), seconds, what or f"process {self.pid} to exit")
@@ -94,10 +99,23 @@ class Process:
         self.wait(seconds)
 
 
+def _has_stopped(pid: int) -> bool:
+    try:
+        states = {_stat(path)[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")}
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # a thread has ended meanwhile
+    return states <= set("TZX")
+
+
+def _stat(path: Path) -> list[str]:
+    """The fields of proc_pid_stat(5) from the third one, the state."""
+    return path.read_text().rpartition(")")[2].split()
+
+
 def _start_time(pid: int) -> str | None:
     """Clock ticks from boot to the start of `pid`; None if it does not exist or is a zombie."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = _stat(Path(f"/proc/{pid}/stat"))
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] in "ZX" else fields[19]

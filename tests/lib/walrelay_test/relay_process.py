@@ -85,7 +85,7 @@ class RelayProcess:
         self._started().kill()
 
     def pause(self) -> None:
-        self.signal(signal.SIGSTOP)
+        self._started().pause()
 
     def resume(self) -> None:
         self.signal(signal.SIGCONT)
