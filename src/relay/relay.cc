@@ -324,7 +324,9 @@ absl::Status Relay::OpenAndStart() {
 void Relay::WaitForSlot(MonoTime now) {
   WR_CHECK(state_.phase == Phase::kWaitingForSlot, "a standby waits for the slot");
   const auto in_use = connector_.IsSlotInUse();
-  if (!in_use.ok()) {
+  if (absl::IsCancelled(in_use.status())) {
+    OnConnectError(in_use.status(), now);
+  } else if (!in_use.ok()) {
     Disconnect(in_use.status(), now);
   } else if (*in_use) {
     state_.retry_at = now + kSlotPollInterval;

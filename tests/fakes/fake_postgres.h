@@ -110,6 +110,7 @@ class FakePostgres final : public ReplicationSource {
   absl::Status open_error;
   absl::Status start_error;          // of the next START_REPLICATION
   std::function<void()> on_inspect;  // called before the slot is read again
+  absl::Status inspect_error;
   std::function<void()> after_create_slot;
   absl::Status drop_error;   // the slot is dropped, but DropSlot() returns this
   Micros sender_timeout{0};  // last value requested by the relay
@@ -143,6 +144,9 @@ class FakePostgres final : public ReplicationSource {
   absl::StatusOr<std::optional<SlotInfo>> InspectSlot() override {
     if (on_inspect) {
       on_inspect();
+    }
+    if (!inspect_error.ok()) {
+      return inspect_error;
     }
     return info.slot;
   }

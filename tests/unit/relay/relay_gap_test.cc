@@ -567,6 +567,18 @@ TEST_F(RelayGapTest, StandbyReportsNoGapWhileAnotherProcessReadsTheSlot) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
+TEST_F(RelayGapTest, StandbyThatIsInterruptedReportsNoError) {
+  StartAsStandby();
+  postgres_.inspect_error = absl::CancelledError("the process is stopping");
+  postgres_.open_error = postgres_.inspect_error;
+  Pass(seconds(1));
+  EXPECT_NE(ShownError(), ErrorCode::kInternal);
+  postgres_.inspect_error = postgres_.open_error = absl::OkStatus();
+  postgres_.info.slot->active = false;
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
 TEST_F(RelayGapTest, StandbyDetectsEarlierPublicationChangeOnTakeover) {
   StartAsStandby();
   Look();
