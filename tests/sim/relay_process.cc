@@ -367,8 +367,8 @@ bool RelayProcess::ProgressIsHeld() const {
   const bool in_transaction =
       producer_ && producer_->transactions() != nullptr && !producer_->transactions()->idle();
   return records_progress() &&
-         (in_transaction || source_.awaits_last() || use_.progress_in_flight > 0 ||
-          use_.progress_held || !producer_ || !producer_->usable());
+         (in_transaction || source_.awaits_last() || source_.is_before_record() ||
+          use_.progress_in_flight > 0 || use_.progress_held || !producer_ || !producer_->usable());
 }
 
 // A pipeline that is to be replaced must end in time, as a process that is asked to stop must.

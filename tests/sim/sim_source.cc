@@ -425,6 +425,11 @@ Lsn SimSource::CommonWith(const Progress& record) const {
   return common;
 }
 
+bool SimSource::is_before_record() const {
+  const auto& newest = host_.decided();
+  return newest && newest->last.valid() && newest->last.commit_lsn >= handled_end_;
+}
+
 bool SimSource::Contains(const PublishedTransaction& transaction) const {
   const auto& log = server_.log().transactions();
   return std::any_of(log.begin(), log.end(), [&](const LogTransaction& other) {

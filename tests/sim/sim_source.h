@@ -75,6 +75,9 @@ class SimSource final : public ReplicationSource {
   const std::optional<Progress>& record_seen() const { return looked_record_; }
   // Whether the stream has still to contain the last transaction of the record.
   bool awaits_last() const { return expected_ && !last_passed_; }
+  // Whether the stream is before the last transaction that is recorded as published: until it has
+  // come, the relay may doubt that this WAL is the one that was published.
+  bool is_before_record() const;
   // Whether the server that streams is in the state in which the stream found it.
   bool SameServer() const {
     return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
