@@ -23,6 +23,7 @@ constexpr Micros kLookAgain = milliseconds(20);
 constexpr Micros kLongestLate = seconds(25);
 // How long a transaction may be open beyond a third of the timeout.
 constexpr Micros kOpenSlack = seconds(2);
+constexpr Micros kLongestSilence = seconds(1);
 
 }  // namespace
 
@@ -154,7 +155,10 @@ void SimTransactions::CheckAge(uint64_t number, MonoTime due) {
   const Micros most = timeout_ / 3 + kOpenSlack;
   const MonoTime begun = due - most;
   const bool slept = context_.now() > due;
-  const bool excused = slept || kafka_.disturbed_until > begun || producer_.Outdated();
+  // The relay has asked for the end; records of a large transaction are still on their way.
+  const bool ends =
+      phase_ == Phase::kCommitting && context_.now() - acknowledged_at_ < kLongestSilence;
+  const bool excused = slept || ends || kafka_.disturbed_until > begun || producer_.Outdated();
   if (excused || !kafka_.coordinator().IsOpen(id_, epoch_)) {
     const MonoTime again = context_.now() + most;
     producer_.Later(
@@ -220,6 +224,7 @@ void SimTransactions::Commit() {
 }
 
 void SimTransactions::OnAcknowledged() {
+  acknowledged_at_ = context_.now();
   kafka_.coordinator().Reach(TxnStep::kAppended);
   if (phase_ == Phase::kCommitting &&
       (producer_.AllAcknowledged() || Mutant(MutantId::kCommitUnacknowledged))) {

@@ -87,6 +87,7 @@ class SimTransactions {
   bool registering_ = false;
   int ends_sent_ = 0;
   MonoTime end_sent_at_;
+  MonoTime acknowledged_at_;
 };
 
 }  // namespace walrelay::sim
