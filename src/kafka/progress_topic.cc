@@ -89,19 +89,6 @@ absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string&
   }
 }
 
-// Transactions have not ended behind the end that a reader of committed records is told.
-absl::Status ExplainTimeout(const absl::Status& error, rd_kafka_t* reader,
-                            const PartitionRange& range) {
-  if (!HasCode(error, ErrorCode::kKafkaUnreachable)) {
-    return error;
-  }
-  const auto ended = QueryRange(reader, range.topic, range.partition, kQueryMillis);
-  return ended.ok() && ended->end < range.end
-             ? Error(ErrorCode::kTransactionUnended,
-                     fmt::format("topic {} has an open transaction", range.topic))
-             : error;
-}
-
 // `client` decides what the end is: the last stable offset, before which every transaction has
 // ended, or the high watermark.
 absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
@@ -109,10 +96,9 @@ absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
                                         const std::stop_token& stop) {
   WR_ASSIGN_OR_RETURN(const PartitionRange range, AwaitRange(client, topic, deadline, stop));
   MaybeProgress latest;
-  const absl::Status read =
+  WR_RETURN_IF_ERROR(
       ReadRanges(reader, {range}, deadline, stop,
-                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); });
-  WR_RETURN_IF_ERROR(ExplainTimeout(read, reader, range));
+                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); }));
   return latest;
 }
 
@@ -254,6 +240,16 @@ absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafk
     rd_kafka_metadata_destroy(found);
   }
   absl::StatusOr<MaybeProgress> result = ReadToEnd(client, reader, topic, deadline, stop);
+  if (HasCode(result.status(), ErrorCode::kKafkaUnreachable)) {
+    // Brokers may answer, but withhold what is behind an open transaction.
+    const SteadyTime soon =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(kQueryMillis);
+    const auto settled = EndsAgree(client, reader, topic, soon, stop);
+    if (settled.ok() && !*settled) {
+      return Error(ErrorCode::kTransactionUnended,
+                   fmt::format("topic {} has an open transaction", topic));
+    }
+  }
   if (!result.ok() && !absl::IsCancelled(result.status())) {
     return AboutProgress(result.status(), topic);
   }

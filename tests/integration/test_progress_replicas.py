@@ -17,11 +17,11 @@ class ReplicasTest(ProgressCase):
         super().prepare()
         self.addCleanup(self.kafka.start)
 
-    def expect_named(self, options: dict[str, Any], code: str = "") -> None:
-        """Expects the topic in the state, or `code`."""
+    def expect_named(self, options: dict[str, Any], *codes: str) -> None:
+        """Expects the topic in the state, or one of `codes`."""
         def named() -> bool:
             state = relay.get("/readyz?verbose")[1]
-            return self.progress_topic in state or (code != "" and code in state)
+            return any(reason in state for reason in (self.progress_topic, *codes))
 
         relay = self.start_streaming(options | RECONNECT_SOON)
         self.outbox.insert(1)
