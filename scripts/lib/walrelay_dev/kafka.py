@@ -87,11 +87,12 @@ class KafkaCluster(ThrowAway, KafkaClient):
             self.config.save(self.directory)
 
     def stop(self, timeout: float = 120) -> None:
-        """Stops all nodes cleanly and in parallel."""
-        for node in self._nodes.values():
-            node.stop()
-        for node in self._nodes.values():
-            node.wait_stopped(timeout)
+        """Stops all nodes cleanly and in parallel; a controller of its own last, because brokers need it to stop."""
+        for numbers in (self.node_ids, self._nodes.keys() - set(self.node_ids)):
+            for number in numbers:
+                self.node(number).stop()
+            for number in numbers:
+                self.node(number).wait_stopped(timeout)
 
     def start_node(self, number: int, timeout: float = 180) -> None:
         """Restarts one node and waits until it is ready, which needs a majority of the nodes."""
