@@ -110,7 +110,7 @@ class FakePostgres final : public ReplicationSource {
   absl::Status open_error;
   absl::Status start_error;          // of the next START_REPLICATION
   std::function<void()> on_inspect;  // called before the slot is read again
-  absl::Status inspect_error;
+  absl::Status inspect_error;        // of InspectSlot()
   std::function<void()> after_create_slot;
   absl::Status drop_error;   // the slot is dropped, but DropSlot() returns this
   Micros sender_timeout{0};  // last value requested by the relay

@@ -11,7 +11,7 @@ from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_records import UNCOMMITTED, library
 from walrelay_test.kafka_acls import acl_options, allow, deny, login
 from walrelay_test.kafka_transactions import delete_records
-from walrelay_test.once_case import OnceCase
+from walrelay_test.once_case import OnceCase, ids_of
 from walrelay_test.relay_process import RelayProcess
 from walrelay_test.testcase import main, wait_until
 
@@ -239,7 +239,11 @@ class ProgressTopicTest(OnceCase):
         relay.wait_until(lambda: "WR-4025" in relay.get("/readyz?verbose")[1], 60, "the open transaction")
         self.assertIn(self.progress_topic, relay.get("/readyz?verbose")[1])
         self.outbox.insert(2)
-        self.assertEqual(self.ids(), [1])
+        def failed_claims() -> float:
+            return relay.metric("walrelay_kafka_transactions_failed_total", code="WR-4025") or 0
+        before = failed_claims()
+        relay.wait_until(lambda: failed_claims() > before, 60, "the next claim to fail")
+        self.assertEqual(ids_of(self.uncommitted()), ["1"])
         other.abort_transaction(30)
         self.expect_once(1, 2)
 
@@ -268,7 +272,7 @@ class RightsTest(OnceCase):
         relay.wait_for_state("blocked")
         page = relay.get("/readyz?verbose")[1]
         self.assertIn("WR-4020", page)
-        log = relay.logs(code="WR-4020")[0]["msg"]
+        log = relay.wait_for_log(code="WR-4020")["msg"]
         (id,) = [word.strip('".,;:') for word in log.split() if self.pipeline in word][:1]
         for operation in ("write", "describe"):
             allow(self.kafka.bootstrap, "writer", operation, id, resource="transactional_id")
@@ -296,7 +300,7 @@ class RightsTest(OnceCase):
         """Checks that the progress topic is blamed, and no event."""
         relay.wait_until(lambda: "WR-4016" in relay.get("/readyz")[1], 60, "WR-4016")
         relay.wait_for_state("blocked")
-        line = relay.logs("progress_refused", code="WR-4016")[0]
+        line = relay.wait_for_log("progress_refused", code="WR-4016")
         self.assertIn(self.progress_topic, line["msg"])
         self.assertEqual(relay.logs(code="WR-4005"), [])
         self.expect_no_transaction_stays_open()
@@ -317,14 +321,14 @@ class RightsTest(OnceCase):
         self.outbox.insert(2)
         relay.wait_until(lambda: "WR-4005" in relay.get("/readyz")[1], 60, "WR-4005")
         self.assertEqual(relay.logs(code="WR-4016"), [])
-        self.assertTrue(any(self.topic in line["msg"] for line in relay.logs(code="WR-4005")))
+        self.assertIn(self.topic, relay.wait_for_log(code="WR-4005")["msg"])
         self.expect_no_transaction_stays_open()
 
     def test_timeout_beyond_the_limit_of_the_brokers_blocks(self) -> None:
         relay = self.start_relay({"kafka.transaction_timeout": "21s"})
         relay.wait_for_state("blocked")
         self.assertIn("WR-4010", relay.get("/readyz")[1])
-        self.assertTrue(any("transaction" in line["msg"] for line in relay.logs(code="WR-4010")))
+        self.assertIn("transaction", relay.wait_for_log(code="WR-4010")["msg"])
 
 
 if __name__ == "__main__":

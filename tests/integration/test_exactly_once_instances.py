@@ -88,12 +88,12 @@ class StandbyTest(InstancesCase):
 
     def test_holder_that_was_suspended_for_long_repeats_nothing(self) -> None:
         self.take_over_and_back(604, TRANSACTION_SECONDS + 1)
-        self.assertEqual(self.first.logs("producer_restarted")[0]["code"], "WR-5004")
+        self.assertEqual(self.first.wait_for_log("producer_restarted")["code"], "WR-5004")
 
     def test_holder_that_was_suspended_briefly_is_fenced_when_it_continues(self) -> None:
         self.take_over_and_back(605, 0)
         # Either a record is refused first, or a request that concerns the transaction.
-        self.assertIn(self.first.logs("producer_restarted")[0]["code"], ("WR-4021", "WR-4023"))
+        self.assertIn(self.first.wait_for_log("producer_restarted")["code"], ("WR-4021", "WR-4023"))
 
     def take_over_and_back(self, seed: int, seconds: float) -> None:
         """Suspends the first relay inside a transaction, for `seconds` or until the second one publishes."""

@@ -70,9 +70,8 @@ class FleetTest(FleetCase):
         # Each series and each line names its database and slot.
         self.assertEqual(relay.metric("walrelay_leader", slot=self.slot), 1)
         self.assertEqual(relay.metric("walrelay_leader", slot="pay"), 0)
-        lines = relay.logs("disconnected")
-        self.assertTrue(lines)
-        self.assertEqual({line["slot"] for line in lines}, {"pay"})
+        relay.wait_for_log("disconnected")
+        self.assertEqual({line["slot"] for line in relay.logs("disconnected")}, {"pay"})
         self.assertEqual(relay.stop(), 0)
 
     def test_invalid_file_is_reported_and_the_others_run(self) -> None:

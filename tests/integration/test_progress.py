@@ -299,7 +299,7 @@ class TopicSettingsTest(ProgressCase):
         relay = self.start_relay()
         relay.wait_for_state("blocked")
         self.assertIn("WR-4015", relay.get("/readyz")[1])
-        line = relay.logs(code="WR-4015")[0]
+        line = relay.wait_for_log(code="WR-4015")
         for part in (self.progress_topic, *parts):
             self.assertIn(part, line["msg"])
         return relay
@@ -469,7 +469,7 @@ class AutoTest(ProgressCase):
         relay.wait_for_state("blocked")
         page = relay.get("/readyz?verbose")[1]
         self.assertIn("WR-4014", page)
-        self.assertTrue(any(self.progress_topic in line["msg"] for line in relay.logs(code="WR-4014")))
+        self.assertIn(self.progress_topic, relay.wait_for_log(code="WR-4014")["msg"])
         self.expect_recorded_after(relay, self.create_progress_topic)
 
 

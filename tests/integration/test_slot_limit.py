@@ -45,8 +45,8 @@ class AlertTest(SlotLimitCase):
         relay = self.cut_off()
         self.outbox.insert(1, 2)
         self.write(30)
-        relay.wait_for_log("slot_risk", risk="critical", code="WR-2108")
-        self.assertIn("nothing is dropped", relay.logs("slot_risk", risk="critical")[0]["msg"])
+        line = relay.wait_for_log("slot_risk", risk="critical", code="WR-2108")
+        self.assertIn("nothing is dropped", line["msg"])
         relay.wait_until(lambda: relay.get("/readyz")[0] == 503 and "WR-2108" in relay.get("/readyz")[1], 60,
                          "/readyz to report the slot")
         # The first critical sample may be of a moment before the limit.

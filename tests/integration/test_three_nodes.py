@@ -63,7 +63,7 @@ class ThreeNodesTest(VerifiedTest):
         relay = self.disturb(477, move, {"kafka.librdkafka.topic.metadata.refresh.interval.ms": "100",
                                          "log.level": "debug"})
         self.expect_no_problem(120)
-        self.assertNotEqual(relay.logs("leader_changed"), [])
+        relay.wait_for_log("leader_changed")
 
     def test_killing_each_node_once_loses_nothing(self) -> None:
         self.disturb(472, lambda _: [self.kill_and_start(node) for node in self.kafka.node_ids])

@@ -23,7 +23,7 @@ class TopicCreationTest(IntegrationTest):
     def expect_blocked(self, code: str, *parts: str) -> dict[str, Any]:
         self.relay.wait_for_state("blocked")
         self.assertIn(code, self.relay.get("/readyz")[1])
-        line = self.relay.logs(code=code)[0]
+        line = self.relay.wait_for_log(code=code)
         for part in parts:
             self.assertIn(part, line["msg"])
         return line
@@ -117,7 +117,7 @@ class TopicCheckTest(IntegrationTest):
                                   "kafka.librdkafka.topic.metadata.refresh.interval.ms": "100"})
         self.outbox.insert(1)
         relay.wait_for_state("blocked")
-        line = relay.logs(code="WR-4004")[0]
+        line = relay.wait_for_log(code="WR-4004")
         self.assertIn(self.topic, line["msg"])
         self.assertIn(f"kafka-topics.sh --bootstrap-server BROKER --create --topic {self.topic} --partitions 6;",
                       line["hint"])

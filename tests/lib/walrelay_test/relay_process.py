@@ -119,9 +119,12 @@ class RelayProcess:
         lines = (json.loads(line) for line in whole if line.startswith("{"))
         return [line for line in lines if wanted.items() <= line.items()]
 
-    def wait_for_log(self, event: str, seconds: float = _SECONDS, *, count: int = 1,
+    def wait_for_log(self, event: str | None = None, seconds: float = _SECONDS, *, count: int = 1,
                      **fields: Any) -> dict[str, Any]:
-        """Waits for the `count`-th line with this event and these fields; the relay may exit after it."""
+        """Waits for the `count`-th line with this event and these fields; the relay may exit after it.
+
+        A thread of its own writes the log: a line may come later than the state that it describes.
+        """
         self.wait_until(lambda: len(self.logs(event, **fields)) >= count or not self.running(),
                         seconds, f"log event {event} {fields}", ended=True)
         found = self.logs(event, **fields)

@@ -572,7 +572,7 @@ TEST_F(RelayGapTest, StandbyThatIsInterruptedReportsNoError) {
   postgres_.inspect_error = absl::CancelledError("the process is stopping");
   postgres_.open_error = postgres_.inspect_error;
   Pass(seconds(1));
-  EXPECT_NE(ShownError(), ErrorCode::kInternal);
+  EXPECT_EQ(ShownError(), ErrorCode::kSlotBusy);  // as before
   postgres_.inspect_error = postgres_.open_error = absl::OkStatus();
   postgres_.info.slot->active = false;
   Pass(seconds(1));
