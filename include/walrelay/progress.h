@@ -55,8 +55,11 @@ struct Progress {
   PublishedTransaction last;         // the last one with events before the frontier
   PartialTransaction partial;        // of which some rows are published, behind the frontier
   std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
-  std::string run_id;                // random, of the relay that wrote it
-  uint64_t sequence = 0;             // of the record in that run, from 1
+  // The horizons say nothing about rows whose xmin is less: they may be older than the slot, or
+  // lost in an accepted gap. Not valid: unknown, and the horizons prove nothing.
+  XidStart published_from;
+  std::string run_id;     // random, of the relay that wrote it
+  uint64_t sequence = 0;  // of the record in that run, from 1
   WallTime written;
   std::string version;  // of walrelay
 

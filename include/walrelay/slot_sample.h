@@ -60,7 +60,7 @@ struct SlotSample {
   int64_t max_retained_bytes = -1;  // max_slot_wal_keep_size; -1: no limit
   std::optional<WalRetentionLimit> budget;
   std::optional<SpillCounters> spill;
-  std::optional<XidHorizon> horizon;         // absent on a standby server
+  std::optional<XidReading> xids;            // absent on a standby server
   std::optional<OldestTransaction> held_by;  // queried only if it holds back much WAL
 
   // From this sample and previous ones.

@@ -63,6 +63,13 @@ std::string AncestorJson(const TimelineEnd& ancestor) {
   return std::move(out).Finish();
 }
 
+std::string XidStartJson(const XidStart& start) {
+  JsonObject out;
+  out.Add("xid", start.xid);
+  out.Add("taken", TimeText(start.taken));
+  return std::move(out).Finish();
+}
+
 std::string HorizonJson(const XidHorizon& horizon) {
   JsonObject out;
   out.Add("xid", horizon.xid);
@@ -84,6 +91,8 @@ std::string RecordJson(const Progress& record) {
   out.Add("frontier", record.frontier.ToString());
   out.Raw("last_transaction", TransactionJson(record.last));
   out.Raw("partial_transaction", PartialJson(record.partial));
+  out.Raw("published_from", record.published_from.valid() ? XidStartJson(record.published_from)
+                                                          : std::string("null"));
   out.Raw("horizons", JsonArray(record.horizons, HorizonJson));
   out.Add("run_id", record.run_id);
   out.Add("sequence", record.sequence);
@@ -108,6 +117,11 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
                fmt::format("up to row {} at {}, of {}", record.partial.row_index,
                            record.partial.row_lsn.ToString(),
                            TransactionText(record.partial.transaction)));
+  }
+  if (record.published_from.valid()) {
+    ReportLine(out, "horizons from",
+               fmt::format("rows with xmin {} or greater, {}", record.published_from.xid,
+                           TimeText(record.published_from.taken)));
   }
   for (const XidHorizon& horizon : record.horizons) {
     ReportLine(out, "horizon",

@@ -43,12 +43,12 @@ std::string NewRunId() {
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const Clock& clock) {
   return {.server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
           .slot_sampled =
-              [&board, &loop, &clock](const SlotSample& sample) {
+              [&board, &loop, &clock](const SlotSample& sample, MonoTime begun) {
                 board.SetSlot(sample, clock.WallNow());
                 // Only the relay drops a slot: it must first close its own stream, which uses the
                 // slot.
-                if (sample.horizon) {
-                  loop.Report(*sample.horizon);
+                if (sample.xids) {
+                  loop.Report(*sample.xids, begun);
                 }
                 if (sample.past_budget() && sample.budget->drop_slot) {
                   loop.Report(EventLoop::ServerEvent::kRetainedLimit);

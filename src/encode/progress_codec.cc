@@ -87,6 +87,7 @@ absl::Status CheckMembers(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckTime("commit_time_us", message.commit_time_us()));
   WR_RETURN_IF_ERROR(CheckTime("partial_commit_time_us", message.partial_commit_time_us()));
   WR_RETURN_IF_ERROR(CheckTime("written_us", message.written_us()));
+  WR_RETURN_IF_ERROR(CheckTime("published_from_us", message.published_from_us()));
   WR_RETURN_IF_ERROR(CheckHorizons(message));
   if (message.ancestors_size() > kMaxAncestors) {
     return Unreadable(
@@ -126,6 +127,8 @@ std::string EncodeProgress(const Progress& progress) {
     horizon->set_insert_lsn(each.insert_lsn.value());
     horizon->set_taken_us(ToMicros(each.taken));
   }
+  message.set_published_from_xid(progress.published_from.xid);
+  message.set_published_from_us(ToMicros(progress.published_from.taken));
   message.set_run_id(Printable(progress.run_id, kMaxWrittenBytes));
   message.set_sequence(progress.sequence);
   message.set_written_us(ToMicros(progress.written));
@@ -173,6 +176,8 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
                                   .commit_time = FromMicros(message.partial_commit_time_us())},
                   .row_lsn = Lsn(message.partial_row_lsn()),
                   .row_index = message.partial_row_index()},
+      .published_from = {.xid = message.published_from_xid(),
+                         .taken = FromMicros(message.published_from_us())},
       .run_id = message.run_id(),
       .sequence = message.sequence(),
       .written = FromMicros(message.written_us()),

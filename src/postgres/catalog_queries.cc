@@ -175,6 +175,16 @@ absl::StatusOr<std::vector<TimelineEnd>> ReadAncestors(PgConnection& connection,
 
 }  // namespace
 
+// insufficient_privilege is an answer: everything else works without the identifier.
+absl::StatusOr<std::string> ReadSystemId(PgConnection& connection, Micros timeout) {
+  const auto row =
+      connection.Query("SELECT c.system_identifier FROM pg_catalog.pg_control_system() c", timeout);
+  if (!row.ok()) {
+    return connection.last_sqlstate() == "42501" ? absl::StatusOr<std::string>("") : row.status();
+  }
+  return std::string(row->Text(0, "system_identifier"));
+}
+
 // Lines of "timeline, position, reason"; comments and empty lines do not parse, and are ignored.
 // Source: timeline.c, readTimeLineHistory.
 std::vector<TimelineEnd> ParseTimelineHistory(std::string_view text) {

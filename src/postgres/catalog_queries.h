@@ -31,6 +31,10 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
 // fill the catalog caches of the server process. REQUIRES: a replication connection.
 absl::Status ReadIdentity(PgConnection& connection, Micros timeout, ServerInfo& info);
 
+// The identifier that IDENTIFY_SYSTEM returns, on an ordinary connection. "" if the role may not
+// read it, as on a server whose administrator has revoked it.
+absl::StatusOr<std::string> ReadSystemId(PgConnection& connection, Micros timeout);
+
 // Parses a timeline history file; other lines are ignored.
 // Source: src/backend/access/transam/timeline.c, readTimeLineHistory.
 // Pure. In the order of the file, the oldest timeline first.

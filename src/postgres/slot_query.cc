@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "postgres/catalog_queries.h"
 #include "slot/wal_retention_limit.h"
 #include "walrelay/error.h"
@@ -23,6 +25,11 @@ constexpr std::string_view kServerColumns = R"(,
             ELSE pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) END AS horizon_xid,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
             ELSE pg_catalog.pg_current_wal_insert_lsn() END AS horizon_lsn,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
+            ELSE pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) END AS next_xid,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
+            ELSE pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn())
+       END AS wal_file,
        (SELECT g.setting FROM pg_catalog.pg_settings g
         WHERE g.name OPERATOR(pg_catalog.=) 'max_slot_wal_keep_size') AS wal_keep_mb)";
 constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
@@ -61,14 +68,27 @@ int64_t KeptBytes(int64_t mebibytes) {
   return mebibytes < 0 ? -1 : mebibytes << 20;
 }
 
-// The statement's snapshot is older than the position that it reads.
-std::optional<XidHorizon> HorizonOf(const PgResult& row, WallTime taken) {
+// The name of a WAL file begins with its timeline, in eight hexadecimal digits.
+// Source: XLogFileName in src/include/access/xlog_internal.h. 0 for any other text.
+uint32_t TimelineOfWalFile(std::string_view name) {
+  uint32_t timeline = 0;
+  const std::string_view digits = name.substr(0, 8);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), timeline, 16);
+  return error == std::errc() && end == digits.data() + 8 ? timeline : 0;
+}
+
+// The statement's snapshot is older than the position that it reads. The system identifier comes
+// from another query: it does not change while a connection lasts.
+std::optional<XidReading> XidsOf(const PgResult& row, WallTime taken) {
   if (!row.Get(0, "horizon_xid")) {
     return std::nullopt;
   }
-  return XidHorizon{.xid = static_cast<uint64_t>(row.Int(0, "horizon_xid")),
-                    .insert_lsn = row.Position(0, "horizon_lsn"),
-                    .taken = taken};
+  return XidReading{.horizon = {.xid = static_cast<uint64_t>(row.Int(0, "horizon_xid")),
+                                .insert_lsn = row.Position(0, "horizon_lsn"),
+                                .taken = taken},
+                    .next = {.xid = static_cast<uint64_t>(row.Int(0, "next_xid")), .taken = taken},
+                    .timeline = TimelineOfWalFile(row.Text(0, "wal_file"))};
 }
 
 SlotSample SampleOf(const PgResult& row) {
@@ -79,7 +99,7 @@ SlotSample SampleOf(const PgResult& row) {
           .wal_end = row.Position(0, "wal_lsn"),
           .max_retained_bytes = KeptBytes(row.Int(0, "wal_keep_mb")),
           .spill = SpillOf(row),
-          .horizon = HorizonOf(row, taken)};
+          .xids = XidsOf(row, taken)};
 }
 
 absl::StatusOr<std::optional<OldestTransaction>> ReadHolder(PgConnection& connection,

@@ -91,6 +91,7 @@ absl::Status SlotSampler::EnsureConnected() {
                       OpenSession(config_.source, {.interrupt_fd = stop_.get()}));
   connection_ = std::move(session.connection);
   WR_RETURN_IF_ERROR(connection_->Query(std::string(kLimits), kQueryTimeout).status());
+  WR_ASSIGN_OR_RETURN(system_id_, ReadSystemId(*connection_, kQueryTimeout));
   terminated_ = false;
   connection_->OnNotice(
       [this](const PGresult* notice) { terminated_ = terminated_ || IsShutdown(notice); });
@@ -98,6 +99,7 @@ absl::Status SlotSampler::EnsureConnected() {
 }
 
 absl::Status SlotSampler::SampleSlot() {
+  const MonoTime begun = clock_.Now();
   WR_ASSIGN_OR_RETURN(SlotSample sample,
                       ReadSlotSample(*connection_, config_.source, kQueryTimeout));
   Classify(sample);
@@ -107,7 +109,10 @@ absl::Status SlotSampler::SampleSlot() {
   } else {
     ClearSlotGauges();
   }
-  callbacks_.slot_sampled(sample);
+  if (sample.xids) {
+    sample.xids->system_id = system_id_;
+  }
+  callbacks_.slot_sampled(sample, begun);
   return absl::OkStatus();
 }
 

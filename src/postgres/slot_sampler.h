@@ -33,8 +33,8 @@ class SlotSampler {
   // Called on the sampler's thread.
   struct Callbacks {
     std::function<void()> server_shutting_down;
-    // Each sample of the slot, which may not exist.
-    std::function<void(const SlotSample&)> slot_sampled;
+    // Each sample of the slot, which may not exist, and when it began.
+    std::function<void(const SlotSample&, MonoTime)> slot_sampled;
     // The problem of the publication or a table (WR-23nn); OK if there is none (any more).
     std::function<void(const absl::Status&)> publication_checked;
     // The publication's identity, and when reading it began. Not called for a standby, whose
@@ -85,6 +85,7 @@ class SlotSampler {
   Callbacks callbacks_;
   UniqueFd stop_;
   std::optional<PgConnection> connection_;
+  std::string system_id_;    // of the server of the connection
   Lsn wal_end_;              // in the last sample of the slot
   bool terminated_ = false;  // the server announced that it closes this connection
   LsnAgeEstimator lsn_age_;

@@ -98,10 +98,10 @@ void EventLoop::Report(const PublicationState& look, MonoTime begun) {
   Wake();
 }
 
-void EventLoop::Report(const XidHorizon& horizon) {
+void EventLoop::Report(const XidReading& xids, MonoTime begun) {
   {
     const std::lock_guard lock(mutex_);
-    horizon_ = horizon;
+    xids_.emplace(xids, begun);
   }
   Wake();
 }
@@ -116,16 +116,16 @@ void EventLoop::AcceptGap(std::string id) {
 
 void EventLoop::DeliverReports() {
   std::optional<std::pair<PublicationState, MonoTime>> look;
-  std::optional<XidHorizon> horizon;
+  std::optional<std::pair<XidReading, MonoTime>> xids;
   std::optional<std::string> accepted_gap;
   {
     const std::lock_guard lock(mutex_);
     look = std::exchange(look_, std::nullopt);
-    horizon = std::exchange(horizon_, std::nullopt);
+    xids = std::exchange(xids_, std::nullopt);
     accepted_gap = std::exchange(accepted_gap_, std::nullopt);
   }
-  if (horizon) {
-    relay_.OnHorizon(*horizon);
+  if (xids) {
+    relay_.OnXidsRead(xids->first, xids->second);
   }
   if (look) {
     relay_.OnPublicationSeen(look->first, look->second);

@@ -49,8 +49,8 @@ class EventLoop {
   void Report(ServerEvent event);
   // A read of the publication that began at `begun`; a newer one replaces one not yet processed.
   void Report(const PublicationState& look, MonoTime begun);
-  // From any thread; a newer horizon replaces one not yet processed.
-  void Report(const XidHorizon& horizon);
+  // From any thread; a newer reading replaces one not yet processed. `begun`: as above.
+  void Report(const XidReading& xids, MonoTime begun);
   // An operator accepts the gap with this id. No effect if the relay does not hold that gap when
   // the request is processed; of several requests before the next turn, the last one counts.
   void AcceptGap(std::string id);
@@ -77,7 +77,7 @@ class EventLoop {
 
   std::mutex mutex_;  // guards the members below
   std::optional<std::pair<PublicationState, MonoTime>> look_;
-  std::optional<XidHorizon> horizon_;
+  std::optional<std::pair<XidReading, MonoTime>> xids_;
   std::optional<std::string> accepted_gap_;
 };
 

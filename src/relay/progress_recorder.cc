@@ -72,15 +72,27 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     first_frontier_ = decision.published_before;
     error_ = absl::OkStatus();  // it would last until the next record, which may not come
   }
-  if (!recorded_ || recorded_->generation != generation) {
+  ContinueHorizons(decision, earlier.generation == generation, generation);
+  stream_started_at_ = parts_.clock.Now();
+  streaming_ = true;
+}
+
+// Nothing is known of rows from before an accepted gap.
+void ProgressRecorder::ContinueHorizons(const StartDecision& decision, bool same_generation,
+                                        uint64_t generation) {
+  if (!same_generation) {
     horizons_.Clear();
-  } else if (horizons_.kept().empty()) {
-    horizons_.Restore(recorded_->horizons);
+    published_from_ = {};
   }
+  const bool recorded = recorded_ && recorded_->generation == generation;
+  if (recorded && !published_from_.valid()) {
+    horizons_.Restore(recorded_->horizons);
+    published_from_ = recorded_->published_from;
+  }
+  horizons_.ForgetWaiting();
   if (decision.timeline_switched) {
     horizons_.ForgetAfter(decision.fork);
   }
-  streaming_ = true;
 }
 
 void ProgressRecorder::OnStreamEnded() {
@@ -88,10 +100,19 @@ void ProgressRecorder::OnStreamEnded() {
   waiting_since_.reset();
 }
 
-void ProgressRecorder::OnHorizon(const XidHorizon& horizon) {
-  if (enabled() && streaming_) {
-    horizons_.Add(horizon);
+// A reading from before the stream may be of a server that has crashed since: what it had not
+// flushed is lost, and the xids are assigned again. And only transactions that began after the
+// stream did are certain to be in it.
+void ProgressRecorder::OnXidsRead(const XidReading& xids, MonoTime begun) {
+  const bool same_server =
+      xids.system_id == identity_.system_id && xids.timeline == identity_.timeline;
+  if (!enabled() || !streaming_ || !same_server || begun < stream_started_at_) {
+    return;
   }
+  if (!published_from_.valid()) {
+    published_from_ = xids.next;
+  }
+  horizons_.Add(xids.horizon);
 }
 
 bool ProgressRecorder::claimed() const {
@@ -154,6 +175,7 @@ Progress ProgressRecorder::NextRecord(const Published& published) const {
   record.last = published.last;
   record.partial = published.partial;
   record.horizons = horizons_.kept();
+  record.published_from = published_from_;
   record.sequence = sequence_ + 1;
   record.written = parts_.clock.WallNow();
   return record;

@@ -61,8 +61,9 @@ class ProgressRecorder final : public DeliverySink {
   void OnStreamStarted(const SourceInfo& info, const StartDecision& decision, uint64_t generation);
   // The stream has ended: nothing is recorded until the next one.
   void OnStreamEnded();
-  // An observation of another connection. Ignored while nothing is recorded.
-  void OnHorizon(const XidHorizon& horizon);
+  // A reading of another connection, not before `begun`. Ignored while nothing is recorded, and if
+  // it is of another server, or may be older than the stream.
+  void OnXidsRead(const XidReading& xids, MonoTime begun);
 
   // What a record says about the stream.
   struct Published {
@@ -121,6 +122,7 @@ class ProgressRecorder final : public DeliverySink {
   void OnClaimed(const std::optional<Progress>& record) override;
 
  private:
+  void ContinueHorizons(const StartDecision& decision, bool same_generation, uint64_t generation);
   bool Moved(const Published& published) const;
   Progress NextRecord(const Published& published) const;
   absl::StatusOr<ProduceResult> Produce(const Progress& record);
@@ -145,6 +147,8 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<Progress> in_flight_;
   std::optional<MonoTime> waiting_since_;
   XidHorizons horizons_;
+  XidStart published_from_;  // see Progress; not valid before the first reading of this generation
+  MonoTime stream_started_at_;
   uint64_t sequence_ = 0;
   MonoTime due_;  // earliest time of the next record
   Backoff retry_;

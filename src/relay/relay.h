@@ -103,8 +103,8 @@ class Relay {
   // reading ends it only once.
   void OnPublicationSeen(const PublicationState& seen, MonoTime begun);
 
-  // Another connection read an xid horizon, of the server that it reached.
-  void OnHorizon(const XidHorizon& horizon) { recorder_.OnHorizon(horizon); }
+  // Another connection read these xids, from the server that it reached, not before `begun`.
+  void OnXidsRead(const XidReading& xids, MonoTime begun) { recorder_.OnXidsRead(xids, begun); }
 
   // An operator accepts that events are missing: applies to the held gap, if `id` still identifies
   // it. Publishing continues from the slot's position at the next check, if that finds no other

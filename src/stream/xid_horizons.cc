@@ -32,6 +32,10 @@ void XidHorizons::ForgetAfter(Lsn fork) {
   Restore(valid);
 }
 
+void XidHorizons::ForgetWaiting() {
+  waiting_.clear();
+}
+
 void XidHorizons::Add(const XidHorizon& horizon) {
   const std::optional<XidHorizon> last = waiting_.empty() ? kept_.front() : waiting_.back();
   const bool due = !last || horizon.taken - last->taken >= kReadInterval;

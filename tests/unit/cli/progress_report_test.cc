@@ -24,6 +24,7 @@ Progress Sample() {
           .frontier = Lsn(0x16B3748),
           .last = {.commit_lsn = Lsn(0x16B3700), .xid = 742, .commit_time = At(1)},
           .horizons = {{.xid = 4'294'968'038, .insert_lsn = Lsn(0x16B3600), .taken = At(2)}},
+          .published_from = {.xid = 4'294'967'400, .taken = At(1)},
           .run_id = "run",
           .sequence = 7,
           .written = At(1'795'000'000'000'123),
@@ -40,6 +41,7 @@ TEST(ProgressReportTest, TextHasOneLineForEachMember) {
       "slot             walrelay\n"
       "frontier         0/16B3748\n"
       "last published   transaction 742, COMMIT at 0/16B3700, 1970-01-01T00:00:00.000001Z\n"
+      "horizons from    rows with xmin 4294967400 or greater, 1970-01-01T00:00:00.000001Z\n"
       "horizon          rows with xmin before 4294968038, since 0/16B3600, "
       "1970-01-01T00:00:00.000002Z\n"
       "generation       3\n"
@@ -52,7 +54,8 @@ TEST(ProgressReportTest, JsonIsOneLine) {
       R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
       R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop","slot":"walrelay",)"
       R"("generation":3,"frontier":"0/16B3748","last_transaction":{"commit_lsn":"0/16B3700",)"
-      R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,"horizons":)"
+      R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,)"
+      R"("published_from":{"xid":4294967400,"taken":"1970-01-01T00:00:00.000001Z"},"horizons":)"
       R"([{"xid":4294968038,"insert_lsn":"0/16B3600","taken":"1970-01-01T00:00:00.000002Z"}],)"
       R"("run_id":"run","sequence":7,)"
       R"("written":"2026-11-18T11:06:40.000123Z","version":"0.1.0"}})"
@@ -67,10 +70,13 @@ TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
   Progress record = Sample();
   record.last = {};
   record.horizons.clear();
+  record.published_from = {};
   EXPECT_THAT(ProgressText(record, "t"), HasSubstr("last published   not known\n"));
   EXPECT_THAT(ProgressText(record, "t"), Not(HasSubstr("horizon")));
-  EXPECT_THAT(ProgressJson(record, "t"),
-              HasSubstr(R"("last_transaction":null,"partial_transaction":null,"horizons":[])"));
+  EXPECT_THAT(
+      ProgressJson(record, "t"),
+      HasSubstr(
+          R"("last_transaction":null,"partial_transaction":null,"published_from":null,"horizons":[])"));
 }
 
 TEST(ProgressReportTest, TransactionThatIsPublishedInPartIsShown) {

@@ -43,6 +43,8 @@ Progress Sample() {
                    {.xid = (uint64_t{1} << 32) + 9,
                     .insert_lsn = Lsn(0x16'B300'0000),
                     .taken = kCommitTime}},
+      .published_from = {.xid = (uint64_t{1} << 32) + 3,
+                         .taken = kCommitTime - std::chrono::hours(2)},
       .run_id = "b3b0c442",
       .sequence = 41,
       .written = kCommitTime + std::chrono::seconds(1),
@@ -75,6 +77,7 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->frontier, expected.frontier);
   EXPECT_EQ(decoded->last, expected.last);
   EXPECT_THAT(decoded->horizons, ElementsAre(expected.horizons[0], expected.horizons[1]));
+  EXPECT_EQ(decoded->published_from, expected.published_from);
   EXPECT_EQ(decoded->partial, expected.partial);
   EXPECT_EQ(decoded->run_id, expected.run_id);
   EXPECT_EQ(decoded->sequence, expected.sequence);
@@ -89,6 +92,7 @@ TEST(ProgressCodecTest, RecordOfAnUnusedSlotIsPreserved) {
   EXPECT_FALSE(decoded->last.valid());
   EXPECT_FALSE(decoded->partial.valid());
   EXPECT_THAT(decoded->horizons, IsEmpty());
+  EXPECT_FALSE(decoded->published_from.valid());
 }
 
 // The numbers are a published contract.
@@ -102,6 +106,7 @@ TEST(ProgressCodecTest, OtherProgramsReadTheRecord) {
   EXPECT_EQ(message.partial_row_lsn(), 0x16'B374'0000u);
   EXPECT_EQ(message.partial_row_index(), 70u);
   EXPECT_EQ(message.horizons(0).xid(), (uint64_t{1} << 32) + 7);
+  EXPECT_EQ(message.published_from_xid(), (uint64_t{1} << 32) + 3);
 }
 
 TEST(ProgressCodecTest, LaterFormatIsNotUsed) {

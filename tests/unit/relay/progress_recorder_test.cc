@@ -45,6 +45,13 @@ class ProgressRecorderTest : public testing::ProgressFixture {
     ASSERT_TRUE(Held().has_value());
     EXPECT_THAT(Held()->error, HasError(code));
   }
+  // As read from the server of the stream.
+  XidReading Xids(uint64_t xid) const {
+    return {.horizon = {.xid = xid, .insert_lsn = Lsn(1010), .taken = clock_.WallNow()},
+            .next = {.xid = xid + 50, .taken = clock_.WallNow()},
+            .system_id = postgres_.info.server.system_id,
+            .timeline = postgres_.info.server.timeline};
+  }
   void Accept() {
     relay_->AcceptGap(Held()->id);
     Pass(seconds(1));
@@ -360,11 +367,53 @@ TEST_F(ProgressRecorderTest, AReplacedRelayKeepsItsMemory) {
 TEST_F(ProgressRecorderTest, KeepsXidHorizons) {
   Start();
   Pass(seconds(1));
-  relay_->OnHorizon({.xid = 900, .insert_lsn = Lsn(1010), .taken = clock_.WallNow()});
+  relay_->OnXidsRead(Xids(900), clock_.Now());
   Commit("a");
   Pass(seconds(1));
   ASSERT_THAT(Records().back().horizons, SizeIs(1));
   EXPECT_EQ(Records().back().horizons.front().xid, 900u);
+  EXPECT_EQ(Records().back().published_from.xid, 950u);
+}
+
+TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherServer) {
+  Start();
+  Pass(seconds(1));
+  XidReading other = Xids(900);
+  other.timeline += 1;
+  relay_->OnXidsRead(other, clock_.Now());
+  other = Xids(900);
+  other.system_id = "1";
+  relay_->OnXidsRead(other, clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+  EXPECT_FALSE(Records().back().published_from.valid());
+}
+
+// They may be of a server that has crashed since, and assigns these xids again.
+TEST_F(ProgressRecorderTest, IgnoresXidsFromBeforeTheStream) {
+  const MonoTime before = clock_.Now();
+  Start();
+  Pass(seconds(1));
+  relay_->OnXidsRead(Xids(900), before - Micros(1));
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+}
+
+TEST_F(ProgressRecorderTest, TheBeginningOfThePublishedXidsOutlivesTheProcess) {
+  Start();
+  Pass(seconds(1));
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  Restart();
+  Pass(seconds(20));
+  relay_->OnXidsRead(Xids(1900), clock_.Now());
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_EQ(Records().back().published_from.xid, 950u);
+  EXPECT_EQ(Records().back().horizons.back().xid, 1900u);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+#include "stream/published_xids.h"
+
+#include <algorithm>
+
+#include "stream/progress_record.h"
+#include "stream/start_position.h"
+
+namespace walrelay {
+
+std::optional<PublishedXids> PublishedXidsOf(const Progress& record, const ServerInfo& server) {
+  const Lsn common = CommonWalEnd(ResumeStateOf(record), server);
+  const bool restored = record.timeline == server.timeline && server.wal_end < record.frontier;
+  if (!record.published_from.valid() || restored) {
+    return std::nullopt;
+  }
+  // Ascending: the last one before the fork is the newest.
+  for (auto horizon = record.horizons.rbegin(); horizon != record.horizons.rend(); ++horizon) {
+    if (horizon->insert_lsn <= common) {
+      return horizon->xid > record.published_from.xid
+                 ? std::optional(PublishedXids{.from = record.published_from,
+                                               .before = horizon->xid,
+                                               .as_of = horizon->taken})
+                 : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace walrelay
