@@ -8,11 +8,11 @@
 namespace walrelay {
 
 std::optional<PublishedXids> PublishedXidsOf(const Progress& record, const ServerInfo& server) {
-  const Lsn common = CommonWalEnd(ResumeStateOf(record), server);
   const bool restored = record.timeline == server.timeline && server.wal_end < record.frontier;
-  if (!record.published_from.valid() || restored) {
+  if (record.system_id != server.system_id || restored || !record.published_from.valid()) {
     return std::nullopt;
   }
+  const Lsn common = CommonWalEnd(ResumeStateOf(record), server);
   // Ascending: the last one before the fork is the newest.
   for (auto horizon = record.horizons.rbegin(); horizon != record.horizons.rend(); ++horizon) {
     if (horizon->insert_lsn <= common) {

@@ -572,7 +572,8 @@ TEST_F(RelayGapTest, StandbyThatIsInterruptedReportsNoError) {
   postgres_.inspect_error = absl::CancelledError("the process is stopping");
   postgres_.open_error = postgres_.inspect_error;
   Pass(seconds(1));
-  EXPECT_EQ(ShownError(), ErrorCode::kSlotBusy);  // as before
+  EXPECT_EQ(State(), RelayState::kStandby);
+  EXPECT_EQ(ShownError(), ErrorCode{});
   postgres_.inspect_error = postgres_.open_error = absl::OkStatus();
   postgres_.info.slot->active = false;
   Pass(seconds(1));
