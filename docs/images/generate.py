@@ -65,6 +65,7 @@ FOLDERS = {
     "config": "TOML, flags",
     "route": "row to record",
     "encode": "values to bytes",
+    "table": "rows of the tables",
     "slot": "health of the slot",
     "stream": "rules of a stream",
     "pgoutput": "protocol messages",
