@@ -399,6 +399,7 @@ struct HttpConfig {
 // slot_poll_interval is at least 100 ms. Topics beyond max_topics share the series "__other__".
 struct MetricsConfig {
   Micros slot_poll_interval = std::chrono::seconds(5);
+  Micros table_count_interval = std::chrono::seconds(30);  // 0: the tables are not counted
   int64_t max_topics = 200;
 
   bool operator==(const MetricsConfig&) const = default;

@@ -598,6 +598,11 @@ constexpr Option kOptions[] = {
     Row<&Config::metrics, &MetricsConfig::slot_poll_interval>(
         "metrics", "slot_poll_interval", kDuration,
         "How often walrelay polls the slot, over a separate connection."),
+    Row<&Config::metrics, &MetricsConfig::table_count_interval>(
+        "metrics", "table_count_interval", kDuration,
+        "How often walrelay counts the rows of the outbox tables, for which the role needs "
+        "`SELECT`; `\"0s\"`: never. A count takes a second at most; one that takes long makes the "
+        "next one later (docs/monitoring.md)."),
     Row<&Config::metrics, &MetricsConfig::max_topics>(
         "metrics", "max_topics", kInteger,
         "Maximum number of topics with a separate series; further topics are counted as "

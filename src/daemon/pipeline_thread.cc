@@ -41,33 +41,43 @@ std::string NewRunId() {
 // The callbacks run on the sampler's thread. The board has a lock of its own; everything else is
 // handed to the event loop, because only its thread may access the relay's state.
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const Clock& clock) {
-  return {.server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
-          .slot_sampled =
-              [&board, &loop, &clock](const SlotSample& sample, MonoTime begun) {
-                board.SetSlot(sample, clock.WallNow());
-                // Only the relay drops a slot: it must first close its own stream, which uses the
-                // slot.
-                if (sample.xids) {
-                  loop.Report(*sample.xids, begun);
-                }
-                if (sample.past_budget() && sample.budget->drop_slot) {
-                  loop.Report(EventLoop::ServerEvent::kRetainedLimit);
-                }
-                if (sample.past_server_limit()) {
-                  loop.Report(EventLoop::ServerEvent::kSlotAlmostLost);
-                }
-              },
-          .publication_checked =
-              [&board, &clock](const absl::Status& problem) {
-                // Logged once when the problem appears, and not at each poll.
-                if (!problem.ok() && board.source_problem().ok()) {
-                  LogStatus(LogLevel::kError, "not_published", problem);
-                }
-                board.SetSourceProblem(problem, clock.WallNow());
-              },
-          .publication_seen = [&loop](const PublicationState& look,
-                                      MonoTime begun) { loop.Report(look, begun); },
-          .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
+  return {
+      .server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
+      .slot_sampled =
+          [&board, &loop, &clock](const SlotSample& sample, MonoTime begun) {
+            board.SetSlot(sample, clock.WallNow());
+            // Only the relay drops a slot: it must first close its own stream, which uses the
+            // slot.
+            if (sample.xids) {
+              loop.Report(*sample.xids, begun);
+            }
+            if (sample.past_budget() && sample.budget->drop_slot) {
+              loop.Report(EventLoop::ServerEvent::kRetainedLimit);
+            }
+            if (sample.past_server_limit()) {
+              loop.Report(EventLoop::ServerEvent::kSlotAlmostLost);
+            }
+          },
+      .publication_checked =
+          [&board, &clock](const absl::Status& problem) {
+            // Logged once when the problem appears, and not at each poll.
+            if (!problem.ok() && board.source_problem().ok()) {
+              LogStatus(LogLevel::kError, "not_published", problem);
+            }
+            board.SetSourceProblem(problem, clock.WallNow());
+          },
+      .publication_seen = [&loop](const PublicationState& look,
+                                  MonoTime begun) { loop.Report(look, begun); },
+      .tables = {.is_publisher = [&board] { return board.Read().state != RelayState::kStandby; },
+                 .published = [&board]() -> std::optional<Progress> {
+                   auto proof = board.published();
+                   return proof ? std::optional(std::move(proof->progress)) : std::nullopt;
+                 },
+                 .counted =
+                     [&board](std::vector<TableReading> tables) {
+                       board.SetTables(std::move(tables));
+                     }},
+      .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
 }
 
 // Returns nullptr on failure: then only `walrelay resume` is unavailable.

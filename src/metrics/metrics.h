@@ -38,7 +38,7 @@ class MetricsRegistry {
 // A metric with one label beside the pipeline's: one series per value. A lookup costs one hash;
 // only on the owner's thread. `pipeline` and `family` must outlive it.
 // REQUIRES: the number of values is bounded; the caller checks size() for values that come from
-// rows. A series is never removed.
+// rows.
 template <typename Series>
 class LabelledMetric {
  public:
@@ -68,6 +68,14 @@ class LabelledMetric {
     (*this)[value];
     for (auto& [name, series] : series_) {
       series->Set(name == value ? 1 : 0);
+    }
+  }
+
+  // Removes the series of `value`, if there is one. References to it are invalid afterwards.
+  void Remove(std::string_view value) {
+    if (const auto found = series_.find(value); found != series_.end()) {
+      family_->Remove(found->second);
+      series_.erase(found);
     }
   }
 

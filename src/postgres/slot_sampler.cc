@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <utility>
+
 #include "base/log.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/pg_error.h"
@@ -54,6 +56,7 @@ SlotSampler::SlotSampler(const Config& config, const Clock& clock, Metrics& metr
       metrics_(metrics),
       callbacks_(std::move(callbacks)),
       stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      tables_(config, clock, metrics, callbacks_.tables),
       thread_(InLogScope([this] { Run(); })) {}
 
 SlotSampler::~SlotSampler() {
@@ -80,7 +83,11 @@ absl::Status SlotSampler::Sample() {
   WR_RETURN_IF_ERROR(EnsureConnected());
   WR_RETURN_IF_ERROR(SampleSlot());
   WR_RETURN_IF_ERROR(IdentifyPublication());
-  return CheckPublication();
+  WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables, CheckPublication());
+  // What was committed before the last sample is compared with what is published by now: the first
+  // sample of a connection has nothing to compare.
+  return ++samples_ > 1 ? tables_.Turn(*connection_, tables, earlier_xids_, kQueryTimeout)
+                        : absl::OkStatus();
 }
 
 absl::Status SlotSampler::EnsureConnected() {
@@ -93,6 +100,8 @@ absl::Status SlotSampler::EnsureConnected() {
   WR_RETURN_IF_ERROR(connection_->Query(std::string(kLimits), kQueryTimeout).status());
   WR_ASSIGN_OR_RETURN(system_id_, ReadSystemId(*connection_, kQueryTimeout));
   terminated_ = false;
+  samples_ = 0;
+  xids_.reset();
   connection_->OnNotice(
       [this](const PGresult* notice) { terminated_ = terminated_ || IsShutdown(notice); });
   return absl::OkStatus();
@@ -112,6 +121,7 @@ absl::Status SlotSampler::SampleSlot() {
   if (sample.xids) {
     sample.xids->system_id = system_id_;
   }
+  earlier_xids_ = std::exchange(xids_, sample.xids);
   callbacks_.slot_sampled(sample, begun);
   return absl::OkStatus();
 }
@@ -201,7 +211,7 @@ void SlotSampler::ClearSlotGauges() {
 
 // On the same connection as the slot's sample, with the checks that the relay applies at each
 // start.
-absl::Status SlotSampler::CheckPublication() {
+absl::StatusOr<std::vector<TableInfo>> SlotSampler::CheckPublication() {
   SourceInfo info;
   WR_ASSIGN_OR_RETURN(info.publication,
                       ReadPublicationInfo(*connection_, config_.source.publication, kQueryTimeout));
@@ -209,7 +219,7 @@ absl::Status SlotSampler::CheckPublication() {
                                                  config_.source.tables, kQueryTimeout));
   const auto problems = PublicationProblems(info, config_.source.publication);
   callbacks_.publication_checked(problems.empty() ? absl::OkStatus() : problems.front());
-  return absl::OkStatus();
+  return std::move(info.tables);
 }
 
 // Without a slot there is nothing to compare.

@@ -5,25 +5,32 @@
 // the slot's metrics, forecasts when the slot is invalidated, updates its risk, and checks that the
 // outbox tables are still published, because a table that was removed from the publication causes
 // no error. It also reports the catalog rows that publish the tables, from which the relay detects
-// that a table was removed from the publication between two samples.
+// that a table was removed from the publication between two samples. Every
+// metrics.table_count_interval it counts the rows of the tables.
 //
 // It is also the first to detect a shutdown of the server: the server closes ordinary connections
 // immediately, but waits for walsenders.
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/unique_fd.h"
 #include "metrics/metrics.h"
 #include "postgres/connection.h"
+#include "postgres/table_counter.h"
 #include "slot/lsn_age_estimator.h"
 #include "slot/slot_forecast.h"
 #include "slot/slot_risk_classifier.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
+#include "walrelay/replication_source.h"
 #include "walrelay/slot_sample.h"
 
 namespace walrelay {
@@ -40,6 +47,7 @@ class SlotSampler {
     // The publication's identity, and when reading it began. Not called for a standby, whose
     // catalog may lag.
     std::function<void(const PublicationState&, MonoTime)> publication_seen;
+    TableCounter::Callbacks tables;
     // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
   };
@@ -68,8 +76,9 @@ class SlotSampler {
   // increases since the first sample are added.
   void CountSpill(const SpillCounters& now);
   void ClearSlotGauges();
-  // Reports a table that is no longer published, as PublicationProblems() sees it.
-  absl::Status CheckPublication();
+  // Reports a table that is no longer published, as PublicationProblems() sees it. Returns the
+  // tables.
+  absl::StatusOr<std::vector<TableInfo>> CheckPublication();
   // Reports the identity of the publication, for the relay to compare.
   absl::Status IdentifyPublication();
   // A failed sample may be the first sign of a shutdown.
@@ -85,8 +94,12 @@ class SlotSampler {
   Callbacks callbacks_;
   UniqueFd stop_;
   std::optional<PgConnection> connection_;
-  std::string system_id_;    // of the server of the connection
-  Lsn wal_end_;              // in the last sample of the slot
+  std::string system_id_;  // of the server of the connection
+  Lsn wal_end_;            // in the last sample of the slot
+  // In the last sample, and in the one before, of this connection.
+  std::optional<XidReading> xids_;
+  std::optional<XidReading> earlier_xids_;
+  int samples_ = 0;          // of this connection
   bool terminated_ = false;  // the server announced that it closes this connection
   LsnAgeEstimator lsn_age_;
   SlotForecast forecast_;
@@ -94,7 +107,8 @@ class SlotSampler {
   // The risk that was logged last.
   SlotRisk told_ = SlotRisk::kNone;
   std::optional<SpillCounters> spill_;  // in the last sample
-  std::thread thread_;                  // last: starts after all other members are initialized
+  TableCounter tables_;
+  std::thread thread_;  // last: starts after all other members are initialized
 };
 
 }  // namespace walrelay

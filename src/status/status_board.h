@@ -22,6 +22,7 @@
 #include "walrelay/lsn.h"
 #include "walrelay/published_proof.h"
 #include "walrelay/slot_sample.h"
+#include "walrelay/table_reading.h"
 
 namespace walrelay {
 
@@ -157,6 +158,7 @@ struct StatusSnapshot {
   SamplerStatus sampler;
   absl::Status source_problem;
   std::optional<SlotSample> slot;
+  std::vector<TableReading> tables;   // as counted last; empty: not yet, or by another instance
   std::vector<PastError> errors;      // latest first
   std::vector<HistoryPoint> history;  // oldest first; one hour at most
 };
@@ -201,6 +203,11 @@ class StatusBoard {
     const std::lock_guard lock(mutex_);
     shown_.slot = sample;
     shown_.sampler.slot = now;
+  }
+  // The last count of the outbox tables.
+  void SetTables(std::vector<TableReading> tables) {
+    const std::lock_guard lock(mutex_);
+    shown_.tables = std::move(tables);
   }
   // The last sample failed. REQUIRES: !failure.ok().
   void SetLookFailure(const absl::Status& failure) {

@@ -168,6 +168,17 @@ TEST_F(MetricsTest, LabelledMetricReturnsTheSameSeries) {
   EXPECT_EQ(metrics_.events_published.size(), 1u);
 }
 
+TEST_F(MetricsTest, ARemovedSeriesIsNotExported) {
+  metrics_.table_rows["a"].Set(1);
+  metrics_.table_rows["b"].Set(2);
+  metrics_.table_rows.Remove("a");
+  metrics_.table_rows.Remove("a");
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("table=\"a\"")));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("table=\"b\""));
+  metrics_.table_rows["a"].Set(3);
+  EXPECT_THAT(metrics_.Text(), HasSubstr("table=\"a\"} 3"));
+}
+
 TEST_F(MetricsTest, HostileLabelValueIsEscaped) {
   metrics_.events_published["a\"} 1\nforged_total 7\\"].Increment();
   EXPECT_THAT(metrics_.Text(), HasSubstr(R"(topic="a\"} 1\nforged_total 7\\"} 1)"));

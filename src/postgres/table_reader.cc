@@ -1,0 +1,249 @@
+#include "postgres/table_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "postgres/quote.h"
+#include "table/count_plan.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// The leaves of a partitioned table, or the table itself. {0}: its oid.
+//
+// The planner's estimate of the rows is scaled to the present size, as the planner does; before the
+// first ANALYZE it is what the statistics have counted. pg_partition_tree() has no row for a table
+// that is neither partitioned nor a partition.
+constexpr std::string_view kSizeQuery = R"(
+WITH leaf AS (
+  SELECT c.oid, c.reltuples, c.relpages FROM pg_catalog.pg_class c
+  WHERE c.oid OPERATOR(pg_catalog.=) {0} AND c.relkind OPERATOR(pg_catalog.<>) 'p'
+  UNION
+  SELECT c.oid, c.reltuples, c.relpages FROM pg_catalog.pg_partition_tree({0}) p
+  JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid WHERE p.isleaf),
+measured AS (
+  SELECT leaf.*, pg_catalog.pg_relation_size(oid) AS bytes,
+         pg_catalog.current_setting('block_size')::pg_catalog.int8 AS block
+  FROM leaf),
+total AS (
+  SELECT pg_catalog.count(*) AS leaves,
+         pg_catalog.sum(bytes)::pg_catalog.int8 AS heap_bytes,
+         pg_catalog.sum(pg_catalog.pg_total_relation_size(oid))::pg_catalog.int8 AS total_bytes,
+         pg_catalog.sum(pg_catalog.pg_stat_get_dead_tuples(oid))::pg_catalog.int8 AS dead_rows,
+         pg_catalog.sum(CASE WHEN reltuples OPERATOR(pg_catalog.>=) 0::pg_catalog.float4
+                              AND relpages OPERATOR(pg_catalog.>) 0
+                             THEN reltuples OPERATOR(pg_catalog./) relpages
+                                  OPERATOR(pg_catalog.*) (bytes OPERATOR(pg_catalog./) block)
+                             ELSE pg_catalog.pg_stat_get_live_tuples(oid)
+                        END)::pg_catalog.int8 AS estimate,
+         extract(epoch FROM pg_catalog.max(GREATEST(
+             pg_catalog.pg_stat_get_last_autovacuum_time(oid),
+             pg_catalog.pg_stat_get_last_vacuum_time(oid)))) AS vacuumed,
+         pg_catalog.max(block) AS block
+  FROM measured)
+SELECT total.*, c.relkind OPERATOR(pg_catalog.=) 'p' AS partitioned,
+       pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE')
+         AND pg_catalog.has_table_privilege(c.oid, 'SELECT') AS may_read,
+       pg_catalog.row_security_active(c.oid) AS policy,
+       pg_catalog.current_setting('track_commit_timestamp') OPERATOR(pg_catalog.=) 'on'
+         AS commit_times,
+       (SELECT pg_catalog.sum(s.avg_width) FROM pg_catalog.pg_stats s
+        WHERE s.schemaname OPERATOR(pg_catalog.=) {1} AND s.tablename OPERATOR(pg_catalog.=) {2}
+          AND NOT s.inherited) AS width,
+       extract(epoch FROM pg_catalog.clock_timestamp()) AS taken
+FROM pg_catalog.pg_class c, total WHERE c.oid OPERATOR(pg_catalog.=) {0})";
+
+// SET LOCAL lasts until the end of the message, which is one transaction.
+constexpr std::string_view kCountLimits =
+    "SET LOCAL statement_timeout = '1s'; SET LOCAL lock_timeout = '100ms';"
+    " SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; ";
+
+// The header of a row with its padding, and the line pointer.
+// Source: HeapTupleHeaderData and ItemIdData in the sources of Postgres.
+constexpr uint64_t kRowOverhead = 24 + 4;
+constexpr uint64_t kRowAlignment = 8;
+
+// Whether the row's xmin is at or above the bound. age() compares modulo 2^32, which is exact for
+// bounds less than 2^31 transactions old (RowClasses), and "infinitely old" for a permanent xid.
+std::string IsAtLeast(uint64_t bound) {
+  return fmt::format(
+      "(pg_catalog.age(r.xmin) OPERATOR(pg_catalog.>) 0 AND pg_catalog.age(r.xmin)"
+      " OPERATOR(pg_catalog.<=) pg_catalog.age('{}'::pg_catalog.xid))",
+      static_cast<uint32_t>(bound));
+}
+
+// The time of a row: an expression, or "" if its table has none.
+std::string TimeOf(const TableInfo& table, bool commit_times) {
+  if (commit_times) {
+    return "pg_catalog.pg_xact_commit_timestamp(r.xmin)";
+  }
+  const std::string column = TimeColumnOf(table);
+  return column.empty() ? "" : "r." + QuoteIdentifier(column);
+}
+
+struct CountQuery {
+  std::string table;  // quoted
+  std::string time;   // see TimeOf()
+  RowClasses classes;
+  CountScope scope = CountScope::kAll;
+  uint64_t first_page = 0;  // with kEnd
+
+  std::string Sql() const {
+    std::string columns = "pg_catalog.count(*) AS all_rows";
+    if (!classes.all_published && classes.unpublished_from) {
+      const std::string condition = IsAtLeast(*classes.unpublished_from);
+      columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE {}) AS unpublished", condition);
+      if (!time.empty()) {
+        columns += fmt::format(
+            ", extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) "
+            "pg_catalog.min(CASE WHEN {} THEN {} END)) AS age",
+            condition, time);
+      }
+    }
+    if (classes.unproven_before) {
+      columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE NOT {}) AS unproven",
+                             IsAtLeast(*classes.unproven_before));
+    }
+    const std::string pages =
+        scope == CountScope::kEnd
+            ? fmt::format(" WHERE r.ctid OPERATOR(pg_catalog.>=) '({},0)'::pg_catalog.tid",
+                          first_page)
+            : "";
+    return fmt::format(
+        "{}SELECT {}, extract(epoch FROM pg_catalog.clock_timestamp()) AS taken "
+        "FROM {} r{}",
+        kCountLimits, columns, table, pages);
+  }
+};
+
+TableSize SizeOf(const PgResult& row) {
+  TableSize size{
+      .partitions = row.Bool(0, "partitioned") ? static_cast<int>(row.Int(0, "leaves")) : 0,
+      .heap_bytes = static_cast<uint64_t>(row.Int(0, "heap_bytes")),
+      .total_bytes = static_cast<uint64_t>(row.Int(0, "total_bytes")),
+      .dead_rows = static_cast<uint64_t>(row.Int(0, "dead_rows"))};
+  if (const auto vacuumed = row.Seconds(0, "vacuumed")) {
+    size.vacuumed = WallTime(*vacuumed);
+  }
+  if (const auto width = static_cast<uint64_t>(row.Int(0, "width")); width > 0) {
+    size.row_bytes = (kRowOverhead + width + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+  }
+  return size;
+}
+
+// What is known without reading a row.
+void SetFromStatistics(const PgResult& row, const RowKnowledge& knowledge, TableReading& table) {
+  table.rows = {.rows = static_cast<uint64_t>(std::max<int64_t>(row.Int(0, "estimate"), 0)),
+                .bound = RowBound::kEstimate};
+  if (knowledge.classes.all_published) {
+    table.unpublished = RowCount();
+    table.as_of = knowledge.as_of;
+  }
+}
+
+std::optional<RowCount> Counted(const PgResult& row, const char* column, RowBound bound) {
+  return row.Get(0, column)
+             ? std::optional(
+                   RowCount{.rows = static_cast<uint64_t>(row.Int(0, column)), .bound = bound})
+             : std::nullopt;
+}
+
+// No row at or above the horizon: all are proven to be published, however far the frontier is.
+void SetUnpublished(const PgResult& row, CountScope scope, TableReading& table) {
+  const bool whole = scope == CountScope::kAll;
+  auto count = Counted(row, "unpublished", whole ? RowBound::kAtMost : RowBound::kAtLeast);
+  if (!count || (!whole && count->rows == 0)) {
+    return;
+  }
+  if (count->rows == 0) {
+    count->bound = RowBound::kExact;
+  }
+  table.unpublished = count;
+  table.as_of = WallTime(row.Seconds(0, "taken").value_or(Micros(0)));
+  table.oldest_unpublished = row.Seconds(0, "age");
+}
+
+// An error that the server reports in answer leaves the connection open, and is part of the result:
+// a statement that was cancelled, a lock, a table that was dropped meanwhile.
+absl::Status Count(PgConnection& connection, const CountQuery& query, Micros timeout,
+                   TableReading& table) {
+  const auto row = connection.Query(query.Sql(), timeout);
+  if (!row.ok()) {
+    const bool answered = !connection.last_sqlstate().empty() &&
+                          !HasCode(row.status(), ErrorCode::kPostgresShuttingDown);
+    WR_RETURN_IF_ERROR(answered ? absl::OkStatus() : row.status());
+    table.unread = RowsUnread::kFailed;
+    table.failure = row.status();
+    return absl::OkStatus();
+  }
+  SetUnpublished(*row, query.scope, table);
+  if (query.scope == CountScope::kAll) {
+    table.rows = Counted(*row, "all_rows", RowBound::kExact);
+    table.unproven = Counted(*row, "unproven", RowBound::kExact);
+  }
+  return absl::OkStatus();
+}
+
+// nullopt: the table does not exist any more.
+absl::StatusOr<std::optional<TableReading>> ReadTable(PgConnection& connection,
+                                                      const TableInfo& table,
+                                                      const RowKnowledge& knowledge,
+                                                      Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(fmt::format(kSizeQuery, table.oid,
+                                                                       QuoteLiteral(table.schema),
+                                                                       QuoteLiteral(table.name)),
+                                                           timeout));
+  if (row.rows() == 0) {
+    return std::nullopt;
+  }
+  TableReading reading{
+      .schema = table.schema,
+      .name = table.name,
+      .sql_name = fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name)),
+      .taken = WallTime(row.Seconds(0, "taken").value_or(Micros(0))),
+      .size = SizeOf(row),
+      .unread = !row.Bool(0, "may_read") ? RowsUnread::kNoSelect
+                : row.Bool(0, "policy")  ? RowsUnread::kPolicy
+                                         : RowsUnread::kNone};
+  SetFromStatistics(row, knowledge, reading);
+  CountQuery query{
+      .table = reading.sql_name,
+      .time = TimeOf(table, row.Bool(0, "commit_times")),
+      .classes = knowledge.classes,
+      .scope = ScopeOf(reading.size, knowledge.classes, connection.server_version_num())};
+  if (reading.unread != RowsUnread::kNone || query.scope == CountScope::kNothing) {
+    return reading;
+  }
+  if (query.scope == CountScope::kEnd) {
+    query.first_page =
+        (reading.size.heap_bytes - kMostReadBytes) / static_cast<uint64_t>(row.Int(0, "block"));
+  }
+  WR_RETURN_IF_ERROR(Count(connection, query, timeout, reading));
+  return reading;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TableReading>> ReadTables(PgConnection& connection,
+                                                     const std::vector<TableInfo>& tables,
+                                                     const RowKnowledge& knowledge,
+                                                     Micros timeout) {
+  std::vector<TableReading> readings;
+  for (const TableInfo& table : tables) {
+    if (table.oid == 0) {
+      continue;  // logical messages, or a table whose absence is reported elsewhere
+    }
+    WR_ASSIGN_OR_RETURN(auto reading, ReadTable(connection, table, knowledge, timeout));
+    if (reading) {
+      readings.push_back(*std::move(reading));
+    }
+  }
+  return readings;
+}
+
+}  // namespace walrelay

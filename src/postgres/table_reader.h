@@ -1,0 +1,31 @@
+// Reads outbox tables: their size and statistics, and a count of their rows as far as that is cheap
+// (table/count_plan.h).
+//
+// Works on any ordinary connection, Postgres 13 to 18. The size needs no privilege; counting needs
+// SELECT on the table. A count runs for at most a second, without parallel workers, and holds no
+// lock that keeps other sessions from reading or writing rows.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "postgres/connection.h"
+#include "table/row_classes.h"
+#include "walrelay/replication_source.h"
+#include "walrelay/table_reading.h"
+#include "walrelay/xid_horizon.h"
+
+namespace walrelay {
+
+// What is known of the rows before they are counted.
+struct RowKnowledge {
+  RowClasses classes;  // of a reading of this connection's server
+  WallTime as_of;      // when the reading was taken, by the server's clock
+};
+
+// The tables that exist, in the order of `tables`. What prevents a count is part of the result.
+absl::StatusOr<std::vector<TableReading>> ReadTables(PgConnection& connection,
+                                                     const std::vector<TableInfo>& tables,
+                                                     const RowKnowledge& knowledge, Micros timeout);
+
+}  // namespace walrelay

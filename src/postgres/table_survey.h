@@ -1,0 +1,29 @@
+// Reads all outbox tables once, for a command that has no relay at hand.
+//
+// What is published follows from the slot, which is confirmed only up to what is published, and
+// from the progress record if there is one.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "postgres/connection.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/progress.h"
+#include "walrelay/replication_source.h"
+#include "walrelay/table_reading.h"
+
+namespace walrelay {
+
+// On an ordinary connection; each query blocks for at most `timeout`. Waits for up to `patience`
+// while a running relay confirms what was committed before the call. `record`: of this pipeline,
+// read before the call. The tables that exist, in the order of `tables`.
+absl::StatusOr<std::vector<TableReading>> SurveyTables(PgConnection& connection,
+                                                       const SourceConfig& source,
+                                                       const std::vector<TableInfo>& tables,
+                                                       const std::optional<Progress>& record,
+                                                       Micros patience, Micros timeout);
+
+}  // namespace walrelay
