@@ -1,5 +1,5 @@
 // `walrelay status`: the status of the relay on this host, from its HTTP server; or, if no relay
-// answers, the status of the slot, from Postgres.
+// answers, the status of the slot and the tables, from Postgres.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,9 +11,11 @@
 #include "base/system_clock.h"
 #include "cli/commands.h"
 #include "http/http_client.h"
+#include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "postgres/slot_query.h"
+#include "postgres/table_survey.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
 #include "walrelay/version.h"
@@ -32,7 +34,8 @@ absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   return HttpGet(config.http.listen, path, kRequestTimeout);
 }
 
-// The report of a relay that does not answer: only what the slot shows.
+// The report of a relay that does not answer: what the slot and the tables show. The progress
+// record is not read: a cluster that does not answer would delay the report.
 absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
@@ -43,6 +46,14 @@ absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
       .now = SystemClock().WallNow(),
       .relay_answered = false};
   report.snapshot.slot = std::move(slot);
+  if (config.metrics.table_count_interval > Micros(0)) {
+    WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables,
+                        ReadTableInfo(connection, config.source.publication, config.source.tables,
+                                      kRequestTimeout));
+    WR_ASSIGN_OR_RETURN(report.snapshot.tables,
+                        SurveyTables(connection, config.source, tables, /*record=*/std::nullopt,
+                                     /*patience=*/Micros(0), kRequestTimeout));
+  }
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
+#include "table/table_health.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -151,6 +152,61 @@ JsonObject ErrorJson(const absl::Status& error) {
   return out;
 }
 
+std::string_view NameOf(RowsUnread unread) {
+  switch (unread) {
+    case RowsUnread::kNone:
+      return "read";
+    case RowsUnread::kNoSelect:
+      return "no_select";
+    case RowsUnread::kPolicy:
+      return "row_security";
+    case RowsUnread::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+std::string_view NameOf(RowBound bound) {
+  switch (bound) {
+    case RowBound::kExact:
+      return "exact";
+    case RowBound::kAtMost:
+      return "at_most";
+    case RowBound::kAtLeast:
+      return "at_least";
+    case RowBound::kEstimate:
+      return "estimate";
+  }
+  return "?";
+}
+
+std::string TableJson(const TableReading& table) {
+  JsonObject out;
+  out.Add("schema", table.schema);
+  out.Add("name", table.name);
+  out.Add("taken", table.taken);
+  if (table.rows) {
+    out.Add("rows", table.rows->rows);
+    out.Add("rows_estimated", table.rows->bound == RowBound::kEstimate);
+  }
+  if (table.unpublished) {
+    out.Add("unpublished_rows", table.unpublished->rows);
+    out.Add("unpublished_bound", NameOf(table.unpublished->bound));
+    out.Add("as_of", table.as_of);
+  }
+  out.Add("oldest_unpublished_seconds", SecondsOf(table.oldest_unpublished));
+  if (table.unproven) {
+    out.Add("unproven_rows", table.unproven->rows);
+  }
+  out.Add("unread", NameOf(table.unread));
+  out.Add("size_bytes", table.size.total_bytes);
+  out.Add("dead_rows", table.size.dead_rows);
+  out.Add("wasted_bytes", WastedBytes(table));
+  out.Add("vacuumed", table.size.vacuumed);
+  out.Add("partitions", table.size.partitions);
+  return std::move(out).Finish();
+}
+
 std::string ProblemJson(const Problem& problem) {
   JsonObject out = ErrorJson(problem.error);
   out.AddText("detail", problem.detail);
@@ -209,6 +265,7 @@ std::string StatusJson(const StatusReport& report) {
   if (snapshot.slot) {
     out.Raw("slot", SlotJson(*snapshot.slot));
   }
+  out.Raw("tables", JsonArray(snapshot.tables, TableJson));
   out.Add("slot_checked", snapshot.sampler.slot);
   out.Add("publication_checked", snapshot.sampler.publication);
   if (!snapshot.sampler.failure.ok()) {

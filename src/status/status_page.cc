@@ -9,6 +9,8 @@
 #include "status/chart.h"
 #include "status/page_frame.h"
 #include "status/status_report.h"
+#include "table/table_health.h"
+#include "table/table_words.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -50,8 +52,8 @@ std::string StateCard(const StatusReport& report) {
       NameOf(HealthOf(report)), HeadlineOf(report), Html(SummaryOf(report)), since);
 }
 
-std::string RemedyBox(const absl::Status& error) {
-  return fmt::format("<p class=\"remedy\"><b>What to do</b>{}</p>", Html(RemedyFor(error)));
+std::string RemedyBox(std::string_view remedy) {
+  return fmt::format("<p class=\"remedy\"><b>What to do</b>{}</p>", Html(remedy));
 }
 
 std::string ProblemCard(const Problem& problem, HealthLevel health) {
@@ -64,8 +66,8 @@ std::string ProblemCard(const Problem& problem, HealthLevel health) {
   if (!problem.detail.empty()) {
     out += fmt::format("<p class=\"said\">{}</p>", Html(problem.detail));
   }
-  return out +
-         fmt::format("<p>{}</p>{}</article>\n", Html(entry.meaning), RemedyBox(problem.error));
+  return out + fmt::format("<p>{}</p>{}</article>\n", Html(entry.meaning),
+                           RemedyBox(RemedyFor(problem.error)));
 }
 
 std::string Tile(std::string_view name, std::string_view value, std::string_view note) {
@@ -178,6 +180,23 @@ std::string SlotSection(const SlotSample& slot) {
   return out + (slot.exists ? SlotFacts(slot) : "") + "</section>\n";
 }
 
+std::string TableSection(const std::vector<TableReading>& tables) {
+  if (tables.empty()) {
+    return "";
+  }
+  std::string out = "<h2>Outbox tables</h2>\n";
+  for (const TableReading& table : tables) {
+    out += "<section class=\"card\">";
+    out += fmt::format("<p>{}.</p><p>{}.</p>", Html(RowsWords(table)), Html(SizeWords(table)));
+    for (const TableProblem& problem : ProblemsOf(table)) {
+      out +=
+          fmt::format("<p>{}.</p>{}", Html(Capitalised(problem.text)), RemedyBox(problem.remedy));
+    }
+    out += "</section>\n";
+  }
+  return out;
+}
+
 // The points of one series over the last hour. Missing points appear as a gap.
 template <typename Figure>
 std::vector<ChartPoint> Series(const StatusReport& report, Figure&& figure) {
@@ -288,6 +307,7 @@ std::string StatusPage(const StatusReport& report) {
   if (report.snapshot.slot) {
     out += SlotSection(*report.snapshot.slot);
   }
+  out += TableSection(report.snapshot.tables);
   out += Charts(report) + PastSection(report) + Footer(report.identity.name);
   return PageFrame(fmt::format("{} · {} · {} · walrelay", HeadlineOf(report),
                                report.identity.pipeline.source, report.identity.pipeline.slot),

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "status/status_report.h"
+#include "table/table_health.h"
+#include "table/table_words.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -74,6 +77,18 @@ void SlotLines(const SlotSample& slot, std::string& out) {
   }
 }
 
+void TableLines(const std::vector<TableReading>& tables, std::string& out) {
+  std::string_view label = "tables";
+  for (const TableReading& table : tables) {
+    Line(out, std::exchange(label, ""), RowsWords(table) + ".");
+    Line(out, "", SizeWords(table) + ".");
+    for (const TableProblem& problem : ProblemsOf(table)) {
+      Line(out, "problem", problem.text);
+      Line(out, "what to do", problem.remedy);
+    }
+  }
+}
+
 }  // namespace
 
 // From the most important to the details: a terminal shows the beginning.
@@ -87,6 +102,7 @@ std::string StatusText(const StatusReport& report) {
   if (report.snapshot.slot) {
     SlotLines(*report.snapshot.slot, out);
   }
+  TableLines(report.snapshot.tables, out);
   for (const std::string& words : UnknownsOf(report)) {
     Line(out, "unknown", words);
   }

@@ -31,13 +31,15 @@ WORDS = {
     "catching_up": ["Catching up", "Publishing a backlog of 3.0 GiB of WAL. Caught up in about 1 min 17 s.",
                     "41 min", "Waiting for Kafka to acknowledge"],
     "blocked": ["Blocked", "Publishing is blocked until an operator or a broker fixes the cause.", "WR-3004",
-                "Make the column NOT NULL.", "id=7f3c1e9a-5b1d-4c7e-9a55-0d6b8f6a2c11", "What to do", "19 min"],
+                "Make the column NOT NULL.", "id=7f3c1e9a-5b1d-4c7e-9a55-0d6b8f6a2c11", "What to do", "19 min",
+                "at most 9120 not published, the oldest for 19 min; 12 rows from before the slot"],
     "degraded": ["Interrupted", "walrelay retries automatically.", "WR-4001", "Connection refused",
                  "21 times, last 3 s ago"],
     "standby": ["Standing by", "this one takes over when that one stops.",
                 "Waiting for the slot, which another process holds."],
     "slot_almost_lost": ["Slot at risk", "reached in about 1 min 30 s", "WR-2108",
-                         "ALTER SYSTEM SET max_slot_wal_keep_size", "application nightly export", "97 percent used"],
+                         "ALTER SYSTEM SET max_slot_wal_keep_size", "application nightly export", "97 percent used",
+                         "Table public.outbox has 6100400 dead rows", "VACUUM (FULL, ANALYZE) \"public\".\"outbox\";"],
 }
 
 

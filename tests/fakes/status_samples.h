@@ -46,6 +46,19 @@ class StatusSample {
                                        .spill = SpillCounters{.decoded_bytes = 91 * kGiB},
                                        .lag_age = std::chrono::milliseconds(3),
                                        .wal_bytes_per_second = 1.4 * kMiB};
+    report_.snapshot.tables = {{.schema = "public",
+                                .name = "outbox",
+                                .sql_name = R"("public"."outbox")",
+                                .taken = Ago(seconds(14)),
+                                .size = {.heap_bytes = 31 * kMiB,
+                                         .total_bytes = 44 * kMiB,
+                                         .dead_rows = 1'204,
+                                         .vacuumed = Ago(minutes(38)),
+                                         .row_bytes = 320},
+                                .rows = RowCount{.rows = 84'310},
+                                .unpublished = RowCount(),
+                                .as_of = Ago(seconds(19)),
+                                .unproven = RowCount()}};
     report_.snapshot.sampler.slot = report_.snapshot.sampler.publication = Ago(seconds(2));
     for (int i = 359; i >= 0; --i) {
       const double hill = 240 + 80 * std::sin(i / 31.0) + 25 * std::sin(i * 1.7);
@@ -64,6 +77,7 @@ class StatusSample {
   StatusReport& report() { return report_; }
   RelayStatus& relay() { return report_.snapshot.relay; }
   SlotSample& slot() { return *report_.snapshot.slot; }
+  TableReading& table() { return report_.snapshot.tables.front(); }
 
   // The slot lags by `bytes`, and retains all WAL from there.
   StatusSample& Behind(uint64_t bytes, Micros age) {
@@ -141,6 +155,9 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   blocked.relay().detail =
       "table=public.outbox id=7f3c1e9a-5b1d-4c7e-9a55-0d6b8f6a2c11 lsn=16/A4010C28 xid=918273";
   blocked.relay().waits_for = "the cause of the error to be fixed; walrelay retries automatically";
+  blocked.table().unpublished = {.rows = 9'120, .bound = RowBound::kAtMost};
+  blocked.table().oldest_unpublished = minutes(19);
+  blocked.table().unproven = {.rows = 12};
   blocked.Past(blocked.relay().error, minutes(19));
   samples["blocked"] = blocked.report();
 
@@ -159,6 +176,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   StatusSample standby(RelayState::kStandby);
   standby.relay().waits_for = "the slot, which another process holds";
   standby.relay().figures = {};
+  standby.report().snapshot.tables.clear();
   for (HistoryPoint& point : standby.report().snapshot.history) {
     point.events = 0;
     point.median = point.slowest = std::nullopt;
@@ -185,6 +203,14 @@ inline std::map<std::string, StatusReport> StatusSamples() {
                                                  .age = hours(2) + minutes(5)};
   almost_lost.slot().row.confirmed_flush_lsn =
       Lsn(almost_lost.slot().row.restart_lsn.value() + 2 * kGiB);
+  almost_lost.table().size = {.heap_bytes = 3 * kGiB,
+                              .total_bytes = 4 * kGiB,
+                              .dead_rows = 6'100'400,
+                              .vacuumed = almost_lost.Ago(hours(9)),
+                              .row_bytes = 320};
+  almost_lost.table().rows = {.rows = 612'000, .bound = RowBound::kEstimate};
+  almost_lost.table().unpublished = {.rows = 190'400, .bound = RowBound::kAtLeast};
+  almost_lost.table().unproven.reset();
   almost_lost.Past(almost_lost.relay().error, seconds(8), 312);
   samples["slot_almost_lost"] = almost_lost.report();
 
@@ -195,6 +221,7 @@ inline std::map<std::string, StatusReport> StatusSamples() {
   hostile.relay().error = Error(ErrorCode::kTopicInvalid, attack);
   hostile.relay().detail = attack;
   hostile.relay().waits_for = attack;
+  hostile.table().schema = hostile.table().name = attack;
   hostile.slot().held_by = OldestTransaction{.pid = 1,
                                              .prepared_as = attack,
                                              .user = attack,

@@ -48,6 +48,43 @@ TEST(StatusJsonTest, StatesAndRisksMatchTheSchema) {
   }
 }
 
+TEST(StatusJsonTest, TablesMatchTheReport) {
+  StatusReport report = Samples().at("blocked");
+  Status::Table table = Parsed(report).tables(0);
+  EXPECT_EQ(table.schema(), "public");
+  EXPECT_EQ(table.name(), "outbox");
+  EXPECT_EQ(table.rows(), 84'310u);
+  EXPECT_FALSE(table.rows_estimated());
+  EXPECT_EQ(table.unpublished_rows(), 9'120u);
+  EXPECT_EQ(table.unpublished_bound(), Status::at_most);
+  EXPECT_TRUE(table.has_as_of());
+  EXPECT_EQ(table.oldest_unpublished_seconds(), 19 * 60);
+  EXPECT_EQ(table.unproven_rows(), 12u);
+  EXPECT_EQ(table.size_bytes(), 44 * testing::kMiB);
+  EXPECT_EQ(table.dead_rows(), 1'204u);
+  EXPECT_EQ(table.wasted_bytes(), 31 * testing::kMiB - 84'310 * 320);
+  EXPECT_EQ(Parsed(Samples().at("slot_almost_lost")).tables(0).unpublished_bound(),
+            Status::at_least);
+}
+
+TEST(StatusJsonTest, WhatIsUnknownOfATableIsAbsent) {
+  StatusReport report = Samples().at("streaming");
+  TableReading& reading = report.snapshot.tables.front();
+  reading.unpublished = reading.unproven = std::nullopt;
+  reading.rows->bound = RowBound::kEstimate;
+  for (const auto& [unread, name] : {std::pair(RowsUnread::kNoSelect, Status::Table::no_select),
+                                     std::pair(RowsUnread::kPolicy, Status::Table::row_security),
+                                     std::pair(RowsUnread::kFailed, Status::Table::failed)}) {
+    reading.unread = unread;
+    const Status::Table table = Parsed(report).tables(0);
+    EXPECT_EQ(table.unread(), name);
+    EXPECT_TRUE(table.rows_estimated());
+    EXPECT_FALSE(table.has_unpublished_rows());
+    EXPECT_FALSE(table.has_as_of());
+    EXPECT_FALSE(table.has_unproven_rows());
+  }
+}
+
 TEST(StatusJsonTest, FiguresMatchTheReport) {
   const Status status = Parsed(Samples().at("slot_almost_lost"));
   EXPECT_FALSE(status.ready());

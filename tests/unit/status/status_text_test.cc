@@ -42,6 +42,24 @@ TEST(StatusTextTest, DeliveryHasALine) {
   EXPECT_THAT(StatusText(report), Not(HasSubstr("  delivery ")));
 }
 
+TEST(StatusTextTest, TablesHaveLines) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(
+      StatusText(report),
+      HasSubstr("  tables       public.outbox: 84310 rows, none waits to be published.\n"
+                "               44.0 MiB with indexes, about 5.3 MiB hold no row, 1204 dead rows, "
+                "last vacuum 37 min ago.\n"));
+  report.snapshot.tables.clear();
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  tables ")));
+}
+
+TEST(StatusTextTest, AProblemOfATableHasTheCommandToRun) {
+  EXPECT_THAT(StatusText(Samples().at("slot_almost_lost")),
+              AllOf(HasSubstr("at least 190400 not published"),
+                    HasSubstr("  what to do   VACUUM (VERBOSE, ANALYZE) \"public\".\"outbox\";"),
+                    HasSubstr("  what to do   VACUUM (FULL, ANALYZE) \"public\".\"outbox\";")));
+}
+
 TEST(StatusTextTest, TextEscapesControlCharacters) {
   for (const char c : StatusText(Samples().at("hostile"))) {
     EXPECT_FALSE(std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n');
