@@ -9,6 +9,7 @@
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
+#include "doctor/table_checks.h"
 #include "doctor/tls_checks.h"
 #include "doctor/transaction_checks.h"
 #include "doctor/visibility_checks.h"
@@ -62,13 +63,31 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
   return source;
 }
 
+// After Kafka: the progress record is the proof of what is published. On a connection of its own,
+// because the brokers may have taken half a minute to answer.
+void DiagnoseTables(const Config& config, const SourceInfo& source,
+                    const std::optional<Progress>& record, Findings& out) {
+  auto connection = ConnectTo(config.source);
+  absl::Status status = connection.status();
+  if (status.ok()) {
+    status = CheckTables(*connection, config, source.tables, record, out);
+  }
+  if (!status.ok()) {
+    out.Problem("postgres.query", status);
+  }
+}
+
 }  // namespace
 
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
   const std::optional<SourceInfo> source = DiagnosePostgres(config, options.depth, out);
   const bool reached = CheckKafka(config, options.depth, out);
+  std::optional<Progress> record;
   if (reached && config.pipeline.progress != ProgressRecording::kOff) {
-    CheckProgress(config, source, options.depth, out);
+    record = CheckProgress(config, source, options.depth, out);
+  }
+  if (options.depth == Depth::kAll && source) {
+    DiagnoseTables(config, *source, record, out);
   }
   if (reached && config.pipeline.exactly_once()) {
     CheckTransactions(config, source ? source->server.database : "", options.depth, out);

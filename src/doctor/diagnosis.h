@@ -20,7 +20,7 @@ struct DiagnosisOptions {
 };
 
 // Blocks for at most a few seconds for each server that does not respond.
-// REQUIRES: `config` is valid and CheckOffline() accepted it. Opens two connections to Postgres,
+// REQUIRES: `config` is valid and CheckOffline() accepted it. Opens three connections to Postgres,
 // one of them for replication, and clients to Kafka, and closes them. Every failure is a finding:
 // one failed check does not keep the others from running. Uses only the calling thread for `out`.
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out);

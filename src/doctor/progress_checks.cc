@@ -164,21 +164,21 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
   out.Good("progress.record", RecordText(*record));
 }
 
-void CheckProgress(const Config& config, const std::optional<SourceInfo>& source, Depth depth,
-                   Findings& out) {
+std::optional<Progress> CheckProgress(const Config& config, const std::optional<SourceInfo>& source,
+                                      Depth depth, Findings& out) {
   const bool named = !config.kafka.progress_topic.empty() || !config.pipeline.id.empty();
   if (!named && !source) {
-    return;  // postgres.connect or postgres.query reports why the database is unknown
+    return std::nullopt;  // postgres.connect or postgres.query reports why the database is unknown
   }
   const auto topic = ProgressTopicOf(config, source ? source->server.database : "");
   if (!topic.ok()) {
     out.Problem("progress.topic", topic.status());
-    return;
+    return std::nullopt;
   }
   const auto cluster = ReadClusterInfo(config.kafka, {*topic}, kProgressRequestTimeout);
   if (!cluster.ok()) {
     out.Problem("progress.topic", cluster.status());
-    return;
+    return std::nullopt;
   }
   const absl::Status& visible = cluster->topics.front();
   if (HasCode(visible, ErrorCode::kTopicUnknown)) {
@@ -186,7 +186,7 @@ void CheckProgress(const Config& config, const std::optional<SourceInfo>& source
     if (source) {
       CheckProgressRecord(std::nullopt, config, *source, out);
     }
-    return;
+    return std::nullopt;
   }
   if (visible.ok() && depth == Depth::kAll) {
     CheckTopicState(config, *topic, cluster->brokers.size(), out);
@@ -194,7 +194,7 @@ void CheckProgress(const Config& config, const std::optional<SourceInfo>& source
   const auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadExisting(*topic);
   if (!record.ok()) {
     ReportUnusable(config, record.status(), out);
-    return;
+    return std::nullopt;
   }
   // Brokers check the right to read only when there is a record.
   out.Good("progress.topic",
@@ -202,6 +202,8 @@ void CheckProgress(const Config& config, const std::optional<SourceInfo>& source
   if (source) {
     CheckProgressRecord(*record, config, *source, out);
   }
+  const bool own = source && *record && CheckOwner(**record, config, source->server.database).ok();
+  return own ? *record : std::nullopt;
 }
 
 }  // namespace walrelay

@@ -16,9 +16,9 @@ namespace walrelay {
 // `source`: server and slot, as read before the call, because a running relay confirms the slot
 // only after it has written the record; nullopt: they are unknown. Then only the topic is checked,
 // and only if its name does not depend on the database. REQUIRES: pipeline.progress is not off, and
-// the cluster responds.
-void CheckProgress(const Config& config, const std::optional<SourceInfo>& source, Depth depth,
-                   Findings& out);
+// the cluster responds. Returns the record of this pipeline, if there is one.
+std::optional<Progress> CheckProgress(const Config& config, const std::optional<SourceInfo>& source,
+                                      Depth depth, Findings& out);
 
 // --- the parts of CheckProgress() that need no server
 

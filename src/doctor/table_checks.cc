@@ -1,0 +1,92 @@
+#include "doctor/table_checks.h"
+
+#include <fmt/format.h>
+
+#include "postgres/quote.h"
+#include "postgres/table_survey.h"
+#include "table/table_health.h"
+#include "table/table_words.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// A running relay confirms every pipeline.confirm_interval.
+constexpr std::chrono::seconds kPatience{3};
+
+void CheckReadable(const TableReading& table, const std::string& role, Findings& out) {
+  const std::string what =
+      fmt::format("the rows of table {}.{} are not counted", table.schema, table.name);
+  switch (table.unread) {
+    case RowsUnread::kNone:
+      out.Good("table.readable",
+               fmt::format("role {} may read table {}.{}", role, table.schema, table.name));
+      break;
+    case RowsUnread::kNoSelect:
+      out.Warn("table.readable", fmt::format("{}: role {} may not read it", what, role),
+               fmt::format("GRANT USAGE ON SCHEMA {0} TO {1}; GRANT SELECT ON {2} TO {1};",
+                           QuoteIdentifier(table.schema), QuoteIdentifier(role), table.sql_name));
+      break;
+    case RowsUnread::kPolicy:
+      out.Warn("table.readable",
+               fmt::format("{}: row-level security would hide rows from role {}", what, role),
+               fmt::format("ALTER ROLE {} BYPASSRLS;  -- or a policy that shows it all rows, and "
+                           "set metrics.table_count_interval = \"0s\" to ignore this",
+                           QuoteIdentifier(role)));
+      break;
+    case RowsUnread::kFailed:
+      out.Warn("table.readable", fmt::format("{}: {}", what, MessageOf(table.failure)),
+               "Run walrelay doctor again. If the count takes too long each time, set "
+               "metrics.table_count_interval = \"0s\".");
+      break;
+  }
+}
+
+void CheckUnpublished(const TableReading& table, Findings& out) {
+  if (!table.unpublished && table.unread != RowsUnread::kNone) {
+    return;  // table.readable has reported why
+  }
+  if (table.unpublished && table.unpublished->rows > 0) {
+    out.Warn("table.unpublished", RowsWords(table),
+             "Start walrelay run, or fix what the findings about slot, Kafka and progress name; "
+             "walrelay status shows what a running relay waits for.");
+  } else {
+    out.Good("table.unpublished", RowsWords(table));
+  }
+}
+
+void CheckWaste(const TableReading& table, Findings& out) {
+  const auto dead = DeadRowsProblem(table);
+  const auto bloat = BloatProblem(table);
+  if (dead) {
+    out.Warn("table.dead_rows", dead->text, dead->remedy);
+  }
+  if (bloat) {
+    out.Warn("table.bloat", bloat->text, bloat->remedy);
+  }
+  if (!dead && !bloat) {
+    out.Good("table.bloat",
+             fmt::format("table {}.{}: {}", table.schema, table.name, SizeWords(table)));
+  }
+}
+
+}  // namespace
+
+void CheckTable(const TableReading& table, const std::string& role, Findings& out) {
+  CheckReadable(table, role, out);
+  CheckUnpublished(table, out);
+  CheckWaste(table, out);
+}
+
+absl::Status CheckTables(PgConnection& connection, const Config& config,
+                         const std::vector<TableInfo>& tables,
+                         const std::optional<Progress>& record, Findings& out) {
+  WR_ASSIGN_OR_RETURN(const auto readings, SurveyTables(connection, config.source, tables, record,
+                                                        kPatience, config.source.connect_timeout));
+  for (const TableReading& table : readings) {
+    CheckTable(table, connection.user(), out);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,28 @@
+// Checks of the outbox tables: whether their rows can be counted, rows that are not published,
+// wasted space.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "doctor/findings.h"
+#include "postgres/connection.h"
+#include "walrelay/config.h"
+#include "walrelay/progress.h"
+#include "walrelay/replication_source.h"
+#include "walrelay/table_reading.h"
+
+namespace walrelay {
+
+// On an ordinary connection. Waits a few seconds for a running relay that is just behind. An error
+// is a failed query; the findings are in `out`. `record`: of the progress topic, if there is one.
+absl::Status CheckTables(PgConnection& connection, const Config& config,
+                         const std::vector<TableInfo>& tables,
+                         const std::optional<Progress>& record, Findings& out);
+
+// The findings about one table; `role`: of the connection. Needs no server.
+void CheckTable(const TableReading& table, const std::string& role, Findings& out);
+
+}  // namespace walrelay
