@@ -141,6 +141,11 @@ std::string CreateRole(const SourceConfig& source, const std::string& role) {
   return sql;
 }
 
+// For counting rows (metrics.table_count_interval); publishing needs no privilege on a table.
+std::string GrantSelect(const OutboxTable& table, const std::string& role) {
+  return fmt::format("GRANT SELECT ON {} TO {};", QualifiedName(table), QuoteIdentifier(role));
+}
+
 // On platforms where the administrator may do so, and needs it for the slot.
 constexpr std::string_view kGrantToItself = "ALTER ROLE CURRENT_USER REPLICATION;";
 
@@ -212,6 +217,17 @@ absl::StatusOr<std::optional<bool>> MayReplicate(PgConnection& connection,
   return row.rows() == 0 ? std::nullopt : std::optional(row.Bool(0, "may"));
 }
 
+// Whether a role that exists may read a table that exists.
+absl::StatusOr<bool> MaySelect(PgConnection& connection, const std::string& role, uint32_t table) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT pg_catalog.has_table_privilege({}, {}::pg_catalog.oid, "
+                                   "'SELECT') AS may",
+                                   QuoteLiteral(role), table),
+                       kStatementTimeout));
+  return row.Bool(0, "may");
+}
+
 absl::StatusOr<const Platform*> FindPlatform(PgConnection& connection) {
   for (const Platform& platform : Platforms()) {
     if (platform.marker.empty()) {
@@ -235,18 +251,44 @@ std::vector<std::string> NamesOf(const std::vector<SetupStep>& steps) {
   return names;
 }
 
-// `schemas`: the steps that create schemas. Without one of them, the role cannot be granted its
-// use. The replication privilege comes last: with it, a role without superuser rights could not set
-// the password on Postgres 15 and older.
+// A step of its own for each table: the owner of a table that exists may be another role than the
+// one that runs setup, and nothing else depends on the privilege. `objects`: as for PlanRole().
+absl::Status PlanGrants(PgConnection& connection, const SourceConfig& source,
+                        const std::string& role, bool role_exists,
+                        const std::vector<TableInfo>& tables, std::vector<std::string> objects,
+                        std::vector<SetupStep>& steps) {
+  objects.push_back(fmt::format("role {}", role));
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (tables[i].name.empty()) {
+      continue;
+    }
+    if (role_exists && tables[i].oid != 0) {
+      WR_ASSIGN_OR_RETURN(const bool may, MaySelect(connection, role, tables[i].oid));
+      if (may) {
+        continue;
+      }
+    }
+    steps.push_back(
+        {fmt::format("SELECT on table {}.{} for role {}", tables[i].schema, tables[i].name, role),
+         GrantSelect(source.tables[i], role), objects});
+  }
+  return absl::OkStatus();
+}
+
+// `objects`: the steps that create schemas and tables. Without one of them, the role cannot be
+// granted its use. The replication privilege comes last: with it, a role without superuser rights
+// could not set the password on Postgres 15 and older.
 absl::Status PlanRole(PgConnection& connection, const SourceConfig& source,
-                      const SetupOptions& options, const std::vector<std::string>& schemas,
-                      SetupPlan& plan) {
+                      const SetupOptions& options, const std::vector<TableInfo>& tables,
+                      const std::vector<std::string>& objects, SetupPlan& plan) {
   WR_ASSIGN_OR_RETURN(const std::optional<bool> may,
                       MayReplicate(connection, QuoteLiteral(options.role)));
   const std::string what = fmt::format("role {}", options.role);
   if (!may) {
-    plan.steps.push_back({what, CreateRole(source, options.role), schemas});
+    plan.steps.push_back({what, CreateRole(source, options.role), objects});
   }
+  WR_RETURN_IF_ERROR(
+      PlanGrants(connection, source, options.role, may.has_value(), tables, objects, plan.steps));
   if (!options.password.empty()) {
     WR_ASSIGN_OR_RETURN(const std::string hash, PasswordHash(connection, options));
     plan.steps.push_back({fmt::format("password of role {}", options.role),
@@ -380,12 +422,18 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
       "\n-- 3. The slot. From now on Postgres retains the WAL of events not yet published.\n{}{}\n",
       platform.administrator_grants_itself ? fmt::format("{}\n", kGrantToItself) : "",
       CreateSlot(source, options));
+  std::string grants;
+  for (const OutboxTable& table : source.tables) {
+    grants += table.name.empty() ? "" : GrantSelect(table, role) + "\n";
+  }
   out += fmt::format(
       "\n-- 4. A role for walrelay. Like every role with REPLICATION, it can read all changes in "
       "the\n"
-      "--    database; it needs no privilege on any table. Set its password: \\password {}\n"
-      "{}\n{}\n",
-      Printable(role), CreateRole(source, role), GrantReplication(platform, role));
+      "--    database. SELECT is for counting rows: publishing needs no privilege on any table. "
+      "Set "
+      "its\n--    password: \\password {}\n"
+      "{}\n{}{}\n",
+      Printable(role), CreateRole(source, role), grants, GrantReplication(platform, role));
   if (platform.has_pg_hba) {
     out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
                        Printable(role));
@@ -410,8 +458,8 @@ absl::StatusOr<SetupPlan> PlanSetup(PgConnection& connection, const SourceConfig
   if (options.create_table) {
     WR_RETURN_IF_ERROR(PlanSchemas(connection, source, plan.steps));
   }
-  const std::vector<std::string> schemas = NamesOf(plan.steps);
   WR_RETURN_IF_ERROR(PlanTables(source, options, tables, plan.steps));
+  const std::vector<std::string> objects = NamesOf(plan.steps);
   PlanPublication(source, publication, tables, plan.steps);
   // The slot's position is older than the publication would be, so decoding would fail there
   // (WR-2306).
@@ -429,7 +477,7 @@ absl::StatusOr<SetupPlan> PlanSetup(PgConnection& connection, const SourceConfig
     WR_RETURN_IF_ERROR(PlanSlot(connection, source, options, plan));
   }
   if (!options.role.empty()) {
-    WR_RETURN_IF_ERROR(PlanRole(connection, source, options, schemas, plan));
+    WR_RETURN_IF_ERROR(PlanRole(connection, source, options, tables, objects, plan));
   }
   return plan;
 }
