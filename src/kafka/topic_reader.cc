@@ -136,6 +136,16 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
   return records;
 }
 
+absl::Status ReadEachRecord(const KafkaConfig& kafka, const std::string& topic, Micros timeout,
+                            Micros deadline,
+                            const std::function<absl::Status(StoredRecord)>& on_record) {
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, StartConsumer(kafka));
+  WR_ASSIGN_OR_RETURN(const auto ranges, RangesOf(client.get(), {topic}, std::nullopt, timeout));
+  return ReadRanges(client.get(), ranges, std::chrono::steady_clock::now() + deadline,
+                    std::stop_token(),
+                    [&](const rd_kafka_message_t& message) { return on_record(Copy(message)); });
+}
+
 // Waits for the brokers' answer. Deletion itself continues in the background on the brokers.
 absl::Status DeleteTopics(const KafkaConfig& kafka, const std::vector<std::string>& topics,
                           Micros timeout) {
