@@ -37,10 +37,9 @@ struct RowSelection {
   std::string order_by;  // a column; "": see RowOrder
   uint64_t limit = 0;    // of rows of all tables; 0: no limit
 
-  // Whether every row is selected.
+  // Whether no condition is set. The limit is none: it does not say which rows.
   bool selects_all() const {
-    return ids.empty() && !after_id && !key && !since && !until && xid_from == 0 &&
-           xid_before == 0 && limit == 0;
+    return ids.empty() && !after_id && !key && !since && !until && xid_from == 0 && xid_before == 0;
   }
 };
 

@@ -75,13 +75,13 @@ absl::Status RowPublisher::CreateProducer() {
   return absl::OkStatus();
 }
 
-void RowPublisher::UseTables(std::span<const TableInfo> tables,
+bool RowPublisher::UseTables(std::span<const TableInfo> tables,
                              std::span<const pgoutput::CachedRelation> relations) {
   WR_CHECK(entries_.empty(), "rows in flight may be routed again");
   router_.StartSession(tables);
-  for (const pgoutput::CachedRelation& relation : relations) {
-    WR_CHECK(router_.OnRelation(relation), "rows are of outbox tables");
-  }
+  return std::all_of(
+      relations.begin(), relations.end(),
+      [this](const pgoutput::CachedRelation& relation) { return router_.OnRelation(relation); });
 }
 
 absl::Status RowPublisher::Publish(const OutboxRow& row) {
@@ -186,7 +186,8 @@ absl::StatusOr<bool> RowPublisher::Refuse(Entry& entry, size_t index, const absl
   }
   const std::string table = fmt::format("{}.{}", row.relation.schema, row.relation.name);
   const std::string name = router_.Identify(row.relation.oid, row.values);
-  options_.on_refused({.table = table, .row = name, .reason = reason, .policy = policy});
+  options_.on_refused(
+      {.number = first_ + index, .table = table, .row = name, .reason = reason, .policy = policy});
   if (policy == OnError::kDeadLetter) {
     entry.refusal = reason;
     return Offer(entry, index);
@@ -340,18 +341,21 @@ absl::Status RowPublisher::Named(const absl::Status& error, const OutboxRow& row
                               row.relation.schema, row.relation.name));
 }
 
-// Tokens have the low half of the number: fewer rows are in flight.
-RowPublisher::Entry* RowPublisher::Find(DeliveryToken token) {
-  const uint32_t index = token.transaction - static_cast<uint32_t>(first_);
-  return index < entries_.size() ? &entries_[index] : nullptr;
-}
-
+// A token has the low half of the row's number: fewer rows are in flight.
 void RowPublisher::OnDelivered(const Delivery& delivery) {
-  Entry* const entry = Find(delivery.token);
-  WR_CHECK(entry != nullptr && !entry->settled, "a record is reported once");
+  const uint32_t index = delivery.token.transaction - static_cast<uint32_t>(first_);
+  WR_CHECK(index < entries_.size(), "a record is of a row that is held");
+  Entry& entry = entries_[index];
   progress_at_ = clock_.Now();
-  ++(entry->refusal.ok() ? counts_.published : counts_.dead_letters);
-  Settle(*entry);
+  if (!entry.refusal.ok()) {
+    ++counts_.dead_letters;
+  } else {
+    ++counts_.published;
+    if (options_.on_published) {
+      options_.on_published(first_ + index);
+    }
+  }
+  Settle(entry);
 }
 
 // A purged record, and one whose producer failed, was never judged by a broker.

@@ -51,6 +51,7 @@ class RowPublisher final : private DeliverySink {
 
   // A row that cannot be published, and what is done about it. Views are valid during the call.
   struct Refusal {
+    uint64_t number = 0;  // of the Publish() that got the row, from 0
     std::string_view table;
     std::string_view row;  // "id=… key=…", escaped; never the payload
     const absl::Status& reason;
@@ -74,6 +75,8 @@ class RowPublisher final : private DeliverySink {
     // Called for each row that is skipped or becomes a dead letter, once. Required: nothing is
     // skipped silently.
     std::function<void(const Refusal&)> on_refused;
+    // Called with the number of each row whose record was acknowledged.
+    std::function<void(uint64_t number)> on_published;
     // Called at least every 100 ms during a wait, and for each record that was acknowledged.
     std::function<void(const Counts&)> on_progress;
     // Waits until `fd` is readable (-1: there is none), at most `timeout`. Empty: poll().
@@ -88,8 +91,9 @@ class RowPublisher final : private DeliverySink {
   ~RowPublisher() override;
 
   // The tables, and their descriptions: RowReader::tables() and relations(). Must precede the rows.
-  // A later call replaces them. REQUIRES: no row is in flight.
-  void UseTables(std::span<const TableInfo> tables,
+  // A later call replaces them. False: one of the relations is not of a configured table. REQUIRES:
+  // no row is in flight.
+  bool UseTables(std::span<const TableInfo> tables,
                  std::span<const pgoutput::CachedRelation> relations);
 
   // Hands the row's record to the producer. Waits while the window is full, and for the rate. The
@@ -152,7 +156,6 @@ class RowPublisher final : private DeliverySink {
 
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& report) override;
-  Entry* Find(DeliveryToken token);
 
   const Config& config_;
   Router router_;
