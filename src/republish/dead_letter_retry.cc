@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "postgres/connection_parameters.h"
@@ -21,6 +22,9 @@
 namespace walrelay {
 namespace {
 
+// Of reading the topic, which waits while letters are published.
+constexpr std::chrono::hours kRunTimeout{24};
+
 // An error of one letter ends nothing: it is reported, and the next letter follows.
 class Retry {
  public:
@@ -29,8 +33,8 @@ class Retry {
 
   absl::StatusOr<RetryCounts> Run() {
     WR_RETURN_IF_ERROR(Prepare());
-    absl::Status result =
-        topic_.ForEach([this](const DeadLetterEntry& entry) { return OnEntry(entry); });
+    absl::Status result = topic_.ForEach(
+        [this](const DeadLetterEntry& entry) { return OnEntry(entry); }, kRunTimeout);
     const absl::Status finished = publisher_->Finish();
     result = result.ok() ? finished : result;
     // Also after an error: what was published is known.
@@ -148,7 +152,7 @@ class Retry {
     WR_RETURN_IF_ERROR(publisher_->Finish());
     used_.clear();
     used_.push_back(std::move(relation));
-    (void)publisher_->UseTables(tables_, used_);
+    WR_CHECK(publisher_->UseTables(tables_, used_), "rows are of configured tables");
     return absl::OkStatus();
   }
 

@@ -11,8 +11,6 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::seconds kRequestTimeout{30};
-// Of the reading, which waits while letters are published.
-constexpr std::chrono::hours kReadTimeout{24};
 
 std::optional<StoredDeadLetter> Decoded(const StoredRecord& record) {
   return record.value ? DecodeDeadLetter(*record.value) : std::nullopt;
@@ -26,7 +24,7 @@ DeadLetterTopic::DeadLetterTopic(const Config& config)
 }
 
 absl::Status DeadLetterTopic::ForEach(
-    const std::function<absl::Status(const DeadLetterEntry&)>& on_entry) const {
+    const std::function<absl::Status(const DeadLetterEntry&)>& on_entry, Micros timeout) const {
   std::set<DeadLetterId> retried;
   WR_RETURN_IF_ERROR(ReadEachRecord(
       config_.kafka, topic_, kRequestTimeout, kReadTimeout, [&](const StoredRecord& record) {
@@ -35,16 +33,15 @@ absl::Status DeadLetterTopic::ForEach(
         }
         return absl::OkStatus();
       }));
-  return ReadEachRecord(config_.kafka, topic_, kRequestTimeout, kReadTimeout,
-                        [&](StoredRecord record) {
-                          DeadLetterEntry entry{.id = {record.partition, record.offset},
-                                                .key = std::move(record.key),
-                                                .time = record.timestamp,
-                                                .letter = Decoded(record)};
-                          entry.retried = retried.contains(entry.id);
-                          const bool mark = entry.letter && !entry.letter->retried.empty();
-                          return mark ? absl::OkStatus() : on_entry(entry);
-                        });
+  return ReadEachRecord(config_.kafka, topic_, kRequestTimeout, timeout, [&](StoredRecord record) {
+    DeadLetterEntry entry{.id = {record.partition, record.offset},
+                          .key = std::move(record.key),
+                          .time = record.timestamp,
+                          .letter = Decoded(record)};
+    entry.retried = retried.contains(entry.id);
+    const bool mark = entry.letter && !entry.letter->retried.empty();
+    return mark ? absl::OkStatus() : on_entry(entry);
+  });
 }
 
 absl::Status DeadLetterTopic::MarkRetried(std::span<const DeadLetterId> letters,

@@ -39,9 +39,11 @@ class DeadLetterTopic {
   explicit DeadLetterTopic(const Config& config);
 
   // Reads the topic twice: first the marks, then the letters that it has now, those of each
-  // partition in their order. An error of `on_entry` ends the reading. A topic that does not exist
-  // has no letters. Errors: those of ReadEachRecord().
-  absl::Status ForEach(const std::function<absl::Status(const DeadLetterEntry&)>& on_entry) const;
+  // partition in their order, for at most `timeout`. An error of `on_entry` ends the reading. A
+  // topic that does not exist has no letters. Errors: those of ReadEachRecord().
+  absl::Status ForEach(const std::function<absl::Status(const DeadLetterEntry&)>& on_entry,
+                       Micros timeout = kReadTimeout) const;
+  static constexpr Micros kReadTimeout = std::chrono::minutes(10);
 
   // Writes a mark, and waits for its acknowledgement. `run`: the value of the header. Errors: those
   // of WriteRecord(). REQUIRES: at least one letter, at most kLettersOfMark.

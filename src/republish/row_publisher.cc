@@ -68,11 +68,15 @@ RowPublisher::~RowPublisher() = default;
 absl::Status RowPublisher::CreateProducer() {
   producer_.reset();
   failure_ = {};
-  WR_ASSIGN_OR_RETURN(producer_, make_producer_({.max_batch_bytes = max_batch_bytes_,
-                                                 .transactional_id = "",
-                                                 .progress_topic = "",
-                                                 .commit_limit = Micros(0)}));
-  return absl::OkStatus();
+  auto made = make_producer_({.max_batch_bytes = max_batch_bytes_,
+                              .transactional_id = "",
+                              .progress_topic = "",
+                              .commit_limit = Micros(0)});
+  ended_ = made.status();
+  if (made.ok()) {
+    producer_ = *std::move(made);
+  }
+  return ended_;
 }
 
 bool RowPublisher::UseTables(std::span<const TableInfo> tables,
@@ -85,6 +89,7 @@ bool RowPublisher::UseTables(std::span<const TableInfo> tables,
 }
 
 absl::Status RowPublisher::Publish(const OutboxRow& row) {
+  WR_RETURN_IF_ERROR(ended_);
   WR_RETURN_IF_ERROR(AwaitRate());
   WR_RETURN_IF_ERROR(AwaitRoom());
   if (entries_.empty()) {
@@ -96,6 +101,7 @@ absl::Status RowPublisher::Publish(const OutboxRow& row) {
 }
 
 absl::Status RowPublisher::Finish() {
+  WR_RETURN_IF_ERROR(ended_);
   while (!entries_.empty()) {
     WR_RETURN_IF_ERROR(broken() ? Recover() : Turn(kTurn));
   }

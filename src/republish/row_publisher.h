@@ -163,6 +163,7 @@ class RowPublisher final : private DeliverySink {
   const Clock& clock_;
   const Options options_;
   std::unique_ptr<Producer> producer_;
+  absl::Status ended_;  // not OK: no producer could be created
   int64_t max_batch_bytes_;
   std::deque<Entry> entries_;  // in the order of the rows
   uint64_t first_ = 0;         // the number of entries_.front()

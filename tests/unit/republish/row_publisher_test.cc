@@ -272,6 +272,31 @@ TEST_F(RowPublisherTest, ProducersThatAlwaysFailEndTheRun) {
   EXPECT_FALSE(publisher().Finish().ok());
 }
 
+TEST_F(RowPublisherTest, RunEndsIfNoProducerCanBeCreated) {
+  kafka_.auto_acknowledge = false;
+  PublishAll({"a"});
+  kafka_.health = Error(ErrorCode::kProducerFailed, "no");
+  kafka_.factory_error = Error(ErrorCode::kSecretFile, "gone");
+  EXPECT_THAT(publisher().Finish(), HasError(ErrorCode::kSecretFile));
+  EXPECT_THAT(publisher().Finish(), HasError(ErrorCode::kSecretFile));
+  EXPECT_THAT(Publish("b"), HasError(ErrorCode::kSecretFile));
+}
+
+TEST_F(RowPublisherTest, NumbersOfPublishedAndRefusedRowsAreThoseOfTheCalls) {
+  std::vector<std::string> events;
+  options_.on_published = [&](uint64_t number) { events.push_back(fmt::format("+{}", number)); };
+  options_.on_refused = [&](const RowPublisher::Refusal& refusal) {
+    events.push_back(fmt::format("-{}", refusal.number));
+  };
+  options_.policy = [](const absl::Status&) { return OnError::kSkip; };
+  kafka_.refused_keys["c"] = Error(ErrorCode::kDeliveryRefused, "no");
+  PublishAll({"a"});
+  ASSERT_THAT(Publish("b", "no topic"), IsOk());
+  PublishAll({"c", "d"});
+  ASSERT_THAT(publisher().Finish(), IsOk());
+  EXPECT_THAT(events, ElementsAre("-1", "+0", "-2", "+3"));
+}
+
 TEST_F(RowPublisherTest, PausesLongerThanThePatienceAreNoFailure) {
   PublishAll({"a"});
   ASSERT_THAT(publisher().Finish(), IsOk());
