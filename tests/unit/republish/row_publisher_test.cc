@@ -1,5 +1,6 @@
 #include "republish/row_publisher.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
