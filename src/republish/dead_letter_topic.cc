@@ -1,6 +1,8 @@
 #include "republish/dead_letter_topic.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "kafka/record_writer.h"
@@ -25,20 +27,21 @@ DeadLetterTopic::DeadLetterTopic(const Config& config)
 
 absl::Status DeadLetterTopic::ForEach(
     const std::function<absl::Status(const DeadLetterEntry&)>& on_entry, Micros timeout) const {
-  std::set<DeadLetterId> retried;
+  std::vector<DeadLetterId> retried;
   WR_RETURN_IF_ERROR(ReadEachRecord(
       config_.kafka, topic_, kRequestTimeout, kReadTimeout, [&](const StoredRecord& record) {
         if (const auto letter = Decoded(record)) {
-          retried.insert(letter->retried.begin(), letter->retried.end());
+          retried.insert(retried.end(), letter->retried.begin(), letter->retried.end());
         }
         return absl::OkStatus();
       }));
+  std::sort(retried.begin(), retried.end());
   return ReadEachRecord(config_.kafka, topic_, kRequestTimeout, timeout, [&](StoredRecord record) {
     DeadLetterEntry entry{.id = {record.partition, record.offset},
                           .key = std::move(record.key),
                           .time = record.timestamp,
                           .letter = Decoded(record)};
-    entry.retried = retried.contains(entry.id);
+    entry.retried = std::binary_search(retried.begin(), retried.end(), entry.id);
     const bool mark = entry.letter && !entry.letter->retried.empty();
     return mark ? absl::OkStatus() : on_entry(entry);
   });

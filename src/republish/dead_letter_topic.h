@@ -4,13 +4,13 @@
 // one after each thousand letters, and at its end. A mark is a record like a dead letter, with the
 // header "walrelay.retried", so that other readers of the topic can tell them apart.
 //
-// Not thread-safe. Blocks. Memory: the ids of the letters that are marked, and one letter.
+// Not thread-safe. Blocks. Memory: 16 bytes for each letter that is marked, one letter, and what
+// the consumer has fetched (16 MiB).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
