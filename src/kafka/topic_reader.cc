@@ -26,15 +26,15 @@ absl::Status Failed(std::string_view what, rd_kafka_resp_err_t error) {
   return Error(ErrorCode::kKafkaUnreachable, fmt::format("{}: {}", what, rd_kafka_err2str(error)));
 }
 
-using Property = std::pair<const char*, const char*>;
+using ReaderProperty = std::pair<const char*, const char*>;
 
 // The default is 64 MiB. Not less, and no smaller number of messages: when the queue is full,
 // librdkafka 2.0 waits for up to a second before it fetches more.
-constexpr Property kLowMemory[] = {{"queued.max.messages.kbytes", "16384"}};
+constexpr ReaderProperty kLowMemory[] = {{"queued.max.messages.kbytes", "16384"}};
 
 // The queue of the consumer receives everything, so that one poll is enough.
 absl::StatusOr<KafkaClient> StartConsumer(const KafkaConfig& kafka,
-                                          std::span<const Property> properties = {}) {
+                                          std::span<const ReaderProperty> properties = {}) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   for (const auto& [name, value] : properties) {
     rd_kafka_conf_set(conf.get(), name, value, nullptr, 0);
