@@ -50,6 +50,7 @@ STEPS = [
 FOLDERS = {
     "cli": "main, and one file per command",
     "dryrun": "print, verify",
+    "republish": "rows and dead letters again",
     "demo": "walrelay demo",
     "doctor": "doctor, check",
     "daemon": "pipelines, reload",

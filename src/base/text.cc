@@ -9,6 +9,8 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "base/absl_strings.h"
 #include "base/utf8.h"
 
 namespace walrelay {
@@ -165,6 +167,19 @@ std::string Rfc3339(WallTime time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z",
                      fmt::gmtime(static_cast<std::time_t>(whole.time_since_epoch().count())),
                      (time - whole).count());
+}
+
+// Abseil also parses names of times ("infinite-future"), which have no digit.
+std::optional<WallTime> ParseRfc3339(std::string_view text) {
+  constexpr WallTime kFirst = std::chrono::sys_days(std::chrono::year(1) / 1 / 1);
+  constexpr WallTime kEnd = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
+  absl::Time time;
+  if (text.empty() || text[0] < '0' || text[0] > '9' ||
+      !absl::ParseTime(absl::RFC3339_full, ToAbsl(text), &time, nullptr)) {
+    return std::nullopt;
+  }
+  const WallTime parsed{Micros(absl::ToUnixMicros(time))};
+  return parsed >= kFirst && parsed < kEnd ? std::optional(parsed) : std::nullopt;
 }
 
 }  // namespace walrelay

@@ -67,6 +67,8 @@ class CommandLine {
     AddReload();
     AddPrint();
     AddVerify();
+    AddRepublish();
+    AddDeadLetters();
     AddSetup();
     AddDemo();
     AddConfig();
@@ -326,6 +328,107 @@ class CommandLine {
         ->check(CLI::Range(0, 3600));
   }
 
+  void AddRepublish() {
+    CLI::App* command =
+        Add(app_, "republish",
+            "Publish rows of the outbox table again, with a header that marks them. The relay may "
+            "run meanwhile: consumers may see such an event after later ones of its key",
+            [this] { return RepublishCommand(republish_); });
+    AddConfigFlags(command, republish_.config);
+    AddRowFlags(command);
+    command->add_option("--topic", republish_.topic, "Publish to this topic (default: the rows')")
+        ->type_name("NAME");
+    command
+        ->add_option("--header", republish_.header,
+                     "The name of the header, whose value is the time of the run (default: "
+                     "walrelay.republished)")
+        ->type_name("NAME");
+    command->add_option("--rate", republish_.rate, "Publish at most this many rows per second")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
+    CLI::Option* dry_run = command->add_flag(
+        "--dry-run", republish_.dry_run,
+        "Print the records instead, and their number; do not connect to Kafka, except for "
+        "--after-lsn");
+    command->add_flag("--json", republish_.json, "With --dry-run: print one JSON object per line")
+        ->needs(dry_run);
+  }
+
+  void AddRowFlags(CLI::App* command) {
+    RowSelection& rows = republish_.selection;
+    command->add_option("--id", rows.ids, "The row with this id (repeatable)")->type_name("ID");
+    command->add_option("--after-id", rows.after_id, "Rows with a greater id")->type_name("ID");
+    command->add_option("--key", rows.key, "Rows with this aggregate id")->type_name("KEY");
+    command
+        ->add_option("--since", republish_.since,
+                     "Rows of this time and later, as in 2026-11-20T08:00:00Z")
+        ->type_name("TIME");
+    command->add_option("--until", republish_.until, "Rows before this time")->type_name("TIME");
+    command
+        ->add_option("--time-column", rows.time_column,
+                     "The column that --since and --until refer to (default: "
+                     "route.timestamp_column, else created_at, else the commit time)")
+        ->type_name("NAME");
+    command
+        ->add_option("--after-lsn", republish_.after_lsn,
+                     "Rows that committed at this position or later, and some that committed "
+                     "shortly before, by the progress record")
+        ->type_name("LSN");
+    command->add_flag("--all", republish_.all, "Every row of the table");
+    command->add_option("--limit", rows.limit, "At most this many of the selected rows")
+        ->type_name("N");
+    command
+        ->add_option("--order-by", rows.order_by,
+                     "Publish in the order of this column (default: commit time if the server "
+                     "records it, else a numeric id, else transaction id)")
+        ->type_name("NAME");
+  }
+
+  void AddDeadLetters() {
+    CLI::App* letters = app_.add_subcommand(
+        "dead-letters",
+        "List the rows in the topic for dead letters, show one, or publish them after their cause "
+        "was fixed");
+    letters->require_subcommand(1);
+    CLI::App* list = Add(*letters, "list", "Print a line for each dead letter",
+                         [this] { return DeadLettersListCommand(dead_letters_); });
+    AddConfigFlags(list, dead_letters_.config);
+    list->add_flag("--json", dead_letters_.json, "Print one JSON object per line");
+    AddCodeFlag(list);
+    list->add_flag("--open", dead_letters_.open, "Only those that were not published by retry");
+    list->add_option("--limit", dead_letters_.limit, "Print at most this many")->type_name("N");
+    CLI::App* show =
+        Add(*letters, "show", "Print everything of one dead letter. Exit code 3 if there is none",
+            [this] { return DeadLettersShowCommand(dead_letters_); });
+    AddConfigFlags(show, dead_letters_.config);
+    show->add_flag("--json", dead_letters_.json, "Print JSON");
+    show->add_option("id", dead_letters_.show, "The id, as list prints it: 0/42")
+        ->type_name("ID")
+        ->required();
+    CLI::App* retry = Add(*letters, "retry",
+                          "Publish dead letters as the configuration now routes their rows, with a "
+                          "header that marks them. Exit code 3 if one fails again",
+                          [this] { return DeadLettersRetryCommand(dead_letters_); });
+    AddConfigFlags(retry, dead_letters_.config);
+    retry->add_option("--id", dead_letters_.ids, "The dead letter with this id (repeatable)")
+        ->type_name("ID");
+    AddCodeFlag(retry);
+    retry->add_flag("--all", dead_letters_.all, "Every dead letter");
+    retry->add_flag("--again", dead_letters_.again,
+                    "Also those that an earlier retry has published");
+    CLI::Option* dry_run = retry->add_flag("--dry-run", dead_letters_.dry_run,
+                                           "Print the records instead, and their number");
+    retry->add_flag("--json", dead_letters_.json, "With --dry-run: print one JSON object per line")
+        ->needs(dry_run);
+  }
+
+  void AddCodeFlag(CLI::App* command) {
+    command
+        ->add_option("--code", dead_letters_.codes,
+                     "Those with this error code, such as WR-3006 (repeatable)")
+        ->type_name("CODE");
+  }
+
   void AddSetup() {
     CLI::App* command =
         Add(app_, "setup", "Print the SQL that prepares the database; --apply executes it",
@@ -510,6 +613,8 @@ class CommandLine {
   CLI::Option* accept_gap_ = nullptr;
   PrintFlags print_;
   VerifyFlags verify_;
+  RepublishFlags republish_;
+  DeadLettersFlags dead_letters_;
   SetupFlags setup_;
   DemoOptions demo_;
   ConfigCommandFlags config_;

@@ -14,6 +14,7 @@
 #include "cli/config_flags.h"
 #include "demo/demo.h"
 #include "dryrun/dry_run.h"
+#include "postgres/row_query.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -117,6 +118,43 @@ struct VerifyFlags {
 // `timeout` and the time that Kafka takes. Timestamps are not compared for given rows, whose commit
 // time is unknown, unless a column determines them.
 ExitCode VerifyCommand(const VerifyFlags& flags);
+
+struct RepublishFlags {
+  ConfigFlags config;
+  RowSelection selection;  // without its times and xids: see below
+  std::string since;       // RFC 3339; "": no limit
+  std::string until;
+  std::string after_lsn;  // "": no limit
+  bool all = false;       // every row; required if nothing else selects rows
+  std::string topic;      // "": the topics of the rows
+  std::string header = "walrelay.republished";
+  uint64_t rate = 0;  // rows per second; 0: no limit
+  bool dry_run = false;
+  bool json = false;  // of dry_run
+};
+// Publishes rows with the producer's settings of the relay, which may run beside it. A row that
+// blocks ends the run with its error: rows before it are published then. 64 without a selection.
+// The snapshot of the rows is open until the end.
+ExitCode RepublishCommand(const RepublishFlags& flags);
+
+struct DeadLettersFlags {
+  ConfigFlags config;
+  bool json = false;
+  std::vector<std::string> codes;  // list, retry: with one of these codes
+  uint64_t limit = 0;              // list; 0: no limit
+  bool open = false;               // list: only those that were not retried
+  std::string show;                // show: the id
+  std::vector<std::string> ids;    // retry
+  bool all = false;                // retry
+  bool again = false;              // retry: also those that were retried before
+  bool dry_run = false;            // retry
+};
+// All three read the topic for dead letters as it is now, and need the configuration of the
+// pipeline that wrote it. `show`: 3 if there is no such letter. `retry`: 3 if a letter failed again
+// or cannot be retried; 64 without a selection.
+ExitCode DeadLettersListCommand(const DeadLettersFlags& flags);
+ExitCode DeadLettersShowCommand(const DeadLettersFlags& flags);
+ExitCode DeadLettersRetryCommand(const DeadLettersFlags& flags);
 
 // `role`: the role to create for walrelay; "": none. `password_file`: the file with its password;
 // "": none. `platform`: a name of postgres/platform.h; "": found by the roles of the server, or a

@@ -8,7 +8,7 @@
 #include "metrics/metrics.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
-#include "postgres/quote.h"
+#include "postgres/row_reader.h"
 #include "postgres/session.h"
 #include "postgres/temporary_slot.h"
 #include "relay/pipeline.h"
@@ -21,7 +21,6 @@ namespace {
 // Bounds the memory for one query's result. The function always completes a transaction, so a large
 // transaction exceeds it.
 constexpr size_t kMessagesAtOnce = 1000;
-constexpr std::chrono::seconds kSelectTimeout{15};
 constexpr std::chrono::milliseconds kPollInterval{200};
 
 // The relay's pipeline with a different producer.
@@ -73,88 +72,27 @@ absl::Status CheckPublished(PgConnection& connection, const Config& config,
   return problems.empty() ? absl::OkStatus() : problems.front();
 }
 
-// Rows are read from their tables, which must exist, published or not.
-absl::Status CheckTables(std::span<const TableInfo> tables) {
-  for (const TableInfo& table : tables) {
-    if (table.oid == 0 && !table.name.empty()) {
-      return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", table.schema, table.name));
-    }
-  }
-  return absl::OkStatus();
-}
-
-std::string ListOf(const std::vector<std::string>& texts, std::string (*quote)(std::string_view)) {
-  std::string list;
-  for (const std::string& text : texts) {
-    list += (list.empty() ? "" : ", ") + quote(text);
-  }
-  return list;
-}
-
-// Values have the same text format as in the stream: that of the type's output function.
-absl::StatusOr<PgResult> SelectRows(PgConnection& connection, const OutboxTable& table,
-                                    const pgoutput::CachedRelation& relation,
-                                    const DryRunScope& scope) {
-  std::vector<std::string> columns;
-  for (const auto& column : relation.columns) {
-    columns.push_back(column.name);
-  }
-  // Compared as text: the column's type is the user's choice, and the ids come from a command line.
-  const std::string id = table.columns.id.value_or("id");
-  auto rows = connection.Query(
-      fmt::format("SELECT {} FROM {}.{} WHERE {}::pg_catalog.text OPERATOR(pg_catalog.=) "
-                  "ANY (ARRAY[{}]::pg_catalog.text[])",
-                  ListOf(columns, QuoteIdentifier), QuoteIdentifier(relation.schema),
-                  QuoteIdentifier(relation.name), QuoteIdentifier(id),
-                  ListOf(scope.ids, QuoteLiteral)),
-      kSelectTimeout);
-  // insufficient_privilege. With row_security = off, which the session sets, Postgres returns this
-  // error instead of hiding rows by a policy.
-  if (!rows.ok() && connection.last_sqlstate() == "42501") {
-    return Error(
-        ErrorCode::kPostgresError, MessageOf(rows.status()),
-        fmt::format("Use a role that can read the whole table: GRANT SELECT ON {}.{} TO {}; "
-                    "with row-level security the role also needs BYPASSRLS.",
-                    QuoteIdentifier(relation.schema), QuoteIdentifier(relation.name),
-                    QuoteIdentifier(connection.user())));
-  }
-  return rows;
-}
-
-std::vector<pgoutput::TupleValue> TupleOf(const PgResult& rows, int row, size_t columns) {
-  std::vector<pgoutput::TupleValue> tuple(columns);
-  for (size_t column = 0; column < columns; ++column) {
-    if (const auto value = rows.At(row, static_cast<int>(column))) {
-      tuple[column] = {.kind = pgoutput::TupleValue::Kind::kText, .bytes = *value};
-    }
-  }
-  return tuple;
-}
-
-// Reads rows from their tables. Their commit time is unknown; the current time is used.
-absl::StatusOr<uint64_t> DryRunRows(PgConnection& connection, const Config& config,
-                                    std::span<const TableInfo> tables, Router router,
+// Reads rows from their tables, which need not be published.
+absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& config, Router router,
                                     const DryRunScope& scope, Producer& producer) {
-  uint64_t records = 0;
-  router.StartSession(tables);
-  for (size_t i = 0; i < tables.size(); ++i) {
-    if (tables[i].oid == 0) {
-      continue;
-    }
-    WR_ASSIGN_OR_RETURN(const pgoutput::CachedRelation relation,
-                        ReadRelation(connection, tables[i], kSelectTimeout));
+  WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config,
+                                                        {.ids = scope.ids, .limit = scope.limit}));
+  router.StartSession(reader.tables());
+  for (const pgoutput::CachedRelation& relation : reader.relations()) {
     router.OnRelation(relation);
-    WR_ASSIGN_OR_RETURN(const PgResult rows,
-                        SelectRows(connection, config.source.tables[i], relation, scope));
-    for (int row = 0; row < rows.rows(); ++row) {
-      const auto tuple = TupleOf(rows, row, relation.columns.size());
-      WR_ASSIGN_OR_RETURN(const Record record,
-                          router.Route(relation.oid, tuple, SystemClock().WallNow()));
-      WR_RETURN_IF_ERROR(producer.Produce(record, DeliveryToken()).status());
-      ++records;
-    }
   }
-  return records;
+  uint64_t records = 0;
+  while (true) {
+    WR_ASSIGN_OR_RETURN(const std::optional<OutboxRow> row, reader.Next());
+    if (!row) {
+      return records;
+    }
+    WR_ASSIGN_OR_RETURN(const Record record,
+                        router.Route(row->relation.oid, row->values,
+                                     row->commit_time.value_or(SystemClock().WallNow())));
+    WR_RETURN_IF_ERROR(producer.Produce(record, DeliveryToken()).status());
+    ++records;
+  }
 }
 
 absl::StatusOr<uint64_t> DryRunSlot(PgConnection connection, const Config& config,
@@ -193,14 +131,14 @@ absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope,
                                                     RowLimits::For(config.kafka.max_record_bytes)));
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
+  if (!scope.ids.empty()) {
+    return DryRunRows(std::move(connection), config, std::move(router), scope, producer);
+  }
   WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables,
                       ReadTableInfo(connection, config.source.publication, config.source.tables,
                                     config.source.connect_timeout));
-  WR_RETURN_IF_ERROR(scope.ids.empty() ? CheckPublished(connection, config, tables)
-                                       : CheckTables(tables));
-  return scope.ids.empty()
-             ? DryRunSlot(std::move(connection), config, tables, std::move(router), scope, producer)
-             : DryRunRows(connection, config, tables, std::move(router), scope, producer);
+  WR_RETURN_IF_ERROR(CheckPublished(connection, config, tables));
+  return DryRunSlot(std::move(connection), config, tables, std::move(router), scope, producer);
 }
 
 }  // namespace walrelay

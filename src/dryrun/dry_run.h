@@ -32,10 +32,10 @@ struct DryRunScope {
 // `producer` must accept every record and report it as delivered at its next Poll(). Blocks;
 // returns the number of records. Errors are those that the relay would report.
 // Without `follow`, ends at the end of the WAL or at `limit`. Polls Postgres every 200 ms while
-// nothing arrives. Rows that are read by their id have no commit time: the current time is used. A
-// row that would block the relay ends the run with its error (WR-3xxx); a publication that hides
-// rows is WR-23xx. A role without SELECT on the table gets WR-2012 with the exact GRANT, but only
-// for `ids`: the slot needs no table privilege.
+// nothing arrives. Rows that are read by their id have the current time as their commit time,
+// unless the server records commit times. A row that would block the relay ends the run with its
+// error (WR-3xxx); a publication that hides rows is WR-23xx. A role without SELECT on the table
+// gets WR-2012 with the exact GRANT, but only for `ids`: the slot needs no table privilege.
 absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope, Producer& producer);
 
 }  // namespace walrelay

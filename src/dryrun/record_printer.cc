@@ -19,24 +19,23 @@ std::string Shown(const std::optional<std::string_view>& bytes) {
   return bytes ? Printable(*bytes, kShownValue) : "NULL";
 }
 
-// Bytes that are not UTF-8 have a name of their own.
-void AddBytes(const std::string& name, const std::optional<std::string_view>& bytes,
-              JsonObject& out) {
+std::string HeaderJson(const Header& header) {
+  JsonObject out;
+  out.Add("name", header.name);
+  AddJsonBytes("value", header.value, out);
+  return std::move(out).Finish();
+}
+
+}  // namespace
+
+void AddJsonBytes(const std::string& name, const std::optional<std::string_view>& bytes,
+                  JsonObject& out) {
   if (!bytes || IsUtf8(*bytes)) {
     out.AddOrNull(name, bytes);
   } else {
     out.Add(name + "_base64", absl::Base64Escape({bytes->data(), bytes->size()}));
   }
 }
-
-std::string HeaderJson(const Header& header) {
-  JsonObject out;
-  out.Add("name", header.name);
-  AddBytes("value", header.value, out);
-  return std::move(out).Finish();
-}
-
-}  // namespace
 
 std::string RecordText(const Record& record) {
   std::string line = Printable(record.topic);
@@ -56,9 +55,9 @@ std::string RecordJson(const Record& record) {
   out.Add("topic", record.topic);
   out.AddOrNull("partition", record.partition);
   out.AddOrNull("timestamp", record.timestamp);
-  AddBytes("key", record.key, out);
+  AddJsonBytes("key", record.key, out);
   out.Raw("headers", JsonArray(record.headers, HeaderJson));
-  AddBytes("value", record.value, out);
+  AddJsonBytes("value", record.value, out);
   return std::move(out).Finish();
 }
 

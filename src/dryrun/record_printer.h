@@ -7,9 +7,12 @@
 // Not thread-safe. A failed write to standard output is not an error.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "walrelay/producer.h"
 
 namespace walrelay {
@@ -19,6 +22,9 @@ namespace walrelay {
 std::string RecordText(const Record& record);
 // Values are complete. Absent parts are null.
 std::string RecordJson(const Record& record);
+// Adds `bytes` as text, or as base64 in a member NAME_base64 if they are not UTF-8; null if absent.
+void AddJsonBytes(const std::string& name, const std::optional<std::string_view>& bytes,
+                  JsonObject& out);
 
 class RecordPrinter : public Producer {
  public:

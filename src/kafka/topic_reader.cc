@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <tuple>
 
 #include "kafka/conf.h"
@@ -25,9 +26,19 @@ absl::Status Failed(std::string_view what, rd_kafka_resp_err_t error) {
   return Error(ErrorCode::kKafkaUnreachable, fmt::format("{}: {}", what, rd_kafka_err2str(error)));
 }
 
+using ReaderProperty = std::pair<const char*, const char*>;
+
+// The default is 64 MiB. Not less, and no smaller number of messages: when the queue is full,
+// librdkafka 2.0 waits for up to a second before it fetches more.
+constexpr ReaderProperty kLowMemory[] = {{"queued.max.messages.kbytes", "16384"}};
+
 // The queue of the consumer receives everything, so that one poll is enough.
-absl::StatusOr<KafkaClient> StartConsumer(const KafkaConfig& kafka) {
+absl::StatusOr<KafkaClient> StartConsumer(const KafkaConfig& kafka,
+                                          std::span<const ReaderProperty> properties = {}) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
+  for (const auto& [name, value] : properties) {
+    rd_kafka_conf_set(conf.get(), name, value, nullptr, 0);
+  }
   WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   rd_kafka_poll_set_consumer(client.get());
   return client;
@@ -134,6 +145,16 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
     return std::tie(a.topic, a.partition, a.offset) < std::tie(b.topic, b.partition, b.offset);
   });
   return records;
+}
+
+absl::Status ReadEachRecord(const KafkaConfig& kafka, const std::string& topic, Micros timeout,
+                            Micros deadline,
+                            const std::function<absl::Status(StoredRecord)>& on_record) {
+  WR_ASSIGN_OR_RETURN(const KafkaClient client, StartConsumer(kafka, kLowMemory));
+  WR_ASSIGN_OR_RETURN(const auto ranges, RangesOf(client.get(), {topic}, std::nullopt, timeout));
+  return ReadRanges(client.get(), ranges, std::chrono::steady_clock::now() + deadline,
+                    std::stop_token(),
+                    [&](const rd_kafka_message_t& message) { return on_record(Copy(message)); });
 }
 
 // Waits for the brokers' answer. Deletion itself continues in the background on the brokers.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,6 +37,13 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
                                                      Micros timeout,
                                                      std::optional<WallTime> since = std::nullopt);
+
+// The records of one topic, without holding them: `on_record` gets those of each partition in the
+// order of their offsets; its error ends the reading. `timeout` applies to each request, `deadline`
+// to the reading as a whole. Otherwise like ReadTopics().
+absl::Status ReadEachRecord(const KafkaConfig& kafka, const std::string& topic, Micros timeout,
+                            Micros deadline,
+                            const std::function<absl::Status(StoredRecord)>& on_record);
 
 // Waits for the brokers' answer, at most `timeout`; they delete in the background. A topic that
 // does not exist is no error. Errors: WR-4001, WR-4006.

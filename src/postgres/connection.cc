@@ -164,9 +164,7 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros 
   if (PQsendQuery(get(), command.c_str()) == 0) {
     return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(get())));
   }
-  for (int flushed = PQflush(get()); flushed > 0; flushed = PQflush(get())) {
-    WR_RETURN_IF_ERROR(Wait(/*for_write=*/true, deadline));
-  }
+  WR_RETURN_IF_ERROR(FlushOutput(deadline));
   // A command may have several results, of which the last one counts unless an earlier one failed.
   PgResult last(nullptr);
   bool failed = false;
@@ -188,11 +186,53 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& command, Micros 
     }
   }
   if (failed || last.get() == nullptr) {
-    const char* state = PQresultErrorField(last.get(), PG_DIAG_SQLSTATE);
-    last_sqlstate_ = state != nullptr ? state : "";
-    return ResultError(get(), last.get());
+    return FailureOf(last);
   }
   return last;
+}
+
+absl::Status PgConnection::FlushOutput(SteadyTime deadline) {
+  for (int flushed = PQflush(get()); flushed > 0; flushed = PQflush(get())) {
+    WR_RETURN_IF_ERROR(Wait(/*for_write=*/true, deadline));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PgConnection::FailureOf(const PgResult& result) {
+  const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+  last_sqlstate_ = state != nullptr ? state : "";
+  return ResultError(get(), result.get());
+}
+
+// The extended protocol, because only it lets the client choose the format of a SELECT's result. (A
+// binary cursor would need the plan of a cursor, which prefers a fast first row.)
+absl::Status PgConnection::SendQuery(const std::string& command, bool binary, Micros timeout) {
+  last_sqlstate_.clear();
+  if (PQsendQueryParams(get(), command.c_str(), 0, nullptr, nullptr, nullptr, nullptr,
+                        binary ? 1 : 0) == 0 ||
+      PQsetSingleRowMode(get()) == 0) {
+    return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(get())));
+  }
+  return FlushOutput(std::min(After(timeout), limit_));
+}
+
+absl::StatusOr<std::optional<PgResult>> PgConnection::NextRow(Micros timeout) {
+  const SteadyTime deadline = std::min(After(timeout), limit_);
+  absl::Status failure;
+  while (true) {
+    WR_ASSIGN_OR_RETURN(PGresult* const next, NextResult(deadline));
+    if (next == nullptr) {
+      return failure.ok() ? absl::StatusOr<std::optional<PgResult>>(std::nullopt) : failure;
+    }
+    PgResult result(next);
+    if (PQresultStatus(next) == PGRES_SINGLE_TUPLE) {
+      return result;
+    }
+    // Behind the last row a result without rows follows; it must be read, too.
+    if (failure.ok() && Failed(next)) {
+      failure = FailureOf(result);
+    }
+  }
 }
 
 std::string PgConnection::application_name() const {

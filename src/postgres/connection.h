@@ -80,7 +80,17 @@ class PgConnection {
   // because an answer may still arrive.
   absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
 
-  // The SQLSTATE of the last Query() if the server returned an error for it, else "".
+  // The same for a result that need not fit into memory: sends the command, whose rows NextRow()
+  // then returns one at a time. `binary`: values have the binary format of their types. Blocks
+  // until the command is sent, at most `timeout`. REQUIRES: one statement; the connection is an
+  // ordinary one, and all rows of an earlier command were read.
+  absl::Status SendQuery(const std::string& command, bool binary, Micros timeout);
+  // The next row, as a result with one row; nullopt after the last one. Not reading delays the
+  // server: libpq holds what the socket's buffer holds, and one row. Errors: as for Query(). After
+  // an error there are no more rows.
+  absl::StatusOr<std::optional<PgResult>> NextRow(Micros timeout);
+
+  // The SQLSTATE of the last Query() or NextRow() if the server returned an error for it, else "".
   // The error itself carries an ErrorCode, which several SQLSTATEs share.
   const std::string& last_sqlstate() const { return last_sqlstate_; }
 
@@ -119,6 +129,10 @@ class PgConnection {
   // Waits until the socket is ready, until the deadline, or until the interrupt descriptor is
   // readable.
   absl::Status Wait(bool for_write, std::chrono::steady_clock::time_point deadline) const;
+  // Waits until the output is sent.
+  absl::Status FlushOutput(std::chrono::steady_clock::time_point deadline);
+  // The error of a command that failed; notes its SQLSTATE.
+  absl::Status FailureOf(const PgResult& result);
   // The next result of the present command, nullptr after the last one.
   absl::StatusOr<PGresult*> NextResult(std::chrono::steady_clock::time_point deadline);
 

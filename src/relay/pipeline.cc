@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "encode/dead_letter.h"
+#include "relay/dead_letter_record.h"
+#include "relay/row_errors.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -22,33 +22,6 @@ struct Overloaded : Handlers... {
 };
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce it implicitly
-
-// The configured policy for rows that fail with `code`. nullopt: the only option is to stop.
-// Errors that are missing here concern more than one row: skipping rows would not end them.
-std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
-  switch (code) {
-    case ErrorCode::kRouteMissing:
-      return policy.null_route;
-    case ErrorCode::kKeyMissing:
-      return policy.null_key;
-    case ErrorCode::kTopicInvalid:
-      return policy.topic;
-    case ErrorCode::kRecordTooLarge:
-      return policy.too_large;
-    case ErrorCode::kValueInvalid:
-      return policy.value;
-    case ErrorCode::kDeliveryRefused:
-      return policy.refused;
-    default:
-      return std::nullopt;
-  }
-}
-
-// Whether the error concerns a single row; every other error concerns the session or Kafka.
-bool IsAboutTheRow(ErrorCode code) {
-  return (code >= ErrorCode::kColumnMissing && code <= ErrorCode::kUpdateRefused) ||
-         code == ErrorCode::kDeliveryRefused;
-}
 
 }  // namespace
 
@@ -368,31 +341,17 @@ Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& inser
 // transaction is complete only when the brokers have acknowledged it.
 absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
                                              const pgoutput::Insert& insert) {
-  WR_CHECK(!config_.on_error.dead_letter_topic.empty(), "the configuration names the topic");
   WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
   const OpenTransaction& transaction = *transactions_.open();
   const uint64_t ordinal = transaction.rows + 1;
   const std::string code = ToString(CodeOf(reason));
-  const std::string message = MessageOf(reason);
-  // The row may be here because it is too large. Half of the record limit for its values leaves
-  // room for the rest, and for its key unless the key itself is too large.
-  const auto max_bytes = static_cast<size_t>(config_.kafka.max_record_bytes / 2);
-  const auto key = router_.KeyOf(insert.relation_oid, insert.row);
-  const std::string value = EncodeDeadLetter(reason, *relations_.Find(insert.relation_oid),
-                                             router_.PublishedRow(insert.relation_oid, insert.row),
-                                             {.row = CurrentPosition(),
-                                              .ordinal = ordinal,
-                                              .xid = transaction.xid,
-                                              .commit_time = transaction.commit_time},
-                                             max_bytes);
-  const std::array<Header, 2> headers = {{{"walrelay.code", code}, {"walrelay.reason", message}}};
-  const Record record{.topic = config_.on_error.dead_letter_topic,
-                      .key = key && key->size() <= max_bytes / 2 ? key : std::nullopt,
-                      .value = value,
-                      .headers = headers,
-                      .partition = std::nullopt,
-                      .timestamp = transaction.commit_time};
-  const auto outcome = Send(record);
+  const DeadLetterRecord letter(config_, router_, reason, *relations_.Find(insert.relation_oid),
+                                insert.row,
+                                {.row = CurrentPosition(),
+                                 .ordinal = ordinal,
+                                 .xid = transaction.xid,
+                                 .commit_time = transaction.commit_time});
+  const auto outcome = Send(letter.record());
   if (!outcome.ok()) {
     Block(insert.relation_oid, insert.row);
   } else if (*outcome == Outcome::kHandled) {

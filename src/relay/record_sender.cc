@@ -1,31 +1,13 @@
 #include "relay/record_sender.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "relay/row_errors.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
-namespace {
-
-// The row's error when its record was refused while sent alone.
-// The same refusal means two things: of a batch, that batches must be smaller; of a single record,
-// that this record never fits.
-absl::Status RowErrorOf(const absl::Status& refusal) {
-  if (!HasCode(refusal, ErrorCode::kBatchTooLarge)) {
-    return refusal;
-  }
-  return Error(ErrorCode::kRecordTooLarge,
-               fmt::format("{}; a single record exceeds the topic's limit", MessageOf(refusal)),
-               "Raise the topic's max.message.bytes; walrelay retries the event automatically. To "
-               "skip such rows, set on_error.too_large to \"dead_letter\" or \"skip\".");
-}
-
-}  // namespace
-
 bool IsOfProducer(const absl::Status& error) {
   return HasCode(error, ErrorCode::kProducerFailed) || HasCode(error, ErrorCode::kProducerFenced) ||
          HasCode(error, ErrorCode::kCommitInDoubt) || HasCode(error, ErrorCode::kCommitRepeated) ||

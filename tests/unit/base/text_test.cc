@@ -93,6 +93,18 @@ TEST(HumanTest, DurationsAreRounded) {
   EXPECT_EQ(FormatDuration(hours(72)), "3 days");
 }
 
+TEST(Rfc3339Test, IsParsed) {
+  const WallTime time = *ParseRfc3339("2026-11-20T09:00:02.000123+01:00");
+  EXPECT_EQ(Rfc3339(time), "2026-11-20T08:00:02.000123Z");
+  EXPECT_EQ(ParseRfc3339(Rfc3339(time)), time);
+  EXPECT_EQ(Rfc3339(*ParseRfc3339("2026-11-20T08:00:02Z")), "2026-11-20T08:00:02.000000Z");
+  for (const char* const text :
+       {"", "now", "infinite-future", "2026-11-20", "2026-11-20T08:00:02", "2026-13-20T08:00:02Z",
+        "10000-01-01T00:00:00Z", "0000-01-01T00:00:00Z", "2026-11-20T08:00:02Z; --"}) {
+    EXPECT_EQ(ParseRfc3339(text), std::nullopt) << text;
+  }
+}
+
 TEST(Rfc3339Test, KeepsMicroseconds) {
   const WallTime time = std::chrono::sys_days(std::chrono::year(2026) / 11 / 20) +
                         std::chrono::hours(8) + Micros(2'000'123);

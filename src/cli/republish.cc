@@ -1,0 +1,156 @@
+// `walrelay republish`: publishes rows of the outbox tables again.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/progress_writer.h"
+#include "cli/row_run.h"
+#include "dryrun/record_printer.h"
+#include "kafka/progress_topic.h"
+#include "postgres/catalog_queries.h"
+#include "postgres/connection_parameters.h"
+#include "postgres/row_reader.h"
+#include "postgres/session.h"
+#include "republish/republish_producer.h"
+#include "republish/row_publisher.h"
+#include "route/topic_name.h"
+#include "stream/first_xid.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::seconds kCatalogTimeout{15};
+
+std::string_view Describe(RowOrder order) {
+  switch (order) {
+    case RowOrder::kColumn:
+      return "the named column";
+    case RowOrder::kCommitTime:
+      return "commit time";
+    case RowOrder::kId:
+      return "the id column, which is not always the order of the commits";
+    case RowOrder::kXid:
+      break;
+  }
+  return "transaction id, which is not always the order of the commits";
+}
+
+absl::StatusOr<std::optional<WallTime>> TimeOf(std::string_view flag, const std::string& text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const auto time = ParseRfc3339(text);
+  return time ? absl::StatusOr<std::optional<WallTime>>(time)
+              : Error(ErrorCode::kUsage,
+                      fmt::format("{}: invalid; expected a time such as 2026-11-20T08:00:00Z, got "
+                                  "\"{}\"",
+                                  flag, Printable(text, 60)));
+}
+
+// From a position to xids, with the horizons of the progress record.
+absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text) {
+  const auto lsn = Lsn::Parse(text);
+  if (!lsn || !lsn->valid()) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--after-lsn: invalid; expected a position such as 16/B374D848, got "
+                             "\"{}\"",
+                             Printable(text, 60)));
+  }
+  WR_ASSIGN_OR_RETURN(const std::string topic, ProgressTopicFor(config));
+  WR_ASSIGN_OR_RETURN(const std::optional<Progress> record,
+                      KafkaProgressReader(config.kafka, -1).ReadExisting(topic));
+  WR_ASSIGN_OR_RETURN(PgConnection connection,
+                      ConnectTo(config.source, ConnectionPurpose::kReplication));
+  WR_ASSIGN_OR_RETURN(const ServerInfo server, ReadServerInfo(connection, kCatalogTimeout));
+  const auto xid = record ? FirstXidAfter(*record, server, *lsn) : std::nullopt;
+  return xid ? absl::StatusOr<uint64_t>(*xid)
+             : Error(ErrorCode::kUsage,
+                     fmt::format("--after-lsn {}: the progress record does not show which "
+                                 "transactions of this server committed before",
+                                 lsn->ToString()),
+                     "walrelay progress show lists the positions that it knows. Select by --since, "
+                     "--after-id or --id instead.");
+}
+
+absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Config& config) {
+  RowSelection selection = flags.selection;
+  WR_ASSIGN_OR_RETURN(selection.since, TimeOf("--since", flags.since));
+  WR_ASSIGN_OR_RETURN(selection.until, TimeOf("--until", flags.until));
+  if (!flags.after_lsn.empty()) {
+    WR_ASSIGN_OR_RETURN(selection.xid_from, XidAfter(config, flags.after_lsn));
+  }
+  if (selection.selects_all() != flags.all) {
+    return flags.all ? Error(ErrorCode::kUsage, "--all excludes every other selection of rows")
+                     : Error(ErrorCode::kUsage, "no rows are selected",
+                             "Select rows with --id, --after-id, --key, --since, --until or "
+                             "--after-lsn; --all selects every row.");
+  }
+  if (const absl::Status topic = CheckTopicName(flags.topic); !flags.topic.empty() && !topic.ok()) {
+    return Error(ErrorCode::kUsage, fmt::format("--topic: {}", MessageOf(topic)));
+  }
+  return selection;
+}
+
+absl::Status Republish(const Config& config, const RepublishFlags& flags) {
+  WR_ASSIGN_OR_RETURN(RowSelection selection, SelectionOf(flags, config));
+  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
+  const size_t ids = selection.ids.size();
+  WR_ASSIGN_OR_RETURN(RowReader reader,
+                      RowReader::Open(std::move(connection), config, std::move(selection)));
+  WR_ASSIGN_OR_RETURN(const uint64_t rows, reader.Count());
+  const SystemClock clock;
+  const std::string run = Rfc3339(clock.WallNow());
+  if (ids > 0) {
+    fmt::print(stderr, "{} of {} ids found\n", rows, ids);
+  }
+  if (const auto order = reader.order(); order && rows > 0) {
+    fmt::print(stderr, "{} row{} to {} {}, in the order of {}; header {}: {}\n", rows,
+               rows == 1 ? "" : "s", flags.dry_run ? "print for" : "publish to",
+               flags.topic.empty() ? "their topics" : "topic " + flags.topic, Describe(*order),
+               flags.header, run);
+  }
+  RowRun progress(rows);
+  RowPublisher::Options options = progress.options();
+  options.headers = {{flags.header, run}};
+  options.topic = flags.topic;
+  options.rows_per_second = flags.dry_run ? 0 : flags.rate;
+  ProducerFactory printers = [&flags](const ProducerRequest&) {
+    return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(flags.json));
+  };
+  WR_ASSIGN_OR_RETURN(
+      const auto publisher,
+      RowPublisher::Create(config, flags.dry_run ? printers : RepublishProducers(config), clock,
+                           std::move(options)));
+  WR_CHECK(publisher->UseTables(reader.tables(), reader.relations()),
+           "the reader reads configured tables");
+  const absl::Status result = progress.Publish(*publisher, [&] { return reader.Next(); });
+  fmt::print(flags.dry_run ? stderr : stdout, "{}: {}\n",
+             flags.dry_run ? "nothing was sent; the run would be" : "republished",
+             Describe(publisher->counts()));
+  return result;
+}
+
+}  // namespace
+
+ExitCode RepublishCommand(const RepublishFlags& flags) {
+  ConfigFlags config_flags = flags.config;
+  // Nothing is sent: the brokers need not be configured.
+  config_flags.needs.kafka = !flags.dry_run || !flags.after_lsn.empty();
+  const auto loaded = LoadCheckedConfig(config_flags);
+  if (!loaded.ok()) {
+    return Report(loaded.status());
+  }
+  const absl::Status result = Republish(loaded->config, flags);
+  return result.ok() ? ExitCode::kOk : Report(result);
+}
+
+}  // namespace walrelay

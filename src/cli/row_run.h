@@ -1,0 +1,40 @@
+// RowRun: a command that publishes rows, as its user sees it: progress and refused rows on standard
+// error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "postgres/row_reader.h"
+#include "republish/row_publisher.h"
+#include "walrelay/clock.h"
+
+namespace walrelay {
+
+// "3 published, 1 skipped, 2 sent to the dead-letter topic": parts that are 0 are omitted, except
+// the first.
+std::string Describe(const RowPublisher::Counts& counts);
+
+class RowRun {
+ public:
+  // `rows`: the expected number, for the progress lines.
+  explicit RowRun(uint64_t rows) : rows_(rows) {}
+
+  // Options whose callbacks print. This object must outlive their publisher.
+  RowPublisher::Options options();
+
+  // Publishes the rows that `next` returns, and waits until they are acknowledged; also after an
+  // error, for the rows before it. Returns the first error.
+  absl::Status Publish(RowPublisher& publisher,
+                       const std::function<absl::StatusOr<std::optional<OutboxRow>>()>& next);
+
+ private:
+  const uint64_t rows_;
+  std::optional<MonoTime> printed_at_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,52 @@
+// Publishes dead letters again, as the present configuration routes their rows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "encode/stored_dead_letter.h"
+#include "republish/dead_letter_topic.h"
+#include "republish/row_publisher.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// Letters that were published already are selected only with `again`.
+struct DeadLetterSelection {
+  std::set<DeadLetterId> ids;
+  std::set<std::string> codes;
+  bool all = false;
+  bool again = false;
+
+  // By id, code or `all`; whether or not it was published already.
+  bool Includes(const DeadLetterEntry& entry) const;
+};
+
+struct RetryCounts {
+  uint64_t published = 0;
+  uint64_t failed = 0;   // reported by on_failed
+  uint64_t retried = 0;  // selected, and published by an earlier run
+};
+
+struct RetryOptions {
+  DeadLetterSelection selection;
+  ProducerFactory make_producer;
+  std::string run;    // the value of the header "walrelay.retried"
+  bool mark = false;  // write marks; not for a producer that does not publish
+  // A letter that is not published: its row fails again, is incomplete and no longer in its table,
+  // or cannot be read.
+  std::function<void(const DeadLetterId&, const absl::Status&)> on_failed;
+};
+
+// The letters of each partition are published in their order. A letter that fails again is
+// reported, and gets no further dead letter. Truncated and transformed rows are read from their
+// tables. Blocks. Errors of Postgres and Kafka end the run: the letters that were published before
+// are marked, if Kafka is still available.
+absl::StatusOr<RetryCounts> RetryDeadLetters(const Config& config, const RetryOptions& options);
+
+}  // namespace walrelay

@@ -1,0 +1,88 @@
+#include "republish/letter_row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "route/message_row.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Of a row that was a logical message, as MessageRow describes it.
+constexpr std::string_view kMessageSchema = "pg_logical_emit_message";
+
+const OutboxTable* TableOf(const StoredDeadLetter& letter, const Config& config) {
+  const auto& tables = config.source.tables;
+  const auto found = std::find_if(tables.begin(), tables.end(), [&](const OutboxTable& table) {
+    return table.schema == letter.schema && table.name == letter.table;
+  });
+  return found == tables.end() ? nullptr : &*found;
+}
+
+bool SameColumn(const pgoutput::CachedColumn& column, const StoredDeadLetter::Column& stored) {
+  return column.name == stored.name && column.type_oid == stored.type_oid;
+}
+
+}  // namespace
+
+absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& letter,
+                                                    const Config& config,
+                                                    const CurrentTables& current) {
+  pgoutput::CachedRelation relation{.schema = letter.schema, .name = letter.table};
+  for (const StoredDeadLetter::Column& column : letter.columns) {
+    relation.columns.push_back({.name = column.name, .type_oid = column.type_oid});
+  }
+  if (letter.schema == kMessageSchema && !config.source.message_prefixes.empty()) {
+    relation.oid = kMessageRelation;
+    return relation;
+  }
+  for (const pgoutput::CachedRelation& table : current.relations) {
+    if (table.schema != letter.schema || table.name != letter.table) {
+      continue;
+    }
+    if (std::equal(table.columns.begin(), table.columns.end(), letter.columns.begin(),
+                   letter.columns.end(), SameColumn)) {
+      return table;
+    }
+    relation.oid = table.oid;
+    return relation;
+  }
+  return Error(
+      ErrorCode::kTableMissing,
+      fmt::format("{}.{} is not a table of this configuration", Printable(letter.schema, 63),
+                  Printable(letter.table, 63)),
+      "Run the command with the configuration of the pipeline that wrote the dead letter.");
+}
+
+bool IsIncomplete(const StoredDeadLetter& letter, const Config& config) {
+  const OutboxTable* const table = TableOf(letter, config);
+  return letter.truncated() || (table != nullptr && !table->transforms.empty());
+}
+
+std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const Config& config) {
+  const OutboxTable* const table = TableOf(letter, config);
+  const std::string name = table != nullptr ? table->columns.id.value_or("id") : "id";
+  for (const StoredDeadLetter::Column& column : letter.columns) {
+    if (column.name == name && column.value && !column.binary && column.cut_from == 0) {
+      return column.value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<pgoutput::TupleValue> ValuesOf(const StoredDeadLetter& letter) {
+  using Kind = pgoutput::TupleValue::Kind;
+  std::vector<pgoutput::TupleValue> values;
+  for (const StoredDeadLetter::Column& column : letter.columns) {
+    values.push_back(column.value
+                         ? pgoutput::TupleValue{.kind = column.binary ? Kind::kBinary : Kind::kText,
+                                                .bytes = *column.value}
+                         : pgoutput::TupleValue{});
+  }
+  return values;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,17 @@
+// Producers of commands that publish rows beside a running relay.
+#pragma once
+
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
+
+namespace walrelay {
+
+// Producers with the configuration of the relay's: acks=all, idempotent, with its limits and its
+// rules for topics. Never with a transactional id, also with pipeline.delivery = "exactly_once":
+// the relay's id would fence the relay, and with another one the records of a run could only be
+// committed in pieces, so that a repeated run would repeat records all the same. Consumers that
+// read committed records see a record as soon as it is acknowledged. `config` must outlive the
+// factory.
+ProducerFactory RepublishProducers(const Config& config);
+
+}  // namespace walrelay

@@ -1,0 +1,375 @@
+#include "republish/row_publisher.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "relay/record_sender.h"
+#include "relay/row_errors.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::milliseconds kTurn{100};
+// The rate is kept over this time, not from row to row: timers have the resolution of a
+// millisecond.
+constexpr std::chrono::milliseconds kRateSpan{50};
+constexpr uint64_t kRowsBetweenReports = 64;
+// librdkafka's minimum batch size, about.
+constexpr int64_t kMinBatchBytes = 1024;
+
+void PollFor(int fd, Micros timeout) {
+  pollfd polled{fd, POLLIN, 0};
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  (void)::poll(&polled, fd < 0 ? 0 : 1, static_cast<int>(millis));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RowPublisher>> RowPublisher::Create(const Config& config,
+                                                                   ProducerFactory make_producer,
+                                                                   const Clock& clock,
+                                                                   Options options) {
+  WR_CHECK(options.on_refused != nullptr, "nothing is skipped silently");
+  // No run id: it would identify a run of the relay, and differs at each start.
+  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route, config.format, "",
+                                                    RowLimits::For(config.kafka.max_record_bytes)));
+  if (options.wait == nullptr) {
+    options.wait = PollFor;
+  }
+  if (options.policy == nullptr) {
+    options.policy = [&config](const absl::Status& reason) {
+      return PolicyFor(CodeOf(reason), config.on_error).value_or(OnError::kStop);
+    };
+  }
+  std::unique_ptr<RowPublisher> publisher(new RowPublisher(
+      config, std::move(router), std::move(make_producer), clock, std::move(options)));
+  WR_RETURN_IF_ERROR(publisher->CreateProducer());
+  return publisher;
+}
+
+RowPublisher::RowPublisher(const Config& config, Router router, ProducerFactory make_producer,
+                           const Clock& clock, Options options)
+    : config_(config),
+      router_(std::move(router)),
+      make_producer_(std::move(make_producer)),
+      clock_(clock),
+      options_(std::move(options)),
+      max_batch_bytes_(config.kafka.max_batch_bytes),
+      progress_at_(clock.Now()) {}
+
+RowPublisher::~RowPublisher() = default;
+
+// The old one first, as the relay does: two would need the memory of two queues.
+absl::Status RowPublisher::CreateProducer() {
+  producer_.reset();
+  failure_ = {};
+  auto made = make_producer_({.max_batch_bytes = max_batch_bytes_,
+                              .transactional_id = "",
+                              .progress_topic = "",
+                              .commit_limit = Micros(0)});
+  ended_ = made.status();
+  if (made.ok()) {
+    producer_ = *std::move(made);
+  }
+  return ended_;
+}
+
+bool RowPublisher::UseTables(std::span<const TableInfo> tables,
+                             std::span<const pgoutput::CachedRelation> relations) {
+  WR_CHECK(entries_.empty(), "rows in flight may be routed again");
+  router_.StartSession(tables);
+  return std::all_of(
+      relations.begin(), relations.end(),
+      [this](const pgoutput::CachedRelation& relation) { return router_.OnRelation(relation); });
+}
+
+absl::Status RowPublisher::Publish(const OutboxRow& row) {
+  WR_RETURN_IF_ERROR(ended_);
+  WR_RETURN_IF_ERROR(AwaitRate());
+  WR_RETURN_IF_ERROR(AwaitRoom());
+  if (entries_.empty()) {
+    progress_at_ = clock_.Now();
+  }
+  entries_.push_back({.row = HeldRow(row), .refusal = absl::OkStatus()});
+  bytes_ += entries_.back().row.bytes();
+  return Send(entries_.size() - 1);
+}
+
+absl::Status RowPublisher::Finish() {
+  WR_RETURN_IF_ERROR(ended_);
+  while (!entries_.empty()) {
+    WR_RETURN_IF_ERROR(broken() ? Recover() : Turn(kTurn));
+  }
+  return absl::OkStatus();
+}
+
+// Recover() settles every row, also this one.
+absl::Status RowPublisher::Send(size_t index) {
+  const uint64_t number = first_ + index;
+  while (number >= first_) {
+    if (broken()) {
+      return Recover();
+    }
+    const auto done = Offer(entries_[number - first_], number - first_);
+    if (!done.ok() || *done) {
+      DropSettled();
+      return done.status();
+    }
+    WR_RETURN_IF_ERROR(Turn(kTurn));
+  }
+  return absl::OkStatus();
+}
+
+// The record is built at each attempt: its views are those of the router, which other rows use.
+absl::StatusOr<bool> RowPublisher::Offer(Entry& entry, size_t index) {
+  const OutboxRow row = entry.row.row();
+  const WallTime commit_time = row.commit_time.value_or(clock_.WallNow());
+  if (!entry.refusal.ok()) {
+    const DeadLetterRecord letter(config_, router_, entry.refusal, row.relation, row.values,
+                                  {.row = {},
+                                   .ordinal = 0,
+                                   .xid = static_cast<uint32_t>(row.xid),
+                                   .commit_time = commit_time});
+    return Produce(entry, index, letter.record());
+  }
+  auto record = router_.Route(row.relation.oid, row.values, commit_time);
+  if (!record.ok()) {
+    return Refuse(entry, index, record.status());
+  }
+  if (options_.filter && !options_.filter(row, *record)) {
+    ++counts_.filtered;
+    Settle(entry);
+    return true;
+  }
+  if (!options_.topic.empty()) {
+    record->topic = options_.topic;
+  }
+  return Produce(entry, index, *record);
+}
+
+absl::StatusOr<bool> RowPublisher::Produce(Entry& entry, size_t index, Record record) {
+  record = Decorated(record);
+  const auto result = producer_->Produce(
+      record, {.transaction = static_cast<uint32_t>(first_ + index), .ordinal = 1});
+  if (result.ok() && *result == ProduceResult::kAccepted) {
+    entry.bytes = record.window_bytes();
+    bytes_ += entry.bytes;
+    trouble_ = absl::OkStatus();
+    return true;
+  }
+  if (!result.ok() && !broken()) {
+    if (IsAboutTheRow(CodeOf(result.status()))) {
+      return Refuse(entry, index, result.status());
+    }
+    trouble_ = Named(result.status(), entry.row.row());  // the topic may be created meanwhile
+  }
+  return false;
+}
+
+Record RowPublisher::Decorated(const Record& record) {
+  headers_.assign(record.headers.begin(), record.headers.end());
+  for (const auto& [name, value] : options_.headers) {
+    headers_.push_back({name, value});
+  }
+  Record out = record;
+  out.headers = headers_;
+  return out;
+}
+
+absl::StatusOr<bool> RowPublisher::Refuse(Entry& entry, size_t index, const absl::Status& reason) {
+  const OutboxRow row = entry.row.row();
+  // A dead letter that cannot be published either: nothing is left to do with the row.
+  const OnError policy = entry.refusal.ok() ? options_.policy(reason) : OnError::kStop;
+  if (policy == OnError::kStop) {
+    const absl::Status error = Named(reason, row);
+    AbandonFrom(index);
+    return error;
+  }
+  const std::string table = fmt::format("{}.{}", row.relation.schema, row.relation.name);
+  const std::string name = router_.Identify(row.relation.oid, row.values);
+  options_.on_refused(
+      {.number = first_ + index, .table = table, .row = name, .reason = reason, .policy = policy});
+  if (policy == OnError::kDeadLetter) {
+    entry.refusal = reason;
+    return Offer(entry, index);
+  }
+  ++counts_.skipped;
+  Settle(entry);
+  return true;
+}
+
+void RowPublisher::AbandonFrom(size_t index) {
+  for (; index < entries_.size(); ++index) {
+    WR_CHECK(entries_[index].settled || entries_[index].bytes == 0,
+             "rows behind one that is offered are not in flight");
+    if (!entries_[index].settled) {
+      Settle(entries_[index]);
+    }
+  }
+}
+
+// What the failed producer had in flight is reported first: some of it was acknowledged.
+absl::Status RowPublisher::Recover() {
+  producer_->AbandonUndelivered();
+  producer_->Poll(*this);
+  if (HasCode(failure_.cause, ErrorCode::kBatchTooLarge)) {
+    max_batch_bytes_ = std::max(max_batch_bytes_ / 2, kMinBatchBytes);
+  }
+  const uint64_t end = first_ + entries_.size();
+  for (uint64_t number = first_; number < end; ++number) {
+    Entry& entry = entries_[number - first_];
+    bytes_ -= entry.settled ? 0 : std::exchange(entry.bytes, 0);
+  }
+  WR_RETURN_IF_ERROR(CreateProducer());
+  DropSettled();
+  for (uint64_t number = first_; number < end; number = std::max(number + 1, first_)) {
+    WR_RETURN_IF_ERROR(SendAlone(number - first_));
+    DropSettled();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RowPublisher::SendAlone(size_t index) {
+  Entry& entry = entries_[index];
+  while (!entry.settled) {
+    if (broken()) {
+      WR_RETURN_IF_ERROR(ReplaceProducer(entry, index));
+    } else if (entry.bytes == 0) {
+      WR_ASSIGN_OR_RETURN(const bool offered, Offer(entry, index));
+      WR_RETURN_IF_ERROR(offered ? absl::OkStatus() : Turn(kTurn));
+    } else {
+      WR_RETURN_IF_ERROR(Turn(kTurn));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Only one record was in flight: a refusal is about its row. Any other failure is not, and the row
+// is offered to the next producer, after a pause.
+absl::Status RowPublisher::ReplaceProducer(Entry& entry, size_t index) {
+  producer_->AbandonUndelivered();
+  producer_->Poll(*this);
+  const absl::Status cause = failure_.cause;
+  bytes_ -= entry.settled ? 0 : std::exchange(entry.bytes, 0);
+  if (cause.ok()) {
+    WR_RETURN_IF_ERROR(CheckPatience());
+    options_.wait(-1, kTurn);
+  }
+  WR_RETURN_IF_ERROR(CreateProducer());
+  return cause.ok() || entry.settled ? absl::OkStatus()
+                                     : Refuse(entry, index, RowErrorOf(cause)).status();
+}
+
+void RowPublisher::ReadReports() {
+  producer_->Poll(*this);
+  if (!broken()) {
+    DropSettled();
+  }
+}
+
+absl::Status RowPublisher::Turn(Micros timeout) {
+  options_.wait(producer_->poll_fd(), std::min<Micros>(timeout, kTurn));
+  ReadReports();
+  if (options_.on_progress) {
+    options_.on_progress(counts_);
+  }
+  return CheckPatience();
+}
+
+// The most specific reason that is known.
+absl::Status RowPublisher::CheckPatience() const {
+  if (entries_.empty() || clock_.Now() - progress_at_ < options_.patience) {
+    return absl::OkStatus();
+  }
+  if (!trouble_.ok()) {
+    return trouble_;
+  }
+  return !producer_->TransientError().ok()
+             ? producer_->TransientError()
+             : Error(ErrorCode::kKafkaStalled, fmt::format("no acknowledgement within {}",
+                                                           FormatDuration(options_.patience)));
+}
+
+absl::Status RowPublisher::AwaitRoom() {
+  while (!has_room()) {
+    WR_RETURN_IF_ERROR(broken() ? Recover() : Turn(kTurn));
+  }
+  // Also while there is room, so that rows are not held for longer than needed.
+  if ((first_ + entries_.size()) % kRowsBetweenReports == 0) {
+    ReadReports();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RowPublisher::AwaitRate() {
+  if (options_.rows_per_second == 0) {
+    return absl::OkStatus();
+  }
+  while (next_due_ && clock_.Now() < *next_due_) {
+    if (broken()) {
+      WR_RETURN_IF_ERROR(Recover());
+      continue;
+    }
+    WR_RETURN_IF_ERROR(Turn(*next_due_ - clock_.Now()));
+  }
+  const Micros interval(1'000'000 / options_.rows_per_second);
+  next_due_ = std::max(next_due_.value_or(clock_.Now()), clock_.Now() - kRateSpan) + interval;
+  return absl::OkStatus();
+}
+
+bool RowPublisher::has_room() const {
+  return entries_.empty() ||
+         (entries_.size() < static_cast<size_t>(config_.pipeline.max_in_flight_records) &&
+          bytes_ < static_cast<size_t>(config_.pipeline.max_in_flight_bytes));
+}
+
+void RowPublisher::Settle(Entry& entry) {
+  WR_CHECK(!entry.settled, "a row is settled once");
+  entry.settled = true;
+  bytes_ -= entry.row.bytes() + entry.bytes;
+}
+
+void RowPublisher::DropSettled() {
+  while (!entries_.empty() && entries_.front().settled) {
+    entries_.pop_front();
+    ++first_;
+  }
+}
+
+absl::Status RowPublisher::Named(const absl::Status& error, const OutboxRow& row) const {
+  return Annotate(error,
+                  fmt::format("row {} of {}.{}", router_.Identify(row.relation.oid, row.values),
+                              row.relation.schema, row.relation.name));
+}
+
+// A token has the low half of the row's number: fewer rows are in flight.
+void RowPublisher::OnDelivered(const Delivery& delivery) {
+  const uint32_t index = delivery.token.transaction - static_cast<uint32_t>(first_);
+  WR_CHECK(index < entries_.size(), "a record is of a row that is held");
+  Entry& entry = entries_[index];
+  progress_at_ = clock_.Now();
+  if (!entry.refusal.ok()) {
+    ++counts_.dead_letters;
+  } else {
+    ++counts_.published;
+    if (options_.on_published) {
+      options_.on_published(first_ + index);
+    }
+  }
+  Settle(entry);
+}
+
+// A purged record, and one whose producer failed, was never judged by a broker.
+void RowPublisher::OnFailed(const DeliveryFailure& report) {
+  failure_.any = true;
+  if (failure_.cause.ok() && !report.purged && !IsOfProducer(report.error)) {
+    failure_.cause = report.error;
+  }
+}
+
+}  // namespace walrelay
