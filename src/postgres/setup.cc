@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kStatementTimeout{30};
 constexpr std::chrono::seconds kStepTimeout{60};
 
 std::string QualifiedName(const OutboxTable& table) {
-  return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
+  return QuoteQualified(table.schema, table.name);
 }
 
 // A column of the table to create. Two parts of an event may be mapped to the same column.
