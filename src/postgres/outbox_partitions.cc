@@ -16,6 +16,8 @@ constexpr std::chrono::seconds kCatalogTimeout{30};
 // Of the comparison of all rows of a partition, which reads the whole partition.
 constexpr std::chrono::minutes kCheckTimeout{10};
 
+// A timestamp without time zone may be of any zone: UTC+14 is the furthest ahead.
+constexpr std::chrono::hours kFurthestZone{14};
 // The first xid whose epoch is not 0.
 constexpr uint64_t kFirstReusedXid = uint64_t{1} << 32;
 
@@ -53,27 +55,37 @@ CROSS JOIN LATERAL (
 WHERE i.inhparent OPERATOR(pg_catalog.=) {})";
 
 // In the transaction that drops a partition: whether the server and the partition are those that
-// were meant.
+// were meant. The name of a WAL file begins with the timeline.
 constexpr std::string_view kSameQuery = R"(
-SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) AS wal_file,
+SELECT pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8)
+         OPERATOR(pg_catalog.=) {3}
+       AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s
+                   WHERE s.slot_name OPERATOR(pg_catalog.=) {4}
+                     AND s.active_pid OPERATOR(pg_catalog.=) {5}) AS is_server,
        EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i
                JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
                JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-               WHERE i.inhparent OPERATOR(pg_catalog.=) {}
-                 AND n.nspname OPERATOR(pg_catalog.=) {} AND c.relname OPERATOR(pg_catalog.=) {})
+               WHERE i.inhparent OPERATOR(pg_catalog.=) {0}
+                 AND n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2})
          AS is_partition)";
 
-// The first row whose xmin is outside of [{1}, {2}). A row shows the low 32 bits of its xmin: of
-// the xids with these bits, the last one before the next xid is meant.
+// The first row whose xmin is outside of [{1}, {2}), or which is older than the partition as such:
+// a table that is attached may bring rows that were never in the stream. A row shows the low 32
+// bits of its xmin: of the xids with these bits, the last one before the next xid is meant.
 constexpr std::string_view kUnprovenQuery = R"(
 SELECT r.xid FROM (
   SELECT s.next OPERATOR(pg_catalog.-)
          ((s.next OPERATOR(pg_catalog.-) t.xmin::pg_catalog.text::pg_catalog.int8)
-          OPERATOR(pg_catalog.&) 4294967295) AS xid
+          OPERATOR(pg_catalog.&) 4294967295) AS xid,
+         s.next OPERATOR(pg_catalog.-)
+         ((s.next OPERATOR(pg_catalog.-) i.xmin::pg_catalog.text::pg_catalog.int8)
+          OPERATOR(pg_catalog.&) 4294967295) AS attached
   FROM ONLY {0} t
+  JOIN pg_catalog.pg_inherits i ON i.inhrelid OPERATOR(pg_catalog.=) t.tableoid
   CROSS JOIN (SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())
                 ::pg_catalog.text::pg_catalog.int8 AS next) s) r
 WHERE r.xid OPERATOR(pg_catalog.<) {1} OR r.xid OPERATOR(pg_catalog.>=) {2}
+  OR r.xid OPERATOR(pg_catalog.<=) r.attached
 LIMIT 1)";
 
 struct Root {
@@ -267,7 +279,7 @@ class Maintenance {
     const PublishedXids& xids = proven.xids;
     // Older rows have the same low 32 bits as rows that are proven. Rows of this partition are
     // younger than the first proven xid, as far as the time column says when a row was inserted.
-    if (xids.before >= kFirstReusedXid && partition.bounds.from < xids.from.taken) {
+    if (xids.before >= kFirstReusedXid && partition.bounds.from < xids.from.taken + kFurthestZone) {
       return fmt::format(
           "its rows may be older than {}, when the proof begins, and the server has reused "
           "transaction ids since",
@@ -295,13 +307,14 @@ class Maintenance {
     WR_ASSIGN_OR_RETURN(
         const PgResult same,
         transaction.Query(fmt::format(kSameQuery, root_.oid, QuoteLiteral(partition.schema),
-                                      QuoteLiteral(partition.name))));
+                                      QuoteLiteral(partition.name),
+                                      QuoteLiteral(fmt::format("{:08X}", proven.timeline)),
+                                      QuoteLiteral(proven.slot), proven.backend_pid)));
     if (!same.Bool(0, "is_partition")) {
       return "it is no longer a partition of the table";
     }
-    // The name of a WAL file begins with the timeline.
-    if (!same.Text(0, "wal_file").starts_with(fmt::format("{:08X}", proven.timeline))) {
-      return "the server has another timeline than the proof";
+    if (!same.Bool(0, "is_server")) {
+      return "the server has another timeline than the proof, or the relay has disconnected";
     }
     WR_ASSIGN_OR_RETURN(std::string problem, FindUnproven(partition, proven));
     if (!problem.empty()) {

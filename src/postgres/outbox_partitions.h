@@ -38,12 +38,15 @@ struct PartitionPolicy {
   std::optional<Micros> keep;
 };
 
-// What is proven about the rows of one server. REQUIRES of the caller: the connection is to the
-// server with the system identifier of the progress record, `timeline` is that for which
-// PublishedXidsOf() was evaluated, and the brokers have acknowledged the record.
+// What is proven about the rows of one server, and how that server is recognized. REQUIRES of the
+// caller: `xids` are those of PublishedXidsOf() for this server and timeline, by a record that the
+// brokers have acknowledged.
 struct ProvenRows {
   PublishedXids xids;
   uint32_t timeline = 0;
+  // Of the walsender that reads the slot: a server that was restored has another one, or none.
+  int backend_pid = 0;
+  std::string slot;
 };
 
 // A partition that was not created, or that is old and was not dropped, with the reason.

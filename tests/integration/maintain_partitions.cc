@@ -2,6 +2,8 @@
 // any proof:
 //
 //   maintain_partitions DSN SCHEMA TABLE AHEAD KEEP_SECONDS NOW FROM FROM_TAKEN BEFORE TIMELINE
+//   SLOT
+//     WALSENDER
 //
 // Daily partitions; times are seconds since 1970. BEFORE 0: no proof.
 
@@ -36,7 +38,9 @@ absl::StatusOr<PartitionChanges> Maintain(char** arguments) {
     proven = {.xids = {.from = {.xid = static_cast<uint64_t>(Number(arguments[7])),
                                 .taken = Time(arguments[8])},
                        .before = before},
-              .timeline = static_cast<uint32_t>(Number(arguments[10]))};
+              .timeline = static_cast<uint32_t>(Number(arguments[10])),
+              .backend_pid = static_cast<int>(Number(arguments[12])),
+              .slot = arguments[11]};
   }
   return MaintainPartitions(connection, {.schema = arguments[2], .name = arguments[3]}, proven,
                             policy, Time(arguments[6]));
@@ -46,7 +50,7 @@ absl::StatusOr<PartitionChanges> Maintain(char** arguments) {
 }  // namespace walrelay
 
 int main(int argc, char** argv) {
-  if (argc != 11) {
+  if (argc != 13) {
     return EXIT_FAILURE;
   }
   const auto changes = walrelay::Maintain(argv);

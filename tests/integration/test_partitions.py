@@ -24,11 +24,13 @@ def partition(number: int) -> str:
 
 
 class PartitionsCase(IntegrationTest):
-    columns = "id bigint, aggregate_type text, aggregate_id text, event_type text, payload jsonb, created_at timestamptz"
+    columns = ("id bigint, aggregate_type text, aggregate_id text, event_type text, payload jsonb, "
+               "created_at timestamptz")
 
     def prepare(self) -> None:
         self.sql(f"CREATE TABLE outbox ({self.columns}, PRIMARY KEY (id, created_at)) PARTITION BY RANGE (created_at)")
-        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert', publish_via_partition_root = true)")
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox "
+                 "WITH (publish = 'insert', publish_via_partition_root = true)")
         self.database.create_slot(self.slot)
         self.begin = self.next_xid()
 
@@ -40,13 +42,23 @@ class PartitionsCase(IntegrationTest):
 
     def maintain(self, *, now: int = 0, ahead: int = 1, keep: int = 7, before: int | None = None,
                  begin: int | None = None, begin_time: int = -100, timeline: int = 1, code: int = 0) -> list[str]:
-        """Runs the maintenance as on a day; returns what it has done, a line each. Without `before`: no proof."""
+        """Runs the maintenance as on a day; returns what it has done, a line each. Without `before`: no proof.
+
+        With a proof, a relay reads the slot.
+        """
+        walsender = 0 if before is None else self.walsender()
         values = [self.database.dsn, "public", "outbox", ahead, keep * DAY, int(day(now).timestamp()),
-                  self.begin if begin is None else begin, int(day(begin_time).timestamp()), before or 0, timeline]
+                  self.begin if begin is None else begin, int(day(begin_time).timestamp()), before or 0, timeline,
+                  self.slot, walsender]
         run = subprocess.run([build_folder() / "tests" / "integration" / "maintain_partitions", *map(str, values)],
                              stdout=subprocess.PIPE, text=True, timeout=120)
         self.assertEqual(run.returncode, code, run.stdout)
         return run.stdout.splitlines()
+
+    def walsender(self) -> int:
+        if not any(relay.running() for relay in self.relays):
+            self.start_relay().wait_ready()
+        return self.database.walsender(self.slot)
 
     def partitions(self) -> list[str]:
         return [name for (name,) in self.sql("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = inhrelid "
@@ -73,8 +85,9 @@ class PartitionsTest:
         self.sql(f"GRANT CREATE ON SCHEMA public TO {self.name}_owner; ALTER TABLE outbox OWNER TO {self.name}_owner")
         self.addCleanup(self.sql, f"DROP OWNED BY {self.name}_owner CASCADE; DROP ROLE {self.name}_owner")
         self.maintain(ahead=0)
-        self.assertEqual(self.sql("SELECT pg_get_userbyid(relowner), (SELECT count(*) FROM pg_index WHERE indrelid = c.oid) "
-                                  "FROM pg_class c WHERE relname = %s", partition(0)), [(f"{self.name}_owner", 2)])
+        self.assertEqual(self.sql("SELECT pg_get_userbyid(relowner), "
+                                  "(SELECT count(*) FROM pg_index WHERE indrelid = c.oid) FROM pg_class c "
+                                  "WHERE relname = %s", partition(0)), [(f"{self.name}_owner", 2)])
 
     def test_published_partitions_are_dropped(self) -> None:
         self.fill_old_days()
@@ -154,6 +167,29 @@ class PartitionsTest:
             self.assertIn("another timeline", line)
         self.assertEqual(len(self.partitions()), 3)
 
+    def test_proof_of_a_relay_that_has_disconnected_drops_nothing(self) -> None:
+        self.fill_old_days()
+        before = self.next_xid()
+        self.walsender()
+        self.relays[-1].kill()
+        self.start_relay().wait_ready()
+        old, self.walsender = self.walsender(), lambda: 1
+        for line in self.maintain(ahead=0, before=before):
+            self.assertIn("the relay has disconnected", line)
+        self.walsender = lambda: old
+        self.assertEqual(len(self.maintain(ahead=0, before=before)), 2)
+
+    def test_table_with_rows_that_is_attached_is_kept(self) -> None:
+        """Its rows are younger than the slot, and were never in the stream."""
+        self.sql("CREATE TABLE other (LIKE outbox INCLUDING ALL)")
+        self.sql("INSERT INTO other VALUES (1, 'x', 'k', 'made', '{}', %s)", day(-9))
+        self.sql(f"ALTER TABLE outbox ATTACH PARTITION other FOR VALUES FROM ('{day(-10):%Y-%m-%d}') "
+                 f"TO ('{day(-8):%Y-%m-%d}')")
+        self.assertIn("problem other: transaction", self.maintain(ahead=0, before=self.next_xid())[-1])
+        self.sql("DELETE FROM other")
+        self.insert(2, -9)
+        self.assertEqual(self.maintain(ahead=0, before=self.next_xid()), ["dropped other"])
+
     def test_reused_xids_need_a_partition_younger_than_the_proof(self) -> None:
         self.fill_old_days()
         epoch = 1 << 32
@@ -210,20 +246,19 @@ class PartitionsTest:
         self.expect_published(1, 2)
 
 
-class TypesTest(PartitionsCase):
-    def check(self, type: str) -> None:
-        self.sql(f"DROP TABLE outbox; CREATE TABLE outbox (id bigint, created_at {type}) PARTITION BY RANGE (created_at)")
-        self.maintain(now=-9, ahead=0)
-        self.maintain(ahead=0)
-        self.sql("INSERT INTO outbox VALUES (1, %s), (2, %s)", day(-9), day(0))
-        self.assertEqual(self.maintain(ahead=0, before=self.next_xid()), [f"dropped {partition(-9)}"])
+class TimestampTest(PartitionsCase):
+    """The time of a column without time zone counts as UTC."""
 
-    def test_timestamp_counts_as_utc(self) -> None:
-        self.check("timestamp")
+    columns = PartitionsCase.columns.replace("timestamptz", "timestamp")
 
-    def test_date(self) -> None:
-        self.check("date")
+    def test_published_partitions_are_dropped(self) -> None:
+        self.fill_old_days()
+        self.assertEqual(self.maintain(ahead=0, before=self.next_xid()),
+                         [f"dropped {partition(-9)}", f"dropped {partition(-8)}"])
 
+
+class DateTest(TimestampTest):
+    columns = PartitionsCase.columns.replace("timestamptz", "date")
 
 
 if __name__ == "__main__":
