@@ -337,6 +337,13 @@ class CommandLine {
                           "that the role may not execute are printed");
     command->add_flag("--create-table", setup_.create_table,
                       "With --apply: create the outbox table if it does not exist");
+    command
+        ->add_option("--partitioned", setup_.partitioned,
+                     "With --create-table: partition the table by the time of its rows, with "
+                     "partitions for the next periods; with --apply also create those that an "
+                     "existing table lacks")
+        ->type_name("PERIOD")
+        ->check(CLI::IsMember({"hourly", "daily", "weekly", "monthly"}));
     CLI::Option* role =
         command->add_option("--role", setup_.role, "With --apply: create this role for walrelay")
             ->type_name("NAME");

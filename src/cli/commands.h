@@ -130,6 +130,7 @@ struct SetupFlags {
   std::string role;
   std::string password_file;
   std::string platform;
+  std::string partitioned;  // the name of a PartitionPeriod; "": not partitioned
 };
 // Without `apply` it prints the SQL and connects to nothing. With `apply` the steps run one by one,
 // not in one transaction: Postgres cannot create a logical slot in a transaction that has written.

@@ -57,6 +57,10 @@ std::string_view Front(std::string_view text, size_t limit) {
   return text.substr(0, limit);
 }
 
+std::string WithSuffix(std::string_view table, std::string_view suffix) {
+  return fmt::format("{}{}", Front(table, kMaxNameBytes - suffix.size()), suffix);
+}
+
 // The partition that covers `time`, or nullptr.
 const OutboxPartition* Covering(std::span<const OutboxPartition> existing, WallTime time) {
   const auto found = std::find_if(existing.begin(), existing.end(), [&](const auto& partition) {
@@ -107,6 +111,20 @@ WallTime NextPeriod(PartitionPeriod period, WallTime time) {
   return sys_days(year_month_day(floor<days>(start)) + months(1));
 }
 
+int UsualAhead(PartitionPeriod period) {
+  switch (period) {
+    case PartitionPeriod::kHourly:
+      return 96;
+    case PartitionPeriod::kDaily:
+      return 7;
+    case PartitionPeriod::kWeekly:
+      return 3;
+    case PartitionPeriod::kMonthly:
+      break;
+  }
+  return 2;
+}
+
 std::vector<PartitionBounds> MissingPartitions(PartitionPeriod period, int ahead,
                                                std::span<const OutboxPartition> existing,
                                                WallTime now) {
@@ -127,9 +145,12 @@ std::vector<PartitionBounds> MissingPartitions(PartitionPeriod period, int ahead
   return missing;
 }
 
+std::string DefaultPartitionName(std::string_view table) {
+  return WithSuffix(table, "_default");
+}
+
 std::string PartitionName(std::string_view table, PartitionPeriod period, WallTime from) {
-  const std::string suffix = "_p" + TimeDigits(period, from);
-  return fmt::format("{}{}", Front(table, kMaxNameBytes - suffix.size()), suffix);
+  return WithSuffix(table, "_p" + TimeDigits(period, from));
 }
 
 bool IsOlderThan(const OutboxPartition& partition, Micros keep, WallTime now) {

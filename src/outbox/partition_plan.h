@@ -37,12 +37,19 @@ struct OutboxPartition {
 WallTime PeriodStart(PartitionPeriod period, WallTime time);
 WallTime NextPeriod(PartitionPeriod period, WallTime time);
 
+// How many periods ahead have a partition unless the operator chooses: enough for a weekend, during
+// which nothing may run that creates partitions.
+int UsualAhead(PartitionPeriod period);
+
 // The partitions to create, ascending: they cover the period of `now` and the `ahead` periods after
 // it. Existing bounds are respected: only what no partition covers is created, so a table may
 // change its period, and may have partitions that an operator created.
 std::vector<PartitionBounds> MissingPartitions(PartitionPeriod period, int ahead,
                                                std::span<const OutboxPartition> existing,
                                                WallTime now);
+
+// "outbox_default", for rows that no other partition covers.
+std::string DefaultPartitionName(std::string_view table);
 
 // "outbox_p20261124", with the hour for hourly partitions and without the day for monthly ones; all
 // digits of the time if it is not the start of a period. At most 63 bytes, which is the limit of

@@ -91,6 +91,19 @@ TEST(PartitionNameTest, NameHasTheStartOfThePeriod) {
   EXPECT_EQ(PartitionName("outbox", PartitionPeriod::kMonthly, Day(2026, 11, 1)), "outbox_p202611");
 }
 
+TEST(PartitionNameTest, DefaultPartitionIsNamedAfterTheTable) {
+  EXPECT_EQ(DefaultPartitionName("outbox"), "outbox_default");
+  EXPECT_EQ(DefaultPartitionName(std::string(63, 'x')), std::string(55, 'x') + "_default");
+}
+
+TEST(UsualAheadTest, PartitionsCoverAtLeastALongWeekend) {
+  for (const auto period : {PartitionPeriod::kHourly, PartitionPeriod::kDaily,
+                            PartitionPeriod::kWeekly, PartitionPeriod::kMonthly}) {
+    const auto missing = MissingPartitions(period, UsualAhead(period), {}, kTuesday);
+    EXPECT_GE(missing.back().to - kTuesday, days(4));
+  }
+}
+
 // The name of a whole period may exist.
 TEST(PartitionNameTest, PartOfAPeriodHasAllDigits) {
   EXPECT_EQ(PartitionName("outbox", PartitionPeriod::kMonthly, kTuesday + hours(6)),
