@@ -67,6 +67,7 @@ class CommandLine {
     AddReload();
     AddPrint();
     AddVerify();
+    AddInit();
     AddSetup();
     AddDemo();
     AddConfig();
@@ -326,6 +327,25 @@ class CommandLine {
         ->check(CLI::Range(0, 3600));
   }
 
+  void AddInit() {
+    CLI::App* command =
+        Add(app_, "init",
+            "Write a configuration for an outbox table that exists: which column is which part of "
+            "an event, with the reasons, and what to decide",
+            [this] { return InitCommand(init_); });
+    command
+        ->add_option("--from-table", init_.from_table,
+                     "The table, whose columns and indexes are read from the catalog")
+        ->type_name("[SCHEMA.]TABLE")
+        ->required();
+    command
+        ->add_option("-o,--output", init_.output,
+                     "Write to a new file (mode 0600); the default is standard output")
+        ->type_name("FILE");
+    command->add_flag("--force", init_.force, "With --output: replace an existing file");
+    AddConfigFlags(command, init_.config);
+  }
+
   void AddSetup() {
     CLI::App* command =
         Add(app_, "setup", "Print the SQL that prepares the database; --apply executes it",
@@ -517,6 +537,7 @@ class CommandLine {
   CLI::Option* accept_gap_ = nullptr;
   PrintFlags print_;
   VerifyFlags verify_;
+  InitFlags init_;
   SetupFlags setup_;
   DemoOptions demo_;
   ConfigCommandFlags config_;

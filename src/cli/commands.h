@@ -140,6 +140,16 @@ struct SetupFlags {
 // script.
 ExitCode SetupCommand(const SetupFlags& flags);
 
+struct InitFlags {
+  ConfigFlags config;  // `table` is unused
+  std::string from_table;
+  std::string output;  // "": standard output
+  bool force = false;  // replace an existing output
+};
+// Reads the catalog only, no row. 65 for a table that cannot be an outbox; nothing is written then.
+// The file gets mode 0600; a password of the DSN is not written.
+ExitCode InitCommand(const InitFlags& flags);
+
 ExitCode DemoCommand(const DemoOptions& options);
 
 struct ConfigCommandFlags {
