@@ -6,6 +6,9 @@
 
 import datetime
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from walrelay_test.relay_config import build_folder
 from walrelay_test.testcase import IntegrationTest, for_each_major, main
@@ -80,6 +83,13 @@ class PartitionsTest:
         self.assertEqual(self.maintain(ahead=2), [])
         self.assertEqual(self.maintain(now=1, ahead=2), [f"created {partition(3)}"])
 
+    def test_open_writer_does_not_delay_a_new_partition(self) -> None:
+        self.sql("CREATE TABLE outbox_default PARTITION OF outbox DEFAULT")
+        self.maintain(ahead=0)
+        with self.database.transaction("ROLLBACK") as cursor:
+            cursor.execute("INSERT INTO outbox VALUES (1, %s, 'k', 'made', '{}', %s)", (self.name, day(0)))
+            self.assertEqual(self.maintain(ahead=1), [f"created {partition(1)}"])
+
     def test_new_partition_has_the_indexes_and_the_owner_of_the_table(self) -> None:
         self.sql(f"CREATE ROLE {self.name}_owner; CREATE INDEX ON outbox (aggregate_id)")
         self.sql(f"GRANT CREATE ON SCHEMA public TO {self.name}_owner; ALTER TABLE outbox OWNER TO {self.name}_owner")
@@ -126,30 +136,33 @@ class PartitionsTest:
         self.assertIn("not proven", self.maintain(ahead=0, before=outer + 1)[-1])
         self.assertIn(f"dropped {partition(-9)}", self.maintain(ahead=0, before=self.next_xid()))
 
-    def test_open_transaction_of_a_writer_keeps_the_partition(self) -> None:
-        self.fill_old_days()
+    @contextmanager
+    def open_writer(self) -> Iterator[Any]:
+        """A transaction that has inserted row 3 into an old partition. Only its lock shows that the row exists."""
         writer = self.database.connect()
         self.addCleanup(writer.close)
         cursor = writer.cursor()
         cursor.execute("BEGIN")
         cursor.execute("INSERT INTO outbox VALUES (3, %s, 'k', 'made', '{}', %s)", (self.name, day(-9)))
-        # The row is invisible: only the lock shows that it exists.
-        lines = self.maintain(ahead=0, before=self.next_xid() + 1)
-        self.assertIn(f"problem {partition(-9)}: another session holds a lock", lines[0])
-        cursor.execute("COMMIT")
+        yield cursor
         self.assertEqual(self.sql("SELECT id FROM outbox WHERE created_at = %s ORDER BY 1", day(-9)), [(1,), (3,)])
+
+    def expect_locked(self) -> None:
+        line = self.maintain(ahead=0, before=self.next_xid() + 1)[0]
+        self.assertIn(f"problem {partition(-9)}: another session holds a lock", line)
+
+    def test_open_transaction_of_a_writer_keeps_the_partition(self) -> None:
+        self.fill_old_days()
+        with self.open_writer() as cursor:
+            self.expect_locked()
+            cursor.execute("COMMIT")
 
     def test_prepared_transaction_of_a_writer_keeps_the_partition(self) -> None:
         self.fill_old_days()
-        writer = self.database.connect()
-        self.addCleanup(writer.close)
-        cursor = writer.cursor()
-        cursor.execute("BEGIN")
-        cursor.execute("INSERT INTO outbox VALUES (3, %s, 'k', 'made', '{}', %s)", (self.name, day(-9)))
-        cursor.execute(f"PREPARE TRANSACTION '{self.name}'")
-        self.assertIn("another session holds a lock", self.maintain(ahead=0, before=self.next_xid() + 1)[0])
-        self.sql(f"COMMIT PREPARED '{self.name}'")
-        self.assertIn(partition(-9), self.partitions())
+        with self.open_writer() as cursor:
+            cursor.execute(f"PREPARE TRANSACTION '{self.name}'")
+            self.expect_locked()
+            self.sql(f"COMMIT PREPARED '{self.name}'")
 
     def test_writer_of_the_present_partition_delays_the_drop_for_a_moment_only(self) -> None:
         self.fill_old_days()
