@@ -31,37 +31,42 @@ constexpr std::string_view kRailsEventStore[] = {"eventid", "eventtype", "data",
 constexpr KnownTable kTables[] = {
     {"Spring Modulith", kModulith, false,
      "There is one row per event and listener: an event with several listeners is published "
-     "several times. Rows have no aggregate id."},
+     "several times. Rows have no aggregate id. If Modulith externalizes events itself, switch "
+     "that "
+     "off, or they are published twice.",
+     "", true},
     {"CAP (.NET)", kCap, false,
      "The column Content wraps the message: {\"Headers\": ..., \"Value\": ...}. Stop CAP's own "
      "sender, or every message is published twice.",
      "name"},
     {"MassTransit", kMassTransit, false,
      "Do not start MassTransit's delivery service (UseBusOutbox with DisableDeliveryService), "
-     "which "
-     "deletes and publishes the same rows. Body is the message as MassTransit serializes it."},
+     "which deletes and publishes the same rows. Body is the message as MassTransit serializes "
+     "it."},
     {"NServiceBus", kNServiceBus, true,
      "a row is not an event: Operations holds a batch of messages in a form of NServiceBus, and is "
      "emptied when they are dispatched. Publish from a table with a row per event"},
     {"Wolverine", kWolverine, true,
      "Body is an envelope in a binary form that only Wolverine reads, and Destination is an "
-     "address "
-     "of Wolverine. Publish from a table with a row per event"},
+     "address of Wolverine. Publish from a table with a row per event"},
     {"Eventuate Tram", kEventuate, false,
      "Stop Eventuate's own CDC service, or every message is published twice."},
     {"Watermill (Go)", kWatermill, false,
      "There is a table per topic; rows have no key. Use [[source.tables]] for several tables."},
     {"Laravel (jobs)", kLaravelJobs, false,
      "This is a queue of jobs: Payload holds a serialized PHP object, and workers delete rows. A "
-     "table with a row per event is a better source."},
+     "table with a row per event is a better source.",
+     "", true},
     {"Outboxer (Ruby)", kOutboxer, true,
      "a row holds no event: it refers to a record of another table, which may have changed since"},
     {"Axon", kAxon, false,
      "Payload is as Axon's serializer wrote it. An event store is published from the slot on, not "
-     "from its first event."},
+     "from its first event.",
+     "", true},
     {"Rails Event Store", kRailsEventStore, false,
      "Data is as the event store's mapper wrote it (YAML by default; use JSON or JSONB). Rows have "
-     "no aggregate: the streams of an event are in another table."},
+     "no aggregate: the streams of an event are in another table.",
+     "", true},
 };
 
 }  // namespace

@@ -19,6 +19,8 @@ struct KnownTable {
   std::string_view note;  // unsuitable: why; otherwise what to decide, in full sentences
   // The column that holds the topic, although its name does not say so; "": none.
   std::string_view topic_column = {};
+  // The library reads the rows after their events: they may neither be deleted nor marked.
+  bool needs_rows = false;
 };
 
 // nullptr: none.

@@ -136,6 +136,11 @@ void WriteKafka(const Config& config, TomlWriter& out) {
 // Off, whatever is known: the operator decides that rows are deleted.
 void WriteOldRows(const TableMapping& mapping, TomlWriter& out) {
   out.Comment("");
+  if (!mapping.rows_belong_to.empty()) {
+    out.Comment(
+        fmt::format("{} needs the rows of this table: leave [prune] off.", mapping.rows_belong_to));
+    return;
+  }
   if (!mapping.time) {
     out.Comment("No column has the time of a row: [prune] cannot be used.");
     return;

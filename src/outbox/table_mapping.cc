@@ -63,6 +63,7 @@ class Mapper {
     }
     if (known_ != nullptr) {
       Decide(fmt::format("This is a table of {}. {}", known_->name, known_->note));
+      out_.rows_belong_to = known_->needs_rows ? known_->name : "";
     }
     WR_RETURN_IF_ERROR(MapPayload());
     MapId();
@@ -358,8 +359,9 @@ class Mapper {
     if (mark != nullptr) {
       out_.mark = ByName(mark);
     }
-    if (mark != nullptr || !All(ColumnUse::kState, IsAnything).empty() ||
-        !All(ColumnUse::kMark, IsAnything).empty()) {
+    const bool polled = mark != nullptr || !All(ColumnUse::kState, IsAnything).empty() ||
+                        !All(ColumnUse::kMark, IsAnything).empty();
+    if (polled && out_.rows_belong_to.empty()) {
       Decide(
           "The table has columns in which a process that polls it notes what it has published. "
           "Stop that process when walrelay starts, or every event is published twice. walrelay "

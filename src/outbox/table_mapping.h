@@ -39,6 +39,9 @@ struct TableMapping {
   std::vector<std::string> headers;
   // A timestamp or a boolean that is set once an event was published.
   std::optional<MappedColumn> mark;
+  // A library that needs the rows after they are published, so that they may neither be deleted nor
+  // marked; "": none is known.
+  std::string rows_belong_to;
   // What the operator has to decide or to know, in sentences; each is about one thing.
   std::vector<std::string> decisions;
   // Columns that no part of a record has.

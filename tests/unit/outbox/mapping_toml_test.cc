@@ -103,6 +103,17 @@ TEST_F(MappingTomlTest, PruningIsOfferedAndNotSwitchedOn) {
   EXPECT_THAT(Toml(), HasSubstr("\n# mark_column = \"processed\""));
 }
 
+// Spring Modulith repeats what has no completion date, and an event store is never pruned.
+TEST_F(MappingTomlTest, PruningIsNotOfferedWhereALibraryNeedsTheRows) {
+  table_ =
+      Table({Column("id", pgoutput::kUuidOid), TextColumn("listener_id"), TextColumn("event_type"),
+             TextColumn("serialized_event"), Column("publication_date", pgoutput::kTimestamptzOid),
+             Column("completion_date", pgoutput::kTimestamptzOid, false)});
+  EXPECT_THAT(Toml(),
+              HasSubstr("Spring Modulith needs the rows of this table: leave [prune] off."));
+  EXPECT_THAT(Toml(), Not(HasSubstr("mark_column")));
+}
+
 TEST_F(MappingTomlTest, TimeIsOfferedAsTimestampAndNotUsed) {
   table_.columns.push_back(Column("created_at", pgoutput::kTimestamptzOid));
   EXPECT_THAT(Toml(), HasSubstr("\n# timestamp = \"column:created_at\""));
