@@ -63,6 +63,7 @@ FOLDERS = {
     "auth": "tokens for Kafka",
     "metrics": "prometheus-cpp",
     "debezium": "connector's options",
+    "outbox": "columns, partitions",
     "config": "TOML, flags",
     "route": "row to record",
     "encode": "values to bytes",

@@ -69,6 +69,7 @@ class CommandLine {
     AddVerify();
     AddRepublish();
     AddDeadLetters();
+    AddInit();
     AddSetup();
     AddDemo();
     AddConfig();
@@ -429,6 +430,25 @@ class CommandLine {
         ->type_name("CODE");
   }
 
+  void AddInit() {
+    CLI::App* command =
+        Add(app_, "init",
+            "Write a configuration for an outbox table that exists: which column is which part of "
+            "an event, with the reasons, and what to decide",
+            [this] { return InitCommand(init_); });
+    command
+        ->add_option("--from-table", init_.from_table,
+                     "The table, whose columns and indexes are read from the catalog")
+        ->type_name("[SCHEMA.]TABLE")
+        ->required();
+    command
+        ->add_option("-o,--output", init_.output,
+                     "Write to a new file (mode 0600); the default is standard output")
+        ->type_name("FILE");
+    command->add_flag("--force", init_.force, "With --output: replace an existing file");
+    AddConfigFlags(command, init_.config);
+  }
+
   void AddSetup() {
     CLI::App* command =
         Add(app_, "setup", "Print the SQL that prepares the database; --apply executes it",
@@ -440,6 +460,13 @@ class CommandLine {
                           "that the role may not execute are printed");
     command->add_flag("--create-table", setup_.create_table,
                       "With --apply: create the outbox table if it does not exist");
+    command
+        ->add_option("--partitioned", setup_.partitioned,
+                     "With --create-table: partition the table by the time of its rows, with "
+                     "partitions for the next periods; with --apply also create those that an "
+                     "existing table lacks")
+        ->type_name("PERIOD")
+        ->check(CLI::IsMember({"hourly", "daily", "weekly", "monthly"}));
     CLI::Option* role =
         command->add_option("--role", setup_.role, "With --apply: create this role for walrelay")
             ->type_name("NAME");
@@ -615,6 +642,7 @@ class CommandLine {
   VerifyFlags verify_;
   RepublishFlags republish_;
   DeadLettersFlags dead_letters_;
+  InitFlags init_;
   SetupFlags setup_;
   DemoOptions demo_;
   ConfigCommandFlags config_;

@@ -168,6 +168,7 @@ struct SetupFlags {
   std::string role;
   std::string password_file;
   std::string platform;
+  std::string partitioned;  // the name of a PartitionPeriod; "": not partitioned
 };
 // Without `apply` it prints the SQL and connects to nothing. With `apply` the steps run one by one,
 // not in one transaction: Postgres cannot create a logical slot in a transaction that has written.
@@ -176,6 +177,16 @@ struct SetupFlags {
 // administrator, and what was executed is printed as comments, so that standard output is a valid
 // script.
 ExitCode SetupCommand(const SetupFlags& flags);
+
+struct InitFlags {
+  ConfigFlags config;  // `table` is unused
+  std::string from_table;
+  std::string output;  // "": standard output
+  bool force = false;  // replace an existing output
+};
+// Reads the catalog only, no row. 65 for a table that cannot be an outbox; nothing is written then.
+// The file gets mode 0600; a password of the DSN is not written.
+ExitCode InitCommand(const InitFlags& flags);
 
 ExitCode DemoCommand(const DemoOptions& options);
 

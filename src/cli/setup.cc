@@ -9,10 +9,14 @@
 #include <chrono>
 
 #include "base/secret_file.h"
+#include "base/system_clock.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress_writer.h"
+#include "config/choices.h"
 #include "kafka/progress_topic.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/outbox_partitions.h"
 #include "postgres/session.h"
 
 namespace walrelay {
@@ -37,6 +41,9 @@ absl::StatusOr<SetupOptions> OptionsOf(const SetupFlags& flags) {
   SetupOptions options{
       .create_table = flags.create_table, .role = flags.role, .failover = flags.failover};
   WR_ASSIGN_OR_RETURN(options.password, ReadPassword(flags));
+  if (const auto period = ChoiceNamed<PartitionPeriod>(flags.partitioned)) {
+    options.partitions = {.period = *period, .now = SystemClock().WallNow()};
+  }
   if (!flags.platform.empty()) {
     options.platform = PlatformNamed(flags.platform);
   }
@@ -140,6 +147,27 @@ void PrepareProgress(const Config& config, const SetupOutcome& outcome) {
   }
 }
 
+// The partitions that a table lacks which existed before. Returns how many were created.
+absl::StatusOr<size_t> CreatePartitions(PgConnection& connection, const SourceConfig& source,
+                                        const NewPartitions& partitions) {
+  const PartitionPolicy policy{.period = partitions.period, .ahead = UsualAhead(partitions.period)};
+  size_t created = 0;
+  for (const OutboxTable& table : source.tables) {
+    WR_ASSIGN_OR_RETURN(
+        const PartitionChanges changes,
+        MaintainPartitions(connection, table, std::nullopt, policy, partitions.now));
+    created += changes.created.size();
+    for (const std::string& name : changes.created) {
+      fmt::print("-- done: partition {}\n", Printable(name, 63));
+    }
+    for (const auto& [name, reason] : changes.problems) {
+      fmt::print(stderr, "walrelay: warning: partition {} was not created: {}\n",
+                 Printable(name, 63), Printable(reason));
+    }
+  }
+  return created;
+}
+
 absl::Status Apply(const Config& config, const SetupOptions& options) {
   const SourceConfig& source = config.source;
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(source, ConnectionPurpose::kSetup));
@@ -149,9 +177,14 @@ absl::Status Apply(const Config& config, const SetupOptions& options) {
   if (!outcome.missing.empty()) {
     return Incomplete(outcome, *plan.platform, connection);
   }
+  size_t partitions = 0;
+  if (options.partitions) {
+    WR_ASSIGN_OR_RETURN(partitions, CreatePartitions(connection, source, *options.partitions));
+  }
   PrepareProgress(config, outcome);
-  fmt::print("{}\n", plan.steps.empty() ? "-- Nothing to do: the database is ready."
-                                        : "-- Done: the database is ready.");
+  fmt::print("{}\n", plan.steps.empty() && partitions == 0
+                         ? "-- Nothing to do: the database is ready."
+                         : "-- Done: the database is ready.");
   // Not in the SQL: the server's log may contain the statement.
   if (!options.role.empty() && options.password.empty()) {
     fmt::print("-- Set the role's password: --password-file FILE, or \\password {}\n",

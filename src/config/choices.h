@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "walrelay/config.h"
+#include "walrelay/partition_period.h"
 
 namespace walrelay {
 
@@ -136,6 +137,12 @@ inline constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>
 template <>
 inline constexpr auto kChoices<EmptyArrays> = std::to_array<Choice<EmptyArrays>>(
     {{"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}});
+template <>
+inline constexpr auto kChoices<PartitionPeriod> =
+    std::to_array<Choice<PartitionPeriod>>({{"hourly", PartitionPeriod::kHourly},
+                                            {"daily", PartitionPeriod::kDaily},
+                                            {"weekly", PartitionPeriod::kWeekly},
+                                            {"monthly", PartitionPeriod::kMonthly}});
 template <>
 inline constexpr auto kChoices<LogLevel> =
     std::to_array<Choice<LogLevel>>({{"debug", LogLevel::kDebug},

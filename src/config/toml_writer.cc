@@ -87,7 +87,7 @@ void TomlWriter::SetInComment(std::string_view key, std::string_view value,
 }
 
 void TomlWriter::Comment(std::string_view text) {
-  out_ += fmt::format("# {}\n", text);
+  out_ += fmt::format("#{}{}\n", text.empty() ? "" : " ", text);
 }
 
 std::vector<std::pair<std::string_view, std::string>> TransformMembers(

@@ -21,6 +21,10 @@ std::string QuoteIdentifier(std::string_view name) {
   return Double(name, '"');
 }
 
+std::string QuoteQualified(std::string_view schema, std::string_view name) {
+  return QuoteIdentifier(schema) + "." + QuoteIdentifier(name);
+}
+
 std::string QuoteLiteral(std::string_view text) {
   const bool has_backslash = text.find('\\') != std::string_view::npos;
   // The prefix E is used only where it is needed: what is printed for the operator stays readable.

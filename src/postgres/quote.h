@@ -12,6 +12,9 @@ namespace walrelay {
 // "name" with inner quotes doubled. Always quoted, which preserves case and allows keywords.
 std::string QuoteIdentifier(std::string_view name);
 
+// "schema"."name".
+std::string QuoteQualified(std::string_view schema, std::string_view name);
+
 // 'text', or E'text' if it contains backslashes, which does not depend on
 // standard_conforming_strings.
 std::string QuoteLiteral(std::string_view text);

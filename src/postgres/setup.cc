@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "outbox/partition_plan.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/pg_error.h"
 #include "postgres/quote.h"
@@ -21,7 +22,7 @@ constexpr std::chrono::seconds kStatementTimeout{30};
 constexpr std::chrono::seconds kStepTimeout{60};
 
 std::string QualifiedName(const OutboxTable& table) {
-  return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
+  return QuoteQualified(table.schema, table.name);
 }
 
 // A column of the table to create. Two parts of an event may be mapped to the same column.
@@ -39,27 +40,30 @@ class NewColumns {
       columns_.push_back({std::string(name), definition, comment});
     }
   }
-  std::string Sql() const {
+  // `constraint`: after the columns; "": none.
+  std::string Sql(std::string_view constraint = "") const {
     std::string out;
     for (const NewColumn& column : columns_) {
-      const bool last = &column == &columns_.back();
+      const bool last = &column == &columns_.back() && constraint.empty();
       out += fmt::format("  {:<16} {}{}{}{}\n", QuoteIdentifier(column.name), column.definition,
                          last ? "" : ",", column.comment.empty() ? "" : "  -- ", column.comment);
     }
-    return out;
+    return constraint.empty() ? out : fmt::format("{}  {}\n", out, constraint);
   }
 
  private:
   std::vector<NewColumn> columns_;
 };
 
+// For the age of rows: walrelay does not publish it.
+constexpr std::string_view kTimeColumn = "created_at";
+
 // The columns have walrelay's default names, unless others are configured; parts that are mapped to
 // no column are left out.
-std::string CreateTable(const OutboxTable& table) {
+NewColumns ColumnsOf(const OutboxTable& table, std::string_view id_definition) {
   const ColumnNames& names = table.columns;
   NewColumns columns;
-  columns.Add(names.id.value_or("id"),
-              "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()");
+  columns.Add(names.id.value_or("id"), id_definition);
   columns.Add(names.aggregate_type.value_or("aggregate_type"), "text        NOT NULL",
               "the topic is derived from it");
   columns.Add(names.aggregate_id.value_or("aggregate_id"), "text        NOT NULL",
@@ -67,8 +71,7 @@ std::string CreateTable(const OutboxTable& table) {
   columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
   columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
               "the record's value, as Postgres prints it");
-  // For the job that deletes old rows; walrelay does not read it.
-  columns.Add("created_at", "timestamptz NOT NULL DEFAULT pg_catalog.now()");
+  columns.Add(kTimeColumn, "timestamptz NOT NULL DEFAULT pg_catalog.now()");
   columns.Add(names.trace_id.value_or("trace_id"), "text");
   for (const auto* name :
        {&names.traceparent, &names.tracestate, &names.span_context, &names.version}) {
@@ -78,6 +81,45 @@ std::string CreateTable(const OutboxTable& table) {
     columns.Add(placement.column,
                 placement.where == Placement::Where::kPartition ? "integer" : "text");
   }
+  return columns;
+}
+
+// The table has no rows yet, so no session waits for the locks of PARTITION OF. The DEFAULT
+// partition accepts rows for which no partition was created in time: without it, an application's
+// INSERT would fail.
+std::string CreatePartitions(const OutboxTable& table, const NewPartitions& partitions) {
+  const auto create = [&](const std::string& name) {
+    return fmt::format("\nCREATE TABLE {} PARTITION OF {}", QuoteQualified(table.schema, name),
+                       QualifiedName(table));
+  };
+  std::string sql = create(DefaultPartitionName(table.name)) + " DEFAULT;";
+  for (const PartitionBounds& bounds :
+       MissingPartitions(partitions.period, UsualAhead(partitions.period), {}, partitions.now)) {
+    sql += fmt::format("{}\n  FOR VALUES FROM ({}) TO ({});",
+                       create(PartitionName(table.name, partitions.period, bounds.from)),
+                       QuoteLiteral(Rfc3339(bounds.from)), QuoteLiteral(Rfc3339(bounds.to)));
+  }
+  return sql;
+}
+
+// The primary key of a partitioned table contains the time: two partitions may have the same id.
+std::string CreatePartitionedTable(const OutboxTable& table, const NewPartitions& partitions) {
+  const NewColumns columns =
+      ColumnsOf(table, "uuid        NOT NULL DEFAULT pg_catalog.gen_random_uuid()");
+  const std::string id = table.columns.id.value_or("id");
+  const std::string time = QuoteIdentifier(kTimeColumn);
+  return fmt::format(
+      "CREATE TABLE {} (\n{}) PARTITION BY RANGE ({});{}", QualifiedName(table),
+      columns.Sql(id.empty() ? "" : fmt::format("PRIMARY KEY ({}, {})", QuoteIdentifier(id), time)),
+      time, CreatePartitions(table, partitions));
+}
+
+std::string CreateTable(const OutboxTable& table, const SetupOptions& options) {
+  if (options.partitions) {
+    return CreatePartitionedTable(table, *options.partitions);
+  }
+  const NewColumns columns =
+      ColumnsOf(table, "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()");
   return fmt::format("CREATE TABLE {} (\n{});", QualifiedName(table), columns.Sql());
 }
 
@@ -328,7 +370,8 @@ absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
       return Error(ErrorCode::kTableMissing, name,
                    "Check the name, or create the table: walrelay setup --apply --create-table");
     }
-    steps.push_back({fmt::format("table {}", name), CreateTable(source.tables[i]), NamesOf(steps)});
+    steps.push_back(
+        {fmt::format("table {}", name), CreateTable(source.tables[i], options), NamesOf(steps)});
   }
   return absl::OkStatus();
 }
@@ -412,7 +455,7 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
   }
   for (const OutboxTable& table : source.tables) {
     out += table.name.empty() ? "-- No table: events are logical messages.\n"
-                              : CreateTable(table) + "\n";
+                              : CreateTable(table, options) + "\n";
   }
   out += fmt::format(
       "\n-- 2. The publication, before the slot. Inserts only, so that deleting old rows stays "

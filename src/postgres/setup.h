@@ -5,6 +5,7 @@
 // rows. The publication is therefore created first, and a slot without a publication is an error.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,17 +14,26 @@
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
 #include "postgres/platform.h"
+#include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/partition_period.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
 
+// A table to create that is partitioned by its time column: for the periods from `now` on.
+struct NewPartitions {
+  PartitionPeriod period = PartitionPeriod::kDaily;
+  WallTime now;
+};
+
 // What `walrelay setup` was asked to do.
 struct SetupOptions {
-  bool create_table = false;  // create the outbox tables that do not exist
-  std::string role;           // create this role, with its privileges; "": none
-  Secret password;            // of the role, also if it exists; empty: not set
-  bool failover = false;      // Postgres 17+: a slot that is synchronized to standbys
+  bool create_table = false;                // create the outbox tables that do not exist
+  std::optional<NewPartitions> partitions;  // of the tables that are created
+  std::string role;                         // create this role, with its privileges; "": none
+  Secret password;                          // of the role, also if it exists; empty: not set
+  bool failover = false;                    // Postgres 17+: a slot that is synchronized to standbys
   // nullptr: PlanSetup() determines it from the roles of the server.
   const Platform* platform = nullptr;
 };

@@ -99,6 +99,34 @@ class SetupTest(IntegrationTest):
         self.assertIn("publish_via_partition_root", self.call(*self.file(""), "--apply"))
         self.assertIn("Nothing to do", self.call(*self.file(""), "--apply"))
 
+    def test_partitioned_table_is_created_with_partitions_ahead(self) -> None:
+        self.call(*self.file(""), "--apply", "--create-table", "--partitioned", "daily")
+        self.assertIn("Nothing to do", self.call(*self.file(""), "--apply", "--create-table", "--partitioned", "daily"))
+        names = [name for (name,) in self.sql("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = inhrelid "
+                                              "WHERE inhparent = 'outbox'::regclass ORDER BY 1")]
+        self.assertEqual((len(names), names[0]), (9, "outbox_default"))
+        self.start_relay({"source.slot": self.slot})
+        self.sql("INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload) "
+                 "VALUES (%s, 'k', 'made', '{}')", self.name)
+        self.sql("INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, created_at) "
+                 "VALUES (%s, 'k', 'made', '{}', '2020-01-01')", self.name)
+        self.settle()
+        self.assertEqual(len(self.published()), 2)
+        self.assertEqual(self.sql("SELECT count(*) FROM outbox_default"), [(1,)])
+
+    def test_printed_script_of_a_partitioned_table_is_valid(self) -> None:
+        for period in ("hourly", "daily", "weekly", "monthly"):
+            with self.subTest(period):
+                script = self.call(*self.file(_SEVERAL), "--create-table", "--partitioned", period)
+                self.postgres.psql(script, self.name)
+                self.clear()
+
+    def test_partitions_that_a_table_lacks_are_created(self) -> None:
+        self.call(*self.file(""), "--apply", "--create-table", "--partitioned", "weekly")
+        (name,), = self.sql("SELECT max(relname) FROM pg_class WHERE relname ~ '^outbox_p[0-9]+$'")
+        self.sql(f"DROP TABLE {name}")
+        self.assertIn(f"-- done: partition {name}", self.call(*self.file(""), "--apply", "--partitioned", "weekly"))
+
 
 if __name__ == "__main__":
     main()

@@ -18,6 +18,10 @@ TEST(QuoteTest, IdentifiersCannotEndEarly) {
   EXPECT_EQ(QuoteIdentifier("it's"), R"("it's")");
 }
 
+TEST(QuoteTest, QualifiedNameHasTwoIdentifiers) {
+  EXPECT_EQ(QuoteQualified("a.b", "c\"d"), R"("a.b"."c""d")");
+}
+
 TEST(QuoteTest, LiteralsCannotEndEarly) {
   EXPECT_EQ(QuoteLiteral("walrelay"), "'walrelay'");
   EXPECT_EQ(QuoteLiteral(""), "''");

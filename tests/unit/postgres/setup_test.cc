@@ -95,6 +95,27 @@ TEST_F(SetupScriptTest, FailoverSlotOnlyIfRequested) {
   EXPECT_THAT(Script(), HasSubstr("failover => true"));
 }
 
+TEST_F(SetupScriptTest, PartitionedTableHasItsTimeInTheKeyAndADefaultPartition) {
+  options_.partitions = {.period = PartitionPeriod::kDaily,
+                         .now = std::chrono::sys_days(std::chrono::year(2026) / 11 / 24)};
+  const std::string script = Script();
+  EXPECT_THAT(script, HasSubstr("  PRIMARY KEY (\"id\", \"created_at\")\n) PARTITION BY RANGE "
+                                "(\"created_at\");"));
+  EXPECT_LT(At("CREATE TABLE \"public\".\"outbox_default\" PARTITION OF"),
+            At("CREATE TABLE \"public\".\"outbox_p20261124\" PARTITION OF \"public\".\"outbox\"\n"
+               "  FOR VALUES FROM ('2026-11-24T00:00:00.000000Z') TO "
+               "('2026-11-25T00:00:00.000000Z');"));
+  At("CREATE TABLE \"public\".\"outbox_p20261201\" PARTITION OF");
+  EXPECT_THAT(script, Not(HasSubstr("outbox_p20261202")));
+}
+
+TEST_F(SetupScriptTest, PartitionedTableWithoutIdHasNoPrimaryKey) {
+  options_.partitions = {.period = PartitionPeriod::kMonthly};
+  source_.tables[0].columns.id = "";
+  EXPECT_THAT(Script(), Not(HasSubstr("PRIMARY KEY")));
+  EXPECT_THAT(Script(), HasSubstr(" text\n) PARTITION BY RANGE"));
+}
+
 // The script is pasted into psql: a name must not start a new line.
 TEST_F(SetupScriptTest, RoleCannotLeaveItsComment) {
   options_.role = "relay\nDROP TABLE x;";
