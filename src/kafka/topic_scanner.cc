@@ -17,13 +17,14 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Each partition has a queue of its own: with the defaults, a topic of many partitions would fill
-// gigabytes before the first record is handled.
+// Memory is bounded by the queue, which all partitions share; a small record takes three times its
+// size. When the queue is full, versions before 2.2 pause for a second, and later ones for the last
+// property, which earlier ones do not have: errors are ignored.
 constexpr std::pair<const char*, const char*> kProperties[] = {
     {"fetch.message.max.bytes", "262144"},
-    {"queued.max.messages.kbytes", "2048"},
-    {"queued.min.messages", "1000"},
+    {"queued.max.messages.kbytes", "4096"},
     {"fetch.wait.max.ms", "50"},
+    {"fetch.queue.backoff.ms", "20"},
 };
 
 std::optional<std::string_view> IdOf(const rd_kafka_message_t& message) {
