@@ -10,12 +10,15 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import psycopg2
+import psycopg2.extras
 from walrelay_test.progress_case import ProgressCase
 from walrelay_test.relay_config import relay_environment, relay_program
-from walrelay_test.testcase import main, wait_until
+from walrelay_test.testcase import for_each_major, main, wait_until
 
 OK, CHANGED, UNPROVEN, ROW, USAGE, BUSY = 0, 3, 4, 5, 64, 69  # exit codes
 KILLS = int(os.environ.get("WALRELAY_RECOVER_KILLS", "6"))
@@ -52,8 +55,8 @@ class RecoverCase(ProgressCase):
         xid = int(self.database.value("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
 
         def proven() -> bool:
-            self.fill_wal()  # the frontier moves, and is recorded
-            return any(each.xid >= xid for each in self.record().horizons)
+            self.sql("SELECT pg_logical_emit_message(true, 'filler', 'x')")  # the frontier moves, and is recorded
+            return any(each.xid >= xid for record in self.records() for each in record.horizons)
         relay.wait_until(proven, 90, "a horizon behind the rows")
 
     def start_again(self) -> None:
@@ -158,20 +161,14 @@ class LostSlotTest(RecoverCase):
             self.assertNotEqual(self.relays[-1].wait_exit(), 0)
         self.assertEqual(self.database.slot(self.slot, "slot_name"), None, "create_slot created one")
 
-    def replication_connection(self) -> Any:
-        import contextlib
-
-        import psycopg2
-        import psycopg2.extras
-
-        @contextlib.contextmanager
-        def connect() -> Any:
-            connection = psycopg2.connect(self.database.dsn, connection_factory=psycopg2.extras.LogicalReplicationConnection)
-            try:
-                yield connection.cursor()
-            finally:
-                connection.close()
-        return connect()
+    @contextmanager
+    def replication_connection(self) -> Iterator[Any]:
+        connection = psycopg2.connect(self.database.dsn,
+                                      connection_factory=psycopg2.extras.LogicalReplicationConnection)
+        try:
+            yield connection.cursor()
+        finally:
+            connection.close()
 
 
 class FirstStartTest(RecoverCase):
@@ -212,6 +209,61 @@ class FirstStartTest(RecoverCase):
         self.start_again()
         self.outbox.insert(6)
         self.expect_published(1, 2, 3, 4, 5, 6)
+
+
+@for_each_major(RecoverCase, majors=(13, 18))
+class Major:
+    def test_first_start(self) -> None:
+        self.new_relay()
+        self.outbox.insert(1, 2)
+        self.recover("--all", "--failover")
+        self.assertEqual(self.ids(), [1, 2])
+        if self.postgres.major >= 17:
+            self.assertTrue(self.database.slot(self.slot, "failover"))
+        self.start_again()
+        self.outbox.insert(3)
+        self.expect_published(1, 2, 3)
+
+    def test_failover_is_kept(self) -> None:
+        if self.postgres.major < 17:
+            self.skipTest("Postgres 17 and later have failover slots")
+        self.new_relay()
+        self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput', failover => true)", self.slot)
+        self.walrelay("progress", "init")
+        self.publish_rows(1, relay=self.relays[-1])
+        self.fill_wal()
+        self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
+        self.assertEqual(self.plan("--all")["code"], "WR-2106")
+        self.recover("--all")
+        self.assertTrue(self.database.slot(self.slot, "failover"))
+
+
+class ExactlyOnceTest(RecoverCase):
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"pipeline.delivery": "exactly_once"}
+
+    def test_no_event_is_repeated(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(*range(1, 50))
+        self.await_horizon()
+        self.outbox.insert(*range(50, 100))
+        self.settle()
+        relay.kill()
+        self.outbox.insert(*range(100, 150))
+        wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
+        self.drop_slot()
+        wait_until(self.is_planned, 90, "the end of the transaction of the relay that was killed")
+        self.recover()
+        self.assertEqual(self.ids(), list(range(1, 150)))
+        self.start_again()
+        self.outbox.insert(150)
+        self.expect_published(*range(1, 151))
+
+    def is_planned(self) -> bool:
+        run = subprocess.run(self.arguments("--json"), text=True, capture_output=True, timeout=120, cwd="/",
+                             env=relay_environment())
+        self.assertTrue(run.returncode == OK or "WR-4025" in run.stderr, run.stderr)
+        return run.returncode == OK
 
 
 class InvalidatedSlotTest(RecoverCase):
@@ -296,9 +348,8 @@ class OtherServerTest(RecoverCase):
         self.assertEqual(self.relay.stop(), 0)
         return self.back_up()
 
-    def recover_to(self, copy: Any, until: str, before: Callable[[], None] = lambda: None) -> None:
+    def recover_to(self, copy: Any, until: str) -> None:
         """Replaces the server by the copy with the WAL up to a position, on a new timeline and without the slot."""
-        before()
         self.postgres.stop()
         data = self.postgres.data
         subprocess.run(["cp", "-a", f"{data}/pg_wal/.", copy / "pg_wal"], check=True)
