@@ -49,6 +49,7 @@ STEPS = [
 # The folders of src/, with the text in their boxes.
 FOLDERS = {
     "cli": "main, and one file per command",
+    "recover": "replaces a lost slot",
     "dryrun": "print, verify",
     "republish": "rows and dead letters again",
     "demo": "walrelay demo",

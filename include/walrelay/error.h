@@ -91,11 +91,13 @@ absl::Status Annotate(const absl::Status& status, std::string_view context);
 // REQUIRES: !status.ok(). Escaped for a terminal, and truncated if a server's message is very long.
 std::string Explain(const absl::Status& status);
 
-// sysexits.h, plus 3: a check found problems, and 4: a gap that requires an operator's decision.
+// sysexits.h, plus 3: a check found problems, 4: a gap that requires an operator's decision, and 5:
+// a row that cannot be published.
 enum class ExitCode : int {
   kOk = 0,
   kProblemsFound = 3,
   kGap = 4,
+  kRow = 5,
   kUsage = 64,
   kData = 65,
   kUnavailable = 69,

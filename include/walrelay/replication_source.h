@@ -95,6 +95,9 @@ struct PublicationInfo {
 struct SourceInfo {
   ServerInfo server;
   std::optional<SlotInfo> slot;  // nullopt: no slot of that name
+  // The server process of `walrelay recover`, which replaces the slot at present; 0: none. Read
+  // only without a usable slot.
+  int recovery_pid = 0;
   PublicationInfo publication;
   std::vector<TableInfo> tables;  // in configured order
   PublicationState publication_state;

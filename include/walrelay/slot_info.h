@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
@@ -27,9 +28,17 @@ struct SlotInfo {
   std::string invalidation_reason;         // Postgres 17 and later
   std::optional<WallTime> inactive_since;  // Postgres 17 and later
   bool synced = false;                     // Postgres 17 and later: synchronized from a primary
+  bool failover = false;                   // Postgres 17 and later: synchronized to standbys
 
   // The server has removed WAL that the slot needs, or has invalidated it for another reason.
   bool lost() const { return wal_status == "lost" || !invalidation_reason.empty(); }
 };
+
+// The temporary slot that exists while `walrelay recover` replaces this one. Names have at most 63
+// bytes.
+inline std::string RecoverySlotOf(std::string_view slot) {
+  constexpr std::string_view kSuffix = "_recovering";
+  return std::string(slot.substr(0, 63 - kSuffix.size())) + std::string(kSuffix);
+}
 
 }  // namespace walrelay

@@ -26,6 +26,7 @@ constexpr std::pair<ExitCode, const char*> kExitCodes[] = {
     {ExitCode::kOk, "success"},
     {ExitCode::kProblemsFound, "problems found"},
     {ExitCode::kGap, "possible gap: operator action required"},
+    {ExitCode::kRow, "stopped by a row"},
     {ExitCode::kUsage, "usage error"},
     {ExitCode::kData, "invalid input"},
     {ExitCode::kUnavailable, "unavailable"},
@@ -63,6 +64,7 @@ class CommandLine {
     AddDoctor();
     AddStatus();
     AddResume();
+    AddRecover();
     AddProgress();
     AddReload();
     AddPrint();
@@ -237,6 +239,68 @@ class CommandLine {
                       // The ID is optional, so its absence says nothing about the flag: the number
                       // of its occurrences does (count() above).
                       ->expected(0, 1);
+  }
+
+  void AddRecover() {
+    CLI::App* command =
+        Add(app_, "recover",
+            "Replace a slot that was lost, and publish the rows that no slot streams, from the "
+            "outbox table. Without --apply it prints the plan and changes nothing. Exit code 3: "
+            "the plan has changed, 4: choose the rows, 5: stopped by a row",
+            [this] { return RecoverCommand(recover_); });
+    AddConfigFlags(command, recover_.config);
+    command
+        ->add_option("--apply", recover_.apply,
+                     "Execute this plan, with the same flags as when it was printed. It may have "
+                     "got more rows since, nothing else")
+        ->type_name("PLAN");
+    command->add_flag("--json", recover_.json, "Print JSON");
+    AddRecoverRows(command);
+    command
+        ->add_option("--dedupe", recover_.dedupe,
+                     "tail: do not publish what the topics have already (default); none: do not "
+                     "read the topics")
+        ->type_name("HOW")
+        ->check(CLI::IsMember({"tail", "none"}));
+    command
+        ->add_option("--compare-since", recover_.compare_since,
+                     "Read the topics from this time on (default: as the progress record shows)")
+        ->type_name("TIME");
+    command
+        ->add_option("--order-by", recover_.order_by,
+                     "Publish in the order of this column (default: commit time if the server "
+                     "records it, else the id)")
+        ->type_name("COLUMN");
+    command
+        ->add_option("--max-rows", recover_.max_rows, "Apply no plan that has more rows than this")
+        ->type_name("N");
+    command->add_flag("--failover", recover_.failover,
+                      "The new slot is a failover slot (Postgres 17 and later; default: as the old "
+                      "one)");
+    command->add_flag("--upgraded", recover_.upgraded,
+                      "This server is what pg_upgrade made of the one in the progress record: what "
+                      "the record proves holds for it");
+  }
+
+  void AddRecoverRows(CLI::App* command) {
+    CLI::Option* since =
+        command
+            ->add_option("--since", recover_.since,
+                         "Rows of this time or later, instead of those that the progress record "
+                         "does not prove to be published (2026-11-20T08:14:02Z)")
+            ->type_name("TIME");
+    command
+        ->add_option("--time-column", recover_.time_column,
+                     "With --since: the column with the time (default: route.timestamp_column, "
+                     "or created_at, or the commit time)")
+        ->type_name("COLUMN")
+        ->needs(since);
+    CLI::Option* after = command
+                             ->add_option("--after-id", recover_.after_id,
+                                          "Rows with a greater id than this, instead")
+                             ->type_name("ID")
+                             ->excludes(since);
+    command->add_flag("--all", recover_.all, "All rows, instead")->excludes(since)->excludes(after);
   }
 
   void AddProgress() {
@@ -635,6 +699,7 @@ class CommandLine {
   DoctorFlags doctor_;
   StatusFlags status_;
   ResumeFlags resume_;
+  RecoverFlags recover_;
   ProgressFlags progress_;
   ReloadFlags reload_;
   CLI::Option* accept_gap_ = nullptr;

@@ -77,6 +77,28 @@ struct ResumeFlags {
 // After an acceptance it waits up to 30 seconds for the relay's next check of the source.
 ExitCode ResumeCommand(const ResumeFlags& flags);
 
+// Times as in RFC 3339; "": not given.
+struct RecoverFlags {
+  ConfigFlags config;
+  std::string apply;  // the id of a plan; "": print the plan
+  bool json = false;
+  std::string since;
+  std::string time_column;
+  std::string after_id;
+  bool all = false;
+  std::string dedupe = "tail";  // or "none"
+  std::string compare_since;
+  std::string order_by;
+  uint64_t max_rows = 0;
+  bool failover = false;
+  bool upgraded = false;
+};
+// 0: there is nothing to do, the plan was printed, or it was executed; 3: `apply` is not the plan
+// of now, which is printed, or has more rows than `max_rows`; 4: there is no evidence of what is
+// published; 5: a row cannot be published. Nothing is changed unless `apply` is the plan of now.
+// Blocks until every row is acknowledged; may be killed at any time, and run again.
+ExitCode RecoverCommand(const RecoverFlags& flags);
+
 struct ProgressFlags {
   ConfigFlags config;
   bool json = false;   // show

@@ -18,15 +18,6 @@ namespace {
 
 constexpr std::chrono::seconds kWriteTimeout{30};
 
-// A run of one record.
-Progress AsWritten(Progress record) {
-  std::random_device random;
-  record.run_id = fmt::format("{:08x}{:08x}", random(), random());
-  record.sequence = 1;
-  record.written = SystemClock().WallNow();
-  return record;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> ProgressTopicFor(const Config& config) {
@@ -47,9 +38,18 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
   // Again: reading the topic takes time, in which a relay may have started.
   WR_ASSIGN_OR_RETURN(info.slot, source.InspectSlot());
   WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old, force}));
-  record = AsWritten(std::move(record));
-  WR_RETURN_IF_ERROR(WriteProgress(config, topic, record, kWriteTimeout));
+  WR_ASSIGN_OR_RETURN(record, WriteAsNewRun(config, topic, std::move(record)));
   return WrittenProgress{topic, std::move(record)};
+}
+
+absl::StatusOr<Progress> WriteAsNewRun(const Config& config, const std::string& topic,
+                                       Progress record) {
+  std::random_device random;
+  record.run_id = fmt::format("{:08x}{:08x}", random(), random());
+  record.sequence = 1;
+  record.written = SystemClock().WallNow();
+  WR_RETURN_IF_ERROR(WriteProgress(config, topic, record, kWriteTimeout));
+  return record;
 }
 
 }  // namespace walrelay

@@ -29,4 +29,9 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
     const Config& config, bool force,
     const std::function<absl::StatusOr<Progress>(const ProgressPlanInput&)>& plan);
 
+// Writes `record` as the first one of a new run, whose id, number and time are set here; returns
+// what was written. Errors: those of the topic, which must exist.
+absl::StatusOr<Progress> WriteAsNewRun(const Config& config, const std::string& topic,
+                                       Progress record);
+
 }  // namespace walrelay

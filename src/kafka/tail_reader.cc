@@ -15,9 +15,8 @@
 #include "base/text.h"
 #include "encode/position_header.h"
 #include "kafka/conf.h"
-#include "kafka/delivery_error.h"
 #include "kafka/partition_range.h"
-#include "kafka/topic_settings.h"
+#include "kafka/topic_replicas.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -31,15 +30,6 @@ constexpr std::chrono::milliseconds kUntilAskedAgain{20};
 // In which older records are read; those at the ends have been read by then.
 constexpr std::chrono::seconds kFurtherTime{5};
 constexpr int64_t kFurtherFactor = 4;
-// The settings only help if some replicas are not in sync: they are not worth a long wait.
-constexpr int kSettingsMillis = 2'000;
-
-int MillisBefore(SteadyTime deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  return static_cast<int>(std::clamp<int64_t>(left.count(), 1, 60'000));
-}
-
 // Partitions begin to be read one after another: a request for some of them must not wait long for
 // new records while others could be read. Tails that exceed the queue must not pause for long
 // either (older versions do not have the last property, so errors are ignored). Where the end of a
@@ -66,41 +56,7 @@ absl::StatusOr<KafkaClient> StartTailConsumer(const TailReader::ConfFactory& mak
   return MakeClient(RD_KAFKA_CONSUMER, std::move(conf));
 }
 
-std::span<const rd_kafka_metadata_partition> PartitionsIn(
-    const struct rd_kafka_metadata& metadata) {
-  const rd_kafka_metadata_topic& topic = metadata.topics[0];
-  return {topic.partitions, static_cast<size_t>(topic.partition_cnt)};
-}
-
-// nullptr: the brokers' answer does not mention it.
-const rd_kafka_metadata_partition* FindPartition(const struct rd_kafka_metadata& metadata,
-                                                 int32_t id) {
-  const auto partitions = PartitionsIn(metadata);
-  const auto found = std::find_if(partitions.begin(), partitions.end(),
-                                  [id](const auto& partition) { return partition.id == id; });
-  return found != partitions.end() ? &*found : nullptr;
-}
-
-// The metadata of one topic, from the brokers.
-absl::StatusOr<KafkaMetadata> FetchTopic(rd_kafka_t* client, const std::string& topic,
-                                         SteadyTime deadline) {
-  const KafkaTopic handle(rd_kafka_topic_new(client, topic.c_str(), nullptr));
-  const struct rd_kafka_metadata* found = nullptr;
-  const rd_kafka_resp_err_t error =
-      rd_kafka_metadata(client, /*all_topics=*/0, handle.get(), &found, MillisBefore(deadline));
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return LastClientError(client, error);
-  }
-  KafkaMetadata metadata(found);
-  const rd_kafka_resp_err_t answer =
-      metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-  if (answer != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return TopicError(answer, topic);
-  }
-  return metadata;
-}
-
-// The same, if the brokers report this number of partitions.
+// The metadata of a topic, if the brokers report this number of partitions.
 absl::StatusOr<KafkaMetadata> FetchTopicWith(rd_kafka_t* client, const std::string& topic,
                                              size_t partitions, SteadyTime deadline) {
   WR_ASSIGN_OR_RETURN(KafkaMetadata metadata, FetchTopic(client, topic, deadline));
@@ -191,36 +147,21 @@ std::optional<StoredPosition> PositionIn(const rd_kafka_message_t& message,
                         {.topic = topic, .partition = message.partition});
 }
 
-std::optional<int64_t> MinInSync(rd_kafka_t* client, const std::string& topic,
-                                 SteadyTime deadline) {
-  const auto settings = ReadSettings(client, RD_KAFKA_RESOURCE_TOPIC, {topic},
-                                     std::min(kSettingsMillis, MillisBefore(deadline)));
-  const auto found = settings.find(topic);
-  return found != settings.end() ? NumberIn(found->second, "min.insync.replicas") : std::nullopt;
-}
-
 // Forgets what was read of the partitions whose records may be lost. Returns how many.
 int ForgetUnsafe(rd_kafka_t* client, const std::string& topic,
                  const struct rd_kafka_metadata& before, const struct rd_kafka_metadata& after,
                  SteadyTime deadline, std::vector<StoredEvents>& partitions) {
-  std::optional<int64_t> min_in_sync;
-  bool settings_read = false;
-  int unsafe = 0;
+  std::vector<int32_t> read;
   for (size_t i = 0; i < partitions.size(); ++i) {
-    if (!partitions[i].last()) {
-      continue;  // nothing to forget
+    if (partitions[i].last()) {  // else there is nothing to forget
+      read.push_back(static_cast<int32_t>(i));
     }
-    const auto* was = FindPartition(before, static_cast<int32_t>(i));
-    const auto* is = FindPartition(after, static_cast<int32_t>(i));
-    bool safe = was != nullptr && is != nullptr && is->leader >= 0 && is->leader == was->leader;
-    if (safe && !IsStoredSafely(is->isr_cnt, is->replica_cnt, min_in_sync)) {
-      if (!std::exchange(settings_read, true)) {
-        min_in_sync = MinInSync(client, topic, deadline);
-      }
-      safe = IsStoredSafely(is->isr_cnt, is->replica_cnt, min_in_sync);
-    }
-    if (!safe) {
-      partitions[i] = StoredEvents();
+  }
+  const std::vector<bool> safe = AreStoredSafely(client, topic, before, after, read, deadline);
+  int unsafe = 0;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!safe[i]) {
+      partitions[static_cast<size_t>(read[i])] = StoredEvents();
       ++unsafe;
     }
   }

@@ -3,10 +3,7 @@
 // The ends of all partitions of a topic are read at once, without a group: reading leaves no trace
 // on the brokers. Only the headers "wr-pos" count (encode/position_header.h).
 //
-// A record that can be read is not always one that was acknowledged: brokers keep a record that
-// they refused because too few replicas were in sync. Such a record may be lost with its leader.
-// Therefore a partition counts only while enough of its replicas are in sync, as reported after its
-// end was read, and by the leader that it was read from.
+// A partition counts only while what was read of it is stored safely (kafka/topic_replicas.h).
 //
 // When in doubt nothing counts as stored, and events are sent again: after an error, after the
 // deadline, and if the number of partitions is not the expected one.

@@ -266,7 +266,8 @@ SlotInfo SlotInfoOf(const PgResult& row) {
                .confirmed_flush_lsn = row.Position(0, "confirmed_flush_lsn"),
                .wal_status = std::string(row.Text(0, "wal_status")),
                .invalidation_reason = std::string(row.Text(0, "invalidation_reason")),
-               .synced = row.Bool(0, "synced")};
+               .synced = row.Bool(0, "synced"),
+               .failover = row.Bool(0, "failover")};
   if (row.Get(0, "safe_wal_size")) {
     out.safe_wal_size = row.Int(0, "safe_wal_size");
   }

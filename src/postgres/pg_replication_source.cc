@@ -99,6 +99,11 @@ absl::StatusOr<SourceInfo> PgReplicationSource::ReadFacts() {
   WR_RETURN_IF_ERROR(CheckMessages(config_, info.server.version));
   WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(*connection_, config_.slot, timeout()));
   Step();
+  if (!info.slot || info.slot->lost()) {
+    WR_ASSIGN_OR_RETURN(const auto recovery,
+                        ReadSlotInfo(*connection_, RecoverySlotOf(config_.slot), timeout()));
+    info.recovery_pid = recovery ? recovery->active_pid : 0;
+  }
   WR_ASSIGN_OR_RETURN(info.publication,
                       ReadPublicationInfo(*connection_, config_.publication, timeout()));
   Step();

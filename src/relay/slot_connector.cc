@@ -87,7 +87,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     if (!problems.empty()) {
       return problems.front();
     }
-    if (info.slot || !MayCreateSlot()) {
+    if (info.slot || info.recovery_pid != 0 || !MayCreateSlot()) {
       return info;
     }
     WR_RETURN_IF_ERROR(parts_.source.CreateSlot());

@@ -50,6 +50,13 @@ absl::Status CheckAwaitedSlot(const SourceInfo& info) {
 // A missing slot is a gap only for a relay that has read it: on the first start the operator has
 // not created it yet.
 absl::Status CheckSlot(const SourceInfo& info, const std::optional<ResumeState>& memory) {
+  if (info.recovery_pid != 0) {
+    return Error(ErrorCode::kSlotMissing,
+                 fmt::format("walrelay recover is replacing the slot (process {} of the server)",
+                             info.recovery_pid),
+                 "Wait until walrelay recover has ended, then start the relay again. If it was "
+                 "killed, the server process ends with it: run walrelay recover again.");
+  }
   if (memory && memory->awaits_slot) {
     return CheckAwaitedSlot(info);
   }

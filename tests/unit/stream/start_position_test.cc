@@ -44,6 +44,15 @@ TEST_F(StartPositionTest, FirstConnectionStartsAtTheConfirmedPosition) {
   EXPECT_FALSE(decision->keep_in_flight);
 }
 
+// Not a gap: the recovery ends by itself.
+TEST_F(StartPositionTest, ARecoveryIsAwaited) {
+  info_.recovery_pid = 77;
+  info_.slot.reset();
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing, "process 77"));
+  Remember(600, 600);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing, "walrelay recover"));
+}
+
 TEST_F(StartPositionTest, ReconnectResumesAheadOfTheSlot) {
   Remember(600, 800);
   const auto decision = Decide();

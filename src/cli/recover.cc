@@ -1,0 +1,225 @@
+// `walrelay recover`: prints what replacing a lost slot would publish, and does it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/progress_writer.h"
+#include "encode/timestamp_text.h"
+#include "kafka/progress_topic.h"
+#include "recover/pg_recovery_source.h"
+#include "recover/recover_report.h"
+#include "recover/recovery.h"
+#include "recover/scanned_topics.h"
+#include "recover/table_rows.h"
+#include "relay/row_errors.h"
+#include "republish/republish_producer.h"
+#include "stream/progress_record.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr uint64_t kRowsBetweenLines = 100'000;
+
+// The record in the pipeline's topic.
+class TopicProgress final : public RecoveryProgress {
+ public:
+  explicit TopicProgress(const Config& config)
+      : config_(config), recording_(config.pipeline.progress != ProgressRecording::kOff) {}
+
+  absl::StatusOr<std::optional<Progress>> Read(const std::string& database) override {
+    if (!recording_) {
+      return std::nullopt;
+    }
+    WR_ASSIGN_OR_RETURN(topic_, ProgressTopicOf(config_, database));
+    KafkaProgressReader reader(config_.kafka, -1);
+    const auto record = reader.ReadExisting(topic_);
+    if (HasCode(record.status(), ErrorCode::kProgressMissing) || IsRefusal(record.status())) {
+      return std::nullopt;
+    }
+    WR_RETURN_IF_ERROR(record.status());
+    WR_ASSIGN_OR_RETURN(const bool settled, reader.IsSettled(topic_));
+    return settled ? record
+                   : Error(ErrorCode::kTransactionUnended,
+                           fmt::format("topic {} has an open transaction", topic_));
+  }
+
+  absl::Status Write(const Progress& record) override {
+    if (!recording_) {
+      return absl::OkStatus();
+    }
+    // Creates the topic.
+    absl::Status written = KafkaProgressReader(config_.kafka, -1).Read(topic_).status();
+    if (written.ok()) {
+      written = WriteAsNewRun(config_, topic_, record).status();
+    }
+    return IsRefusal(written) ? absl::OkStatus() : written;
+  }
+
+ private:
+  // With "auto", a relay that may not use the topic does not record either.
+  bool IsRefusal(const absl::Status& status) {
+    const bool refused = config_.pipeline.progress == ProgressRecording::kAuto &&
+                         HasCode(status, ErrorCode::kProgressDenied);
+    if (refused) {
+      fmt::print(stderr, "walrelay: warning: progress is not recorded: {}\n", MessageOf(status));
+      recording_ = false;
+    }
+    return refused;
+  }
+
+  const Config& config_;
+  bool recording_;
+  std::string topic_;
+};
+
+// As RFC 3339 and as Postgres prints it.
+absl::StatusOr<std::optional<WallTime>> TimeOf(const char* flag, std::string text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const std::string given = text;
+  if (text.size() > 10 && (text[10] == 'T' || text[10] == 't')) {
+    text[10] = ' ';
+  }
+  if (text.ends_with('Z') || text.ends_with('z')) {
+    text.replace(text.size() - 1, 1, "+00");
+  }
+  const auto time = ParseTimestamp(text);
+  if (!time) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("{}: invalid; expected a time such as 2026-11-20T08:14:02Z, got "
+                             "\"{}\"",
+                             flag, Printable(given, 60)));
+  }
+  return time;
+}
+
+absl::StatusOr<RecoverOptions> OptionsOf(const RecoverFlags& flags) {
+  RecoverOptions options{.compare = flags.dedupe == "tail",
+                         .max_rows = flags.max_rows,
+                         .failover = flags.failover,
+                         .upgraded = flags.upgraded};
+  options.rows.order_by = flags.order_by;
+  options.rows.time_column = flags.time_column;
+  WR_ASSIGN_OR_RETURN(options.compare_since, TimeOf("--compare-since", flags.compare_since));
+  WR_ASSIGN_OR_RETURN(const auto since, TimeOf("--since", flags.since));
+  if (since) {
+    options.rows.since = RowsSince::kTime;
+    options.rows.time = *since;
+  } else if (!flags.after_id.empty()) {
+    options.rows.since = RowsSince::kId;
+    options.rows.after_id = flags.after_id;
+  } else if (flags.all) {
+    options.rows.since = RowsSince::kAll;
+  }
+  return options;
+}
+
+// To standard error, next to the result on standard output.
+TableRows::Reports ReportsOf() {
+  return {.on_refused =
+              [](const RowPublisher::Refusal& refusal) {
+                fmt::print(stderr, "walrelay: warning: row {} of {} {}: {}: {}\n", refusal.row,
+                           refusal.table,
+                           refusal.policy == OnError::kSkip ? "is skipped" : "is a dead letter",
+                           ToString(CodeOf(refusal.reason)), MessageOf(refusal.reason));
+              },
+          .on_progress =
+              [](uint64_t rows) {
+                if (rows % kRowsBetweenLines == 0) {
+                  fmt::print(stderr, "{} rows\n", rows);
+                }
+              }};
+}
+
+ExitCode ReportRefused(const absl::Status& error) {
+  const ExitCode code = Report(error);
+  return IsAboutTheRow(CodeOf(error)) ? ExitCode::kRow : code;
+}
+
+ExitCode NothingToDo(const Config& config, const RecoverFlags& flags) {
+  if (flags.json) {
+    fmt::print("{}", PlanJson(config, std::nullopt));
+  } else {
+    fmt::print("Nothing to do: slot {} works, and a relay continues from it.\n",
+               config.source.slot);
+  }
+  return ExitCode::kOk;
+}
+
+void PrintPlan(const Config& config, const RecoverFlags& flags, const RecoverPlan& plan) {
+  fmt::print("{}", flags.json ? PlanJson(config, plan) : PlanText(config, plan));
+}
+
+ExitCode Apply(const Config& config, const RecoverPlan& plan, Recovery& recovery) {
+  const auto rows = recovery.Apply(plan);
+  if (!rows.ok()) {
+    return ReportRefused(rows.status());
+  }
+  fmt::print(
+      "Recovered: {} rows published, {} were in Kafka already, {} dead letters, {} skipped. Slot "
+      "{} is new. Start the relay; one that is on hold must be restarted.\n",
+      rows->published, rows->found, rows->dead_letters, rows->skipped, config.source.slot);
+  return ExitCode::kOk;
+}
+
+ExitCode Recover(const Config& config, const RecoverFlags& flags, Recovery& recovery) {
+  auto plan = recovery.Plan();
+  if (!plan.ok()) {
+    return ReportRefused(plan.status());
+  }
+  if (!*plan) {
+    return NothingToDo(config, flags);
+  }
+  if (flags.apply.empty()) {
+    PrintPlan(config, flags, **plan);
+    fmt::print(stderr,
+               "Nothing was changed. To execute the plan: the same command with --apply "
+               "{}\n",
+               (*plan)->id);
+    return ExitCode::kOk;
+  }
+  const bool covered = IsCoveredBy(**plan, flags.apply);
+  if (!covered || (*plan)->exceeds_limit()) {
+    PrintPlan(config, flags, **plan);
+    fmt::print(stderr, "{}. Nothing was changed.\n",
+               covered ? "The plan has more rows than --max-rows allows"
+                       : "This is not the plan of --apply: what it rests on has changed");
+    return ExitCode::kProblemsFound;
+  }
+  (*plan)->id = flags.apply;  // which the operator knows, and the records carry
+  return Apply(config, **plan, recovery);
+}
+
+}  // namespace
+
+ExitCode RecoverCommand(const RecoverFlags& flags) {
+  const auto options = OptionsOf(flags);
+  if (!options.ok()) {
+    return Report(options.status());
+  }
+  const auto loaded = LoadCheckedConfig(flags.config);
+  if (!loaded.ok()) {
+    return Report(loaded.status());
+  }
+  const Config& config = loaded->config;
+  const SystemClock clock;
+  PgRecoverySource source(config.source);
+  TableRows rows(config, RepublishProducers(config), clock, ReportsOf());
+  TopicProgress progress(config);
+  ScannedTopics tails(config.kafka);
+  Recovery recovery(
+      {.config = config, .source = source, .rows = rows, .progress = progress, .tails = tails},
+      *options);
+  return Recover(config, flags, recovery);
+}
+
+}  // namespace walrelay

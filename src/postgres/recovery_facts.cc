@@ -1,0 +1,37 @@
+#include "postgres/recovery_facts.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// pg_partition_tree() returns the table itself, too; for a table without partitions, only that.
+constexpr std::string_view kQuery = R"(
+SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) AS next_xid,
+       extract(epoch FROM pg_catalog.clock_timestamp()) AS taken,
+       (SELECT pg_catalog.sum(pg_catalog.pg_stat_get_tuples_deleted(p.relid))
+        FROM pg_catalog.unnest(ARRAY[{}]::pg_catalog.oid[]) t,
+             LATERAL (SELECT t AS relid
+                      UNION
+                      SELECT r.relid::pg_catalog.oid FROM pg_catalog.pg_partition_tree(t) r) p)
+         AS deleted)";
+
+}  // namespace
+
+absl::StatusOr<RecoveryFacts> ReadRecoveryFacts(PgConnection& connection,
+                                                std::span<const TableInfo> tables, Micros timeout) {
+  std::string oids;
+  for (const TableInfo& table : tables) {
+    oids += fmt::format("{}{}", oids.empty() ? "" : ", ", table.oid);
+  }
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(fmt::format(kQuery, oids), timeout));
+  return RecoveryFacts{.next = {.xid = static_cast<uint64_t>(row.Int(0, "next_xid")),
+                                .taken = WallTime(row.Seconds(0, "taken").value_or(Micros(0)))},
+                       .deleted_rows = static_cast<uint64_t>(row.Int(0, "deleted"))};
+}
+
+}  // namespace walrelay

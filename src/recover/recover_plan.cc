@@ -1,0 +1,260 @@
+#include "recover/recover_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/fnv.h"
+#include "stream/progress_record.h"
+#include "stream/start_position.h"
+#include "walrelay/error.h"
+#include "walrelay/version.h"
+
+namespace walrelay {
+namespace {
+
+// Clocks of the server, of brokers and of producers differ.
+constexpr Micros kBeforeHorizon = std::chrono::minutes(5);
+// So much of the topics is read rather than to publish rows again.
+constexpr Micros kShortRecord = std::chrono::hours(24);
+// Of a cluster's first ordinary transaction: FirstNormalTransactionId in access/transam.h.
+constexpr uint64_t kFirstXid = 3;
+
+bool IsUsable(const RecoverEvidence& evidence) {
+  return evidence.info.slot && !evidence.info.slot->lost();
+}
+
+// What keeps a relay that reads the record from continuing. OK: nothing.
+absl::Status ProblemOf(const RecoverEvidence& evidence) {
+  const std::optional<ResumeState> memory =
+      evidence.record ? std::optional(ResumeStateOf(*evidence.record)) : std::nullopt;
+  return DecideStart(memory, evidence.info).status();
+}
+
+// Problems that a new slot solves: there is none, or events are missing with the present one.
+bool IsSolvedByNewSlot(const absl::Status& problem) {
+  return HasCode(problem, ErrorCode::kSlotMissing) || ReactionTo(problem) == Reaction::kGap;
+}
+
+absl::Status CheckSource(const Config& config, const RecoverEvidence& evidence) {
+  if (config.source.tables.front().name.empty()) {
+    return Error(ErrorCode::kRecoveryUnproven,
+                 "all events are logical messages, which are in the WAL and in no table",
+                 "Nothing can be recovered. For a new slot: walrelay setup --apply.");
+  }
+  if (evidence.record) {
+    WR_RETURN_IF_ERROR(CheckOwner(*evidence.record, config, evidence.info.server.database));
+  }
+  if (evidence.info.slot && evidence.info.slot->active) {
+    return Error(ErrorCode::kSlotBusy,
+                 fmt::format("process {} of the server reads slot {}",
+                             evidence.info.slot->active_pid, config.source.slot),
+                 "Nothing is to be recovered while a relay reads the slot.");
+  }
+  if (evidence.info.recovery_pid != 0) {
+    return Error(ErrorCode::kSlotBusy,
+                 fmt::format("another walrelay recover is replacing slot {} (process {} of the "
+                             "server)",
+                             config.source.slot, evidence.info.recovery_pid),
+                 "Wait until it has ended.");
+  }
+  const auto problems = PublicationProblems(evidence.info, config.source.publication);
+  return problems.empty() ? absl::OkStatus() : problems.front();
+}
+
+// pg_upgrade copies the tables with their xids and continues the numbering; only positions and the
+// system identifier differ. The old server was shut down first, so no horizon is of WAL that was
+// lost.
+Progress AsUpgraded(Progress record, const ServerInfo& server) {
+  record.system_id = server.system_id;
+  record.timeline = server.timeline;
+  record.ancestors = server.ancestors;
+  record.frontier = Lsn();
+  for (XidHorizon& horizon : record.horizons) {
+    horizon.insert_lsn = Lsn();
+  }
+  return record;
+}
+
+// Rows from before the record begins are not to be recovered, so that a horizon counts also where
+// no row follows that beginning. One that is greater than the next xid is of another history.
+std::optional<PublishedXids> ProvenXids(const RecoverEvidence& evidence,
+                                        const RecoverOptions& options) {
+  if (!evidence.record || !evidence.record->published_from.valid()) {
+    return std::nullopt;
+  }
+  const ServerInfo& server = evidence.info.server;
+  const bool upgraded = options.upgraded && evidence.record->system_id != server.system_id;
+  Progress record = upgraded ? AsUpgraded(*evidence.record, server) : *evidence.record;
+  record.published_from.xid = 1;
+  auto proven = PublishedXidsOf(record, server);
+  if (!proven || proven->before > evidence.next.xid) {
+    return std::nullopt;
+  }
+  proven->from = evidence.record->published_from;
+  return proven;
+}
+
+// A row that is not proven may have been published long before the horizon was read: while a
+// transaction is open, no horizon moves past its xid. So the time is that of the last horizon that
+// did, before that transaction was the oldest.
+void CompareSinceHorizon(const Progress& record, RecoveryScope& scope) {
+  WallTime since = scope.proven->as_of;
+  scope.compares_too_little = true;
+  for (auto horizon = record.horizons.rbegin(); horizon != record.horizons.rend(); ++horizon) {
+    if (horizon->taken <= scope.proven->as_of && scope.compares_too_little) {
+      since = horizon->taken;
+      scope.compares_too_little = horizon->xid == scope.proven->before;
+    }
+  }
+  // None of these rows was written before the record begins.
+  if (scope.compares_too_little && scope.proven->as_of - scope.proven->from.taken <= kShortRecord) {
+    since = scope.proven->from.taken;
+    scope.compares_too_little = false;
+  }
+  scope.compare_since = since - kBeforeHorizon;
+}
+
+// The horizons that were proven remain true, and show when the numbering was where.
+std::vector<XidHorizon> HorizonsBefore(const NewSlot& slot, const RecoverEvidence& evidence,
+                                       const RecoveryScope& scope) {
+  std::vector<XidHorizon> kept;
+  if (scope.rows.since == RowsSince::kHorizon) {
+    for (XidHorizon horizon : evidence.record->horizons) {
+      if (horizon.taken <= scope.proven->as_of && horizon.xid <= slot.xmin) {
+        horizon.insert_lsn = slot.position;
+        kept.push_back(horizon);
+      }
+    }
+  }
+  // With that of the slot, a record has four.
+  constexpr size_t kMost = 3;
+  if (kept.size() > kMost) {
+    kept.erase(kept.begin(), kept.end() - kMost);
+  }
+  return kept;
+}
+
+absl::Status Unproven(const Config& config, const RecoverEvidence& evidence) {
+  const bool other =
+      evidence.record && evidence.record->system_id != evidence.info.server.system_id;
+  return Error(
+      ErrorCode::kRecoveryUnproven,
+      !evidence.record ? fmt::format("pipeline \"{}\" has no progress record",
+                                     PipelineIdOf(config, evidence.info.server.database))
+      : other          ? fmt::format("the progress record is of system {}, and this is system {}",
+                                     evidence.record->system_id, evidence.info.server.system_id)
+                       : "no horizon of the progress record proves anything for this server",
+      other ? "If this server is what pg_upgrade made of the recorded one: --upgraded. Otherwise "
+              "choose the rows to publish: --since TIME, --after-id ID or --all."
+            : "Choose the rows to publish: --since TIME, --after-id ID or --all. A row that is "
+              "published already, and that the topics no longer have, is then published again.");
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config,
+                                                            const RecoverEvidence& evidence,
+                                                            const RecoverOptions& options) {
+  const bool chosen = options.rows.since != RowsSince::kHorizon;
+  WR_RETURN_IF_ERROR(CheckSource(config, evidence));
+  RecoveryScope scope{.problem = ProblemOf(evidence), .rows = options.rows};
+  if (scope.problem.ok()) {
+    if (chosen) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("slot {} works: a relay continues from it", config.source.slot),
+                   "To publish rows again: walrelay republish. To replace a slot from which "
+                   "nothing was published yet, drop it first.");
+    }
+    return std::nullopt;
+  }
+  if (!IsSolvedByNewSlot(scope.problem)) {
+    return scope.problem;
+  }
+  scope.failover = options.failover || (evidence.info.slot && evidence.info.slot->failover);
+  scope.proven = ProvenXids(evidence, options);
+  if (chosen) {
+    if (options.compare_since || options.rows.since == RowsSince::kTime) {
+      scope.compare_since = options.compare_since.value_or(options.rows.time - kBeforeHorizon);
+    }
+    return scope;
+  }
+  if (!scope.proven) {
+    return Unproven(config, evidence);
+  }
+  scope.rows.from_xid = scope.proven->before;
+  CompareSinceHorizon(*evidence.record, scope);
+  if (options.compare_since) {
+    scope.compare_since = options.compare_since;
+    scope.compares_too_little = false;
+  }
+  return scope;
+}
+
+// The snapshot has every row of a transaction that ended before the slot's position. So has the
+// stream of the others: the next horizon is that of the snapshot.
+Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
+                     const RecoveryScope& scope, const NewSlot& slot) {
+  WR_CHECK(slot.position.valid() && slot.xmin >= kFirstXid, "the new slot is known");
+  SourceInfo info = evidence.info;
+  info.slot = SlotInfo{.confirmed_flush_lsn = slot.position};
+  Progress record = ProgressFrom(config, info);
+  record.generation = evidence.record ? evidence.record->generation + 1 : 0;
+  record.horizons = HorizonsBefore(slot, evidence, scope);
+  record.horizons.push_back({.xid = slot.xmin, .insert_lsn = slot.position, .taken = slot.taken});
+  switch (scope.rows.since) {
+    case RowsSince::kHorizon:
+      record.published_from = scope.proven->from;
+      break;
+    case RowsSince::kAll:
+      record.published_from = {.xid = kFirstXid};
+      break;
+    case RowsSince::kTime:
+    case RowsSince::kId:
+      // What was not chosen is unknown.
+      record.published_from = {.xid = slot.xmax, .taken = slot.taken};
+      break;
+  }
+  return record;
+}
+
+std::string PlanId(const Config& config, const RecoverPlan& plan) {
+  Fnv64 digest;
+  const SourceInfo& info = plan.evidence.info;
+  digest.Add(PipelineIdOf(config, info.server.database));
+  digest.Add(fmt::format("{} {} {}", info.server.system_id, info.server.timeline,
+                         info.slot ? info.slot->confirmed_flush_lsn.ToString() : "none"));
+  digest.Add(fmt::format("{} {}", ToString(CodeOf(plan.scope.problem)), IsUsable(plan.evidence)));
+  if (const auto& record = plan.evidence.record) {
+    digest.Add(fmt::format("{} {} {}", record->run_id, record->sequence, record->generation));
+  }
+  const RowsToRecover& rows = plan.scope.rows;
+  digest.Add(fmt::format("{} {} {}", static_cast<int>(rows.since), rows.from_xid,
+                         rows.time.time_since_epoch().count()));
+  digest.Add(rows.after_id);
+  digest.Add(rows.time_column);
+  digest.Add(rows.order_by);
+  const RecoverOptions& options = plan.options;
+  digest.Add(fmt::format("{} {} {} {} {}", options.compare, options.max_rows, plan.scope.failover,
+                         options.upgraded,
+                         options.compare_since.value_or(WallTime()).time_since_epoch().count()));
+  return fmt::format("{:08x}-{}", static_cast<uint32_t>(digest.value() ^ (digest.value() >> 32)),
+                     plan.rows.rows);
+}
+
+bool IsCoveredBy(const RecoverPlan& plan, std::string_view id) {
+  const auto count_of = [](std::string_view text) -> std::optional<uint64_t> {
+    const std::string_view digits = text.substr(std::min(text.rfind('-') + 1, text.size()));
+    uint64_t count = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    return error == std::errc() && end == digits.data() + digits.size() ? std::optional(count)
+                                                                        : std::nullopt;
+  };
+  const auto agreed = count_of(id);
+  return agreed && plan.rows.rows >= *agreed &&
+         id.substr(0, id.rfind('-')) == plan.id.substr(0, plan.id.rfind('-'));
+}
+
+}  // namespace walrelay

@@ -1,0 +1,125 @@
+// What `walrelay recover` decides: whether a slot has to be replaced, which rows may not be
+// published, and what the progress record says afterwards.
+//
+// Pure functions of plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "postgres/row_query.h"
+#include "stream/published_xids.h"
+#include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/new_slot.h"
+#include "walrelay/progress.h"
+#include "walrelay/replication_source.h"
+
+namespace walrelay {
+
+// Which rows of the outbox tables to publish again.
+enum class RowsSince : uint8_t {
+  kHorizon,  // those that the progress record does not prove to be published
+  kTime,     // --since
+  kId,       // --after-id
+  kAll       // --all
+};
+
+struct RowsToRecover {
+  RowsSince since = RowsSince::kHorizon;
+  uint64_t from_xid = 0;    // kHorizon: xmin is this or greater, with its epoch
+  WallTime time;            // kTime: of the time column, this or later
+  std::string time_column;  // kTime: "": see RowSelection
+  std::string after_id;     // kId: greater than this
+  std::string order_by;     // "": see RowSelection
+};
+
+// The command line.
+struct RecoverOptions {
+  RowsToRecover rows;                     // kHorizon: nothing was chosen
+  bool compare = true;                    // with what the topics have (--dedupe tail)
+  std::optional<WallTime> compare_since;  // from this time on; nullopt: as the evidence says
+  uint64_t max_rows = 0;                  // more rows are not published; 0: no limit
+  bool failover = false;                  // the new slot is synchronized to standbys
+  bool upgraded = false;                  // the server is what pg_upgrade made of the recorded one
+};
+
+// What is known before anything is changed.
+struct RecoverEvidence {
+  SourceInfo info;
+  XidStart next;  // the server's next xid
+  std::optional<Progress> record;
+  // Rows that were deleted from the outbox tables since the last reset of statistics.
+  uint64_t deleted_rows = 0;
+};
+
+struct RecoveryScope {
+  absl::Status problem;  // why a relay cannot continue with the slot as it is
+  RowsToRecover rows;
+  // The topics are compared from this time on; nullopt: from their beginning.
+  std::optional<WallTime> compare_since;
+  // Rows may have been published before that time: a transaction was open for all the time that the
+  // record covers, so rows of transactions after it are not proven.
+  bool compares_too_little = false;
+  std::optional<PublishedXids> proven;
+  bool failover = false;
+};
+
+// nullopt: nothing is to be recovered, because a relay continues from the slot as it is. Errors:
+// WR-2111 if there is no evidence of what is published and the operator has not chosen either,
+// WR-2102 if a process reads the slot, WR-2205 for the record of another pipeline, WR-5005 for rows
+// that were chosen although the slot works; problems of the publication (WR-23xx), WR-2010 and
+// WR-2104, which a new slot does not solve.
+absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config,
+                                                            const RecoverEvidence& evidence,
+                                                            const RecoverOptions& options);
+
+// The record after every row of the scope was acknowledged: everything before the new slot's
+// position is published. Its generation is the next one, as after an accepted gap: earlier
+// positions are not comparable. Without a run, a number or a time of writing.
+Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
+                     const RecoveryScope& scope, const NewSlot& slot);
+
+// Rows, by what became of them; of a plan, by what would.
+struct RecoveredRows {
+  uint64_t rows = 0;
+  uint64_t published = 0;
+  uint64_t found = 0;             // not published: the topics have their records
+  uint64_t skipped = 0;           // by on_error
+  uint64_t dead_letters = 0;      // likewise
+  std::optional<RowOrder> order;  // of the first table; nullopt: there is no row
+
+  friend bool operator==(const RecoveredRows&, const RecoveredRows&) = default;
+};
+
+// What the topics have.
+struct ComparedRecords {
+  uint64_t records = 0;             // that were read
+  uint64_t over_limit = 0;          // of these, not compared
+  uint64_t overtaken = 0;           // of rows behind a missing one of the same key
+  std::vector<std::string> doubts;  // why records of topics do not count
+};
+
+struct RecoverPlan {
+  RecoverEvidence evidence;
+  RecoverOptions options;
+  RecoveryScope scope;
+  RecoveredRows rows;
+  ComparedRecords compared;
+  std::string id;  // see PlanId()
+
+  bool exceeds_limit() const { return options.max_rows > 0 && rows.rows > options.max_rows; }
+};
+
+// Identifies what an operator agrees to: server, slot, record and choices by their digest, and the
+// number of rows: "7f3c9a01-18204".
+std::string PlanId(const Config& config, const RecoverPlan& plan);
+
+// Whether `plan` is what the operator agreed to with `id`: nothing but further rows may have come.
+bool IsCoveredBy(const RecoverPlan& plan, std::string_view id);
+
+}  // namespace walrelay

@@ -1,0 +1,19 @@
+// The plan of a recovery, as an operator reads it, and as JSON.
+//
+// Pure functions. Texts from servers are escaped.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "recover/recover_plan.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+std::string PlanText(const Config& config, const RecoverPlan& plan);
+
+// nullopt: there is nothing to do. With a line break.
+std::string PlanJson(const Config& config, const std::optional<RecoverPlan>& plan);
+
+}  // namespace walrelay

@@ -1,0 +1,58 @@
+#include "recover/recovery.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+
+absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
+  WR_ASSIGN_OR_RETURN(RecoverEvidence evidence, parts_.source.ReadEvidence());
+  WR_ASSIGN_OR_RETURN(evidence.record, parts_.progress.Read(evidence.info.server.database));
+  WR_ASSIGN_OR_RETURN(auto scope, DecideRecovery(parts_.config, evidence, options_));
+  if (!scope) {
+    return std::nullopt;
+  }
+  RecoverPlan plan{
+      .evidence = std::move(evidence), .options = options_, .scope = *std::move(scope)};
+  published_.emplace(options_.compare ? &parts_.tails : nullptr, plan.scope.compare_since);
+  MissingRecords missing(*published_);
+  WR_ASSIGN_OR_RETURN(plan.rows, parts_.rows.Count(plan.scope.rows, [&](const Record& record) {
+    return missing.IsMissing(record);
+  }));
+  plan.compared = {.records = published_->records_read(),
+                   .over_limit = published_->over_limit(),
+                   .overtaken = missing.overtaken(),
+                   .doubts = published_->doubts()};
+  plan.id = PlanId(parts_.config, plan);
+  return plan;
+}
+
+// The order of the steps is what makes it safe: the slot before the snapshot, every acknowledgement
+// before the record, and the record before the slot that a relay may read.
+absl::StatusOr<RecoveredRows> Recovery::Apply(const RecoverPlan& plan) {
+  WR_CHECK(published_.has_value(), "a plan precedes its execution");
+  WR_ASSIGN_OR_RETURN(const NewSlot slot, parts_.source.CreateSlot());
+  const ServerInfo& server = plan.evidence.info.server;
+  if (slot.system_id != server.system_id || slot.timeline != server.timeline) {
+    return Error(ErrorCode::kSystemChanged,
+                 fmt::format("the plan is for system {} on timeline {}, and the server is now "
+                             "system {} on timeline {}",
+                             server.system_id, server.timeline, slot.system_id, slot.timeline),
+                 "Nothing was changed. Run walrelay recover again, for a new plan.");
+  }
+  WR_ASSIGN_OR_RETURN(const RecoveredRows rows,
+                      parts_.rows.Publish(plan.scope.rows, slot.snapshot, plan.id,
+                                          [this](const Record& record) -> absl::StatusOr<bool> {
+                                            WR_ASSIGN_OR_RETURN(const bool found,
+                                                                published_->Contains(record));
+                                            return !found;
+                                          }));
+  WR_RETURN_IF_ERROR(
+      parts_.progress.Write(RecordAfter(parts_.config, plan.evidence, plan.scope, slot)));
+  WR_RETURN_IF_ERROR(parts_.source.ReplaceSlot(plan.scope.failover));
+  return rows;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,113 @@
+// Recovery: replaces a slot that cannot be used by a new one, and publishes the rows that no slot
+// streams.
+//
+// The new slot comes first, with a snapshot that it exports: a row is either visible in the
+// snapshot, or in the new slot's stream. It is temporary until every row is acknowledged, and the
+// progress record says so; then it becomes the pipeline's slot in one step. So a relay never sees a
+// slot that is half recovered, and a recovery that is killed leaves nothing behind that retains
+// WAL:
+//
+//   killed before              | the next recovery finds         | and does
+//   ---------------------------+---------------------------------+----------------------------------
+//   the record is written      | slot and record as before       | everything; records that the
+//                              |                                 | topics have are not sent again
+//   the old slot is dropped,   | no usable slot; the horizon of  | the same for the rows since that
+//   or the new one is copied   | the snapshot in the record      | snapshot
+//   the end                    | a slot that works               | nothing
+//
+// Not thread-safe; does no I/O but by its seams.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "recover/missing_records.h"
+#include "recover/published_records.h"
+#include "recover/recover_plan.h"
+#include "walrelay/config.h"
+#include "walrelay/new_slot.h"
+#include "walrelay/progress.h"
+#include "walrelay/record.h"
+
+namespace walrelay {
+
+// The seam to Postgres: server, slots and snapshots.
+class RecoverySource {
+ public:
+  virtual ~RecoverySource() = default;
+
+  // Everything but the progress record.
+  virtual absl::StatusOr<RecoverEvidence> ReadEvidence() = 0;
+  // Creates a temporary slot and exports its snapshot; both last until ReplaceSlot(), or until this
+  // object ends. WR-2102 if another recovery has one.
+  virtual absl::StatusOr<NewSlot> CreateSlot() = 0;
+  // Drops the pipeline's slot, if it exists, and makes the temporary slot the pipeline's.
+  // REQUIRES: CreateSlot() has succeeded.
+  virtual absl::Status ReplaceSlot(bool failover) = 0;
+};
+
+// The seam to the rows and their records.
+class RecoveryRows {
+ public:
+  // Whether a record is to be published.
+  using Filter = std::function<absl::StatusOr<bool>(const Record&)>;
+
+  virtual ~RecoveryRows() = default;
+
+  // Reads the rows as of now, and does everything but publish. Errors: those of the rows (WR-3xxx),
+  // with the row named, and of the filter.
+  virtual absl::StatusOr<RecoveredRows> Count(const RowsToRecover& rows, const Filter& filter) = 0;
+  // Reads the rows as of a snapshot, and publishes their records as the relay would, with the
+  // header "walrelay.recovered". Returns when all are acknowledged. Errors: also those of Kafka.
+  virtual absl::StatusOr<RecoveredRows> Publish(const RowsToRecover& rows,
+                                                const std::string& snapshot, std::string_view plan,
+                                                const Filter& filter) = 0;
+};
+
+// The seam to the progress record.
+class RecoveryProgress {
+ public:
+  virtual ~RecoveryProgress() = default;
+
+  // nullopt: there is none, or progress is not recorded. WR-4025 while a transaction is open,
+  // behind which a newer version may be.
+  virtual absl::StatusOr<std::optional<Progress>> Read(const std::string& database) = 0;
+  // Does nothing where progress is not recorded.
+  virtual absl::Status Write(const Progress& record) = 0;
+};
+
+class Recovery {
+ public:
+  // All must outlive it.
+  struct Parts {
+    const Config& config;
+    RecoverySource& source;
+    RecoveryRows& rows;
+    RecoveryProgress& progress;
+    TopicTails& tails;
+  };
+
+  Recovery(const Parts& parts, RecoverOptions options)
+      : parts_(parts), options_(std::move(options)) {}
+
+  // Changes nothing. nullopt: there is nothing to do. Errors: those of DecideRecovery() and of the
+  // rows.
+  absl::StatusOr<std::optional<RecoverPlan>> Plan();
+
+  // Executes the plan that Plan() returned last; returns what was published. Blocks until the slot
+  // is replaced. After an error, the next recovery does what is left.
+  absl::StatusOr<RecoveredRows> Apply(const RecoverPlan& plan);
+
+ private:
+  const Parts parts_;
+  const RecoverOptions options_;
+  // Read for the plan, and used again when it is applied: nothing else publishes in between.
+  std::optional<PublishedRecords> published_;
+};
+
+}  // namespace walrelay

@@ -1,0 +1,114 @@
+#include "recover/table_rows.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "postgres/row_reader.h"
+#include "postgres/session.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr uint64_t kRowsBetweenReports = 10'000;
+
+// Accepts every record and sends none.
+class SilentProducer final : public Producer {
+ public:
+  // Reported as delivered at the next Poll().
+  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+    deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
+    return ProduceResult::kAccepted;
+  }
+  void Poll(DeliverySink& sink) override {
+    for (const Delivery& delivery : std::exchange(deliveries_, {})) {
+      sink.OnDelivered(delivery);
+    }
+  }
+  absl::Status FatalError() const override { return absl::OkStatus(); }
+  absl::Status TransientError() const override { return absl::OkStatus(); }
+  int poll_fd() const override { return -1; }
+
+ private:
+  std::vector<Delivery> deliveries_;
+};
+
+absl::StatusOr<std::unique_ptr<Producer>> MakeSilentProducer(const ProducerRequest& /*request*/) {
+  return std::make_unique<SilentProducer>();
+}
+
+RowSelection SelectionOf(const RowsToRecover& rows) {
+  RowSelection selection{.order_by = rows.order_by};
+  switch (rows.since) {
+    case RowsSince::kHorizon:
+      selection.xid_from = rows.from_xid;
+      break;
+    case RowsSince::kTime:
+      selection.since = rows.time;
+      selection.time_column = rows.time_column;
+      break;
+    case RowsSince::kId:
+      selection.after_id = rows.after_id;
+      break;
+    case RowsSince::kAll:
+      break;
+  }
+  return selection;
+}
+
+}  // namespace
+
+absl::StatusOr<RecoveredRows> TableRows::Count(const RowsToRecover& rows, const Filter& filter) {
+  return Run(rows, /*snapshot=*/"", filter, MakeSilentProducer,
+             {.on_refused = [](const RowPublisher::Refusal&) {},
+              .wait = [](int /*fd*/, Micros /*timeout*/) {}});
+}
+
+absl::StatusOr<RecoveredRows> TableRows::Publish(const RowsToRecover& rows,
+                                                 const std::string& snapshot, std::string_view plan,
+                                                 const Filter& filter) {
+  return Run(
+      rows, snapshot, filter, make_producer_,
+      {.headers = {{std::string(kHeader), std::string(plan)}}, .on_refused = reports_.on_refused});
+}
+
+absl::StatusOr<RecoveredRows> TableRows::Run(const RowsToRecover& rows, const std::string& snapshot,
+                                             const Filter& filter,
+                                             const ProducerFactory& make_producer,
+                                             RowPublisher::Options options) {
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
+  WR_ASSIGN_OR_RETURN(RowReader reader,
+                      RowReader::Open(std::move(connection), config_, SelectionOf(rows), snapshot));
+  absl::Status filtered;  // the error of the filter, which ends the pass
+  options.filter = [&](const OutboxRow& /*row*/, const Record& record) {
+    const auto missing = filter(record);
+    filtered.Update(missing.status());
+    return missing.ok() && *missing;
+  };
+  WR_ASSIGN_OR_RETURN(const auto publisher,
+                      RowPublisher::Create(config_, make_producer, clock_, std::move(options)));
+  publisher->UseTables(reader.tables(), reader.relations());
+  RecoveredRows counts{.order = reader.order()};
+  while (true) {
+    WR_ASSIGN_OR_RETURN(const auto row, reader.Next());
+    if (!row) {
+      break;
+    }
+    WR_RETURN_IF_ERROR(publisher->Publish(*row));
+    WR_RETURN_IF_ERROR(filtered);
+    if (++counts.rows % kRowsBetweenReports == 0 && reports_.on_progress) {
+      reports_.on_progress(counts.rows);
+    }
+  }
+  WR_RETURN_IF_ERROR(publisher->Finish());
+  WR_RETURN_IF_ERROR(filtered);
+  const RowPublisher::Counts& done = publisher->counts();
+  counts.published = done.published;
+  counts.found = done.filtered;
+  counts.skipped = done.skipped;
+  counts.dead_letters = done.dead_letters;
+  return counts;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,397 @@
+#!/usr/bin/python3
+"""`walrelay recover`: a slot that was lost is replaced, and every row that it did not stream is published.
+
+WALRELAY_RECOVER_KILLS: how often a recovery is killed at a random moment (default: 6).
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg2
+import psycopg2.extras
+from walrelay_test.progress_case import ProgressCase
+from walrelay_test.relay_config import relay_environment, relay_program
+from walrelay_test.testcase import for_each_major, main, wait_until
+
+OK, CHANGED, UNPROVEN, ROW, USAGE, BUSY = 0, 3, 4, 5, 64, 69  # exit codes
+KILLS = int(os.environ.get("WALRELAY_RECOVER_KILLS", "6"))
+
+
+class RecoverCase(ProgressCase):
+    """A relay whose slot does not exist any more when it is not running."""
+
+    def arguments(self, *arguments: str) -> list[Any]:
+        return [relay_program(), "recover", "--config", self.relays[-1].config, *arguments]
+
+    def plan(self, *arguments: str, code: int = OK) -> dict[str, Any]:
+        """The plan as JSON; {} if there is nothing to do."""
+        run = subprocess.run(self.arguments("--json", *arguments), text=True, capture_output=True, timeout=120, cwd="/",
+                             env=relay_environment())
+        self.assertEqual(run.returncode, code, run.stderr)
+        self.errors = run.stderr
+        found = json.loads(run.stdout) if run.stdout else {}
+        return found if found.get("plan") else {}
+
+    def recover(self, *arguments: str, code: int = OK) -> str:
+        """Executes the plan of these flags; returns what the command prints."""
+        return self.walrelay("recover", *arguments, "--apply", self.plan(*arguments)["plan"], code=code)
+
+    def drop_slot(self) -> None:
+        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
+
+    def await_horizon(self) -> None:
+        """Waits until the record proves that everything committed before this call is published.
+
+        The relay, which runs, reads a horizon every ten seconds.
+        """
+        relay = self.relays[-1]
+        xid = int(self.database.value("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
+
+        def proven() -> bool:
+            self.sql("SELECT pg_logical_emit_message(true, 'filler', 'x')")  # the frontier moves, and is recorded
+            return any(each.xid >= xid for record in self.records() for each in record.horizons)
+        relay.wait_until(proven, 90, "a horizon behind the rows")
+
+    def start_again(self) -> None:
+        """The relay continues without a gap."""
+        relay = self.relays[-1]
+        relay.start()
+        relay.wait_ready()
+        self.assertEqual(relay.logs("gap"), [])
+
+
+class LostSlotTest(RecoverCase):
+    def test_dropped_slot(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(1, 2)
+        self.await_horizon()
+        self.outbox.insert(3)
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        self.outbox.insert(4)
+        with self.database.transaction() as cursor:  # a savepoint: a subtransaction has its own xid
+            cursor.execute("SAVEPOINT a")
+            self.outbox.insert(5, cursor=cursor)
+            cursor.execute("RELEASE a")
+            cursor.execute("SAVEPOINT b")
+            self.outbox.insert(99, cursor=cursor)
+            cursor.execute("ROLLBACK TO b")
+            self.outbox.insert(6, cursor=cursor)
+        self.drop_slot()
+        self.outbox.insert(7)
+        plan = self.plan()
+        self.assertEqual((plan["code"], plan["rows"], plan["found"], plan["to_publish"]), ("WR-2107", 5, 1, 4))
+        self.assertEqual(self.ids(), [1, 2, 3], "a plan publishes nothing")
+        self.assertEqual(self.database.slot(self.slot, "slot_name"), None)
+        self.outbox.insert(8)  # a plan may get more rows
+        text = self.walrelay("recover", "--apply", plan["plan"])
+        self.assertIn("5 rows published, 1 were in Kafka already", text)
+        self.assertEqual(self.ids(), [1, 2, 3, 4, 5, 6, 7, 8])
+        recovered = [dict(record.headers).get("walrelay.recovered") for record in self.published()]
+        self.assertEqual(recovered, [None] * 3 + [plan["plan"].encode()] * 5)
+        self.start_again()
+        self.outbox.insert(9)
+        self.expect_published(1, 2, 3, 4, 5, 6, 7, 8, 9)
+        self.assertEqual(self.sql("SELECT 1 FROM pg_replication_slots WHERE slot_name LIKE %s", "%_recovering"), [])
+
+    def test_nothing_to_do(self) -> None:
+        relay = self.publish_rows(1)
+        self.assertEqual(self.plan(), {})
+        self.assertIn("Nothing to do", self.walrelay("recover"))
+        self.plan("--all", code=USAGE)
+        relay.start()
+        relay.wait_ready()
+        self.plan(code=BUSY)
+        self.assertIn("reads slot", self.errors)
+
+    def test_plan_that_changed_is_not_applied(self) -> None:
+        self.publish_rows(1)
+        self.drop_slot()
+        self.outbox.insert(2, 3)
+        plan = self.plan("--all")["plan"]
+        self.walrelay("recover", "--all", "--dedupe", "none", "--apply", plan, code=CHANGED)
+        self.sql("DELETE FROM outbox WHERE id = 2")
+        self.assertIn("has changed", self.walrelay("recover", "--all", "--apply", plan, code=CHANGED))
+        self.assertEqual(self.database.slot(self.slot, "slot_name"), None)
+        self.assertEqual(self.ids(), [1])
+        self.assertIn("--max-rows", self.walrelay("recover", "--all", "--max-rows", "1", "--apply",
+                                                  self.plan("--all", "--max-rows", "1")["plan"], code=CHANGED))
+        self.recover("--all")
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_deleted_rows_are_reported(self) -> None:
+        self.publish_rows(1)
+        self.drop_slot()
+        self.outbox.insert(2)
+        self.sql("DELETE FROM outbox WHERE id = 2")
+        wait_until(lambda: self.plan("--all").get("deleted_rows") == 1, 60, "the statistics")
+        self.assertIn("cannot be recovered", self.walrelay("recover", "--all"))
+
+    def test_row_that_cannot_be_published_stops_the_recovery(self) -> None:
+        self.publish_rows(1)
+        self.drop_slot()
+        self.outbox.insert(2)
+        self.outbox.insert(3, type="not a topic")
+        self.plan("--all", code=ROW)
+        self.assertIn("WR-3005", self.errors)
+        self.assertIn("id=3", self.errors)
+        self.sql("DELETE FROM outbox WHERE id = 3")
+        self.recover("--all")
+        self.assertEqual(self.ids(), [1, 2])
+
+    def test_relay_and_a_second_recovery_wait_for_a_recovery(self) -> None:
+        self.publish_rows(1)
+        self.drop_slot()
+        self.outbox.insert(2)
+        with self.replication_connection() as cursor:
+            cursor.execute(f"CREATE_REPLICATION_SLOT {self.slot}_recovering TEMPORARY LOGICAL pgoutput")
+            self.plan("--all", code=BUSY)
+            self.assertIn("another walrelay recover", self.errors)
+            self.relays[-1].start()
+            line = self.relays[-1].wait_for_log("failed")
+            self.assertEqual(line["code"], "WR-2101")
+            self.assertIn("walrelay recover is replacing the slot", line["msg"])
+            self.assertNotEqual(self.relays[-1].wait_exit(), 0)
+        self.assertEqual(self.database.slot(self.slot, "slot_name"), None, "create_slot created one")
+
+    @contextmanager
+    def replication_connection(self) -> Iterator[Any]:
+        connection = psycopg2.connect(self.database.dsn,
+                                      connection_factory=psycopg2.extras.LogicalReplicationConnection)
+        try:
+            yield connection.cursor()
+        finally:
+            connection.close()
+
+
+class FirstStartTest(RecoverCase):
+    """A table that has rows before its first slot, and nothing is recorded."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.sql("ALTER TABLE outbox ADD created_at timestamptz NOT NULL DEFAULT now()")
+        self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', '{}', timestamptz '2026-01-01Z' + g * interval '1 day' "
+                 "FROM generate_series(1, 5) g", self.name)
+        self.new_relay()
+
+    def test_evidence_is_missing(self) -> None:
+        self.plan(code=UNPROVEN)
+        self.assertIn("WR-2111", self.errors)
+
+    def test_all(self) -> None:
+        self.recover("--all")
+        self.assertEqual(self.ids(), [1, 2, 3, 4, 5])
+        self.start_again()
+        self.outbox.insert(6)
+        self.expect_published(1, 2, 3, 4, 5, 6)
+        self.assertEqual(self.record().published_from_xid, 3)
+
+    def test_since(self) -> None:
+        self.recover("--since", "2026-01-04T00:00:00Z")
+        self.assertEqual(self.ids(), [3, 4, 5])
+        self.start_again()
+
+    def test_after_id(self) -> None:
+        self.recover("--after-id", "4", "--order-by", "created_at")
+        self.assertEqual(self.ids(), [5])
+        self.start_again()
+
+    def test_without_progress(self) -> None:
+        self.new_relay({"pipeline.progress": "off", "source.create_slot": False})
+        self.recover("--all")
+        self.start_again()
+        self.outbox.insert(6)
+        self.expect_published(1, 2, 3, 4, 5, 6)
+
+
+@for_each_major(RecoverCase, majors=(13, 18))
+class Major:
+    def test_first_start(self) -> None:
+        self.new_relay()
+        self.outbox.insert(1, 2)
+        self.recover("--all", "--failover")
+        self.assertEqual(self.ids(), [1, 2])
+        if self.postgres.major >= 17:
+            self.assertTrue(self.database.slot(self.slot, "failover"))
+        self.start_again()
+        self.outbox.insert(3)
+        self.expect_published(1, 2, 3)
+
+    def test_failover_is_kept(self) -> None:
+        if self.postgres.major < 17:
+            self.skipTest("Postgres 17 and later have failover slots")
+        self.new_relay()
+        self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput', failover => true)", self.slot)
+        self.walrelay("progress", "init")
+        self.publish_rows(1, relay=self.relays[-1])
+        self.fill_wal()
+        self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
+        self.assertEqual(self.plan("--all")["code"], "WR-2106")
+        self.recover("--all")
+        self.assertTrue(self.database.slot(self.slot, "failover"))
+
+
+class ExactlyOnceTest(RecoverCase):
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"pipeline.delivery": "exactly_once"}
+
+    def test_no_event_is_repeated(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(*range(1, 50))
+        self.await_horizon()
+        self.outbox.insert(*range(50, 100))
+        self.settle()
+        relay.kill()
+        self.outbox.insert(*range(100, 150))
+        wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
+        self.drop_slot()
+        wait_until(self.is_planned, 90, "the end of the transaction of the relay that was killed")
+        self.recover()
+        self.assertEqual(self.ids(), list(range(1, 150)))
+        self.start_again()
+        self.outbox.insert(150)
+        self.expect_published(*range(1, 151))
+
+    def is_planned(self) -> bool:
+        run = subprocess.run(self.arguments("--json"), text=True, capture_output=True, timeout=120, cwd="/",
+                             env=relay_environment())
+        self.assertTrue(run.returncode == OK or "WR-4025" in run.stderr, run.stderr)
+        return run.returncode == OK
+
+
+class InvalidatedSlotTest(RecoverCase):
+    postgres_options = {"settings": {"min_wal_size": "32MB", "max_wal_size": "64MB", "checkpoint_timeout": "1h",
+                                     "max_slot_wal_keep_size": "32MB"}}
+
+    def test_every_event_is_published(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(*range(1, 200))
+        self.await_horizon()
+        self.outbox.insert(*range(200, 300))
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        self.outbox.insert(*range(300, 1000))
+        for _ in range(90):
+            self.fill_wal()
+        self.sql("CHECKPOINT")
+        wait_until(lambda: self.database.slot(self.slot, "wal_status") == "lost", 60, "the slot to be invalidated")
+        self.outbox.insert(*range(1000, 1100))
+        plan = self.plan()
+        self.assertEqual((plan["code"], plan["found"], plan["to_publish"]), ("WR-2103", 100, 800))
+        self.recover()
+        self.assertEqual(sorted(self.ids()), list(range(1, 1100)), "none is missing, and none repeated")
+        self.start_again()
+        self.outbox.insert(1100)
+        self.settle()
+        self.assertEqual(self.ids()[-1], 1100)
+
+
+class KillTest(RecoverCase):
+    def test_killed_at_any_moment(self) -> None:
+        """A recovery that was killed leaves no slot, and the next one publishes the rest."""
+        relay = self.start_streaming()
+        self.outbox.insert(1)
+        self.await_horizon()
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        chance = random.Random(7)
+        took = 2.0
+        last = 1
+        for number in range(KILLS):
+            if self.database.slot(self.slot, "slot_name"):
+                self.drop_slot()
+            rows = 3000
+            self.sql("INSERT INTO outbox SELECT g, %s, 'k', 'made', '{}' FROM generate_series(%s, %s) g",
+                     self.name, last + 1, last + rows)
+            last += rows
+            child = subprocess.Popen(self.arguments("--apply", self.plan()["plan"]), stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, cwd="/", env=relay_environment())
+            # Half of the kills follow the creation of the slot, when rows are being published.
+            if number % 2 == 0:
+                wait_until(lambda child=child: self.recovering() or child.poll() is not None, 60, "a new slot")
+                time.sleep(chance.uniform(0, 0.3))  # the random moment
+            else:
+                time.sleep(chance.uniform(0, took))
+            child.kill()
+            child.wait()
+            wait_until(lambda: not self.recovering(), 60, "the temporary slot to be dropped")
+        if plan := self.plan():
+            self.walrelay("recover", "--apply", plan["plan"])
+        self.assertEqual(self.first_ids(), sorted(self.first_ids()), "each key has its order")
+        self.assertEqual(self.first_ids(), list(range(1, last + 1)))
+        self.start_again()
+        self.outbox.insert(last + 1)
+        self.settle()
+        self.assertEqual(self.ids()[-1], last + 1)
+
+    def recovering(self) -> bool:
+        return self.database.slot(f"{self.slot}_recovering"[:63], "active") is True
+
+
+class OtherServerTest(RecoverCase):
+    """Servers without the slot: one that was promoted without it, and one that was restored to an earlier point."""
+
+    postgres_options = {}
+
+    def prepare_copy(self) -> Any:
+        self.relay = self.start_streaming()
+        self.outbox.insert(1)
+        self.await_horizon()
+        self.settle()
+        self.assertEqual(self.relay.stop(), 0)
+        return self.back_up()
+
+    def recover_to(self, copy: Any, until: str) -> None:
+        """Replaces the server by the copy with the WAL up to a position, on a new timeline and without the slot."""
+        self.postgres.stop()
+        data = self.postgres.data
+        subprocess.run(["cp", "-a", f"{data}/pg_wal/.", copy / "pg_wal"], check=True)
+        shutil.rmtree(data)
+        copy.rename(data)
+        for slot in (data / "pg_replslot").iterdir():
+            shutil.rmtree(slot)
+        signal = data / "recovery.signal"
+        signal.touch()
+        shutil.chown(signal, data.owner(), data.group())
+        recovery = {"restore_command": "false", "recovery_target_lsn": until, "recovery_target_inclusive": False,
+                    "recovery_target_action": "promote"}
+        self.postgres.settings.update(recovery)
+        self.postgres.start()
+        wait_until(lambda: not self.database.value("SELECT pg_is_in_recovery()"), 60, "the promotion")
+        for name in recovery:
+            del self.postgres.settings[name]
+
+    def test_ids_that_are_assigned_again(self) -> None:
+        copy = self.prepare_copy()
+        self.relay.start()
+        self.relay.wait_ready()
+        self.outbox.insert(2)
+        self.settle()
+        until = self.log_end_text()
+        self.outbox.insert(3, payload='{"from": "the lost future"}')
+        self.outbox.insert(4)
+        self.settle()
+        self.assertEqual(self.relay.stop(), 0)
+        self.recover_to(copy, until)
+        self.assertEqual(self.sql("SELECT id::int FROM outbox ORDER BY 1"), [(1,), (2,)])
+        self.outbox.insert(3, payload='{"from": "the restored server"}')
+        plan = self.plan()
+        self.assertEqual((plan["rows"], plan["found"], plan["to_publish"]), (2, 1, 1))
+        self.recover()
+        self.assertEqual(self.ids(), [1, 2, 3, 4, 3])
+        self.assertIn(b"the restored server", self.published()[-1].value)
+        self.start_again()
+        self.outbox.insert(5)
+        self.settle()
+        self.assertEqual(self.ids(), [1, 2, 3, 4, 3, 5])
+
+
+if __name__ == "__main__":
+    main()
