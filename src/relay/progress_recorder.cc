@@ -151,7 +151,6 @@ bool ProgressRecorder::Record(MonoTime now, const Published& published) {
   if (!enabled() || in_flight_) {
     return false;
   }
-  horizons_.Pass(published.frontier);
   Progress record = NextRecord(published);
   const auto produced = Produce(record);
   if (!produced.ok()) {
@@ -174,11 +173,29 @@ Progress ProgressRecorder::NextRecord(const Published& published) const {
   record.frontier = std::max(published.frontier, first_frontier_);
   record.last = published.last;
   record.partial = published.partial;
-  record.horizons = horizons_.kept();
+  record.horizons = HorizonsBefore(published.frontier);
   record.published_from = published_from_;
   record.sequence = sequence_ + 1;
   record.written = parts_.clock.WallNow();
   return record;
+}
+
+// On a copy: a record in a Kafka transaction is of a frontier that may not be reached.
+std::vector<XidHorizon> ProgressRecorder::HorizonsBefore(Lsn frontier) const {
+  XidHorizons horizons = horizons_;
+  horizons.Pass(frontier);
+  return horizons.kept();
+}
+
+std::optional<Progress> ProgressRecorder::Proof() const {
+  if (!enabled() || !streaming_) {
+    return std::nullopt;
+  }
+  Progress proof = identity_;
+  proof.frontier = parts_.tracker.frontier();
+  proof.horizons = HorizonsBefore(proof.frontier);
+  proof.published_from = published_from_;
+  return proof;
 }
 
 // The topic has one partition.
@@ -212,6 +229,7 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
   if (record.generation == identity_.generation && record.timeline == identity_.timeline) {
     recorded_frontier_ = std::max(recorded_frontier_, record.frontier);
     recorded_partial_ = record.partial;
+    horizons_.Pass(parts_.tracker.frontier());
   }
   if (!recorded_ || recorded_->Order() <= record.Order()) {
     recorded_ = record;

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -78,6 +79,8 @@ class ProgressRecorder final : public DeliverySink {
   // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
+  // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
+  std::optional<Progress> Proof() const;
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.
@@ -124,6 +127,7 @@ class ProgressRecorder final : public DeliverySink {
  private:
   void ContinueHorizons(const StartDecision& decision, bool same_generation, uint64_t generation);
   bool Moved(const Published& published) const;
+  std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;
   Progress NextRecord(const Published& published) const;
   absl::StatusOr<ProduceResult> Produce(const Progress& record);
   void OnRefused(const absl::Status& refusal);
@@ -146,7 +150,7 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<Progress> recorded_;
   std::optional<Progress> in_flight_;
   std::optional<MonoTime> waiting_since_;
-  XidHorizons horizons_;
+  XidHorizons horizons_;  // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
   MonoTime stream_started_at_;
   uint64_t sequence_ = 0;

@@ -214,6 +214,11 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   status.transactions = DescribeTransactions(now);
   UpdateGauges(now, status.state, session);
   AddPoint(now);
+  if (parts_.gaps.held()) {
+    parts_.board.ForgetPublished();
+  } else {
+    parts_.board.SetPublished(parts_.recorder.Proof(), now);
+  }
   parts_.board.Publish(std::move(status));
   parts_.metrics.ready->Set(parts_.board.ready() ? 1 : 0);
 }

@@ -20,6 +20,7 @@
 #include "stream/gap.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/published_proof.h"
 #include "walrelay/slot_sample.h"
 
 namespace walrelay {
@@ -212,6 +213,27 @@ class StatusBoard {
     return shown_.slot;
   }
 
+  // What the stream has published, as of `now`; nullopt while none runs. The last proof remains
+  // after its stream has ended, marked so.
+  void SetPublished(std::optional<Progress> published, MonoTime now) {
+    const std::lock_guard lock(mutex_);
+    if (published) {
+      proof_ = {.progress = *std::move(published), .streaming = true, .as_of = now};
+    } else if (proof_) {
+      proof_->streaming = false;
+    }
+  }
+  // The relay holds a gap: the last proof may be of another server.
+  void ForgetPublished() {
+    const std::lock_guard lock(mutex_);
+    proof_.reset();
+  }
+  // nullopt: nothing is proven. A copy.
+  std::optional<PublishedProof> published() const {
+    const std::lock_guard lock(mutex_);
+    return proof_;
+  }
+
   // When the sampler last succeeded.
   SamplerStatus sampler() const {
     const std::lock_guard lock(mutex_);
@@ -253,6 +275,7 @@ class StatusBoard {
   StatusSnapshot shown_;
   ErrorHistory errors_;
   std::deque<HistoryPoint> history_;
+  std::optional<PublishedProof> proof_;
   std::atomic<int64_t> heartbeat_{0};
 };
 

@@ -375,6 +375,47 @@ TEST_F(ProgressRecorderTest, KeepsXidHorizons) {
   EXPECT_EQ(Records().back().published_from.xid, 950u);
 }
 
+// Of what Kafka has acknowledged, with and without a record of it.
+TEST_F(ProgressRecorderTest, HandsTheProofToOtherThreads) {
+  Start();
+  Pass(seconds(1));
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  EXPECT_THAT(board_.published()->progress.horizons, IsEmpty());
+  kafka_.auto_acknowledge = false;
+  const Lsn end = Commit("a");
+  Pass(seconds(1));
+  EXPECT_LT(board_.published()->progress.frontier, end);
+  EXPECT_THAT(board_.published()->progress.horizons, IsEmpty());
+  kafka_.AcknowledgeAll();
+  Pass(milliseconds(250));
+  ASSERT_LT(Recorded(), end);
+  const Progress proof = board_.published()->progress;
+  EXPECT_EQ(proof.frontier, end);
+  ASSERT_THAT(proof.horizons, SizeIs(1));
+  EXPECT_EQ(proof.horizons.front().xid, 900u);
+  EXPECT_EQ(proof.published_from.xid, 950u);
+  EXPECT_EQ(proof.system_id, postgres_.info.server.system_id);
+}
+
+TEST_F(ProgressRecorderTest, TheProofOfAnEndedStreamIsMarked) {
+  Start();
+  Pass(seconds(1));
+  EXPECT_TRUE(board_.published()->streaming);
+  postgres_.open_error = Error(ErrorCode::kConnectionLost, "refused");
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  ASSERT_EQ(board_.Read().state, RelayState::kDegraded);
+  EXPECT_FALSE(board_.published()->streaming);
+}
+
+TEST_F(ProgressRecorderTest, AGapProvesNothing) {
+  PublishAndCrash();
+  postgres_.info.server.system_id = "7302";
+  Restart();
+  ASSERT_TRUE(Held().has_value());
+  EXPECT_FALSE(board_.published().has_value());
+}
+
 TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherServer) {
   Start();
   Pass(seconds(1));

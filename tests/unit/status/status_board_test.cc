@@ -64,6 +64,21 @@ TEST(StatusBoardTest, HistoryIsBoundedAndTakesTheLagFromTheSampler) {
   EXPECT_EQ(history.back().lag_bytes, 200u);
 }
 
+TEST(StatusBoardTest, AProofOutlivesItsStreamUntilItIsForgotten) {
+  StatusBoard board;
+  board.SetPublished(std::nullopt, MonoTime(Micros(1)));
+  EXPECT_FALSE(board.published().has_value());
+  board.SetPublished(Progress{.frontier = Lsn(7)}, MonoTime(Micros(2)));
+  EXPECT_TRUE(board.published()->streaming);
+  board.SetPublished(std::nullopt, MonoTime(Micros(3)));
+  ASSERT_TRUE(board.published().has_value());
+  EXPECT_FALSE(board.published()->streaming);
+  EXPECT_EQ(board.published()->as_of, MonoTime(Micros(2)));
+  EXPECT_EQ(board.published()->progress.frontier, Lsn(7));
+  board.ForgetPublished();
+  EXPECT_FALSE(board.published().has_value());
+}
+
 TEST(StatusBoardTest, ReadyOnlyIfStatePublicationAndSlotAreReady) {
   StatusBoard board;
   EXPECT_FALSE(board.ready());

@@ -1,0 +1,24 @@
+// PublishedProof: what a running relay has published, for other threads of its process.
+//
+// The relay's thread sets it on the StatusBoard several times a second. It is newer than the
+// progress record in Kafka, and says the same: PublishedXidsOf(proof.progress, server) is the range
+// of xids whose rows are published on that server.
+#pragma once
+
+#include "walrelay/clock.h"
+#include "walrelay/progress.h"
+
+namespace walrelay {
+
+struct PublishedProof {
+  // As a record would say it now. Its frontier is acknowledged by Kafka, with exactly-once delivery
+  // committed; the slot may be confirmed less far. `last`, `partial`, `sequence` and `written` are
+  // not set.
+  Progress progress;
+  // Whether the stream that it is of still runs. If not, the server may have been restored or
+  // promoted since: it is good enough for a figure, not for deleting rows.
+  bool streaming = true;
+  MonoTime as_of;  // when the stream was last known to run
+};
+
+}  // namespace walrelay
