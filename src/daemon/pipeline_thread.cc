@@ -43,13 +43,10 @@ std::string NewRunId() {
 SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const Clock& clock) {
   return {.server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
           .slot_sampled =
-              [&board, &loop, &clock](const SlotSample& sample, MonoTime begun) {
+              [&board, &loop, &clock](const SlotSample& sample) {
                 board.SetSlot(sample, clock.WallNow());
                 // Only the relay drops a slot: it must first close its own stream, which uses the
                 // slot.
-                if (sample.xids) {
-                  loop.Report(*sample.xids, begun);
-                }
                 if (sample.past_budget() && sample.budget->drop_slot) {
                   loop.Report(EventLoop::ServerEvent::kRetainedLimit);
                 }
@@ -67,6 +64,8 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
               },
           .publication_seen = [&loop](const PublicationState& look,
                                       MonoTime begun) { loop.Report(look, begun); },
+          .xids_read = [&loop](const XidReading& xids,
+                               MonoTime begun) { loop.Report(xids, begun); },
           .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
 }
 

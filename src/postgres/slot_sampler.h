@@ -33,13 +33,16 @@ class SlotSampler {
   // Called on the sampler's thread.
   struct Callbacks {
     std::function<void()> server_shutting_down;
-    // Each sample of the slot, which may not exist, and when it began.
-    std::function<void(const SlotSample&, MonoTime)> slot_sampled;
+    // Each sample of the slot, which may not exist.
+    std::function<void(const SlotSample&)> slot_sampled;
     // The problem of the publication or a table (WR-23nn); OK if there is none (any more).
     std::function<void(const absl::Status&)> publication_checked;
     // The publication's identity, and when reading it began. Not called for a standby, whose
     // catalog may lag.
     std::function<void(const PublicationState&, MonoTime)> publication_seen;
+    // Xids with the publication that was read after them, and when reading them began. Not called
+    // for a standby. May be empty.
+    std::function<void(const XidReading&, MonoTime)> xids_read;
     // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
   };
@@ -70,7 +73,7 @@ class SlotSampler {
   void ClearSlotGauges();
   // Reports a table that is no longer published, as PublicationProblems() sees it.
   absl::Status CheckPublication();
-  // Reports the identity of the publication, for the relay to compare.
+  // Reports the identity of the publication, for the relay to compare, and the xids of the sample.
   absl::Status IdentifyPublication();
   // A failed sample may be the first sign of a shutdown.
   void OnLookFailed(const absl::Status& error);
@@ -87,6 +90,7 @@ class SlotSampler {
   std::optional<PgConnection> connection_;
   std::string system_id_;    // of the server of the connection
   Lsn wal_end_;              // in the last sample of the slot
+  std::optional<std::pair<XidReading, MonoTime>> xids_;  // likewise, and when it began
   bool terminated_ = false;  // the server announced that it closes this connection
   LsnAgeEstimator lsn_age_;
   SlotForecast forecast_;
