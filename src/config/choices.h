@@ -137,6 +137,9 @@ template <>
 inline constexpr auto kChoices<EmptyArrays> = std::to_array<Choice<EmptyArrays>>(
     {{"ignore", EmptyArrays::kIgnore}, {"optional_string", EmptyArrays::kOptionalString}});
 template <>
+inline constexpr auto kChoices<PruneMode> = std::to_array<Choice<PruneMode>>(
+    {{"off", PruneMode::kOff}, {"delete", PruneMode::kDelete}, {"mark", PruneMode::kMark}});
+template <>
 inline constexpr auto kChoices<LogLevel> =
     std::to_array<Choice<LogLevel>>({{"debug", LogLevel::kDebug},
                                      {"info", LogLevel::kInfo},

@@ -67,7 +67,7 @@ std::string CreateTable(const OutboxTable& table) {
   columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
   columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
               "the record's value, as Postgres prints it");
-  // For the job that deletes old rows; walrelay does not read it.
+  // For [prune], or a job that deletes old rows.
   columns.Add("created_at", "timestamptz NOT NULL DEFAULT pg_catalog.now()");
   columns.Add(names.trace_id.value_or("trace_id"), "text");
   for (const auto* name :
@@ -137,6 +137,27 @@ std::string CreateRole(const SourceConfig& source, const std::string& role) {
       name, name);
   for (const std::string& schema : Schemas(source)) {
     sql += fmt::format("\nGRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(schema), name);
+  }
+  return sql;
+}
+
+// SELECT, because the statements that prune compare columns. "" if pruning is off, or has a login
+// of its own.
+std::string GrantPruning(const SourceConfig& source, const PruneConfig& prune,
+                         const std::string& role) {
+  std::string sql;
+  if (prune.mode == PruneMode::kOff || !prune.dsn.empty()) {
+    return sql;
+  }
+  const std::string privilege =
+      prune.mode == PruneMode::kDelete
+          ? "DELETE"
+          : fmt::format("UPDATE ({})", QuoteIdentifier(prune.mark_column));
+  for (const OutboxTable& table : source.tables) {
+    if (!table.name.empty()) {
+      sql += fmt::format("{}GRANT SELECT, {} ON {} TO {};", sql.empty() ? "" : "\n", privilege,
+                         QualifiedName(table), QuoteIdentifier(role));
+    }
   }
   return sql;
 }
@@ -212,6 +233,33 @@ absl::StatusOr<std::optional<bool>> MayReplicate(PgConnection& connection,
   return row.rows() == 0 ? std::nullopt : std::optional(row.Bool(0, "may"));
 }
 
+// Whether the role has what GrantPruning() grants. A table that does not exist has no privileges.
+absl::StatusOr<bool> MayPrune(PgConnection& connection, const SourceConfig& source,
+                              const PruneConfig& prune, const std::string& role, bool exists) {
+  if (!exists || prune.mode == PruneMode::kOff) {
+    return false;
+  }
+  for (const OutboxTable& table : source.tables) {
+    const std::string args = fmt::format("{}, pg_catalog.to_regclass({})::pg_catalog.oid",
+                                         QuoteLiteral(role), QuoteLiteral(QualifiedName(table)));
+    const std::string change =
+        prune.mode == PruneMode::kDelete
+            ? fmt::format("pg_catalog.has_table_privilege({}, 'DELETE')", args)
+            : fmt::format("pg_catalog.has_column_privilege({}, {}, 'UPDATE')", args,
+                          QuoteLiteral(prune.mark_column));
+    WR_ASSIGN_OR_RETURN(
+        const PgResult row,
+        connection.Query(fmt::format("SELECT pg_catalog.has_table_privilege({}, 'SELECT') AND {} "
+                                     "AS may",
+                                     args, change),
+                         kStatementTimeout));
+    if (!table.name.empty() && !row.Bool(0, "may")) {
+      return false;
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<const Platform*> FindPlatform(PgConnection& connection) {
   for (const Platform& platform : Platforms()) {
     if (platform.marker.empty()) {
@@ -254,6 +302,14 @@ absl::Status PlanRole(PgConnection& connection, const SourceConfig& source,
                                       QuoteLiteral(hash)),
                           {what},
                           /*secret=*/true});
+  }
+  const bool exists = may.has_value();
+  WR_ASSIGN_OR_RETURN(const bool granted,
+                      MayPrune(connection, source, options.prune, options.role, exists));
+  if (std::string sql = GrantPruning(source, options.prune, options.role);
+      !sql.empty() && !granted) {
+    plan.steps.push_back({fmt::format("pruning privileges of role {}", options.role),
+                          std::move(sql), NamesOf(plan.steps)});
   }
   if (!may.value_or(false)) {
     plan.steps.push_back({fmt::format("replication privilege of role {}", options.role),
@@ -386,6 +442,9 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
       "--    database; it needs no privilege on any table. Set its password: \\password {}\n"
       "{}\n{}\n",
       Printable(role), CreateRole(source, role), GrantReplication(platform, role));
+  if (const std::string sql = GrantPruning(source, options.prune, role); !sql.empty()) {
+    out += fmt::format("\n-- 5. The privileges for [prune].\n{}\n", sql);
+  }
   if (platform.has_pg_hba) {
     out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
                        Printable(role));

@@ -88,8 +88,8 @@ class SlotSampler {
   Callbacks callbacks_;
   UniqueFd stop_;
   std::optional<PgConnection> connection_;
-  std::string system_id_;    // of the server of the connection
-  Lsn wal_end_;              // in the last sample of the slot
+  std::string system_id_;                                // of the server of the connection
+  Lsn wal_end_;                                          // in the last sample of the slot
   std::optional<std::pair<XidReading, MonoTime>> xids_;  // likewise, and when it began
   bool terminated_ = false;  // the server announced that it closes this connection
   LsnAgeEstimator lsn_age_;

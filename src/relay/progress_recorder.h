@@ -153,7 +153,7 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<Progress> recorded_;
   std::optional<Progress> in_flight_;
   std::optional<MonoTime> waiting_since_;
-  XidHorizons horizons_;  // passed by the frontier of the last acknowledged record
+  XidHorizons horizons_;     // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
   uint64_t proof_generation_ = 0;                   // of the horizons
   std::optional<PublicationIdentity> publication_;  // likewise; absent before the first stream

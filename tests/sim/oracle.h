@@ -8,8 +8,8 @@
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
 // I10 progress, I11 liveness towards Postgres, I13 gaps are reported, I14 the operator's limit,
 // I15 appends are bounded by faults, I16 a blocking row is named, I17 visibility, I18 audit,
-// I19 progress, I20 proof. With exactly-once delivery: EO1 once, EO3 progress (what a committed record says),
-// EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
+// I19 progress, I20 proof. With exactly-once delivery: EO1 once, EO3 progress (what a committed
+// record says), EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
 #pragma once
 
 #include <cstdint>

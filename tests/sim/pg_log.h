@@ -94,7 +94,7 @@ class PgLog {
   Lsn flushed() const { return flushed_; }
 
  private:
-  std::vector<LogTransaction> transactions_;            // by commit_lsn
+  std::vector<LogTransaction> transactions_;           // by commit_lsn
   std::vector<std::pair<uint64_t, Lsn>> rolled_back_;  // xid, and end of the abort record
   Lsn end_;
   Lsn flushed_;

@@ -174,7 +174,7 @@ class RelayProcess final : private RelayHost {
   bool limit_noticed_ = false;
   bool publication_noticed_ = false;
   std::optional<std::pair<XidReading, MonoTime>> xids_;  // not passed to the relay yet
-  std::optional<std::string> accepted_gap_;  // not passed to the relay yet
+  std::optional<std::string> accepted_gap_;              // not passed to the relay yet
   std::string last_accepted_;
   bool has_run_ = false;
   bool loss_noticed_ = false;

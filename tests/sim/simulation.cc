@@ -191,8 +191,7 @@ void Simulation::ReadXids(RelayProcess& process) {
   }
   const Micros late = readings_.Chance(60) ? Micros(0) : readings_.Between(Micros(1), seconds(5));
   const auto number = static_cast<size_t>(process.number());
-  context_.After(late, [this, number, xids = *xids, begun = context_.now(),
-                        life = lives_[number]] {
+  context_.After(late, [this, number, xids = *xids, begun = context_.now(), life = lives_[number]] {
     if (processes_[number] && lives_[number] == life) {
       context_.Note("[relay {}] xids: {} at {}, next {}", number, xids.horizon.xid,
                     xids.horizon.insert_lsn.ToString(), xids.next.xid);

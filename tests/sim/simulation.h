@@ -137,7 +137,7 @@ class Simulation final : private Environment {
   MonoTime kept_down_until_;  // no relay runs until then
   Lsn rewritten_until_;       // the frontier that was recorded on the WAL that was rewritten
   std::optional<uint64_t> rewritten_generation_;  // of that record
-  Random readings_;  // of xids
+  Random readings_;                               // of xids
   uint64_t steps_ = 0;
 };
 
