@@ -387,6 +387,25 @@ struct PipelineConfig {
   bool operator==(const PipelineConfig&) const = default;
 };
 
+// What happens to rows of the outbox tables that are proven to be published. kMark: a column of the
+// row is set instead.
+enum class PruneMode : uint8_t { kOff, kDelete, kMark };
+
+// Pruning of the outbox tables. Requires a record of progress.
+struct PruneConfig {
+  PruneMode mode = PruneMode::kOff;
+  Micros keep = std::chrono::hours(168);  // the age of a row, by its time_column
+  Micros interval = std::chrono::minutes(1);
+  int64_t batch_rows = 1'000;
+  int64_t max_rows_per_second = 10'000;
+  std::string time_column = "created_at";
+  std::string mark_column;    // of kMark: a timestamp, or a boolean
+  std::string dsn;            // "": source.dsn, with the password of [source]
+  std::string password_file;  // of `dsn`; read again at each connection
+
+  bool operator==(const PruneConfig&) const = default;
+};
+
 // The listener for probes, metrics and the status page.
 // No TLS and no authentication: meant for loopback or the inside of a pod.
 struct HttpConfig {
@@ -421,6 +440,7 @@ struct Config {
   ErrorPolicy on_error;
   KafkaConfig kafka;
   PipelineConfig pipeline;
+  PruneConfig prune;
   HttpConfig http;
   MetricsConfig metrics;
   LogConfig log;

@@ -18,6 +18,9 @@ struct PublishedProof {
   // Whether the stream that it is of still runs. If not, the server may have been restored or
   // promoted since: it is good enough for a figure, not for deleting rows.
   bool streaming = true;
+  // Of the walsender that sends the stream. While it reads the slot, the server is the one that the
+  // proof is about: one that was restored or promoted has another process there, or none.
+  int backend_pid = 0;
   MonoTime as_of;  // when the stream was last known to run
 };
 

@@ -8,6 +8,7 @@
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/publication_identity.h"
 
 namespace walrelay {
 
@@ -23,7 +24,7 @@ struct XidHorizon {
   friend bool operator==(const XidHorizon&, const XidHorizon&) = default;
 };
 
-// No transaction with this xid or a greater one had begun at that time.
+// No transaction with this xid or a greater one had ended at that time.
 struct XidStart {
   uint64_t xid = 0;  // pg_snapshot_xmax(pg_current_snapshot()), with its epoch
   WallTime taken;    // by the server's clock
@@ -33,12 +34,16 @@ struct XidStart {
 };
 
 // A horizon as read from a server by an ordinary connection, which may have reached another server
-// than the stream. REQUIRES of the reader: all of it is of one statement, except `system_id`.
+// than the stream. REQUIRES of the reader: all of it is of one connection; horizon, next and
+// timeline are of one statement, and the publication is read after it.
 struct XidReading {
   XidHorizon horizon;
   XidStart next;
   std::string system_id;  // "": unknown
   uint32_t timeline = 0;
+  // Rows before the horizon were hidden from the stream only if this differs from what the stream
+  // started with.
+  PublicationIdentity publication;
 };
 
 }  // namespace walrelay

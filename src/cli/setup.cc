@@ -37,9 +37,11 @@ absl::StatusOr<Secret> ReadPassword(const SetupFlags& flags) {
   return password;
 }
 
-absl::StatusOr<SetupOptions> OptionsOf(const SetupFlags& flags) {
-  SetupOptions options{
-      .create_table = flags.create_table, .role = flags.role, .failover = flags.failover};
+absl::StatusOr<SetupOptions> OptionsOf(const SetupFlags& flags, const Config& config) {
+  SetupOptions options{.create_table = flags.create_table,
+                       .role = flags.role,
+                       .failover = flags.failover,
+                       .prune = config.prune};
   WR_ASSIGN_OR_RETURN(options.password, ReadPassword(flags));
   if (const auto period = ChoiceNamed<PartitionPeriod>(flags.partitioned)) {
     options.partitions = {.period = *period, .now = SystemClock().WallNow()};
@@ -206,7 +208,7 @@ ExitCode SetupCommand(const SetupFlags& flags) {
   if (!flags.config.dsn.empty()) {
     ForgetPasswordOfTheFile(*loaded);
   }
-  const auto options = OptionsOf(flags);
+  const auto options = OptionsOf(flags, loaded->config);
   if (!options.ok()) {
     return Report(options.status());
   }

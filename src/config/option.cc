@@ -144,6 +144,7 @@ constexpr auto kKafka = &Config::kafka;
 constexpr auto kOauth = &KafkaConfig::oauth;
 constexpr auto kAws = &KafkaConfig::aws;
 constexpr auto kPipeline = &Config::pipeline;
+constexpr auto kPrune = &Config::prune;
 constexpr auto kLog = &Config::log;
 
 // Values of librdkafka, passed to it as they are.
@@ -591,6 +592,41 @@ constexpr Option kOptions[] = {
         "How long a shutdown (SIGTERM) waits for acknowledgements. Keep it below the "
         "supervisor's timeout (Kubernetes: 30 s)."),
 
+    ChoiceRow<kPrune, &PruneConfig::mode>(
+        "prune", "mode",
+        "What to do with rows of the outbox tables that are proven to be published and older than "
+        "`keep`: `delete` them, or `mark` them in `mark_column` (docs/guides/pruning.md). Rows for "
+        "which there is no proof are kept, however old. Requires `pipeline.progress`, and a role "
+        "that may do so."),
+    Row<kPrune, &PruneConfig::keep>("prune", "keep", kDuration,
+                                    "The age up to which published rows are kept."),
+    Row<kPrune, &PruneConfig::interval>("prune", "interval", kDuration,
+                                        "The time between two passes over the tables."),
+    Row<kPrune, &PruneConfig::batch_rows>(
+        "prune", "batch_rows", kInteger,
+        "About how many rows one statement deletes or marks, in a transaction of its own."),
+    Row<kPrune, &PruneConfig::max_rows_per_second>(
+        "prune", "max_rows_per_second", kInteger,
+        "Limit for the rows that are deleted or marked, and for the pages that are read."),
+    Row<kPrune, &PruneConfig::time_column>(
+        "prune", "time_column", kString,
+        "The column with the time when a row was inserted: timestamptz, or timestamp in UTC. Its "
+        "default should be `now()`."),
+    Row<kPrune, &PruneConfig::mark_column>(
+        "prune", "mark_column", kString,
+        "With `mode = \"mark\"`: the column to set. A timestamp is set to `now()` where it is "
+        "NULL, a boolean to true where it is not."),
+    {"prune",
+     "dsn",
+     kString,
+     {},
+     "Another login for pruning, with the privilege to delete or update; the same database. "
+     "Default: `source.dsn`.",
+     [](Config& config, const RawValue& value) { return ParseInto(value, config.prune.dsn); },
+     [](const Config& config) { return TomlString(MaskedDsn(config.prune.dsn)); }},
+    Row<kPrune, &PruneConfig::password_file>("prune", "password_file", kString,
+                                             "The file with the password for `prune.dsn`."),
+
     Row<&Config::http, &HttpConfig::listen>(
         "http", "listen", kString,
         "`address:port` for `/status`, `/livez`, `/readyz` and `/metrics`; `\"\"`: no HTTP "
@@ -632,7 +668,7 @@ std::string QualifiedName(const OutboxTable& table) {
 }
 
 bool HoldsSecret(const Option& option) {
-  return option.type == OptionType::kSecret || (option.section == "source" && option.key == "dsn");
+  return option.type == OptionType::kSecret || option.key == "dsn";
 }
 
 std::string Option::Name() const {

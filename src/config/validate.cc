@@ -103,6 +103,7 @@ class Validator {
     CheckKafka();
     CheckTopics();
     CheckProgress();
+    CheckPruning();
     if (needs_.kafka) {
       CheckLogin();
     }
@@ -440,6 +441,40 @@ class Validator {
              "pipeline.delivery \"exactly_once\" requires pipeline.resume \"slot\"",
              "The record of progress shows where publishing continues: remove resume from "
              "[pipeline].");
+    }
+  }
+
+  void CheckPruning() {
+    const PruneConfig& prune = config_.prune;
+    // Of rows: a statement with more would hold its locks for long.
+    constexpr int64_t kMostRows = 100'000;
+    if (prune.batch_rows < 1 || prune.batch_rows > kMostRows) {
+      Expect("prune.batch_rows", fmt::format("1 to {} rows", kMostRows));
+    }
+    if (prune.max_rows_per_second < 1) {
+      Expect("prune.max_rows_per_second", "at least 1");
+    }
+    if (prune.interval < std::chrono::seconds(1)) {
+      Expect("prune.interval", "at least \"1s\"");
+    }
+    if (prune.time_column.empty()) {
+      Reject("prune.time_column", "prune.time_column is empty: no age can be compared");
+    }
+    if (prune.mode == PruneMode::kOff) {
+      return;
+    }
+    if (config_.pipeline.progress == ProgressRecording::kOff) {
+      Reject("prune.mode", "prune.mode requires pipeline.progress \"auto\" or \"required\"",
+             "The record of progress proves which rows are published.");
+    }
+    if (prune.mode == PruneMode::kMark && config_.source.on_update == OnUpdate::kFail) {
+      Reject("prune.mode", "prune.mode \"mark\" excludes source.on_update \"fail\"",
+             "To mark a row is an UPDATE of it.");
+    }
+    if ((prune.mode == PruneMode::kMark) != !prune.mark_column.empty()) {
+      Reject("prune.mark_column", prune.mark_column.empty()
+                                      ? "prune.mode \"mark\" requires prune.mark_column"
+                                      : "prune.mark_column requires prune.mode \"mark\"");
     }
   }
 

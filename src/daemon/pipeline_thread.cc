@@ -19,6 +19,7 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/pg_snapshot_source.h"
+#include "postgres/prune_thread.h"
 #include "postgres/slot_sampler.h"
 #include "relay/event_loop.h"
 #include "walrelay/version.h"
@@ -28,6 +29,8 @@ namespace {
 
 // The relay's thread waits for the record, once at its start.
 constexpr std::chrono::seconds kProgressTimeout{10};
+// Of unconfirmed WAL: while it is older, rows are not pruned.
+constexpr std::chrono::seconds kLongestLag{60};
 
 // A random UUID, as Debezium generates at each start of its task.
 std::string NewRunId() {
@@ -44,13 +47,10 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
   return {
       .server_shutting_down = [&loop] { loop.Report(EventLoop::ServerEvent::kServerShutdown); },
       .slot_sampled =
-          [&board, &loop, &clock](const SlotSample& sample, MonoTime begun) {
+          [&board, &loop, &clock](const SlotSample& sample) {
             board.SetSlot(sample, clock.WallNow());
             // Only the relay drops a slot: it must first close its own stream, which uses the
             // slot.
-            if (sample.xids) {
-              loop.Report(*sample.xids, begun);
-            }
             if (sample.past_budget() && sample.budget->drop_slot) {
               loop.Report(EventLoop::ServerEvent::kRetainedLimit);
             }
@@ -68,6 +68,7 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
           },
       .publication_seen = [&loop](const PublicationState& look,
                                   MonoTime begun) { loop.Report(look, begun); },
+      .xids_read = [&loop](const XidReading& xids, MonoTime begun) { loop.Report(xids, begun); },
       .tables = {.is_publisher = [&board] { return board.Read().state != RelayState::kStandby; },
                  .published = [&board]() -> std::optional<Progress> {
                    auto proof = board.published();
@@ -78,6 +79,17 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
                        board.SetTables(std::move(tables));
                      }},
       .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
+}
+
+// Pruning writes WAL, which the slot retains. Without a sample nothing is known of the slot.
+PruneThread::Callbacks MakePruneCallbacks(const StatusBoard& board) {
+  return {.published = [&board] { return board.published(); },
+          .may_prune =
+              [&board] {
+                const std::optional<SlotSample> slot = board.slot();
+                return slot && slot->exists && slot->risk == SlotRisk::kNone &&
+                       slot->lag_age < kLongestLag;
+              }};
 }
 
 // Returns nullptr on failure: then only `walrelay resume` is unavailable.
@@ -184,6 +196,7 @@ class PipelineThread final : public RunningPipeline {
     {
       const auto control = StartControl(config_, *board_, loop_);
       const SlotSampler sampler(config_, clock_, *metrics_, MakeCallbacks(*board_, loop_, clock_));
+      const PruneThread pruning(config_, clock_, *metrics_, MakePruneCallbacks(*board_));
       result_ = loop_.Run();
     }
     ended_.store(true, std::memory_order_release);

@@ -129,6 +129,7 @@ std::string EncodeProgress(const Progress& progress) {
   }
   message.set_published_from_xid(progress.published_from.xid);
   message.set_published_from_us(ToMicros(progress.published_from.taken));
+  message.set_publication(progress.publication);
   message.set_run_id(Printable(progress.run_id, kMaxWrittenBytes));
   message.set_sequence(progress.sequence);
   message.set_written_us(ToMicros(progress.written));
@@ -178,6 +179,7 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
                   .row_index = message.partial_row_index()},
       .published_from = {.xid = message.published_from_xid(),
                          .taken = FromMicros(message.published_from_us())},
+      .publication = message.publication(),
       .run_id = message.run_id(),
       .sequence = message.sequence(),
       .written = FromMicros(message.written_us()),

@@ -188,6 +188,27 @@ std::string GrantSelect(const OutboxTable& table, const std::string& role) {
   return fmt::format("GRANT SELECT ON {} TO {};", QualifiedName(table), QuoteIdentifier(role));
 }
 
+// SELECT, because the statements that prune compare columns. "" if pruning is off, or has a login
+// of its own.
+std::string GrantPruning(const SourceConfig& source, const PruneConfig& prune,
+                         const std::string& role) {
+  std::string sql;
+  if (prune.mode == PruneMode::kOff || !prune.dsn.empty()) {
+    return sql;
+  }
+  const std::string privilege =
+      prune.mode == PruneMode::kDelete
+          ? "DELETE"
+          : fmt::format("UPDATE ({})", QuoteIdentifier(prune.mark_column));
+  for (const OutboxTable& table : source.tables) {
+    if (!table.name.empty()) {
+      sql += fmt::format("{}GRANT SELECT, {} ON {} TO {};", sql.empty() ? "" : "\n", privilege,
+                         QualifiedName(table), QuoteIdentifier(role));
+    }
+  }
+  return sql;
+}
+
 // On platforms where the administrator may do so, and needs it for the slot.
 constexpr std::string_view kGrantToItself = "ALTER ROLE CURRENT_USER REPLICATION;";
 
@@ -270,6 +291,33 @@ absl::StatusOr<bool> MaySelect(PgConnection& connection, const std::string& role
   return row.Bool(0, "may");
 }
 
+// Whether the role has what GrantPruning() grants. A table that does not exist has no privileges.
+absl::StatusOr<bool> MayPrune(PgConnection& connection, const SourceConfig& source,
+                              const PruneConfig& prune, const std::string& role, bool exists) {
+  if (!exists || prune.mode == PruneMode::kOff) {
+    return false;
+  }
+  for (const OutboxTable& table : source.tables) {
+    const std::string args = fmt::format("{}, pg_catalog.to_regclass({})::pg_catalog.oid",
+                                         QuoteLiteral(role), QuoteLiteral(QualifiedName(table)));
+    const std::string change =
+        prune.mode == PruneMode::kDelete
+            ? fmt::format("pg_catalog.has_table_privilege({}, 'DELETE')", args)
+            : fmt::format("pg_catalog.has_column_privilege({}, {}, 'UPDATE')", args,
+                          QuoteLiteral(prune.mark_column));
+    WR_ASSIGN_OR_RETURN(
+        const PgResult row,
+        connection.Query(fmt::format("SELECT pg_catalog.has_table_privilege({}, 'SELECT') AND {} "
+                                     "AS may",
+                                     args, change),
+                         kStatementTimeout));
+    if (!table.name.empty() && !row.Bool(0, "may")) {
+      return false;
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<const Platform*> FindPlatform(PgConnection& connection) {
   for (const Platform& platform : Platforms()) {
     if (platform.marker.empty()) {
@@ -338,6 +386,14 @@ absl::Status PlanRole(PgConnection& connection, const SourceConfig& source,
                                       QuoteLiteral(hash)),
                           {what},
                           /*secret=*/true});
+  }
+  const bool exists = may.has_value();
+  WR_ASSIGN_OR_RETURN(const bool granted,
+                      MayPrune(connection, source, options.prune, options.role, exists));
+  if (std::string sql = GrantPruning(source, options.prune, options.role);
+      !sql.empty() && !granted) {
+    plan.steps.push_back({fmt::format("pruning privileges of role {}", options.role),
+                          std::move(sql), NamesOf(plan.steps)});
   }
   if (!may.value_or(false)) {
     plan.steps.push_back({fmt::format("replication privilege of role {}", options.role),
@@ -480,6 +536,9 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
   if (platform.has_pg_hba) {
     out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
                        Printable(role));
+  }
+  if (const std::string sql = GrantPruning(source, options.prune, role); !sql.empty()) {
+    out += fmt::format("\n-- 5. The privileges for [prune].\n{}\n", sql);
   }
   return out;
 }

@@ -34,6 +34,7 @@ struct SetupOptions {
   std::string role;                         // create this role, with its privileges; "": none
   Secret password;                          // of the role, also if it exists; empty: not set
   bool failover = false;                    // Postgres 17+: a slot that is synchronized to standbys
+  PruneConfig prune;                        // the role gets the privileges for it
   // nullptr: PlanSetup() determines it from the roles of the server.
   const Platform* platform = nullptr;
 };

@@ -118,11 +118,13 @@ absl::Status SlotSampler::SampleSlot() {
   } else {
     ClearSlotGauges();
   }
+  earlier_xids_ = xids_ ? std::optional(xids_->first) : std::nullopt;
+  xids_.reset();
   if (sample.xids) {
     sample.xids->system_id = system_id_;
+    xids_.emplace(*sample.xids, begun);
   }
-  earlier_xids_ = std::exchange(xids_, sample.xids);
-  callbacks_.slot_sampled(sample, begun);
+  callbacks_.slot_sampled(sample);
   return absl::OkStatus();
 }
 
@@ -238,6 +240,10 @@ absl::Status SlotSampler::IdentifyPublication() {
   WR_ASSIGN_OR_RETURN(const PublicationState look,
                       ReadPublicationState(*connection_, config_.source, wal_end_, kQueryTimeout));
   callbacks_.publication_seen(look, begun);
+  if (xids_ && callbacks_.xids_read) {
+    xids_->first.publication = look.identity;
+    callbacks_.xids_read(xids_->first, xids_->second);
+  }
   return absl::OkStatus();
 }
 

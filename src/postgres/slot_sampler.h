@@ -40,13 +40,16 @@ class SlotSampler {
   // Called on the sampler's thread.
   struct Callbacks {
     std::function<void()> server_shutting_down;
-    // Each sample of the slot, which may not exist, and when it began.
-    std::function<void(const SlotSample&, MonoTime)> slot_sampled;
+    // Each sample of the slot, which may not exist.
+    std::function<void(const SlotSample&)> slot_sampled;
     // The problem of the publication or a table (WR-23nn); OK if there is none (any more).
     std::function<void(const absl::Status&)> publication_checked;
     // The publication's identity, and when reading it began. Not called for a standby, whose
     // catalog may lag.
     std::function<void(const PublicationState&, MonoTime)> publication_seen;
+    // Xids with the publication that was read after them, and when reading them began. Not called
+    // for a standby. May be empty.
+    std::function<void(const XidReading&, MonoTime)> xids_read;
     TableCounter::Callbacks tables;
     // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
@@ -79,7 +82,7 @@ class SlotSampler {
   // Reports a table that is no longer published, as PublicationProblems() sees it. Returns the
   // tables.
   absl::StatusOr<std::vector<TableInfo>> CheckPublication();
-  // Reports the identity of the publication, for the relay to compare.
+  // Reports the identity of the publication, for the relay to compare, and the xids of the sample.
   absl::Status IdentifyPublication();
   // A failed sample may be the first sign of a shutdown.
   void OnLookFailed(const absl::Status& error);
@@ -96,8 +99,8 @@ class SlotSampler {
   std::optional<PgConnection> connection_;
   std::string system_id_;  // of the server of the connection
   Lsn wal_end_;            // in the last sample of the slot
-  // In the last sample, and in the one before, of this connection.
-  std::optional<XidReading> xids_;
+  // In the last sample, with the time when it began, and in the one before, of this connection.
+  std::optional<std::pair<XidReading, MonoTime>> xids_;
   std::optional<XidReading> earlier_xids_;
   int samples_ = 0;          // of this connection
   bool terminated_ = false;  // the server announced that it closes this connection

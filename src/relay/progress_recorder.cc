@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "encode/progress_codec.h"
 #include "stream/progress_record.h"
+#include "stream/publication_change.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -72,23 +73,31 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     first_frontier_ = decision.published_before;
     error_ = absl::OkStatus();  // it would last until the next record, which may not come
   }
-  ContinueHorizons(decision, earlier.generation == generation, generation);
+  ContinueHorizons(decision, info.publication_state.identity);
   stream_started_at_ = parts_.clock.Now();
+  backend_pid_ = info.server.backend_pid;
   streaming_ = true;
 }
 
-// Nothing is known of rows from before an accepted gap.
-void ProgressRecorder::ContinueHorizons(const StartDecision& decision, bool same_generation,
-                                        uint64_t generation) {
-  if (!same_generation) {
+// Nothing is known of rows from before an accepted gap, or from before a change of the publication
+// that may have hidden rows: they count as not published.
+void ProgressRecorder::ContinueHorizons(const StartDecision& decision,
+                                        const PublicationIdentity& publication) {
+  const uint64_t generation = identity_.generation;
+  if (proof_generation_ != generation ||
+      (publication_ && !HidingChange(*publication_, publication).empty())) {
     horizons_.Clear();
     published_from_ = {};
+    publication_.reset();
   }
-  const bool recorded = recorded_ && recorded_->generation == generation;
+  const bool recorded = recorded_ && recorded_->generation == generation &&
+                        recorded_->publication == Fingerprint(publication);
   if (recorded && !published_from_.valid()) {
     horizons_.Restore(recorded_->horizons);
     published_from_ = recorded_->published_from;
   }
+  proof_generation_ = generation;
+  publication_ = publication;
   horizons_.ForgetWaiting();
   if (decision.timeline_switched) {
     horizons_.ForgetAfter(decision.fork);
@@ -106,9 +115,11 @@ void ProgressRecorder::OnStreamEnded() {
 void ProgressRecorder::OnXidsRead(const XidReading& xids, MonoTime begun) {
   const bool same_server =
       xids.system_id == identity_.system_id && xids.timeline == identity_.timeline;
-  if (!enabled() || !streaming_ || !same_server || begun < stream_started_at_) {
+  if (!enabled() || !streaming_ || !same_server || begun < stream_started_at_ ||
+      !HidingChange(*publication_, xids.publication).empty()) {
     return;
   }
+  publication_ = xids.publication;
   if (!published_from_.valid()) {
     published_from_ = xids.next;
   }
@@ -175,6 +186,7 @@ Progress ProgressRecorder::NextRecord(const Published& published) const {
   record.partial = published.partial;
   record.horizons = HorizonsBefore(published.frontier);
   record.published_from = published_from_;
+  record.publication = Fingerprint(*publication_);
   record.sequence = sequence_ + 1;
   record.written = parts_.clock.WallNow();
   return record;

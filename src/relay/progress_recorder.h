@@ -63,7 +63,8 @@ class ProgressRecorder final : public DeliverySink {
   // The stream has ended: nothing is recorded until the next one.
   void OnStreamEnded();
   // A reading of another connection, not before `begun`. Ignored while nothing is recorded, and if
-  // it is of another server, or may be older than the stream.
+  // it is of another server, may be older than the stream, or if rows may have been hidden since
+  // the stream started.
   void OnXidsRead(const XidReading& xids, MonoTime begun);
 
   // What a record says about the stream.
@@ -81,6 +82,8 @@ class ProgressRecorder final : public DeliverySink {
   bool Record(MonoTime now, const Published& published);
   // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
   std::optional<Progress> Proof() const;
+  // Of the last stream's walsender; 0 before the first stream.
+  int backend_pid() const { return backend_pid_; }
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.
@@ -125,7 +128,7 @@ class ProgressRecorder final : public DeliverySink {
   void OnClaimed(const std::optional<Progress>& record) override;
 
  private:
-  void ContinueHorizons(const StartDecision& decision, bool same_generation, uint64_t generation);
+  void ContinueHorizons(const StartDecision& decision, const PublicationIdentity& publication);
   bool Moved(const Published& published) const;
   std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;
   Progress NextRecord(const Published& published) const;
@@ -152,7 +155,10 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<MonoTime> waiting_since_;
   XidHorizons horizons_;     // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
+  uint64_t proof_generation_ = 0;                   // of the horizons
+  std::optional<PublicationIdentity> publication_;  // likewise; absent before the first stream
   MonoTime stream_started_at_;
+  int backend_pid_ = 0;
   uint64_t sequence_ = 0;
   MonoTime due_;  // earliest time of the next record
   Backoff retry_;

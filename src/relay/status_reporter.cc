@@ -214,13 +214,20 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   status.transactions = DescribeTransactions(now);
   UpdateGauges(now, status.state, session);
   AddPoint(now);
-  if (parts_.gaps.held()) {
-    parts_.board.ForgetPublished();
-  } else {
-    parts_.board.SetPublished(parts_.recorder.Proof(), now);
-  }
+  PublishProof(now);
   parts_.board.Publish(std::move(status));
   parts_.metrics.ready->Set(parts_.board.ready() ? 1 : 0);
+}
+
+// Before the stream has contained what it must, the server may have been restored: what was
+// published from it before proves nothing then.
+void StatusReporter::PublishProof(MonoTime now) {
+  if (parts_.gaps.held()) {
+    parts_.board.ForgetPublished();
+    return;
+  }
+  auto proof = parts_.pipeline.history_known() ? parts_.recorder.Proof() : std::nullopt;
+  parts_.board.SetPublished(std::move(proof), parts_.recorder.backend_pid(), now);
 }
 
 // A degraded state without a session is a lost connection, which was logged when it happened.

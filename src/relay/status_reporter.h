@@ -91,6 +91,8 @@ class StatusReporter {
   // "" while nothing is waited for.
   std::string WaitReason(MonoTime now, const Session* session) const;
   // Logs a state, or an error code, that differs from the published one.
+  // What the stream has published, for other threads.
+  void PublishProof(MonoTime now);
   void OnChange(const RelayStatus& status, const Session* session);
   RelayFigures Figures(MonoTime now, const Session* session) const;
   // nullopt with pipeline.progress = "off".

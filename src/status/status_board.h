@@ -220,12 +220,15 @@ class StatusBoard {
     return shown_.slot;
   }
 
-  // What the stream has published, as of `now`; nullopt while none runs. The last proof remains
-  // after its stream has ended, marked so.
-  void SetPublished(std::optional<Progress> published, MonoTime now) {
+  // What the stream of this walsender has published, as of `now`; nullopt while none runs. The last
+  // proof remains after its stream has ended, marked so.
+  void SetPublished(std::optional<Progress> published, int backend_pid, MonoTime now) {
     const std::lock_guard lock(mutex_);
     if (published) {
-      proof_ = {.progress = *std::move(published), .streaming = true, .as_of = now};
+      proof_ = {.progress = *std::move(published),
+                .streaming = true,
+                .backend_pid = backend_pid,
+                .as_of = now};
     } else if (proof_) {
       proof_->streaming = false;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/fnv.h"
 
 namespace walrelay {
 namespace {
@@ -64,6 +65,19 @@ std::string HidingChange(const PublicationIdentity& before, const PublicationIde
     }
   }
   return "";
+}
+
+uint64_t Fingerprint(const PublicationIdentity& publication) {
+  Fnv64 hash;
+  hash.Add(fmt::format("{} {} {}", publication.oid, publication.xmin, publication.all_tables));
+  for (const TableIdentity& table : publication.tables) {
+    hash.Add(table.name);
+    hash.Add(fmt::format("{} {} {}", table.oid, table.renamed_by, table.unlogged));
+    for (const Membership& membership : table.memberships) {
+      hash.Add(fmt::format("{} {}", membership.oid, membership.xmin));
+    }
+  }
+  return std::max<uint64_t>(hash.value(), 1);
 }
 
 }  // namespace walrelay

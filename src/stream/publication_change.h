@@ -8,9 +8,10 @@
 // Not detected: an outbox table of a FOR ALL TABLES publication that is set UNLOGGED and LOGGED
 // again between two readings, and a schema that is renamed and renamed back.
 //
-// Pure function.
+// Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "walrelay/publication_identity.h"
@@ -20,5 +21,9 @@ namespace walrelay {
 // Describes a change since `before` that may have hidden rows; "" when there is none. REQUIRES:
 // both readings are of the same configuration.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now);
+
+// A hash of the identity, the same in every process; not 0. Readings between which HidingChange()
+// finds a change have different ones; the reverse does not hold.
+uint64_t Fingerprint(const PublicationIdentity& publication);
 
 }  // namespace walrelay

@@ -26,4 +26,9 @@ std::optional<PublishedXids> PublishedXidsOf(const Progress& record, const Serve
   return std::nullopt;
 }
 
+// Counted backwards, in numbers without a sign: the range may contain a multiple of 2^32.
+bool PublishedXids::Include(uint32_t xmin) const {
+  return static_cast<uint32_t>(before - 1) - xmin < length();
+}
+
 }  // namespace walrelay

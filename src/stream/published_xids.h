@@ -6,6 +6,7 @@
 // Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -15,12 +16,23 @@
 
 namespace walrelay {
 
-// Every row whose xmin is in [from.xid, before) is published, or was handled as configured
-// (skipped, dead-lettered). The xids have their epoch; of a row, Postgres shows the low 32 bits.
+// Every row whose xmin is in [from.xid, before), and that was written after from.taken, is
+// published, or was handled as configured (skipped, dead-lettered). An older row of a transaction
+// that was still running may have been hidden from the stream: its table was not published yet. The
+// xids have their epoch; of a row, Postgres shows the low 32 bits.
 struct PublishedXids {
   XidStart from;
   uint64_t before = 0;  // greater than from.xid
   WallTime as_of;       // when `before` was read
+
+  // The number of xids before `before` that count: at most half of those with 32 bits, so that
+  // rows from `before` on, whose xids are less than 2^31 greater, do not.
+  uint32_t length() const {
+    return static_cast<uint32_t>(std::min(before - from.xid, uint64_t{1} << 31));
+  }
+  // Whether they include the row with this xmin. Also true for some rows that are more than 2^31
+  // transactions older: see decision 0021.
+  bool Include(uint32_t xmin) const;
 
   friend bool operator==(const PublishedXids&, const PublishedXids&) = default;
 };

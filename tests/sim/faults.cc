@@ -585,7 +585,8 @@ bool Simulation::ApplyToTopics(const Fault& fault) {
 bool Simulation::Rewritten() {
   // An acceptance is lost with the relay until a record of the next generation is committed.
   const auto& record = kafka_.progress();
-  const bool replaced = exactly_once() && record && record->generation > rewritten_generation_;
+  const bool replaced =
+      exactly_once() && record && record->generation > rewritten_generation_.value_or(0);
   if (replaced || (postgres_.slot() && postgres_.slot()->confirmed > rewritten_until_)) {
     rewritten_until_ = Lsn();
   }

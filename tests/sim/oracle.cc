@@ -107,7 +107,7 @@ void Oracle::OnStored(int id) {
   Digest(3);
   Digest(Index(id));
   Event& event = events_[Index(id)];
-  event.stored = event.reported = true;
+  event.stored = event.reported = event.acknowledged = true;
   CheckStored(id);
 }
 
@@ -129,7 +129,7 @@ void Oracle::CheckStored(int id) {
 void Oracle::OnReported(int id) {
   Digest(2);
   Digest(Index(id));
-  events_[Index(id)].reported = true;
+  events_[Index(id)].reported = events_[Index(id)].acknowledged = true;
 }
 
 void Oracle::OnAppended(int id, bool dead_letter) {
@@ -250,12 +250,14 @@ void Oracle::OnRefusedAlone(int id, bool too_large) {
   (too_large ? event.too_large_alone : event.refused_alone) = true;
 }
 
-bool Oracle::Expected(const Event& event) const {
+bool Oracle::Skipped(const Event& event) const {
   const bool too_large = event.flaw == Flaw::kTooLarge || event.too_large_alone;
   const bool flawed = event.flaw != Flaw::kNone && event.flaw != Flaw::kTooLarge;
-  const bool skipped =
-      (too_large && skipping_too_large_) || ((flawed || event.refused_alone) && skipping_);
-  return event.fate == PropertyResult::kDurable && !event.excused && !skipped;
+  return (too_large && skipping_too_large_) || ((flawed || event.refused_alone) && skipping_);
+}
+
+bool Oracle::Expected(const Event& event) const {
+  return event.fate == PropertyResult::kDurable && !event.excused && !Skipped(event);
 }
 
 bool Oracle::Safe(const Event& event) const {
@@ -273,6 +275,14 @@ void Oracle::OnConfirmed(Lsn flush) {
 void Oracle::OnRecorded(Lsn frontier) {
   Digest(frontier.value());
   CheckSafe(frontier, "I19 progress", "recorded");
+}
+
+// Neither a gap that was accepted nor a table that was not published excuses it.
+void Oracle::CheckProven(int id) {
+  const Event& event = events_[Index(id)];
+  if (!event.acknowledged && !Skipped(event)) {
+    Fail("I20 proof", fmt::format("event {} counts as published and is not acknowledged", id));
+  }
 }
 
 void Oracle::CheckSafe(Lsn position, std::string_view invariant, std::string_view what) {

@@ -8,8 +8,8 @@
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
 // I10 progress, I11 liveness towards Postgres, I13 gaps are reported, I14 the operator's limit,
 // I15 appends are bounded by faults, I16 a blocking row is named, I17 visibility, I18 audit,
-// I19 progress. With exactly-once delivery: EO1 once, EO3 progress (what a committed record says),
-// EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
+// I19 progress, I20 proof. With exactly-once delivery: EO1 once, EO3 progress (what a committed
+// record says), EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ struct Event {
   uint32_t order = 0;            // among the events of its key
   uint32_t present = 0;          // copies that are in Kafka
   bool appeared = false;         // appended at least once
-  bool reported = false;         // its acknowledgement was reported to a relay
+  bool reported = false;         // its acknowledgement was reported to a relay, or it is excused
+  bool acknowledged = false;     // reported, and not only excused
   bool excused = false;          // in the range of a gap that was reported, and not in Kafka
   bool covered = false;          // in that range
   bool settled = false;          // confirmed by a clean exit: must not be sent again
@@ -130,6 +131,8 @@ class Oracle {
   void OnConfirmed(Lsn flush);
   // A relay records that every event of transactions that committed before it is published.
   void OnRecorded(Lsn frontier);
+  // The row of the event is proven to be published: it may be deleted from its table.
+  void CheckProven(int event);
   // The relay exited cleanly after it had handled and confirmed everything up to `end`.
   void OnCleanEnd(Lsn end);
   // The server has lost the confirmed position, or was replaced by another one.
@@ -156,6 +159,8 @@ class Oracle {
   bool Safe(const Event& event) const;
   void CheckSafe(Lsn position, std::string_view invariant, std::string_view what);
   bool Expected(const Event& event) const;
+  // Whether it may be left unpublished as configured.
+  bool Skipped(const Event& event) const;
   void CheckStored(int id);
   void CheckFirstAppearance(int id, const Event& event);
   void Digest(uint64_t what);

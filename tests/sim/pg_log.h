@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "walrelay/clock.h"
@@ -33,7 +34,8 @@ struct LogTransaction {
   uint64_t xid = 0;
   Lsn commit_lsn;  // where the commit record starts
   Lsn end_lsn;     // and ends
-  WallTime time;
+  WallTime time;   // of the commit
+  WallTime begun;  // now() in the transaction
   bool durable = false;
   bool aborted = false;      // an abort record that the server sends unsolicited
   std::vector<LogRow> rows;  // of published tables, and hidden rows
@@ -58,11 +60,30 @@ class PgLog {
     transaction.end_lsn = end_;
     transactions_.push_back(std::move(transaction));
   }
+  // An abort record, which the server does not flush.
+  void RollBack(uint64_t xid) {
+    Write(40);
+    rolled_back_.push_back({xid, end_});
+  }
+  // No record is of a transaction with this xid or a greater one.
+  uint64_t NextXid(uint64_t first) const {
+    uint64_t next = first;
+    for (const LogTransaction& transaction : transactions_) {
+      next = std::max(next, transaction.xid + 1);
+    }
+    for (const auto& [xid, end] : rolled_back_) {
+      next = std::max(next, xid + 1);
+    }
+    return next;
+  }
   void Flush() { flushed_ = end_; }
   // After a crash, a timeline fork or a restore: the WAL ends at `end`.
   void Truncate(Lsn end) {
     while (!transactions_.empty() && transactions_.back().end_lsn > end) {
       transactions_.pop_back();
+    }
+    while (!rolled_back_.empty() && rolled_back_.back().second > end) {
+      rolled_back_.pop_back();
     }
     end_ = flushed_ = end;
   }
@@ -73,7 +94,8 @@ class PgLog {
   Lsn flushed() const { return flushed_; }
 
  private:
-  std::vector<LogTransaction> transactions_;  // by commit_lsn
+  std::vector<LogTransaction> transactions_;           // by commit_lsn
+  std::vector<std::pair<uint64_t, Lsn>> rolled_back_;  // xid, and end of the abort record
   Lsn end_;
   Lsn flushed_;
 };

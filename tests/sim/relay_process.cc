@@ -105,7 +105,7 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
     return std::max(*successor_at_, context_.now());
   }
   const bool attention = killed_ || (to_stop() && !drains_since_) || shutdown_noticed_ ||
-                         limit_noticed_ || publication_noticed_ || accepted_gap_ ||
+                         limit_noticed_ || publication_noticed_ || xids_ || accepted_gap_ ||
                          (producer_ && producer_->readable());
   if (attention) {
     return context_.now();
@@ -197,6 +197,7 @@ void RelayProcess::StartSuccessor() {
   drains_since_.reset();
   drained_link_.reset();
   shutdown_noticed_ = limit_noticed_ = publication_noticed_ = loss_noticed_ = false;
+  xids_.reset();
   accepted_gap_.reset();
   last_accepted_.clear();
   unconfirmed_since_.reset();
@@ -257,6 +258,9 @@ void RelayProcess::TakeSignals() {
       source_.ForbidConfirming();
     }
     relay.OnPublicationSeen(parts_.postgres.ReadPublicationState(), context_.now());
+  }
+  if (const auto xids = std::exchange(xids_, std::nullopt)) {
+    relay.OnXidsRead(xids->first, xids->second);
   }
   if (accepted_gap_) {
     last_accepted_ = *std::exchange(accepted_gap_, std::nullopt);

@@ -72,6 +72,8 @@ class RelayProcess final : private RelayHost {
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
   void OnRetainedLimit() { limit_noticed_ = true; }
   void OnPublicationSeen() { publication_noticed_ = true; }
+  // A reading that began at `begun`; a newer one replaces one not yet processed.
+  void OnXidsRead(const XidReading& xids, MonoTime begun) { xids_.emplace(xids, begun); }
   // The operator accepts the gap with this id.
   void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
   void OnSlotAlmostLost() { loss_noticed_ = true; }
@@ -97,6 +99,8 @@ class RelayProcess final : private RelayHost {
   }
   int number() const override { return parts_.number; }
   bool PastLimit(uint64_t retained_bytes) const override;
+  // What its pruning may delete, also while the process is suspended: it learns of it later.
+  std::optional<PublishedProof> published() const { return pipeline_->board.published(); }
   SimSource& source() { return source_; }
   const ProducerUse& use() const { return use_; }
 
@@ -169,7 +173,8 @@ class RelayProcess final : private RelayHost {
   bool shutdown_noticed_ = false;
   bool limit_noticed_ = false;
   bool publication_noticed_ = false;
-  std::optional<std::string> accepted_gap_;  // not passed to the relay yet
+  std::optional<std::pair<XidReading, MonoTime>> xids_;  // not passed to the relay yet
+  std::optional<std::string> accepted_gap_;              // not passed to the relay yet
   std::string last_accepted_;
   bool has_run_ = false;
   bool loss_noticed_ = false;

@@ -121,11 +121,7 @@ void SimPostgres::EndTransactions() {
       context_.oracle.OnVisible(each.events, /*confirmed=*/false);
     }
   }
-  uint64_t next = options_.first_xid;
-  for (const LogTransaction& transaction : log_.transactions()) {
-    next = std::max(next, transaction.xid + 1);
-  }
-  procs_.Restart(next);
+  procs_.Restart(log_.NextXid(options_.first_xid));
 }
 
 // The standby receives flushed WAL a little later.
@@ -210,6 +206,7 @@ void SimPostgres::Accept() {
 }
 
 void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
+  former_ = ReadXids();
   EndConnections(Closed());
   if (options_.synchronous_standby) {
     context_.oracle.OnTakenBack(fork);
@@ -250,6 +247,7 @@ void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
 }
 
 void SimPostgres::BecomeAnotherSystem() {
+  former_ = ReadXids();
   EndConnections(Closed());
   EndTransactions();
   ++system_;
@@ -337,6 +335,26 @@ PublicationState SimPostgres::ReadPublicationState() const {
   }
   look.identity.tables = {table};
   return look;
+}
+
+XidReading SimPostgres::ReadXids() const {
+  const XidSnapshot snapshot = procs_.Take();
+  const WallTime now = context_.clock.WallNow();
+  return {.horizon = {.xid = snapshot.xmin, .insert_lsn = log_.end(), .taken = now},
+          .next = {.xid = snapshot.xmax, .taken = now},
+          .system_id = std::to_string(7300 + system_),
+          .timeline = timeline_,
+          .publication = ReadPublicationState().identity};
+}
+
+// It writes more than the new one, unless it is idle.
+std::optional<XidReading> SimPostgres::ReadFormerXids(uint64_t transactions) {
+  if (former_) {
+    former_->horizon.xid += transactions;
+    former_->next.xid += transactions;
+    former_->horizon.taken = former_->next.taken = context_.clock.WallNow();
+  }
+  return former_;
 }
 
 void SimPostgres::SetPublicationExists(bool exists) {

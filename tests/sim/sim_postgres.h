@@ -21,6 +21,7 @@
 #include "random.h"
 #include "wal_sender.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/xid_horizon.h"
 
 namespace walrelay::sim {
 
@@ -54,7 +55,10 @@ class SimPostgres {
   // Writes until the WAL ends at `position`. REQUIRES: it does not end later.
   void WriteUntil(Lsn position) { log_.Write(BytesBetween(log_.end(), position)); }
   uint64_t Begin() { return procs_.Begin(); }
-  void RollBack(uint64_t xid) { procs_.End(xid); }
+  void RollBack(uint64_t xid) {
+    log_.RollBack(xid);
+    procs_.End(xid);
+  }
   int schema() const { return schema_; }
   bool published() const { return published_ && publishes_insert_; }
 
@@ -99,6 +103,10 @@ class SimPostgres {
 
   // --- for connections ---
   PublicationState ReadPublicationState() const;
+  XidReading ReadXids() const;
+  // Of the server that was replaced, and is still reachable for some; nullopt if none was. It has
+  // run so many transactions since the last call.
+  std::optional<XidReading> ReadFormerXids(uint64_t transactions);
   // Number of publication changes that may have hidden rows, and the time of the last one.
   int publication_changes() const { return publication_changes_; }
   MonoTime publication_changed_at() const { return publication_changed_at_; }
@@ -189,6 +197,7 @@ class SimPostgres {
   uint32_t last_oid_ = 16'401;
   int publication_changes_ = 0;
   MonoTime publication_changed_at_;
+  std::optional<XidReading> former_;
   bool poisoned_ = false;
   bool corrupt_next_ = false;
   bool skip_publication_ = false;

@@ -31,7 +31,8 @@ Simulation::Simulation(const Scenario& scenario, Coverage& coverage, Metrics& me
       kafka_(context_),
       workload_(context_, postgres_, scenario),
       metrics_(metrics),
-      config_(scenario.config) {
+      config_(scenario.config),
+      readings_(scenario.seed ^ 0x78696473) {
   if (config_.source.wait_visible) {
     context_.oracle.RequireVisible();
   }
@@ -169,10 +170,77 @@ void Simulation::WatchLimit() {
       }
       if (process && postgres_.power() == SimPostgres::Power::kUp) {
         process->OnPublicationSeen();
+        if (!postgres_.Facts().server.in_recovery) {
+          ReadXids(*process);
+        }
       }
     }
+    CheckProofs();
     WatchLimit();
   });
+}
+
+// A reading may be late: the process was suspended, or the reading began before a failover. The
+// connection may reach the server that was replaced.
+void Simulation::ReadXids(RelayProcess& process) {
+  std::optional<XidReading> xids = postgres_.ReadXids();
+  if (readings_.Chance(25)) {
+    const auto former = postgres_.ReadFormerXids(readings_.Below(100));
+    context_.coverage.Count(former ? "xids of a former server are read" : "xids are read");
+    xids = former ? former : xids;
+  }
+  const Micros late = readings_.Chance(60) ? Micros(0) : readings_.Between(Micros(1), seconds(5));
+  const auto number = static_cast<size_t>(process.number());
+  context_.After(late, [this, number, xids = *xids, begun = context_.now(), life = lives_[number]] {
+    if (processes_[number] && lives_[number] == life) {
+      context_.Note("[relay {}] xids: {} at {}, next {}", number, xids.horizon.xid,
+                    xids.horizon.insert_lsn.ToString(), xids.next.xid);
+      processes_[number]->OnXidsRead(xids, begun);
+    }
+  });
+}
+
+// A relay's pruning asks the server, in the statement that deletes, whether it is that of the
+// proof: its timeline, and the walsender that reads the slot. A server that was restored on its
+// timeline is recognized by a running relay only.
+void Simulation::CheckProofs() {
+  const ServerInfo server = postgres_.Facts().server;
+  for (const auto& process : processes_) {
+    const auto proof = process ? process->published() : std::nullopt;
+    if (proof && postgres_.sender() && postgres_.sender()->pid() == proof->backend_pid) {
+      context_.coverage.Count("a relay proves what is published");
+      CheckProof(PublishedXidsOf(proof->progress, server));
+    }
+  }
+  const auto& record = kafka_.decided();
+  const bool rewritten = rewritten_generation_ && record->generation <= *rewritten_generation_;
+  if (record && !rewritten) {
+    context_.coverage.Count("a record proves what is published");
+    CheckProof(PublishedXidsOf(*record, server));
+  }
+}
+
+// As src/postgres/prune_query.cc: the time column has the default now().
+void Simulation::CheckProof(const std::optional<PublishedXids>& proven) {
+  if (!proven) {
+    return;
+  }
+  for (const LogTransaction& transaction : postgres_.log().transactions()) {
+    if (transaction.aborted || transaction.begun < proven->from.taken ||
+        !proven->Include(static_cast<uint32_t>(transaction.xid))) {
+      continue;
+    }
+    for (const LogRow& row : transaction.rows) {
+      if (row.event >= 0 && row.kind == LogRow::Kind::kInsert) {
+        context_.oracle.CheckProven(row.event);
+        if (context_.oracle.failed()) {
+          context_.Note("[pruner] xid {} is in [{}, {})", transaction.xid, proven->from.xid,
+                        proven->before);
+          return;
+        }
+      }
+    }
+  }
 }
 
 // --- supervisor and operator ---

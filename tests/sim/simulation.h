@@ -16,6 +16,7 @@
 #include "scenario.h"
 #include "sim_kafka.h"
 #include "sim_postgres.h"
+#include "stream/published_xids.h"
 #include "walrelay/error.h"
 #include "workload.h"
 
@@ -62,6 +63,11 @@ class Simulation final : private Environment {
   void SettleGap(RelayProcess& process, const Gap& gap);
   void SettleFlawedRows();
   void WatchLimit();
+  // The second connection of each relay reads xids.
+  void ReadXids(RelayProcess& process);
+  // What is proven to be published, by each relay and by the record, may be deleted.
+  void CheckProofs();
+  void CheckProof(const std::optional<PublishedXids>& proven);
   bool records_progress() const {
     return scenario_.config.pipeline.progress != ProgressRecording::kOff;
   }
@@ -130,7 +136,8 @@ class Simulation final : private Environment {
   Lsn stored_position_;
   MonoTime kept_down_until_;  // no relay runs until then
   Lsn rewritten_until_;       // the frontier that was recorded on the WAL that was rewritten
-  uint64_t rewritten_generation_ = 0;  // of that record
+  std::optional<uint64_t> rewritten_generation_;  // of that record
+  Random readings_;                               // of xids
   uint64_t steps_ = 0;
 };
 

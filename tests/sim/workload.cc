@@ -26,7 +26,10 @@ void Workload::Schedule() {
 
 void Workload::CommitOne() {
   static const PlannedTransaction planned{.rows = 2, .seed = 1};
-  Open open{planned, Random(planned.seed), {.xid = postgres_.Begin()}, postgres_.incarnation()};
+  Open open{planned,
+            Random(planned.seed),
+            {.xid = postgres_.Begin(), .begun = context_.clock.WallNow()},
+            postgres_.incarnation()};
   WriteRows(open, planned.rows);
   End(open);
 }
@@ -38,7 +41,10 @@ void Workload::CommitLike(const LogTransaction& other, bool same_xid) {
     postgres_.RollBack(xid);
     xid = postgres_.Begin();
   }
-  Open open{planned, Random(planned.seed), {.xid = xid}, postgres_.incarnation()};
+  Open open{planned,
+            Random(planned.seed),
+            {.xid = xid, .begun = context_.clock.WallNow()},
+            postgres_.incarnation()};
   WriteRows(open, planned.rows);
   postgres_.WriteUntil(other.commit_lsn);
   if (!same_xid) {
@@ -55,8 +61,11 @@ void Workload::Begin(const PlannedTransaction& planned) {
     postgres_.Fill(1'000 + planned.seed % 100'000);
     return;
   }
-  auto open = std::make_shared<Open>(
-      Open{planned, Random(planned.seed), {.xid = postgres_.Begin()}, postgres_.incarnation()});
+  auto open =
+      std::make_shared<Open>(Open{planned,
+                                  Random(planned.seed),
+                                  {.xid = postgres_.Begin(), .begun = context_.clock.WallNow()},
+                                  postgres_.incarnation()});
   WriteRows(*open, planned.rows / 2);
   context_.After(planned.length, [this, open] {
     WriteRows(*open, open->planned.rows - open->planned.rows / 2);

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 # In the order of docs/reference/mutants.md.
 GROUPS = ("confirming", "starting", "gaps", "replacing", "limit", "reading", "visibility", "feedback", "regressions", "kafka",
-          "progress", "topics", "exactly_once")
+          "progress", "proof", "topics", "exactly_once")
 
 PAGE_HEAD = """\
 # Mutants

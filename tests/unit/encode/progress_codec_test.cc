@@ -45,6 +45,7 @@ Progress Sample() {
                     .taken = kCommitTime}},
       .published_from = {.xid = (uint64_t{1} << 32) + 3,
                          .taken = kCommitTime - std::chrono::hours(2)},
+      .publication = 0xFEDC'BA98'7654'3210,
       .run_id = "b3b0c442",
       .sequence = 41,
       .written = kCommitTime + std::chrono::seconds(1),

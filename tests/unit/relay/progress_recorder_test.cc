@@ -50,7 +50,8 @@ class ProgressRecorderTest : public testing::ProgressFixture {
     return {.horizon = {.xid = xid, .insert_lsn = Lsn(1010), .taken = clock_.WallNow()},
             .next = {.xid = xid + 50, .taken = clock_.WallNow()},
             .system_id = postgres_.info.server.system_id,
-            .timeline = postgres_.info.server.timeline};
+            .timeline = postgres_.info.server.timeline,
+            .publication = postgres_.info.publication_state.identity};
   }
   void Accept() {
     relay_->AcceptGap(Held()->id);
@@ -427,6 +428,37 @@ TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherServer) {
   relay_->OnXidsRead(other, clock_.Now());
   Commit("a");
   Pass(seconds(1));
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+  EXPECT_FALSE(Records().back().published_from.valid());
+}
+
+// Rows may have been hidden from the stream before these horizons.
+TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherPublication) {
+  Start();
+  Pass(seconds(1));
+  XidReading hidden = Xids(900);
+  hidden.publication.xmin += 1;
+  relay_->OnXidsRead(hidden, clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+  EXPECT_FALSE(Records().back().published_from.valid());
+}
+
+TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {
+  Start();
+  Pass(seconds(1));
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  ASSERT_THAT(Records().back().horizons, SizeIs(1));
+  const uint64_t publication = Records().back().publication;
+  postgres_.info.publication_state.identity.xmin += 1;
+  Crash();
+  Restart();
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_NE(Records().back().publication, publication);
   EXPECT_THAT(Records().back().horizons, IsEmpty());
   EXPECT_FALSE(Records().back().published_from.valid());
 }

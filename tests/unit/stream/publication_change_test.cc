@@ -92,5 +92,20 @@ TEST_F(PublicationChangeTest, RenamedTableOfAnAllTablesPublicationIsNamed) {
   EXPECT_EQ(Change(), "table public.outbox was renamed or moved, and changed back");
 }
 
+TEST_F(PublicationChangeTest, FingerprintIsOfWhatDecidesWhichRowsArePublished) {
+  EXPECT_EQ(Fingerprint(now_), Fingerprint(before_));
+  EXPECT_NE(Fingerprint({}), 0u);
+  now_.owner = table().owner = 11;
+  EXPECT_EQ(Fingerprint(now_), Fingerprint(before_));
+  table().memberships[0].xmin = 701;
+  EXPECT_NE(Fingerprint(now_), Fingerprint(before_));
+  now_ = before_;
+  now_.xmin = 701;
+  EXPECT_NE(Fingerprint(now_), Fingerprint(before_));
+  now_ = before_;
+  table().unlogged = true;
+  EXPECT_NE(Fingerprint(now_), Fingerprint(before_));
+}
+
 }  // namespace
 }  // namespace walrelay

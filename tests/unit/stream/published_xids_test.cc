@@ -76,5 +76,33 @@ TEST_F(PublishedXidsTest, NothingIsProvenByAHorizonFromBeforeTheBeginning) {
   EXPECT_THAT(Published(), Eq(std::nullopt));
 }
 
+constexpr uint64_t kEpoch = uint64_t{1} << 32;
+
+TEST_F(PublishedXidsTest, IncludeTheirBeginningAndNotTheirEnd) {
+  const PublishedXids xids = UpTo(900);
+  EXPECT_FALSE(xids.Include(649));
+  EXPECT_TRUE(xids.Include(650));
+  EXPECT_TRUE(xids.Include(899));
+  EXPECT_FALSE(xids.Include(900));
+}
+
+TEST_F(PublishedXidsTest, IncludeXidsAcrossTheWraparound) {
+  record_.published_from.xid = 5 * kEpoch - 10;
+  const PublishedXids xids = UpTo(5 * kEpoch + 10);
+  EXPECT_TRUE(xids.Include(static_cast<uint32_t>(kEpoch - 10)));
+  EXPECT_TRUE(xids.Include(9));
+  EXPECT_FALSE(xids.Include(10));
+  EXPECT_FALSE(xids.Include(static_cast<uint32_t>(kEpoch - 11)));
+}
+
+// A row that is not frozen is less than 2^31 transactions old.
+TEST_F(PublishedXidsTest, DoNotIncludeNewerRowsHoweverLongTheyAre) {
+  const PublishedXids xids = UpTo(7 * kEpoch + 1000);
+  EXPECT_EQ(xids.length(), kEpoch / 2);
+  EXPECT_TRUE(xids.Include(999));
+  EXPECT_FALSE(xids.Include(1000));
+  EXPECT_FALSE(xids.Include(1000 + static_cast<uint32_t>(kEpoch / 2) - 1));
+}
+
 }  // namespace
 }  // namespace walrelay

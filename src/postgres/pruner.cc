@@ -1,0 +1,120 @@
+#include "postgres/pruner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::chrono::seconds kQueryTimeout{15};
+constexpr std::string_view kLimits = "SET statement_timeout = '10s'; SET lock_timeout = '100ms'";
+// A page has at most this many rows, if pages are of 8 kB.
+constexpr int64_t kRowsPerPage = 291;
+// The most pages of a statement: what it reads is bounded, too. Before version 14 a statement names
+// every row.
+constexpr uint32_t kMostPages = 1024;
+constexpr uint32_t kMostPagesWithoutRanges = 16;
+
+bool IsTimestamp(std::string_view type) {
+  return type == "timestamptz" || type == "timestamp";
+}
+
+// A row that another session has locked, or changes at the same time.
+bool IsLocked(const std::string& sqlstate) {
+  return sqlstate == "55P03" || sqlstate == "40001" || sqlstate == "40P01";
+}
+
+absl::Status CheckTable(const PruneConfig& config, const PgResult& rows, int row) {
+  const std::string name = fmt::format("{}.{}", rows.Text(row, "schema"), rows.Text(row, "name"));
+  const std::string_view mark = rows.Text(row, "mark_type");
+  if (!IsTimestamp(rows.Text(row, "time_type"))) {
+    return Error(
+        ErrorCode::kPruneColumn,
+        fmt::format("{}: column {}: expected timestamptz or timestamp, got {}", name,
+                    config.time_column, rows.Get(row, "time_type").value_or("no such column")));
+  }
+  if (config.mode == PruneMode::kMark && !IsTimestamp(mark) && mark != "bool") {
+    return Error(ErrorCode::kPruneColumn,
+                 fmt::format("{}: column {}: expected a timestamp or a boolean, got {}", name,
+                             config.mark_column, mark.empty() ? "no such column" : mark));
+  }
+  return rows.Bool(row, "granted") ? absl::OkStatus() : Error(ErrorCode::kPruneDenied, name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
+  std::vector<PruneTable> tables;
+  for (const OutboxTable& table : config_.source.tables) {
+    if (table.name.empty()) {
+      continue;
+    }
+    WR_ASSIGN_OR_RETURN(const PgResult rows,
+                        connection_.Query(PruneTablesQuery(config_.prune, table), kQueryTimeout));
+    if (rows.rows() == 0) {
+      return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", table.schema, table.name));
+    }
+    for (int row = 0; row < rows.rows(); ++row) {
+      WR_RETURN_IF_ERROR(CheckTable(config_.prune, rows, row));
+      tables.push_back({.schema = std::string(rows.Text(row, "schema")),
+                        .name = std::string(rows.Text(row, "name")),
+                        .pages = static_cast<uint32_t>(rows.Int(row, "pages")),
+                        .time_has_zone = rows.Text(row, "time_type") == "timestamptz",
+                        .mark_is_boolean = rows.Text(row, "mark_type") == "bool"});
+    }
+  }
+  return tables;
+}
+
+absl::StatusOr<std::optional<PruneCount>> Pruner::Run(const PruneProof& proof) {
+  WR_RETURN_IF_ERROR(connection_.Query(std::string(kLimits), kQueryTimeout).status());
+  WR_ASSIGN_OR_RETURN(const std::vector<PruneTable> tables, FindTables());
+  PruneCount count;
+  for (const PruneTable& table : tables) {
+    WR_ASSIGN_OR_RETURN(const bool complete, PruneTableRows(table, proof, count));
+    if (!complete) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
+// Full pages are few in a table that is pruned, so the range grows until a batch is as large as
+// configured. A range with a locked row is left to the next pass.
+absl::StatusOr<bool> Pruner::PruneTableRows(const PruneTable& table, const PruneProof& proof,
+                                            PruneCount& count) {
+  const PruneConfig& prune = config_.prune;
+  const int version = connection_.server_version_num();
+  const uint32_t most = ScansRanges(version) ? kMostPages : kMostPagesWithoutRanges;
+  const auto least =
+      static_cast<uint32_t>(std::clamp<int64_t>(prune.batch_rows / kRowsPerPage, 1, most));
+  uint32_t length = least;
+  for (uint32_t page = 0; page < table.pages;) {
+    const PageRange range{page, std::min(table.pages, page + length)};
+    const auto row =
+        connection_.Query(PruneQuery(prune, table, proof, range, version), kQueryTimeout);
+    if (!row.ok() && !IsLocked(connection_.last_sqlstate())) {
+      return row.status();
+    }
+    if (row.ok() && !row->Bool(0, "same_server")) {
+      return false;
+    }
+    const uint64_t pruned = row.ok() ? static_cast<uint64_t>(row->Int(0, "pruned")) : 0;
+    count.pruned += pruned;
+    count.kept += row.ok() ? static_cast<uint64_t>(row->Int(0, "kept")) : 0;
+    const uint64_t cost = std::max<uint64_t>(pruned, range.end - range.begin);
+    if (!pace_(pruned, Micros(1'000'000) * cost / prune.max_rows_per_second)) {
+      return false;
+    }
+    page = range.end;
+    const bool small = pruned < static_cast<uint64_t>(prune.batch_rows) / 2;
+    length = small ? std::min(2 * length, most) : std::max(least, length / 2);
+  }
+  return true;
+}
+
+}  // namespace walrelay
