@@ -38,7 +38,9 @@ void XidHorizons::ForgetWaiting() {
 
 void XidHorizons::Add(const XidHorizon& horizon) {
   const std::optional<XidHorizon> last = waiting_.empty() ? kept_.front() : waiting_.back();
-  const bool due = !last || horizon.taken - last->taken >= kReadInterval;
+  // A reading that goes back is of another server.
+  const bool due = !last || (horizon.taken - last->taken >= kReadInterval &&
+                             horizon.xid >= last->xid && horizon.insert_lsn >= last->insert_lsn);
   if (due && waiting_.size() < kMostWaiting) {
     waiting_.push_back(horizon);
   }

@@ -243,6 +243,7 @@ void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   if (older_timeline) {
     timeline_ = ancestors_.back().timeline;
     ancestors_.pop_back();
+    former_.reset();  // no two servers have the same timeline
   }
 }
 

@@ -88,5 +88,15 @@ TEST(XidHorizonsTest, FewWaitForAFrontierThatIsFarBehind) {
   EXPECT_EQ(horizons.kept().back(), At(110));
 }
 
+TEST(XidHorizonsTest, AReadingThatGoesBackIsIgnored) {
+  XidHorizons horizons;
+  horizons.Add({.xid = 900, .insert_lsn = Lsn(100), .taken = WallTime()});
+  horizons.Add({.xid = 899, .insert_lsn = Lsn(200), .taken = WallTime(std::chrono::minutes(2))});
+  horizons.Add({.xid = 901, .insert_lsn = Lsn(99), .taken = WallTime(std::chrono::minutes(3))});
+  horizons.Pass(Lsn(500));
+  ASSERT_EQ(horizons.kept().size(), 1u);
+  EXPECT_EQ(horizons.kept().front().xid, 900u);
+}
+
 }  // namespace
 }  // namespace walrelay
