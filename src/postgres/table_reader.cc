@@ -38,12 +38,13 @@ total AS (
          pg_catalog.sum(CASE WHEN reltuples OPERATOR(pg_catalog.>=) 0::pg_catalog.float4
                               AND relpages OPERATOR(pg_catalog.>) 0
                              THEN reltuples OPERATOR(pg_catalog./) relpages
-                                  OPERATOR(pg_catalog.*) (bytes OPERATOR(pg_catalog./) block)
+                                  OPERATOR(pg_catalog.*) bytes OPERATOR(pg_catalog./) block
                              ELSE pg_catalog.pg_stat_get_live_tuples(oid)
                         END)::pg_catalog.int8 AS estimate,
-         extract(epoch FROM pg_catalog.max(GREATEST(
-             pg_catalog.pg_stat_get_last_autovacuum_time(oid),
-             pg_catalog.pg_stat_get_last_vacuum_time(oid)))) AS vacuumed,
+         extract(epoch FROM pg_catalog.max(pg_catalog.pg_stat_get_last_autovacuum_time(oid)))
+           AS autovacuumed,
+         extract(epoch FROM pg_catalog.max(pg_catalog.pg_stat_get_last_vacuum_time(oid)))
+           AS vacuumed,
          pg_catalog.max(block) AS block
   FROM measured)
 SELECT total.*, c.relkind OPERATOR(pg_catalog.=) 'p' AS partitioned,
@@ -127,7 +128,8 @@ TableSize SizeOf(const PgResult& row) {
       .heap_bytes = static_cast<uint64_t>(row.Int(0, "heap_bytes")),
       .total_bytes = static_cast<uint64_t>(row.Int(0, "total_bytes")),
       .dead_rows = static_cast<uint64_t>(row.Int(0, "dead_rows"))};
-  if (const auto vacuumed = row.Seconds(0, "vacuumed")) {
+  // An absent value orders before every other.
+  if (const auto vacuumed = std::max(row.Seconds(0, "autovacuumed"), row.Seconds(0, "vacuumed"))) {
     size.vacuumed = WallTime(*vacuumed);
   }
   if (const auto width = static_cast<uint64_t>(row.Int(0, "width")); width > 0) {
