@@ -139,14 +139,14 @@ class RunbooksTest(unittest.TestCase):
 
     def test_codes_commands_and_links_exist(self) -> None:
         codes = set(re.findall(r"^### (WR-\d+)", (ROOT / "docs/errors.md").read_text(), re.MULTILINE))
-        commands = set(re.findall(r'(?:Add\(\s*\*?\w+,|add_subcommand\()\s*"(\w+)"',
+        commands = set(re.findall(r'(?:Add\(\s*\*?\w+,|add_subcommand\()\s*"([\w-]+)"',
                                   (ROOT / "src/cli/command_line.cc").read_text()))
         for page in [*pages(), RUNBOOKS / "README.md"]:
             text = page.read_text()
             self.assertLessEqual(set(re.findall(r"WR-\d{4}", text)), codes, page.name)
             blocks = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
-            typed = set(re.findall(r"^walrelay (\w+)", blocks, re.MULTILINE)) | \
-                set(re.findall(r"`walrelay (\w+)", text))
+            typed = set(re.findall(r"^walrelay ([\w-]+)", blocks, re.MULTILINE)) | \
+                set(re.findall(r"`walrelay ([\w-]+)", text))
             self.assertLessEqual(typed, commands, page.name)
             for link in re.findall(r"\]\(([^)#]+)\)", text):
                 self.assertTrue((RUNBOOKS / link).exists(), f"{page.name}: {link}")
