@@ -58,7 +58,7 @@ struct Progress {
   // The horizons say nothing about rows whose xmin is less: they may be older than the slot, or
   // lost in an accepted gap. Not valid: unknown, and the horizons prove nothing.
   XidStart published_from;
-  // Fingerprint() of the publication that the horizons hold for; 0: unknown.
+  // PublicationFingerprint() of the publication that the horizons hold for; 0: unknown.
   uint64_t publication = 0;
   std::string run_id;     // random, of the relay that wrote it
   uint64_t sequence = 0;  // of the record in that run, from 1

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/fnv.h"
 #include "stream/progress_record.h"
+#include "stream/publication_change.h"
 #include "stream/start_position.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
@@ -87,6 +88,12 @@ std::optional<PublishedXids> ProvenXids(const RecoverEvidence& evidence,
   }
   const ServerInfo& server = evidence.info.server;
   const bool upgraded = options.upgraded && evidence.record->system_id != server.system_id;
+  // Rows may have been hidden from the stream since. An upgrade changes the catalog rows
+  // themselves.
+  const uint64_t publication = PublicationFingerprint(evidence.info.publication_state.identity);
+  if (!upgraded && evidence.record->publication != publication) {
+    return std::nullopt;
+  }
   Progress record = upgraded ? AsUpgraded(*evidence.record, server) : *evidence.record;
   record.published_from.xid = 1;
   auto proven = PublishedXidsOf(record, server);
@@ -202,6 +209,7 @@ Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
   info.slot = SlotInfo{.confirmed_flush_lsn = slot.position};
   Progress record = ProgressFrom(config, info);
   record.generation = evidence.record ? evidence.record->generation + 1 : 0;
+  record.publication = PublicationFingerprint(info.publication_state.identity);
   record.horizons = HorizonsBefore(slot, evidence, scope);
   record.horizons.push_back({.xid = slot.xmin, .insert_lsn = slot.position, .taken = slot.taken});
   switch (scope.rows.since) {

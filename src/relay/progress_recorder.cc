@@ -91,7 +91,7 @@ void ProgressRecorder::ContinueHorizons(const StartDecision& decision,
     publication_.reset();
   }
   const bool recorded = recorded_ && recorded_->generation == generation &&
-                        recorded_->publication == Fingerprint(publication);
+                        recorded_->publication == PublicationFingerprint(publication);
   if (recorded && !published_from_.valid()) {
     horizons_.Restore(recorded_->horizons);
     published_from_ = recorded_->published_from;
@@ -186,7 +186,7 @@ Progress ProgressRecorder::NextRecord(const Published& published) const {
   record.partial = published.partial;
   record.horizons = HorizonsBefore(published.frontier);
   record.published_from = published_from_;
-  record.publication = Fingerprint(*publication_);
+  record.publication = PublicationFingerprint(*publication_);
   record.sequence = sequence_ + 1;
   record.written = parts_.clock.WallNow();
   return record;

@@ -67,7 +67,7 @@ std::string HidingChange(const PublicationIdentity& before, const PublicationIde
   return "";
 }
 
-uint64_t Fingerprint(const PublicationIdentity& publication) {
+uint64_t PublicationFingerprint(const PublicationIdentity& publication) {
   Fnv64 hash;
   hash.Add(fmt::format("{} {} {}", publication.oid, publication.xmin, publication.all_tables));
   for (const TableIdentity& table : publication.tables) {

@@ -24,6 +24,6 @@ std::string HidingChange(const PublicationIdentity& before, const PublicationIde
 
 // A hash of the identity, the same in every process; not 0. Readings between which HidingChange()
 // finds a change have different ones; the reverse does not hold.
-uint64_t Fingerprint(const PublicationIdentity& publication);
+uint64_t PublicationFingerprint(const PublicationIdentity& publication);
 
 }  // namespace walrelay

@@ -34,6 +34,9 @@ OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
 # Exported only with exactly-once delivery.
 OF_TRANSACTIONS = {"walrelay_kafka_transactions_committed_total", "walrelay_kafka_transaction_age_seconds",
                    "walrelay_kafka_transaction_commit_seconds"}
+# Exported only with [prune].
+OF_PRUNING = {"walrelay_pruned_rows_total", "walrelay_prune_unproven_rows",
+              "walrelay_prune_last_pass_timestamp_seconds", "walrelay_prune_errors_total"}
 # Exported from the start of the process: alerts rest on them.
 OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay_replication_connected",
              "walrelay_oldest_unpublished_age_seconds", "walrelay_slot_sample_errors_total"}
@@ -68,7 +71,7 @@ class MetricsTest(MetricsCase):
     def test_healthy_relay_exports_every_metric_except_those_of_failures(self) -> None:
         relay = self.publish_rows()
         self.sql("ANALYZE outbox")  # the width of the rows
-        relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - OF_TRANSACTIONS - self.shown(relay), 60,
+        relay.wait_until(lambda: not CATALOGUE - OF_TROUBLE - OF_TRANSACTIONS - OF_PRUNING - self.shown(relay), 60,
                          "every metric of the catalogue")
         self.assertLessEqual(self.shown(relay), CATALOGUE - OF_TRANSACTIONS)
 

@@ -41,7 +41,7 @@ class SetupRolesCase(IntegrationTest):
         self.password_file.chmod(0o600)
 
     def drop_roles(self) -> None:
-        self.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", self.slot)
+        self.database.drop_slots()
         # The database is the owner's, and is dropped after this.
         self.sql(f"ALTER DATABASE {self.name} OWNER TO postgres")
         for (role,) in self.sql("SELECT rolname FROM pg_roles WHERE rolname LIKE %s ESCAPE '!'",

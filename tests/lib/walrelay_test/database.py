@@ -83,18 +83,26 @@ class Database:
         """The PID of the walsender of a slot; waits until there is one."""
         return wait_until(lambda: self.slot(slot, "active_pid"), 60, f"a reader of slot {slot}")
 
-    def drop(self) -> None:
-        """Drops the database and its slots, and terminates their users."""
-        self.close()
+    def drop_slots(self) -> None:
+        """Terminates the readers of the database's slots, and drops the slots."""
         server = Database(self.postgres, "postgres")
         slots = f"FROM pg_replication_slots WHERE database = '{self.name}'"
 
-        def drop_slots() -> bool:
+        def dropped() -> bool:
             server.execute(f"SELECT pg_drop_replication_slot(slot_name) {slots} AND NOT active")
             return server.value(f"SELECT count(*) {slots}") == 0
         try:
             server.execute(f"SELECT pg_terminate_backend(active_pid) {slots} AND active")
-            wait_until(drop_slots, 60, f"the slots of {self.name} to become inactive")
+            wait_until(dropped, 60, f"the slots of {self.name} to become inactive")
+        finally:
+            server.close()
+
+    def drop(self) -> None:
+        """Drops the database and its slots, and terminates their users."""
+        self.close()
+        self.drop_slots()
+        server = Database(self.postgres, "postgres")
+        try:
             server.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
         finally:
             server.close()

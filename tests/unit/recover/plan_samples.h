@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recover/recover_plan.h"
+#include "stream/publication_change.h"
 #include "walrelay/config.h"
 
 namespace walrelay::testing {
@@ -40,6 +41,7 @@ inline RecoverEvidence SampleEvidence() {
       .frontier = Lsn(1000),
       .horizons = {HorizonAt(700, 800, std::chrono::minutes(1)), HorizonAt(800, 950, Micros(0))},
       .published_from = {.xid = 500, .taken = WallTime(Micros(0))},
+      .publication = PublicationFingerprint(evidence.info.publication_state.identity),
       .run_id = "run",
       .sequence = 7};
   return evidence;

@@ -463,6 +463,22 @@ TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {
   EXPECT_FALSE(Records().back().published_from.valid());
 }
 
+// Likewise: what the server had not flushed when it was read may be lost.
+TEST_F(ProgressRecorderTest, ForgetsXidsThatWaitWhenTheStreamEnds) {
+  Start();
+  Pass(seconds(1));
+  kafka_.auto_acknowledge = false;
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  ASSERT_EQ(State(), RelayState::kStreaming);
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+}
+
 // They may be of a server that has crashed since, and assigns these xids again.
 TEST_F(ProgressRecorderTest, IgnoresXidsFromBeforeTheStream) {
   const MonoTime before = clock_.Now();

@@ -93,18 +93,18 @@ TEST_F(PublicationChangeTest, RenamedTableOfAnAllTablesPublicationIsNamed) {
 }
 
 TEST_F(PublicationChangeTest, FingerprintIsOfWhatDecidesWhichRowsArePublished) {
-  EXPECT_EQ(Fingerprint(now_), Fingerprint(before_));
-  EXPECT_NE(Fingerprint({}), 0u);
+  EXPECT_EQ(PublicationFingerprint(now_), PublicationFingerprint(before_));
+  EXPECT_NE(PublicationFingerprint({}), 0u);
   now_.owner = table().owner = 11;
-  EXPECT_EQ(Fingerprint(now_), Fingerprint(before_));
+  EXPECT_EQ(PublicationFingerprint(now_), PublicationFingerprint(before_));
   table().memberships[0].xmin = 701;
-  EXPECT_NE(Fingerprint(now_), Fingerprint(before_));
+  EXPECT_NE(PublicationFingerprint(now_), PublicationFingerprint(before_));
   now_ = before_;
   now_.xmin = 701;
-  EXPECT_NE(Fingerprint(now_), Fingerprint(before_));
+  EXPECT_NE(PublicationFingerprint(now_), PublicationFingerprint(before_));
   now_ = before_;
   table().unlogged = true;
-  EXPECT_NE(Fingerprint(now_), Fingerprint(before_));
+  EXPECT_NE(PublicationFingerprint(now_), PublicationFingerprint(before_));
 }
 
 }  // namespace
