@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress_writer.h"
-#include "encode/timestamp_text.h"
+#include "cli/time_flag.h"
 #include "kafka/progress_topic.h"
 #include "recover/pg_recovery_source.h"
 #include "recover/recover_report.h"
@@ -80,28 +80,6 @@ class TopicProgress final : public RecoveryProgress {
   std::string topic_;
 };
 
-// As RFC 3339 and as Postgres prints it.
-absl::StatusOr<std::optional<WallTime>> TimeOf(const char* flag, std::string text) {
-  if (text.empty()) {
-    return std::nullopt;
-  }
-  const std::string given = text;
-  if (text.size() > 10 && (text[10] == 'T' || text[10] == 't')) {
-    text[10] = ' ';
-  }
-  if (text.ends_with('Z') || text.ends_with('z')) {
-    text.replace(text.size() - 1, 1, "+00");
-  }
-  const auto time = ParseTimestamp(text);
-  if (!time) {
-    return Error(ErrorCode::kUsage,
-                 fmt::format("{}: invalid; expected a time such as 2026-11-20T08:14:02Z, got "
-                             "\"{}\"",
-                             flag, Printable(given, 60)));
-  }
-  return time;
-}
-
 absl::StatusOr<RecoverOptions> OptionsOf(const RecoverFlags& flags) {
   RecoverOptions options{.compare = flags.dedupe == "tail",
                          .max_rows = flags.max_rows,
@@ -109,8 +87,8 @@ absl::StatusOr<RecoverOptions> OptionsOf(const RecoverFlags& flags) {
                          .upgraded = flags.upgraded};
   options.rows.order_by = flags.order_by;
   options.rows.time_column = flags.time_column;
-  WR_ASSIGN_OR_RETURN(options.compare_since, TimeOf("--compare-since", flags.compare_since));
-  WR_ASSIGN_OR_RETURN(const auto since, TimeOf("--since", flags.since));
+  WR_ASSIGN_OR_RETURN(options.compare_since, ParseTimeFlag("--compare-since", flags.compare_since));
+  WR_ASSIGN_OR_RETURN(const auto since, ParseTimeFlag("--since", flags.since));
   if (since) {
     options.rows.since = RowsSince::kTime;
     options.rows.time = *since;

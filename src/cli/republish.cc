@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/progress_writer.h"
 #include "cli/row_run.h"
+#include "cli/time_flag.h"
 #include "dryrun/record_printer.h"
 #include "kafka/progress_topic.h"
 #include "postgres/catalog_queries.h"
@@ -43,18 +44,6 @@ std::string_view Describe(RowOrder order) {
   return "transaction id, which is not always the order of the commits";
 }
 
-absl::StatusOr<std::optional<WallTime>> TimeOf(std::string_view flag, const std::string& text) {
-  if (text.empty()) {
-    return std::nullopt;
-  }
-  const auto time = ParseRfc3339(text);
-  return time ? absl::StatusOr<std::optional<WallTime>>(time)
-              : Error(ErrorCode::kUsage,
-                      fmt::format("{}: invalid; expected a time such as 2026-11-20T08:00:00Z, got "
-                                  "\"{}\"",
-                                  flag, Printable(text, 60)));
-}
-
 // From a position to xids, with the horizons of the progress record.
 absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text) {
   const auto lsn = Lsn::Parse(text);
@@ -82,8 +71,8 @@ absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text)
 
 absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Config& config) {
   RowSelection selection = flags.selection;
-  WR_ASSIGN_OR_RETURN(selection.since, TimeOf("--since", flags.since));
-  WR_ASSIGN_OR_RETURN(selection.until, TimeOf("--until", flags.until));
+  WR_ASSIGN_OR_RETURN(selection.since, ParseTimeFlag("--since", flags.since));
+  WR_ASSIGN_OR_RETURN(selection.until, ParseTimeFlag("--until", flags.until));
   if (!flags.after_lsn.empty()) {
     WR_ASSIGN_OR_RETURN(selection.xid_from, XidAfter(config, flags.after_lsn));
   }

@@ -12,12 +12,10 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kCatalogTimeout{30};
+constexpr std::chrono::seconds kPartitionTimeout{30};
 // Of the comparison of all rows of a partition, which reads the whole partition.
 constexpr std::chrono::minutes kCheckTimeout{10};
 
-// A timestamp without time zone may be of any zone: UTC+14 is the furthest ahead.
-constexpr std::chrono::hours kFurthestZone{14};
 // The first xid whose epoch is not 0.
 constexpr uint64_t kFirstReusedXid = uint64_t{1} << 32;
 
@@ -170,7 +168,7 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction() {
     if (open_) {
-      connection_.Query("ROLLBACK", kCatalogTimeout).IgnoreError();
+      connection_.Query("ROLLBACK", kPartitionTimeout).IgnoreError();
     }
   }
 
@@ -183,7 +181,7 @@ class Transaction {
                     std::chrono::milliseconds(kCheckTimeout).count()));
   }
   absl::StatusOr<PgResult> Query(const std::string& sql) {
-    auto result = connection_.Query(sql, kCheckTimeout + kCatalogTimeout);
+    auto result = connection_.Query(sql, kCheckTimeout + kPartitionTimeout);
     if (!result.ok() && sqlstate_.empty()) {
       sqlstate_ = connection_.last_sqlstate();
     }
@@ -279,7 +277,8 @@ class Maintenance {
     const PublishedXids& xids = proven.xids;
     // Older rows have the same low 32 bits as rows that are proven. Rows of this partition are
     // younger than the first proven xid, as far as the time column says when a row was inserted.
-    if (xids.before >= kFirstReusedXid && partition.bounds.from < xids.from.taken + kFurthestZone) {
+    if (xids.before >= kFirstReusedXid &&
+        partition.bounds.from < xids.from.taken + PublishedXids::kFurthestZone) {
       return fmt::format(
           "its rows may be older than {}, when the proof begins, and the server has reused "
           "transaction ids since",
@@ -346,9 +345,9 @@ absl::StatusOr<PartitionChanges> MaintainPartitions(PgConnection& connection,
                                                     const OutboxTable& table,
                                                     const std::optional<ProvenRows>& proven,
                                                     const PartitionPolicy& policy, WallTime now) {
-  WR_ASSIGN_OR_RETURN(Root root, ReadRoot(connection, table, kCatalogTimeout));
+  WR_ASSIGN_OR_RETURN(Root root, ReadRoot(connection, table, kPartitionTimeout));
   WR_ASSIGN_OR_RETURN(const std::vector<OutboxPartition> existing,
-                      PartitionsOf(connection, root, kCatalogTimeout));
+                      PartitionsOf(connection, root, kPartitionTimeout));
   Maintenance maintenance(connection, table, policy, std::move(root));
   for (const PartitionBounds& bounds :
        MissingPartitions(policy.period, policy.ahead, existing, now)) {

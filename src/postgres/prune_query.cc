@@ -14,8 +14,6 @@ constexpr int kRangeScanVersion = 140000;
 // MaxHeapTuplesPerPage of pages of 32 kB, the largest that Postgres supports. Source:
 // src/include/access/htup_details.h.
 constexpr int kMostRowsPerPage = 1164;
-// A timestamp without time zone may be of any zone: UTC+14 is the furthest ahead.
-constexpr Micros kFurthestZone = std::chrono::hours(14);
 // FirstNormalTransactionId. Of rows from before version 9.4, only that they are frozen is known.
 constexpr int kFirstXid = 3;
 
@@ -66,7 +64,8 @@ std::string IsUnmarked(const PruneConfig& config, const PruneTable& table) {
 std::string IsProven(const PruneConfig& config, const PruneTable& table,
                      const PublishedXids& xids) {
   constexpr uint64_t kXids = uint64_t{1} << 32;
-  const WallTime from = xids.from.taken + (table.time_has_zone ? Micros(0) : kFurthestZone);
+  const WallTime from =
+      xids.from.taken + (table.time_has_zone ? Micros(0) : PublishedXids::kFurthestZone);
   const std::string xmin = "t.xmin::pg_catalog.text::pg_catalog.int8";
   return fmt::format(
       "{} OPERATOR(pg_catalog.>=) {} AND (({}::pg_catalog.int8 OPERATOR(pg_catalog.-) {}) "

@@ -13,7 +13,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kQueryTimeout{10};
+constexpr std::chrono::seconds kPassTimeout{10};
 
 absl::Status Unproven(std::string_view why) {
   return Error(ErrorCode::kPruneUnproven, why);
@@ -92,7 +92,7 @@ absl::Status PruneThread::Pass() {
   WR_ASSIGN_OR_RETURN(OpenedSession session,
                       OpenSession(PruneLogin(config_), {.purpose = ConnectionPurpose::kSetup,
                                                         .interrupt_fd = stop_.get()}));
-  WR_ASSIGN_OR_RETURN(const std::string system, ReadSystemId(session.connection, kQueryTimeout));
+  WR_ASSIGN_OR_RETURN(const std::string system, ReadSystemId(session.connection, kPassTimeout));
   // "" is unknown to this role; the statements recognize the server, too.
   if (!system.empty() && system != published->progress.system_id) {
     return Unproven("the connection reaches another server than the stream");

@@ -10,8 +10,9 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kQueryTimeout{15};
-constexpr std::string_view kLimits = "SET statement_timeout = '10s'; SET lock_timeout = '100ms'";
+constexpr std::chrono::seconds kRangeTimeout{15};
+constexpr std::string_view kPruneLimits =
+    "SET statement_timeout = '10s'; SET lock_timeout = '100ms'";
 // A page has at most this many rows, if pages are of 8 kB.
 constexpr int64_t kRowsPerPage = 291;
 // The most pages of a statement: what it reads is bounded, too. Before version 14 a statement names
@@ -54,7 +55,7 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
       continue;
     }
     WR_ASSIGN_OR_RETURN(const PgResult rows,
-                        connection_.Query(PruneTablesQuery(config_.prune, table), kQueryTimeout));
+                        connection_.Query(PruneTablesQuery(config_.prune, table), kRangeTimeout));
     if (rows.rows() == 0) {
       return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", table.schema, table.name));
     }
@@ -71,7 +72,7 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
 }
 
 absl::StatusOr<std::optional<PruneCount>> Pruner::Run(const PruneProof& proof) {
-  WR_RETURN_IF_ERROR(connection_.Query(std::string(kLimits), kQueryTimeout).status());
+  WR_RETURN_IF_ERROR(connection_.Query(std::string(kPruneLimits), kRangeTimeout).status());
   WR_ASSIGN_OR_RETURN(const std::vector<PruneTable> tables, FindTables());
   PruneCount count;
   for (const PruneTable& table : tables) {
@@ -96,7 +97,7 @@ absl::StatusOr<bool> Pruner::PruneTableRows(const PruneTable& table, const Prune
   for (uint32_t page = 0; page < table.pages;) {
     const PageRange range{page, std::min(table.pages, page + length)};
     const auto row =
-        connection_.Query(PruneQuery(prune, table, proof, range, version), kQueryTimeout);
+        connection_.Query(PruneQuery(prune, table, proof, range, version), kRangeTimeout);
     if (!row.ok() && !IsLocked(connection_.last_sqlstate())) {
       return row.status();
     }

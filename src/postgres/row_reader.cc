@@ -15,7 +15,7 @@ namespace walrelay {
 namespace {
 
 // Of a query of the catalog.
-constexpr std::chrono::seconds kCatalogTimeout{15};
+constexpr std::chrono::seconds kBeginTimeout{15};
 // Until the next row of a query arrives: an index may be missing, and the result has to be sorted.
 constexpr std::chrono::hours kRowTimeout{1};
 
@@ -40,28 +40,28 @@ absl::StatusOr<RowReader> RowReader::Open(PgConnection connection, const Config&
 // Kafka.
 absl::Status RowReader::Begin(const std::string& snapshot) {
   WR_RETURN_IF_ERROR(
-      connection_.Query("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", kCatalogTimeout)
+      connection_.Query("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", kBeginTimeout)
           .status());
   if (!snapshot.empty()) {
     WR_RETURN_IF_ERROR(
         connection_
             .Query(fmt::format("SET TRANSACTION SNAPSHOT {}", QuoteLiteral(snapshot)),
-                   kCatalogTimeout)
+                   kBeginTimeout)
             .status());
   }
-  return connection_.Query("SET LOCAL statement_timeout = 0", kCatalogTimeout).status();
+  return connection_.Query("SET LOCAL statement_timeout = 0", kBeginTimeout).status();
 }
 
 absl::Status RowReader::Describe(const Config& config) {
   WR_ASSIGN_OR_RETURN(const std::string tracked,
-                      ReadSetting(connection_, "track_commit_timestamp", kCatalogTimeout));
+                      ReadSetting(connection_, "track_commit_timestamp", kBeginTimeout));
   WR_ASSIGN_OR_RETURN(
       const PgResult snapshot,
       connection_.Query("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) "
                         "AS next_xid",
-                        kCatalogTimeout));
+                        kBeginTimeout));
   WR_ASSIGN_OR_RETURN(tables_, ReadTableInfo(connection_, config.source.publication,
-                                             config.source.tables, kCatalogTimeout));
+                                             config.source.tables, kBeginTimeout));
   for (size_t i = 0; i < tables_.size(); ++i) {
     const TableInfo& info = tables_[i];
     if (info.name.empty()) {
@@ -71,7 +71,7 @@ absl::Status RowReader::Describe(const Config& config) {
       return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", info.schema, info.name));
     }
     auto table = std::make_unique<Table>();
-    WR_ASSIGN_OR_RETURN(table->relation, ReadRelation(connection_, info, kCatalogTimeout));
+    WR_ASSIGN_OR_RETURN(table->relation, ReadRelation(connection_, info, kBeginTimeout));
     WR_ASSIGN_OR_RETURN(
         table->query, MakeRowQuery(selection_,
                                    {.table = config.source.tables[i],
@@ -129,7 +129,7 @@ absl::StatusOr<std::optional<OutboxRow>> RowReader::Next() {
   while (current_ < selected_.size() && (selection_.limit == 0 || rows_ < selection_.limit)) {
     const Table& table = *selected_[current_];
     if (!std::exchange(reading_, true)) {
-      WR_RETURN_IF_ERROR(connection_.SendQuery(table.query.select, binary_, kCatalogTimeout));
+      WR_RETURN_IF_ERROR(connection_.SendQuery(table.query.select, binary_, kBeginTimeout));
     }
     auto row = connection_.NextRow(kRowTimeout);
     if (!row.ok()) {

@@ -21,6 +21,9 @@ namespace walrelay {
 // that was still running may have been hidden from the stream: its table was not published yet. The
 // xids have their epoch; of a row, Postgres shows the low 32 bits.
 struct PublishedXids {
+  // A timestamp without time zone may be of any zone: UTC+14 is the furthest ahead.
+  static constexpr Micros kFurthestZone = std::chrono::hours(14);
+
   XidStart from;
   uint64_t before = 0;  // greater than from.xid
   WallTime as_of;       // when `before` was read
