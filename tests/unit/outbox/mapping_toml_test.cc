@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "config/loader.h"
-#include "outbox/table_fixture.h"
+#include "table_fixture.h"
 
 namespace walrelay {
 namespace {

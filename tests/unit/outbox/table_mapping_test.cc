@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "outbox/table_fixture.h"
+#include "table_fixture.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
