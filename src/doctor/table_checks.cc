@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+
 #include "postgres/quote.h"
 #include "postgres/table_survey.h"
 #include "table/table_health.h"
@@ -14,32 +17,41 @@ namespace {
 // A running relay confirms every pipeline.confirm_interval.
 constexpr std::chrono::seconds kPatience{3};
 
-void CheckReadable(const TableReading& table, const std::string& role, Findings& out) {
-  const std::string what =
-      fmt::format("the rows of table {}.{} are not counted", table.schema, table.name);
-  switch (table.unread) {
-    case RowsUnread::kNone:
-      out.Good("table.readable",
-               fmt::format("role {} may read table {}.{}", role, table.schema, table.name));
-      break;
-    case RowsUnread::kNoSelect:
-      out.Warn("table.readable", fmt::format("{}: role {} may not read it", what, role),
-               fmt::format("GRANT USAGE ON SCHEMA {0} TO {1}; GRANT SELECT ON {2} TO {1};",
-                           QuoteIdentifier(table.schema), QuoteIdentifier(role), table.sql_name));
-      break;
-    case RowsUnread::kPolicy:
-      out.Warn("table.readable",
-               fmt::format("{}: row-level security would hide rows from role {}", what, role),
-               fmt::format("ALTER ROLE {} BYPASSRLS;  -- or a policy that shows it all rows, and "
-                           "set metrics.table_count_interval = \"0s\" to ignore this",
-                           QuoteIdentifier(role)));
-      break;
-    case RowsUnread::kFailed:
-      out.Warn("table.readable", fmt::format("{}: {}", what, MessageOf(table.failure)),
-               "Run walrelay doctor again. If the count takes too long each time, set "
-               "metrics.table_count_interval = \"0s\".");
-      break;
+struct Obstacle {
+  std::string text;
+  std::string remedy;
+};
+
+// Why the rows were not counted. REQUIRES: they were not.
+Obstacle ObstacleOf(const TableReading& table, const std::string& role) {
+  const std::string quoted = QuoteIdentifier(role);
+  if (table.unread == RowsUnread::kNoSelect) {
+    return {fmt::format("role {} may not read it", role),
+            fmt::format("GRANT USAGE ON SCHEMA {0} TO {1}; GRANT SELECT ON {2} TO {1};",
+                        QuoteIdentifier(table.schema), quoted, table.sql_name)};
   }
+  if (table.unread == RowsUnread::kPolicy) {
+    return {fmt::format("row-level security would hide rows from role {}", role),
+            fmt::format("ALTER ROLE {} BYPASSRLS;  -- or a policy that shows it all rows, and set "
+                        "metrics.table_count_interval = \"0s\" to ignore this",
+                        quoted)};
+  }
+  return {MessageOf(table.failure),
+          "Run walrelay doctor again. If the count takes too long each time, set "
+          "metrics.table_count_interval = \"0s\"."};
+}
+
+void CheckReadable(const TableReading& table, const std::string& role, Findings& out) {
+  if (table.unread == RowsUnread::kNone) {
+    out.Good("table.readable",
+             fmt::format("role {} may read table {}.{}", role, table.schema, table.name));
+    return;
+  }
+  Obstacle obstacle = ObstacleOf(table, role);
+  out.Warn("table.readable",
+           fmt::format("the rows of table {}.{} are not counted: {}", table.schema, table.name,
+                       obstacle.text),
+           std::move(obstacle.remedy));
 }
 
 void CheckUnpublished(const TableReading& table, Findings& out) {

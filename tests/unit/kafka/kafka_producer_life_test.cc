@@ -130,8 +130,8 @@ TEST_F(KafkaProducerLifeTest, OutdatedWhenLoginsFailForLong) {
 
 // --- destruction ---
 
-// A pipe without a writer simulates a file system that hangs. The thread that reads it cannot end,
-// but the thread that destroys the producer is not blocked.
+// A pipe to which nothing is written simulates a file system that hangs. The thread that reads it
+// cannot end, but the thread that destroys the producer is not blocked.
 TEST_F(KafkaProducerLifeTest, DestroyingTheProducerDoesNotWaitForItsThreads) {
   const std::string pipe = directory_.File("password");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -139,9 +139,15 @@ TEST_F(KafkaProducerLifeTest, DestroyingTheProducerDoesNotWaitForItsThreads) {
   StartAndDeliver({.password_file = pipe, .reaper = &reaper});
   StopBrokers();
   ProduceKeys({"undelivered"});
+  UniqueFd writer;
+  // ENXIO until the thread has the pipe open, which it then reads.
+  ASSERT_TRUE(PollUntil([&] {
+    writer.reset(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    return writer.valid();
+  }));
   producer_.reset();
   EXPECT_FALSE(reaper.Wait(Micros(1000)));
-  EXPECT_TRUE(UniqueFd(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)).valid());
+  writer.reset();
   EXPECT_TRUE(reaper.Wait(testing::kTimeout));
   EXPECT_EQ(delivered_.size(), 1u);
   EXPECT_THAT(failed_, IsEmpty());
