@@ -13,6 +13,7 @@
 
 #include "walrelay/clock.h"
 #include "walrelay/log_level.h"
+#include "walrelay/partition_period.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
@@ -388,8 +389,8 @@ struct PipelineConfig {
 };
 
 // What happens to rows of the outbox tables that are proven to be published. kMark: a column of the
-// row is set instead.
-enum class PruneMode : uint8_t { kOff, kDelete, kMark };
+// row is set instead. kDrop: partitions are dropped, and created ahead.
+enum class PruneMode : uint8_t { kOff, kDelete, kMark, kDrop };
 
 // Pruning of the outbox tables. Requires a record of progress.
 struct PruneConfig {
@@ -399,9 +400,11 @@ struct PruneConfig {
   int64_t batch_rows = 1'000;
   int64_t max_rows_per_second = 10'000;
   std::string time_column = "created_at";
-  std::string mark_column;    // of kMark: a timestamp, or a boolean
-  std::string dsn;            // "": source.dsn, with the password of [source]
-  std::string password_file;  // of `dsn`; read again at each connection
+  std::string mark_column;                               // of kMark: a timestamp, or a boolean
+  PartitionPeriod partitions = PartitionPeriod::kDaily;  // of kDrop: of those that are created
+  int64_t partitions_ahead = 0;  // of kDrop, after the present one; 0: enough for a weekend
+  std::string dsn;               // "": source.dsn, with the password of [source]
+  std::string password_file;     // of `dsn`; read again at each connection
 
   bool operator==(const PruneConfig&) const = default;
 };

@@ -70,6 +70,7 @@ class CommandLine {
     AddPrint();
     AddVerify();
     AddRepublish();
+    AddPrune();
     AddDeadLetters();
     AddInit();
     AddSetup();
@@ -333,6 +334,20 @@ class CommandLine {
     set->add_flag("--force", progress_.force,
                   "Also a position before the slot's confirmed position or beyond the end of the "
                   "WAL, at which the relay then holds (a gap), and the record of another pipeline");
+  }
+
+  void AddPrune() {
+    CLI::App* command =
+        Add(app_, "prune",
+            "Show which rows and partitions of the outbox [prune] would delete, mark, create or "
+            "drop now, with the proof of the relay that runs on this host",
+            [this] { return PruneCommand(prune_); });
+    AddConfigFlags(command, prune_.config);
+    command->add_flag("--apply", prune_.apply, "Do it");
+    command->add_flag("--older-rows-published", prune_.older_rows_published,
+                      "Rows from before the proof are published, too: you know it, walrelay does "
+                      "not. For example after a migration from Debezium");
+    command->add_flag("--json", prune_.json, "Print JSON");
   }
 
   void AddReload() {
@@ -706,6 +721,7 @@ class CommandLine {
   PrintFlags print_;
   VerifyFlags verify_;
   RepublishFlags republish_;
+  PruneFlags prune_;
   DeadLettersFlags dead_letters_;
   InitFlags init_;
   SetupFlags setup_;

@@ -99,6 +99,17 @@ struct RecoverFlags {
 // Blocks until every row is acknowledged; may be killed at any time, and run again.
 ExitCode RecoverCommand(const RecoverFlags& flags);
 
+struct PruneFlags {
+  ConfigFlags config;
+  bool apply = false;
+  bool older_rows_published = false;
+  bool json = false;
+};
+// One pass over the outbox tables as [prune] says, or what it would change. Asks the relay of the
+// slot on this host for the proof. 0: complete; 3: a partition could not be created or dropped; 69:
+// no relay runs on this host; WR-2323 if it has no proof.
+ExitCode PruneCommand(const PruneFlags& flags);
+
 struct ProgressFlags {
   ConfigFlags config;
   bool json = false;   // show

@@ -9,7 +9,7 @@
 #include "admin/control_socket.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "postgres/connection_parameters.h"
+#include "cli/local_relays.h"
 
 namespace walrelay {
 namespace {
@@ -151,17 +151,8 @@ ExitCode ResumeCommand(const ResumeFlags& flags) {
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
-  const SourceConfig& source = loaded->config.source;
-  const auto peers =
-      FindControlPeers(ControlPrefix(source.slot, source.dsn.empty() ? "" : DescribeDsn(source)));
-  if (peers.empty()) {
-    return Report(
-        Error(ErrorCode::kRelaySilent,
-              fmt::format("no relay of slot {} runs on this host as this user", source.slot),
-              "Run it where walrelay run runs (kubectl exec, docker exec), with the same "
-              "configuration, as the same user or as root."));
-  }
-  return Resume(flags, peers);
+  const auto relays = FindLocalRelays(loaded->config.source);
+  return relays.ok() ? Resume(flags, *relays) : Report(relays.status());
 }
 
 }  // namespace walrelay

@@ -155,9 +155,9 @@ absl::StatusOr<size_t> CreatePartitions(PgConnection& connection, const SourceCo
   const PartitionPolicy policy{.period = partitions.period, .ahead = UsualAhead(partitions.period)};
   size_t created = 0;
   for (const OutboxTable& table : source.tables) {
-    WR_ASSIGN_OR_RETURN(
-        const PartitionChanges changes,
-        MaintainPartitions(connection, table, std::nullopt, policy, partitions.now));
+    WR_ASSIGN_OR_RETURN(const PartitionChanges changes,
+                        MaintainPartitions(connection, table, std::nullopt, policy,
+                                           PruneAction::kApply, partitions.now));
     created += changes.created.size();
     for (const std::string& name : changes.created) {
       fmt::print("-- done: partition {}\n", Printable(name, 63));

@@ -144,8 +144,11 @@ inline constexpr auto kChoices<PartitionPeriod> =
                                             {"weekly", PartitionPeriod::kWeekly},
                                             {"monthly", PartitionPeriod::kMonthly}});
 template <>
-inline constexpr auto kChoices<PruneMode> = std::to_array<Choice<PruneMode>>(
-    {{"off", PruneMode::kOff}, {"delete", PruneMode::kDelete}, {"mark", PruneMode::kMark}});
+inline constexpr auto kChoices<PruneMode> =
+    std::to_array<Choice<PruneMode>>({{"off", PruneMode::kOff},
+                                      {"delete", PruneMode::kDelete},
+                                      {"mark", PruneMode::kMark},
+                                      {"drop", PruneMode::kDrop}});
 template <>
 inline constexpr auto kChoices<LogLevel> =
     std::to_array<Choice<LogLevel>>({{"debug", LogLevel::kDebug},

@@ -595,9 +595,11 @@ constexpr Option kOptions[] = {
     ChoiceRow<kPrune, &PruneConfig::mode>(
         "prune", "mode",
         "What to do with rows of the outbox tables that are proven to be published and older than "
-        "`keep`: `delete` them, or `mark` them in `mark_column` (docs/guides/pruning.md). Rows for "
-        "which there is no proof are kept, however old. Requires `pipeline.progress`, and a role "
-        "that may do so."),
+        "`keep`: `delete` them, `mark` them in `mark_column` (docs/guides/pruning.md), or `drop` "
+        "the "
+        "partitions that have only such rows, and create partitions ahead "
+        "(docs/guides/partitioning.md). Rows for which there is no proof are kept, however old. "
+        "Requires `pipeline.progress`, and a role that may do so."),
     Row<kPrune, &PruneConfig::keep>("prune", "keep", kDuration,
                                     "The age up to which published rows are kept."),
     Row<kPrune, &PruneConfig::interval>("prune", "interval", kDuration,
@@ -616,6 +618,13 @@ constexpr Option kOptions[] = {
         "prune", "mark_column", kString,
         "With `mode = \"mark\"`: the column to set. A timestamp is set to `now()` where it is "
         "NULL, a boolean to true where it is not."),
+    ChoiceRow<kPrune, &PruneConfig::partitions>(
+        "prune", "partitions",
+        "With `mode = \"drop\"`: the time that one new partition covers, in UTC."),
+    Row<kPrune, &PruneConfig::partitions_ahead>(
+        "prune", "partitions_ahead", kInteger,
+        "With `mode = \"drop\"`: how many partitions to create ahead of the present one. `0`: "
+        "enough for a weekend (96 hours, 7 days, 3 weeks or 2 months)."),
     {"prune",
      "dsn",
      kString,

@@ -448,11 +448,15 @@ class Validator {
     const PruneConfig& prune = config_.prune;
     // Of rows: a statement with more would hold its locks for long.
     constexpr int64_t kMostRows = 100'000;
+    constexpr int64_t kMostAhead = 1'000;
     if (prune.batch_rows < 1 || prune.batch_rows > kMostRows) {
       Expect("prune.batch_rows", fmt::format("1 to {} rows", kMostRows));
     }
     if (prune.max_rows_per_second < 1) {
       Expect("prune.max_rows_per_second", "at least 1");
+    }
+    if (prune.partitions_ahead < 0 || prune.partitions_ahead > kMostAhead) {
+      Expect("prune.partitions_ahead", fmt::format("0 to {}", kMostAhead));
     }
     if (prune.interval < std::chrono::seconds(1)) {
       Expect("prune.interval", "at least \"1s\"");

@@ -8,6 +8,7 @@
 
 #include "admin/control_socket.h"
 #include "admin/gap_control.h"
+#include "admin/proof_control.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/stop_request.h"
@@ -82,22 +83,32 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
 }
 
 // Pruning writes WAL, which the slot retains. Without a sample nothing is known of the slot.
-PruneThread::Callbacks MakePruneCallbacks(const StatusBoard& board) {
-  return {.published = [&board] { return board.published(); },
-          .may_prune =
-              [&board] {
-                const std::optional<SlotSample> slot = board.slot();
-                return slot && slot->exists && slot->risk == SlotRisk::kNone &&
-                       slot->lag_age < kLongestLag;
-              }};
+PrunePermission MayPrune(const StatusBoard& board) {
+  if (board.Read().state == RelayState::kStandby) {
+    return PrunePermission::kStandby;
+  }
+  const std::optional<SlotSample> slot = board.slot();
+  const bool healthy =
+      slot && slot->exists && slot->risk == SlotRisk::kNone && slot->lag_age < kLongestLag;
+  return healthy ? PrunePermission::kYes : PrunePermission::kPaused;
 }
 
-// Returns nullptr on failure: then only `walrelay resume` is unavailable.
+PruneThread::Callbacks MakePruneCallbacks(StatusBoard& board) {
+  return {.published = [&board] { return board.published(); },
+          .may_prune = [&board] { return MayPrune(board); },
+          .reported =
+              [&board](std::optional<PruneStatus> status) { board.SetPruning(std::move(status)); }};
+}
+
+// Returns nullptr on failure: then only `walrelay resume` and `walrelay prune` are unavailable.
 std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBoard& board,
                                             EventLoop& loop) {
   auto server = ControlServer::Start(
       ControlPrefix(config.source.slot, DescribeDsn(config.source)),
       [&board, &loop](std::string_view request) {
+        if (request == kPublishedRequest) {
+          return AnswerPublished(board.published());
+        }
         return AnswerControl(request, board,
                              [&loop](std::string id) { loop.AcceptGap(std::move(id)); });
       });

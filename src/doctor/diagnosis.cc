@@ -6,6 +6,7 @@
 #include "doctor/message_checks.h"
 #include "doctor/process_checks.h"
 #include "doctor/progress_checks.h"
+#include "doctor/prune_checks.h"
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
@@ -14,6 +15,7 @@
 #include "doctor/transaction_checks.h"
 #include "doctor/visibility_checks.h"
 #include "doctor/write_probe_check.h"
+#include "postgres/prune_pass.h"
 #include "postgres/session.h"
 
 namespace walrelay {
@@ -77,6 +79,20 @@ void DiagnoseTables(const Config& config, const SourceInfo& source,
   }
 }
 
+void DiagnosePruning(const Config& config, Findings& out) {
+  if (config.prune.mode == PruneMode::kOff) {
+    return;
+  }
+  auto connection = ConnectTo(PruneLogin(config));
+  absl::Status status = connection.status();
+  if (status.ok()) {
+    status = CheckPruning(*connection, config, out);
+  }
+  if (!status.ok()) {
+    out.Problem("prune.tables", status);
+  }
+}
+
 }  // namespace
 
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
@@ -88,6 +104,7 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
   }
   if (options.depth == Depth::kAll && source) {
     DiagnoseTables(config, *source, record, out);
+    DiagnosePruning(config, out);
   }
   if (reached && config.pipeline.exactly_once()) {
     CheckTransactions(config, source ? source->server.database : "", options.depth, out);

@@ -25,7 +25,8 @@ SELECT c.oid, a.attname AS column,
        a.atttypid OPERATOR(pg_catalog.=) ANY (ARRAY['pg_catalog.timestamptz', 'pg_catalog.timestamp',
          'pg_catalog.date']::pg_catalog.regtype[]::pg_catalog.oid[]) AS is_time,
        p.partstrat OPERATOR(pg_catalog.=) 'r' AND p.partnatts OPERATOR(pg_catalog.=) 1 AS by_range,
-       pg_catalog.pg_get_userbyid(c.relowner) AS owner
+       pg_catalog.pg_get_userbyid(c.relowner) AS owner,
+       pg_catalog.pg_has_role(c.relowner, 'USAGE') AS owned
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid OPERATOR(pg_catalog.=) c.oid
@@ -53,13 +54,9 @@ CROSS JOIN LATERAL (
 WHERE i.inhparent OPERATOR(pg_catalog.=) {})";
 
 // In the transaction that drops a partition: whether the server and the partition are those that
-// were meant. The name of a WAL file begins with the timeline.
+// were meant.
 constexpr std::string_view kSameQuery = R"(
-SELECT pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8)
-         OPERATOR(pg_catalog.=) {3}
-       AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s
-                   WHERE s.slot_name OPERATOR(pg_catalog.=) {4}
-                     AND s.active_pid OPERATOR(pg_catalog.=) {5}) AS is_server,
+SELECT {3} AS is_server,
        EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i
                JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
                JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
@@ -89,6 +86,7 @@ LIMIT 1)";
 struct Root {
   int64_t oid = 0;
   std::string owner;
+  bool owned = false;  // by a role that the session has
 };
 
 absl::StatusOr<Root> ReadRoot(PgConnection& connection, const OutboxTable& table, Micros timeout) {
@@ -104,7 +102,9 @@ absl::StatusOr<Root> ReadRoot(PgConnection& connection, const OutboxTable& table
   if (!row.Bool(0, "by_range") || !row.Bool(0, "is_time")) {
     return Error(ErrorCode::kNotPartitionedByTime, name);
   }
-  return Root{.oid = row.Int(0, "oid"), .owner = std::string(row.Text(0, "owner"))};
+  return Root{.oid = row.Int(0, "oid"),
+              .owner = std::string(row.Text(0, "owner")),
+              .owned = row.Bool(0, "owned")};
 }
 
 // `open`: the meaning of no value.
@@ -204,17 +204,18 @@ class Transaction {
 class Maintenance {
  public:
   Maintenance(PgConnection& connection, const OutboxTable& table, const PartitionPolicy& policy,
-              Root root)
+              PruneAction action, Root root)
       : connection_(connection),
         table_(table),
         policy_(policy),
+        applies_(action == PruneAction::kApply),
         root_(std::move(root)),
         root_name_(QuoteQualified(table.schema, table.name)) {}
 
   absl::Status Create(const PartitionBounds& bounds) {
     const std::string name = PartitionName(table_.name, policy_.period, bounds.from);
     Transaction transaction(connection_);
-    const absl::Status status = CreateIn(transaction, name, bounds);
+    const absl::Status status = applies_ ? CreateIn(transaction, name, bounds) : absl::OkStatus();
     if (status.ok()) {
       changes_.created.push_back(name);
       return absl::OkStatus();
@@ -222,12 +223,12 @@ class Maintenance {
     return Note(name, ProblemOf(status, transaction.sqlstate()));
   }
 
-  absl::Status Drop(const OutboxPartition& partition, const ProvenRows& proven) {
+  absl::Status Drop(const OutboxPartition& partition, const PruneProof& proof) {
     // Reads the partition without a lock first: one that may not be dropped is never locked.
-    auto problem = FindUnproven(partition, proven);
-    if (problem.ok() && problem->empty()) {
+    auto problem = FindUnproven(partition, proof);
+    if (applies_ && problem.ok() && problem->empty()) {
       Transaction transaction(connection_);
-      problem = DropIn(transaction, partition, proven);
+      problem = DropIn(transaction, partition, proof);
       if (!problem.ok()) {
         problem = ProblemOf(problem.status(), transaction.sqlstate());
       }
@@ -273,8 +274,8 @@ class Maintenance {
 
   // Why the partition may not be dropped; "": every row is proven to be published.
   absl::StatusOr<std::string> FindUnproven(const OutboxPartition& partition,
-                                           const ProvenRows& proven) const {
-    const PublishedXids& xids = proven.xids;
+                                           const PruneProof& proof) const {
+    const PublishedXids& xids = proof.xids;
     // Older rows have the same low 32 bits as rows that are proven. Rows of this partition are
     // younger than the first proven xid, as far as the time column says when a row was inserted.
     if (xids.before >= kFirstReusedXid &&
@@ -299,23 +300,21 @@ class Maintenance {
 
   // SHARE excludes writers, and prepared transactions that have written.
   absl::StatusOr<std::string> DropIn(Transaction& transaction, const OutboxPartition& partition,
-                                     const ProvenRows& proven) const {
+                                     const PruneProof& proof) const {
     const std::string name = QuoteQualified(partition.schema, partition.name);
     WR_RETURN_IF_ERROR(transaction.Begin());
     WR_RETURN_IF_ERROR(transaction.Run(fmt::format("LOCK TABLE ONLY {} IN SHARE MODE", name)));
     WR_ASSIGN_OR_RETURN(
         const PgResult same,
         transaction.Query(fmt::format(kSameQuery, root_.oid, QuoteLiteral(partition.schema),
-                                      QuoteLiteral(partition.name),
-                                      QuoteLiteral(fmt::format("{:08X}", proven.timeline)),
-                                      QuoteLiteral(proven.slot), proven.backend_pid)));
+                                      QuoteLiteral(partition.name), IsServerOf(proof))));
     if (!same.Bool(0, "is_partition")) {
       return "it is no longer a partition of the table";
     }
     if (!same.Bool(0, "is_server")) {
       return "the server has another timeline than the proof, or the relay has disconnected";
     }
-    WR_ASSIGN_OR_RETURN(std::string problem, FindUnproven(partition, proven));
+    WR_ASSIGN_OR_RETURN(std::string problem, FindUnproven(partition, proof));
     if (!problem.empty()) {
       return problem;
     }
@@ -327,6 +326,7 @@ class Maintenance {
   PgConnection& connection_;
   const OutboxTable& table_;
   const PartitionPolicy& policy_;
+  const bool applies_;
   const Root root_;
   const std::string root_name_;
   PartitionChanges changes_;
@@ -341,14 +341,35 @@ absl::StatusOr<std::vector<OutboxPartition>> ReadPartitions(PgConnection& connec
   return PartitionsOf(connection, root, timeout);
 }
 
+absl::Status CheckPartitionOwner(PgConnection& connection, const OutboxTable& table,
+                                 Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const Root root, ReadRoot(connection, table, timeout));
+  return root.owned ? absl::OkStatus()
+                    : Error(ErrorCode::kPruneDenied,
+                            fmt::format("role {} does not own table {}.{}",
+                                        Printable(connection.user(), 63),
+                                        Printable(table.schema, 63), Printable(table.name, 63)));
+}
+
+absl::StatusOr<bool> HasRows(PgConnection& connection, const OutboxPartition& partition,
+                             Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT EXISTS (SELECT 1 FROM ONLY {}) AS rows",
+                                   QuoteQualified(partition.schema, partition.name)),
+                       timeout));
+  return row.Bool(0, "rows");
+}
+
 absl::StatusOr<PartitionChanges> MaintainPartitions(PgConnection& connection,
                                                     const OutboxTable& table,
-                                                    const std::optional<ProvenRows>& proven,
-                                                    const PartitionPolicy& policy, WallTime now) {
+                                                    const std::optional<PruneProof>& proof,
+                                                    const PartitionPolicy& policy,
+                                                    PruneAction action, WallTime now) {
   WR_ASSIGN_OR_RETURN(Root root, ReadRoot(connection, table, kPartitionTimeout));
   WR_ASSIGN_OR_RETURN(const std::vector<OutboxPartition> existing,
                       PartitionsOf(connection, root, kPartitionTimeout));
-  Maintenance maintenance(connection, table, policy, std::move(root));
+  Maintenance maintenance(connection, table, policy, action, std::move(root));
   for (const PartitionBounds& bounds :
        MissingPartitions(policy.period, policy.ahead, existing, now)) {
     WR_RETURN_IF_ERROR(maintenance.Create(bounds));
@@ -357,8 +378,8 @@ absl::StatusOr<PartitionChanges> MaintainPartitions(PgConnection& connection,
     if (!policy.keep || !IsOlderThan(partition, *policy.keep, now)) {
       continue;
     }
-    if (proven) {
-      WR_RETURN_IF_ERROR(maintenance.Drop(partition, *proven));
+    if (proof) {
+      WR_RETURN_IF_ERROR(maintenance.Drop(partition, *proof));
     } else {
       maintenance.Keep(partition, "nothing is proven to be published");
     }

@@ -22,8 +22,10 @@
 #include "absl/status/statusor.h"
 #include "outbox/partition_plan.h"
 #include "postgres/connection.h"
-#include "stream/published_xids.h"
+#include "postgres/prune_proof.h"
 #include "walrelay/config.h"
+#include "walrelay/prune_action.h"
+#include "walrelay/prune_status.h"
 
 namespace walrelay {
 
@@ -38,37 +40,21 @@ struct PartitionPolicy {
   std::optional<Micros> keep;
 };
 
-// What is proven about the rows of one server, and how that server is recognized. REQUIRES of the
-// caller: `xids` are those of PublishedXidsOf() for this server and timeline, by a record that the
-// brokers have acknowledged.
-struct ProvenRows {
-  PublishedXids xids;
-  uint32_t timeline = 0;
-  // Of the walsender that reads the slot: a server that was restored has another one, or none.
-  int backend_pid = 0;
-  std::string slot;
-};
-
-// A partition that was not created, or that is old and was not dropped, with the reason.
-struct PartitionProblem {
-  std::string partition;
-  std::string reason;
-};
-
-struct PartitionChanges {
-  std::vector<std::string> created;
-  std::vector<std::string> dropped;
-  std::vector<PartitionProblem> problems;
-};
-
 // Reads the partitions of a table. Errors: WR-2309 if it is not partitioned by range of one column
 // of type timestamptz, timestamp or date, whose values count as UTC.
 absl::StatusOr<std::vector<OutboxPartition>> ReadPartitions(PgConnection& connection,
                                                             const OutboxTable& table,
                                                             Micros timeout);
 
-// Creates the missing partitions, then drops old ones, the oldest first. Without `proven` nothing
-// is dropped. `now` is by the server's clock.
+// Errors: WR-2322 if the role of the connection may not create and drop partitions of the table.
+absl::Status CheckPartitionOwner(PgConnection& connection, const OutboxTable& table,
+                                 Micros timeout);
+
+absl::StatusOr<bool> HasRows(PgConnection& connection, const OutboxPartition& partition,
+                             Micros timeout);
+
+// Creates the missing partitions, then drops old ones, the oldest first; or only tells which ones
+// it would create and drop. Without a proof nothing is dropped. `now` is by the server's clock.
 //
 // A lock that is not available, a DEFAULT partition that has rows of a missing period, an
 // unpublished row and the like are problems of one partition, not errors: the others are handled.
@@ -78,7 +64,8 @@ absl::StatusOr<std::vector<OutboxPartition>> ReadPartitions(PgConnection& connec
 // REQUIRES: a session that may write, outside of a transaction (ConnectionPurpose::kSetup).
 absl::StatusOr<PartitionChanges> MaintainPartitions(PgConnection& connection,
                                                     const OutboxTable& table,
-                                                    const std::optional<ProvenRows>& proven,
-                                                    const PartitionPolicy& policy, WallTime now);
+                                                    const std::optional<PruneProof>& proof,
+                                                    const PartitionPolicy& policy,
+                                                    PruneAction action, WallTime now);
 
 }  // namespace walrelay

@@ -21,15 +21,6 @@ std::string Relation(const PruneTable& table) {
   return fmt::format("{}.{}", QuoteIdentifier(table.schema), QuoteIdentifier(table.name));
 }
 
-// Whether the server is the one of the proof.
-std::string SameServer(const PruneProof& proof) {
-  return fmt::format(
-      "(pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8) "
-      "OPERATOR(pg_catalog.=) '{:08X}' AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
-      "WHERE s.slot_name OPERATOR(pg_catalog.=) {} AND s.active_pid OPERATOR(pg_catalog.=) {}))",
-      proof.timeline, QuoteLiteral(proof.slot), proof.backend_pid);
-}
-
 // Before version 14, a range of TIDs would read the whole table.
 std::string InRange(PageRange range, int server_version) {
   if (ScansRanges(server_version)) {
@@ -54,7 +45,7 @@ std::string IsOld(const PruneConfig& config) {
 }
 
 std::string IsUnmarked(const PruneConfig& config, const PruneTable& table) {
-  return config.mode == PruneMode::kDelete
+  return config.mode != PruneMode::kMark
              ? "true"
              : fmt::format("t.{} IS {}", QuoteIdentifier(config.mark_column),
                            table.mark_is_boolean ? "NOT TRUE" : "NULL");
@@ -87,7 +78,7 @@ std::string WasPartition(const PruneTable& table) {
 }
 
 std::string Change(const PruneConfig& config, const PruneTable& table) {
-  return config.mode == PruneMode::kDelete
+  return config.mode != PruneMode::kMark
              ? fmt::format("DELETE FROM ONLY {} t", Relation(table))
              : fmt::format("UPDATE ONLY {} t SET {} = {}", Relation(table),
                            QuoteIdentifier(config.mark_column),
@@ -103,21 +94,27 @@ bool ScansRanges(int server_version) {
 // Without SKIP LOCKED, which needs the privilege to update: a row that is locked lets the statement
 // fail after a short lock_timeout, and the range is read again in the next pass.
 std::string PruneQuery(const PruneConfig& config, const PruneTable& table, const PruneProof& proof,
-                       PageRange range, int server_version) {
+                       PruneAction action, PageRange range, int server_version) {
   WR_CHECK(config.mode != PruneMode::kOff, "pruning is on");
   WR_CHECK(range.begin < range.end, "a range has pages");
   const std::string old = fmt::format("{} AND {} AND {}", InRange(range, server_version),
                                       IsOld(config), IsUnmarked(config, table));
+  const std::string proven =
+      fmt::format("({} AND {})", IsProven(config, table, proof.xids), WasPartition(table));
+  const std::string pruned =
+      action == PruneAction::kApply
+          ? fmt::format("{} WHERE (SELECT same FROM server) AND {} AND {} RETURNING 1",
+                        Change(config, table), old, proven)
+          : fmt::format("SELECT 1 FROM ONLY {} t WHERE {} AND {}", Relation(table), old, proven);
   return fmt::format(
-      "WITH server AS MATERIALIZED (SELECT {} AS same), "
-      "pruned AS ({} WHERE (SELECT same FROM server) AND {} AND {} AND {} RETURNING 1), "
-      "old AS (SELECT count(*) AS rows FROM ONLY {} t WHERE {}) "
+      "WITH server AS MATERIALIZED (SELECT {} AS same), pruned AS ({}), "
+      "kept AS (SELECT pg_catalog.count(*) AS rows, extract(epoch FROM pg_catalog.max("
+      "pg_catalog.now() OPERATOR(pg_catalog.-) t.{})) AS oldest "
+      "FROM ONLY {} t WHERE {} AND NOT {}) "
       "SELECT (SELECT same FROM server) AS same_server, "
       "(SELECT pg_catalog.count(*) FROM pruned) AS pruned, "
-      "(SELECT rows FROM old) OPERATOR(pg_catalog.-) (SELECT pg_catalog.count(*) FROM pruned) "
-      "AS kept",
-      SameServer(proof), Change(config, table), old, IsProven(config, table, proof.xids),
-      WasPartition(table), Relation(table), old);
+      "kept.rows AS kept, kept.oldest AS oldest_kept FROM kept",
+      IsServerOf(proof), pruned, QuoteIdentifier(config.time_column), Relation(table), old, proven);
 }
 
 // A partition may lack a privilege that its root has: it is read directly.
@@ -149,10 +146,13 @@ std::string PruneTablesQuery(const PruneConfig& config, const OutboxTable& table
       "ON c.oid OPERATOR(pg_catalog.=) COALESCE(p.relid::pg_catalog.oid, r.oid) "
       "JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace "
       "WHERE rn.nspname OPERATOR(pg_catalog.=) {} AND r.relname OPERATOR(pg_catalog.=) {} "
-      "AND c.relkind OPERATOR(pg_catalog.=) 'r' ORDER BY 1, 2",
+      "AND c.relkind OPERATOR(pg_catalog.=) 'r' AND {} ORDER BY 1, 2",
       type_of(config.time_column), type_of(config.mark_column),
       config.mode == PruneMode::kMark ? type_of(config.mark_column) + " IS NOT NULL" : "true",
-      privilege, QuoteLiteral(table.schema), QuoteLiteral(table.name));
+      privilege, QuoteLiteral(table.schema), QuoteLiteral(table.name),
+      config.mode == PruneMode::kDrop ? "EXISTS (SELECT 1 FROM pg_catalog.pg_partitioned_table d "
+                                        "WHERE d.partdefid OPERATOR(pg_catalog.=) c.oid)"
+                                      : "true");
 }
 
 }  // namespace walrelay

@@ -1,8 +1,8 @@
 // The SQL of pruning: deletes or marks rows that are proven to be published.
 //
 // A statement covers a range of pages, so it needs no index and no sort, and reads each page once.
-// It names the server itself: the timeline, and the walsender that reads the slot. A statement that
-// reaches another server, or that a suspended process sends late, changes nothing.
+// It contains IsServerOf(): a statement that reaches another server, or that a suspended process
+// sends late, changes nothing.
 //
 // A row is pruned only if its xmin is in the proven range (modulo 2^32: Postgres shows the low 32
 // bits), it is older than `keep`, and its time is after the beginning of the range: see decision
@@ -14,19 +14,11 @@
 #include <cstdint>
 #include <string>
 
-#include "stream/published_xids.h"
-#include "walrelay/clock.h"
+#include "postgres/prune_proof.h"
 #include "walrelay/config.h"
+#include "walrelay/prune_action.h"
 
 namespace walrelay {
-
-// What is proven about the rows of one server, and how that server is recognized.
-struct PruneProof {
-  PublishedXids xids;
-  uint32_t timeline = 0;
-  int backend_pid = 0;  // of the walsender that reads the slot
-  std::string slot;
-};
 
 // A table with rows: not partitioned, or a partition.
 struct PruneTable {
@@ -42,16 +34,19 @@ struct PageRange {
   uint32_t end = 0;
 };
 
-// Columns of the result's only row: same_server, pruned, and kept: rows of the range that are older
-// than `keep` and were not pruned. REQUIRES: the mode is not kOff.
+// Columns of the result's only row: same_server; pruned; kept: rows of the range that are older
+// than `keep` and not proven; oldest_kept: the age of the oldest of these in seconds, or NULL.
+// Deletes unless the mode is kMark. REQUIRES: the mode is not kOff.
 std::string PruneQuery(const PruneConfig& config, const PruneTable& table, const PruneProof& proof,
-                       PageRange range, int server_version);
+                       PruneAction action, PageRange range, int server_version);
 
 // Whether the server reads a range of pages without reading the whole table.
 bool ScansRanges(int server_version);
 
-// The tables with rows of a configured table: itself, or its partitions. Columns: schema, name,
-// pages, time_type, mark_type (NULL if there is no such column), granted. No row: no such table.
+// The tables of a configured table whose rows are pruned one by one: itself, or its partitions;
+// with kDrop only DEFAULT partitions, which are never dropped. Columns: schema, name, pages,
+// time_type, mark_type (NULL if there is no such column), granted. No row, except with kDrop: no
+// such table.
 std::string PruneTablesQuery(const PruneConfig& config, const OutboxTable& table);
 
 }  // namespace walrelay

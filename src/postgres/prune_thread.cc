@@ -1,55 +1,19 @@
 #include "postgres/prune_thread.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
-#include "postgres/catalog_queries.h"
-#include "postgres/pruner.h"
-#include "postgres/session.h"
+#include "base/text.h"
+#include "postgres/prune_pass.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
-namespace {
-
-constexpr std::chrono::seconds kPassTimeout{10};
-
-absl::Status Unproven(std::string_view why) {
-  return Error(ErrorCode::kPruneUnproven, why);
-}
-
-}  // namespace
-
-SourceConfig PruneLogin(const Config& config) {
-  SourceConfig login = config.source;
-  if (!config.prune.dsn.empty()) {
-    login.dsn = config.prune.dsn;
-    login.password = Secret();
-    login.password_file = config.prune.password_file;
-    login.password_command.clear();
-  }
-  return login;
-}
-
-// The stream runs on the server of the proof, so that has all of the WAL that was read. The
-// statements that prune compare the server again.
-std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& published,
-                                          const SourceConfig& source) {
-  if (!published || !published->streaming) {
-    return std::nullopt;
-  }
-  const Progress& progress = published->progress;
-  const auto xids = PublishedXidsOf(progress, {.system_id = progress.system_id,
-                                               .timeline = progress.timeline,
-                                               .ancestors = progress.ancestors,
-                                               .wal_end = progress.frontier});
-  return xids ? std::optional(PruneProof{.xids = *xids,
-                                         .timeline = progress.timeline,
-                                         .backend_pid = published->backend_pid,
-                                         .slot = source.slot})
-              : std::nullopt;
-}
 
 PruneThread::PruneThread(const Config& config, const Clock& clock, Metrics& metrics,
                          Callbacks callbacks)
@@ -73,58 +37,75 @@ PruneThread::~PruneThread() {
 void PruneThread::Run() {
   *metrics_.pruned_rows;  // exists from now on
   while (Rest(config_.prune.interval)) {
-    const absl::Status status = callbacks_.may_prune() ? Pass() : absl::OkStatus();
-    if (absl::IsCancelled(status)) {
-      return;
+    const PrunePermission permission = callbacks_.may_prune();
+    status_.paused = permission == PrunePermission::kPaused;
+    if (permission == PrunePermission::kYes) {
+      const PruneOutcome outcome = Pass();
+      if (absl::IsCancelled(outcome.error)) {
+        return;
+      }
+      Report(outcome);
     }
-    Report(status);
+    callbacks_.reported(permission == PrunePermission::kStandby ? std::nullopt
+                                                                : std::optional(status_));
   }
 }
 
-// A connection per pass: none is held while there is nothing to do.
-absl::Status PruneThread::Pass() {
-  const auto published = callbacks_.published();
-  const auto proof = ProofForPruning(published, config_.source);
-  if (!proof) {
-    return Unproven(published && published->streaming ? "no transaction ids were recorded yet"
-                                                      : "walrelay does not stream now");
-  }
-  WR_ASSIGN_OR_RETURN(OpenedSession session,
-                      OpenSession(PruneLogin(config_), {.purpose = ConnectionPurpose::kSetup,
-                                                        .interrupt_fd = stop_.get()}));
-  WR_ASSIGN_OR_RETURN(const std::string system, ReadSystemId(session.connection, kPassTimeout));
-  // "" is unknown to this role; the statements recognize the server, too.
-  if (!system.empty() && system != published->progress.system_id) {
-    return Unproven("the connection reaches another server than the stream");
-  }
-  Pruner pruner(session.connection, config_, [this](uint64_t pruned, Micros pause) {
-    metrics_.pruned_rows->Increment(static_cast<double>(pruned));
-    return callbacks_.may_prune() && Rest(pause);
-  });
-  WR_ASSIGN_OR_RETURN(const std::optional<PruneCount> count, pruner.Run(*proof));
-  if (!count) {
-    return absl::OkStatus();
-  }
-  metrics_.prune_unproven_rows->Set(static_cast<double>(count->kept));
-  metrics_.prune_timestamp->Set(
-      std::chrono::duration<double>(clock_.WallNow().time_since_epoch()).count());
-  if (count->pruned > 0 || count->kept != kept_) {
-    LogInfo("pruned", "published rows were pruned",
-            {{"rows", count->pruned}, {"unproven", count->kept}});
-  }
-  kept_ = count->kept;
-  return absl::OkStatus();
+PruneOutcome PruneThread::Pass() {
+  return RunPrunePass(config_, ProofForPruning(callbacks_.published(), config_.source),
+                      PruneAction::kApply, stop_.get(), [this](uint64_t pruned, Micros pause) {
+                        status_.pruned += pruned;
+                        metrics_.pruned_rows->Increment(static_cast<double>(pruned));
+                        return callbacks_.may_prune() == PrunePermission::kYes && Rest(pause);
+                      });
 }
 
 // One line for each error that lasts.
-void PruneThread::Report(const absl::Status& status) {
-  if (!status.ok()) {
-    metrics_.prune_errors[ToString(CodeOf(status))].Increment();
-    if (reported_ != status) {
-      LogStatus(LogLevel::kWarning, "not_pruned", status);
+void PruneThread::Report(const PruneOutcome& outcome) {
+  if (!outcome.error.ok()) {
+    metrics_.prune_errors[ToString(CodeOf(outcome.error))].Increment();
+    if (status_.error != outcome.error) {
+      LogStatus(LogLevel::kWarning, "not_pruned", outcome.error);
     }
   }
-  reported_ = status;
+  status_.error = outcome.error;
+  ReportPartitions(outcome.count.partitions);
+  if (outcome.complete) {
+    ReportComplete(outcome.count);
+  }
+}
+
+// One line for each change, and for each problem that lasts.
+void PruneThread::ReportPartitions(const PartitionChanges& changes) {
+  const auto names = [](const std::vector<std::string>& partitions) {
+    return Printable(fmt::format("{}", fmt::join(partitions, ", ")));
+  };
+  if (!changes.created.empty() || !changes.dropped.empty()) {
+    LogInfo("partitions", "partitions were created or dropped",
+            {{"created", names(changes.created)}, {"dropped", names(changes.dropped)}});
+  }
+  const std::vector<PartitionProblem>& known = status_.last.partitions.problems;
+  for (const PartitionProblem& problem : changes.problems) {
+    if (std::find(known.begin(), known.end(), problem) == known.end()) {
+      LogWarning(
+          "partition_problem", "a partition was not created or not dropped",
+          {{"partition", Printable(problem.partition, 63)}, {"reason", Printable(problem.reason)}});
+    }
+  }
+  metrics_.prune_partition_problems->Set(static_cast<double>(changes.problems.size()));
+  status_.last.partitions = changes;
+}
+
+void PruneThread::ReportComplete(const PruneCount& count) {
+  const WallTime now = clock_.WallNow();
+  metrics_.prune_unproven_rows->Set(static_cast<double>(count.kept));
+  metrics_.prune_timestamp->Set(std::chrono::duration<double>(now.time_since_epoch()).count());
+  if (count.pruned > 0 || count.kept != status_.last.kept) {
+    LogInfo("pruned", "published rows were pruned",
+            {{"rows", count.pruned}, {"unproven", count.kept}});
+  }
+  status_.last = count;
+  status_.complete = now;
 }
 
 bool PruneThread::Rest(Micros duration) const {

@@ -11,19 +11,19 @@
 #include "absl/status/status.h"
 #include "base/unique_fd.h"
 #include "metrics/metrics.h"
-#include "postgres/prune_query.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/prune_status.h"
 #include "walrelay/published_proof.h"
 
 namespace walrelay {
 
-// source.dsn and its password, or those of [prune].
-SourceConfig PruneLogin(const Config& config);
-
-// What a relay's proof says about the rows of the server that it streams from. nullopt: nothing.
-std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& published,
-                                          const SourceConfig& source);
+// Whether the instance prunes now.
+enum class PrunePermission {
+  kYes,
+  kPaused,   // the slot leaves little room for more WAL, or lags
+  kStandby,  // another instance publishes, and prunes
+};
 
 class PruneThread {
  public:
@@ -31,8 +31,9 @@ class PruneThread {
   struct Callbacks {
     // See StatusBoard::published().
     std::function<std::optional<PublishedProof>()> published;
-    // Whether the slot leaves room for more WAL now.
-    std::function<bool()> may_prune;
+    std::function<PrunePermission()> may_prune;
+    // After each pass, and each time that none is made. nullopt: nothing to report.
+    std::function<void(std::optional<PruneStatus>)> reported;
   };
 
   // All arguments must outlive it. Starts the thread, unless prune.mode is "off".
@@ -45,8 +46,10 @@ class PruneThread {
 
  private:
   void Run();
-  absl::Status Pass();
-  void Report(const absl::Status& status);
+  PruneOutcome Pass();
+  void Report(const PruneOutcome& outcome);
+  void ReportPartitions(const PartitionChanges& changes);
+  void ReportComplete(const PruneCount& count);
   // False: stop.
   bool Rest(Micros duration) const;
 
@@ -55,9 +58,8 @@ class PruneThread {
   Metrics& metrics_;
   Callbacks callbacks_;
   UniqueFd stop_;
-  absl::Status reported_;  // the error that was logged last; OK after a pass without one
-  uint64_t kept_ = 0;      // rows, as logged last
-  std::thread thread_;     // last: starts after all other members are initialized
+  PruneStatus status_;
+  std::thread thread_;  // last: starts after all other members are initialized
 };
 
 }  // namespace walrelay

@@ -29,6 +29,21 @@ bool IsLocked(const std::string& sqlstate) {
   return sqlstate == "55P03" || sqlstate == "40001" || sqlstate == "40P01";
 }
 
+// The result of a statement; an error is a locked row. Returns the rows that it pruned.
+uint64_t CountPruned(const absl::StatusOr<PgResult>& row, PruneCount& count) {
+  if (!row.ok()) {
+    ++count.locked;
+    return 0;
+  }
+  const auto pruned = static_cast<uint64_t>(row->Int(0, "pruned"));
+  count.pruned += pruned;
+  count.kept += static_cast<uint64_t>(row->Int(0, "kept"));
+  if (const auto oldest = row->Seconds(0, "oldest_kept")) {
+    count.oldest_kept = std::max(count.oldest_kept.value_or(Micros(0)), *oldest);
+  }
+  return pruned;
+}
+
 absl::Status CheckTable(const PruneConfig& config, const PgResult& rows, int row) {
   const std::string name = fmt::format("{}.{}", rows.Text(row, "schema"), rows.Text(row, "name"));
   const std::string_view mark = rows.Text(row, "mark_type");
@@ -56,7 +71,7 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
     }
     WR_ASSIGN_OR_RETURN(const PgResult rows,
                         connection_.Query(PruneTablesQuery(config_.prune, table), kRangeTimeout));
-    if (rows.rows() == 0) {
+    if (rows.rows() == 0 && config_.prune.mode != PruneMode::kDrop) {
       return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", table.schema, table.name));
     }
     for (int row = 0; row < rows.rows(); ++row) {
@@ -71,17 +86,16 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
   return tables;
 }
 
-absl::StatusOr<std::optional<PruneCount>> Pruner::Run(const PruneProof& proof) {
+absl::StatusOr<bool> Pruner::Run(const PruneProof& proof, PruneCount& count) {
   WR_RETURN_IF_ERROR(connection_.Query(std::string(kPruneLimits), kRangeTimeout).status());
   WR_ASSIGN_OR_RETURN(const std::vector<PruneTable> tables, FindTables());
-  PruneCount count;
   for (const PruneTable& table : tables) {
     WR_ASSIGN_OR_RETURN(const bool complete, PruneTableRows(table, proof, count));
     if (!complete) {
-      return std::nullopt;
+      return false;
     }
   }
-  return count;
+  return true;
 }
 
 // Full pages are few in a table that is pruned, so the range grows until a batch is as large as
@@ -97,16 +111,14 @@ absl::StatusOr<bool> Pruner::PruneTableRows(const PruneTable& table, const Prune
   for (uint32_t page = 0; page < table.pages;) {
     const PageRange range{page, std::min(table.pages, page + length)};
     const auto row =
-        connection_.Query(PruneQuery(prune, table, proof, range, version), kRangeTimeout);
+        connection_.Query(PruneQuery(prune, table, proof, action_, range, version), kRangeTimeout);
     if (!row.ok() && !IsLocked(connection_.last_sqlstate())) {
       return row.status();
     }
     if (row.ok() && !row->Bool(0, "same_server")) {
       return false;
     }
-    const uint64_t pruned = row.ok() ? static_cast<uint64_t>(row->Int(0, "pruned")) : 0;
-    count.pruned += pruned;
-    count.kept += row.ok() ? static_cast<uint64_t>(row->Int(0, "kept")) : 0;
+    const uint64_t pruned = CountPruned(row, count);
     const uint64_t cost = std::max<uint64_t>(pruned, range.end - range.begin);
     if (!pace_(pruned, Micros(1'000'000) * cost / prune.max_rows_per_second)) {
       return false;

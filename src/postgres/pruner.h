@@ -1,5 +1,5 @@
-// Pruner: one pass over the outbox tables that deletes or marks the rows that are proven to be
-// published and old enough.
+// Pruner: goes over the rows of the outbox tables once, and deletes or marks those that are proven
+// to be published and old enough, or counts them.
 //
 // Each batch is a statement and a transaction of its own: what was done before an error, or before
 // a crash, remains. It waits for no lock for longer than a moment, and for as long as the rate
@@ -17,14 +17,9 @@
 #include "postgres/prune_query.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/prune_status.h"
 
 namespace walrelay {
-
-// Rows.
-struct PruneCount {
-  uint64_t pruned = 0;
-  uint64_t kept = 0;  // older than prune.keep; nothing proves that they are published
-};
 
 class Pruner {
  public:
@@ -33,21 +28,25 @@ class Pruner {
   using Pace = std::function<bool(uint64_t pruned, Micros pause)>;
 
   // The references must outlive it.
-  Pruner(PgConnection& connection, const Config& config, Pace pace)
-      : connection_(connection), config_(config), pace_(std::move(pace)) {}
+  Pruner(PgConnection& connection, const Config& config, PruneAction action, Pace pace)
+      : connection_(connection), config_(config), action_(action), pace_(std::move(pace)) {}
+
+  // The tables whose rows it goes over. Errors: WR-2302, WR-2321, WR-2322, those of
+  // PgConnection::Query().
+  absl::StatusOr<std::vector<PruneTable>> FindTables();
 
   // REQUIRES: a session that may write (ConnectionPurpose::kSetup), to the system of the proof.
-  // nullopt: the pass did not reach its end, because of the pace or because the server is not the
-  // one of the proof any more. Errors: WR-2302, WR-2321, WR-2322, those of PgConnection::Query().
-  absl::StatusOr<std::optional<PruneCount>> Run(const PruneProof& proof);
+  // False: it did not reach the end, because of the pace or because the server is not the one of
+  // the proof any more. Adds to `count`, also before an error. Errors: those of FindTables().
+  absl::StatusOr<bool> Run(const PruneProof& proof, PruneCount& count);
 
  private:
-  absl::StatusOr<std::vector<PruneTable>> FindTables();
   absl::StatusOr<bool> PruneTableRows(const PruneTable& table, const PruneProof& proof,
                                       PruneCount& count);
 
   PgConnection& connection_;
   const Config& config_;
+  PruneAction action_;
   Pace pace_;
 };
 

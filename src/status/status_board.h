@@ -20,6 +20,7 @@
 #include "stream/gap.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/prune_status.h"
 #include "walrelay/published_proof.h"
 #include "walrelay/slot_sample.h"
 #include "walrelay/table_reading.h"
@@ -158,9 +159,10 @@ struct StatusSnapshot {
   SamplerStatus sampler;
   absl::Status source_problem;
   std::optional<SlotSample> slot;
-  std::vector<TableReading> tables;   // as counted last; empty: not yet, or by another instance
-  std::vector<PastError> errors;      // latest first
-  std::vector<HistoryPoint> history;  // oldest first; one hour at most
+  std::vector<TableReading> tables;    // as counted last; empty: not yet, or by another instance
+  std::optional<PruneStatus> pruning;  // absent: off, before the first pass, or by another instance
+  std::vector<PastError> errors;       // latest first
+  std::vector<HistoryPoint> history;   // oldest first; one hour at most
 };
 
 // Whether state, publication and slot are healthy.
@@ -208,6 +210,10 @@ class StatusBoard {
   void SetTables(std::vector<TableReading> tables) {
     const std::lock_guard lock(mutex_);
     shown_.tables = std::move(tables);
+  }
+  void SetPruning(std::optional<PruneStatus> pruning) {
+    const std::lock_guard lock(mutex_);
+    shown_.pruning = std::move(pruning);
   }
   // The last sample failed. REQUIRES: !failure.ok().
   void SetLookFailure(const absl::Status& failure) {

@@ -213,6 +213,28 @@ std::string ProblemJson(const Problem& problem) {
   return std::move(out).Finish();
 }
 
+std::string PartitionProblemJson(const PartitionProblem& problem) {
+  JsonObject out;
+  out.Add("partition", problem.partition);
+  out.Add("reason", problem.reason);
+  return std::move(out).Finish();
+}
+
+std::string PruningJson(const PruneStatus& pruning) {
+  JsonObject out;
+  out.Add("pruned_rows", pruning.pruned);
+  out.Add("complete", pruning.complete);
+  out.Add("unproven_rows", pruning.last.kept);
+  out.Add("oldest_unproven_seconds", SecondsOf(pruning.last.oldest_kept));
+  out.Add("locked_ranges", pruning.last.locked);
+  out.Raw("partition_problems", JsonArray(pruning.last.partitions.problems, PartitionProblemJson));
+  out.Add("paused", pruning.paused);
+  if (!pruning.error.ok()) {
+    out.Raw("error", ProblemJson({pruning.error, ""}));
+  }
+  return std::move(out).Finish();
+}
+
 std::string PastJson(const PastError& past) {
   JsonObject out = ErrorJson(past.error);
   out.Add("first", past.first);
@@ -266,6 +288,9 @@ std::string StatusJson(const StatusReport& report) {
     out.Raw("slot", SlotJson(*snapshot.slot));
   }
   out.Raw("tables", JsonArray(snapshot.tables, TableJson));
+  if (snapshot.pruning) {
+    out.Raw("pruning", PruningJson(*snapshot.pruning));
+  }
   out.Add("slot_checked", snapshot.sampler.slot);
   out.Add("publication_checked", snapshot.sampler.publication);
   if (!snapshot.sampler.failure.ok()) {

@@ -197,6 +197,12 @@ std::string TableSection(const std::vector<TableReading>& tables) {
   return out;
 }
 
+std::string PruningSection(const std::optional<PruneStatus>& pruning, WallTime now) {
+  return pruning ? fmt::format("<h2>Pruning</h2>\n<section class=\"card\"><p>{}.</p></section>\n",
+                               Html(PruningWords(*pruning, now)))
+                 : "";
+}
+
 // The points of one series over the last hour. Missing points appear as a gap.
 template <typename Figure>
 std::vector<ChartPoint> Series(const StatusReport& report, Figure&& figure) {
@@ -308,6 +314,7 @@ std::string StatusPage(const StatusReport& report) {
     out += SlotSection(*report.snapshot.slot);
   }
   out += TableSection(report.snapshot.tables);
+  out += PruningSection(report.snapshot.pruning, report.now);
   out += Charts(report) + PastSection(report) + Footer(report.identity.name);
   return PageFrame(fmt::format("{} · {} · {} · walrelay", HeadlineOf(report),
                                report.identity.pipeline.source, report.identity.pipeline.slot),

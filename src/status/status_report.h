@@ -57,8 +57,8 @@ struct Problem {
   absl::Status error;
   std::string detail;  // the row, if any; mostly ""
 };
-// The slot first, then the publication, then the relay; empty if there is none. Without an answer
-// of a relay, a missing slot is WR-2101.
+// The slot first, then the publication, then the relay, then pruning; empty if there is none.
+// Without an answer of a relay, a missing slot is WR-2101.
 std::vector<Problem> ProblemsOf(const StatusReport& report);
 
 // One sentence for each unknown: what the sampler has not checked yet, or not recently.
@@ -81,6 +81,9 @@ std::string ProgressWords(const ProgressStatus& progress, WallTime now);
 
 // The delivery guarantee, where the Kafka transaction is, and a failure of the last hour.
 std::string DeliveryWords(const TransactionStatus& transactions, WallTime now);
+
+// What was pruned, what is kept without proof, and whether pruning is paused.
+std::string PruningWords(const PruneStatus& pruning, WallTime now);
 
 // Aggregates the last minute of the history; nullopt if the history is empty.
 struct Throughput {

@@ -311,6 +311,11 @@ std::vector<Problem> ProblemsOf(const StatusReport& report) {
   } else if (slot == nullptr) {
     add(Error(ErrorCode::kSlotMissing, report.identity.pipeline.slot), "");
   }
+  // Without a stream there is no proof: the relay's own problem says why.
+  const auto& pruning = report.snapshot.pruning;
+  if (pruning && !pruning->error.ok() && CodeOf(pruning->error) != ErrorCode::kPruneUnproven) {
+    add(pruning->error, "");
+  }
   return problems;
 }
 
@@ -386,6 +391,26 @@ std::string ProgressWords(const ProgressStatus& progress, WallTime now) {
     words += fmt::format(", {} behind what is acknowledged", HumanBytes(*progress.ahead_bytes));
   }
   return words + fmt::format(", in topic {}", progress.topic);
+}
+
+std::string PruningWords(const PruneStatus& pruning, WallTime now) {
+  std::string words = fmt::format("{} rows since the start", Grouped(pruning.pruned));
+  words += pruning.complete
+               ? fmt::format("; last complete pass {} ago",
+                             FormatDuration(std::max(now - *pruning.complete, Micros(0))))
+               : "; no complete pass yet";
+  const PruneCount& last = pruning.last;
+  if (last.kept > 0) {
+    words += fmt::format("; {} rows kept without proof, the oldest is {} old", Grouped(last.kept),
+                         FormatDuration(last.oldest_kept.value_or(Micros(0))));
+  }
+  for (const auto& [partition, reason] : last.partitions.problems) {
+    words += fmt::format("; partition {}: {}", partition, reason);
+  }
+  if (pruning.paused) {
+    words += "; paused, because the slot is at risk or behind";
+  }
+  return words;
 }
 
 // A failure is no problem by itself, because the relay has continued since: it is shown for an

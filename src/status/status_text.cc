@@ -103,6 +103,9 @@ std::string StatusText(const StatusReport& report) {
     SlotLines(*report.snapshot.slot, out);
   }
   TableLines(report.snapshot.tables, out);
+  if (report.snapshot.pruning) {
+    Line(out, "pruning", PruningWords(*report.snapshot.pruning, report.now));
+  }
   for (const std::string& words : UnknownsOf(report)) {
     Line(out, "unknown", words);
   }

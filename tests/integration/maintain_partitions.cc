@@ -33,7 +33,7 @@ absl::StatusOr<PartitionChanges> Maintain(char** arguments) {
   const PartitionPolicy policy{.period = PartitionPeriod::kDaily,
                                .ahead = static_cast<int>(Number(arguments[4])),
                                .keep = std::chrono::seconds(Number(arguments[5]))};
-  std::optional<ProvenRows> proven;
+  std::optional<PruneProof> proven;
   if (const auto before = static_cast<uint64_t>(Number(arguments[9])); before != 0) {
     proven = {.xids = {.from = {.xid = static_cast<uint64_t>(Number(arguments[7])),
                                 .taken = Time(arguments[8])},
@@ -43,7 +43,7 @@ absl::StatusOr<PartitionChanges> Maintain(char** arguments) {
               .slot = arguments[11]};
   }
   return MaintainPartitions(connection, {.schema = arguments[2], .name = arguments[3]}, proven,
-                            policy, Time(arguments[6]));
+                            policy, PruneAction::kApply, Time(arguments[6]));
 }
 
 }  // namespace

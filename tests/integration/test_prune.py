@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Pruning: only rows that are proven to be published, and old enough, are deleted or marked."""
 
+import datetime
+import json
 from typing import Any
 
 from walrelay_test.outbox import Outbox
@@ -252,6 +254,163 @@ class MarkTest(PruneCase):
         self.outbox.insert(2, more={"processed": False})
         self.settle()
         relay.wait_until(lambda: self.sql("SELECT processed FROM outbox") == [(True,), (True,)], 60, "marks")
+
+
+class CommandTest(PruneCase):
+    """`walrelay prune`, while `run` does not prune."""
+
+    mode = {"prune.mode": "off"}
+    flags = ("prune", "--set", "prune.mode=delete", "--set", "prune.keep=0")
+
+    def start_proven(self) -> RelayProcess:
+        """A relay that answers with a proof, a moment after its record has one."""
+        relay = self.start_pruning()
+        self.touch(relay)
+        relay.wait_until(lambda: self.run_walrelay(*self.flags).returncode == 0, 60, "a proof")
+        return relay
+
+    def test_plan_and_apply(self) -> None:
+        self.outbox.insert(1)  # from before the slot
+        relay = self.start_proven()
+        self.outbox.insert(2, 3)
+        self.settle()
+        relay.wait_until(lambda: ": 2 to delete\n" in self.walrelay(*self.flags), 60, "two rows")
+        plan = self.walrelay(*self.flags)
+        self.assertIn("published rows older than 0 µs: 2 to delete\n", plan)
+        self.assertIn("rows without proof that they are published: 1 kept", plan)
+        self.assertEqual(self.rows(), [1, 2, 3])
+        self.assertIn("2 deleted\n", self.walrelay(*self.flags, "--apply"))
+        self.assertEqual(self.rows(), [1])
+        self.assertIn("0 deleted\n", self.walrelay(*self.flags, "--apply"))
+
+    def test_older_rows(self) -> None:
+        self.outbox.insert(1)
+        self.outbox.insert(2, more={"created_at": "2000-01-01"})
+        self.start_proven()
+        with self.database.transaction("ROLLBACK") as cursor:
+            cursor.execute("SELECT txid_current()")  # as long as it is open, nothing proves the following rows
+            self.outbox.insert(3)
+            plan = json.loads(self.walrelay(*self.flags, "--older-rows-published", "--json").splitlines()[0])
+            self.assertEqual((plan["rows"], plan["unproven_rows"], plan["applied"]), (2, 1, False))
+            self.assertEqual(self.rows(), [1, 2, 3])
+            self.walrelay(*self.flags, "--older-rows-published", "--apply")
+            self.assertEqual(self.rows(), [3])
+
+    def test_without_a_relay(self) -> None:
+        relay = self.start_proven()
+        self.outbox.insert(1)
+        self.settle()
+        relay.stop()
+        self.assertIn("WR-5007", self.walrelay(*self.flags, "--apply", code=69))
+        self.assertEqual(self.rows(), [1])
+
+    def test_mode_is_required(self) -> None:
+        self.new_relay()
+        self.assertIn('prune.mode is "off"', self.walrelay("prune", code=64))
+
+
+class DropTest(PruneCase):
+    """Partitions of one hour: created ahead, and dropped when every row in them is published and old."""
+
+    mode = {"prune.mode": "drop", "prune.partitions": "hourly", "prune.partitions_ahead": 2, "prune.keep": "24h"}
+
+    def prepare(self) -> None:
+        self.sql("""CREATE TABLE outbox (id bigint, aggregate_type text, aggregate_id text, event_type text,
+                    payload jsonb, created_at timestamptz DEFAULT now()) PARTITION BY RANGE (created_at)""")
+        self.sql("CREATE TABLE outbox_default PARTITION OF outbox DEFAULT")
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox "
+                 "WITH (publish = 'insert', publish_via_partition_root = true)")
+        self.now = self.sql("SELECT date_trunc('hour', now(), 'UTC')")[0][0].astimezone(datetime.timezone.utc)
+
+    def hour(self, hours: int) -> datetime.datetime:
+        return self.now + datetime.timedelta(hours=hours)
+
+    def partition(self, hours: int) -> str:
+        return f"outbox_p{self.hour(hours):%Y%m%d%H}"
+
+    def partitions(self) -> list[str]:
+        return [name for name, in self.sql("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = inhrelid "
+                                           "WHERE inhparent = 'outbox'::regclass ORDER BY 1")]
+
+    def add_partition(self, hours: int) -> None:
+        self.sql(f"CREATE TABLE {self.partition(hours)} PARTITION OF outbox "
+                 f"FOR VALUES FROM ('{self.hour(hours)}') TO ('{self.hour(hours + 1)}')")
+
+    def insert(self, first: int, last: int, hours: int, key: str | None = "k") -> None:
+        self.sql("INSERT INTO outbox SELECT id, %s, %s, 'made', '{}', %s FROM generate_series(%s::int, %s::int) id",
+                 self.name, key, self.hour(hours), first, last)
+
+    def future(self) -> list[str]:
+        return [self.partition(0), self.partition(1), self.partition(2)]
+
+    def test_partitions_of_simulated_days(self) -> None:
+        """An hour of each of eight days: written, published, and dropped once it is a day old."""
+        relay = self.start_pruning()
+        relay.wait_until(lambda: set(self.future()) <= set(self.partitions()), 60, "partitions ahead")
+        for day in range(8, 0, -1):
+            self.add_partition(-24 * day - 2)
+            self.insert(1000 * day, 1000 * day + 499, -24 * day - 2)
+        self.settle()
+        self.touch(relay)
+        relay.wait_until(lambda: self.partitions() == ["outbox_default", *self.future()], 60, "old partitions to go")
+        expected = [1000 * day + i for day in range(1, 9) for i in range(500)]
+        self.assertEqual(sorted(self.first_ids()), expected)
+        dropped = [line["dropped"] for line in relay.logs("partitions") if line["dropped"]]
+        self.assertEqual(len(", ".join(dropped).split(", ")), 8)
+        self.assertIn("published rows older than 24 h: 0 to delete\n", self.walrelay("prune"))
+
+    def test_rows_of_the_default_partition_are_deleted(self) -> None:
+        self.insert(1, 1, 0)  # from before the slot; it prevents the partition of this hour
+        relay = self.start_pruning({"prune.keep": "0"})
+        self.assertEqual(relay.wait_for_log("partition_problem")["partition"], self.partition(0))
+        self.sql("INSERT INTO outbox SELECT id, %s, 'k', 'made', '{}' FROM generate_series(2, 3) id", self.name)
+        self.settle()
+        relay.wait_until(lambda: self.sql("SELECT id::int FROM outbox") == [(1,)], 60, "one row")
+        self.assertIn("has rows", self.walrelay("doctor"))
+        problem, = self.status(relay)["pruning"]["partition_problems"]
+        self.assertIn("the DEFAULT partition has rows of this period", problem["reason"])
+
+    def test_partition_with_an_unpublished_row_is_kept(self) -> None:
+        relay = self.start_pruning()
+        self.add_partition(-30)
+        self.add_partition(-29)
+        self.insert(1, 1, -30)
+        self.settle()
+        self.insert(2, 2, -29, key=None)  # blocks publishing
+        relay.wait_for_log("blocked")
+        self.touch_nothing(relay)
+        self.assertIn(self.partition(-29), self.partitions())
+        relay.kill()
+        relay.start()
+        relay.wait_for_log("blocked")
+        self.assertEqual(self.sql("SELECT id::int FROM ONLY " + self.partition(-29)), [(2,)])
+
+    def touch_nothing(self, relay: RelayProcess) -> None:
+        """Until a pass has left the partition alone, or pruning pauses because of the lag."""
+        def refused() -> bool:
+            pruning = self.status(relay).get("pruning", {})
+            return bool(pruning.get("paused") or pruning.get("partition_problems"))
+        relay.wait_until(refused, 90, "a pass that keeps the partition")
+
+    def status(self, relay: RelayProcess) -> dict[str, Any]:
+        return json.loads(relay.get("/status.json")[1])
+
+    def test_missing_ownership(self) -> None:
+        role = f"{self.name}_pruner"
+        self.sql(f"CREATE ROLE {role} LOGIN; GRANT {MAY_PRUNE} ON outbox, outbox_default TO {role}")
+        self.addCleanup(lambda: self.sql(f"DROP OWNED BY {role}; DROP ROLE {role}"))
+        dsn = self.database.dsn.replace("user=postgres", f"user={role}")
+        relay = self.start_pruning({"prune.dsn": dsn})
+        self.assertIn("does not own table public.outbox", relay.wait_for_log("not_pruned", code="WR-2322")["msg"])
+        self.assertIn("does not own", self.walrelay("doctor", code=3))
+        self.assertEqual(self.partitions(), ["outbox_default"])
+        self.assertEqual(self.status(relay)["pruning"]["error"]["code"], "WR-2322")
+
+    def test_doctor(self) -> None:
+        self.new_relay()
+        report = self.walrelay("doctor", code=3)  # it has no slot yet
+        self.assertIn(f"table public.outbox lacks {', '.join(self.future())}", report)
+        self.assertIn("public.outbox_default is empty", report)
 
 
 if __name__ == "__main__":

@@ -73,11 +73,14 @@ class ProgressCase(IntegrationTest):
 
     # --- commands ---
 
+    def run_walrelay(self, *arguments: str, relay: RelayProcess | None = None) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([relay_program(), *arguments, "--config", (relay or self.relays[-1]).config], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, cwd="/",
+                              env=relay_environment())
+
     def walrelay(self, *arguments: str, code: int = OK, relay: RelayProcess | None = None) -> str:
         """Runs a command with the relay's configuration; returns its output."""
-        run = subprocess.run([relay_program(), *arguments, "--config", (relay or self.relays[-1]).config], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, cwd="/",
-                             env=relay_environment())
+        run = self.run_walrelay(*arguments, relay=relay)
         self.assertEqual(run.returncode, code, run.stdout)
         return run.stdout
 

@@ -12,9 +12,10 @@ using ::testing::Not;
 class PruneQueryTest : public ::testing::Test {
  protected:
   std::string Query(int version = 150000) const {
-    return PruneQuery(config_, table_, proof_, {.begin = 8, .end = 16}, version);
+    return PruneQuery(config_, table_, proof_, action_, {.begin = 8, .end = 16}, version);
   }
 
+  PruneAction action_ = PruneAction::kApply;
   PruneConfig config_{.mode = PruneMode::kDelete, .keep = std::chrono::seconds(90)};
   PruneTable table_{.schema = "public", .name = "outbox", .pages = 100};
   PruneProof proof_{.xids = {.from = {.xid = (uint64_t{2} << 32) - 5, .taken = WallTime()},
@@ -70,6 +71,19 @@ TEST_F(PruneQueryTest, MarksWhatIsNotMarked) {
   table_.mark_is_boolean = true;
   EXPECT_THAT(Query(), HasSubstr(R"(t SET "published_at" = true WHERE)"));
   EXPECT_THAT(Query(), HasSubstr(R"(t."published_at" IS NOT TRUE)"));
+}
+
+TEST_F(PruneQueryTest, ChangesNothingWhenItCounts) {
+  action_ = PruneAction::kCount;
+  EXPECT_THAT(Query(), HasSubstr(R"(pruned AS (SELECT 1 FROM ONLY "public"."outbox" t WHERE)"));
+  EXPECT_THAT(Query(), Not(HasSubstr("DELETE")));
+}
+
+TEST_F(PruneQueryTest, PartitionsAreDroppedExceptTheDefaultOne) {
+  EXPECT_THAT(PruneTablesQuery(config_, {}), Not(HasSubstr("partdefid")));
+  config_.mode = PruneMode::kDrop;
+  EXPECT_THAT(PruneTablesQuery(config_, {}), HasSubstr("d.partdefid OPERATOR(pg_catalog.=) c.oid"));
+  EXPECT_THAT(Query(), HasSubstr("DELETE FROM ONLY"));
 }
 
 TEST_F(PruneQueryTest, QuotesNames) {

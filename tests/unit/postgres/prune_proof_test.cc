@@ -1,9 +1,12 @@
-#include "postgres/prune_thread.h"
+#include "postgres/prune_proof.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace walrelay {
 namespace {
+
+using ::testing::HasSubstr;
 
 PublishedProof Proof() {
   return {.progress = {.system_id = "7301",
@@ -16,7 +19,7 @@ PublishedProof Proof() {
           .backend_pid = 4711};
 }
 
-TEST(PruneThreadTest, TheProofOfARunningStreamCounts) {
+TEST(PruneProofTest, TheProofOfARunningStreamCounts) {
   const auto proof = ProofForPruning(Proof(), {.slot = "shop"});
   ASSERT_TRUE(proof.has_value());
   EXPECT_EQ(proof->xids.from.xid, 700u);
@@ -24,34 +27,38 @@ TEST(PruneThreadTest, TheProofOfARunningStreamCounts) {
   EXPECT_EQ(proof->timeline, 2u);
   EXPECT_EQ(proof->backend_pid, 4711);
   EXPECT_EQ(proof->slot, "shop");
+  EXPECT_EQ(proof->system_id, "7301");
 }
 
-TEST(PruneThreadTest, TheProofOfAnEndedStreamDoesNot) {
+TEST(PruneProofTest, TheProofOfAnEndedStreamDoesNot) {
   PublishedProof ended = Proof();
   ended.streaming = false;
   EXPECT_FALSE(ProofForPruning(ended, {}).has_value());
   EXPECT_FALSE(ProofForPruning(std::nullopt, {}).has_value());
 }
 
-TEST(PruneThreadTest, WithoutAHorizonNothingCounts) {
+TEST(PruneProofTest, WithoutAHorizonNothingCounts) {
   PublishedProof fresh = Proof();
   fresh.progress.horizons.clear();
   EXPECT_FALSE(ProofForPruning(fresh, {}).has_value());
 }
 
-TEST(PruneThreadTest, AnotherLoginHasItsOwnPassword) {
-  Config config;
-  config.source.dsn = "host=a";
-  config.source.password = Secret("x");
-  config.source.password_command = {"get"};
-  EXPECT_EQ(PruneLogin(config), config.source);
-  config.prune.dsn = "host=b";
-  config.prune.password_file = "/run/secret";
-  const SourceConfig login = PruneLogin(config);
-  EXPECT_EQ(login.dsn, "host=b");
-  EXPECT_EQ(login.password_file, "/run/secret");
-  EXPECT_TRUE(login.password.empty());
-  EXPECT_TRUE(login.password_command.empty());
+TEST(PruneProofTest, OlderRowsAreIncludedAsFarAsTheirXidsCanTell) {
+  PruneProof proof = ProofForPruning(Proof(), {}).value();
+  EXPECT_EQ(IncludeOlderRows(proof).xids.from.xid, 3u);
+  proof.xids.before = (uint64_t{5} << 32) + 7;
+  const PruneProof wide = IncludeOlderRows(proof);
+  EXPECT_EQ(wide.xids.length(), uint32_t{1} << 31);
+  EXPECT_EQ(wide.xids.before, proof.xids.before);
+  EXPECT_EQ(wide.xids.from.taken, WallTime());
+}
+
+TEST(PruneProofTest, StatementsRecognizeTheServer) {
+  const std::string sql =
+      IsServerOf({.xids = {}, .system_id = "1", .timeline = 26, .backend_pid = 4711, .slot = "a'b"});
+  EXPECT_THAT(sql, HasSubstr("OPERATOR(pg_catalog.=) '0000001A'"));
+  EXPECT_THAT(sql, HasSubstr("s.slot_name OPERATOR(pg_catalog.=) 'a''b'"));
+  EXPECT_THAT(sql, HasSubstr("s.active_pid OPERATOR(pg_catalog.=) 4711"));
 }
 
 }  // namespace

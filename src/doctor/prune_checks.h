@@ -1,0 +1,15 @@
+// Checks of [prune]: privileges and columns, and with mode "drop" the partitions.
+#pragma once
+
+#include "absl/status/status.h"
+#include "doctor/findings.h"
+#include "postgres/connection.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// `connection`: with the login of PruneLogin(). Changes nothing. An error is a failed query; the
+// findings are in `out`. REQUIRES: the mode is not kOff.
+absl::Status CheckPruning(PgConnection& connection, const Config& config, Findings& out);
+
+}  // namespace walrelay

@@ -1,0 +1,50 @@
+#include "postgres/prune_proof.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "postgres/quote.h"
+
+namespace walrelay {
+
+// The stream runs on the server of the proof, so that has all of the WAL that was read. The
+// statements that prune compare the server again.
+std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& published,
+                                          const SourceConfig& source) {
+  if (!published || !published->streaming) {
+    return std::nullopt;
+  }
+  const Progress& progress = published->progress;
+  const auto xids = PublishedXidsOf(progress, {.system_id = progress.system_id,
+                                               .timeline = progress.timeline,
+                                               .ancestors = progress.ancestors,
+                                               .wal_end = progress.frontier});
+  return xids ? std::optional(PruneProof{.xids = *xids,
+                                         .system_id = progress.system_id,
+                                         .timeline = progress.timeline,
+                                         .backend_pid = published->backend_pid,
+                                         .slot = source.slot})
+              : std::nullopt;
+}
+
+// As far back as 32 bits can tell: PublishedXids::length().
+PruneProof IncludeOlderRows(PruneProof proof) {
+  constexpr uint64_t kOldest = uint64_t{1} << 31;
+  constexpr uint64_t kFirstNormalXid = 3;
+  const uint64_t before = proof.xids.before;
+  proof.xids.from = {.xid = std::max(kFirstNormalXid, before - std::min(before, kOldest)),
+                     .taken = WallTime()};
+  return proof;
+}
+
+// The name of a WAL file begins with the timeline.
+std::string IsServerOf(const PruneProof& proof) {
+  return fmt::format(
+      "(pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8) "
+      "OPERATOR(pg_catalog.=) '{:08X}' AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
+      "WHERE s.slot_name OPERATOR(pg_catalog.=) {} AND s.active_pid OPERATOR(pg_catalog.=) {}))",
+      proof.timeline, QuoteLiteral(proof.slot), proof.backend_pid);
+}
+
+}  // namespace walrelay
