@@ -47,7 +47,7 @@ class FakeWorld final : public RecoverySource,
   absl::StatusOr<std::string> Read(const std::string& /*topic*/, std::optional<WallTime> /*since*/,
                                    const OnRecord& on_record) override {
     for (const std::string& id : in_kafka) {
-      on_record("k", "v", id);
+      WR_RETURN_IF_ERROR(on_record("k", "v", id));
     }
     return "";
   }
