@@ -17,12 +17,12 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Memory is bounded by the queue, which all partitions share; a small record takes three times its
-// size. When the queue is full, versions before 2.2 pause for a second, and later ones for the last
-// property, which earlier ones do not have: errors are ignored.
+// Memory is bounded by the queue, which all partitions share; small records take several times
+// their size. ReadRanges() keeps a small queue from being slow with librdkafka before 2.2; later
+// versions have the last property, which earlier ones reject: errors are ignored.
 constexpr std::pair<const char*, const char*> kProperties[] = {
-    {"fetch.message.max.bytes", "262144"},
-    {"queued.max.messages.kbytes", "4096"},
+    {"fetch.message.max.bytes", "131072"},
+    {"queued.max.messages.kbytes", "1024"},
     {"fetch.wait.max.ms", "50"},
     {"fetch.queue.backoff.ms", "20"},
 };

@@ -36,6 +36,8 @@ class TopicTails {
   // `on_record` ends the reading.
   virtual absl::StatusOr<std::string> Read(const std::string& topic, std::optional<WallTime> since,
                                            const OnRecord& on_record) = 0;
+  // Frees what reading needs, until the next Read().
+  virtual void Release() {}
 };
 
 class PublishedRecords {

@@ -5,7 +5,7 @@
 // header "walrelay.retried", so that other readers of the topic can tell them apart.
 //
 // Not thread-safe. Blocks. Memory: 16 bytes for each letter that is marked, one letter, and what
-// the consumer has fetched (16 MiB).
+// the consumer has fetched (about 6 MiB).
 #pragma once
 
 #include <cstdint>
