@@ -41,7 +41,8 @@ class RecoverCase(ProgressCase):
         The first horizon is read when the relay starts, and later ones every ten seconds.
         """
         relay = self.new_relay(options)
-        self.database.create_slot(self.slot)
+        if not self.database.slot(self.slot, "slot_name"):
+            self.database.create_slot(self.slot)
         self.walrelay("progress", "init")
         if ids:
             self.outbox.insert(*ids)
