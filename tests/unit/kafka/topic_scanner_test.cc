@@ -100,6 +100,29 @@ TEST_F(TopicScannerTest, ReadsAllPartitions) {
   EXPECT_THAT(Scan("t"), UnorderedElementsAre("- -=0", "- -=2"));
 }
 
+// Before version 2.2, librdkafka pauses for up to a second each time that the queue is full.
+TEST_F(TopicScannerTest, AFullQueueDoesNotPauseTheScan) {
+  constexpr int kPartitions = 8;
+  constexpr int kRecords = 300 * kPartitions;
+  CreateTopic("t", kPartitions);
+  Start();
+  const std::string value(10'000, 'x');
+  for (int i = 0; i < kRecords; ++i) {
+    Produce({.topic = "t", .value = value, .partition = i % kPartitions});
+  }
+  WaitForDeliveries(kRecords);
+  auto scanner = TopicScanner::Create(config_.kafka);
+  ASSERT_THAT(scanner, IsOk());
+  int read = 0;
+  EXPECT_THAT(scanner->Scan("t", std::nullopt, std::chrono::seconds(10),
+                            [&](const ScannedRecord&) {
+                              ++read;
+                              return absl::OkStatus();
+                            }),
+              IsOkAndHolds(""));
+  EXPECT_EQ(read, kRecords);
+}
+
 TEST_F(TopicScannerTest, TopicsWithoutRecordsAndTopicsThatDoNotExistAreEmpty) {
   CreateTopic("empty", 3);
   EXPECT_THAT(Scan("empty"), IsEmpty());
