@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint64_t kRowsBetweenLines = 100'000;
 // A small record in flight takes several times its size, and what is compared takes memory, too.
-constexpr int64_t kMostInFlight = 4'000;
+constexpr int64_t kMostInFlight = 2'500;
 // In place of a plan's id, where nothing else is to be done.
 constexpr std::string_view kFailoverPlan = "failover";
 
