@@ -27,6 +27,10 @@ namespace walrelay {
 namespace {
 
 constexpr uint64_t kRowsBetweenLines = 100'000;
+// A small record in flight takes several times its size, and what is compared takes memory, too.
+constexpr int64_t kMostInFlight = 2'500;
+// In place of a plan's id, where nothing else is to be done.
+constexpr std::string_view kFailoverPlan = "failover";
 
 // The record in the pipeline's topic.
 class TopicProgress final : public RecoveryProgress {
@@ -123,13 +127,27 @@ ExitCode ReportRefused(const absl::Status& error) {
   return IsAboutTheRow(CodeOf(error)) ? ExitCode::kRow : code;
 }
 
-ExitCode NothingToDo(const Config& config, const RecoverFlags& flags) {
+// A slot that works: at most, it becomes a failover slot.
+ExitCode NothingToRecover(const Config& config, const RecoverFlags& flags, Recovery& recovery) {
   if (flags.json) {
     fmt::print("{}", PlanJson(config, std::nullopt));
-  } else {
-    fmt::print("Nothing to do: slot {} works, and a relay continues from it.\n",
-               config.source.slot);
+    return ExitCode::kOk;
   }
+  fmt::print("Nothing to do: slot {} works, and a relay continues from it.\n", config.source.slot);
+  if (!recovery.lacks_failover()) {
+    return ExitCode::kOk;
+  }
+  if (!flags.failover || flags.apply != kFailoverPlan) {
+    fmt::print(
+        "It is not a failover slot. To make it one: walrelay recover --failover --apply {}\n",
+        kFailoverPlan);
+    return ExitCode::kOk;
+  }
+  const absl::Status enabled = recovery.EnableFailover();
+  if (!enabled.ok()) {
+    return Report(enabled);
+  }
+  fmt::print("It is a failover slot now.\n");
   return ExitCode::kOk;
 }
 
@@ -155,7 +173,7 @@ ExitCode Recover(const Config& config, const RecoverFlags& flags, Recovery& reco
     return ReportRefused(plan.status());
   }
   if (!*plan) {
-    return NothingToDo(config, flags);
+    return NothingToRecover(config, flags, recovery);
   }
   if (flags.apply.empty()) {
     PrintPlan(config, flags, **plan);
@@ -184,11 +202,13 @@ ExitCode RecoverCommand(const RecoverFlags& flags) {
   if (!options.ok()) {
     return Report(options.status());
   }
-  const auto loaded = LoadCheckedConfig(flags.config);
+  auto loaded = LoadCheckedConfig(flags.config);
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
-  const Config& config = loaded->config;
+  Config& config = loaded->config;
+  config.pipeline.max_in_flight_records =
+      std::min(config.pipeline.max_in_flight_records, kMostInFlight);
   const SystemClock clock;
   PgRecoverySource source(config.source);
   TableRows rows(config, RepublishProducers(config), clock, ReportsOf());

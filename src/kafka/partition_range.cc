@@ -14,7 +14,8 @@
 namespace walrelay {
 namespace {
 
-constexpr int kReadPollMillis = 100;
+constexpr int kReadPollMillis = 10;
+constexpr int kWakeMillis = 100;
 
 // The ends of the partitions that are not read completely.
 using OpenEnds = std::map<std::pair<std::string_view, int32_t>, int64_t>;
@@ -44,6 +45,17 @@ absl::Status TimedOut(size_t read, size_t open, rd_kafka_resp_err_t trouble) {
                    ? ErrorCode::kTopicDenied
                    : ErrorCode::kKafkaUnreachable,
                message);
+}
+
+// Before version 2.2, librdkafka's thread of a broker sleeps for up to a second when the consumer's
+// queue was full, also if the queue is empty by then. A request to that broker wakes it.
+void WakeFetchers(rd_kafka_t* consumer, const OpenEnds& open) {
+  const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(16));
+  for (const auto& [partition, end] : open) {
+    rd_kafka_topic_partition_list_add(partitions.get(), std::string(partition.first).c_str(),
+                                      partition.second);
+  }
+  QueryOffsets(consumer, *partitions, RD_KAFKA_OFFSET_END, kWakeMillis).IgnoreError();
 }
 
 }  // namespace
@@ -102,6 +114,7 @@ absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>&
                         const std::function<absl::Status(const rd_kafka_message_t&)>& on_record) {
   OpenEnds open = Assign(consumer, ranges);
   size_t read = 0;
+  size_t read_at_wake = 0;
   rd_kafka_resp_err_t trouble = RD_KAFKA_RESP_ERR_NO_ERROR;
   while (!open.empty()) {
     if (stop.stop_requested()) {
@@ -112,6 +125,9 @@ absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>&
     }
     const KafkaMessage message(rd_kafka_consumer_poll(consumer, kReadPollMillis));
     if (message == nullptr) {
+      if (std::exchange(read_at_wake, read) != read) {
+        WakeFetchers(consumer, open);
+      }
       continue;
     }
     const bool at_end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;

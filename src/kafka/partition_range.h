@@ -52,7 +52,7 @@ absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string&
 // Reads the ranges by assignment, without a group: nothing is committed, and reading leaves no
 // trace on the brokers. `on_record` gets the records of each partition in the order of their
 // offsets, and none after the end; its error ends the reading. Errors: WR-4001 after the deadline,
-// WR-4005, kCancelled within 100 ms after a request to stop.
+// WR-4005, kCancelled within 200 ms after a request to stop.
 // REQUIRES: `consumer` has a configuration of MakeConsumerConf() and reads nothing else; at most
 // one range for a partition.
 absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges,

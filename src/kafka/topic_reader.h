@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,20 +29,13 @@ struct StoredRecord {
 
 // Sorted by topic, partition, offset. A topic that does not exist has no records. With `since`,
 // only the first record at that time or later and all records after it.
-// Blocks: `timeout` applies to each request, and to the reading as a whole. All records are in
-// memory at once. Records that arrive after the start are not read. Errors: WR-4001, also after the
-// timeout, WR-4004, WR-4005, WR-4006, WR-1005.
+// Blocks, for each topic for at most `timeout`. All records are in memory at once (TopicScanner
+// reads them one by one). Records that arrive after the start are not read. Errors: those of
+// TopicScanner.
 absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      const std::vector<std::string>& topics,
                                                      Micros timeout,
                                                      std::optional<WallTime> since = std::nullopt);
-
-// The records of one topic, without holding them: `on_record` gets those of each partition in the
-// order of their offsets; its error ends the reading. `timeout` applies to each request, `deadline`
-// to the reading as a whole. Otherwise like ReadTopics().
-absl::Status ReadEachRecord(const KafkaConfig& kafka, const std::string& topic, Micros timeout,
-                            Micros deadline,
-                            const std::function<absl::Status(StoredRecord)>& on_record);
 
 // Waits for the brokers' answer, at most `timeout`; they delete in the background. A topic that
 // does not exist is no error. Errors: WR-4001, WR-4006.

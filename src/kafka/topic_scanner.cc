@@ -17,30 +17,18 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Memory is bounded by the queue, which all partitions share; a small record takes three times its
-// size. When the queue is full, versions before 2.2 pause for a second, and later ones for the last
-// property, which earlier ones do not have: errors are ignored.
+// Memory is bounded by the queue, which all partitions share; small records take several times
+// their size. ReadRanges() keeps a small queue from being slow with librdkafka before 2.2; later
+// versions have the last property, which earlier ones reject: errors are ignored.
 constexpr std::pair<const char*, const char*> kProperties[] = {
-    {"fetch.message.max.bytes", "262144"},
-    {"queued.max.messages.kbytes", "4096"},
+    {"fetch.message.max.bytes", "131072"},
+    {"queued.max.messages.kbytes", "1024"},
     {"fetch.wait.max.ms", "50"},
     {"fetch.queue.backoff.ms", "20"},
 };
 
-std::optional<std::string_view> IdOf(const rd_kafka_message_t& message) {
-  rd_kafka_headers_t* headers = nullptr;
-  const void* value = nullptr;
-  size_t size = 0;
-  const bool found =
-      rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-      rd_kafka_header_get_last(headers, "id", &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-      value != nullptr;
-  return found ? std::optional(std::string_view(static_cast<const char*>(value), size))
-               : std::nullopt;
-}
-
-std::optional<std::string_view> Bytes(const void* data, size_t size) {
-  return data != nullptr ? std::optional(std::string_view(static_cast<const char*>(data), size))
+ScannedRecord::Text Bytes(const void* data, size_t size) {
+  return data != nullptr ? ScannedRecord::Text({static_cast<const char*>(data), size})
                          : std::nullopt;
 }
 
@@ -91,6 +79,47 @@ absl::StatusOr<std::vector<PartitionRange>> RangesOf(rd_kafka_t* client, const s
 
 }  // namespace
 
+ScannedRecord::Text ScannedRecord::key() const {
+  return Bytes(message_.key, message_.key_len);
+}
+
+ScannedRecord::Text ScannedRecord::value() const {
+  return Bytes(message_.payload, message_.len);
+}
+
+std::optional<WallTime> ScannedRecord::timestamp() const {
+  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+  const int64_t millis = rd_kafka_message_timestamp(&message_, &type);
+  return type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+             ? std::optional(WallTime(std::chrono::milliseconds(millis)))
+             : std::nullopt;
+}
+
+ScannedRecord::Text ScannedRecord::Header(const char* name) const {
+  rd_kafka_headers_t* headers = nullptr;
+  const void* value = nullptr;
+  size_t size = 0;
+  const bool found =
+      rd_kafka_message_headers(&message_, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+      rd_kafka_header_get_last(headers, name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+  return found ? Bytes(value, size) : std::nullopt;
+}
+
+std::vector<std::pair<std::string_view, ScannedRecord::Text>> ScannedRecord::headers() const {
+  std::vector<std::pair<std::string_view, Text>> all;
+  rd_kafka_headers_t* headers = nullptr;
+  const char* name = nullptr;
+  const void* value = nullptr;
+  size_t size = 0;
+  if (rd_kafka_message_headers(&message_, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    while (rd_kafka_header_get_all(headers, all.size(), &name, &value, &size) ==
+           RD_KAFKA_RESP_ERR_NO_ERROR) {
+      all.emplace_back(name, Bytes(value, size));
+    }
+  }
+  return all;
+}
+
 absl::StatusOr<TopicScanner> TopicScanner::Create(const KafkaConfig& kafka) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   for (const auto& [name, value] : kProperties) {
@@ -112,13 +141,9 @@ absl::StatusOr<std::string> TopicScanner::Scan(const std::string& topic,
   WR_RETURN_IF_ERROR(before.status());
   WR_ASSIGN_OR_RETURN(const std::vector<PartitionRange> ranges,
                       RangesOf(client_.get(), topic, **before, since, deadline));
-  const absl::Status read = ReadRanges(client_.get(), ranges, deadline, std::stop_token(),
-                                       [&](const rd_kafka_message_t& message) {
-                                         on_record({.key = Bytes(message.key, message.key_len),
-                                                    .value = Bytes(message.payload, message.len),
-                                                    .id = IdOf(message)});
-                                         return absl::OkStatus();
-                                       });
+  const absl::Status read = ReadRanges(
+      client_.get(), ranges, deadline, std::stop_token(),
+      [&](const rd_kafka_message_t& message) { return on_record(ScannedRecord(message)); });
   rd_kafka_assign(client_.get(), nullptr);
   WR_RETURN_IF_ERROR(read);
   // Only now: a replica that was in sync earlier may have missed these records.

@@ -317,6 +317,27 @@ absl::StatusOr<std::vector<TableInfo>> ReadTableInfo(PgConnection& connection,
   return out;
 }
 
+absl::StatusOr<std::vector<AttachedPartition>> ReadAttached(PgConnection& connection, uint32_t oid,
+                                                            uint64_t since, uint64_t next_xid,
+                                                            Micros timeout) {
+  const std::string query = fmt::format(
+      "SELECT p.relid::pg_catalog.oid AS oid, pg_catalog.max({}) AS xid "
+      "FROM pg_catalog.pg_partition_tree({}) p, "
+      "LATERAL pg_catalog.pg_partition_ancestors(p.relid) a "
+      "JOIN pg_catalog.pg_inherits i "
+      "ON i.inhrelid OPERATOR(pg_catalog.=) a.relid::pg_catalog.oid "
+      "WHERE p.isleaf GROUP BY 1 HAVING pg_catalog.max({}) OPERATOR(pg_catalog.>=) "
+      "{}::pg_catalog.int8",
+      XidWithEpoch("i.xmin", next_xid), oid, XidWithEpoch("i.xmin", next_xid), since);
+  WR_ASSIGN_OR_RETURN(const PgResult rows, connection.Query(query, timeout));
+  std::vector<AttachedPartition> attached;
+  for (int row = 0; row < rows.rows(); ++row) {
+    attached.push_back({.oid = static_cast<uint32_t>(rows.Int(row, "oid")),
+                        .xid = static_cast<uint64_t>(rows.Int(row, "xid"))});
+  }
+  return attached;
+}
+
 absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
                                                       const TableInfo& table, Micros timeout) {
   WR_ASSIGN_OR_RETURN(const PgResult rows,

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "pgoutput/relation_cache.h"
 #include "postgres/connection.h"
+#include "postgres/row_query.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
@@ -55,6 +56,13 @@ absl::StatusOr<std::optional<SlotInfo>> ReadSlotInfo(PgConnection& connection,
 // A missing publication is a result (`exists` is false), not an error.
 absl::StatusOr<PublicationInfo> ReadPublicationInfo(PgConnection& connection,
                                                     std::string_view publication, Micros timeout);
+
+// The partitions of a table that were attached, or created as partitions, by a transaction with
+// the xid `since` or a greater one. A partition below another one counts with the later of both.
+// `next_xid`: that of RowSource.
+absl::StatusOr<std::vector<AttachedPartition>> ReadAttached(PgConnection& connection, uint32_t oid,
+                                                            uint64_t since, uint64_t next_xid,
+                                                            Micros timeout);
 
 // One entry per table, in the same order; oid 0 for a table that does not exist.
 absl::StatusOr<std::vector<TableInfo>> ReadTableInfo(PgConnection& connection,

@@ -39,7 +39,28 @@ absl::Status ReadSnapshot(const SourceConfig& source, size_t host, NewSlot& slot
   return absl::OkStatus();
 }
 
+// On a replication connection.
+absl::Status AlterToFailover(PgConnection& connection, const SourceConfig& source) {
+  return connection
+      .Query(fmt::format("ALTER_REPLICATION_SLOT {} (FAILOVER)", source.slot),
+             source.connect_timeout)
+      .status();
+}
+
 }  // namespace
+
+bool HasFailover(int server_version) {
+  return server_version >= kFailoverVersion;
+}
+
+absl::Status RecoverySlot::EnableFailover(const SourceConfig& source) {
+  WR_ASSIGN_OR_RETURN(OpenedSession session,
+                      OpenSession(source, {.purpose = ConnectionPurpose::kReplication}));
+  const absl::Status altered = AlterToFailover(session.connection, source);
+  return altered.ok()
+             ? altered
+             : WithCauseAtSlot(session.connection, source.slot, altered, source.connect_timeout);
+}
 
 absl::StatusOr<RecoverySlot> RecoverySlot::Create(const SourceConfig& source) {
   WR_ASSIGN_OR_RETURN(OpenedSession session,
@@ -84,11 +105,8 @@ absl::Status RecoverySlot::Replace(bool failover) {
               kOpenTimeout)
           .status());
   // Not a property that is copied.
-  return failover && connection_.server_version_num() >= kFailoverVersion
-             ? connection_
-                   .Query(fmt::format("ALTER_REPLICATION_SLOT {} (FAILOVER)", source_.slot),
-                          timeout)
-                   .status()
+  return failover && HasFailover(connection_.server_version_num())
+             ? AlterToFailover(connection_, source_)
              : absl::OkStatus();
 }
 

@@ -21,6 +21,9 @@
 
 namespace walrelay {
 
+// Whether the server has failover slots: Postgres 17.
+bool HasFailover(int server_version);
+
 class RecoverySlot {
  public:
   // Creates RecoverySlotOf(source.slot). Waits until the transactions that run at that moment have
@@ -36,6 +39,10 @@ class RecoverySlot {
   // step: position and snapshot of the catalog are those of this slot. `failover` requires Postgres
   // 17. Errors: WR-2102 if a process has acquired the old slot meanwhile; those of the server.
   absl::Status Replace(bool failover);
+
+  // Makes the pipeline's slot, which works, a failover slot. REQUIRES: HasFailover(). Errors:
+  // WR-2102 if a process reads it; those of a connection and of the server.
+  static absl::Status EnableFailover(const SourceConfig& source);
 
  private:
   RecoverySlot(PgConnection connection, const SourceConfig& source, NewSlot slot)

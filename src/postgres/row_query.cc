@@ -105,15 +105,10 @@ std::string EqualsAny(const CachedColumn& column, const std::vector<std::string>
                      Column(column.name), type == "text" ? "::pg_catalog.text" : "", list, type);
 }
 
-// The row's xid with its epoch: the greatest that is less than next_xid and has these 32 bits. (A
-// frozen row still has its xmin, which may be greater than the present xid's low half.)
+// Of the row. (A frozen row still has its xmin, which may be greater than the present xid's low
+// half.)
 std::string Xid(const RowSource& source) {
-  WR_CHECK(source.next_xid > 0, "the snapshot has an end");
-  return fmt::format(
-      "({0}::pg_catalog.int8 OPERATOR(pg_catalog.-) (({0}::pg_catalog.int8 OPERATOR(pg_catalog.-) "
-      "o.xmin::pg_catalog.text::pg_catalog.int8) OPERATOR(pg_catalog.&) "
-      "4294967295::pg_catalog.int8))",
-      source.next_xid - 1);
+  return XidWithEpoch("o.xmin", source.next_xid);
 }
 
 std::string CommitTime(const RowSource& source) {
@@ -180,6 +175,30 @@ class Conditions {
   std::string text_;
 };
 
+// As pruning has it (IsProven(), WasPartition()): a transaction that was running when the proof
+// begins may have written rows of a table that was not published yet, and a table that was attached
+// as a partition has rows that were never in the stream.
+std::string NotCovered(const RowSelection& selection, const RowSource& source) {
+  std::string text;
+  if (!selection.proven_from.valid()) {
+    return text;
+  }
+  const CachedColumn* const time = Find(source, selection.proven_time_column);
+  if (time != nullptr && time->type_oid == pgoutput::kTimestamptzOid) {
+    text += fmt::format(
+        " OR ({} OPERATOR(pg_catalog.>=) {}::pg_catalog.int8 AND {} OPERATOR(pg_catalog.<) ({}))",
+        Xid(source), selection.proven_from.xid, Column(time->name),
+        TimeLiteral(selection.proven_from.taken, /*with_zone=*/true));
+  }
+  for (const AttachedPartition& each : source.attached) {
+    text += fmt::format(
+        " OR (o.tableoid OPERATOR(pg_catalog.=) {}::pg_catalog.oid AND {} "
+        "OPERATOR(pg_catalog.<=) {}::pg_catalog.int8)",
+        each.oid, Xid(source), each.xid);
+  }
+  return text;
+}
+
 absl::StatusOr<std::string> WhereClause(const RowSelection& selection, const RowSource& source) {
   Conditions where;
   if (!selection.ids.empty() || selection.after_id) {
@@ -210,7 +229,8 @@ absl::StatusOr<std::string> WhereClause(const RowSelection& selection, const Row
     }
   }
   if (selection.xid_from > 0) {
-    where.Add("{} OPERATOR(pg_catalog.>=) {}::pg_catalog.int8", Xid(source), selection.xid_from);
+    where.Add("({} OPERATOR(pg_catalog.>=) {}::pg_catalog.int8{})", Xid(source), selection.xid_from,
+              NotCovered(selection, source));
   }
   if (selection.xid_before > 0) {
     where.Add("{} OPERATOR(pg_catalog.<) {}::pg_catalog.int8", Xid(source), selection.xid_before);
@@ -248,6 +268,15 @@ absl::StatusOr<OrderClause> OrderOf(const RowSelection& selection, const RowSour
 }
 
 }  // namespace
+
+std::string XidWithEpoch(std::string_view xmin, uint64_t next_xid) {
+  WR_CHECK(next_xid > 0, "the snapshot has an end");
+  return fmt::format(
+      "({0}::pg_catalog.int8 OPERATOR(pg_catalog.-) (({0}::pg_catalog.int8 OPERATOR(pg_catalog.-) "
+      "{1}::pg_catalog.text::pg_catalog.int8) OPERATOR(pg_catalog.&) "
+      "4294967295::pg_catalog.int8))",
+      next_xid - 1, xmin);
+}
 
 absl::StatusOr<RowQuery> MakeRowQuery(const RowSelection& selection, const RowSource& source,
                                       uint64_t limit) {

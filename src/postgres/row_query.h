@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/xid_horizon.h"
 
 namespace walrelay {
 
@@ -33,6 +35,11 @@ struct RowSelection {
   // one.
   uint64_t xid_from = 0;
   uint64_t xid_before = 0;
+  // What proves that rows before xid_from are published begins here, and does not cover all of
+  // them: these are selected, too. Not valid: it covers all.
+  XidStart proven_from;
+  std::string proven_time_column;  // a row's time is compared only if it has the type timestamptz
+  bool attachments_known = true;   // false: an upgrade has written the partitions' catalog again
 
   std::string order_by;  // a column; "": see RowOrder
   uint64_t limit = 0;    // of rows of all tables; 0: no limit
@@ -41,6 +48,12 @@ struct RowSelection {
   bool selects_all() const {
     return ids.empty() && !after_id && !key && !since && !until && xid_from == 0 && xid_before == 0;
   }
+};
+
+// A partition with the xid of the transaction that attached it, or a table above it.
+struct AttachedPartition {
+  uint32_t oid = 0;
+  uint64_t xid = 0;
 };
 
 // How the rows of a table are ordered. In each case rows that are equal in it follow in the order
@@ -60,6 +73,8 @@ struct RowSource {
   bool partitioned = false;
   bool commit_times = false;  // the server's track_commit_timestamp
   uint64_t next_xid = 0;      // pg_snapshot_xmax(), with its epoch: every visible xid is less
+  // Since RowSelection::proven_from.
+  std::vector<AttachedPartition> attached = {};
 };
 
 // The SQL for the selected rows of one table.
@@ -70,6 +85,10 @@ struct RowQuery {
   std::string count;  // the number of rows, without the limit
   RowOrder order = RowOrder::kXid;
 };
+
+// An xid with its epoch, as int8: the greatest that is less than `next_xid` and has the 32 bits of
+// the expression `xmin`.
+std::string XidWithEpoch(std::string_view xmin, uint64_t next_xid);
 
 // `limit`: of this table's rows; 0: none. Errors: WR-5005 for a column that the table does not
 // have, and for a time range without a column or commit times to compare with. REQUIRES: texts have

@@ -70,17 +70,23 @@ absl::Status RowReader::Describe(const Config& config) {
     if (info.oid == 0) {
       return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", info.schema, info.name));
     }
+    const auto next_xid = static_cast<uint64_t>(snapshot.Int(0, "next_xid"));
+    std::vector<AttachedPartition> attached;
+    if (info.partitioned && selection_.proven_from.valid() && selection_.attachments_known) {
+      WR_ASSIGN_OR_RETURN(attached, ReadAttached(connection_, info.oid, selection_.proven_from.xid,
+                                                 next_xid, kBeginTimeout));
+    }
     auto table = std::make_unique<Table>();
     WR_ASSIGN_OR_RETURN(table->relation, ReadRelation(connection_, info, kBeginTimeout));
-    WR_ASSIGN_OR_RETURN(
-        table->query, MakeRowQuery(selection_,
-                                   {.table = config.source.tables[i],
-                                    .route = config.route,
-                                    .relation = table->relation,
-                                    .partitioned = info.partitioned,
-                                    .commit_times = tracked == "on",
-                                    .next_xid = static_cast<uint64_t>(snapshot.Int(0, "next_xid"))},
-                                   selection_.limit));
+    WR_ASSIGN_OR_RETURN(table->query, MakeRowQuery(selection_,
+                                                   {.table = config.source.tables[i],
+                                                    .route = config.route,
+                                                    .relation = table->relation,
+                                                    .partitioned = info.partitioned,
+                                                    .commit_times = tracked == "on",
+                                                    .next_xid = next_xid,
+                                                    .attached = std::move(attached)},
+                                                   selection_.limit));
     selected_.push_back(std::move(table));
   }
   return absl::OkStatus();

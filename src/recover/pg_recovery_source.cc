@@ -32,4 +32,8 @@ absl::Status PgRecoverySource::ReplaceSlot(bool failover) {
   return slot_->Replace(failover);
 }
 
+absl::Status PgRecoverySource::EnableFailover() {
+  return RecoverySlot::EnableFailover(config_);
+}
+
 }  // namespace walrelay

@@ -19,6 +19,7 @@ class PgRecoverySource final : public RecoverySource {
   absl::StatusOr<RecoverEvidence> ReadEvidence() override;
   absl::StatusOr<NewSlot> CreateSlot() override;
   absl::Status ReplaceSlot(bool failover) override;
+  absl::Status EnableFailover() override;
 
  private:
   const SourceConfig& config_;

@@ -28,27 +28,20 @@ absl::Status PublishedRecords::Load(const std::string& topic) {
   // Pages that are not used take no memory, and growing would need twice as much for a moment.
   records_.reserve(most_records_);
   const size_t before = records_.size();
-  absl::Status status;
-  const auto doubt =
-      tails_->Read(topic, since_,
-                   [&](std::optional<std::string_view> key, std::optional<std::string_view> value,
-                       std::optional<std::string_view> id) {
-                     ++records_read_;
-                     if (records_.size() == most_records_) {
-                       ++over_limit_;
-                       return;
-                     }
-                     const auto fingerprint = fingerprinter_.Of(topic, key, value, id);
-                     if (fingerprint.ok()) {
-                       records_.push_back(*fingerprint);
-                     } else {
-                       status = fingerprint.status();
-                     }
-                   });
-  WR_RETURN_IF_ERROR(doubt.status());
-  WR_RETURN_IF_ERROR(status);
-  if (!doubt->empty()) {
-    doubts_.push_back(*doubt);
+  const auto add = [&](std::optional<std::string_view> key, std::optional<std::string_view> value,
+                       std::optional<std::string_view> id) -> absl::Status {
+    ++records_read_;
+    if (records_.size() == most_records_) {
+      ++over_limit_;
+      return absl::OkStatus();
+    }
+    WR_ASSIGN_OR_RETURN(const Fingerprint fingerprint, fingerprinter_.Of(topic, key, value, id));
+    records_.push_back(fingerprint);
+    return absl::OkStatus();
+  };
+  WR_ASSIGN_OR_RETURN(const std::string doubt, tails_->Read(topic, since_, add));
+  if (!doubt.empty()) {
+    doubts_.push_back(doubt);
     records_.resize(before);
   }
   std::sort(records_.begin(), records_.end());

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "recover/fingerprint.h"
 #include "walrelay/clock.h"
@@ -25,15 +26,18 @@ namespace walrelay {
 // The seam to the topics.
 class TopicTails {
  public:
-  using OnRecord =
-      std::function<void(std::optional<std::string_view> key, std::optional<std::string_view> value,
-                         std::optional<std::string_view> id)>;
+  using OnRecord = std::function<absl::Status(std::optional<std::string_view> key,
+                                              std::optional<std::string_view> value,
+                                              std::optional<std::string_view> id)>;
 
   virtual ~TopicTails() = default;
   // Passes on all records of a topic; with `since`, of each partition the first one at that time or
-  // later, and all after it. Blocks. Returns why they do not count; "": they count.
+  // later, and all after it. Blocks. Returns why they do not count; "": they count. An error of
+  // `on_record` ends the reading.
   virtual absl::StatusOr<std::string> Read(const std::string& topic, std::optional<WallTime> since,
                                            const OnRecord& on_record) = 0;
+  // Frees what reading needs, until the next Read().
+  virtual void Release() {}
 };
 
 class PublishedRecords {

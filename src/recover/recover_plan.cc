@@ -192,6 +192,9 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
     return Unproven(config, evidence);
   }
   scope.rows.from_xid = scope.proven->before;
+  scope.rows.proven_from = scope.proven->from;
+  scope.rows.proven_time_column = config.prune.time_column;
+  scope.rows.attachments_known = evidence.record->system_id == evidence.info.server.system_id;
   CompareSinceHorizon(*evidence.record, scope);
   if (options.compare_since) {
     scope.compare_since = options.compare_since;

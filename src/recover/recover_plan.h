@@ -31,7 +31,11 @@ enum class RowsSince : uint8_t {
 
 struct RowsToRecover {
   RowsSince since = RowsSince::kHorizon;
-  uint64_t from_xid = 0;    // kHorizon: xmin is this or greater, with its epoch
+  uint64_t from_xid = 0;  // kHorizon: xmin is this or greater, with its epoch
+  // kHorizon: see RowSelection.
+  XidStart proven_from;
+  std::string proven_time_column;
+  bool attachments_known = true;
   WallTime time;            // kTime: of the time column, this or later
   std::string time_column;  // kTime: "": see RowSelection
   std::string after_id;     // kId: greater than this

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "postgres/recovery_slot.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -12,6 +13,7 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
   WR_ASSIGN_OR_RETURN(evidence.record, parts_.progress.Read(evidence.info.server.database));
   WR_ASSIGN_OR_RETURN(auto scope, DecideRecovery(parts_.config, evidence, options_));
   if (!scope) {
+    lacks_failover_ = HasFailover(evidence.info.server.version) && !evidence.info.slot->failover;
     return std::nullopt;
   }
   RecoverPlan plan{
@@ -26,7 +28,13 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
                    .overtaken = missing.overtaken(),
                    .doubts = published_->doubts()};
   plan.id = PlanId(parts_.config, plan);
+  parts_.tails.Release();  // a consumer takes memory that the producer needs next
   return plan;
+}
+
+absl::Status Recovery::EnableFailover() {
+  WR_CHECK(lacks_failover_, "the slot works, without failover");
+  return parts_.source.EnableFailover();
 }
 
 // The order of the steps is what makes it safe: the slot before the snapshot, every acknowledgement

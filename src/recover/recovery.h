@@ -13,6 +13,8 @@
 //                              |                                 | topics have are not sent again
 //   the old slot is dropped,   | no usable slot; the horizon of  | the same for the rows since that
 //   or the new one is copied   | the snapshot in the record      | snapshot
+//   the slot has failover      | a slot that works, without      | what the operator applies:
+//                              | failover                        | EnableFailover()
 //   the end                    | a slot that works               | nothing
 //
 // Not thread-safe; does no I/O but by its seams.
@@ -49,6 +51,8 @@ class RecoverySource {
   // Drops the pipeline's slot, if it exists, and makes the temporary slot the pipeline's.
   // REQUIRES: CreateSlot() has succeeded.
   virtual absl::Status ReplaceSlot(bool failover) = 0;
+  // Makes the pipeline's slot a failover slot. REQUIRES: Postgres 17 or later.
+  virtual absl::Status EnableFailover() = 0;
 };
 
 // The seam to the rows and their records.
@@ -99,6 +103,12 @@ class Recovery {
   // rows.
   absl::StatusOr<std::optional<RecoverPlan>> Plan();
 
+  // After Plan() has returned nullopt: the slot works, and is not a failover slot although the
+  // server has such slots. A recovery that was killed at its last step leaves that.
+  bool lacks_failover() const { return lacks_failover_; }
+  // Makes it one. REQUIRES: lacks_failover().
+  absl::Status EnableFailover();
+
   // Executes the plan that Plan() returned last; returns what was published. Blocks until the slot
   // is replaced. After an error, the next recovery does what is left.
   absl::StatusOr<RecoveredRows> Apply(const RecoverPlan& plan);
@@ -108,6 +118,7 @@ class Recovery {
   const RecoverOptions options_;
   // Read for the plan, and used again when it is applied: nothing else publishes in between.
   std::optional<PublishedRecords> published_;
+  bool lacks_failover_ = false;
 };
 
 }  // namespace walrelay

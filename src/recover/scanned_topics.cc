@@ -19,7 +19,7 @@ absl::StatusOr<std::string> ScannedTopics::Read(const std::string& topic,
     WR_ASSIGN_OR_RETURN(scanner_, TopicScanner::Create(config_));
   }
   return scanner_->Scan(topic, since, kReadTimeout, [&](const ScannedRecord& record) {
-    on_record(record.key, record.value, record.id);
+    return on_record(record.key(), record.value(), record.Header("id"));
   });
 }
 

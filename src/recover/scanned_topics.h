@@ -1,6 +1,7 @@
 // ScannedTopics: the topics of a recovery, read from Kafka.
 //
-// Not thread-safe. Blocks. The client exists from the first topic on.
+// Not thread-safe. Blocks. The client exists from the first topic on, until
+// Release().
 #pragma once
 
 #include <optional>
@@ -20,6 +21,7 @@ class ScannedTopics final : public TopicTails {
 
   absl::StatusOr<std::string> Read(const std::string& topic, std::optional<WallTime> since,
                                    const OnRecord& on_record) override;
+  void Release() override { scanner_.reset(); }
 
  private:
   const KafkaConfig& config_;

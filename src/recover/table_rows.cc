@@ -43,6 +43,9 @@ RowSelection SelectionOf(const RowsToRecover& rows) {
   switch (rows.since) {
     case RowsSince::kHorizon:
       selection.xid_from = rows.from_xid;
+      selection.proven_from = rows.proven_from;
+      selection.proven_time_column = rows.proven_time_column;
+      selection.attachments_known = rows.attachments_known;
       break;
     case RowsSince::kTime:
       selection.since = rows.time;

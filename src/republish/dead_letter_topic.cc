@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "kafka/record_writer.h"
-#include "kafka/topic_reader.h"
+#include "kafka/topic_scanner.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds kRequestTimeout{30};
 
-std::optional<StoredDeadLetter> Decoded(const StoredRecord& record) {
-  return record.value ? DecodeDeadLetter(*record.value) : std::nullopt;
+std::optional<StoredDeadLetter> Decoded(const ScannedRecord& record) {
+  const auto value = record.value();
+  return value ? DecodeDeadLetter(*value) : std::nullopt;
 }
 
 }  // namespace
@@ -27,24 +28,26 @@ DeadLetterTopic::DeadLetterTopic(const Config& config)
 
 absl::Status DeadLetterTopic::ForEach(
     const std::function<absl::Status(const DeadLetterEntry&)>& on_entry, Micros timeout) const {
+  WR_ASSIGN_OR_RETURN(TopicScanner scanner, TopicScanner::Create(config_.kafka));
   std::vector<DeadLetterId> retried;
-  WR_RETURN_IF_ERROR(ReadEachRecord(
-      config_.kafka, topic_, kRequestTimeout, kReadTimeout, [&](const StoredRecord& record) {
-        if (const auto letter = Decoded(record)) {
-          retried.insert(retried.end(), letter->retried.begin(), letter->retried.end());
-        }
-        return absl::OkStatus();
-      }));
+  const auto note_mark = [&](const ScannedRecord& record) {
+    if (const auto letter = Decoded(record)) {
+      retried.insert(retried.end(), letter->retried.begin(), letter->retried.end());
+    }
+    return absl::OkStatus();
+  };
+  WR_RETURN_IF_ERROR(scanner.Scan(topic_, std::nullopt, kReadTimeout, note_mark).status());
   std::sort(retried.begin(), retried.end());
-  return ReadEachRecord(config_.kafka, topic_, kRequestTimeout, timeout, [&](StoredRecord record) {
-    DeadLetterEntry entry{.id = {record.partition, record.offset},
-                          .key = std::move(record.key),
-                          .time = record.timestamp,
+  const auto pass_on = [&](const ScannedRecord& record) {
+    DeadLetterEntry entry{.id = {record.partition(), record.offset()},
+                          .key = std::optional<std::string>(record.key()),
+                          .time = record.timestamp(),
                           .letter = Decoded(record)};
     entry.retried = std::binary_search(retried.begin(), retried.end(), entry.id);
     const bool mark = entry.letter && !entry.letter->retried.empty();
     return mark ? absl::OkStatus() : on_entry(entry);
-  });
+  };
+  return scanner.Scan(topic_, std::nullopt, timeout, pass_on).status();
 }
 
 absl::Status DeadLetterTopic::MarkRetried(std::span<const DeadLetterId> letters,

@@ -5,7 +5,7 @@
 // header "walrelay.retried", so that other readers of the topic can tell them apart.
 //
 // Not thread-safe. Blocks. Memory: 16 bytes for each letter that is marked, one letter, and what
-// the consumer has fetched (16 MiB).
+// the consumer has fetched (about 6 MiB).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class DeadLetterTopic {
 
   // Reads the topic twice: first the marks, then the letters that it has now, those of each
   // partition in their order, for at most `timeout`. An error of `on_entry` ends the reading. A
-  // topic that does not exist has no letters. Errors: those of ReadEachRecord().
+  // topic that does not exist has no letters. Errors: those of TopicScanner.
   absl::Status ForEach(const std::function<absl::Status(const DeadLetterEntry&)>& on_entry,
                        Micros timeout = kReadTimeout) const;
   static constexpr Micros kReadTimeout = std::chrono::minutes(10);

@@ -2,69 +2,26 @@
 """`walrelay recover`: a slot that was lost is replaced, and every row that it did not stream is published.
 
 WALRELAY_RECOVER_KILLS: how often a recovery is killed at a random moment (default: 6).
+WALRELAY_RECOVER_ROWS: how many rows the test of memory and time publishes and compares (default: 20000).
 """
 
 import json
 import os
 import random
-import shutil
+import re
 import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-import psycopg2
-import psycopg2.extras
-from walrelay_test.progress_case import ProgressCase
-from walrelay_test.relay_config import relay_environment, relay_program
+from walrelay_test.recover_case import BUSY, CHANGED, OK, ROW, UNPROVEN, USAGE, RecoverCase
+from walrelay_test.relay_config import relay_environment
 from walrelay_test.testcase import for_each_major, main, wait_until
 
-OK, CHANGED, UNPROVEN, ROW, USAGE, BUSY = 0, 3, 4, 5, 64, 69  # exit codes
 KILLS = int(os.environ.get("WALRELAY_RECOVER_KILLS", "6"))
-
-
-class RecoverCase(ProgressCase):
-    """A relay whose slot does not exist any more when it is not running."""
-
-    def arguments(self, *arguments: str) -> list[Any]:
-        return [relay_program(), "recover", "--config", self.relays[-1].config, *arguments]
-
-    def plan(self, *arguments: str, code: int = OK) -> dict[str, Any]:
-        """The plan as JSON; {} if there is nothing to do."""
-        run = subprocess.run(self.arguments("--json", *arguments), text=True, capture_output=True, timeout=120, cwd="/",
-                             env=relay_environment())
-        self.assertEqual(run.returncode, code, run.stderr)
-        self.errors = run.stderr
-        found = json.loads(run.stdout) if run.stdout else {}
-        return found if found.get("plan") else {}
-
-    def recover(self, *arguments: str, code: int = OK) -> str:
-        """Executes the plan of these flags; returns what the command prints."""
-        return self.walrelay("recover", *arguments, "--apply", self.plan(*arguments)["plan"], code=code)
-
-    def drop_slot(self) -> None:
-        self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
-
-    def await_horizon(self) -> None:
-        """Waits until the record proves that everything committed before this call is published.
-
-        The relay, which runs, reads a horizon every ten seconds.
-        """
-        relay = self.relays[-1]
-        xid = int(self.database.value("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
-
-        def proven() -> bool:
-            self.sql("SELECT pg_logical_emit_message(true, 'filler', 'x')")  # the frontier moves, and is recorded
-            return any(each.xid >= xid for record in self.records() for each in record.horizons)
-        relay.wait_until(proven, 90, "a horizon behind the rows")
-
-    def start_again(self) -> None:
-        """The relay continues without a gap."""
-        relay = self.relays[-1]
-        relay.start()
-        relay.wait_ready()
-        self.assertEqual(relay.logs("gap"), [])
+ROWS = int(os.environ.get("WALRELAY_RECOVER_ROWS", "20000"))
 
 
 class LostSlotTest(RecoverCase):
@@ -161,15 +118,6 @@ class LostSlotTest(RecoverCase):
             self.assertNotEqual(self.relays[-1].wait_exit(), 0)
         self.assertEqual(self.database.slot(self.slot, "slot_name"), None, "create_slot created one")
 
-    @contextmanager
-    def replication_connection(self) -> Iterator[Any]:
-        connection = psycopg2.connect(self.database.dsn,
-                                      connection_factory=psycopg2.extras.LogicalReplicationConnection)
-        try:
-            yield connection.cursor()
-        finally:
-            connection.close()
-
 
 class FirstStartTest(RecoverCase):
     """A table that has rows before its first slot, and nothing is recorded."""
@@ -236,6 +184,14 @@ class Major:
         self.assertEqual(self.plan("--all")["code"], "WR-2106")
         self.recover("--all")
         self.assertTrue(self.database.slot(self.slot, "failover"))
+        # As if the recovery had been killed before its last step.
+        with self.replication_connection() as cursor:
+            cursor.execute(f"ALTER_REPLICATION_SLOT {self.slot} (FAILOVER false)")
+        self.assertIn("walrelay recover --failover --apply failover", self.walrelay("recover"))
+        self.assertFalse(self.database.slot(self.slot, "failover"))
+        self.assertIn("is a failover slot now", self.walrelay("recover", "--failover", "--apply", "failover"))
+        self.assertTrue(self.database.slot(self.slot, "failover"))
+        self.assertNotIn("failover", self.walrelay("recover"))
 
 
 class ExactlyOnceTest(RecoverCase):
@@ -266,40 +222,57 @@ class ExactlyOnceTest(RecoverCase):
         return run.returncode == OK
 
 
-class InvalidatedSlotTest(RecoverCase):
-    postgres_options = {"settings": {"min_wal_size": "32MB", "max_wal_size": "64MB", "checkpoint_timeout": "1h",
-                                     "max_slot_wal_keep_size": "32MB"}}
+class CostTest(RecoverCase):
+    """What a recovery of many rows takes; with WALRELAY_RECOVER_ROWS=1000000 as many as it compares."""
 
-    def test_every_event_is_published(self) -> None:
-        relay = self.start_streaming()
-        self.outbox.insert(*range(1, 200))
-        self.await_horizon()
-        self.outbox.insert(*range(200, 300))
-        self.settle()
-        self.assertEqual(relay.stop(), 0)
-        self.outbox.insert(*range(300, 1000))
-        for _ in range(90):
-            self.fill_wal()
-        self.sql("CHECKPOINT")
-        wait_until(lambda: self.database.slot(self.slot, "wal_status") == "lost", 60, "the slot to be invalidated")
-        self.outbox.insert(*range(1000, 1100))
-        plan = self.plan()
-        self.assertEqual((plan["code"], plan["found"], plan["to_publish"]), ("WR-2103", 100, 800))
-        self.recover()
-        self.assertEqual(sorted(self.ids()), list(range(1, 1100)), "none is missing, and none repeated")
-        self.start_again()
-        self.outbox.insert(1100)
-        self.settle()
-        self.assertEqual(self.ids()[-1], 1100)
+    MEMORY_MB = 50
+
+    def test_memory_and_time(self) -> None:
+        self.new_relay()
+        self.insert(1, ROWS)
+        self.assertEqual(self.measure("--dedupe", "none"), {"published": ROWS, "found": 0})
+        self.drop_slot()
+        self.insert(ROWS + 1, 2 * ROWS)
+        self.assertEqual(self.measure(), {"published": ROWS, "found": ROWS})
+
+    def insert(self, first: int, last: int) -> None:
+        self.sql("INSERT INTO outbox SELECT g, %s, 'k' || g %% 1000, 'made', jsonb_build_object('order', g, 'note', "
+                 "repeat('x', 200)) FROM generate_series(%s, %s) g", self.name, first, last)
+
+    def measure(self, *arguments: str) -> dict[str, int]:
+        """Plans and recovers with all rows, and prints what that takes; returns the numbers of rows."""
+        plan = json.loads(self.watch("planned", "--json", "--all", *arguments))["plan"]
+        text = self.watch("recovered", "--all", *arguments, "--apply", plan)
+        published, found = re.search(r"(\d+) rows published, (\d+) were", text).groups()
+        return {"published": int(published), "found": int(found)}
+
+    def watch(self, what: str, *arguments: str) -> str:
+        """Runs the command and checks its peak resident memory; returns its output."""
+        begun = time.monotonic()
+        peak = cpu = 0.0
+        with tempfile.TemporaryFile("w+") as output:
+            child = subprocess.Popen(self.arguments(*arguments), stdout=output, stderr=sys.stderr, cwd="/",
+                                     env=relay_environment())
+            while child.poll() is None:
+                status = Path(f"/proc/{child.pid}/status").read_text()
+                if found := re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE):  # none: it is a zombie
+                    peak = int(found[1]) / 1024
+                    ticks = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+                    cpu = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+                time.sleep(0.01)  # between samples
+            self.assertEqual(child.returncode, OK)
+            output.seek(0)
+            text = output.read()
+        print(f"{what} in {time.monotonic() - begun:.2f} s, {cpu:.2f} s of CPU time, {peak:.1f} MiB: "
+              f"{' '.join(arguments)}", file=sys.stderr)
+        self.assertLess(peak, self.MEMORY_MB)
+        return text
 
 
 class KillTest(RecoverCase):
     def test_killed_at_any_moment(self) -> None:
         """A recovery that was killed leaves no slot, and the next one publishes the rest."""
-        relay = self.start_streaming()
-        self.outbox.insert(1)
-        self.await_horizon()
-        self.settle()
+        relay = self.start_with_proof(1)
         self.assertEqual(relay.stop(), 0)
         chance = random.Random(7)
         took = 2.0
@@ -333,64 +306,6 @@ class KillTest(RecoverCase):
 
     def recovering(self) -> bool:
         return self.database.slot(f"{self.slot}_recovering"[:63], "active") is True
-
-
-class OtherServerTest(RecoverCase):
-    """Servers without the slot: one that was promoted without it, and one that was restored to an earlier point."""
-
-    postgres_options = {}
-
-    def prepare_copy(self) -> Any:
-        self.relay = self.start_streaming()
-        self.outbox.insert(1)
-        self.await_horizon()
-        self.settle()
-        self.assertEqual(self.relay.stop(), 0)
-        return self.back_up()
-
-    def recover_to(self, copy: Any, until: str) -> None:
-        """Replaces the server by the copy with the WAL up to a position, on a new timeline and without the slot."""
-        self.postgres.stop()
-        data = self.postgres.data
-        subprocess.run(["cp", "-a", f"{data}/pg_wal/.", copy / "pg_wal"], check=True)
-        shutil.rmtree(data)
-        copy.rename(data)
-        for slot in (data / "pg_replslot").iterdir():
-            shutil.rmtree(slot)
-        signal = data / "recovery.signal"
-        signal.touch()
-        shutil.chown(signal, data.owner(), data.group())
-        recovery = {"restore_command": "false", "recovery_target_lsn": until, "recovery_target_inclusive": False,
-                    "recovery_target_action": "promote"}
-        self.postgres.settings.update(recovery)
-        self.postgres.start()
-        wait_until(lambda: not self.database.value("SELECT pg_is_in_recovery()"), 60, "the promotion")
-        for name in recovery:
-            del self.postgres.settings[name]
-
-    def test_ids_that_are_assigned_again(self) -> None:
-        copy = self.prepare_copy()
-        self.relay.start()
-        self.relay.wait_ready()
-        self.outbox.insert(2)
-        self.settle()
-        until = self.log_end_text()
-        self.outbox.insert(3, payload='{"from": "the lost future"}')
-        self.outbox.insert(4)
-        self.settle()
-        self.assertEqual(self.relay.stop(), 0)
-        self.recover_to(copy, until)
-        self.assertEqual(self.sql("SELECT id::int FROM outbox ORDER BY 1"), [(1,), (2,)])
-        self.outbox.insert(3, payload='{"from": "the restored server"}')
-        plan = self.plan()
-        self.assertEqual((plan["rows"], plan["found"], plan["to_publish"]), (2, 1, 1))
-        self.recover()
-        self.assertEqual(self.ids(), [1, 2, 3, 4, 3])
-        self.assertIn(b"the restored server", self.published()[-1].value)
-        self.start_again()
-        self.outbox.insert(5)
-        self.settle()
-        self.assertEqual(self.ids(), [1, 2, 3, 4, 3, 5])
 
 
 if __name__ == "__main__":

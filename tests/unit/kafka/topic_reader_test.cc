@@ -41,27 +41,6 @@ TEST_F(TopicReaderTest, RecordsAreOrderedByTopicPartitionAndOffset) {
   EXPECT_THAT(Places({"b", "a"}), ElementsAre("a[0]@0", "b[0]@0", "b[0]@1", "b[1]@0"));
 }
 
-TEST_F(TopicReaderTest, RecordsAreReadOneByOneUntilAnError) {
-  CreateTopic("a");
-  Start();
-  for (const char* const value : {"1", "2", "3"}) {
-    Produce({.topic = "a", .value = value});
-  }
-  WaitForDeliveries(3);
-  std::vector<std::string> values;
-  const auto read = [&](size_t most) {
-    values.clear();
-    return ReadEachRecord(config_.kafka, "a", kTimeout, kTimeout, [&](const StoredRecord& record) {
-      values.push_back(*record.value);
-      return values.size() < most ? absl::OkStatus() : Error(ErrorCode::kUsage, "enough");
-    });
-  };
-  EXPECT_THAT(read(9), IsOk());
-  EXPECT_THAT(values, ElementsAre("1", "2", "3"));
-  EXPECT_THAT(read(2), HasError(ErrorCode::kUsage));
-  EXPECT_THAT(values, ElementsAre("1", "2"));
-}
-
 TEST_F(TopicReaderTest, TopicsWithoutRecordsAndTopicsThatDoNotExistAreEmpty) {
   CreateTopic("empty", 3);
   EXPECT_THAT(Places({"empty", "missing"}), IsEmpty());

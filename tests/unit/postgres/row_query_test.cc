@@ -25,7 +25,8 @@ class RowQueryTest : public ::testing::Test {
                          .relation = relation_,
                          .partitioned = partitioned_,
                          .commit_times = commit_times_,
-                         .next_xid = 5'000'000'001},
+                         .next_xid = 5'000'000'001,
+                         .attached = attached_},
                         limit);
   }
 
@@ -40,6 +41,7 @@ class RowQueryTest : public ::testing::Test {
                                                     {"at", pgoutput::kTimestampOid}}};
   bool partitioned_ = false;
   bool commit_times_ = false;
+  std::vector<AttachedPartition> attached_;
 };
 
 TEST_F(RowQueryTest, ColumnsAreThoseOfTheRelationAndNamesAreQuoted) {
@@ -115,6 +117,26 @@ TEST_F(RowQueryTest, XidsHaveTheirEpoch) {
                                             "OPERATOR(pg_catalog.&) 4294967295::pg_catalog.int8"),
                                   HasSubstr("OPERATOR(pg_catalog.>=) 4999000000::pg_catalog.int8"),
                                   HasSubstr("OPERATOR(pg_catalog.<) 5000000000::pg_catalog.int8")));
+}
+
+TEST_F(RowQueryTest, RowsThatTheProofDoesNotCoverAreSelected) {
+  selection_.xid_from = 4'999'000'000;
+  relation_.columns.push_back({"created_at", pgoutput::kTimestamptzOid});
+  attached_ = {{.oid = 77, .xid = 4'998'000'123}};
+  EXPECT_THAT(Make().count, Not(HasSubstr(" OR ")));
+  selection_.proven_from = {.xid = 4'998'000'000, .taken = WallTime(std::chrono::seconds(3600))};
+  selection_.proven_time_column = "created_at";
+  EXPECT_THAT(
+      Make().count,
+      AllOf(HasSubstr(" OPERATOR(pg_catalog.>=) 4999000000::pg_catalog.int8 OR ("),
+            HasSubstr(" OPERATOR(pg_catalog.>=) 4998000000::pg_catalog.int8 AND "
+                      R"(o."created_at" OPERATOR(pg_catalog.<) ('1970-01-01T01:00:00.000000Z'::)"),
+            HasSubstr(" OR (o.tableoid OPERATOR(pg_catalog.=) 77::pg_catalog.oid AND "),
+            HasSubstr(" OPERATOR(pg_catalog.<=) 4998000123::pg_catalog.int8)")));
+  selection_.proven_time_column = "at";  // of no known zone
+  EXPECT_THAT(Make().count, Not(HasSubstr("1970")));
+  selection_.proven_time_column = "missing";
+  EXPECT_THAT(Make().count, Not(HasSubstr("1970")));
 }
 
 TEST_F(RowQueryTest, OrderIsThatOfCommitsAsFarAsItIsKnown) {

@@ -14,7 +14,7 @@ class FakeTails final : public TopicTails {
   absl::StatusOr<std::string> Read(const std::string& /*topic*/, std::optional<WallTime> /*since*/,
                                    const OnRecord& on_record) override {
     for (const auto& [key, id] : stored) {
-      on_record(key, "v", id);
+      WR_RETURN_IF_ERROR(on_record(key, "v", id));
     }
     return "";
   }

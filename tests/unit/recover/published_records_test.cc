@@ -22,7 +22,7 @@ class FakeTails final : public TopicTails {
     ++reads[topic];
     asked_since = since;
     for (const Stored& each : topics[topic]) {
-      on_record(each.key, each.value, each.id);
+      WR_RETURN_IF_ERROR(on_record(each.key, each.value, each.id));
     }
     return error.ok() ? absl::StatusOr<std::string>(doubt) : error;
   }

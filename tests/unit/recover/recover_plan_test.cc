@@ -64,6 +64,9 @@ TEST_F(RecoverPlanTest, RowsFromTheHorizonOnAreNotProven) {
   EXPECT_THAT(scope.problem, HasError(ErrorCode::kSlotLost));
   EXPECT_EQ(scope.rows.since, RowsSince::kHorizon);
   EXPECT_EQ(scope.rows.from_xid, 800u);
+  EXPECT_EQ(scope.rows.proven_from.xid, 500u);
+  EXPECT_EQ(scope.rows.proven_time_column, "created_at");
+  EXPECT_TRUE(scope.rows.attachments_known);
 }
 
 TEST_F(RecoverPlanTest, ADroppedSlotAndAMovedOneAreReplaced) {

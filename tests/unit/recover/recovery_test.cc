@@ -22,6 +22,7 @@ class FakeWorld final : public RecoverySource,
   absl::StatusOr<RecoverEvidence> ReadEvidence() override { return evidence; }
   absl::StatusOr<NewSlot> CreateSlot() override { return Step("slot", slot); }
   absl::Status ReplaceSlot(bool /*failover*/) override { return Step("replace", 0).status(); }
+  absl::Status EnableFailover() override { return Step("failover", 0).status(); }
 
   absl::StatusOr<RecoveredRows> Count(const RowsToRecover& /*rows*/,
                                       const Filter& filter) override {
@@ -47,7 +48,7 @@ class FakeWorld final : public RecoverySource,
   absl::StatusOr<std::string> Read(const std::string& /*topic*/, std::optional<WallTime> /*since*/,
                                    const OnRecord& on_record) override {
     for (const std::string& id : in_kafka) {
-      on_record("k", "v", id);
+      WR_RETURN_IF_ERROR(on_record("k", "v", id));
     }
     return "";
   }
@@ -122,6 +123,21 @@ TEST_F(RecoveryTest, ThereIsNoPlanForASlotThatWorks) {
   world_.evidence.info.slot->wal_status = "reserved";
   EXPECT_THAT(recovery_.Plan(), IsOk());
   EXPECT_EQ(*recovery_.Plan(), std::nullopt);
+}
+
+TEST_F(RecoveryTest, ASlotThatWorksCanBecomeAFailoverSlot) {
+  world_.evidence.info.slot->wal_status = "reserved";
+  world_.evidence.info.server.version = 160009;
+  EXPECT_THAT(recovery_.Plan(), IsOk());
+  EXPECT_FALSE(recovery_.lacks_failover());
+  world_.evidence.info.server.version = 170000;
+  EXPECT_THAT(recovery_.Plan(), IsOk());
+  ASSERT_TRUE(recovery_.lacks_failover());
+  EXPECT_THAT(recovery_.EnableFailover(), IsOk());
+  EXPECT_THAT(world_.steps, ElementsAre("failover"));
+  world_.evidence.info.slot->failover = true;
+  EXPECT_THAT(recovery_.Plan(), IsOk());
+  EXPECT_FALSE(recovery_.lacks_failover());
 }
 
 // Kills the mutants SnapshotBeforeSlot and SlotVisibleBeforeAcks: rows are read as of the new
