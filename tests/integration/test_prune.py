@@ -290,7 +290,8 @@ class CommandTest(PruneCase):
         with self.database.transaction("ROLLBACK") as cursor:
             cursor.execute("SELECT txid_current()")  # as long as it is open, nothing proves the following rows
             self.outbox.insert(3)
-            plan = json.loads(self.walrelay(*self.flags, "--older-rows-published", "--json").splitlines()[0])
+            output = self.walrelay(*self.flags, "--older-rows-published", "--json")
+            plan = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
             self.assertEqual((plan["rows"], plan["unproven_rows"], plan["applied"]), (2, 1, False))
             self.assertEqual(self.rows(), [1, 2, 3])
             self.walrelay(*self.flags, "--older-rows-published", "--apply")
