@@ -8,16 +8,74 @@ namespace {
 // "TID Range Scan".
 constexpr int kReadsPageRanges = 140000;
 
+bool IsReadAlone(const TablePart& part) {
+  return !part.condition.empty();
+}
+
+// Whole partitions, and of the last one its end. Parts without a condition are not read.
+std::vector<PageRange> NewestPartitions(const std::vector<TablePart>& parts, uint64_t pages,
+                                        bool reads_ranges) {
+  std::vector<PageRange> ranges;
+  for (const TablePart& part : parts) {
+    const bool fits = part.pages <= pages;
+    if (pages == 0 || ranges.size() == kMostReadPartitions) {
+      break;
+    }
+    if (part.pages == 0 || !IsReadAlone(part) || !(fits || reads_ranges)) {
+      continue;
+    }
+    ranges.push_back({.condition = part.condition, .first_page = fits ? 0 : part.pages - pages});
+    pages -= std::min(pages, part.pages);
+  }
+  return ranges;
+}
+
+// One condition on the pages holds for all parts: the first page such that they have at most this
+// many pages from there on.
+uint64_t CommonFirstPage(const std::vector<TablePart>& parts, uint64_t pages) {
+  const auto read_from = [&](uint64_t first) {
+    uint64_t sum = 0;
+    for (const TablePart& part : parts) {
+      sum += part.pages > first ? part.pages - first : 0;
+    }
+    return sum;
+  };
+  uint64_t low = 0;
+  uint64_t high = 0;
+  for (const TablePart& part : parts) {
+    high = std::max(high, part.pages);
+  }
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (read_from(middle) <= pages) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
-CountScope ScopeOf(const TableSize& size, const RowClasses& classes, int server_version) {
-  if (size.heap_bytes <= kMostReadBytes) {
-    return CountScope::kAll;
-  }
+bool NeedsPart(const TableSize& size, const RowClasses& classes) {
   const bool behind = !classes.all_published && classes.unpublished_from;
-  return behind && size.partitions == 0 && server_version >= kReadsPageRanges
-             ? CountScope::kEnd
-             : CountScope::kNothing;
+  return behind && size.heap_bytes > kMostReadBytes;
+}
+
+CountPlan PlanWhole(const TableSize& size) {
+  return size.heap_bytes <= kMostReadBytes ? CountPlan{.ranges = {PageRange()}, .whole = true}
+                                           : CountPlan();
+}
+
+CountPlan PlanPart(const std::vector<TablePart>& parts, uint64_t page_bytes, int server_version) {
+  const uint64_t pages = kMostReadBytes / page_bytes;
+  const bool reads_ranges = server_version >= kReadsPageRanges;
+  if (std::any_of(parts.begin(), parts.end(), IsReadAlone)) {
+    return {.ranges = NewestPartitions(parts, pages, reads_ranges)};
+  }
+  return reads_ranges ? CountPlan{.ranges = {{.first_page = CommonFirstPage(parts, pages)}}}
+                      : CountPlan();
 }
 
 std::string TimeColumnOf(const TableInfo& table) {

@@ -10,6 +10,7 @@ from walrelay_test.protobuf_types import parse
 from walrelay_test.testcase import RECONNECT_SOON, RelayProcess, for_each_major, main, wait_until
 
 MEGABYTE = 1 << 20
+READ_PAGES = 64 * MEGABYTE // 8192  # of a table that is too large to be read as a whole
 
 
 class CountCase(DoctorCase):
@@ -191,6 +192,81 @@ class TableCountTest:
         self.outbox.insert(3, 12)
         table = self.wait_for_table(relay, rows=3, unpublished_rows=3, partitions=2)
         self.assertFalse(table.HasField("wasted_bytes"))
+
+    def fill(self, first: int, rows: int, kilobytes: float, time: str = "now()") -> None:
+        """Inserts rows of about this size into the table of several partitions, in one transaction."""
+        self.sql("INSERT INTO parted (id, aggregate_type, aggregate_id, payload, created_at) SELECT g, %s, 'k', "
+                 f"to_jsonb(repeat(md5(g::text), %s)), {time} FROM generate_series(%s::int, %s::int) g",
+                 self.name, int(kilobytes * 32), first, first + rows - 1)
+
+    def partition(self, key: str, **partitions: str) -> None:
+        self.sql(f"CREATE TABLE parted (LIKE outbox INCLUDING DEFAULTS) PARTITION BY {key}")
+        for name, bounds in partitions.items():
+            # Without TOAST, the payload counts as part of the table.
+            self.sql(f"CREATE TABLE {name} PARTITION OF parted {bounds}")
+            self.sql(f"ALTER TABLE {name} ALTER payload SET STORAGE PLAIN")
+        self.sql("CREATE PUBLICATION parts FOR TABLE parted WITH (publish = 'insert', "
+                 "publish_via_partition_root = true)")
+
+    def start_behind(self) -> RelayProcess:
+        """A relay that publishes nothing of what is inserted from now on."""
+        self.database.create_slot(f"{self.slot}2")
+        relay = self.start_counting({"source.publication": "parts", "source.slot": f"{self.slot}2",
+                                     "source.table": "public.parted"})
+        self.outbox.table = "parted"
+        self.block()
+        return relay
+
+    def by_time(self) -> None:
+        """The default partition is the newest one, and cannot be read alone."""
+        self.partition("RANGE (created_at)", low="FOR VALUES FROM ('2000-01-01') TO ('2010-01-01')",
+                       high="FOR VALUES FROM ('2010-01-01') TO ('2100-01-01')", other="DEFAULT")
+
+    def wait_for_part(self, relay: RelayProcess, rows: int) -> None:
+        """Waits for a count that says "at least" this many; without `rows`, that the number is unknown."""
+        if rows:
+            self.wait_for_table(relay, unpublished_rows=rows, unpublished_bound=2, rows_estimated=True, unread=0)
+        else:
+            self.wait_for_counts(relay)
+            self.wait_for_table(relay, unpublished_rows=None, rows_estimated=True, unread=0)
+
+    @property
+    def reads_ends(self) -> bool:
+        return self.postgres_options["major"] >= 14
+
+    def test_the_newest_partitions_of_a_large_table(self) -> None:
+        self.by_time()
+        relay = self.start_behind()
+        self.fill(10, 17000, 4, "'2005-05-05'")
+        self.fill(30000, 1000, 0.1)
+        self.fill(40000, 10, 4, "'2200-05-05'")
+        # A page of the older partition has one row.
+        older = READ_PAGES - self.database.value("SELECT pg_relation_size('high') / 8192") if self.reads_ends else 0
+        self.wait_for_part(relay, 1001 + older)
+        self.assertIn(f"at least {1001 + older} not published, the oldest for ", relay.get("/status.txt")[1])
+
+    def test_the_end_of_the_newest_partition_of_a_large_table(self) -> None:
+        self.by_time()
+        relay = self.start_behind()
+        self.fill(30000, 20000, 4)
+        self.wait_for_part(relay, READ_PAGES if self.reads_ends else 0)
+
+    def test_the_ends_of_partitions_that_cannot_be_read_alone(self) -> None:
+        self.partition("HASH (id)", low="FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+                       high="FOR VALUES WITH (MODULUS 2, REMAINDER 1)")
+        relay = self.start_behind()
+        self.fill(10, 17000, 4)
+        pages = self.sql("SELECT pg_relation_size('low') / 8192, pg_relation_size('high') / 8192")[0]
+        first = next(page for page in range(17000) if sum(max(0, each - page) for each in pages) <= READ_PAGES)
+        self.wait_for_part(relay, sum(max(0, each - first) for each in pages) if self.reads_ends else 0)
+
+    def test_bounds_of_another_users_type_are_not_part_of_a_statement(self) -> None:
+        self.sql("CREATE TYPE stage AS ENUM ('a', 'b')")
+        self.sql("ALTER TABLE outbox ADD stage stage DEFAULT 'b'")
+        self.partition("RANGE (stage)", low="FOR VALUES FROM ('a') TO (MAXVALUE)")
+        relay = self.start_behind()
+        self.fill(10, 17000, 4)
+        self.wait_for_part(relay, READ_PAGES if self.reads_ends else 0)
 
 
 class CommandsTest(CountCase):
