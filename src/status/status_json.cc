@@ -271,6 +271,9 @@ std::string StatusJson(const StatusReport& report) {
   if (!snapshot.sampler.failure.ok()) {
     out.Raw("check_failure", ProblemJson({snapshot.sampler.failure, ""}));
   }
+  if (!report.record_failure.ok()) {
+    out.Raw("record_failure", ProblemJson({report.record_failure, ""}));
+  }
   out.Raw("problems", JsonArray(ProblemsOf(report), ProblemJson));
   out.Raw("past_problems", JsonArray(snapshot.errors, PastJson));
   out.Raw("history", JsonArray(snapshot.history, PointJson));

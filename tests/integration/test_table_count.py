@@ -2,12 +2,16 @@
 """The rows of an outbox table, and those that are not published, counted from the table itself."""
 
 import re
+import socket
+import subprocess
 from typing import Any
 
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.outbox import Outbox
 from walrelay_test.protobuf_types import parse
-from walrelay_test.testcase import RECONNECT_SOON, RelayProcess, for_each_major, main, wait_until
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.testcase import (NO_BROKER, RECONNECT_SOON, RelayProcess, for_each_major, main, relay_program,
+                                    wait_until)
 
 MEGABYTE = 1 << 20
 READ_PAGES = 64 * MEGABYTE // 8192  # of a table that is too large to be read as a whole
@@ -301,6 +305,40 @@ class CommandsTest(CountCase):
         text = self.expect("table.unpublished", "warning", "public.outbox: 3 rows, at most ")["text"]
         # The row that was published after the last horizon may be among them.
         self.assertIn(re.search(r"at most (\d) not published, the oldest for ", text)[1], ("2", "3"))
+
+    def status(self, *arguments: str) -> str:
+        """The output of `walrelay status` with the configuration of a relay that has ended."""
+        return subprocess.run([relay_program(), "status", "--config", self.relays[-1].config, *arguments,
+                               "--set", "http.listen=127.0.0.1:1"], text=True, capture_output=True, timeout=60,
+                              check=True, cwd="/", env=relay_environment()).stdout
+
+    def test_status_without_a_relay_reads_the_progress_record(self) -> None:
+        relay = self.start_counting()
+        self.outbox.insert(1)
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        self.assertRegex(self.status(), r"\n  tables       public.outbox: 1 row, ")
+        self.outbox.insert(2, 3)
+        text = self.status()
+        self.assertIn(re.search(r"3 rows, at most (\d) not published, the oldest for ", text)[1], ("2", "3"))
+        self.assertNotIn("unknown", text)
+        shown = parse("walrelay.admin.v1.Status", self.status("--json"))
+        self.assertFalse(shown.HasField("record_failure"))
+        self.assertEqual((shown.tables[0].unpublished_bound, shown.tables[0].unproven_rows), (1, 0))
+
+    def test_status_does_not_wait_for_kafka(self) -> None:
+        self.assertEqual(self.start_counting().stop(), 0)
+        self.outbox.insert(1)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for broker in (f"127.0.0.1:{silent.getsockname()[1]}", NO_BROKER["kafka.bootstrap_servers"]):
+                text = self.status("--set", f"kafka.bootstrap_servers={broker}")
+                self.assertIn("public.outbox: 1 row, how many are not published is unknown: nothing proves", text)
+                self.assertIn("\n  unknown      Progress record: not read (WR-4001: ", text)
+                self.assertIn("no client reads the slot", text)
+        shown = parse("walrelay.admin.v1.Status",
+                      self.status("--json", "--set", "kafka.bootstrap_servers=127.0.0.1:1"))
+        self.assertEqual(shown.record_failure.code, "WR-4001")
+        self.assertFalse(shown.tables[0].HasField("unpublished_rows"))
 
     def test_doctor_names_the_command_for_dead_rows(self) -> None:
         self.sql("ALTER TABLE outbox SET (autovacuum_enabled = off)")
