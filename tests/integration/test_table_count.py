@@ -14,6 +14,8 @@ from walrelay_test.testcase import (NO_BROKER, RECONNECT_SOON, RelayProcess, for
                                     wait_until)
 
 MEGABYTE = 1 << 20
+# A count that takes a second on a busy machine postpones the next one by a hundred.
+COUNT_SECONDS = 150
 READ_PAGES = 64 * MEGABYTE // 8192  # of a table that is too large to be read as a whole
 
 
@@ -42,7 +44,7 @@ class CountCase(DoctorCase):
                 (getattr(table, name) if table.HasField(name) else None) == value if value is None or
                 table.DESCRIPTOR.fields_by_name[name].has_presence else getattr(table, name) == value
                 for name, value in fields.items()) and table
-        return relay.wait_until(shown, 60, f"a count with {fields}")
+        return relay.wait_until(shown, COUNT_SECONDS, f"a count with {fields}")
 
     def start_counting(self, options: dict[str, Any] | None = None) -> RelayProcess:
         """A relay that has recorded which rows count as published."""
@@ -59,8 +61,8 @@ class CountCase(DoctorCase):
         """Waits for counts that began after this call."""
         for _ in range(counts):
             before = relay.metric("walrelay_table_last_count_timestamp_seconds")
-            relay.wait_until(lambda: relay.metric("walrelay_table_last_count_timestamp_seconds") != before, 60,
-                             "a count")
+            relay.wait_until(lambda: relay.metric("walrelay_table_last_count_timestamp_seconds") != before,
+                             COUNT_SECONDS, "a count")
 
 
 @for_each_major(CountCase, (13, 18))
@@ -129,7 +131,7 @@ class TableCountTest:
         if self.postgres_options["major"] < 14:
             table = self.wait_for_table(relay, rows=200001, unpublished_rows=None)
         else:
-            relay.wait_until(lambda: self.table(relay).unpublished_bound == 2, 60, "a count of the end")
+            relay.wait_until(lambda: self.table(relay).unpublished_bound == 2, COUNT_SECONDS, "a count of the end")
             table = self.table(relay)
             self.assertGreater(table.unpublished_rows, 100000)
             self.assertLess(table.unpublished_rows, 200001)
