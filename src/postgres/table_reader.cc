@@ -126,7 +126,7 @@ struct CountQuery {
   // its own.
   std::string Rows() const {
     std::string sql;
-    for (const PageRange& range : plan.ranges) {
+    for (const PartPages& range : plan.ranges) {
       sql += fmt::format("{}SELECT t.xmin{} FROM {} t", sql.empty() ? "" : " UNION ALL ",
                          time_column.empty() ? "" : ", t." + time_column, table);
       std::string_view word = " WHERE ";

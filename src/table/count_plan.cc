@@ -13,9 +13,9 @@ bool IsReadAlone(const TablePart& part) {
 }
 
 // Whole partitions, and of the last one its end. Parts without a condition are not read.
-std::vector<PageRange> NewestPartitions(const std::vector<TablePart>& parts, uint64_t pages,
+std::vector<PartPages> NewestPartitions(const std::vector<TablePart>& parts, uint64_t pages,
                                         bool reads_ranges) {
-  std::vector<PageRange> ranges;
+  std::vector<PartPages> ranges;
   for (const TablePart& part : parts) {
     const bool fits = part.pages <= pages;
     if (pages == 0 || ranges.size() == kMostReadPartitions) {
@@ -64,7 +64,7 @@ bool NeedsPart(const TableSize& size, const RowClasses& classes) {
 }
 
 CountPlan PlanWhole(const TableSize& size) {
-  return size.heap_bytes <= kMostReadBytes ? CountPlan{.ranges = {PageRange()}, .whole = true}
+  return size.heap_bytes <= kMostReadBytes ? CountPlan{.ranges = {PartPages()}, .whole = true}
                                            : CountPlan();
 }
 

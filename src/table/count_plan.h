@@ -34,15 +34,15 @@ struct TablePart {
 };
 
 // Pages of a table: from `first_page` on, of each part that `condition` does not exclude.
-struct PageRange {
+struct PartPages {
   std::string condition;  // "": of the whole table
   uint64_t first_page = 0;
 
-  friend bool operator==(const PageRange&, const PageRange&) = default;
+  friend bool operator==(const PartPages&, const PartPages&) = default;
 };
 
 struct CountPlan {
-  std::vector<PageRange> ranges;  // empty: the figures follow from the statistics
+  std::vector<PartPages> ranges;  // empty: the figures follow from the statistics
   bool whole = false;             // the ranges contain every row
 
   friend bool operator==(const CountPlan&, const CountPlan&) = default;

@@ -27,7 +27,7 @@ uint64_t PagesRead(const std::vector<TablePart>& parts, uint64_t first_page) {
 TEST(CountPlanTest, ASmallTableIsReadAsAWhole) {
   const TableSize small{.heap_bytes = kMostReadBytes};
   EXPECT_FALSE(NeedsPart(small, kBehind));
-  EXPECT_EQ(PlanWhole(small), (CountPlan{.ranges = {PageRange()}, .whole = true}));
+  EXPECT_EQ(PlanWhole(small), (CountPlan{.ranges = {PartPages()}, .whole = true}));
 }
 
 TEST(CountPlanTest, OfALargeTableAPartIsReadWhileRowsAreUnpublished) {
