@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "outbox/count_plan.h"
 #include "postgres/quote.h"
-#include "table/count_plan.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "outbox/table_health.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
-#include "table/table_health.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

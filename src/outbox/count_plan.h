@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "table/row_classes.h"
+#include "outbox/row_classes.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/table_reading.h"
 

@@ -1,4 +1,4 @@
-#include "table/count_plan.h"
+#include "outbox/count_plan.h"
 
 #include <gtest/gtest.h>
 
