@@ -18,7 +18,7 @@ namespace walrelay {
 enum class RowBound : uint8_t {
   kExact,
   kAtMost,    // some of these rows may be published: nothing proves it yet
-  kAtLeast,   // only the end of a large table was read
+  kAtLeast,   // only a part of a large table was read
   kEstimate,  // from the planner's statistics
 };
 

@@ -209,7 +209,8 @@ class CommandLine {
   void AddStatus() {
     CLI::App* command = Add(app_, "status",
                             "Show the status of the relay on this host and of its slot; without a "
-                            "running relay, only of the slot, from Postgres",
+                            "running relay, of the slot and the tables, from Postgres and the "
+                            "progress record",
                             [this] { return StatusCommand(status_); });
     AddConfigFlags(command, status_.config);
     command->add_flag("--json", status_.json, "Print JSON (proto/walrelay/admin/v1/status.proto)");

@@ -18,6 +18,7 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/outbox_partitions.h"
 #include "postgres/session.h"
+#include "postgres/setup_script.h"
 
 namespace walrelay {
 namespace {

@@ -1,5 +1,5 @@
 // `walrelay status`: the status of the relay on this host, from its HTTP server; or, if no relay
-// answers, the status of the slot and the tables, from Postgres.
+// answers, the status of the slot and the tables, from Postgres and the progress record.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,6 +11,8 @@
 #include "base/system_clock.h"
 #include "cli/commands.h"
 #include "http/http_client.h"
+#include "kafka/progress_topic.h"
+#include "kafka/reaper.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
@@ -18,6 +20,7 @@
 #include "postgres/table_survey.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
+#include "stream/progress_record.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -26,6 +29,10 @@ namespace {
 // For the HTTP request, and for each query.
 constexpr std::chrono::seconds kRequestTimeout{5};
 constexpr std::chrono::seconds kWatchInterval{2};
+// For the progress record: a report says what is unknown, and does not wait until Kafka answers.
+constexpr std::chrono::seconds kRecordTimeout{3};
+// A relay on another host confirms every pipeline.confirm_interval.
+constexpr std::chrono::seconds kConfirmPatience{2};
 
 absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   if (config.http.listen.empty()) {
@@ -34,9 +41,42 @@ absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   return HttpGet(config.http.listen, path, kRequestTimeout);
 }
 
-// The report of a relay that does not answer: what the slot and the tables show. The progress
-// record is not read: a cluster that does not answer would delay the report.
-absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
+// nullopt: there is no record. `reaper` closes the client, which may take longer than a command.
+absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
+                                                   const std::string& database, Reaper& reaper) {
+  if (config.pipeline.progress == ProgressRecording::kOff) {
+    return std::nullopt;
+  }
+  if (config.kafka.bootstrap_servers.empty()) {
+    return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
+  }
+  WR_ASSIGN_OR_RETURN(const std::string topic, ProgressTopicOf(config, database));
+  auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1, &reaper, kRecordTimeout)
+                    .ReadExisting(topic);
+  if (HasCode(record.status(), ErrorCode::kProgressMissing)) {
+    return std::nullopt;
+  }
+  if (record.ok() && *record) {
+    WR_RETURN_IF_ERROR(CheckOwner(**record, config, database));
+  }
+  return record;
+}
+
+absl::Status SurveyInto(StatusReport& report, PgConnection& connection, const Config& config,
+                        Reaper& reaper) {
+  WR_ASSIGN_OR_RETURN(
+      const std::vector<TableInfo> tables,
+      ReadTableInfo(connection, config.source.publication, config.source.tables, kRequestTimeout));
+  const auto record = ReadRecord(config, connection.database(), reaper);
+  report.record_failure = record.status();
+  WR_ASSIGN_OR_RETURN(report.snapshot.tables, SurveyTables(connection, config.source, tables,
+                                                           record.ok() ? *record : std::nullopt,
+                                                           kConfirmPatience, kRequestTimeout));
+  return absl::OkStatus();
+}
+
+// The report of a relay that does not answer: what the slot and the tables show.
+absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, Reaper& reaper) {
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kRequestTimeout));
@@ -47,18 +87,13 @@ absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config) {
       .relay_answered = false};
   report.snapshot.slot = std::move(slot);
   if (config.metrics.table_count_interval > Micros(0)) {
-    WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables,
-                        ReadTableInfo(connection, config.source.publication, config.source.tables,
-                                      kRequestTimeout));
-    WR_ASSIGN_OR_RETURN(report.snapshot.tables,
-                        SurveyTables(connection, config.source, tables, /*record=*/std::nullopt,
-                                     /*patience=*/Micros(0), kRequestTimeout));
+    WR_RETURN_IF_ERROR(SurveyInto(report, connection, config, reaper));
   }
   return report;
 }
 
 // Returns the text to show.
-absl::StatusOr<std::string> FetchStatus(const Config& config, bool json) {
+absl::StatusOr<std::string> FetchStatus(const Config& config, bool json, Reaper& reaper) {
   const auto answer = Get(config, json ? "/status.json" : "/status.txt");
   if (answer.ok() && answer->status == 200) {
     return answer->body;
@@ -74,7 +109,7 @@ absl::StatusOr<std::string> FetchStatus(const Config& config, bool json) {
                                            config.http.listen, answer->status))
                        : answer.status();
   }
-  WR_ASSIGN_OR_RETURN(const StatusReport report, ReadFromPostgres(config));
+  WR_ASSIGN_OR_RETURN(const StatusReport report, ReadFromPostgres(config, reaper));
   return json ? StatusJson(report) : StatusText(report);
 }
 
@@ -120,8 +155,9 @@ ExitCode StatusCommand(const StatusFlags& flags) {
     return Probe(loaded->config, flags.probe);
   }
   // An error does not end --watch: the relay may be restarting.
+  Reaper reaper;
   while (true) {
-    const auto text = FetchStatus(loaded->config, flags.json);
+    const auto text = FetchStatus(loaded->config, flags.json, reaper);
     if (text.ok()) {
       Show(*text, flags.json, flags.watch);
     } else if (const ExitCode code = Report(text.status()); !flags.watch) {

@@ -26,6 +26,7 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "postgres/setup.h"
+#include "postgres/setup_plan.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "outbox/table_health.h"
+#include "outbox/table_words.h"
 #include "postgres/quote.h"
 #include "postgres/table_survey.h"
-#include "table/table_health.h"
-#include "table/table_words.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -177,7 +177,8 @@ absl::StatusOr<Result> Call(typename ProgressCall<Result>::Body body, const std:
   return result;
 }
 
-// Shared, because the body of a call is copied.
+// Shared, because a function object must be copyable. The call owns it alone, so that it is not
+// closed on the caller's thread.
 absl::StatusOr<std::shared_ptr<KafkaClient>> MakeReader(const KafkaConfig& kafka,
                                                         const char* isolation) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProgressConf(kafka));
@@ -209,9 +210,10 @@ absl::StatusOr<std::optional<Progress>> KafkaProgressReader::ReadExisting(
 
 absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic,
                                                                   MissingTopic missing) {
-  WR_ASSIGN_OR_RETURN(const auto client, MakeReader(kafka_, "read_committed"));
+  WR_ASSIGN_OR_RETURN(auto client, MakeReader(kafka_, "read_committed"));
   return Call<MaybeProgress>(
-      [client, topic, missing, timeout = timeout_](const std::stop_token& stop) {
+      [client = std::move(client), topic, missing,
+       timeout = timeout_](const std::stop_token& stop) {
         return ReadLatest(client->get(), topic, missing, std::chrono::steady_clock::now() + timeout,
                           stop);
       },
@@ -219,10 +221,11 @@ absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::str
 }
 
 absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
-  WR_ASSIGN_OR_RETURN(const auto uncommitted, MakeReader(kafka_, "read_uncommitted"));
-  WR_ASSIGN_OR_RETURN(const auto committed, MakeReader(kafka_, "read_committed"));
+  WR_ASSIGN_OR_RETURN(auto uncommitted, MakeReader(kafka_, "read_uncommitted"));
+  WR_ASSIGN_OR_RETURN(auto committed, MakeReader(kafka_, "read_committed"));
   return Call<bool>(
-      [uncommitted, committed, topic, timeout = timeout_](const std::stop_token& stop) {
+      [uncommitted = std::move(uncommitted), committed = std::move(committed), topic,
+       timeout = timeout_](const std::stop_token& stop) {
         return EndsAgree(uncommitted->get(), committed->get(), topic,
                          std::chrono::steady_clock::now() + timeout, stop);
       },

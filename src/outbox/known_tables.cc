@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kModulith[] = {"listenerid", "eventtype", "serializedevent",
                                           "publicationdate"};
 constexpr std::string_view kCap[] = {"name", "content", "statusname", "expiresat"};
-constexpr std::string_view kMassTransit[] = {"sequencenumber", "messageid", "messagetype",
-                                             "body",           "outboxid",  "enqueuetime"};
+constexpr std::string_view kMassTransit[] = {"sequencenumber", "messageid", "body", "outboxid",
+                                             "enqueuetime"};
 constexpr std::string_view kNServiceBus[] = {"messageid", "dispatched", "operations"};
 constexpr std::string_view kWolverine[] = {"ownerid", "destination", "body", "messagetype"};
 constexpr std::string_view kEventuate[] = {"destination", "headers", "payload", "published",

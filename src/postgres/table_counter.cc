@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "outbox/row_classes.h"
+#include "outbox/table_health.h"
 #include "postgres/table_reader.h"
-#include "table/row_classes.h"
-#include "table/table_health.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

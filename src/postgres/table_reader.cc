@@ -6,9 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "outbox/count_plan.h"
 #include "postgres/quote.h"
-#include "table/count_plan.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -59,6 +60,35 @@ SELECT total.*, c.relkind OPERATOR(pg_catalog.=) 'p' AS partitioned,
        extract(epoch FROM pg_catalog.clock_timestamp()) AS taken
 FROM pg_catalog.pg_class c, total WHERE c.oid OPERATOR(pg_catalog.=) {0})";
 
+// The leaves that have rows, the newest one first: a partition for later rows is usually created
+// later. {0}: the table's oid, {1}: how many conditions are needed.
+//
+// The planner excludes other partitions by a condition only if the key is the value of a column,
+// and the bounds are a range. The condition becomes part of a statement: with a type or an operator
+// class of another user, it would call that user's functions.
+constexpr std::string_view kPartsQuery = R"(
+SELECT leaf.pages, CASE WHEN leaf.alone AND pg_catalog.row_number() OVER (ORDER BY leaf.oid DESC)
+                               OPERATOR(pg_catalog.<=) {1}
+                        THEN pg_catalog.pg_get_partition_constraintdef(leaf.oid) END AS condition
+FROM (SELECT t.relid::pg_catalog.oid AS oid,
+             pg_catalog.pg_relation_size(t.relid) OPERATOR(pg_catalog./)
+               pg_catalog.current_setting('block_size')::pg_catalog.int8 AS pages,
+             p.partstrat OPERATOR(pg_catalog.=) 'r' AND p.partnatts OPERATOR(pg_catalog.=) 1
+               AND p.partattrs[0] OPERATOR(pg_catalog.<>) 0 AND t.level OPERATOR(pg_catalog.=) 1
+               AND t.relid::pg_catalog.oid OPERATOR(pg_catalog.<>) p.partdefid
+               AND EXISTS (
+                 SELECT 1 FROM pg_catalog.pg_opclass o
+                 JOIN pg_catalog.pg_type k ON k.oid OPERATOR(pg_catalog.=) o.opcintype
+                 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.opcnamespace
+                 WHERE o.oid OPERATOR(pg_catalog.=) p.partclass[0]
+                   AND n.nspname OPERATOR(pg_catalog.=) 'pg_catalog'
+                   AND k.typtype OPERATOR(pg_catalog.=) 'b') AS alone
+      FROM pg_catalog.pg_partition_tree({0}) t
+      JOIN pg_catalog.pg_partitioned_table p ON p.partrelid OPERATOR(pg_catalog.=) {0}
+      WHERE t.isleaf) leaf
+WHERE leaf.pages OPERATOR(pg_catalog.>) 0
+ORDER BY leaf.oid DESC)";
+
 // SET LOCAL lasts until the end of the message, which is one transaction.
 constexpr std::string_view kCountLimits =
     "SET LOCAL statement_timeout = '1s'; SET LOCAL lock_timeout = '100ms';"
@@ -78,23 +108,41 @@ std::string IsAtLeast(uint64_t bound) {
       static_cast<uint32_t>(bound));
 }
 
-// The time of a row: an expression, or "" if its table has none.
-std::string TimeOf(const TableInfo& table, bool commit_times) {
-  if (commit_times) {
-    return "pg_catalog.pg_xact_commit_timestamp(r.xmin)";
-  }
-  const std::string column = TimeColumnOf(table);
-  return column.empty() ? "" : "r." + QuoteIdentifier(column);
-}
-
 struct CountQuery {
-  std::string table;  // quoted
-  std::string time;   // see TimeOf()
+  std::string table;        // quoted
+  std::string time_column;  // quoted; "": none
+  bool commit_times = false;
   RowClasses classes;
-  CountScope scope = CountScope::kAll;
-  uint64_t first_page = 0;  // with kEnd
+  CountPlan plan;
+
+  // The time of a row: an expression, or "" if its table has none.
+  std::string Time() const {
+    return commit_times          ? "pg_catalog.pg_xact_commit_timestamp(r.xmin)"
+           : time_column.empty() ? ""
+                                 : "r." + time_column;
+  }
+
+  // The rows of the ranges. A condition names columns without their table, so each has a FROM of
+  // its own.
+  std::string Rows() const {
+    std::string sql;
+    for (const PartPages& range : plan.ranges) {
+      sql += fmt::format("{}SELECT t.xmin{} FROM {} t", sql.empty() ? "" : " UNION ALL ",
+                         time_column.empty() ? "" : ", t." + time_column, table);
+      std::string_view word = " WHERE ";
+      if (!range.condition.empty()) {
+        sql += fmt::format("{}({})", std::exchange(word, " AND "), range.condition);
+      }
+      if (range.first_page > 0) {
+        sql += fmt::format("{}t.ctid OPERATOR(pg_catalog.>=) '({},0)'::pg_catalog.tid", word,
+                           range.first_page);
+      }
+    }
+    return sql;
+  }
 
   std::string Sql() const {
+    const std::string time = Time();
     std::string columns = "pg_catalog.count(*) AS all_rows";
     if (!classes.all_published && classes.unpublished_from) {
       const std::string condition = IsAtLeast(*classes.unpublished_from);
@@ -110,15 +158,9 @@ struct CountQuery {
       columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE NOT {}) AS unproven",
                              IsAtLeast(*classes.unproven_before));
     }
-    const std::string pages =
-        scope == CountScope::kEnd
-            ? fmt::format(" WHERE r.ctid OPERATOR(pg_catalog.>=) '({},0)'::pg_catalog.tid",
-                          first_page)
-            : "";
     return fmt::format(
-        "{}SELECT {}, extract(epoch FROM pg_catalog.clock_timestamp()) AS taken "
-        "FROM {} r{}",
-        kCountLimits, columns, table, pages);
+        "{}SELECT {}, extract(epoch FROM pg_catalog.clock_timestamp()) AS taken FROM ({}) r",
+        kCountLimits, columns, Rows());
   }
 };
 
@@ -156,8 +198,7 @@ std::optional<RowCount> Counted(const PgResult& row, const char* column, RowBoun
 }
 
 // No row at or above the horizon: all are proven to be published, however far the frontier is.
-void SetUnpublished(const PgResult& row, CountScope scope, TableReading& table) {
-  const bool whole = scope == CountScope::kAll;
+void SetUnpublished(const PgResult& row, bool whole, TableReading& table) {
   auto count = Counted(row, "unpublished", whole ? RowBound::kAtMost : RowBound::kAtLeast);
   if (!count || (!whole && count->rows == 0)) {
     return;
@@ -171,24 +212,49 @@ void SetUnpublished(const PgResult& row, CountScope scope, TableReading& table) 
 }
 
 // An error that the server reports in answer leaves the connection open, and is part of the result:
-// a statement that was cancelled, a lock, a table that was dropped meanwhile.
-absl::Status Count(PgConnection& connection, const CountQuery& query, Micros timeout,
-                   TableReading& table) {
+// a statement that was cancelled, a lock, a table that was dropped meanwhile. Returns the other
+// errors.
+absl::Status NoteFailure(const PgConnection& connection, const absl::Status& error,
+                         TableReading& table) {
+  const bool answered =
+      !connection.last_sqlstate().empty() && !HasCode(error, ErrorCode::kPostgresShuttingDown);
+  WR_RETURN_IF_ERROR(answered ? absl::OkStatus() : error);
+  table.unread = RowsUnread::kFailed;
+  table.failure = error;
+  return absl::OkStatus();
+}
+
+absl::Status CountRows(PgConnection& connection, const CountQuery& query, Micros timeout,
+                       TableReading& table) {
   const auto row = connection.Query(query.Sql(), timeout);
   if (!row.ok()) {
-    const bool answered = !connection.last_sqlstate().empty() &&
-                          !HasCode(row.status(), ErrorCode::kPostgresShuttingDown);
-    WR_RETURN_IF_ERROR(answered ? absl::OkStatus() : row.status());
-    table.unread = RowsUnread::kFailed;
-    table.failure = row.status();
-    return absl::OkStatus();
+    return NoteFailure(connection, row.status(), table);
   }
-  SetUnpublished(*row, query.scope, table);
-  if (query.scope == CountScope::kAll) {
+  SetUnpublished(*row, query.plan.whole, table);
+  if (query.plan.whole) {
     table.rows = Counted(*row, "all_rows", RowBound::kExact);
     table.unproven = Counted(*row, "unproven", RowBound::kExact);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TablePart>> ReadParts(PgConnection& connection, const TableInfo& table,
+                                                 const TableSize& size, uint64_t page_bytes,
+                                                 Micros timeout) {
+  std::vector<TablePart> parts;
+  if (size.partitions == 0) {
+    parts.push_back({.pages = size.heap_bytes / page_bytes});
+    return parts;
+  }
+  WR_ASSIGN_OR_RETURN(const PgResult rows,
+                      connection.Query(std::string(kCountLimits) +
+                                           fmt::format(kPartsQuery, table.oid, kMostReadPartitions),
+                                       timeout));
+  for (int i = 0; i < rows.rows(); ++i) {
+    parts.push_back({.pages = static_cast<uint64_t>(rows.Int(i, "pages")),
+                     .condition = std::string(rows.Text(i, "condition"))});
+  }
+  return parts;
 }
 
 // nullopt: the table does not exist any more.
@@ -213,19 +279,29 @@ absl::StatusOr<std::optional<TableReading>> ReadTable(PgConnection& connection,
                 : row.Bool(0, "policy")  ? RowsUnread::kPolicy
                                          : RowsUnread::kNone};
   SetFromStatistics(row, knowledge, reading);
-  CountQuery query{
-      .table = reading.sql_name,
-      .time = TimeOf(table, row.Bool(0, "commit_times")),
-      .classes = knowledge.classes,
-      .scope = ScopeOf(reading.size, knowledge.classes, connection.server_version_num())};
-  if (reading.unread != RowsUnread::kNone || query.scope == CountScope::kNothing) {
+  if (reading.unread != RowsUnread::kNone) {
     return reading;
   }
-  if (query.scope == CountScope::kEnd) {
-    query.first_page =
-        (reading.size.heap_bytes - kMostReadBytes) / static_cast<uint64_t>(row.Int(0, "block"));
+  CountPlan plan = PlanWhole(reading.size);
+  if (NeedsPart(reading.size, knowledge.classes)) {
+    const auto page_bytes = static_cast<uint64_t>(row.Int(0, "block"));
+    const auto parts = ReadParts(connection, table, reading.size, page_bytes, timeout);
+    if (!parts.ok()) {
+      WR_RETURN_IF_ERROR(NoteFailure(connection, parts.status(), reading));
+      return reading;
+    }
+    plan = PlanPart(*parts, page_bytes, connection.server_version_num());
   }
-  WR_RETURN_IF_ERROR(Count(connection, query, timeout, reading));
+  if (plan.ranges.empty()) {
+    return reading;
+  }
+  const std::string time_column = TimeColumnOf(table);
+  const CountQuery query{.table = reading.sql_name,
+                         .time_column = time_column.empty() ? "" : QuoteIdentifier(time_column),
+                         .commit_times = row.Bool(0, "commit_times"),
+                         .classes = knowledge.classes,
+                         .plan = std::move(plan)};
+  WR_RETURN_IF_ERROR(CountRows(connection, query, timeout, reading));
   return reading;
 }
 

@@ -1,5 +1,5 @@
 // Reads outbox tables: their size and statistics, and a count of their rows as far as that is cheap
-// (table/count_plan.h).
+// (outbox/count_plan.h).
 //
 // Works on any ordinary connection, Postgres 13 to 18. The size needs no privilege; counting needs
 // SELECT on the table. A count runs for at most a second, without parallel workers, and holds no
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "outbox/row_classes.h"
 #include "postgres/connection.h"
-#include "table/row_classes.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/table_reading.h"
 #include "walrelay/xid_horizon.h"

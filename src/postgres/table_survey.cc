@@ -5,10 +5,10 @@
 #include <thread>
 #include <utility>
 
+#include "outbox/row_classes.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/slot_query.h"
 #include "postgres/table_reader.h"
-#include "table/row_classes.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "outbox/table_health.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
-#include "table/table_health.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -295,6 +295,9 @@ std::string StatusJson(const StatusReport& report) {
   out.Add("publication_checked", snapshot.sampler.publication);
   if (!snapshot.sampler.failure.ok()) {
     out.Raw("check_failure", ProblemJson({snapshot.sampler.failure, ""}));
+  }
+  if (!report.record_failure.ok()) {
+    out.Raw("record_failure", ProblemJson({report.record_failure, ""}));
   }
   out.Raw("problems", JsonArray(ProblemsOf(report), ProblemJson));
   out.Raw("past_problems", JsonArray(snapshot.errors, PastJson));

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "outbox/table_health.h"
+#include "outbox/table_words.h"
 #include "status/chart.h"
 #include "status/page_frame.h"
 #include "status/status_report.h"
-#include "table/table_health.h"
-#include "table/table_words.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -34,6 +34,8 @@ struct StatusReport {
   StatusSnapshot snapshot;
   // False: no relay answered, and the data comes from Postgres only; snapshot.relay is unset.
   bool relay_answered = true;
+  // Without a relay: why the progress record, which proves what is published, was not read.
+  absl::Status record_failure;
 };
 
 // The health that a state means: no action needed, in progress, needs attention, needs action.
@@ -62,7 +64,7 @@ struct Problem {
 std::vector<Problem> ProblemsOf(const StatusReport& report);
 
 // One sentence for each unknown: what the sampler has not checked yet, or not recently.
-// Empty if no relay answered: the slot was read for this report then.
+// If no relay answered, the slot was read for this report, and the progress record may be unknown.
 std::vector<std::string> UnknownsOf(const StatusReport& report);
 
 // The age of the oldest unacknowledged event, or "unknown".

@@ -322,6 +322,11 @@ std::vector<Problem> ProblemsOf(const StatusReport& report) {
 // "Not checked" and "all right" must not look alike.
 std::vector<std::string> UnknownsOf(const StatusReport& report) {
   std::vector<std::string> words;
+  if (!report.record_failure.ok()) {
+    words.push_back(fmt::format("Progress record: not read ({}: {}).",
+                                ToString(CodeOf(report.record_failure)),
+                                MessageOf(report.record_failure)));
+  }
   if (!report.relay_answered) {
     return words;  // the slot was read for this report
   }

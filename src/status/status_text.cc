@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "outbox/table_health.h"
+#include "outbox/table_words.h"
 #include "status/status_report.h"
-#include "table/table_health.h"
-#include "table/table_words.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -2,14 +2,21 @@
 """The rows of an outbox table, and those that are not published, counted from the table itself."""
 
 import re
+import socket
+import subprocess
 from typing import Any
 
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.outbox import Outbox
 from walrelay_test.protobuf_types import parse
-from walrelay_test.testcase import RECONNECT_SOON, RelayProcess, for_each_major, main, wait_until
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.testcase import (NO_BROKER, RECONNECT_SOON, RelayProcess, for_each_major, main, relay_program,
+                                    wait_until)
 
 MEGABYTE = 1 << 20
+# A count that takes a second on a busy machine postpones the next one by a hundred.
+COUNT_SECONDS = 150
+READ_PAGES = 64 * MEGABYTE // 8192  # of a table that is too large to be read as a whole
 
 
 class CountCase(DoctorCase):
@@ -37,7 +44,7 @@ class CountCase(DoctorCase):
                 (getattr(table, name) if table.HasField(name) else None) == value if value is None or
                 table.DESCRIPTOR.fields_by_name[name].has_presence else getattr(table, name) == value
                 for name, value in fields.items()) and table
-        return relay.wait_until(shown, 60, f"a count with {fields}")
+        return relay.wait_until(shown, COUNT_SECONDS, f"a count with {fields}")
 
     def start_counting(self, options: dict[str, Any] | None = None) -> RelayProcess:
         """A relay that has recorded which rows count as published."""
@@ -54,8 +61,8 @@ class CountCase(DoctorCase):
         """Waits for counts that began after this call."""
         for _ in range(counts):
             before = relay.metric("walrelay_table_last_count_timestamp_seconds")
-            relay.wait_until(lambda: relay.metric("walrelay_table_last_count_timestamp_seconds") != before, 60,
-                             "a count")
+            relay.wait_until(lambda: relay.metric("walrelay_table_last_count_timestamp_seconds") != before,
+                             COUNT_SECONDS, "a count")
 
 
 @for_each_major(CountCase, (13, 18))
@@ -124,7 +131,7 @@ class TableCountTest:
         if self.postgres_options["major"] < 14:
             table = self.wait_for_table(relay, rows=200001, unpublished_rows=None)
         else:
-            relay.wait_until(lambda: self.table(relay).unpublished_bound == 2, 60, "a count of the end")
+            relay.wait_until(lambda: self.table(relay).unpublished_bound == 2, COUNT_SECONDS, "a count of the end")
             table = self.table(relay)
             self.assertGreater(table.unpublished_rows, 100000)
             self.assertLess(table.unpublished_rows, 200001)
@@ -192,6 +199,81 @@ class TableCountTest:
         table = self.wait_for_table(relay, rows=3, unpublished_rows=3, partitions=2)
         self.assertFalse(table.HasField("wasted_bytes"))
 
+    def fill(self, first: int, rows: int, kilobytes: float, time: str = "now()") -> None:
+        """Inserts rows of about this size into the table of several partitions, in one transaction."""
+        self.sql("INSERT INTO parted (id, aggregate_type, aggregate_id, payload, created_at) SELECT g, %s, 'k', "
+                 f"to_jsonb(repeat(md5(g::text), %s)), {time} FROM generate_series(%s::int, %s::int) g",
+                 self.name, int(kilobytes * 32), first, first + rows - 1)
+
+    def partition(self, key: str, **partitions: str) -> None:
+        self.sql(f"CREATE TABLE parted (LIKE outbox INCLUDING DEFAULTS) PARTITION BY {key}")
+        for name, bounds in partitions.items():
+            # Without TOAST, the payload counts as part of the table.
+            self.sql(f"CREATE TABLE {name} PARTITION OF parted {bounds}")
+            self.sql(f"ALTER TABLE {name} ALTER payload SET STORAGE PLAIN")
+        self.sql("CREATE PUBLICATION parts FOR TABLE parted WITH (publish = 'insert', "
+                 "publish_via_partition_root = true)")
+
+    def start_behind(self) -> RelayProcess:
+        """A relay that publishes nothing of what is inserted from now on."""
+        self.database.create_slot(f"{self.slot}2")
+        relay = self.start_counting({"source.publication": "parts", "source.slot": f"{self.slot}2",
+                                     "source.table": "public.parted"})
+        self.outbox.table = "parted"
+        self.block()
+        return relay
+
+    def by_time(self) -> None:
+        """The default partition is the newest one, and cannot be read alone."""
+        self.partition("RANGE (created_at)", low="FOR VALUES FROM ('2000-01-01') TO ('2010-01-01')",
+                       high="FOR VALUES FROM ('2010-01-01') TO ('2100-01-01')", other="DEFAULT")
+
+    def wait_for_part(self, relay: RelayProcess, rows: int) -> None:
+        """Waits for a count that says "at least" this many; without `rows`, that the number is unknown."""
+        if rows:
+            self.wait_for_table(relay, unpublished_rows=rows, unpublished_bound=2, rows_estimated=True, unread=0)
+        else:
+            self.wait_for_counts(relay)
+            self.wait_for_table(relay, unpublished_rows=None, rows_estimated=True, unread=0)
+
+    @property
+    def reads_ends(self) -> bool:
+        return self.postgres_options["major"] >= 14
+
+    def test_the_newest_partitions_of_a_large_table(self) -> None:
+        self.by_time()
+        relay = self.start_behind()
+        self.fill(10, 17000, 4, "'2005-05-05'")
+        self.fill(30000, 1000, 0.1)
+        self.fill(40000, 10, 4, "'2200-05-05'")
+        # A page of the older partition has one row.
+        older = READ_PAGES - self.database.value("SELECT pg_relation_size('high') / 8192") if self.reads_ends else 0
+        self.wait_for_part(relay, 1001 + older)
+        self.assertIn(f"at least {1001 + older} not published, the oldest for ", relay.get("/status.txt")[1])
+
+    def test_the_end_of_the_newest_partition_of_a_large_table(self) -> None:
+        self.by_time()
+        relay = self.start_behind()
+        self.fill(30000, 20000, 4)
+        self.wait_for_part(relay, READ_PAGES if self.reads_ends else 0)
+
+    def test_the_ends_of_partitions_that_cannot_be_read_alone(self) -> None:
+        self.partition("HASH (id)", low="FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+                       high="FOR VALUES WITH (MODULUS 2, REMAINDER 1)")
+        relay = self.start_behind()
+        self.fill(10, 17000, 4)
+        pages = self.sql("SELECT pg_relation_size('low') / 8192, pg_relation_size('high') / 8192")[0]
+        first = next(page for page in range(17000) if sum(max(0, each - page) for each in pages) <= READ_PAGES)
+        self.wait_for_part(relay, sum(max(0, each - first) for each in pages) if self.reads_ends else 0)
+
+    def test_bounds_of_another_users_type_are_not_part_of_a_statement(self) -> None:
+        self.sql("CREATE TYPE stage AS ENUM ('a', 'b')")
+        self.sql("ALTER TABLE outbox ADD stage stage DEFAULT 'b'")
+        self.partition("RANGE (stage)", low="FOR VALUES FROM ('a') TO (MAXVALUE)")
+        relay = self.start_behind()
+        self.fill(10, 17000, 4)
+        self.wait_for_part(relay, READ_PAGES if self.reads_ends else 0)
+
 
 class CommandsTest(CountCase):
     def test_off(self) -> None:
@@ -225,6 +307,40 @@ class CommandsTest(CountCase):
         text = self.expect("table.unpublished", "warning", "public.outbox: 3 rows, at most ")["text"]
         # The row that was published after the last horizon may be among them.
         self.assertIn(re.search(r"at most (\d) not published, the oldest for ", text)[1], ("2", "3"))
+
+    def status(self, *arguments: str) -> str:
+        """The output of `walrelay status` with the configuration of a relay that has ended."""
+        return subprocess.run([relay_program(), "status", "--config", self.relays[-1].config, *arguments,
+                               "--set", "http.listen=127.0.0.1:1"], text=True, capture_output=True, timeout=60,
+                              check=True, cwd="/", env=relay_environment()).stdout
+
+    def test_status_without_a_relay_reads_the_progress_record(self) -> None:
+        relay = self.start_counting()
+        self.outbox.insert(1)
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        self.assertRegex(self.status(), r"\n  tables       public.outbox: 1 row, ")
+        self.outbox.insert(2, 3)
+        text = self.status()
+        self.assertIn(re.search(r"3 rows, at most (\d) not published, the oldest for ", text)[1], ("2", "3"))
+        self.assertNotIn("unknown", text)
+        shown = parse("walrelay.admin.v1.Status", self.status("--json"))
+        self.assertFalse(shown.HasField("record_failure"))
+        self.assertEqual((shown.tables[0].unpublished_bound, shown.tables[0].unproven_rows), (1, 0))
+
+    def test_status_does_not_wait_for_kafka(self) -> None:
+        self.assertEqual(self.start_counting().stop(), 0)
+        self.outbox.insert(1)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for broker in (f"127.0.0.1:{silent.getsockname()[1]}", NO_BROKER["kafka.bootstrap_servers"]):
+                text = self.status("--set", f"kafka.bootstrap_servers={broker}")
+                self.assertIn("public.outbox: 1 row, how many are not published is unknown: nothing proves", text)
+                self.assertIn("\n  unknown      Progress record: not read (WR-4001: ", text)
+                self.assertIn("no client reads the slot", text)
+        shown = parse("walrelay.admin.v1.Status",
+                      self.status("--json", "--set", "kafka.bootstrap_servers=127.0.0.1:1"))
+        self.assertEqual(shown.record_failure.code, "WR-4001")
+        self.assertFalse(shown.tables[0].HasField("unpublished_rows"))
 
     def test_doctor_names_the_command_for_dead_rows(self) -> None:
         self.sql("ALTER TABLE outbox SET (autovacuum_enabled = off)")

@@ -1,4 +1,4 @@
--- .NET, WolverineFx.Postgresql.
+-- .NET, WolverineFx.Postgresql: Schema/OutgoingEnvelopeTable.cs.
 CREATE TABLE wolverine_outgoing_envelopes (
   id           uuid    PRIMARY KEY,
   owner_id     integer NOT NULL,

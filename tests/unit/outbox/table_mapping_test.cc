@@ -185,6 +185,15 @@ TEST(TableMappingTest, KnownTablesSayWhatTheyAre) {
   EXPECT_THAT(mapping.unpublished, Contains("listener_id"));
 }
 
+// Earlier versions of MassTransit have no column MessageType.
+TEST(TableMappingTest, KnownTablesOfEarlierVersionsAreRecognized) {
+  const TableMapping mapping = Mapped(
+      Table({Column("SequenceNumber", kInt8Oid), Column("EnqueueTime", kTimestamptzOid, false),
+             Column("OutboxId", kUuidOid, false), Column("MessageId", kUuidOid),
+             TextColumn("ContentType"), TextColumn("Body")}));
+  EXPECT_THAT(mapping.decisions, Contains(HasSubstr("MassTransit's delivery service")));
+}
+
 TEST(TableMappingTest, OtherRelationsAreRefused) {
   TableDescription table = DefaultTable();
   table.kind = TableDescription::Kind::kOther;

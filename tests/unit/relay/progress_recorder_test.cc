@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 #include "fakes/progress_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
@@ -52,6 +55,20 @@ class ProgressRecorderTest : public testing::ProgressFixture {
             .system_id = postgres_.info.server.system_id,
             .timeline = postgres_.info.server.timeline,
             .publication = postgres_.info.publication_state.identity};
+  }
+  // Readings of which each differs like this from one of the stream's server.
+  void ExpectIgnored(const std::vector<std::function<void(XidReading&)>>& differences) {
+    Start();
+    Pass(seconds(1));
+    for (const auto& differ : differences) {
+      XidReading xids = Xids(900);
+      differ(xids);
+      relay_->OnXidsRead(xids, clock_.Now());
+    }
+    Commit("a");
+    Pass(seconds(1));
+    EXPECT_THAT(Records().back().horizons, IsEmpty());
+    EXPECT_FALSE(Records().back().published_from.valid());
   }
   void Accept() {
     relay_->AcceptGap(Held()->id);
@@ -418,31 +435,13 @@ TEST_F(ProgressRecorderTest, AGapProvesNothing) {
 }
 
 TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherServer) {
-  Start();
-  Pass(seconds(1));
-  XidReading other = Xids(900);
-  other.timeline += 1;
-  relay_->OnXidsRead(other, clock_.Now());
-  other = Xids(900);
-  other.system_id = "1";
-  relay_->OnXidsRead(other, clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
-  EXPECT_THAT(Records().back().horizons, IsEmpty());
-  EXPECT_FALSE(Records().back().published_from.valid());
+  ExpectIgnored({[](XidReading& xids) { xids.timeline += 1; },
+                 [](XidReading& xids) { xids.system_id = "1"; }});
 }
 
 // Rows may have been hidden from the stream before these horizons.
 TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherPublication) {
-  Start();
-  Pass(seconds(1));
-  XidReading hidden = Xids(900);
-  hidden.publication.xmin += 1;
-  relay_->OnXidsRead(hidden, clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
-  EXPECT_THAT(Records().back().horizons, IsEmpty());
-  EXPECT_FALSE(Records().back().published_from.valid());
+  ExpectIgnored({[](XidReading& xids) { xids.publication.xmin += 1; }});
 }
 
 TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {

@@ -48,6 +48,14 @@ TEST(StatusJsonTest, StatesAndRisksMatchTheSchema) {
   }
 }
 
+TEST(StatusJsonTest, AProgressRecordThatIsNotReadHasItsCause) {
+  StatusReport report = Samples().at("no_relay");
+  EXPECT_FALSE(Parsed(report).has_record_failure());
+  report.record_failure = Error(ErrorCode::kKafkaUnreachable, "no answer");
+  EXPECT_EQ(Parsed(report).record_failure().code(), "WR-4001");
+  EXPECT_EQ(Parsed(report).record_failure().message(), "no answer");
+}
+
 TEST(StatusJsonTest, TablesMatchTheReport) {
   StatusReport report = Samples().at("blocked");
   Status::Table table = Parsed(report).tables(0);

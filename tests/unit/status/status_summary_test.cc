@@ -152,6 +152,13 @@ std::string Unknowns(const StatusReport& report) {
   return text;
 }
 
+TEST(StatusWordsTest, AProgressRecordThatIsNotReadIsUnknown) {
+  StatusReport report = Samples().at("no_relay");
+  EXPECT_EQ(Unknowns(report), "");
+  report.record_failure = Error(ErrorCode::kKafkaUnreachable, "no answer");
+  EXPECT_EQ(Unknowns(report), "Progress record: not read (WR-4001: no answer).\n");
+}
+
 TEST(StatusWordsTest, MissingChecksAreUnknown) {
   StatusReport report = Samples().at("streaming");
   EXPECT_EQ(Unknowns(report), "");

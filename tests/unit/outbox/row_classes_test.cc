@@ -1,4 +1,4 @@
-#include "table/row_classes.h"
+#include "outbox/row_classes.h"
 
 #include <gtest/gtest.h>
 

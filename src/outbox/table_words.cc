@@ -1,10 +1,10 @@
-#include "table/table_words.h"
+#include "outbox/table_words.h"
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "table/count_plan.h"
-#include "table/table_health.h"
+#include "outbox/count_plan.h"
+#include "outbox/table_health.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

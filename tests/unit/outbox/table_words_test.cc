@@ -1,9 +1,9 @@
-#include "table/table_words.h"
+#include "outbox/table_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "table/count_plan.h"
+#include "outbox/count_plan.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

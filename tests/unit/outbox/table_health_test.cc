@@ -1,4 +1,4 @@
-#include "table/table_health.h"
+#include "outbox/table_health.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

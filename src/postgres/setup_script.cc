@@ -1,0 +1,73 @@
+#include "postgres/setup_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "postgres/new_table.h"
+#include "postgres/setup_statements.h"
+
+namespace walrelay {
+namespace {
+
+// `lines`, each as a comment.
+std::string Comment(std::string_view lines) {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    out += fmt::format("-- {}\n", lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string SetupScript(const SourceConfig& source, const SetupOptions& options) {
+  const std::string role = options.role.empty() ? "walrelay" : options.role;
+  const Platform& platform = options.platform != nullptr ? *options.platform : Platforms().front();
+  std::string out = fmt::format(
+      "-- walrelay setup: run once, in this order, in the database, as {}.\n{}\n"
+      "-- 1. The outbox table, unless it exists. Other column names are possible: see "
+      "[source.columns] in\n--    docs/configuration.md.\n",
+      platform.administrator, Comment(platform.settings));
+  for (const std::string& schema : SchemasOf(source)) {
+    out += schema == "public" ? "" : CreateSchema(schema) + "\n";
+  }
+  for (const OutboxTable& table : source.tables) {
+    out += table.name.empty() ? "-- No table: events are logical messages.\n"
+                              : CreateTable(table, options.partitions) + "\n";
+  }
+  out += fmt::format(
+      "\n-- 2. The publication, before the slot. Inserts only, so that deleting old rows stays "
+      "cheap.\n{}\n",
+      CreatePublication(source));
+  out += fmt::format(
+      "\n-- 3. The slot. From now on Postgres retains the WAL of events not yet published.\n{}{}\n",
+      platform.administrator_grants_itself ? fmt::format("{}\n", kGrantToItself) : "",
+      CreateSlot(source, options.failover));
+  std::string grants;
+  for (const OutboxTable& table : source.tables) {
+    grants += table.name.empty() ? "" : GrantSelect(table, role) + "\n";
+  }
+  out += fmt::format(
+      "\n-- 4. A role for walrelay. Like every role with REPLICATION, it can read all changes in "
+      "the\n"
+      "--    database. SELECT is for counting rows: publishing needs no privilege on any table. "
+      "Set "
+      "its\n--    password: \\password {}\n"
+      "{}\n{}{}\n",
+      Printable(role), CreateRole(source, role), grants, GrantReplication(platform, role));
+  if (platform.has_pg_hba) {
+    out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
+                       Printable(role));
+  }
+  if (const std::string sql = GrantPruning(source, options.prune, role); !sql.empty()) {
+    out += fmt::format("\n-- 5. The privileges for [prune].\n{}\n", sql);
+  }
+  return out;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,100 @@
+#include "postgres/setup_statements.h"
+
+#include <fmt/format.h>
+
+#include "postgres/new_table.h"
+#include "postgres/quote.h"
+
+namespace walrelay {
+namespace {
+
+std::string TableList(const SourceConfig& source) {
+  std::string out;
+  for (const OutboxTable& table : source.tables) {
+    out += (out.empty() ? "" : ", ") + QuotedName(table);
+  }
+  return out;
+}
+
+// Only logical messages are events; the stream needs a publication nevertheless.
+bool HasNoTable(const SourceConfig& source) {
+  return source.tables.front().name.empty();
+}
+
+}  // namespace
+
+std::set<std::string> SchemasOf(const SourceConfig& source) {
+  std::set<std::string> schemas;
+  for (const OutboxTable& table : source.tables) {
+    if (!table.name.empty()) {
+      schemas.insert(table.schema);
+    }
+  }
+  return schemas;
+}
+
+std::string CreateSchema(const std::string& schema) {
+  return fmt::format("CREATE SCHEMA IF NOT EXISTS {};", QuoteIdentifier(schema));
+}
+
+// publish_via_partition_root: rows of a partitioned table arrive under its name. It has no effect
+// on other tables.
+std::string CreatePublication(const SourceConfig& source) {
+  return fmt::format(
+      "CREATE PUBLICATION {}{} WITH (publish = 'insert', "
+      "publish_via_partition_root = true);",
+      QuoteIdentifier(source.publication),
+      HasNoTable(source) ? "" : " FOR TABLE " + TableList(source));
+}
+
+std::string AddToPublication(const SourceConfig& source, const OutboxTable& table) {
+  return fmt::format("ALTER PUBLICATION {} ADD TABLE {};", QuoteIdentifier(source.publication),
+                     QuotedName(table));
+}
+
+// The named arguments after the plugin differ between versions; failover exists from version 17 on.
+std::string CreateSlot(const SourceConfig& source, bool failover) {
+  return fmt::format("SELECT pg_catalog.pg_create_logical_replication_slot({}, 'pgoutput'{});",
+                     QuoteLiteral(source.slot),
+                     failover ? ", temporary => false, twophase => false, failover => true" : "");
+}
+
+// Read-only by default, as a second barrier: walrelay writes nothing to tables. The connection
+// limit keeps a defect from using up the server's connections.
+std::string CreateRole(const SourceConfig& source, const std::string& role) {
+  const std::string name = QuoteIdentifier(role);
+  std::string sql = fmt::format(
+      "CREATE ROLE {} LOGIN CONNECTION LIMIT 8;\n"
+      "ALTER ROLE {} SET default_transaction_read_only = on;",
+      name, name);
+  for (const std::string& schema : SchemasOf(source)) {
+    sql += fmt::format("\nGRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(schema), name);
+  }
+  return sql;
+}
+
+std::string GrantSelect(const OutboxTable& table, const std::string& role) {
+  return fmt::format("GRANT SELECT ON {} TO {};", QuotedName(table), QuoteIdentifier(role));
+}
+
+// SELECT, because the statements that prune compare columns.
+std::string GrantPruning(const SourceConfig& source, const PruneConfig& prune,
+                         const std::string& role) {
+  std::string sql;
+  if (prune.mode == PruneMode::kOff || !prune.dsn.empty()) {
+    return sql;
+  }
+  const std::string privilege =
+      prune.mode == PruneMode::kDelete
+          ? "DELETE"
+          : fmt::format("UPDATE ({})", QuoteIdentifier(prune.mark_column));
+  for (const OutboxTable& table : source.tables) {
+    if (!table.name.empty()) {
+      sql += fmt::format("{}GRANT SELECT, {} ON {} TO {};", sql.empty() ? "" : "\n", privilege,
+                         QuotedName(table), QuoteIdentifier(role));
+    }
+  }
+  return sql;
+}
+
+}  // namespace walrelay

@@ -1,0 +1,41 @@
+// The statements that prepare a database for walrelay, one function for each object. The outbox
+// table has a file of its own: new_table.h.
+//
+// Pure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// The distinct schemas of the tables.
+std::set<std::string> SchemasOf(const SourceConfig& source);
+
+std::string CreateSchema(const std::string& schema);
+
+// For the inserts of all tables; without a table, for logical messages only.
+std::string CreatePublication(const SourceConfig& source);
+
+std::string AddToPublication(const SourceConfig& source, const OutboxTable& table);
+
+// `failover`: Postgres 17+: a slot that is synchronized to standbys.
+std::string CreateSlot(const SourceConfig& source, bool failover);
+
+// A role that may use the schemas; GrantReplication() (platform.h) makes it one that may stream.
+std::string CreateRole(const SourceConfig& source, const std::string& role);
+
+// For counting rows (metrics.table_count_interval); publishing needs no privilege on a table.
+std::string GrantSelect(const OutboxTable& table, const std::string& role);
+
+// "" if pruning is off, or has a login of its own.
+std::string GrantPruning(const SourceConfig& source, const PruneConfig& prune,
+                         const std::string& role);
+
+// On platforms where the administrator may do so, and needs it for the slot.
+constexpr std::string_view kGrantToItself = "ALTER ROLE CURRENT_USER REPLICATION;";
+
+}  // namespace walrelay
