@@ -47,13 +47,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--judge", choices=MODES,
                         help="judge as for another mode than the relay's, to see that the judge can fail")
     parser.add_argument("--kills", type=int, help="number of SIGKILLs under load, instead of faults")
-    parser.add_argument("--prune", type=float, nargs="?", const=0, metavar="SECONDS",
+    pruning = parser.add_mutually_exclusive_group()
+    pruning.add_argument("--prune", type=float, nargs="?", const=0, metavar="SECONDS",
                         help="delete rows that are published and older than this, with [prune] (without a number: 0)")
-    parser.add_argument("--prune-by-age", type=float, metavar="SECONDS",
+    pruning.add_argument("--prune-by-age", type=float, metavar="SECONDS",
                         help="delete rows that are older than this, published or not, to see that the judge can fail")
     parser.add_argument("--rate", type=float, default=150, help="transactions per second (default: 150)")
     parser.add_argument("--bursts", type=int, default=BURSTS,
-                        help="weight of transactions of 50 to 200 events, for a higher rate of events (default: %(default)s)")
+                        help="weight of transactions of 50 to 200 events: more make more events (default: %(default)s)")
     parser.add_argument("--nodes", type=int, choices=(1, 3), help="number of Kafka nodes (default: 3; with --kills: 1)")
     parser.add_argument("--major", type=int, default=DEFAULT_MAJOR,
                         help="major version of Postgres (default: %(default)s)")
@@ -109,8 +110,8 @@ def main() -> int:
     by_age = arguments.prune is None
     if keep is not None:
         what += f", rows {'deleted by age' if by_age else 'pruned'} after {keep:g} s"
-    report = Report(mode=mode, judge=judge, pruning=keep is not None, seed=arguments.seed, commit=arguments.commit, what=(
-        f"{what}, Postgres {arguments.major}, {nodes} Kafka nodes, {arguments.rate:g} transactions/s"))
+    report = Report(mode=mode, judge=judge, pruning=keep is not None, seed=arguments.seed, commit=arguments.commit,
+                    what=f"{what}, Postgres {arguments.major}, {nodes} Kafka nodes, {arguments.rate:g} transactions/s")
     fault_log = FaultLog()
     with System(fault_log, mode, nodes=nodes, major=arguments.major, keep=keep, by_age=by_age) as system:
         try:

@@ -79,8 +79,8 @@ class Check:
         aborted = f", {outcome.aborted} aborted" if self._judge.once else ""
         pruned = f", {outcome.pruned} pruned" if self._system.pruning else ""
         self._system.fault_log.note(
-            f"checked: {transactions} transactions, {verdict}{aborted}{pruned}; settled in {outcome.settled_seconds:.1f} s, "
-            f"peak {self._system.supervisor.peak_mb:.1f} MiB")
+            f"checked: {transactions} transactions, {verdict}{aborted}{pruned}; "
+            f"settled in {outcome.settled_seconds:.1f} s, peak {self._system.supervisor.peak_mb:.1f} MiB")
 
     def _report(self, verdict: Verdict, prefix: str = "") -> None:
         for problem in verdict.problems:

@@ -13,7 +13,8 @@ from relay_faults import kill_burst, second_relay, suspend, suspend_transaction,
 
 
 def _fault(inject: Callable[[Context], None], weight: int, touches: str, shortest: float = 0,
-           longest: float = 0, healing: float = 2, nodes: int = 1, transactions: bool = False, pruning: bool = False) -> Fault:
+           longest: float = 0, healing: float = 2, nodes: int = 1, transactions: bool = False,
+           pruning: bool = False) -> Fault:
     return Fault(inject.__name__, weight, frozenset(touches.split()), shortest, longest, inject,
                  healing, nodes, transactions, pruning)
 

@@ -54,7 +54,8 @@ class Report:
             "duplicates_per_kill": _percentiles(sorted(
                 each for outcome in self.outcomes for each in outcome.duplicates_per_kill)),
             "aborted_records": self._sum("aborted"),
-            **({"pruned_rows": self._sum("pruned"), "pruned_early": self._sum("pruned_early")} if self._pruning else {}),
+            **({"pruned_rows": self._sum("pruned"), "pruned_early": self._sum("pruned_early")}
+               if self._pruning else {}),
             "status_updates": self._sum("statuses"),
             "faults": faults.total(),
             "faults_by_kind": dict(faults.most_common()),

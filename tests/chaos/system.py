@@ -40,7 +40,7 @@ class System:
 
     def __init__(self, fault_log: FaultLog, mode: Mode, *, nodes: int, major: int, keep: float | None = None,
                  by_age: bool = False) -> None:
-        """`keep`: the relay prunes rows that are older, in seconds; with `by_age`, a job that asks for no proof does."""
+        """`keep`: the relay prunes rows that are older, in seconds; with `by_age`, a job that requires no proof."""
         self.fault_log = fault_log
         self.mode = mode
         self.record = ReplicationRecord()

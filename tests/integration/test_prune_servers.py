@@ -68,7 +68,8 @@ class OtherServerCase(HalfOpenCase):
         return copy
 
     def relay_with_old_proof(self) -> tuple[RelayProcess, Path, str]:
-        """Returns a relay whose proof covers more xids than the copy, or the first server at the position, has given."""
+        """Returns a relay, an older copy of its server, and a position. The proof covers xids that neither the copy nor
+        the server at the position has assigned."""
         relay = self.start_pruning()
         copy = self.back_up_while_streaming(relay)
         self.outbox.insert(*PUBLISHED)
@@ -227,9 +228,6 @@ class TwoRelaysTest(HalfOpenCase):
         other = self.database.connect()
         self.addCleanup(other.close)
         with other.cursor() as cursor:
-            cursor.execute("BEGIN")
-            cursor.execute("LOCK TABLE outbox IN SHARE ROW EXCLUSIVE MODE")
-            cursor.execute("ROLLBACK")
             self.outbox.insert(1, 2, 3)
             cursor.execute("BEGIN")
             cursor.execute("LOCK TABLE outbox IN SHARE MODE")
@@ -238,7 +236,8 @@ class TwoRelaysTest(HalfOpenCase):
             self.assertEqual(self.rows(), [1, 2, 3])
             self.link.hold()
             second = self.start_relay({"prune.mode": "off", "source.dsn": self.database.dsn})
-            self.sql("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = %s", self.slot)
+            self.sql("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = %s",
+                     self.slot)
             second.wait_ready()
             cursor.execute("ROLLBACK")
         self.wait_for_statements(first)
