@@ -45,7 +45,7 @@ class Period:
             started = time.monotonic()
             for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids),
                                 transactions=self._system.mode.once,
-                                pruning=self._system.pruning is not None):
+                                pruning=self._system.relay_prunes):
                 self._sleep_until(started + planned.at)
                 self._wait_for_capacity(planned)
                 if self._has_failed() or time.monotonic() > started + seconds:

@@ -88,6 +88,10 @@ class System:
     def progress_topic(self) -> str:
         return f"walrelay.progress.{self.pipeline}"
 
+    @property
+    def relay_prunes(self) -> bool:
+        return self.pruning is not None and not self._by_age
+
     def topics(self, type: str) -> list[str]:
         """All topics that the relay depends on."""
         return [*Workload.topics(type), self.progress_topic, *([_TRANSACTIONS] if self.mode.once else [])]
