@@ -23,7 +23,8 @@ def workloads(quick: bool) -> dict[str, Workload]:
                       per_transaction=count))
           for size, payload in _PAYLOADS.items() for rows, count in _TRANSACTIONS.items() for rate in _RATES),
         # Long enough that a system that deletes published rows deletes as many as are written.
-        Steady("steady-5000-long", Rate(5000, seconds=2 if quick else 40, warmup=1 if quick else 25)),
+        *(Steady(f"steady-{rate}-long", Rate(rate, seconds=2 if quick else 40, warmup=1 if quick else 25))
+          for rate in (1000, 5000)),
         Drain("drain", 10_000 if quick else 1_000_000),
         Transaction("transaction", 10_000 if quick else 2_000_000),
         Gigabyte("gigabyte", 16 if quick else 1024),
