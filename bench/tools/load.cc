@@ -109,6 +109,7 @@ class Writer {
       : options_(options),
         number_(number),
         start_(start),
+        measured_from_(start + std::chrono::nanoseconds(std::llround(options.warmup * 1e9))),
         connection_(PQconnectdb(options.dsn.c_str())) {
     if (PQstatus(connection_) != CONNECTION_OK) {
       Fail(PQerrorMessage(connection_));
@@ -126,7 +127,7 @@ class Writer {
     PQfinish(connection_);
   }
 
-  // Durations from the call to the server's response, milliseconds.
+  // Durations from the call to the server's response, milliseconds, without those of the warm-up.
   const std::vector<double>& commits() const { return commits_; }
 
  private:
@@ -159,7 +160,9 @@ class Writer {
     const auto called = Clock::now();
     Check(PQexecPrepared(connection_, "insert", static_cast<int>(pointers.size()), pointers.data(),
                          nullptr, nullptr, 0));
-    commits_.push_back(static_cast<double>(Nanos(Clock::now()) - Nanos(called)) / 1e6);
+    if (due >= measured_from_) {
+      commits_.push_back(static_cast<double>(Nanos(Clock::now()) - Nanos(called)) / 1e6);
+    }
   }
 
   void Check(PGresult* result) {
@@ -172,6 +175,7 @@ class Writer {
   const Options& options_;
   const int64_t number_;
   const Clock::time_point start_;
+  const Clock::time_point measured_from_;
   PGconn* const connection_;
   std::vector<double> commits_;
 };

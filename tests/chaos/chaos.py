@@ -32,6 +32,7 @@ from walrelay_dev.postgres_binaries import DEFAULT_MAJOR
 from walrelay_test.ground_truth import GroundTruth
 from walrelay_test.relay_config import build_folder
 from walrelay_test.servers import require_servers
+from walrelay_test.workload import BURSTS
 
 _PERIOD_SECONDS = 150.0
 _KILLS_IN_A_PERIOD = 200
@@ -46,7 +47,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--judge", choices=MODES,
                         help="judge as for another mode than the relay's, to see that the judge can fail")
     parser.add_argument("--kills", type=int, help="number of SIGKILLs under load, instead of faults")
+    pruning = parser.add_mutually_exclusive_group()
+    pruning.add_argument("--prune", type=float, nargs="?", const=0, metavar="SECONDS",
+                        help="delete rows that are published and older than this, with [prune] (without a number: 0)")
+    pruning.add_argument("--prune-by-age", type=float, metavar="SECONDS",
+                        help="delete rows that are older than this, published or not, to see that the judge can fail")
     parser.add_argument("--rate", type=float, default=150, help="transactions per second (default: 150)")
+    parser.add_argument("--bursts", type=int, default=BURSTS,
+                        help="weight of transactions of 50 to 200 events: more make more events (default: %(default)s)")
     parser.add_argument("--nodes", type=int, choices=(1, 3), help="number of Kafka nodes (default: 3; with --kills: 1)")
     parser.add_argument("--major", type=int, default=DEFAULT_MAJOR,
                         help="major version of Postgres (default: %(default)s)")
@@ -67,7 +75,8 @@ def run_periods(system: System, judge: Mode, arguments: argparse.Namespace, repo
             return
         number += 1
         system.fault_log.note(f"period {number}")
-        period = Period(system, ground_truth, judge, seed=arguments.seed, number=number, rate=arguments.rate)
+        period = Period(system, ground_truth, judge, seed=arguments.seed, number=number, rate=arguments.rate,
+                        bursts=arguments.bursts)
         if left is None:
             report.add(period.run_faults(seconds))
         else:
@@ -97,10 +106,14 @@ def main() -> int:
     what = f"{arguments.kills} SIGKILLs" if arguments.kills else f"faults for {arguments.seconds:g} s"
     nodes = arguments.nodes or (1 if arguments.kills else 3)
     mode, judge = MODES[arguments.mode], MODES[arguments.judge or arguments.mode]
-    report = Report(mode=mode, judge=judge, seed=arguments.seed, commit=arguments.commit, what=(
-        f"{what}, Postgres {arguments.major}, {nodes} Kafka nodes, {arguments.rate:g} transactions/s"))
+    keep = arguments.prune if arguments.prune is not None else arguments.prune_by_age
+    by_age = arguments.prune is None
+    if keep is not None:
+        what += f", rows {'deleted by age' if by_age else 'pruned'} after {keep:g} s"
+    report = Report(mode=mode, judge=judge, pruning=keep is not None, seed=arguments.seed, commit=arguments.commit,
+                    what=f"{what}, Postgres {arguments.major}, {nodes} Kafka nodes, {arguments.rate:g} transactions/s")
     fault_log = FaultLog()
-    with System(fault_log, mode, nodes=nodes, major=arguments.major) as system:
+    with System(fault_log, mode, nodes=nodes, major=arguments.major, keep=keep, by_age=by_age) as system:
         try:
             run_periods(system, judge, arguments, report)
         except Exception as error:  # any error ends up in the report

@@ -12,6 +12,7 @@ from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_records import COMMITTED, UNCOMMITTED, Record
 from walrelay_dev.process import wait_until
 from walrelay_test import repetitions
+from walrelay_test.deletions import early_deletions
 from walrelay_test.ground_truth import GroundTruth
 from walrelay_test.kafka_transactions import ends, state_of
 from walrelay_test.pgoutput import Transaction
@@ -50,6 +51,7 @@ class Check:
         records = self._read(COMMITTED)
         verdict = verify(events, records, self._system.kafka.topics(), samples=samples + log.samples)
         self._report(verdict)
+        self._check_pruning(records)
         if self._judge.once:
             self._check_once(verdict)
             committed, records = records, self._read(UNCOMMITTED)
@@ -75,9 +77,10 @@ class Check:
         outcome.transactions, outcome.events = transactions, verdict.events
         outcome.duplicates, outcome.statuses = verdict.duplicates, statuses
         aborted = f", {outcome.aborted} aborted" if self._judge.once else ""
+        pruned = f", {outcome.pruned} pruned" if self._system.pruning else ""
         self._system.fault_log.note(
-            f"checked: {transactions} transactions, {verdict}{aborted}; settled in {outcome.settled_seconds:.1f} s, "
-            f"peak {self._system.supervisor.peak_mb:.1f} MiB")
+            f"checked: {transactions} transactions, {verdict}{aborted}{pruned}; "
+            f"settled in {outcome.settled_seconds:.1f} s, peak {self._system.supervisor.peak_mb:.1f} MiB")
 
     def _report(self, verdict: Verdict, prefix: str = "") -> None:
         for problem in verdict.problems:
@@ -102,6 +105,21 @@ class Check:
     def _check_once(self, verdict: Verdict) -> None:
         for event, times in Counter(verdict.repeated).most_common(_SHOWN):
             self._outcome.problem("EO1 once", f"{event} was committed {times + 1} times")
+
+    # --- pruning ---
+
+    def _check_pruning(self, records: list[Record]) -> None:
+        """Checks that each deleted row was in Kafka before, for a reader of the mode, and that rows were deleted."""
+        pruning = self._system.pruning
+        if pruning is None:
+            return
+        deletions = pruning.log.take()
+        early = early_deletions(deletions, records, pruning.keep)
+        self._outcome.pruned, self._outcome.pruned_early = len(deletions), len(early)
+        for problem in early[:_SHOWN]:
+            self._outcome.problem("I20 proof", problem)
+        if not deletions:
+            self._outcome.problem("I10 progress", "no row was pruned")
 
     # --- repetitions ---
 

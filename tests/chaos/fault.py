@@ -49,3 +49,4 @@ class Fault:
     healing: float
     nodes: int  # minimum number of Kafka nodes
     transactions: bool  # only if the relay publishes in Kafka transactions
+    pruning: bool  # only if the relay prunes

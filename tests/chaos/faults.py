@@ -8,13 +8,15 @@ from kafka_faults import (change_leaders, hang_broker, hang_coordinator, kill_al
 from link_faults import disturb_broker_links, disturb_postgres_link
 from postgres_faults import (change_table, checkpoints, kill_postmaster, large_transaction,
                              restart_fast, restart_immediate, terminate_walsender)
+from pruning_faults import suspend_pruning, terminate_pruning
 from relay_faults import kill_burst, second_relay, suspend, suspend_transaction, terminate
 
 
 def _fault(inject: Callable[[Context], None], weight: int, touches: str, shortest: float = 0,
-           longest: float = 0, healing: float = 2, nodes: int = 1, transactions: bool = False) -> Fault:
+           longest: float = 0, healing: float = 2, nodes: int = 1, transactions: bool = False,
+           pruning: bool = False) -> Fault:
     return Fault(inject.__name__, weight, frozenset(touches.split()), shortest, longest, inject,
-                 healing, nodes, transactions)
+                 healing, nodes, transactions, pruning)
 
 
 # A fast stop of Postgres legitimately waits for a relay that is suspended or cut off, so the faults that
@@ -24,6 +26,8 @@ FAULTS = [
     _fault(terminate, 5, "relay"),
     _fault(suspend, 5, "relay postgres", 1, 60),
     _fault(suspend_transaction, 4, "relay postgres kafka", 12, 25, healing=4, transactions=True),
+    _fault(suspend_pruning, 6, "relay postgres", 1, 20, healing=4, pruning=True),
+    _fault(terminate_pruning, 4, "postgres", pruning=True),
     _fault(second_relay, 6, "relay postgres", 1, 10, healing=10),
     _fault(restart_fast, 6, "postgres", 0, 3),
     _fault(restart_immediate, 4, "postgres"),

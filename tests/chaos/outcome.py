@@ -25,6 +25,8 @@ class Outcome:
     aborted: int = 0  # records that only readers of uncommitted records see
     duplicates_by_fault: Counter[str] = field(default_factory=Counter)
     duplicates_per_kill: list[int] = field(default_factory=list)  # of each SIGKILL without other faults
+    pruned: int = 0  # rows
+    pruned_early: int = 0  # of them, those that Kafka did not have, or that were too young
     statuses: int = 0
     settled_seconds: float = 0.0
     recoveries: list[float] = field(default_factory=list)

@@ -20,6 +20,7 @@ from walrelay_test.workload import Workload
 
 _MOST_AT_ONCE = 2
 _SETTLE_SECONDS = 120.0
+_PRUNED_SECONDS = 120.0  # the proof comes after ten to twenty seconds
 _MOST_RETAINED = 32 << 20  # two WAL segments
 
 
@@ -27,13 +28,14 @@ class Period:
     """The `number`-th period of a run. It has its own topics and starts with empty tables."""
 
     def __init__(self, system: System, ground_truth: GroundTruth, judge: Mode, *, seed: int, number: int,
-                 rate: float) -> None:
+                 rate: float, bursts: int) -> None:
         self.outcome = Outcome()
         self._system = system
         self._ground_truth = ground_truth
         self._judge = judge
         self._seed = f"{seed}/{number}"
-        self._workload = Workload(system.database, self._seed, rate=rate, type=f"chaos{number}")
+        self._workload = Workload(system.database, self._seed, rate=rate, type=f"chaos{number}",
+                                  bursts=bursts)
         self._failures: list[str] = []
         self._running: list[tuple[Planned, threading.Thread]] = []
 
@@ -42,7 +44,8 @@ class Period:
         with self._watched():
             started = time.monotonic()
             for planned in plan(self._seed, seconds, nodes=len(self._system.kafka.node_ids),
-                                transactions=self._system.mode.once):
+                                transactions=self._system.mode.once,
+                                pruning=self._system.relay_prunes):
                 self._sleep_until(started + planned.at)
                 self._wait_for_capacity(planned)
                 if self._has_failed() or time.monotonic() > started + seconds:
@@ -132,6 +135,9 @@ class Period:
                 yield
             self._expect("healed", system.heal)
             self._settle()
+            if system.pruning is not None:
+                self._expect("pruned", lambda: wait_until(system.pruning.is_done, _PRUNED_SECONDS,
+                                                          "all rows to be pruned"))
         for failure in self._failures:
             self.outcome.problem("I10 progress", failure)
         Check(system, self._judge, self.outcome, self._workload.type).run(self._ground_truth, sampler.samples)

@@ -18,6 +18,7 @@ from walrelay_test.relay_config import relay_program
 _INVARIANTS = ["I1 no loss", "I2 no phantom", "I3 order", "I5 confirm safety", "I6 confirm sanity",
                "I7 duplicates", "I8 content", "I9 memory", "I10 progress", "I11 shutdown", "I12 secrets",
                "supervision"]
+_INVARIANTS_OF_PRUNING = ["I20 proof"]
 _INVARIANTS_OF_ONCE = ["EO1 once", "EO5 open transaction"]
 _SHOWN = 10
 
@@ -25,10 +26,11 @@ _SHOWN = 10
 class Report:
     """Aggregates the periods of a run."""
 
-    def __init__(self, *, mode: Mode, judge: Mode, seed: int, what: str, commit: str | None) -> None:
+    def __init__(self, *, mode: Mode, judge: Mode, pruning: bool, seed: int, what: str, commit: str | None) -> None:
         self.outcomes: list[Outcome] = []
         self.problems: list[tuple[str, str]] = []
         self._judge = judge
+        self._pruning = pruning
         name = mode.name if mode is judge else f"{mode.name}, judged as {judge.name}"
         self._head = {"mode": name, "seed": seed, "run": what, "commit": commit or _commit(), **_versions()}
 
@@ -52,6 +54,8 @@ class Report:
             "duplicates_per_kill": _percentiles(sorted(
                 each for outcome in self.outcomes for each in outcome.duplicates_per_kill)),
             "aborted_records": self._sum("aborted"),
+            **({"pruned_rows": self._sum("pruned"), "pruned_early": self._sum("pruned_early")}
+               if self._pruning else {}),
             "status_updates": self._sum("statuses"),
             "faults": faults.total(),
             "faults_by_kind": dict(faults.most_common()),
@@ -73,7 +77,8 @@ class Report:
 
     def _invariants(self) -> dict[str, str]:
         broken = Counter(invariant for invariant, _ in self.problems)
-        names = [*_INVARIANTS, *(_INVARIANTS_OF_ONCE if self._judge.once else [])]
+        names = [*_INVARIANTS, *(_INVARIANTS_OF_PRUNING if self._pruning else []),
+                 *(_INVARIANTS_OF_ONCE if self._judge.once else [])]
         return {name: f"BROKEN {broken[name]} times" if broken[name] else "held" for name in names}
 
 

@@ -27,7 +27,7 @@ class Planned:
         return f"#{self.number} {self.fault.name}{lasting}"
 
 
-def plan(seed: str, seconds: float, *, nodes: int, transactions: bool) -> list[Planned]:
+def plan(seed: str, seconds: float, *, nodes: int, transactions: bool, pruning: bool) -> list[Planned]:
     """The faults of a period of `seconds`, in order; none of them ends much later than the period.
 
     At most two overlap, and never two that touch the same component. Some take longer to heal than planned
@@ -35,7 +35,7 @@ def plan(seed: str, seconds: float, *, nodes: int, transactions: bool) -> list[P
     """
     chance = random.Random(seed)
     possible = [fault for fault in FAULTS
-                if fault.nodes <= nodes and (transactions or not fault.transactions)]
+                if fault.nodes <= nodes and (transactions or not fault.transactions) and (pruning or not fault.pruning)]
     planned: list[Planned] = []
     at = chance.uniform(*_APART) / 2
     while at < seconds:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fault_log import FaultLog
 from mode import Mode
+from pruning import Pruning
 from supervisor import Supervisor
 from walrelay_dev.process import wait_until
 from walrelay_test.database import Database
@@ -37,10 +38,15 @@ _KAFKA_PROPERTIES = {
 class System:
     """A context manager. Only the relay connects through the proxies; all other clients connect directly."""
 
-    def __init__(self, fault_log: FaultLog, mode: Mode, *, nodes: int, major: int) -> None:
+    def __init__(self, fault_log: FaultLog, mode: Mode, *, nodes: int, major: int, keep: float | None = None,
+                 by_age: bool = False) -> None:
+        """`keep`: the relay prunes rows that are older, in seconds; with `by_age`, a job that requires no proof."""
         self.fault_log = fault_log
         self.mode = mode
         self.record = ReplicationRecord()
+        self.pruning: Pruning | None = None
+        self._keep = keep
+        self._by_age = by_age
         self.postgres = new_postgres(major, tcp=True, password=CANARY)
         self.kafka = new_kafka(nodes=nodes, proxied=True, properties=_KAFKA_PROPERTIES,
                                isolated_controller=mode.once)
@@ -56,9 +62,14 @@ class System:
             stack.enter_context(self.broker_links)
             self.database = Database.create(self.postgres, "chaos")
             self._prepare()
+            if self._keep is not None:
+                self.pruning = stack.enter_context(Pruning(self.connect(), self._keep, self._by_age))
             self.supervisor = stack.enter_context(Supervisor(self.new_relay(), self.fault_log))
             # Killed before its first record, the relay would not know that it had created the slot.
             wait_until(self._has_record, _START_SECONDS, "the first progress record")
+            if self.pruning is not None:
+                wait_until(lambda: self.pruning.has_begun(self.kafka, self.progress_topic), _START_SECONDS,
+                           "the beginning of the proof")
             self._stack = stack.pop_all()
         return self
 
@@ -76,6 +87,10 @@ class System:
     @property
     def progress_topic(self) -> str:
         return f"walrelay.progress.{self.pipeline}"
+
+    @property
+    def relay_prunes(self) -> bool:
+        return self.pruning is not None and not self._by_age
 
     def topics(self, type: str) -> list[str]:
         """All topics that the relay depends on."""
@@ -139,4 +154,4 @@ class System:
                 "kafka.bootstrap_servers": self.broker_links.bootstrap,
                 "http.listen": "127.0.0.1:0", "metrics.slot_poll_interval": "1s",
                 "source.on_gap": "exit",  # a gap is a failure, and the supervisor detects it by the exit
-                **self.mode.options}
+                **self.mode.options, **(self.pruning.options if self.pruning else {})}

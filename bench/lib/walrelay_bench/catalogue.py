@@ -22,6 +22,9 @@ def workloads(quick: bool) -> dict[str, Workload]:
                  Rate(rate, seconds=2 if quick else 20, warmup=1 if quick else 8, payload=payload,
                       per_transaction=count))
           for size, payload in _PAYLOADS.items() for rows, count in _TRANSACTIONS.items() for rate in _RATES),
+        # Long enough that a system that deletes published rows deletes as many as are written.
+        *(Steady(f"steady-{rate}-long", Rate(rate, seconds=2 if quick else 40, warmup=1 if quick else 25))
+          for rate in (1000, 5000)),
         Drain("drain", 10_000 if quick else 1_000_000),
         Transaction("transaction", 10_000 if quick else 2_000_000),
         Gigabyte("gigabyte", 16 if quick else 1024),

@@ -38,8 +38,9 @@ class Steady(Workload):
                     seen = load.result()
             finally:
                 load.close()
+            left = int(environment.sql(f"SELECT count(*) FROM {system.table}"))
         events = round(self.rate.per_second * self.rate.seconds)
-        return Outcome(latencies(seen) | verdict(seen) | meter.costs(events), meter.series(),
+        return Outcome(latencies(seen) | verdict(seen) | {"rows_left": left} | meter.costs(events), meter.series(),
                        {name: seen[name]["curve"] for name in ("append", "consumer") if seen[name]})
 
 

@@ -27,7 +27,8 @@ _LEFT_OUT = {
 }
 _LEFT_OUT["kill"] = _LEFT_OUT["kills"] | {"wal_retained_mib"}
 # Figures without a ratio: counts that are often zero, and figures that do not measure the system.
-_NO_RATIO = {"kills", "lost", "duplicated", "disordered", "commit_p50", "foreign_cpu_percent", "wal_written_mib"}
+_NO_RATIO = {"kills", "lost", "duplicated", "disordered", "commit_p50", "foreign_cpu_percent", "wal_written_mib",
+             "rows_left"}
 
 
 def write(results: Results, folder: Path) -> None:

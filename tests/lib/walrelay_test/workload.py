@@ -21,6 +21,7 @@ from .database import Database, quoted_rows
 
 _KEYS = 24
 _TYPES = 3  # number of topics
+BURSTS = 2
 _LARGEST_BURST = 200
 
 _TABLES = """
@@ -52,15 +53,17 @@ class Workload:
     """`clients` threads that write until they are stopped; a context manager.
 
     `rate` is in transactions per second, for all clients together; None means no limit. `type` is the prefix of
-    its aggregate types, by default the database's name.
+    its aggregate types, by default the database's name. `bursts` is the weight of transactions of many rows: more of
+    them make more events of the same number of transactions.
     """
 
     def __init__(self, database: Database, seed: int | str, *, clients: int = 3,
-                 rate: float | None = None, type: str | None = None) -> None:
+                 rate: float | None = None, type: str | None = None, bursts: int = BURSTS) -> None:
         self.database = database
         self.type = type or database.name
         self.outcomes: Counter[str] = Counter()  # committed, rolled back, unknown
         self._interval = clients / rate if rate else 0.0
+        self._bursts = bursts
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
         self._lock = threading.Lock()
@@ -129,7 +132,7 @@ class Workload:
             connection = self.database.connect()
         except psycopg2.OperationalError:
             return  # the server is being restarted
-        client = _Client(connection.cursor(), chance, self.type)
+        client = _Client(connection.cursor(), chance, self.type, self._bursts)
         due = time.monotonic()
         try:
             while not self._stopping.wait(max(0.0, due - time.monotonic())):
@@ -150,13 +153,13 @@ class Workload:
 class _Client:
     """The transactions of one connection."""
 
-    def __init__(self, cursor: Any, chance: random.Random, type: str) -> None:
+    def __init__(self, cursor: Any, chance: random.Random, type: str, bursts: int) -> None:
         self._cursor = cursor
         self._chance = chance
         self._type = type
         self._kinds: dict[Callable[[], None], int] = {
             self._one: 50, self._several_keys: 15, self._savepoint: 10, self._copy: 6,
-            self._delete_after_insert: 6, self._elsewhere: 8, self._burst: 2}
+            self._delete_after_insert: 6, self._elsewhere: 8, self._burst: bursts}
 
     def transact(self) -> str:
         """Runs one transaction of a random kind; most are committed."""
