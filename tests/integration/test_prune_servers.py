@@ -160,14 +160,20 @@ class RestoreTest(OtherServerCase):
         gap = self.expect_held(relay, code)
         self.wait_for_passes_without_proof(relay)
         self.assertEqual(self.rows(), NEW)
+        generation = self.record().generation
         self.accept(relay, gap)
         relay.wait_ready()
-        self.touch(relay)
+        relay.wait_until(lambda: self.proof_begins_after(generation), 60, "a proof from after the gap")
         self.outbox.insert(30)
         self.settle()
         # Rows from before the accepted gap are kept: nothing proves that they are published.
         self.wait_for_rows(relay, *NEW)
         self.expect_nothing_early(30)
+
+    def proof_begins_after(self, generation: int) -> bool:
+        """The records from before the gap have later xids."""
+        self.sql("SELECT pg_logical_emit_message(true, 'filler', '')")
+        return any(record.generation > generation and record.published_from_xid > 0 for record in self.records())
 
     def wait_for_passes_without_proof(self, relay: RelayProcess) -> None:
         def refused() -> float:
