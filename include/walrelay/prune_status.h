@@ -30,8 +30,8 @@ struct PartitionChanges {
 
 // One pass over all outbox tables. Counts are rows.
 struct PruneCount {
-  uint64_t pruned = 0;                // deleted or marked; not those of dropped partitions
-  uint64_t kept = 0;                  // older than prune.keep; nothing proves that they are published
+  uint64_t pruned = 0;  // deleted or marked; not those of dropped partitions
+  uint64_t kept = 0;    // older than prune.keep; nothing proves that they are published
   std::optional<Micros> oldest_kept;  // age of the oldest of these, by the time column
   uint64_t locked = 0;                // statements that met a locked row: left to the next pass
   PartitionChanges partitions;

@@ -38,7 +38,8 @@ absl::StatusOr<std::optional<PublishedProof>> ParsePublished(std::string_view an
     return Error(ErrorCode::kRelaySilent,
                  "the relay's version of walrelay does not support this command");
   }
-  WR_ASSIGN_OR_RETURN(proof.progress, DecodeProgress(answer.substr(std::min(line + 1, answer.size()))));
+  WR_ASSIGN_OR_RETURN(proof.progress,
+                      DecodeProgress(answer.substr(std::min(line + 1, answer.size()))));
   return std::optional(std::move(proof));
 }
 

@@ -73,8 +73,8 @@ ExitCode PruneCommand(const PruneFlags& flags) {
   }
   // After an error, only what was done before it.
   if (outcome->error.ok() || DidSomething(outcome->count)) {
-    fmt::print("{}", flags.json ? PruneJson(action, *outcome)
-                                : PruneText(config.prune, action, *outcome));
+    fmt::print(
+        "{}", flags.json ? PruneJson(action, *outcome) : PruneText(config.prune, action, *outcome));
   }
   if (!outcome->error.ok()) {
     return Report(outcome->error);

@@ -54,9 +54,9 @@ std::string PruneText(const PruneConfig& config, PruneAction action, const Prune
   out += fmt::format("published rows older than {}: {} {}\n", FormatDuration(config.keep),
                      count.pruned, RowChange(config, applied));
   if (count.kept > 0) {
-    out += fmt::format(
-        "rows without proof that they are published: {} kept, the oldest is {} old\n", count.kept,
-        FormatDuration(count.oldest_kept.value_or(Micros(0))));
+    out +=
+        fmt::format("rows without proof that they are published: {} kept, the oldest is {} old\n",
+                    count.kept, FormatDuration(count.oldest_kept.value_or(Micros(0))));
   }
   if (count.locked > 0) {
     out += fmt::format("page ranges with a locked row: {} left out; run the command again\n",

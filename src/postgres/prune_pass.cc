@@ -23,8 +23,7 @@ PartitionPolicy PolicyOf(const PruneConfig& prune, bool proven) {
 }
 
 void Append(std::vector<std::string> names, std::vector<std::string>& to) {
-  to.insert(to.end(), std::make_move_iterator(names.begin()),
-            std::make_move_iterator(names.end()));
+  to.insert(to.end(), std::make_move_iterator(names.begin()), std::make_move_iterator(names.end()));
 }
 
 absl::StatusOr<WallTime> ServerTime(PgConnection& connection) {
@@ -71,7 +70,8 @@ absl::Status RunPass(const Config& config, const std::optional<PruneProof>& proo
                      PruneOutcome& outcome) {
   const bool drops = config.prune.mode == PruneMode::kDrop;
   const absl::Status unproven =
-      Error(ErrorCode::kPruneUnproven, "walrelay does not stream, or has not recorded any transaction id");
+      Error(ErrorCode::kPruneUnproven,
+            "walrelay does not stream, or has not recorded any transaction id");
   if (!proof && !drops) {
     return unproven;
   }
@@ -80,8 +80,8 @@ absl::Status RunPass(const Config& config, const std::optional<PruneProof>& proo
                                                        .interrupt_fd = interrupt_fd}));
   WR_RETURN_IF_ERROR(CheckSystem(session.connection, proof));
   if (drops) {
-    WR_RETURN_IF_ERROR(PrunePartitions(session.connection, config, proof, action,
-                                       outcome.count.partitions));
+    WR_RETURN_IF_ERROR(
+        PrunePartitions(session.connection, config, proof, action, outcome.count.partitions));
   }
   if (!proof) {
     return unproven;

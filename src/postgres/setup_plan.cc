@@ -92,7 +92,7 @@ absl::StatusOr<bool> MaySelect(PgConnection& connection, const std::string& role
 // Whether the role has what GrantPruning() grants. A table that does not exist has no privileges.
 absl::StatusOr<bool> MayPrune(PgConnection& connection, const SourceConfig& source,
                               const PruneConfig& prune, const std::string& role, bool exists) {
-  if (!exists || prune.mode == PruneMode::kOff) {
+  if (!exists || !NeedsGrants(prune)) {
     return false;
   }
   for (const OutboxTable& table : source.tables) {

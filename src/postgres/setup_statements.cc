@@ -77,11 +77,15 @@ std::string GrantSelect(const OutboxTable& table, const std::string& role) {
   return fmt::format("GRANT SELECT ON {} TO {};", QuotedName(table), QuoteIdentifier(role));
 }
 
+bool NeedsGrants(const PruneConfig& prune) {
+  return prune.mode == PruneMode::kDelete || prune.mode == PruneMode::kMark;
+}
+
 // SELECT, because the statements that prune compare columns.
 std::string GrantPruning(const SourceConfig& source, const PruneConfig& prune,
                          const std::string& role) {
   std::string sql;
-  if (prune.mode == PruneMode::kOff || !prune.dsn.empty()) {
+  if (!NeedsGrants(prune) || !prune.dsn.empty()) {
     return sql;
   }
   const std::string privilege =

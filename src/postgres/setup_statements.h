@@ -31,7 +31,11 @@ std::string CreateRole(const SourceConfig& source, const std::string& role);
 // For counting rows (metrics.table_count_interval); publishing needs no privilege on a table.
 std::string GrantSelect(const OutboxTable& table, const std::string& role);
 
-// "" if pruning is off, or has a login of its own.
+// Whether the mode of pruning takes privileges that can be granted: to drop partitions, a role must
+// own the table.
+bool NeedsGrants(const PruneConfig& prune);
+
+// "" if pruning is off, drops partitions, or has a login of its own.
 std::string GrantPruning(const SourceConfig& source, const PruneConfig& prune,
                          const std::string& role);
 

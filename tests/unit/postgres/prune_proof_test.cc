@@ -54,8 +54,8 @@ TEST(PruneProofTest, OlderRowsAreIncludedAsFarAsTheirXidsCanTell) {
 }
 
 TEST(PruneProofTest, StatementsRecognizeTheServer) {
-  const std::string sql =
-      IsServerOf({.xids = {}, .system_id = "1", .timeline = 26, .backend_pid = 4711, .slot = "a'b"});
+  const std::string sql = IsServerOf(
+      {.xids = {}, .system_id = "1", .timeline = 26, .backend_pid = 4711, .slot = "a'b"});
   EXPECT_THAT(sql, HasSubstr("OPERATOR(pg_catalog.=) '0000001A'"));
   EXPECT_THAT(sql, HasSubstr("s.slot_name OPERATOR(pg_catalog.=) 'a''b'"));
   EXPECT_THAT(sql, HasSubstr("s.active_pid OPERATOR(pg_catalog.=) 4711"));

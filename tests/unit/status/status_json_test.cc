@@ -56,6 +56,31 @@ TEST(StatusJsonTest, AProgressRecordThatIsNotReadHasItsCause) {
   EXPECT_EQ(Parsed(report).record_failure().message(), "no answer");
 }
 
+TEST(StatusJsonTest, PruningMatchesTheReport) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_FALSE(Parsed(report).has_pruning());
+  report.snapshot.pruning = PruneStatus{
+      .pruned = 7,
+      .complete = report.now,
+      .last = {.kept = 2,
+               .oldest_kept = minutes(2),
+               .locked = 1,
+               .partitions = {.created = {}, .dropped = {}, .problems = {{"p1", "why"}}}},
+      .paused = true,
+      .error = Error(ErrorCode::kPruneDenied, "public.outbox")};
+  const Status::Pruning pruning = Parsed(report).pruning();
+  EXPECT_EQ(pruning.pruned_rows(), 7u);
+  EXPECT_EQ(pruning.unproven_rows(), 2u);
+  EXPECT_EQ(pruning.oldest_unproven_seconds(), 120);
+  EXPECT_EQ(pruning.locked_ranges(), 1u);
+  EXPECT_EQ(pruning.partition_problems(0).reason(), "why");
+  EXPECT_TRUE(pruning.paused());
+  EXPECT_EQ(pruning.error().code(), "WR-2322");
+  EXPECT_TRUE(pruning.has_complete());
+  EXPECT_THAT(StatusText(report), ::testing::HasSubstr("7 rows since the start"));
+  EXPECT_THAT(StatusPage(report), ::testing::HasSubstr("<h2>Pruning</h2>"));
+}
+
 TEST(StatusJsonTest, TablesMatchTheReport) {
   StatusReport report = Samples().at("blocked");
   Status::Table table = Parsed(report).tables(0);

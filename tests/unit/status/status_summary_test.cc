@@ -256,6 +256,32 @@ TEST(DeliveryTest, FailureIsShownForAnHour) {
             "exactly once; no transaction is open; 0 committed since the start");
 }
 
+TEST(PruningTest, WordsNameWhatIsKept) {
+  const WallTime now = testing::Samples().at("streaming").now;
+  PruneStatus status{.pruned = 1234};
+  EXPECT_EQ(PruningWords(status, now), "1,234 rows since the start; no complete pass yet");
+  status.complete = now - seconds(20);
+  status.last = {.kept = 2,
+                 .oldest_kept = std::chrono::hours(48),
+                 .partitions = {.created = {}, .dropped = {}, .problems = {{"p1", "why"}}}};
+  status.paused = true;
+  EXPECT_EQ(PruningWords(status, now),
+            "1,234 rows since the start; last complete pass 20 s ago; 2 rows kept without proof, "
+            "the oldest is 2 days old; partition p1: why; paused, because the slot is at risk or "
+            "behind");
+}
+
+TEST(PruningTest, AnErrorIsAProblemUnlessTheStreamIsMissing) {
+  StatusReport report = testing::Samples().at("streaming");
+  report.snapshot.pruning = PruneStatus();
+  EXPECT_TRUE(ProblemsOf(report).empty());
+  report.snapshot.pruning->error = Error(ErrorCode::kPruneUnproven, "no stream");
+  EXPECT_TRUE(ProblemsOf(report).empty());
+  report.snapshot.pruning->error = Error(ErrorCode::kPruneDenied, "public.outbox");
+  ASSERT_EQ(ProblemsOf(report).size(), 1u);
+  EXPECT_EQ(CodeOf(ProblemsOf(report)[0].error), ErrorCode::kPruneDenied);
+}
+
 TEST(PaceTest, PaceIsThatOfTheLastMinute) {
   std::vector<HistoryPoint> history(
       6, {.span = seconds(10), .events = 100, .median = Micros(7), .slowest = Micros(9)});
