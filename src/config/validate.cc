@@ -455,8 +455,8 @@ class Validator {
     if (prune.max_rows_per_second < 1) {
       Expect("prune.max_rows_per_second", "at least 1");
     }
-    if (prune.partitions_ahead < 0 || prune.partitions_ahead > kMostAhead) {
-      Expect("prune.partitions_ahead", fmt::format("0 to {}", kMostAhead));
+    if (prune.partitions_ahead < 1 || prune.partitions_ahead > kMostAhead) {
+      Expect("prune.partitions_ahead", fmt::format("1 to {}", kMostAhead));
     }
     if (prune.interval < std::chrono::seconds(1)) {
       Expect("prune.interval", "at least \"1s\"");

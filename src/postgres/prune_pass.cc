@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "base/check.h"
-#include "outbox/partition_plan.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/outbox_partitions.h"
 #include "postgres/session.h"
@@ -17,8 +16,7 @@ constexpr std::chrono::seconds kPassTimeout{10};
 // Without a proof partitions are only created.
 PartitionPolicy PolicyOf(const PruneConfig& prune, bool proven) {
   return {.period = prune.partitions,
-          .ahead = prune.partitions_ahead > 0 ? static_cast<int>(prune.partitions_ahead)
-                                              : UsualAhead(prune.partitions),
+          .ahead = static_cast<int>(prune.partitions_ahead),
           .keep = proven ? std::optional(prune.keep) : std::nullopt};
 }
 

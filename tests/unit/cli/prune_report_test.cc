@@ -42,12 +42,13 @@ TEST(PruneReportTest, TellsWhatWasDone) {
 TEST(PruneReportTest, JsonHasTheSame) {
   PruneOutcome outcome = Outcome();
   outcome.count.partitions.problems[0].reason = "reason";
-  EXPECT_EQ(PruneJson(PruneAction::kCount, outcome),
-            R"({"applied":false,"complete":true,"rows":12,"unproven_rows":3,)"
-            R"("oldest_unproven_seconds":172800,"locked_ranges":1,"partitions_created":["outbox_p1"],)"
-            R"("partitions_dropped":["outbox_p0"],)"
-            R"("partition_problems":[{"partition":"outbox_p2","reason":"reason"}]})"
-            "\n");
+  EXPECT_EQ(
+      PruneJson(PruneAction::kCount, outcome),
+      R"({"applied":false,"complete":true,"rows":12,"unproven_rows":3,)"
+      R"("oldest_unproven_seconds":172800,"locked_ranges":1,"partitions_created":["outbox_p1"],)"
+      R"("partitions_dropped":["outbox_p0"],)"
+      R"("partition_problems":[{"partition":"outbox_p2","reason":"reason"}]})"
+      "\n");
 }
 
 }  // namespace
