@@ -402,9 +402,9 @@ struct PruneConfig {
   std::string time_column = "created_at";
   std::string mark_column;                               // of kMark: a timestamp, or a boolean
   PartitionPeriod partitions = PartitionPeriod::kDaily;  // of kDrop: of those that are created
-  int64_t partitions_ahead = 7;  // of kDrop, after the present one
-  std::string dsn;               // "": source.dsn, with the password of [source]
-  std::string password_file;     // of `dsn`; read again at each connection
+  int64_t partitions_ahead = 7;                          // of kDrop, after the present one
+  std::string dsn;            // "": source.dsn, with the password of [source]
+  std::string password_file;  // of `dsn`; read again at each connection
 
   bool operator==(const PruneConfig&) const = default;
 };

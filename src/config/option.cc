@@ -623,7 +623,8 @@ constexpr Option kOptions[] = {
         "With `mode = \"drop\"`: the time that one new partition covers, in UTC."),
     Row<kPrune, &PruneConfig::partitions_ahead>(
         "prune", "partitions_ahead", kInteger,
-        "With `mode = \"drop\"`: how many partitions to create ahead of the present one. Enough for "
+        "With `mode = \"drop\"`: how many partitions to create ahead of the present one. Enough "
+        "for "
         "a weekend, during which walrelay may be down: 96 with hourly partitions."),
     {"prune",
      "dsn",
