@@ -36,7 +36,8 @@ OF_TRANSACTIONS = {"walrelay_kafka_transactions_committed_total", "walrelay_kafk
                    "walrelay_kafka_transaction_commit_seconds"}
 # Exported only with [prune].
 OF_PRUNING = {"walrelay_pruned_rows_total", "walrelay_prune_unproven_rows",
-              "walrelay_prune_last_pass_timestamp_seconds", "walrelay_prune_errors_total"}
+              "walrelay_prune_last_pass_timestamp_seconds", "walrelay_prune_errors_total",
+              "walrelay_prune_partition_problems"}
 # Exported from the start of the process: alerts rest on them.
 OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay_replication_connected",
              "walrelay_oldest_unpublished_age_seconds", "walrelay_slot_sample_errors_total"}
