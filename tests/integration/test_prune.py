@@ -240,7 +240,10 @@ class CommandTest(PruneCase):
         self.outbox.insert(1)
         self.outbox.insert(2, more={"created_at": "2000-01-01"})
         self.start_proven()
-        with self.database.transaction("ROLLBACK") as cursor:
+        other = self.database.connect()
+        self.addCleanup(other.close)
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN")
             cursor.execute("SELECT txid_current()")  # as long as it is open, nothing proves the following rows
             self.outbox.insert(3)
             output = self.walrelay(*self.flags, "--older-rows-published", "--json")
