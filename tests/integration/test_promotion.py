@@ -5,13 +5,13 @@ The promoted server is an earlier copy of the first one that replays the first o
 starts a timeline there.
 """
 
-import shutil
 import subprocess
 from typing import Any
 
 from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.promoted_copy import promote_copy
 from walrelay_test.tcp_proxy import TcpProxy
-from walrelay_test.testcase import IntegrationTest, RelayProcess, main, wait_until
+from walrelay_test.testcase import IntegrationTest, RelayProcess, main
 
 
 class PromotionCase(IntegrationTest):
@@ -46,20 +46,7 @@ class PromotionCase(IntegrationTest):
         self.link.refuse()
         self.link.cut()
         self.postgres.stop()
-        data = self.postgres.data
-        subprocess.run(["cp", "-a", f"{data}/pg_wal/.", self.copy / "pg_wal"], check=True)
-        shutil.rmtree(data)
-        self.copy.rename(data)
-        signal = data / "recovery.signal"
-        signal.touch()
-        shutil.chown(signal, data.owner(), data.group())
-        recovery = {"restore_command": "false", "recovery_target_lsn": until,
-                    "recovery_target_inclusive": False, "recovery_target_action": "promote"}
-        self.postgres.settings.update(recovery)
-        self.postgres.start()
-        wait_until(lambda: not self.database.value("SELECT pg_is_in_recovery()"), 60, "the promotion")
-        for name in recovery:
-            del self.postgres.settings[name]
+        promote_copy(self.postgres, self.database, self.copy, until)
         self.assertEqual(self.sql("SELECT id::int FROM outbox ORDER BY 1"), [(1,), (2,), (3,)])
 
 

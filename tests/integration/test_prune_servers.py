@@ -8,16 +8,16 @@ published ones.
 
 import shutil
 import signal
-import subprocess
 import unittest
 from pathlib import Path
 from typing import Any
 
 from walrelay_test.deletions import DeletionLog, early_deletions
 from walrelay_test.prune_case import PruneCase
+from walrelay_test.promoted_copy import promote_copy
 from walrelay_test.relay_process import RelayProcess
 from walrelay_test.tcp_proxy import TcpProxy
-from walrelay_test.testcase import main, wait_until
+from walrelay_test.testcase import main
 
 PUBLISHED = [1, 2, 3]
 LOST = [4, 5, 6]
@@ -100,21 +100,8 @@ class PromotionTest(OtherServerCase):
     """The promoted server lacks the end of the first one's WAL."""
 
     def promote(self, copy: Path, until: str) -> None:
-        data = self.postgres.data
         self.postgres.stop("immediate")
-        subprocess.run(["cp", "-a", f"{data}/pg_wal/.", copy / "pg_wal"], check=True)
-        shutil.rmtree(data)
-        copy.rename(data)
-        recovery_signal = data / "recovery.signal"
-        recovery_signal.touch()
-        shutil.chown(recovery_signal, data.owner(), data.group())
-        recovery = {"restore_command": "false", "recovery_target_lsn": until,
-                    "recovery_target_inclusive": False, "recovery_target_action": "promote"}
-        self.postgres.settings.update(recovery)
-        self.postgres.start()
-        wait_until(lambda: not self.database.value("SELECT pg_is_in_recovery()"), 60, "the promotion")
-        for name in recovery:
-            del self.postgres.settings[name]
+        promote_copy(self.postgres, self.database, copy, until)
         self.assertEqual(self.rows(), PUBLISHED)
 
     def expect_pruned_again(self, relay: RelayProcess) -> None:
