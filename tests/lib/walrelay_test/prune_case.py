@@ -30,15 +30,16 @@ class PruneCase(ProgressCase):
         return relay
 
     def touch(self, relay: RelayProcess) -> None:
-        """Commits a transaction, and waits until the record has a horizon behind it."""
+        """Commits a transaction, and waits until the record has a horizon behind it, and proves something: a first
+        reading of transaction ids is only where the proof begins."""
         xid = self.database.value("SELECT txid_current()::text::bigint")
 
         def proven() -> bool:
             # The frontier of an idle outbox moves with other traffic.
             self.sql("SELECT pg_logical_emit_message(true, 'filler', '')")
             records = self.records() if self.progress_topic in self.kafka.topics() else []
-            return any(record.horizons and record.horizons[-1].xid > xid and record.published_from_xid > 0
-                       for record in records)
+            return any(record.published_from_xid > 0 and record.horizons
+                       and record.horizons[-1].xid > max(xid, record.published_from_xid) for record in records)
 
         relay.wait_until(proven, 60, f"a horizon beyond {xid}")
 
