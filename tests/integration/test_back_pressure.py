@@ -20,7 +20,7 @@ class BackPressureTest(IntegrationTest):
         self.addCleanup(self.kafka.start)
         self.addCleanup(self.kafka.resume_node, 1)
         self.kafka.create_topic(self.topic)
-        self.relay = self.start_relay({"source.wal_sender_timeout": "2s"})
+        self.relay = self.start_relay({"source.wal_sender_timeout": "4s"})
         self.outbox.insert(0)
         self.settle()
         self.walsender = self.database.walsender(self.slot)
@@ -34,7 +34,7 @@ class BackPressureTest(IntegrationTest):
     def wait_past_the_timeout_of_postgres(self) -> None:
         def backpressure() -> float:
             return self.relay.metric("walrelay_produce_backpressure_seconds_total") or 0
-        self.relay.wait_until(lambda: backpressure() > 6, 60, "6 s of back-pressure")
+        self.relay.wait_until(lambda: backpressure() > 12, 60, "12 s of back-pressure")
 
     def expect_still_connected_and_small(self) -> None:
         self.assertEqual(self.database.walsender(self.slot), self.walsender)
@@ -52,7 +52,8 @@ class BackPressureTest(IntegrationTest):
         self.wait_past_the_timeout_of_postgres()
         self.expect_still_connected_and_small()
         self.relay.wait_for_state("degraded")
-        self.assertIn("WR-4008", self.relay.get("/readyz")[1])
+        # Records that wait for too long, or brokers that do not answer: whichever is noticed first.
+        self.assertRegex(self.relay.get("/readyz")[1], "WR-4008|WR-4001")
         self.kafka.resume_node(1)
         self.expect_all_published()
 
