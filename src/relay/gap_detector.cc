@@ -208,6 +208,9 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
   WR_CHECK(!held_, "no stream starts while a gap is held");
   WR_CHECK(!found_ && !accepted_, "no stream starts after a check that found a gap");
   RememberPublication(info);
+  const Lsn published_before = decision.keep_in_flight && last_stream_
+                                   ? last_stream_->published_before
+                                   : decision.published_before;
   last_stream_ = ResumeState{.system_id = info.server.system_id,
                              .timeline = info.server.timeline,
                              .ancestors = info.server.ancestors,
@@ -215,6 +218,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .resume = decision.published_before,
                              .last_published = decision.last_published,
                              .partial = decision.partial,
+                             .published_before = published_before,
                              .recorded = decision.published_before.valid()};
   recalled_ = true;
   record_streams_ = true;
@@ -222,13 +226,15 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
   dropping_ = absl::OkStatus();
 }
 
-void GapDetector::SaveResumeState() {
+void GapDetector::SaveResumeState(const UnfinishedTransaction& unfinished) {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
   if (last_stream_ && !AwaitsRecorded()) {
     last_stream_->frontier = tracker_.frontier();
     last_stream_->resume = tracker_.resume();
     last_stream_->last_published = tracker_.last_published();
+    last_stream_->last_handled = tracker_.last_handled();
     last_stream_->partial = {};
+    last_stream_->unfinished = unfinished;
     last_stream_->recorded = false;
     WR_CHECK(last_stream_->frontier <= last_stream_->resume, "what is confirmed was handled");
   }

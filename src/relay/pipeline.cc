@@ -53,12 +53,24 @@ void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryChec
 // The relations stay until the next StartSession(): blocked_row() may still be shown.
 void Pipeline::EndSession() {
   // A session that ends before the rows that are settled knows less than the one before.
-  if (in_transaction() && !sender_.IsSettled(NextPosition())) {
+  if (in_transaction() && tracker_.open_has_events() && !sender_.IsSettled(NextPosition())) {
     cut_ = tracker_.open_transaction();
   }
   sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
   transactions_ = TransactionOrderCheck();
   refusal_ = absl::OkStatus();
+}
+
+void Pipeline::OnRestarting() {
+  cut_ = tracker_.PartlyPublished(sender_.settled_before().commit_lsn);
+}
+
+UnfinishedTransaction Pipeline::unfinished() const {
+  WR_CHECK(!in_transaction(), "a stream resumes between transactions");
+  const Position next = sender_.settled_before();
+  const bool known = cut_.valid() && cut_.commit_lsn == next.commit_lsn;
+  return known && next.commit_lsn >= tracker_.resume() ? UnfinishedTransaction{cut_, next}
+                                                       : UnfinishedTransaction();
 }
 
 // A row whose record is sent alone is handled only after its report.

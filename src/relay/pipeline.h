@@ -28,6 +28,7 @@
 #include "route/router.h"
 #include "stream/ack_tracker.h"
 #include "stream/history_check.h"
+#include "stream/start_position.h"
 #include "stream/transaction_order_check.h"
 #include "walrelay/config.h"
 #include "walrelay/position.h"
@@ -85,6 +86,10 @@ class Pipeline {
   Lsn history_limit() const { return history_.limit(); }
   // Whether the stream has contained what it must.
   bool history_known() const { return history_.complete(); }
+  // Whether events of this transaction were handled before, or will not be sent.
+  bool IsSettled(const pgoutput::Begin& begin) const {
+    return sender_.IsSettled({begin.final_lsn, Lsn(), 0});
+  }
   // The row that blocked last; nullopt once a message was handled, and in a new session.
   const std::optional<BlockedRow>& blocked_row() const { return blocked_row_; }
   // Whether BEGIN was handled and COMMIT was not; as in the tracker, while a session runs.
@@ -94,6 +99,11 @@ class Pipeline {
   // The transaction of which the first rows are published or in flight, and whose COMMIT was not
   // handled yet. Not valid if there is none.
   PartialTransaction partial() const;
+  // Likewise, for the next stream. REQUIRES: no session.
+  UnfinishedTransaction unfinished() const;
+  // The producer has failed, and rows of a transaction in flight are settled. REQUIRES: the tracker
+  // has not forgotten what was in flight.
+  void OnRestarting();
   // Number of produced rows of the most recently begun transaction. A dead letter counts; a row
   // that was skipped, or settled in an earlier attempt, does not.
   uint64_t events_in_transaction() const { return events_in_transaction_; }

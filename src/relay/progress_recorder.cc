@@ -65,13 +65,16 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   const bool continues = decision.keep_in_flight && earlier.generation == generation &&
                          earlier.system_id == info.server.system_id &&
                          earlier.timeline == info.server.timeline;
+  const bool same = recorded_ && recorded_->generation == generation &&
+                    recorded_->timeline == info.server.timeline;
   if (!continues) {
-    const bool same = recorded_ && recorded_->generation == generation &&
-                      recorded_->timeline == info.server.timeline;
     recorded_frontier_ = same ? recorded_->frontier : decision.published_before;
     recorded_partial_ = same ? recorded_->partial : decision.partial;
     first_frontier_ = decision.published_before;
     error_ = absl::OkStatus();  // it would last until the next record, which may not come
+  } else {
+    first_frontier_ = std::max({recorded_frontier_, same ? recorded_->frontier : Lsn(),
+                                in_flight_ ? in_flight_->frontier : Lsn()});
   }
   ContinueHorizons(decision, info.publication_state.identity);
   stream_started_at_ = parts_.clock.Now();

@@ -122,12 +122,15 @@ Wakeup Relay::Turn() {
       case Phase::kStreaming: {
         monitor_.CreateIfDue(now);
         if (!committer_.enabled()) {
-          recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
-                         /*at_once=*/state_.draining);
+          // Until then, positions that were read may be of another history.
+          if (pipeline_.history_known()) {
+            recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
+                           /*at_once=*/state_.draining);
+          }
         } else if (committer_.awaits_room()) {
           committer_.Turn(now, *session_, state_.draining);
         }
-        const absl::Status status = session_->Turn(state_.draining);
+        const absl::Status status = session_->Turn(state_.draining && MayStopReading());
         if (status.ok()) {
           committer_.Turn(now, *session_, state_.draining);
         }
@@ -188,6 +191,7 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
   EndSession();
   sender_.SetSettledBefore(committer_.enabled() ? recorder_.settled_before()
                                                 : restart.settled_before);
+  pipeline_.OnRestarting();
   if (committer_.enabled()) {
     gaps_.RequireRecall();  // the transaction may have been committed all the same
   }
@@ -282,6 +286,7 @@ absl::Status Relay::OpenAndStart() {
     noted_frontier_ = tracker_.frontier() != frontier ? tracker_.frontier() : noted_frontier_;
   }
   WR_RETURN_IF_ERROR(info.status());
+  gaps_.SaveResumeState(pipeline_.unfinished());
   WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
   CarryPositions(*info, decision);
   DropProducer(decision.keep_in_flight);
@@ -303,19 +308,17 @@ absl::Status Relay::OpenAndStart() {
   const Lsn fork = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
   std::tuple history(server.system_id, server.timeline, fork, gaps_.generation());
   const bool continues = std::exchange(history_, history) == history && !decision.taken_over;
-  if (!decision.keep_in_flight) {
-    if (!committer_.enabled() || !continues) {
-      sender_.ForgetPositions();
-    }
-    sender_.SetSettledBefore(decision.settled_before);
+  if (!decision.keep_in_flight && (!committer_.enabled() || !continues)) {
+    sender_.ForgetPositions();
   }
+  sender_.SetSettledBefore(decision.settled_before);
   pipeline_.StartSession(info->tables,
-                         HistoryCheck(decision.expected, decision.partial.transaction),
-                         decision.partial.transaction);
+                         HistoryCheck(decision.expected, decision.expected_next),
+                         decision.expected_next);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
                      parts_.metrics, reporter_.stages(), parts_.snapshots},
-      info->server);
+      info->server, decision.position);
   return absl::OkStatus();
 }
 
@@ -614,7 +617,8 @@ void Relay::ContinueDrain(MonoTime now) {
   const bool blocked = !session_->blocking_error().ok();
   const bool recorded =
       (recorder_.up_to_date() && !committer_.committing()) || !recorder_.error().ok();
-  const bool complete = acknowledged && recorded && (blocked || !pipeline_.in_transaction());
+  const bool complete = acknowledged && recorded &&
+                        (blocked || (!pipeline_.in_transaction() && MayStopReading()));
   if (!complete && now < drain_deadline_) {
     return;
   }

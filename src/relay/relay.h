@@ -173,6 +173,11 @@ class Relay {
   // Resets the back-offs if the frontier has moved since the last call.
   void NoteProgress();
 
+  // Whether nothing more has to be read before the relay may end: what was handled is recorded, or
+  // can be, and can be confirmed, because the stream has shown that the server has it.
+  bool MayStopReading() const {
+    return pipeline_.history_known() || (recorder_.enabled() && recorder_.up_to_date());
+  }
   // Finishes if nothing is left to wait for, or at the deadline. REQUIRES: a drain was requested.
   void ContinueDrain(MonoTime now);
   // Final: drops the records in flight, and closes the source. Nothing is confirmed by it.

@@ -70,14 +70,14 @@ std::string_view TypeNameOf(char type) {
 
 }  // namespace
 
-Session::Session(const Parts& parts, const ServerInfo& server)
+Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
     : parts_(parts),
       feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
                  .wal_sender_timeout = server.wal_sender_timeout},
                 parts.clock.Now()),
       window_(parts.config.pipeline),
       pacer_(server.by_network),
-      started_at_(parts.tracker.frontier()),
+      started_at_(position),
       last_turn_(parts.clock.Now()),
       read_at_(last_turn_),
       claimed_(parts.recorder.claimed()) {
@@ -158,6 +158,12 @@ bool Session::needs_commit() const {
   return false;
 }
 
+// Until the history is known, nothing is produced, and with "exactly_once" the records in flight are
+// not committed.
+bool Session::HasRoom() {
+  return window_.Admits(parts_.tracker) || !parts_.pipeline.history_known();
+}
+
 // Whether the condition that handling waits for may have been met.
 bool Session::MayHandle(MonoTime now) {
   switch (stall_reason_) {
@@ -170,7 +176,7 @@ bool Session::MayHandle(MonoTime now) {
       return true;
     case StallReason::kWindow:
     case StallReason::kProducer:
-      return window_.Admits(parts_.tracker);
+      return HasRoom();
     case StallReason::kBlockingError:
       return now >= retry_blocked_at_;
     case StallReason::kVisibility:
@@ -182,7 +188,8 @@ bool Session::MayHandle(MonoTime now) {
   return true;
 }
 
-// Whether other sessions can see the transaction that a message begins. True for any other message.
+// Whether other sessions can see the transaction that a message begins. True for any other message,
+// and for a transaction that was published, in part or completely, or is not published.
 // The message is decoded twice, here and in the pipeline; BEGIN is small, and the pipeline stays
 // free of visibility.
 bool Session::Admits(std::string_view payload, MonoTime now) {
@@ -191,7 +198,8 @@ bool Session::Admits(std::string_view payload, MonoTime now) {
   }
   const auto message = pgoutput::Decoder().Decode(payload);
   const auto* begin = message.ok() ? std::get_if<pgoutput::Begin>(&*message) : nullptr;
-  return begin == nullptr || gate_->Admits(begin->xid, now);  // the pipeline rejects other messages
+  return begin == nullptr ||  // the pipeline rejects other messages
+         parts_.pipeline.IsSettled(*begin) || gate_->Admits(begin->xid, now);
 }
 
 absl::Status Session::unseen() const {
@@ -222,7 +230,7 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   // The window is asked before each message, also for those that produce nothing: they cannot be
   // told apart without being handled.
   while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction())) {
-    hold = window_.Admits(parts_.tracker) ? HandleOne(pending[handled], now) : StallReason::kWindow;
+    hold = HasRoom() ? HandleOne(pending[handled], now) : StallReason::kWindow;
     if (!hold.ok() || *hold != StallReason::kNone) {
       break;
     }
@@ -396,9 +404,11 @@ void Session::SetStallReason(StallReason hold, bool moved, MonoTime now) {
   WR_CHECK(stalled_since_.has_value() == (hold != StallReason::kNone), "a stall has a beginning");
 }
 
+// Until the history is known, nothing is published that a record would have to follow. And with
+// "exactly_once", the next record waits for it.
 void Session::CheckRecorder(MonoTime now) {
   const bool stalled = stall_reason_ == StallReason::kProgress;
-  if (!parts_.recorder.error().ok() && !stalled) {
+  if (!parts_.recorder.error().ok() && !stalled && parts_.pipeline.history_known()) {
     SetBlockingError(parts_.recorder.error(), now);
     SetStallReason(StallReason::kProgress, /*moved=*/false, now);
   } else if (parts_.recorder.error().ok() && stalled) {

@@ -52,11 +52,12 @@ class Session {
   };
 
   // `parts` must outlive the session; the source has just started to stream. REQUIRES: the pipeline
-  // has begun its session, and the tracker is at the position of the stream. Destroying the session
-  // neither closes the source nor ends the pipeline's session: the caller does both.
+  // has begun its session, and the tracker is at `position`, where the stream starts, or after it.
+  // Destroying the session neither closes the source nor ends the pipeline's session: the caller
+  // does both.
   // Server settings that affect timing are taken from `server`: wal_sender_timeout, and whether the
   // connection is by network.
-  Session(const Parts& parts, const ServerInfo& server);
+  Session(const Parts& parts, const ServerInfo& server, Lsn position);
 
   // One bounded turn. With `draining`, nothing is handled after the end of the open transaction. An
   // error ends the session: from then on only the const methods may be called. Errors: those of the
@@ -152,6 +153,8 @@ class Session {
   bool MayHandle(MonoTime now);
   // The visibility gate; true without one.
   bool Admits(std::string_view payload, MonoTime now);
+  // Whether the in-flight window has room, or none is needed.
+  bool HasRoom();
   // Whether the received messages have been held for long enough.
   bool BurstComplete(MonoTime now) const;
   // By message type, looked up once each.

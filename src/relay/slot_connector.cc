@@ -193,7 +193,7 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   }
   WR_RETURN_IF_ERROR(started);
   if (decision.keep_in_flight) {
-    parts_.tracker.Resume();
+    parts_.tracker.Resume(decision.position);
   } else {
     parts_.tracker.Restart(decision.position, decision.last_published);
   }

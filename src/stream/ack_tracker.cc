@@ -19,13 +19,16 @@ void AckTracker::Restart(Lsn position, const PublishedTransaction& last) {
            "nothing is in flight where a stream begins");
 }
 
-// Without Reset(): acknowledgements of records in flight still arrive and still count. The server
-// repeats what it had sent after resume_, so that part was not received as far as this connection
-// is concerned.
-void AckTracker::Resume() {
+// Without Reset(): acknowledgements of records in flight still arrive and still count. But what
+// they confirm is read again first: a server that was restored to an earlier state may have other
+// transactions there.
+void AckTracker::Resume(Lsn position) {
   WR_CHECK(!open_, "a stream resumes between transactions");
-  WR_CHECK(frontier_ <= resume_, "what is confirmed is not read again");
-  received_ = resume_;
+  WR_CHECK(position <= frontier_, "the server confirms nothing of its own accord");
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].end_lsn = std::min(entries_[i].end_lsn, position);
+  }
+  frontier_ = resume_ = received_ = position;
 }
 
 // The entry is created at BEGIN, before it is known whether any row is published: its number is
@@ -90,6 +93,17 @@ std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
   const uint32_t index = token.transaction - static_cast<uint32_t>(first_number_);
   const Position first{entry->transaction.commit_lsn, Lsn(), 1};
   return marks_.Find(first_number_ + index, token.ordinal).value_or(first);
+}
+
+// Only after a failure: there may be many.
+PublishedTransaction AckTracker::PartlyPublished(Lsn commit_lsn) const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (entry.transaction.commit_lsn == commit_lsn && entry.outstanding < entry.produced) {
+      return entry.transaction;
+    }
+  }
+  return {};
 }
 
 void AckTracker::OnProduced(size_t bytes, Position row) {

@@ -47,9 +47,10 @@ class AckTracker {
   // backwards. `last`: the last transaction with events that is known to be published.
   void Restart(Lsn position, const PublishedTransaction& last = {});
 
-  // Streaming resumes at resume() on a new connection; records in flight still count. REQUIRES: no
-  // transaction is open.
-  void Resume();
+  // Streaming resumes at `position` on a new connection: what follows counts once it is read again,
+  // and records in flight still count. REQUIRES: no transaction is open, and everything before
+  // `position` was confirmed.
+  void Resume(Lsn position);
 
   // BEGIN: the following records belong to this transaction. REQUIRES: none is open.
   void Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time);
@@ -64,6 +65,10 @@ class AckTracker {
   // RowMarks. nullopt for a token from before the last Reset(), and for a record whose number a
   // token cannot represent.
   std::optional<Position> PositionOf(DeliveryToken token) const;
+
+  // The transaction with this COMMIT, if some of its records are acknowledged, and others are in
+  // flight; otherwise not valid.
+  PublishedTransaction PartlyPublished(Lsn commit_lsn) const;
 
   // The producer accepted the record of a row of the open transaction, with token().
   void OnProduced(size_t bytes, Position row);
@@ -106,7 +111,7 @@ class AckTracker {
   Lsn last_begun() const { return last_begun_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).
   Lsn received() const { return received_; }
-  // Where a new connection resumes without repeating a transaction in flight.
+  // The end of what was handled, acknowledged or not, between transactions.
   Lsn resume() const { return resume_; }
 
   bool in_transaction() const { return open_; }

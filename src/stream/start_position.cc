@@ -140,29 +140,35 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
   return *common;
 }
 
-// A start whose memory is a record. The stream starts at the slot's position, although more is
-// published: only what the server sends shows whether it still has the history of the record. After
-// a fork, only what was published before it counts.
-StartDecision AfterRecord(const ResumeState& memory, Lsn confirmed, Lsn fork) {
-  const PartialTransaction partial =
-      memory.partial.transaction.commit_lsn < fork ? memory.partial : PartialTransaction();
-  const PublishedTransaction& last = memory.last_published;
+// The stream starts at the slot's position, although more was handled: only what the server sends
+// shows whether it still has the history of the memory. `fork`: only what was published before it
+// counts; only with a record.
+StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork) {
+  const PublishedTransaction& last = memory.recorded ? memory.last_published : memory.last_handled;
   const bool kept = last.valid() && last.commit_lsn < fork;
-  const Lsn published_before = std::min(memory.frontier, fork);
-  StartDecision decision{
-      .position = confirmed,
-      .keep_in_flight = false,
-      .published_before = published_before,
-      .settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : published_before, Lsn(), 0},
-      .last_published = kept ? last : PublishedTransaction(),
-      .partial = partial};
+  StartDecision decision{.position = confirmed,
+                         .keep_in_flight = !memory.recorded,
+                         .settled_before = {memory.published_before, Lsn(), 0},
+                         .last_published = kept ? last : PublishedTransaction()};
+  if (memory.recorded) {
+    decision.published_before = std::min(memory.frontier, fork);
+    decision.settled_before = {decision.published_before, Lsn(), 0};
+  }
+  if (kept) {
+    decision.settled_before = {Lsn(last.commit_lsn.value() + 1), Lsn(), 0};
+  }
   // As the server decides it: a transaction is sent if its COMMIT record begins at the confirmed
   // position or after it (SnapBuildXactNeedsSkip in snapbuild.c).
   if (kept && last.commit_lsn >= confirmed) {
     decision.expected = last;
   }
-  if (partial.valid()) {
-    decision.settled_before = partial.last_row().Next();
+  if (memory.recorded && memory.partial.valid() && memory.partial.transaction.commit_lsn < fork) {
+    decision.partial = memory.partial;
+    decision.expected_next = memory.partial.transaction;
+    decision.settled_before = memory.partial.last_row().Next();
+  } else if (!memory.recorded && memory.unfinished.transaction.valid()) {
+    decision.expected_next = memory.unfinished.transaction;
+    decision.settled_before = memory.unfinished.next;
   }
   return decision;
 }
@@ -211,7 +217,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
     }
     // Positions after the fork are not comparable. The slot holds the valid position on this
     // timeline.
-    StartDecision decision = memory->recorded ? AfterRecord(*memory, confirmed, fork)
+    StartDecision decision = memory->recorded ? CompareHistory(*memory, confirmed, fork)
                                               : StartDecision{.position = confirmed};
     decision.keep_in_flight = false;
     decision.timeline_switched = true;
@@ -219,14 +225,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
     decision.taken_over = confirmed > fork;
     return decision;
   }
-  if (memory->recorded) {
-    return AfterRecord(*memory, confirmed, kEndless);
-  }
-  // The server may have lost the last confirmed position (after a crash, and before PG 17 also
-  // after a restart): our memory is ahead of the slot and avoids the repetition.
-  WR_CHECK(confirmed <= memory->resume, "a stream resumes at the confirmed position or after it");
-  return StartDecision{
-      .position = memory->resume, .keep_in_flight = true, .last_published = memory->last_published};
+  return CompareHistory(*memory, confirmed, kEndless);
 }
 
 // The server first: while it is another one, no reading of the publication or the slot can be

@@ -22,6 +22,12 @@
 
 namespace walrelay {
 
+// A transaction that was not handled to its end.
+struct UnfinishedTransaction {
+  PublishedTransaction transaction;  // not valid: none
+  Position next;                     // rows before it were handled
+};
+
 // State remembered from the last session, or from the gap that was accepted last.
 struct ResumeState {
   std::string system_id;
@@ -32,8 +38,15 @@ struct ResumeState {
   bool slot_was_taken = false;  // another process was seen holding the slot since
   // The last transaction with events before the frontier.
   PublishedTransaction last_published;
+  // The same before `resume`; its records may be in flight. Not with `recorded`.
+  PublishedTransaction last_handled;
   // Of which some rows are published, behind the frontier; only with `recorded`.
   PartialTransaction partial;
+  // The frontier of the record that the process began with: until there is a `last_handled`, it says
+  // what is published.
+  Lsn published_before;
+  // Of which some rows were handled, behind `resume`; not with `recorded`.
+  UnfinishedTransaction unfinished;
   // Read from a progress record, and not yet confirmed by a stream that passed the frontier.
   bool recorded = false;
   // An operator accepted that there is no usable slot: the relay waits for a new one, does not
@@ -54,8 +67,10 @@ struct StartDecision {
   // events were published in between: there are some only if the server was restored to a state in
   // between. Greater where the first rows of a transaction behind it were published.
   Position settled_before;
-  // The stream must contain this transaction, if it is valid, and then that of `partial`.
+  // The stream must contain these transactions, in this order, if they are valid. Some rows of the
+  // second one were published or handled before.
   PublishedTransaction expected;
+  PublishedTransaction expected_next;
   PublishedTransaction last_published;  // up to where the stream starts, or `published_before`
   PartialTransaction partial;           // behind `published_before`
 };

@@ -96,7 +96,7 @@ class SessionFixture : public PipelineFixture {
                                                         .metrics = metrics_,
                                                         .stages = stages_,
                                                         .snapshots = snapshots},
-                                         info->server);
+                                         info->server, frontier());
     Run();
   }
   absl::Status Turn() {

@@ -618,6 +618,7 @@ bool Simulation::ApplyUnseen(const Fault& fault) {
   }
   switch (fault.kind) {
     case FaultKind::kRestoreUnseen:
+    case FaultKind::kRestoreAndGrow:
       return RestoreUnseen(fault);
     case FaultKind::kFailOverUnseen:
       KeepRelaysDown(fault.length);
@@ -737,7 +738,9 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   if (!ancestors.empty() && end < ancestors.back().end) {
     return false;
   }
-  KeepRelaysDown(fault.length);
+  if (fault.kind == FaultKind::kRestoreUnseen) {
+    KeepRelaysDown(fault.length);
+  }
   gap_possible_ = true;
   rewritten_until_ = EndOf(*record);
   rewritten_generation_ = record->generation;

@@ -352,7 +352,8 @@ void RelayProcess::CheckIdling() {
 // Acknowledged events must be confirmed soon, so that a crash repeats few of them.
 void RelayProcess::CheckConfirming() {
   const bool late = source_.streaming() && use_.records_in_flight == 0 &&
-                    source_.handled_end() > source_.confirmed() && !ProgressIsHeld();
+                    source_.handled_again() > source_.confirmed() && !ProgressIsHeld() &&
+                    !source_.was_restored();
   if (!late) {
     unconfirmed_since_.reset();
     return;
@@ -362,7 +363,7 @@ void RelayProcess::CheckConfirming() {
     context_.oracle.Fail(
         "I10 progress",
         fmt::format("everything up to {} is acknowledged, but only {} is confirmed",
-                    source_.handled_end().ToString(), source_.confirmed().ToString()));
+                    source_.handled_again().ToString(), source_.confirmed().ToString()));
   }
 }
 

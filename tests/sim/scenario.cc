@@ -201,6 +201,18 @@ void DrawProgress(Scenario& scenario) {
   }
 }
 
+// Restores that a running relay does not see until it reconnects. Uses its own random generator, as
+// above.
+void DrawRestores(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x726573746F7265);
+  if (scenario.config.pipeline.progress == ProgressRecording::kRequired && random.Chance(20)) {
+    scenario.faults.push_back({.kind = FaultKind::kRestoreAndGrow,
+                               .at = random.Between(milliseconds(500), kHorizon + seconds(3)),
+                               .length = random.Between(milliseconds(50), seconds(8)),
+                               .amount = static_cast<uint32_t>(random.Below(1'000))});
+  }
+}
+
 // Whether events that the topics have are sent again. Uses its own random generator, as above.
 void DrawResume(Scenario& scenario) {
   Random random(scenario.seed ^ 0x726573756D65);
@@ -365,6 +377,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawMessages(random, scenario);
   DrawReplacements(scenario);
   DrawProgress(scenario);
+  DrawRestores(scenario);
   DrawResume(scenario);
   DrawTransactions(scenario);
   DrawOtherTable(scenario);

@@ -118,6 +118,9 @@ class SimPostgres {
   int NewPid() { return ++last_pid_; }
   Power power() const { return power_; }
   int incarnation() const { return incarnation_; }
+  int restores() const { return restores_; }
+  // The furthest end of the WAL before a restore.
+  Lsn restored_from() const { return restored_from_; }
 
   // --- for the walsender ---
   void Confirm(Lsn flush);
@@ -175,6 +178,8 @@ class SimPostgres {
   std::function<void()> shut_down_;  // called when the walsender has exited
   Power power_ = Power::kUp;
   int incarnation_ = 0;  // number of times that all connections were closed
+  int restores_ = 0;
+  Lsn restored_from_;
   int last_pid_ = 100;
   uint32_t timeline_ = 1;
   uint32_t last_timeline_ = 1;

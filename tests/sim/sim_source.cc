@@ -31,7 +31,11 @@ absl::Status Lost(std::string_view what) {
 }  // namespace
 
 SimSource::SimSource(Context& context, SimPostgres& server, Network& network, RelayHost& host)
-    : context_(context), server_(server), network_(network), host_(host) {}
+    : context_(context),
+      server_(server),
+      network_(network),
+      host_(host),
+      known_restores_(server.restores()) {}
 
 SimSource::~SimSource() {
   Close();
@@ -186,7 +190,7 @@ absl::Status SimSource::Start(Lsn position) {
   if (host_.exactly_once() && !host_.decided() && !std::exchange(unrecorded_, true)) {
     context_.oracle.Fail("EO3 progress", "a relay starts without a record");
   }
-  CheckRewind(position);
+  NoteStart();
   Recall(position);
   seen_.insert(position.value());
   own_pids_.insert(pid_);
@@ -219,15 +223,10 @@ void SimSource::OnReplaced(bool acknowledged) {
   }
 }
 
-// While the producer exists, it has every transaction that was handled completely: reading them
-// again would only repeat them.
-void SimSource::CheckRewind(Lsn position) {
+void SimSource::NoteStart() {
+  handled_again_ = Lsn();
   const bool same = handled_producer_ == host_.producers() && host_.has_producer() &&
                     handled_timeline_ == server_.timeline() && !host_.has_rivals();
-  if (same && position < handled_end_) {
-    context_.oracle.Fail("I7 repetitions",
-                         "a new connection starts before what the producer already has");
-  }
   if (!same) {
     handled_end_ = Lsn();
   }
@@ -308,7 +307,9 @@ void SimSource::Consume(size_t count) {
   for (size_t i = 0; i < count; ++i) {
     // What is recorded as published passes by without being published, and may do so again.
     if (TypeOf(views_[i]) == 'C' && LsnAt(views_[i], kCommitEnd) > covered_) {
-      handled_end_ = std::max(handled_end_, LsnAt(views_[i], kCommitEnd));
+      const Lsn end = LsnAt(views_[i], kCommitEnd);
+      handled_again_ = end >= handled_end_ ? end : handled_again_;
+      handled_end_ = std::max(handled_end_, end);
       handled_timeline_ = connected_timeline_;
       handled_producer_ = host_.producers();
     }
@@ -498,8 +499,10 @@ void SimSource::OnProgressProduced(const Progress& record) {
   if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals()) {
     context_.oracle.Fail("I19 progress", "a record does not replace those before the gap");
   }
-  // In a transaction the record is published together with the events.
-  if (SameServer() && !host_.exactly_once()) {
+  // In a transaction the record is published together with the events. A record may be in flight
+  // when a restored server is reached.
+  const bool of_server = !was_restored() || !record.last.valid() || Contains(record.last);
+  if (SameServer() && of_server && !host_.exactly_once()) {
     context_.oracle.OnRecorded(record.frontier);
   }
 }
@@ -512,6 +515,7 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
     accepted_generation_.reset();  // an acceptance before it may not have been applied
     return;
   }
+  known_restores_ = server_.restores();
   memory_.reset();
   expected_ = false;
   must_recall_ = false;

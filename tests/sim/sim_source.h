@@ -65,6 +65,8 @@ class SimSource final : public ReplicationSource {
   WalSender* sender() const { return sender_.get(); }
   // End of the last COMMIT that was handled, and the last position that was confirmed.
   Lsn handled_end() const { return handled_end_; }
+  // Likewise, of this connection, once it has read everything again that was handled before.
+  Lsn handled_again() const { return handled_again_; }
   Lsn confirmed() const { return confirmed_; }
   bool dropped_slot() const { return dropped_slot_; }
   // A gap was accepted: the next slot is a different one, and may be at any position.
@@ -78,6 +80,9 @@ class SimSource final : public ReplicationSource {
   // Whether the stream is before the last transaction that is recorded as published: until it has
   // come, the relay may doubt that this WAL is the one that was published.
   bool is_before_record() const;
+  // Whether an earlier state of the server was restored since the process has read from it: until the
+  // stream shows what it has of the events that were handled, the relay confirms nothing.
+  bool was_restored() const { return server_.restores() != known_restores_; }
   // Whether the server that streams is in the state in which the stream found it.
   bool SameServer() const {
     return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
@@ -111,7 +116,7 @@ class SimSource final : public ReplicationSource {
   // Another process that holds the slot writes records that this one must read.
   void NoteHolder(const SlotInfo& slot);
   void CheckStatus(const StandbyStatus& status);
-  void CheckRewind(Lsn position);
+  void NoteStart();
   void Recall(Lsn position);
   // The end of what `record` says about the server's present WAL.
   Lsn EndOf(const Progress& record) const;
@@ -149,8 +154,10 @@ class SimSource final : public ReplicationSource {
   absl::flat_hash_set<int> own_pids_;
   absl::flat_hash_set<uint64_t> seen_;  // positions that this process may confirm
   Lsn handled_end_;
+  Lsn handled_again_;
   uint32_t handled_timeline_ = 0;
   int handled_producer_ = 0;
+  int known_restores_ = 0;
   Lsn confirmed_;  // on this connection
 
   // What the relay must know from a progress record: at its first stream, and after another process

@@ -398,7 +398,8 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
     context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
   if (code == ErrorCode::kPublicationChanged) {
-    context_.oracle.ExcuseHidden(gap.from, gap.to);
+    // Positions of a server that was restored meanwhile may be earlier than the relay's.
+    context_.oracle.ExcuseHidden(postgres_.restores() > 0 ? Lsn() : gap.from, gap.to);
   } else {
     if (postgres_.power() == SimPostgres::Power::kUp && context_.random.Chance(50)) {
       MendSlot(code);
@@ -488,9 +489,11 @@ void Simulation::AwaitQuiet() {
   // Only the next transaction shows that another one is missing.
   for (const Micros delay : {Micros(0), Micros(seconds(100))}) {
     context_.After(delay, [this] {
-      if (Rewritten() && postgres_.power() == SimPostgres::Power::kUp) {
-        if (postgres_.log().end() < rewritten_until_) {
-          postgres_.WriteUntil(rewritten_until_);
+      if ((Rewritten() || postgres_.restores() > 0) &&
+          postgres_.power() == SimPostgres::Power::kUp) {
+        const Lsn lost_end = std::max(rewritten_until_, postgres_.restored_from());
+        if (postgres_.log().end() < lost_end) {
+          postgres_.WriteUntil(lost_end);
         }
         workload_.CommitOne();
       }
