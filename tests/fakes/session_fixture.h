@@ -48,14 +48,14 @@ class PipelineFixture : public ::testing::Test {
     tracker_.AbandonOpen();
     sender_->SetSettledBefore(std::nullopt);
     tracker_.Reset();
-    tracker_.Resume();
+    tracker_.Resume(frontier());
     pipeline_->StartSession(postgres_.info.tables);
   }
   // The connection was lost; the stream continues after the records in flight.
   void Reconnect() {
     pipeline_->EndSession();
     tracker_.AbandonOpen();
-    tracker_.Resume();
+    tracker_.Resume(frontier());
     pipeline_->StartSession(postgres_.info.tables);
   }
   // Passes the reports of the producer on, as the relay does.

@@ -8,7 +8,6 @@ published ones.
 
 import shutil
 import signal
-import unittest
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +174,6 @@ class RestoreTest(OtherServerCase):
         self.expect_rows_kept(relay, *NEW)
         self.expect_held_and_pruned_again(relay, "WR-2202")
 
-    @unittest.expectedFailure  # the relay continues at its position, and does not notice that the WAL is another one
     def test_server_that_has_grown_past_the_frontier(self) -> None:
         relay, copy, _ = self.relay_with_old_proof()
         end = self.database.log_end()

@@ -26,6 +26,12 @@ class AckTrackerTest : public ::testing::Test {
     tracker_.Commit(Lsn(end));
     return token;
   }
+  // A transaction that was handled before is received again.
+  void ReadAgain(uint64_t end) {
+    tracker_.Begin(Lsn(1), 1, WallTime());
+    tracker_.OnSettled();
+    tracker_.Commit(Lsn(end));
+  }
   void Keepalive(uint64_t wal_end) { tracker_.OnKeepalive(Lsn(wal_end)); }
   void Ack(DeliveryToken token) { tracker_.OnDelivered(token, kBytes); }
   uint64_t Frontier() const { return tracker_.frontier().value(); }
@@ -157,7 +163,7 @@ TEST_F(AckTrackerTest, ResetDiscardsRecordsInFlightAndIgnoresTheirReports) {
   tracker_.Reset();
   EXPECT_EQ(tracker_.records_in_flight(), 0u);
   EXPECT_EQ(tracker_.resume(), Lsn(100));
-  tracker_.Resume();
+  tracker_.Resume(Lsn(100));
   const DeliveryToken again = Transaction(200, 1);
   EXPECT_EQ(tracker_.OnDelivered(old, kBytes), std::nullopt);
   EXPECT_EQ(Frontier(), 100u);
@@ -181,18 +187,48 @@ TEST_F(AckTrackerTest, BrokenConnectionRepeatsOnlyTheOpenTransaction) {
   tracker_.AbandonOpen();
   EXPECT_EQ(tracker_.resume(), Lsn(200));
 
-  tracker_.Resume();
+  tracker_.Resume(Lsn(100));
+  ReadAgain(200);
   const DeliveryToken repeated = Transaction(300, 1);
   EXPECT_NE(repeated, half);
   Ack(whole);
-  EXPECT_EQ(Frontier(), 200u);
+  EXPECT_EQ(Frontier(), 100u);
   Ack(repeated);
-  EXPECT_EQ(Frontier(), 200u);  // the abandoned record, still in flight, holds the frontier back
+  EXPECT_EQ(Frontier(), 100u);  // the abandoned record, still in flight, holds the frontier back
   Ack(half);
   EXPECT_EQ(Frontier(), 300u);
 }
 
-TEST_F(AckTrackerTest, OnlyARestartMovesTheFrontierBack) {
+// The server may have another transaction there.
+TEST_F(AckTrackerTest, WhatIsAcknowledgedCountsOnceItIsReadAgain) {
+  const DeliveryToken token = Transaction(200, 1);
+  Keepalive(250);
+  tracker_.Resume(Lsn(100));
+  EXPECT_EQ(tracker_.records_in_flight(), 1u);
+  Ack(token);
+  EXPECT_EQ(Frontier(), 100u);
+  ReadAgain(200);
+  EXPECT_EQ(Frontier(), 200u);
+}
+
+TEST_F(AckTrackerTest, PositionsThatWereConfirmedAreReadAgainFromTheSlotsPosition) {
+  Keepalive(250);
+  tracker_.Resume(Lsn(150));
+  EXPECT_EQ(Frontier(), 150u);
+  EXPECT_EQ(tracker_.resume(), Lsn(150));
+  EXPECT_EQ(tracker_.received(), Lsn(150));
+}
+
+TEST_F(AckTrackerTest, FindsATransactionThatIsPublishedInPart) {
+  const DeliveryToken token = Transaction(200, 2);
+  const Lsn commit = tracker_.last_handled().commit_lsn;
+  EXPECT_FALSE(tracker_.PartlyPublished(commit).valid());
+  Ack(token);
+  EXPECT_EQ(tracker_.PartlyPublished(commit), tracker_.last_handled());
+  EXPECT_FALSE(tracker_.PartlyPublished(Lsn(commit.value() + 1)).valid());
+}
+
+TEST_F(AckTrackerTest, ARestartMovesTheFrontierBack) {
   const DeliveryToken old = Transaction(200, 1);
   tracker_.Restart(Lsn(50));
   EXPECT_EQ(Frontier(), 50u);
@@ -358,7 +394,11 @@ class RandomHistory {
       }
       in_flight_.clear();
     }
-    tracker_.Resume();
+    const Lsn position = tracker_.frontier();
+    for (NaiveModel::Item& item : model_.items) {
+      item.end = std::min(item.end, position.value());  // counts once it is read again
+    }
+    tracker_.Resume(position);
   }
 
   std::mt19937_64 random_;

@@ -53,18 +53,48 @@ TEST_F(StartPositionTest, ARecoveryIsAwaited) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMissing, "walrelay recover"));
 }
 
-TEST_F(StartPositionTest, ReconnectResumesAheadOfTheSlot) {
-  Remember(600, 800);
+TEST_F(StartPositionTest, ReconnectReadsAgainWhatIsInFlight) {
+  Remember(600, 800).last_handled = {.commit_lsn = Lsn(700), .xid = 7};
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
-  EXPECT_EQ(decision->position, Lsn(800));
+  EXPECT_EQ(decision->position, Lsn(500));
   EXPECT_TRUE(decision->keep_in_flight);
+  EXPECT_EQ(decision->expected, memory_->last_handled);
+  EXPECT_EQ(decision->settled_before, (Position{Lsn(701), Lsn(), 0}));
+  EXPECT_FALSE(decision->published_before.valid());
+}
+
+TEST_F(StartPositionTest, TheServerDoesNotSendTransactionsBeforeTheSlotsPosition) {
+  Remember(600, 800).last_handled = {.commit_lsn = Lsn(499), .xid = 7};
+  EXPECT_FALSE(Decide()->expected.valid());
+  EXPECT_EQ(Decide()->settled_before, (Position{Lsn(500), Lsn(), 0}));
+  memory_->last_handled.commit_lsn = Lsn(500);
+  EXPECT_TRUE(Decide()->expected.valid());
 }
 
 TEST_F(StartPositionTest, LostConfirmedPositionCausesNoDuplicates) {
-  Remember(600, 600);
+  Remember(600, 600).last_handled = {.commit_lsn = Lsn(550), .xid = 7};
   info_.slot->confirmed_flush_lsn = Lsn(100);
-  EXPECT_EQ(Decide()->position, Lsn(600));
+  EXPECT_EQ(Decide()->position, Lsn(100));
+  EXPECT_EQ(Decide()->settled_before, (Position{Lsn(551), Lsn(), 0}));
+}
+
+TEST_F(StartPositionTest, ReconnectContinuesInTheMiddleOfATransaction) {
+  Remember(600, 800).last_handled = {.commit_lsn = Lsn(700), .xid = 7};
+  memory_->unfinished = {.transaction = {.commit_lsn = Lsn(900), .xid = 8},
+                         .next = {Lsn(900), Lsn(850), 2}};
+  const auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_EQ(decision->expected, memory_->last_handled);
+  EXPECT_EQ(decision->expected_next, memory_->unfinished.transaction);
+  EXPECT_EQ(decision->settled_before, memory_->unfinished.next);
+}
+
+// A record that an operator wrote names no transaction.
+TEST_F(StartPositionTest, WhatTheRecordSaysCountsUntilATransactionWasHandled) {
+  Remember(600, 600).published_before = Lsn(550);
+  info_.slot->confirmed_flush_lsn = Lsn(100);
+  EXPECT_EQ(Decide()->settled_before, (Position{Lsn(550), Lsn(), 0}));
 }
 
 TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
