@@ -41,6 +41,7 @@ void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
                       .outstanding = 0,
                       .sealed = false,
                       .committed = false,
+                      .settled = false,
                       .transaction = {commit_lsn, xid, commit_time}});
   open_ = true;
   open_produced_ = false;
@@ -99,7 +100,8 @@ std::optional<Position> AckTracker::PositionOf(DeliveryToken token) const {
 PublishedTransaction AckTracker::PartlyPublished(Lsn commit_lsn) const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    if (entry.transaction.commit_lsn == commit_lsn && entry.outstanding < entry.produced) {
+    if (entry.transaction.commit_lsn == commit_lsn &&
+        (entry.settled || entry.outstanding < entry.produced)) {
       return entry.transaction;
     }
   }
@@ -123,6 +125,7 @@ void AckTracker::OnProduced(size_t bytes, Position row) {
 void AckTracker::OnSettled() {
   WR_CHECK(open_, "events belong to a transaction");
   open_settled_ = true;
+  entries_.back().settled = true;
 }
 
 // The end of the COMMIT record is what may be confirmed, not its start: Postgres decides by the

@@ -66,8 +66,8 @@ class AckTracker {
   // token cannot represent.
   std::optional<Position> PositionOf(DeliveryToken token) const;
 
-  // The transaction with this COMMIT, if some of its records are acknowledged, and others are in
-  // flight; otherwise not valid.
+  // The transaction in flight with this COMMIT, if some of its events are published; otherwise not
+  // valid.
   PublishedTransaction PartlyPublished(Lsn commit_lsn) const;
 
   // The producer accepted the record of a row of the open transaction, with token().
@@ -131,6 +131,7 @@ class AckTracker {
     // Its COMMIT was received, or the connection broke inside it.
     bool sealed = false;
     bool committed = false;  // its COMMIT was received
+    bool settled = false;    // an event of it was published before
     // From BEGIN.
     PublishedTransaction transaction;
   };

@@ -33,16 +33,17 @@ class LogicalMessagesTest : public testing::RelayFixture {
       relay_->Turn();
     }
   }
-  // A transaction of messages; returns its end.
-  Lsn Commit(const std::vector<std::string>& messages) {
+  // A transaction of messages; returns its end. nullopt: it commits now.
+  Lsn Commit(const std::vector<std::string>& messages, std::optional<WallTime> time = {}) {
+    const WallTime committed = time.value_or(clock_.WallNow());
     const Lsn commit = postgres_.info.server.wal_end;
     postgres_.info.server.wal_end = Lsn(commit.value() + 48);
-    postgres_.SendRaw(testing::BeginMessage(commit, clock_.WallNow(), 7));
+    postgres_.SendRaw(testing::BeginMessage(commit, committed, 7));
     for (const std::string& message : messages) {
       postgres_.SendRaw(message);
     }
     postgres_.SendRaw(
-        testing::CommitMessage(commit, postgres_.info.server.wal_end, clock_.WallNow()));
+        testing::CommitMessage(commit, postgres_.info.server.wal_end, committed));
     Run();
     return postgres_.info.server.wal_end;
   }
@@ -144,13 +145,14 @@ TEST_F(LogicalMessagesTest, MessagesOfACutTransactionAreNotSentAgain) {
   config_.on_error.dead_letter_topic = "dead";
   Start();
   const Lsn commit = postgres_.info.server.wal_end;
-  postgres_.SendRaw(testing::BeginMessage(commit, clock_.WallNow(), 7));
+  const WallTime committed = clock_.WallNow();
+  postgres_.SendRaw(testing::BeginMessage(commit, committed, 7));
   postgres_.SendRaw(Message("no JSON"));
   postgres_.SendRaw(Event("a"));
   Run();
   postgres_.BreakConnection();
   Run();
-  Commit({Message("no JSON"), Event("a"), Event("b")});
+  Commit({Message("no JSON"), Event("a"), Event("b")}, committed);
   ASSERT_EQ(kafka_.log.size(), 3U);
   EXPECT_EQ(kafka_.log[0].topic, "dead");
   EXPECT_EQ(kafka_.log[1].key, "a");

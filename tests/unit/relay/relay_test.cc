@@ -39,13 +39,14 @@ TEST_F(RelayTest, PublishesCommittedEventsAndConfirmsAcknowledgedOnes) {
 
 // --- losing Postgres ---
 
-TEST_F(RelayTest, ReconnectStartsAfterTheRecordsInFlight) {
+TEST_F(RelayTest, RecordsInFlightAreNotSentAgainAfterAReconnect) {
   Start();
-  const Lsn end = Commit("a");
+  const Lsn confirmed = postgres_.confirmed();
+  Commit("a");
   Run();
   postgres_.BreakConnection();
   Pass(seconds(1));
-  EXPECT_EQ(postgres_.starts.back(), end);
+  EXPECT_EQ(postgres_.starts.back(), confirmed);
   EXPECT_EQ(kafka_.producers, 1);
   kafka_.AcknowledgeAll();
   Commit("b");
@@ -53,6 +54,27 @@ TEST_F(RelayTest, ReconnectStartsAfterTheRecordsInFlight) {
   Pass(seconds(1));
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(RelayTest, ServerThatWasRestoredAndHasGrownSinceIsNoticed) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  const Lsn before = postgres_.info.server.wal_end;
+  Commit("a");
+  Commit("b");
+  Pass(seconds(1));
+  postgres_.BreakConnection();
+  postgres_.Rewind(before);
+  postgres_.info.slot->confirmed_flush_lsn = before;
+  Pass(milliseconds(1));  // other commit times
+  for (const char* key : {"c", "d", "e"}) {
+    Commit(key);
+  }
+  Pass(seconds(30));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kHistoryRewritten);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  EXPECT_EQ(postgres_.confirmed(), before);
 }
 
 TEST_F(RelayTest, LostConfirmedPositionCausesNoDuplicates) {
