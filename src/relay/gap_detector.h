@@ -71,7 +71,8 @@ class GapDetector {
   void OnStreamStarted(const SourceInfo& info, const StartDecision& decision);
 
   // Saves the tracker's positions as those of the last stream. Call it before the tracker or the
-  // stream is reset. `unfinished`: Pipeline::unfinished(), where the stream may resume with the records in flight.
+  // stream is reset. `unfinished`: Pipeline::unfinished(), where the stream may resume with the
+  // records in flight.
   void SaveResumeState(const UnfinishedTransaction& unfinished = {});
 
   // Another process was seen holding the slot.

@@ -312,8 +312,7 @@ absl::Status Relay::OpenAndStart() {
     sender_.ForgetPositions();
   }
   sender_.SetSettledBefore(decision.settled_before);
-  pipeline_.StartSession(info->tables,
-                         HistoryCheck(decision.expected, decision.expected_next),
+  pipeline_.StartSession(info->tables, HistoryCheck(decision.expected, decision.expected_next),
                          decision.expected_next);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
@@ -617,8 +616,8 @@ void Relay::ContinueDrain(MonoTime now) {
   const bool blocked = !session_->blocking_error().ok();
   const bool recorded =
       (recorder_.up_to_date() && !committer_.committing()) || !recorder_.error().ok();
-  const bool complete = acknowledged && recorded &&
-                        (blocked || (!pipeline_.in_transaction() && MayStopReading()));
+  const bool complete =
+      acknowledged && recorded && (blocked || (!pipeline_.in_transaction() && MayStopReading()));
   if (!complete && now < drain_deadline_) {
     return;
   }

@@ -158,8 +158,8 @@ bool Session::needs_commit() const {
   return false;
 }
 
-// Until the history is known, nothing is produced, and with "exactly_once" the records in flight are
-// not committed.
+// Until the history is known, nothing is produced, and with "exactly_once" the records in flight
+// are not committed.
 bool Session::HasRoom() {
   return window_.Admits(parts_.tracker) || !parts_.pipeline.history_known();
 }

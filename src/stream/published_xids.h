@@ -43,9 +43,8 @@ struct PublishedXids {
 // nullopt: the record proves nothing for rows of this server: it is of another system, or of a
 // timeline that is no ancestor of the server's, the server's WAL ends before the recorded frontier
 // (it was restored), or no horizon is from before the fork. A server that was restored on its
-// timeline, and has grown past the frontier, is not recognized here. A relay that starts from a
-// record recognizes it by the stream (WR-2204); one that was running meanwhile does not
-// (docs/reliability.md).
+// timeline, and has grown past the frontier, is not recognized here: a relay recognizes it by the
+// stream (WR-2204).
 std::optional<PublishedXids> PublishedXidsOf(const Progress& record, const ServerInfo& server);
 
 }  // namespace walrelay

@@ -42,8 +42,8 @@ struct ResumeState {
   PublishedTransaction last_handled;
   // Of which some rows are published, behind the frontier; only with `recorded`.
   PartialTransaction partial;
-  // The frontier of the record that the process began with: until there is a `last_handled`, it says
-  // what is published.
+  // The frontier of the record that the process began with: until there is a `last_handled`, it
+  // says what is published.
   Lsn published_before;
   // Of which some rows were handled, behind `resume`; not with `recorded`.
   UnfinishedTransaction unfinished;

@@ -101,6 +101,9 @@ void Oracle::OnProduced(int id) {
   if (event.settled) {
     Fail("I7 repetitions", fmt::format("event {} is sent again after a clean exit", id));
   }
+  if (event.remembered) {
+    Fail("I7 repetitions", fmt::format("event {}, of the predecessor, is sent again", id));
+  }
 }
 
 void Oracle::OnStored(int id) {
@@ -308,6 +311,21 @@ void Oracle::OnCleanEnd(Lsn end) {
       Event& event = events_[Index(id)];
       event.settled = event.settled || (event.reported && commit.commit_lsn < end);
     }
+  }
+}
+
+void Oracle::OnSucceeded(Lsn begin, Lsn end) {
+  for (const Commit& commit : commits_) {
+    for (const int id : commit.events) {
+      Event& event = events_[Index(id)];
+      event.remembered = event.reported && begin <= commit.commit_lsn && commit.commit_lsn < end;
+    }
+  }
+}
+
+void Oracle::OnMemoryLost() {
+  for (Event& event : events_) {
+    event.remembered = false;
   }
 }
 

@@ -47,6 +47,7 @@ struct Event {
   bool excused = false;          // in the range of a gap that was reported, and not in Kafka
   bool covered = false;          // in that range
   bool settled = false;          // confirmed by a clean exit: must not be sent again
+  bool remembered = false;       // published by the predecessor of a running pipeline: likewise
   bool too_large_alone = false;  // rejected in a batch of its own: on_error applies
   bool refused_alone = false;
   uint32_t appended = 0;    // number of appends, including copies that a broker lost later
@@ -135,6 +136,10 @@ class Oracle {
   void CheckProven(int event);
   // The relay exited cleanly after it had handled and confirmed everything up to `end`.
   void OnCleanEnd(Lsn end);
+  // A pipeline replaces one that had read from `begin` on, and published everything up to `end`;
+  // the process that knows this has ended.
+  void OnSucceeded(Lsn begin, Lsn end);
+  void OnMemoryLost();
   // The server has lost the confirmed position, or was replaced by another one.
   void OnConfirmedForgotten();
 

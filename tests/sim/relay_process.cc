@@ -63,6 +63,7 @@ RelayProcess::RelayProcess(const Parts& parts)
   pipeline_ = std::make_unique<Pipeline>(*this, std::nullopt);
   wakeup_.at = context_.now();
   use_.last_report = context_.now();
+  context_.oracle.OnMemoryLost();
   context_.Note("[relay {}] process started", number());
 }
 

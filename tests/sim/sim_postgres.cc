@@ -235,6 +235,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
 void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
   EndConnections(Closed());
   ++restores_;
+  context_.oracle.OnMemoryLost();
   restored_from_ = std::max(restored_from_, log_.end());
   Lose(std::min(end, log_.flushed()));  // a backup cannot have more
   EndTransactions();

@@ -190,7 +190,7 @@ absl::Status SimSource::Start(Lsn position) {
   if (host_.exactly_once() && !host_.decided() && !std::exchange(unrecorded_, true)) {
     context_.oracle.Fail("EO3 progress", "a relay starts without a record");
   }
-  NoteStart();
+  NoteStart(position);
   Recall(position);
   seen_.insert(position.value());
   own_pids_.insert(pid_);
@@ -220,15 +220,22 @@ void SimSource::OnReplaced(bool acknowledged) {
     handled_end_ = Lsn();
   } else if (handled_producer_ == host_.producers()) {
     ++handled_producer_;
+    succeeds_ = true;
   }
 }
 
-void SimSource::NoteStart() {
+void SimSource::NoteStart(Lsn position) {
   handled_again_ = Lsn();
   const bool same = handled_producer_ == host_.producers() && host_.has_producer() &&
                     handled_timeline_ == server_.timeline() && !host_.has_rivals();
+  // A successor knows what its predecessor's producer had published.
+  if (same && std::exchange(succeeds_, false) && !was_restored()) {
+    context_.oracle.OnSucceeded(began_at_, handled_end_);
+  }
   if (!same) {
     handled_end_ = Lsn();
+    began_at_ = position;
+    context_.oracle.OnMemoryLost();
   }
   const bool continues = connected_timeline_ == server_.timeline() && !host_.has_rivals();
   if (!continues) {
@@ -511,6 +518,7 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
   dropped_slot_ = false;
   unrecorded_ = true;
   handled_end_ = Lsn();
+  context_.oracle.OnMemoryLost();
   if (!of_the_slot) {
     accepted_generation_.reset();  // an acceptance before it may not have been applied
     return;

@@ -80,8 +80,8 @@ class SimSource final : public ReplicationSource {
   // Whether the stream is before the last transaction that is recorded as published: until it has
   // come, the relay may doubt that this WAL is the one that was published.
   bool is_before_record() const;
-  // Whether an earlier state of the server was restored since the process has read from it: until the
-  // stream shows what it has of the events that were handled, the relay confirms nothing.
+  // Whether an earlier state of the server was restored since the process has read from it: until
+  // the stream shows what it has of the events that were handled, the relay confirms nothing.
   bool was_restored() const { return server_.restores() != known_restores_; }
   // Whether the server that streams is in the state in which the stream found it.
   bool SameServer() const {
@@ -116,7 +116,7 @@ class SimSource final : public ReplicationSource {
   // Another process that holds the slot writes records that this one must read.
   void NoteHolder(const SlotInfo& slot);
   void CheckStatus(const StandbyStatus& status);
-  void NoteStart();
+  void NoteStart(Lsn position);
   void Recall(Lsn position);
   // The end of what `record` says about the server's present WAL.
   Lsn EndOf(const Progress& record) const;
@@ -157,6 +157,8 @@ class SimSource final : public ReplicationSource {
   Lsn handled_again_;
   uint32_t handled_timeline_ = 0;
   int handled_producer_ = 0;
+  Lsn began_at_;           // where the process, or the history, began to be read
+  bool succeeds_ = false;  // has not started a stream since its predecessor drained
   int known_restores_ = 0;
   Lsn confirmed_;  // on this connection
 

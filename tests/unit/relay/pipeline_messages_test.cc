@@ -42,8 +42,7 @@ class LogicalMessagesTest : public testing::RelayFixture {
     for (const std::string& message : messages) {
       postgres_.SendRaw(message);
     }
-    postgres_.SendRaw(
-        testing::CommitMessage(commit, postgres_.info.server.wal_end, committed));
+    postgres_.SendRaw(testing::CommitMessage(commit, postgres_.info.server.wal_end, committed));
     Run();
     return postgres_.info.server.wal_end;
   }
