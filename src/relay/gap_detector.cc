@@ -240,21 +240,9 @@ void GapDetector::SaveResumeState(const UnfinishedTransaction& unfinished) {
   }
 }
 
-// While no stream has passed what is recorded, the next connection compares with the record again:
-// the tracker's own positions are behind it. After the last published transaction they are not,
-// even if the recorded frontier is later, and rows that the stream has handled since count.
+// Once a stream has begun from the record, the tracker knows what it says.
 bool GapDetector::AwaitsRecorded() const {
-  if (!last_stream_ || !last_stream_->recorded) {
-    return false;
-  }
-  if (last_stream_->partial.valid()) {
-    return !record_streams_ || tracker_.last_begun() < last_stream_->partial.transaction.commit_lsn;
-  }
-  const PublishedTransaction& last = last_stream_->last_published;
-  const bool passed = last.valid() ? tracker_.resume() > last.commit_lsn
-                                   : tracker_.frontier() >= last_stream_->frontier ||
-                                         tracker_.last_begun() >= last_stream_->frontier;
-  return !record_streams_ || !passed;
+  return last_stream_ && last_stream_->recorded && !record_streams_;
 }
 
 Lsn GapDetector::frontier() const {

@@ -135,7 +135,7 @@ class GapDetector {
 
  private:
   bool IsKnown(const Progress& record, const ServerInfo& server) const;
-  // Whether the memory is a record that the stream has not passed yet.
+  // Whether the memory is a record from which no stream has begun.
   bool AwaitsRecorded() const;
   // Everything before it is published, as far as known.
   Lsn frontier() const;

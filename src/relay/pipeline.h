@@ -82,8 +82,6 @@ class Pipeline {
   // not looked at: their columns differ from message to message.
   bool LookAhead(const pgoutput::XLogData& data);
 
-  // Positions beyond it do not count as read yet: see HistoryCheck::limit().
-  Lsn history_limit() const { return history_.limit(); }
   // Whether the stream has contained what it must.
   bool history_known() const { return history_.complete(); }
   // Whether events of this transaction were handled before, or will not be sent.

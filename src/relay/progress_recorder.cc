@@ -71,7 +71,6 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     recorded_frontier_ = same ? recorded_->frontier : decision.published_before;
     recorded_partial_ = same ? recorded_->partial : decision.partial;
     first_frontier_ = decision.published_before;
-    error_ = absl::OkStatus();  // it would last until the next record, which may not come
   } else {
     first_frontier_ = std::max({recorded_frontier_, same ? recorded_->frontier : Lsn(),
                                 in_flight_ ? in_flight_->frontier : Lsn()});

@@ -12,7 +12,6 @@ void AckTracker::Restart(Lsn position, const PublishedTransaction& last) {
   Reset();
   frontier_ = position;
   last_published_ = last_handled_ = last;
-  last_begun_ = Lsn();
   resume_ = position;
   received_ = position;
   WR_CHECK(entries_.empty() && records_in_flight_ == 0 && bytes_in_flight_ == 0,
@@ -46,7 +45,6 @@ void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
   open_ = true;
   open_produced_ = false;
   open_settled_ = false;
-  last_begun_ = commit_lsn;
   WR_CHECK(records_in_flight_ == 0 || entries_.size() > 1,
            "records in flight belong to earlier transactions");
 }

@@ -107,8 +107,6 @@ class AckTracker {
   const PublishedTransaction& last_handled() const { return last_handled_; }
   // Whether an event of the open transaction was published, now or before.
   bool open_has_events() const { return open_ && (open_produced_ || open_settled_); }
-  // The COMMIT of the transaction that began last, since Restart(); 0/0: none began.
-  Lsn last_begun() const { return last_begun_; }
   // The furthest position handled, acknowledged or not ("write" in a status update).
   Lsn received() const { return received_; }
   // The end of what was handled, acknowledged or not, between transactions.
@@ -156,7 +154,6 @@ class AckTracker {
   Lsn frontier_;
   PublishedTransaction last_published_;
   PublishedTransaction last_handled_;
-  Lsn last_begun_;
   Lsn received_;
   Lsn resume_;
   size_t records_in_flight_ = 0;

@@ -30,9 +30,6 @@ class HistoryCheck {
   absl::Status OnBegin(const pgoutput::Begin& begin);
 
   bool complete() const { return !expected_.valid(); }
-  // The end of what may be confirmed: positions beyond the expected transaction are not known to be
-  // of the same history before it has passed by. Unlimited when the check is complete.
-  Lsn limit() const { return complete() ? Lsn(UINT64_MAX) : expected_.commit_lsn; }
 
  private:
   PublishedTransaction expected_;
