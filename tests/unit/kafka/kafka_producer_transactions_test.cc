@@ -16,11 +16,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using testing::kAddPartitionsRequest;
 using testing::kEndTxnRequest;
 using testing::kInitProducerIdRequest;
 using testing::kProduceRequest;
+using ::testing::SizeIs;
 
 class KafkaProducerTransactionsTest : public testing::ProducerFixture {
  protected:
