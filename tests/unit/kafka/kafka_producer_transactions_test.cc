@@ -37,6 +37,12 @@ class KafkaProducerTransactionsTest : public testing::ProducerFixture {
     Produce({.topic = kProgressTopic, .key = "test", .value = "", .partition = 0},
             DeliveryToken::Progress());
   }
+  // -1: none, so that no record of the topic can be stored.
+  void SetLeaderOfOrders(int32_t broker) {
+    for (const int32_t partition : {0, 1}) {
+      rd_kafka_mock_partition_set_leader(cluster_->get(), "orders", partition, broker);
+    }
+  }
   void CommitAndWait(size_t deliveries) {
     producer_->Commit();
     WaitForDeliveries(deliveries);
@@ -210,6 +216,17 @@ TEST_F(KafkaProducerTransactionsTest, ProgressIsHeldBackInTheFirstTransactionOnl
   EXPECT_EQ(progress[0].key, "test");
   // librdkafka received it after the first acknowledgement, which took 500 ms.
   EXPECT_GE(*progress[0].timestamp - *events[0].timestamp, std::chrono::milliseconds(500));
+
+  // In the second transaction, it is stored while the event cannot be.
+  SetLeaderOfOrders(-1);
+  ProduceKeys({"a"});
+  ProduceProgress();
+  producer_->Commit();
+  EXPECT_TRUE(PollUntil([&] { return Stored(kProgressTopic).size() == 2; }));
+  EXPECT_THAT(delivered_, SizeIs(2));
+  SetLeaderOfOrders(1);
+  WaitForDeliveries(4);
+  EXPECT_THAT(Stored("orders"), SizeIs(2));
 }
 
 TEST_F(KafkaProducerTransactionsTest, AProgressRecordThatIsHeldBackFailsWithItsTransaction) {
