@@ -134,6 +134,19 @@ std::string HumanBytes(uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+// Commas and not the locale's separators: pages and reports look the same on every host.
+std::string Grouped(uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) {
+      out += ',';
+    }
+    out += digits[i];
+  }
+  return out;
+}
+
 std::string FormatDuration(Micros duration) {
   const int64_t micros = std::max<int64_t>(duration.count(), 0);
   const int64_t seconds = micros / 1'000'000;

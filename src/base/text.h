@@ -30,6 +30,9 @@ std::string_view NearestName(std::string_view name, std::span<const std::string_
 // "532 B", "1.5 KiB", "3.1 GiB".
 std::string HumanBytes(uint64_t bytes);
 
+// "1,234,567".
+std::string Grouped(uint64_t number);
+
 // "250 µs", "1.4 ms", "4.5 s", "12 s", "9 min 57 s", "40 min", "2 h 5 min", "4 days": rounded down
 // from ten seconds on. A negative duration is shown as zero.
 std::string FormatDuration(Micros duration);

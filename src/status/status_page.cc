@@ -10,7 +10,9 @@
 #include "outbox/table_words.h"
 #include "status/chart.h"
 #include "status/page_frame.h"
+#include "status/slot_words.h"
 #include "status/status_report.h"
+#include "status/throughput.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

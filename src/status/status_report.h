@@ -74,10 +74,6 @@ struct OldestWords {
 };
 OldestWords OldestOf(const StatusReport& report);
 
-// Sentences about the WAL that the slot retains, the limit, and when the limit is reached.
-// At least one sentence, also for a slot that does not exist.
-std::vector<std::string> SlotWords(const SlotSample& slot);
-
 // What is recorded, and how old that is.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now);
 
@@ -86,23 +82,6 @@ std::string DeliveryWords(const TransactionStatus& transactions, WallTime now);
 
 // What was pruned, what is kept without proof, and whether pruning is paused.
 std::string PruningWords(const PruneStatus& pruning, WallTime now);
-
-// Aggregates the last minute of the history; nullopt if the history is empty.
-struct Throughput {
-  double events_per_second = 0;
-  std::optional<Micros> median;
-  std::optional<Micros> slowest;
-  std::optional<StageMedians> stages;
-};
-// `history`: oldest first. The medians are the greatest of the minute's points, because a median of
-// medians is not a median.
-std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history);
-// The latency by stage, with the cause if most of it arises before Postgres sends a commit; "" if
-// nothing was measured.
-std::string StageWords(const Throughput& throughput);
-
-// "1,234,567".
-std::string Grouped(uint64_t number);
 
 // As specified by proto/walrelay/admin/v1/status.proto, with a line end. Values that are not known
 // are absent.

@@ -1,25 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "slot/slot_risk_classifier.h"
+#include "status/slot_words.h"
 #include "status/status_report.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
-
-// The window of "events per second" and of the latencies.
-constexpr Micros kPaceWindow = std::chrono::minutes(1);
-// Postgres sends a commit within this time if the commit is flushed immediately.
-constexpr Micros kLateAtPostgres = std::chrono::milliseconds(50);
-
-std::string BytesPerSecond(double rate) {
-  return HumanBytes(static_cast<uint64_t>(std::llround(rate))) + "/s";
-}
 
 // A slot that does not exist has no figures.
 const SlotSample* SlotOf(const StatusReport& report) {
@@ -66,98 +56,6 @@ std::string Streaming(const StatusReport& report) {
   }
   return fmt::format("{} {} in flight to Kafka.", Grouped(in_flight),
                      in_flight == 1 ? "event is" : "events are");
-}
-
-std::string SlotEnd(const SlotSample& slot) {
-  if (!slot.row.invalidation_reason.empty()) {
-    return fmt::format(
-        "Postgres has invalidated the slot ({}): changes it had not sent are no longer in the WAL.",
-        slot.row.invalidation_reason);
-  }
-  return "Postgres has invalidated the slot: changes it had not sent are no longer in the WAL.";
-}
-
-// REQUIRES: the operator's limit is reached, or will be reached before the server's limit.
-std::string BudgetWords(const SlotSample& slot) {
-  WR_CHECK(slot.operator_limit_applies(), "there is a limit, and it is reached first");
-  const std::string limit = fmt::format("source.max_retained_wal ({})",
-                                        HumanBytes(static_cast<uint64_t>(slot.budget->bytes)));
-  return slot.past_budget()
-             ? fmt::format("{} is reached: {}", limit,
-                           slot.budget->drop_slot
-                               ? "the relay that reads the slot drops it."
-                               : "nothing is dropped, but the slot uses more of the server's disk "
-                                 "than you allowed.")
-             : fmt::format(
-                   "{} more WAL can be written before {} is reached {}",
-                   HumanBytes(static_cast<uint64_t>(*slot.budget_left())), limit,
-                   slot.budget->drop_slot ? "and the slot is dropped" : "(nothing is dropped)");
-}
-
-// The forecast if there is one; otherwise how long the reserve would last at the present rate.
-std::string LimitWords(const SlotSample& slot) {
-  const auto left = slot.reserve_bytes();
-  if (!left) {
-    return "There is no limit (max_slot_wal_keep_size is -1): while nothing is confirmed, the "
-           "retained WAL can fill the server's disk.";
-  }
-  const auto reserve = static_cast<uint64_t>(std::max<int64_t>(*left, 0));
-  if (slot.operator_limit_applies() && slot.past_budget()) {
-    return BudgetWords(slot);
-  }
-  if (reserve == 0) {
-    return "The limit is reached: the next checkpoint may remove WAL that the slot needs.";
-  }
-  const std::string text =
-      slot.operator_limit_applies()
-          ? BudgetWords(slot)
-          : fmt::format("{} more WAL can be written before the slot is invalidated",
-                        HumanBytes(reserve));
-  if (slot.time_to_loss) {
-    return fmt::format("{}: at {}, in about {}.", text,
-                       BytesPerSecond(slot.wal_bytes_per_second.value_or(0)),
-                       FormatDuration(*slot.time_to_loss));
-  }
-  if (slot.wal_bytes_per_second && *slot.wal_bytes_per_second >= 1) {
-    const double seconds = static_cast<double>(reserve) / *slot.wal_bytes_per_second;
-    // Limited to 1e9 s: more would overflow microseconds in 64 bits.
-    const auto span =
-        std::chrono::duration_cast<Micros>(std::chrono::duration<double>(std::min(seconds, 1e9)));
-    return fmt::format("{}. If no further progress is confirmed, that lasts {} at {}.", text,
-                       FormatDuration(span), BytesPerSecond(*slot.wal_bytes_per_second));
-  }
-  return text + ".";
-}
-
-// Why WAL is retained that was confirmed long ago: decoding must be able to restart before the
-// oldest transaction that is still open.
-std::string HolderWords(const SlotSample& slot) {
-  const OldestTransaction& holder = *slot.held_by;
-  std::string who = holder.pid != 0
-                        ? fmt::format("server process {}", holder.pid)
-                        : fmt::format("prepared transaction \"{}\"", holder.prepared_as);
-  for (const auto& [name, value] :
-       {std::pair("user", &holder.user), std::pair("application", &holder.application),
-        std::pair("database", &holder.database)}) {
-    if (!value->empty()) {
-      who += fmt::format(", {} {}", name, *value);
-    }
-  }
-  return fmt::format(
-      "{} of it is confirmed but still retained, because a transaction {}: {}.",
-      HumanBytes(slot.held_bytes()),
-      holder.age ? fmt::format("has been open for {}", FormatDuration(*holder.age)) : "is open",
-      who);
-}
-
-// Spilling is slow and uses disk, but loses nothing.
-std::string SpillWords(const SpillCounters& spill) {
-  return fmt::format(
-      "Postgres has spilled {} {} ({}) to disk while decoding; a larger "
-      "logical_decoding_work_mem avoids that.",
-      Grouped(spill.spilled_transactions),
-      spill.spilled_transactions == 1 ? "transaction" : "transactions",
-      HumanBytes(spill.spilled_bytes));
 }
 
 }  // namespace
@@ -256,7 +154,7 @@ std::string SummaryOf(const StatusReport& report) {
     return StateWords(report);
   }
   if (slot->risk == SlotRisk::kLost) {
-    return SlotEnd(*slot);
+    return LossWords(*slot);
   }
   return fmt::format(
       "The WAL retained by the slot is close to {}{}. {}",
@@ -358,27 +256,6 @@ OldestWords OldestOf(const StatusReport& report) {
   return {"none", ""};
 }
 
-// From what is known about every slot to what concerns few: an invalidated slot has no limit and no
-// forecast any more.
-std::vector<std::string> SlotWords(const SlotSample& slot) {
-  if (!slot.exists) {
-    return {"Postgres has no slot of this name."};
-  }
-  if (slot.risk == SlotRisk::kLost) {
-    return {SlotEnd(slot)};
-  }
-  std::vector<std::string> words = {
-      fmt::format("Postgres retains {} of WAL for the slot.", HumanBytes(slot.retained_bytes())),
-      LimitWords(slot)};
-  if (slot.held_by) {
-    words.push_back(HolderWords(slot));
-  }
-  if (slot.spill && slot.spill->spilled_transactions > 0) {
-    words.push_back(SpillWords(*slot.spill));
-  }
-  return words;
-}
-
 // A frontier that is not ahead needs no words.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now) {
   if (!progress.enabled) {
@@ -450,61 +327,6 @@ std::string DeliveryWords(const TransactionStatus& transactions, WallTime now) {
                          ToString(CodeOf(transactions.failure)));
   }
   return words;
-}
-
-// The maximum over the points of a minute, because medians of medians are no medians.
-std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history) {
-  Throughput throughput;
-  Micros span{0};
-  uint64_t events = 0;
-  for (auto point = history.rbegin(); point != history.rend() && span < kPaceWindow; ++point) {
-    span += point->span;
-    events += point->events;
-    throughput.median = std::max(throughput.median, point->median);
-    throughput.slowest = std::max(throughput.slowest, point->slowest);
-    if (point->stages) {
-      StageMedians& stages = throughput.stages ? *throughput.stages : throughput.stages.emplace();
-      stages.postgres = std::max(stages.postgres, point->stages->postgres);
-      stages.relay = std::max(stages.relay, point->stages->relay);
-      stages.kafka = std::max(stages.kafka, point->stages->kafka);
-    }
-  }
-  // No interval has ended since the start.
-  if (span.count() == 0) {
-    return std::nullopt;
-  }
-  throughput.events_per_second =
-      static_cast<double>(events) / std::chrono::duration<double>(span).count();
-  return throughput;
-}
-
-// Names the stage to look at, but only when it dominates.
-std::string StageWords(const Throughput& throughput) {
-  if (!throughput.stages) {
-    return "";
-  }
-  const StageMedians& stages = *throughput.stages;
-  const std::string text = fmt::format("Postgres {}, walrelay and the network {}, Kafka {}",
-                                       FormatDuration(stages.postgres),
-                                       FormatDuration(stages.relay), FormatDuration(stages.kafka));
-  const bool late = stages.postgres > kLateAtPostgres && stages.postgres > stages.kafka;
-  return late ? text +
-                    ". Most of the latency arises before Postgres sends a commit: writers use "
-                    "synchronous_commit = off, or walrelay is processing a backlog"
-              : text;
-}
-
-// Commas and not the locale's separators: pages and reports look the same on every host.
-std::string Grouped(uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) {
-      out += ',';
-    }
-    out += digits[i];
-  }
-  return out;
 }
 
 }  // namespace walrelay

@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "outbox/table_health.h"
 #include "outbox/table_words.h"
+#include "status/slot_words.h"
 #include "status/status_report.h"
+#include "status/throughput.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

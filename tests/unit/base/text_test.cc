@@ -114,5 +114,12 @@ TEST(Rfc3339Test, KeepsMicroseconds) {
             "9999-01-01T00:00:00.000000Z");
 }
 
+TEST(GroupedTest, CommasSeparateThousands) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1'000), "1,000");
+  EXPECT_EQ(Grouped(1'234'567), "1,234,567");
+}
+
 }  // namespace
 }  // namespace walrelay

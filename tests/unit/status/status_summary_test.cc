@@ -1,4 +1,4 @@
-// The words of a status report: headlines, summaries, what is said of the slot and of the pace.
+// The words of a status report: headlines, summaries, and what is unknown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,14 +8,12 @@
 namespace walrelay {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::Samples;
-using testing::StatusSample;
 
 TEST(StatusWordsTest, EachStateHasAHeadlineAndSummary) {
   const std::pair<const char*, const char*> kHeadlines[] = {
@@ -62,86 +60,13 @@ TEST(StatusWordsTest, ProblemsAreSortedWorstFirst) {
   EXPECT_TRUE(ProblemsOf(Samples().at("streaming")).empty());
 }
 
-std::string SlotText(const SlotSample& slot) {
-  std::string text;
-  for (const std::string& words : SlotWords(slot)) {
-    text += words + "\n";
-  }
-  return text;
-}
-
-TEST(SlotWordsTest, ReportsRetainedWalAndTheReserve) {
-  StatusSample sample(RelayState::kStreaming);
-  sample.slot().row.safe_wal_size = 600 * testing::kMiB;
-  sample.slot().wal_bytes_per_second = 1.0 * testing::kMiB;
-  EXPECT_EQ(SlotText(sample.slot()),
-            "Postgres retains 18.0 MiB of WAL for the slot.\n"
-            "600.0 MiB more WAL can be written before the slot is invalidated. If no further "
-            "progress is confirmed, that lasts 10 min at 1.0 MiB/s.\n");
-  sample.slot().time_to_loss = minutes(9);
-  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("invalidated: at 1.0 MiB/s, in about 9 min."));
-}
-
-TEST(SlotWordsTest, ExhaustedReserveIsReported) {
-  StatusSample sample(RelayState::kStreaming);
-  sample.slot().row.safe_wal_size = -1;
-  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("The limit is reached"));
-}
-
-TEST(SlotWordsTest, OperatorsLimitIsReportedWithItsEffect) {
-  StatusSample sample(RelayState::kStreaming);
-  SlotSample& slot = sample.slot();
-  slot.wal_bytes_per_second = 0;
-  slot.budget = WalRetentionLimit{.bytes = 20 * testing::kMiB};
-  EXPECT_THAT(SlotText(slot), HasSubstr("2.0 MiB more WAL can be written before "
-                                        "source.max_retained_wal (20.0 MiB) is reached (nothing "
-                                        "is dropped)."));
-  slot.budget->drop_slot = true;
-  EXPECT_THAT(SlotText(slot), HasSubstr("is reached and the slot is dropped."));
-  slot.budget->bytes = 17 * testing::kMiB;
-  EXPECT_THAT(SlotText(slot), HasSubstr("the relay that reads the slot drops it."));
-  slot.budget->drop_slot = false;
-  EXPECT_THAT(SlotText(slot),
-              HasSubstr("nothing is dropped, but the slot uses more of the server's disk"));
-  slot.row.safe_wal_size.reset();
-  EXPECT_THAT(SlotText(slot), Not(HasSubstr("no limit")));
-}
-
-TEST(SlotWordsTest, OperatorsLimitIsARiskOnlyIfTheSlotIsDropped) {
+TEST(StatusWordsTest, OperatorsLimitIsARiskOnlyIfTheSlotIsDropped) {
   StatusReport report = Samples().at("slot_almost_lost");
   report.snapshot.slot->budget = WalRetentionLimit{.bytes = static_cast<int64_t>(testing::kGiB)};
   EXPECT_EQ(HeadlineOf(report), "Slot retains too much");
   EXPECT_THAT(StatusPage(report), HasSubstr("limit 7.8 GiB"));
   report.snapshot.slot->budget->drop_slot = true;
   EXPECT_EQ(HeadlineOf(report), "Slot at risk");
-}
-
-TEST(SlotWordsTest, MissingLimitIsReportedAsARisk) {
-  StatusSample sample(RelayState::kStreaming);
-  sample.slot().row.safe_wal_size.reset();
-  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("can fill the server's disk"));
-}
-
-TEST(SlotWordsTest, TransactionThatRetainsWalIsNamed) {
-  EXPECT_THAT(
-      SlotText(*Samples().at("slot_almost_lost").snapshot.slot),
-      HasSubstr("2.0 GiB of it is confirmed but still retained, because a transaction has been "
-                "open for 2 h 5 min: server process 5120, user reports, application "
-                "nightly export, database shop."));
-}
-
-TEST(SlotWordsTest, SpillingIsReported) {
-  StatusSample sample(RelayState::kStreaming);
-  sample.slot().spill = SpillCounters{3, 5 * testing::kGiB, 7};
-  EXPECT_THAT(SlotText(sample.slot()), HasSubstr("3 transactions (5.0 GiB) to disk"));
-}
-
-TEST(SlotWordsTest, LostSlotReportsNoRetainedWal) {
-  StatusSample sample(RelayState::kStreaming);
-  sample.slot().risk = SlotRisk::kLost;
-  sample.slot().row.invalidation_reason = "wal_removed";
-  EXPECT_THAT(SlotText(sample.slot()),
-              AllOf(HasSubstr("invalidated the slot (wal_removed)"), Not(HasSubstr("retains"))));
 }
 
 std::string Unknowns(const StatusReport& report) {
@@ -203,13 +128,6 @@ TEST(StatusWordsTest, NoPromiseForASlotThatWasNeverSeen) {
   report.snapshot.relay.state = RelayState::kDegraded;
   EXPECT_THAT(SummaryOf(report),
               AllOf(HasSubstr("has not seen the slot"), Not(HasSubstr("none is lost"))));
-}
-
-TEST(StatusWordsTest, NumbersAreGrouped) {
-  EXPECT_EQ(Grouped(0), "0");
-  EXPECT_EQ(Grouped(999), "999");
-  EXPECT_EQ(Grouped(1'000), "1,000");
-  EXPECT_EQ(Grouped(1'234'567), "1,234,567");
 }
 
 TEST(ProgressTest, WordsNamePositionAgeAndDistance) {
@@ -280,28 +198,6 @@ TEST(PruningTest, AnErrorIsAProblemUnlessTheStreamIsMissing) {
   report.snapshot.pruning->error = Error(ErrorCode::kPruneDenied, "public.outbox");
   ASSERT_EQ(ProblemsOf(report).size(), 1u);
   EXPECT_EQ(CodeOf(ProblemsOf(report)[0].error), ErrorCode::kPruneDenied);
-}
-
-TEST(PaceTest, PaceIsThatOfTheLastMinute) {
-  std::vector<HistoryPoint> history(
-      6, {.span = seconds(10), .events = 100, .median = Micros(7), .slowest = Micros(9)});
-  history.insert(history.begin(), {.span = seconds(10), .events = 9'000, .median = seconds(1)});
-  const auto pace = ThroughputOf(history);
-  ASSERT_TRUE(pace);
-  EXPECT_EQ(pace->events_per_second, 10);
-  EXPECT_EQ(pace->median, Micros(7));
-  EXPECT_EQ(ThroughputOf({}), std::nullopt);
-}
-
-TEST(PaceTest, StagesAreReportedAndTheWritersShareIsNamed) {
-  const auto words = [](std::optional<StageMedians> stages) {
-    return StageWords(*ThroughputOf({{.span = seconds(10), .stages = stages}}));
-  };
-  EXPECT_EQ(words(std::nullopt), "");
-  EXPECT_EQ(words(StageMedians{Micros(310), Micros(95), Micros(400)}),
-            "Postgres 310 µs, walrelay and the network 95 µs, Kafka 400 µs");
-  EXPECT_THAT(words(StageMedians{milliseconds(110), Micros(95), Micros(400)}),
-              HasSubstr("synchronous_commit = off"));
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// The state of a replication slot in sentences, for an operator.
+//
+// Pure. They may contain text of the server; the formats escape it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "walrelay/slot_sample.h"
+
+namespace walrelay {
+
+// Sentences about the WAL that the slot retains, the limit, and when the limit is reached.
+// At least one sentence, also for a slot that does not exist.
+std::vector<std::string> SlotWords(const SlotSample& slot);
+
+// Of an invalidated slot: what was lost, and the server's reason if it is known.
+std::string LossWords(const SlotSample& slot);
+
+}  // namespace walrelay
