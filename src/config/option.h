@@ -48,10 +48,6 @@ std::span<const Option> Options();
 const Option* FindOption(std::string_view section, std::string_view key);
 const Option* FindOption(std::string_view name);  // "section.key"
 
-// The name of a table as source.table accepts it: "schema.table", a part in quotes where it needs
-// them.
-std::string QualifiedName(const OutboxTable& table);
-
 // Whether the value is a secret, or may contain one (source.dsn): no message repeats it.
 bool HoldsSecret(const Option& option);
 

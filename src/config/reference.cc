@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/option.h"
+#include "config/table_name.h"
 #include "config/toml_writer.h"
 
 namespace walrelay {

@@ -14,6 +14,7 @@
 #include "config/kafka_login.h"
 #include "config/loader.h"
 #include "config/option.h"
+#include "config/table_name.h"
 #include "route/topic_name.h"
 #include "walrelay/error.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "config/masked_dsn.h"
-#include "config/option.h"
+#include "config/table_name.h"
 #include "config/toml_writer.h"
 
 namespace walrelay {
