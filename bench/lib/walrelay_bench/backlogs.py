@@ -2,7 +2,7 @@
 
 import time
 
-from .environment import Environment
+from .environment import SLOT, Environment
 from .meter import Meter
 from .system import System, Work
 from .workload import LONG, Outcome, Workload, prepared, wait_for
@@ -68,11 +68,15 @@ class Transaction(Drain):
         self.title = f"one transaction of {events:,} rows of {self.payload} bytes"
 
     def write(self, environment: Environment) -> str:
+        self._write_rows(environment, self.events)
+        return environment.wal_end()
+
+    def _write_rows(self, environment: Environment, rows: int) -> None:
         environment.sql(f"""
             INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
-            SELECT 'order', 'order-' || i % 9973, 'OrderPlaced', jsonb_build_object('n', i, 'pad', repeat('x', 70))
-            FROM generate_series(1, {self.events}) i""")
-        return environment.wal_end()
+            SELECT 'order', 'order-' || i % 9973, 'OrderPlaced',
+                   jsonb_build_object('n', i, 'pad', repeat('x', {self.payload - 30}))
+            FROM generate_series(1, {rows}) i""")
 
 
 class Gigabyte(Transaction):
@@ -103,6 +107,49 @@ class Gigabyte(Transaction):
 
     def topic(self) -> dict[str, str | int]:
         return {"max.message.bytes": 4 << 20, "retention.bytes": 256 << 20}
+
+
+class Recover(Transaction):
+    """Rows that no slot streams: only systems that read the table take it."""
+
+    kind = "recover"
+    warms_up = False
+    payload = 300
+
+    def __init__(self, name: str, events: int, published: int) -> None:
+        super().__init__(name, events)
+        self.title = f"{events:,} rows without a slot" + (f", {published:,} of them in the topic" if published else "")
+        self.published = published
+
+    def setup(self, environment: Environment) -> None:
+        """Each run writes its rows."""
+
+    def run(self, environment: Environment, system: System) -> Outcome:
+        environment.sql("TRUNCATE outbox")
+        with prepared(environment, system, Work(0)):
+            if self.published:
+                self._write_rows(environment, self.published)
+                self._recover(environment, system)
+            self._write_rows(environment, self.events - self.published)
+            figures = self._recover(environment, system)
+            missing = self.events - environment.records()
+        return Outcome(figures | {"lost": max(0, missing), "duplicated": max(0, -missing)})
+
+    def takes(self, system: type[System]) -> bool:
+        return system.workloads is not None and super().takes(system)
+
+    def _recover(self, environment: Environment, system: System) -> dict[str, float]:
+        work = Work(self.events, self.payload)
+        environment.settle("outbox")
+        system.prepare(work)
+        with Meter(environment, system.pids) as meter:
+            started = time.time()
+            system.start(work)
+            wait_for(system, lambda: system.caught_up(work), LONG, "the end of the recovery")
+            ended = time.time()
+        system.stop()
+        environment.drop_slot(SLOT)
+        return {"events_per_s": self.events / (ended - started)} | meter.costs(self.events)
 
 
 class KillDrain(Drain):

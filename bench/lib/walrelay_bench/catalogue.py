@@ -1,6 +1,6 @@
 """The workloads, at full size and at a small size that only checks that everything works."""
 
-from .backlogs import Drain, Gigabyte, KillDrain, Start, Transaction
+from .backlogs import Drain, Gigabyte, KillDrain, Recover, Start, Transaction
 from .live import Idle, Kills, Outage, Steady
 from .load import Rate
 from .workload import Workload
@@ -28,6 +28,8 @@ def workloads(quick: bool) -> dict[str, Workload]:
         Drain("drain", 10_000 if quick else 1_000_000),
         Transaction("transaction", 10_000 if quick else 2_000_000),
         Gigabyte("gigabyte", 16 if quick else 1024),
+        Recover("recover", 10_000 if quick else 1_000_000, 0),
+        Recover("recover-compared", *((10_000, 5_000) if quick else (1_000_000, 500_000))),
         Kills("kills", 1000, *((1, 3) if quick else (6, 10))),
         KillDrain("kill-drain", 10_000 if quick else 200_000),
         Idle("idle", 2 if quick else 120),

@@ -79,9 +79,14 @@ class Program:
         self.stdout.close()
 
     def alive(self) -> bool:
+        return self.exit_status() is None
+
+    def exit_status(self) -> int | None:
+        """None while it runs; otherwise its exit code, or the number of the signal that ended it."""
         if self._child.returncode is not None:
-            return False
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            return abs(self._child.returncode)
+        exited = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return None if exited is None else exited.si_status
 
     def end(self, number: int = signal.SIGTERM, seconds: float = 120) -> None:
         """Sends the signal and waits; kills the process if it does not exit within `seconds`."""
