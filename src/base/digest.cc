@@ -44,17 +44,18 @@ const EVP_MD* MethodOf(HashAlgorithm algorithm) {
 struct Digest::Context {
   const HashAlgorithm algorithm;
   std::unique_ptr<EVP_MD_CTX, DestroyWith<&EVP_MD_CTX_free>> evp;  // set by the first Hex()
+  unsigned char bytes[EVP_MAX_MD_SIZE];
   char hex[2 * EVP_MAX_MD_SIZE];
 };
 
 Digest::Digest(HashAlgorithm algorithm)
-    : context_(new Context{.algorithm = algorithm, .evp = nullptr, .hex = {}}) {}
+    : context_(new Context{.algorithm = algorithm, .evp = nullptr, .bytes = {}, .hex = {}}) {}
 
 Digest::~Digest() = default;
 
 // Without a method OpenSSL keeps that of the last digest, and its memory.
-absl::StatusOr<std::string_view> Digest::Hex(std::initializer_list<std::string_view> parts) {
-  auto& [algorithm, evp, hex] = *context_;
+absl::StatusOr<std::string_view> Digest::Bytes(std::initializer_list<std::string_view> parts) {
+  auto& [algorithm, evp, bytes, hex] = *context_;
   const EVP_MD* method = nullptr;
   if (evp == nullptr) {
     evp.reset(EVP_MD_CTX_new());
@@ -64,14 +65,20 @@ absl::StatusOr<std::string_view> Digest::Hex(std::initializer_list<std::string_v
   for (const std::string_view part : parts) {
     done = done && EVP_DigestUpdate(evp.get(), part.data(), part.size()) == 1;
   }
-  unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  if (!done || EVP_DigestFinal_ex(evp.get(), digest, &size) != 1) {
+  if (!done || EVP_DigestFinal_ex(evp.get(), bytes, &size) != 1) {
     evp.reset();
     return Error(ErrorCode::kValueInvalid, "OpenSSL does not compute this digest",
                  "Permit the algorithm of the column's transform in OpenSSL's configuration.");
   }
-  const char* const end = fmt::format_to(hex, "{:02x}", fmt::join(digest, digest + size, ""));
+  return std::string_view(reinterpret_cast<const char*>(bytes), size);
+}
+
+absl::StatusOr<std::string_view> Digest::Hex(std::initializer_list<std::string_view> parts) {
+  WR_ASSIGN_OR_RETURN(const std::string_view bytes, Bytes(parts));
+  char* const hex = context_->hex;
+  const char* const end = fmt::format_to(
+      hex, "{:02x}", fmt::join(context_->bytes, context_->bytes + bytes.size(), ""));
   return std::string_view(hex, static_cast<size_t>(end - hex));
 }
 

@@ -16,8 +16,10 @@ class Digest {
   explicit Digest(HashAlgorithm algorithm);
   ~Digest();
 
-  // The digest of the parts, as if they were one text, in lower-case hexadecimal. Valid until the
-  // next call. Errors: WR-3007 if OpenSSL does not provide the algorithm, as MD5 in FIPS mode.
+  // The digest of the parts, as if they were one text: its bytes, or in lower-case hexadecimal.
+  // Valid until the next call. Errors: WR-3007 if OpenSSL does not provide the algorithm, as MD5 in
+  // FIPS mode.
+  absl::StatusOr<std::string_view> Bytes(std::initializer_list<std::string_view> parts);
   absl::StatusOr<std::string_view> Hex(std::initializer_list<std::string_view> parts);
 
  private:

@@ -47,5 +47,12 @@ TEST(DigestTest, EachDigestIsOfItsOwnParts) {
   EXPECT_THAT(digest.Hex({}), IsOkAndHolds(kOfNothing));
 }
 
+TEST(DigestTest, BytesAreThoseOfTheHexadecimalDigest) {
+  Digest digest(HashAlgorithm::kMd5);
+  EXPECT_THAT(digest.Bytes({"abc"}),
+              IsOkAndHolds(std::string("\x90\x01\x50\x98\x3c\xd2\x4f\xb0\xd6\x96\x3f\x7d\x28\xe1"
+                                       "\x7f\x72")));
+}
+
 }  // namespace
 }  // namespace walrelay
