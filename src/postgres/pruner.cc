@@ -11,8 +11,10 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::seconds kRangeTimeout{15};
-constexpr std::string_view kPruneLimits =
-    "SET statement_timeout = '10s'; SET lock_timeout = '100ms'";
+// A deletion that a crash loses is repeated by the next pass: its commit waits neither for the disk
+// nor for a standby, and adds no flush of the WAL to those of the writers.
+constexpr std::string_view kPruneSettings =
+    "SET statement_timeout = '10s'; SET lock_timeout = '100ms'; SET synchronous_commit = off";
 // A page has at most this many rows, if pages are of 8 kB.
 constexpr int64_t kRowsPerPage = 291;
 // The most pages of a statement: what it reads is bounded, too. Before version 14 a statement names
@@ -87,7 +89,7 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
 }
 
 absl::StatusOr<bool> Pruner::Run(const PruneProof& proof, PruneCount& count) {
-  WR_RETURN_IF_ERROR(connection_.Query(std::string(kPruneLimits), kRangeTimeout).status());
+  WR_RETURN_IF_ERROR(connection_.Query(std::string(kPruneSettings), kRangeTimeout).status());
   WR_ASSIGN_OR_RETURN(const std::vector<PruneTable> tables, FindTables());
   for (const PruneTable& table : tables) {
     WR_ASSIGN_OR_RETURN(const bool complete, PruneTableRows(table, proof, count));
