@@ -68,6 +68,16 @@ std::string_view TypeNameOf(char type) {
   return "?";
 }
 
+// Whether handling a message may produce a record. A commit that was held would delay what is
+// confirmed, for nothing.
+bool MayProduce(std::string_view message) {
+  const auto data = pgoutput::DecodeCopyData(message);
+  const auto* xlog_data = data.ok() ? std::get_if<pgoutput::XLogData>(&*data) : nullptr;
+  return xlog_data != nullptr &&
+         (xlog_data->payload.starts_with(static_cast<char>(pgoutput::MessageType::kInsert)) ||
+          xlog_data->payload.starts_with(static_cast<char>(pgoutput::MessageType::kMessage)));
+}
+
 }  // namespace
 
 Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
@@ -112,7 +122,8 @@ absl::Status Session::Turn(bool draining) {
   }
   // The drain does not read on: after the open transaction nothing is handled.
   bool nothing_new = false;
-  if (MayHandle(now) && now >= read_at_ && !between_transactions) {
+  const bool held = InWave(now) && !parts_.source.pending().empty();
+  if (MayHandle(now) && now >= read_at_ && !between_transactions && !held) {
     WR_ASSIGN_OR_RETURN(const bool arrived, Read(now));
     nothing_new = !arrived;
   }
@@ -216,6 +227,12 @@ bool Session::BurstComplete(MonoTime now) const {
          (burst_since_ && now - *burst_since_ >= pacer_.hold());
 }
 
+// With transactions, what is committed together is a wave already.
+bool Session::InWave(MonoTime now) const {
+  return stall_reason_ == StallReason::kNone && !parts_.config.pipeline.exactly_once() &&
+         pacer_.in_wave(now, parts_.tracker.records_in_flight() > 0);
+}
+
 absl::Status Session::HandlePending(MonoTime now, bool draining) {
   const std::span<const std::string_view> pending = parts_.source.pending();
   const bool due =
@@ -223,13 +240,17 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   if (pending.empty() || !due) {
     return absl::OkStatus();
   }
+  // Of the records of earlier turns: all of this turn belong to the next wave.
+  const bool in_wave = InWave(now) && !draining;
+  const size_t in_flight = parts_.tracker.records_in_flight();
   const size_t received = pending.size();
   size_t handled = 0;
   size_t bytes = 0;
   absl::StatusOr<StallReason> hold = StallReason::kNone;
   // The window is asked before each message, also for those that produce nothing: they cannot be
   // told apart without being handled.
-  while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction())) {
+  while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction()) &&
+         !(in_wave && MayProduce(pending[handled]))) {
     hold = HasRoom() ? HandleOne(pending[handled], now) : StallReason::kWindow;
     if (!hold.ok() || *hold != StallReason::kNone) {
       break;
@@ -241,8 +262,12 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
     LookAhead(handled + 1);
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
-  WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining,
-           "a message that is not handled waits for something");
+  WR_CHECK(
+      !hold.ok() || *hold != StallReason::kNone || handled == received || draining || in_wave,
+      "a message that is not handled waits for something");
+  if (parts_.tracker.records_in_flight() > in_flight) {
+    pacer_.OnProduced(now);
+  }
   // Once for all: the views of pending() are valid until then.
   parts_.source.Consume(handled);
   looked_at_ -= std::min(looked_at_, handled);
@@ -492,6 +517,10 @@ Wakeup Session::NextWakeup() const {
       return wakeup;  // the answer wakes the loop
     case StallReason::kNone:
       break;
+  }
+  if (InWave(now) && !parts_.source.pending().empty()) {
+    wakeup.at = std::min(wakeup.at, pacer_.wave_end());
+    return wakeup;  // or earlier, by the producer
   }
   if (burst_since_) {
     wakeup.at = std::min(wakeup.at, *burst_since_ + pacer_.hold());

@@ -1,4 +1,4 @@
-// Pacer: one record at a time while live, in bursts while lagging.
+// Pacer: one record at a time while live, in waves while requests overlap, in bursts while lagging.
 //
 // A record sent alone costs a wake-up of the server, of this process and of librdkafka, and a
 // request. That is the price of low latency, and it is right when there is a single record. With a
@@ -6,7 +6,10 @@
 // itself shows which case applies: each message carries the server's send time and each transaction
 // its commit time; both come from one clock, and their difference is the lag.
 //
-// While the lag is small, everything is read and produced at once. Above that, an event may be
+// While the lag is small, everything is read and produced at once, unless earlier records are not
+// acknowledged yet: records that arrive meanwhile wait for the acknowledgement, a few milliseconds
+// at most, and are produced together as the next wave. So a wave is as large as the brokers are
+// slow, and nothing waits while requests do not overlap. Above a small lag, an event may be
 // delayed by a small fraction of the time it has already waited: reading pauses briefly so that the
 // socket fills, and received messages are held a little longer so that librdkafka gets a burst.
 // There is nothing to configure.
@@ -34,7 +37,17 @@ class Pacer {
   // next message is fresh.
   void OnNothingToRead(Micros silence) { lag_ = silence > kLive ? Micros(0) : lag_; }
 
+  // Records that records were produced at this time: a wave.
+  void OnProduced(MonoTime now) { produced_at_ = now; }
+
   bool behind() const { return lag_ > kLive; }
+
+  // Whether the next records should wait for the acknowledgement of the last wave, at the longest
+  // until wave_end(). `unacknowledged`: whether a record is in flight.
+  bool in_wave(MonoTime now, bool unacknowledged) const {
+    return unacknowledged && !behind() && now < wave_end();
+  }
+  MonoTime wave_end() const { return produced_at_ + kLongestWave; }
 
   // How long to wait before the next read. After a longer pause the server's send buffer would be
   // full.
@@ -46,9 +59,12 @@ class Pacer {
  private:
   // A healthy server flushes, decodes and sends a commit within this time.
   static constexpr Micros kLive{10'000};
+  // Bounds what a slow broker adds to the latency of the next event.
+  static constexpr Micros kLongestWave{2'000};
 
   Micros longest_pause_;
   Micros lag_{0};
+  MonoTime produced_at_ = MonoTime::min();
 };
 
 }  // namespace walrelay

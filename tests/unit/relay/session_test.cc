@@ -307,6 +307,68 @@ TEST_F(SessionWindowTest, RecordsWithoutBytesStayWithinTheWindow) {
   EXPECT_GT(kafka_.in_flight.size(), 50u);
 }
 
+// --- waves ---
+
+TEST_F(SessionTest, EventWaitsForTheAcknowledgementOfAnEarlierOne) {
+  Start();
+  Commit("first");
+  Run();
+  Commit("second");
+  Commit("third");
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 1u);
+  EXPECT_FALSE(Reads());
+  kafka_.AcknowledgeAll();
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 2u);
+  EXPECT_TRUE(Reads());
+}
+
+TEST_F(SessionTest, EventWaitsForTwoMillisecondsAtTheLongest) {
+  Start();
+  Commit("first");
+  Run();
+  Commit("second");
+  Run();
+  EXPECT_EQ(TimeToWakeup(), milliseconds(2));
+  clock_.Advance(milliseconds(2));
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 2u);
+}
+
+TEST_F(SessionTest, CommitDoesNotWaitForAnAcknowledgement) {
+  Start();
+  postgres_.SendOpenTransaction({Event("first")});
+  Run();
+  const Lsn commit = postgres_.info.server.wal_end;
+  postgres_.SendRaw(testing::CommitMessage(commit, Lsn(commit.value() + 8), clock_.WallNow()));
+  EXPECT_TRUE(Reads());
+  Run();
+  EXPECT_FALSE(pipeline_->in_transaction());
+}
+
+TEST_F(SessionTest, DrainDoesNotWaitForAnAcknowledgement) {
+  Start();
+  postgres_.SendOpenTransaction({Event("first")});
+  Run();
+  draining_ = true;
+  postgres_.SendRaw(testing::InsertMessage(testing::kOutboxOid,
+                                           testing::TextRow({"second", "order", "second", "{}"})));
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 2u);
+}
+
+// The transaction is the wave: holding an event back would delay its commit.
+TEST_F(SessionTest, NoEventWaitsWithTransactions) {
+  config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+  Start();
+  Commit("first");
+  Run();
+  Commit("second");
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 2u);
+}
+
 // --- waiting for the producer, a topic, an operator ---
 
 TEST_F(SessionTest, FullProducerQueueBlocksAndLosesNothing) {

@@ -78,5 +78,33 @@ TEST_F(PacerTest, LongerSilenceIsNotBehind) {
   ExpectNoWait();
 }
 
+// --- waves ---
+
+constexpr MonoTime kNow{hours(1)};
+
+TEST_F(PacerTest, NoWaveBeforeTheFirstRecord) {
+  EXPECT_FALSE(pacer_.in_wave(kNow, /*unacknowledged=*/true));
+}
+
+TEST_F(PacerTest, WaveEndsWithItsAcknowledgement) {
+  pacer_.OnProduced(kNow);
+  EXPECT_TRUE(pacer_.in_wave(kNow, /*unacknowledged=*/true));
+  EXPECT_FALSE(pacer_.in_wave(kNow, /*unacknowledged=*/false));
+}
+
+TEST_F(PacerTest, WaveWithoutAcknowledgementEndsSoon) {
+  pacer_.OnProduced(kNow);
+  EXPECT_EQ(pacer_.wave_end(), kNow + milliseconds(2));
+  EXPECT_TRUE(pacer_.in_wave(pacer_.wave_end() - Micros(1), /*unacknowledged=*/true));
+  EXPECT_FALSE(pacer_.in_wave(pacer_.wave_end(), /*unacknowledged=*/true));
+}
+
+// Bursts replace waves.
+TEST_F(PacerTest, NoWaveWhileBehind) {
+  pacer_.OnProduced(kNow);
+  pacer_.OnLag(milliseconds(11));
+  EXPECT_FALSE(pacer_.in_wave(kNow, /*unacknowledged=*/true));
+}
+
 }  // namespace
 }  // namespace walrelay
