@@ -111,8 +111,9 @@ class Producer {
   virtual void SkipStored(const WalHistory& /*history*/) {}
 
   // A record of this topic will follow soon: what the topic's first record would wait for begins
-  // now. Only a hint; never blocks.
-  virtual void Announce(std::string_view /*topic*/) {}
+  // now. Only a hint; never blocks. False: as many topics as should be requested at a time are not
+  // known yet; announce this one again when one of them is.
+  virtual bool Announce(std::string_view /*topic*/) { return true; }
 
   // --- transactions, of a producer that was created with a transactional id
   //

@@ -238,11 +238,8 @@ bool KafkaProducer::AwaitsTail(TopicTable::Topic& topic) {
   return true;
 }
 
-// Only where no broker creates topics on demand: several topics could not share a request.
-void KafkaProducer::Announce(std::string_view topic) {
-  if (health_.fatal().ok() && options_.topics.create == CreateTopics::kCreate) {
-    client_->topics->Find(topic);
-  }
+bool KafkaProducer::Announce(std::string_view topic) {
+  return health_.fatal().ok() && client_->topics->Announce(topic);
 }
 
 absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,

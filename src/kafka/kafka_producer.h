@@ -82,7 +82,7 @@ class KafkaProducer final : public Producer {
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
   // Only the first call counts: an event of another history is never skipped.
   void SkipStored(const WalHistory& history) override;
-  void Announce(std::string_view topic) override;
+  bool Announce(std::string_view topic) override;
   void Commit() override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return health_.fatal(); }

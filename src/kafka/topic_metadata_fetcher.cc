@@ -21,8 +21,9 @@ namespace {
 // destructor waits as well: the timeout grows only when the short one was not enough.
 constexpr int kFirstTimeoutMillis = 500;
 constexpr int kLongestTimeoutMillis = 4'000;
-// While a record waits for its topic.
+// While a record waits for its topic: the first pause, which doubles until something is answered.
 constexpr std::chrono::milliseconds kPollInterval{10};
+constexpr std::chrono::milliseconds kLongestPollInterval{40};
 // While no broker answers and only the state of the brokers is of interest.
 constexpr std::chrono::milliseconds kBetweenProbes{500};
 // Brokers answer "unknown" while they create a topic on demand.
@@ -62,7 +63,10 @@ bool HaveLeaders(const std::vector<int32_t>& partitions) {
 }  // namespace
 
 TopicMetadataFetcher::TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd)
-    : client_(client), wakeup_fd_(wakeup_fd), thread_(InLogScope([this] { Run(); })) {}
+    : client_(client),
+      wakeup_fd_(wakeup_fd),
+      pause_(kPollInterval),
+      thread_(InLogScope([this] { Run(); })) {}
 
 TopicMetadataFetcher::~TopicMetadataFetcher() {
   Stop();
@@ -82,10 +86,14 @@ void TopicMetadataFetcher::Request(const std::string& topic, Await await) {
     const std::lock_guard lock(mutex_);
     questions_.push_back({.topic = topic,
                           .give_up = std::chrono::steady_clock::now() + GraceOf(await),
-                          .leaders = await == Await::kCreation,
-                          .shared = await != Await::kOnDemand});
+                          .leaders = await == Await::kCreation});
   }
   changed_.notify_one();
+}
+
+size_t TopicMetadataFetcher::waiting() {
+  const std::lock_guard lock(mutex_);
+  return questions_.size();
 }
 
 void TopicMetadataFetcher::Refresh() {
@@ -167,8 +175,7 @@ bool TopicMetadataFetcher::AskForAll(std::unique_lock<std::mutex>& lock, int tim
 bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis) {
   WR_CHECK(lock.owns_lock() && !questions_.empty(), "a topic waits, and the lock is held");
   // Others may be added meanwhile, behind these.
-  const std::ptrdiff_t asked =
-      questions_.front().shared ? static_cast<std::ptrdiff_t>(questions_.size()) : 1;
+  const auto asked = static_cast<std::ptrdiff_t>(questions_.size());
   const std::string first = questions_.front().topic;
   lock.unlock();
   const KafkaTopic single(asked == 1 ? rd_kafka_topic_new(client_, first.c_str(), nullptr)
@@ -196,11 +203,12 @@ bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int 
   questions_.erase(open, questions_.begin() + asked);
   if (answers_.size() > before) {
     eventfd_write(wakeup_fd_, 1);
+    pause_ = kPollInterval;
   }
   // What is left waits for its creation; a topic requested meanwhile need not wait.
   if (answers_.size() - before < static_cast<size_t>(asked)) {
     const size_t waiting = questions_.size();
-    changed_.wait_for(lock, kPollInterval,
+    changed_.wait_for(lock, std::exchange(pause_, std::min(2 * pause_, kLongestPollInterval)),
                       [&] { return stopping_ || questions_.size() > waiting; });
   }
   return true;

@@ -7,8 +7,7 @@
 // And while no broker is reachable: whether one answers again.
 //
 // Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time.
-// Topics that wait share a request, except where brokers create topics on demand: they do so only
-// for a request that names the topic.
+// Topics that wait share a request, which names every topic that the client knows.
 //
 // If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
 // creates it, as with every producer.
@@ -67,6 +66,8 @@ class TopicMetadataFetcher {
   // Requests a topic's metadata, repeatedly until a broker answers. After Stop() no answer arrives
   // any more.
   void Request(const std::string& topic, Await await);
+  // Topics that were requested and have no answer.
+  size_t waiting();
   // Requests the metadata of all topics in use again.
   // Calls before the request is sent are merged into one.
   void Refresh();
@@ -85,7 +86,6 @@ class TopicMetadataFetcher {
     std::string topic;
     std::chrono::steady_clock::time_point give_up;  // awaiting its creation
     bool leaders = false;                           // of all partitions are awaited, too
-    bool shared = false;                            // may share a request with others
   };
 
   // The body of the thread.
@@ -115,6 +115,8 @@ class TopicMetadataFetcher {
   uint64_t probes_ = 0;    // calls of Probe()
   uint64_t answered_ = 0;  // number of those that a broker's answer followed
   std::vector<Result> answers_;
+  // Before the next request for topics that were not answered; only the thread uses it.
+  std::chrono::milliseconds pause_;
   std::thread thread_;  // last: starts when all other members are initialised
 };
 

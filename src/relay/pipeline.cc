@@ -116,10 +116,8 @@ bool Pipeline::LookAhead(const pgoutput::XLogData& data) {
   if (insert == nullptr || !router_.IsOutbox(insert->relation_oid)) {
     return true;
   }
-  if (const auto topic = router_.TopicOf(insert->relation_oid, insert->row)) {
-    sender_.Announce(*topic);
-  }
-  return true;
+  const auto topic = router_.TopicOf(insert->relation_oid, insert->row);
+  return !topic || sender_.Announce(*topic);
 }
 
 absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {

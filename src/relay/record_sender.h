@@ -70,7 +70,7 @@ class RecordSender final : public DeliverySink {
   absl::StatusOr<Outcome> Send(const Record& record, Position position);
 
   // A record of this topic follows: see Producer::Announce().
-  void Announce(std::string_view topic) { producer_.Announce(topic); }
+  bool Announce(std::string_view topic) { return producer_.Announce(topic); }
 
   // Whether the record of the row at `position` has to be sent alone.
   bool SendsAlone(Position position) const { return step_.Covers(position); }

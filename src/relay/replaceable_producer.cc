@@ -39,10 +39,8 @@ absl::StatusOr<ProduceResult> ReplaceableProducer::Produce(const Record& record,
                                                         : ProduceResult::kQueueFull;
 }
 
-void ReplaceableProducer::Announce(std::string_view topic) {
-  if (usable()) {
-    producer_->Announce(topic);
-  }
+bool ReplaceableProducer::Announce(std::string_view topic) {
+  return usable() && producer_->Announce(topic);
 }
 
 void ReplaceableProducer::Commit() {

@@ -41,7 +41,7 @@ class ReplaceableProducer final : public Producer {
   // kQueueFull without a producer, and while the current one is about to be replaced. One that is
   // to be renewed accepts a progress record: without it, its transaction could not be committed.
   absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
-  void Announce(std::string_view topic) override;
+  bool Announce(std::string_view topic) override;
   // REQUIRES: the current producer has accepted a record since the last commit.
   void Commit() override;
   // From now on producers are created for transactions.

@@ -48,6 +48,7 @@ class FakeKafka {
   int producers = 0;      // created so far
   size_t offered = 0;     // calls of Produce()
   std::vector<std::string> announced;  // topics
+  size_t most_announced = 1'000;
   ProducerRequest request;             // for the last one
   // --- of transactions
   bool hold_claim = false;   // the transactional id is not claimed yet
@@ -152,7 +153,13 @@ class FakeKafka {
       return ProduceResult::kAccepted;
     }
 
-    void Announce(std::string_view topic) override { kafka_.announced.emplace_back(topic); }
+    bool Announce(std::string_view topic) override {
+      if (kafka_.announced.size() >= kafka_.most_announced) {
+        return false;
+      }
+      kafka_.announced.emplace_back(topic);
+      return true;
+    }
 
     void Commit() override {
       WR_CHECK(transactional_ && !kafka_.sealed_, "a transaction is open");

@@ -157,25 +157,49 @@ TEST_F(KafkaProducerErrorsTest, TopicsAreLookedUpIndependently) {
   WaitForDeliveries(1);
 }
 
-TEST_F(KafkaProducerErrorsTest, AnnouncedTopicsAreLookedUpTogether) {
+class AnnouncedTopicsTest : public KafkaProducerErrorsTest,
+                            public ::testing::WithParamInterface<CreateTopics> {};
+
+TEST_P(AnnouncedTopicsTest, AreLookedUpTogether) {
   RefuseTopic("bad", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   std::vector<std::string> topics;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 10; ++i) {
     topics.push_back("t" + std::to_string(i));
     CreateTopic(topics.back());
   }
   KafkaProducer::Options options;
-  options.topics.create = CreateTopics::kCreate;
+  options.topics.create = GetParam();
   Start(options);
-  producer_->Announce("bad");
+  EXPECT_TRUE(producer_->Announce("bad"));
   for (const std::string& topic : topics) {
-    producer_->Announce(topic);
+    EXPECT_TRUE(producer_->Announce(topic));
   }
   for (const std::string& topic : topics) {
     Produce({.topic = topic, .key = "k"});
   }
   WaitForDeliveries(topics.size());
   EXPECT_THAT(Offer({.topic = "bad", .key = "k"}), HasError(ErrorCode::kTopicDenied, "bad"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kafka, AnnouncedTopicsTest,
+                         ::testing::Values(CreateTopics::kNever, CreateTopics::kCheck,
+                                           CreateTopics::kCreate));
+
+TEST_F(KafkaProducerErrorsTest, AFewTopicsAreLookedUpAtATime) {
+  std::vector<std::string> topics;
+  for (int i = 0; i < 17; ++i) {
+    topics.push_back("t" + std::to_string(i));
+    CreateTopic(topics.back());
+  }
+  StopBrokers();
+  Start();
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_TRUE(producer_->Announce(topics[static_cast<size_t>(i)]));
+  }
+  EXPECT_FALSE(producer_->Announce(topics.back()));
+  EXPECT_TRUE(producer_->Announce(topics.front()));  // it is no new one
+  StartBrokers();
+  ASSERT_TRUE(PollUntil([&] { return producer_->Announce(topics.back()); }));
 }
 
 // The cause may have ended between the announcement and the record.
@@ -185,7 +209,7 @@ TEST_F(TopicErrorThatEndsTest, ErrorOfAnAnnouncedTopicIsNotReturnedToALaterRecor
   KafkaProducer::Options options;
   options.topics.create = CreateTopics::kCreate;
   Start(options);
-  producer_->Announce("bad");
+  EXPECT_TRUE(producer_->Announce("bad"));
   Produce({.topic = "orders", .key = "k"});  // requested after the other topic, and answered
   WaitForDeliveries(1);
   SetTopicError("bad", RD_KAFKA_RESP_ERR_NO_ERROR);

@@ -427,6 +427,20 @@ TEST_F(SessionTest, TopicsBehindAPendingOneAreAnnouncedOnce) {
   EXPECT_EQ(kafka_.announced.size(), 4u);
 }
 
+TEST_F(SessionTest, TopicThatCouldNotBeAnnouncedIsAnnouncedLater) {
+  kafka_.pending_topics = {"outbox.event.order"};
+  kafka_.most_announced = 1;
+  Start();
+  postgres_.Commit({Event("a"),
+                    {.type = "payment", .key = "b", .payload = "{}"},
+                    {.type = "refund", .key = "c", .payload = "{}"}});
+  Run();
+  EXPECT_THAT(kafka_.announced, ElementsAre("outbox.event.payment"));
+  kafka_.most_announced = 2;
+  Run();
+  EXPECT_THAT(kafka_.announced, ElementsAre("outbox.event.payment", "outbox.event.refund"));
+}
+
 TEST_F(SessionTest, NothingIsAnnouncedWhileTopicsAreKnown) {
   Start();
   Commit("a");
