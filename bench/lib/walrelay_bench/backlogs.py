@@ -109,6 +109,51 @@ class Gigabyte(Transaction):
         return {"max.message.bytes": 4 << 20, "retention.bytes": 256 << 20}
 
 
+class Topics(Drain):
+    """A backlog over many topics: once the brokers create them on demand, once they exist when the system starts."""
+
+    kind = "topics"
+    warms_up = False
+
+    def __init__(self, name: str, events: int, topics: int) -> None:
+        super().__init__(name, events)
+        self.title = f"a backlog of {events:,} one-row transactions over {topics} topics"
+        self._types = [f"many-{number}" for number in range(topics)]
+
+    def write(self, environment: Environment) -> str:
+        environment.sql(f"""
+            SET synchronous_commit = off;
+            DO $$ BEGIN
+              FOR i IN 1..{self.events} LOOP
+                INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
+                VALUES ('many-' || (i::bigint * 7919) % {len(self._types)}, 'key-' || i % 9973, 'OrderPlaced',
+                        jsonb_build_object('n', i, 'pad', repeat('x', {self.payload - 40})));
+                COMMIT;
+              END LOOP;
+            END $$""")
+        return environment.wal_end()
+
+    def run(self, environment: Environment, system: System) -> Outcome:
+        self._delete_topics(environment)
+        with prepared(environment, system, self.work), Meter(environment, system.pids) as meter:
+            created = self._drain(environment, system)
+            system.stop()
+            environment.copy_slot("base", SLOT, str(system.plugin))
+            system.adopt_slot()
+            known = self._drain(environment, system)
+        self._delete_topics(environment)
+        return Outcome({"new_topics_s": created, "known_topics_s": known} | meter.costs(2 * self.events))
+
+    def _drain(self, environment: Environment, system: System) -> float:
+        started = time.time()
+        system.start(self.work)
+        wait_for(system, lambda: environment.is_confirmed(self.end), LONG, "the end of the backlog")
+        return time.time() - started
+
+    def _delete_topics(self, environment: Environment) -> None:
+        environment.kafka.delete_topics(f"outbox.event.{each}" for each in self._types)
+
+
 class Recover(Transaction):
     """Rows that no slot streams: only systems that read the table take it."""
 

@@ -1,6 +1,6 @@
 """The workloads, at full size and at a small size that only checks that everything works."""
 
-from .backlogs import Drain, Gigabyte, KillDrain, Recover, Start, Transaction
+from .backlogs import Drain, Gigabyte, KillDrain, Recover, Start, Topics, Transaction
 from .live import Idle, Kills, Outage, Steady
 from .load import Rate
 from .workload import Workload
@@ -26,6 +26,7 @@ def workloads(quick: bool) -> dict[str, Workload]:
         *(Steady(f"steady-{rate}-long", Rate(rate, seconds=2 if quick else 40, warmup=1 if quick else 25))
           for rate in (1000, 5000)),
         Drain("drain", 10_000 if quick else 1_000_000),
+        Topics("topics", *((1000, 20) if quick else (50_000, 500))),
         Transaction("transaction", 10_000 if quick else 2_000_000),
         Gigabyte("gigabyte", 16 if quick else 1024),
         Recover("recover", 10_000 if quick else 1_000_000, 0),

@@ -15,6 +15,8 @@ HEADLINES = (
 # The lines of a table. A table contains the lines for which the workload's runs have a figure.
 FIGURES = (
     ("first_event_ms", "first record after, ms"),
+    ("new_topics_s", "until all is confirmed, with new topics, s"),
+    ("known_topics_s", "until all is confirmed, with topics that exist, s"),
     ("events_per_s", "events/s"),
     ("events_per_s_running", "events/s from the first record on"),
     ("consumer_p50", "INSERT → consumer, ms: p50"),

@@ -1,6 +1,6 @@
 """Operations that tests perform on a Kafka cluster, whether or not they started it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .errors import ServerError
@@ -30,6 +30,13 @@ class KafkaClient:
         """Deletes a topic and waits until it no longer exists."""
         self._request(lambda client: client.delete_topics([name]), f"delete topic {name}")
         wait_until(lambda: name not in self.topics(), _SECONDS, f"topic {name} to disappear")
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Deletes those of the topics that exist, and waits until none of them does."""
+        wanted = set(names)
+        for name in sorted(wanted & self.topics().keys()):
+            self._request(lambda client, name=name: client.delete_topics([name]), f"delete topic {name}")
+        wait_until(lambda: wanted.isdisjoint(self.topics()), _SECONDS, f"{len(wanted)} topics to disappear")
 
     def add_partitions(self, name: str, total: int) -> None:
         """Increases the number of partitions of a topic to `total` and waits for their leaders."""
