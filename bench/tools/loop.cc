@@ -127,11 +127,10 @@ class Loop {
     const std::string_view value = columns.Take();
     columns.Take();
     const std::string_view trace = columns.Take();
-    rd_kafka_vu_t parts[] = {
-        Part(RD_KAFKA_VTYPE_TOPIC),          Part(RD_KAFKA_VTYPE_KEY, key),
-        Part(RD_KAFKA_VTYPE_VALUE, value),   Header("id", id),
-        Header("eventType", type),           Header("trace_id", trace),
-        Part(RD_KAFKA_VTYPE_MSGFLAGS)};
+    rd_kafka_vu_t parts[] = {Part(RD_KAFKA_VTYPE_TOPIC),        Part(RD_KAFKA_VTYPE_KEY, key),
+                             Part(RD_KAFKA_VTYPE_VALUE, value), Header("id", id),
+                             Header("eventType", type),         Header("trace_id", trace),
+                             Part(RD_KAFKA_VTYPE_MSGFLAGS)};
     parts[0].u.cstr = topic.c_str();
     parts[6].u.i = RD_KAFKA_MSG_F_COPY;
     while (rd_kafka_error_t* error = rd_kafka_produceva(producer_, parts, std::size(parts))) {

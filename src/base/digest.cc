@@ -77,8 +77,8 @@ absl::StatusOr<std::string_view> Digest::Bytes(std::initializer_list<std::string
 absl::StatusOr<std::string_view> Digest::Hex(std::initializer_list<std::string_view> parts) {
   WR_ASSIGN_OR_RETURN(const std::string_view bytes, Bytes(parts));
   char* const hex = context_->hex;
-  const char* const end = fmt::format_to(
-      hex, "{:02x}", fmt::join(context_->bytes, context_->bytes + bytes.size(), ""));
+  const char* const end =
+      fmt::format_to(hex, "{:02x}", fmt::join(context_->bytes, context_->bytes + bytes.size(), ""));
   return std::string_view(hex, static_cast<size_t>(end - hex));
 }
 

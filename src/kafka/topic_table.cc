@@ -58,7 +58,8 @@ TopicTable::Topic& TopicTable::Find(std::string_view name) {
 }
 
 bool TopicTable::Announce(std::string_view name) {
-  if (topics_.find(name) == topics_.end() && fetcher_.waiting() + creator_.waiting() >= kMostAwaited) {
+  if (topics_.find(name) == topics_.end() &&
+      fetcher_.waiting() + creator_.waiting() >= kMostAwaited) {
     return false;
   }
   Find(name);

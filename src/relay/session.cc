@@ -262,9 +262,8 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
     LookAhead(handled + 1);
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
-  WR_CHECK(
-      !hold.ok() || *hold != StallReason::kNone || handled == received || draining || in_wave,
-      "a message that is not handled waits for something");
+  WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining || in_wave,
+           "a message that is not handled waits for something");
   if (parts_.tracker.records_in_flight() > in_flight) {
     pacer_.OnProduced(now);
   }

@@ -49,7 +49,7 @@ class FakeKafka {
   size_t offered = 0;     // calls of Produce()
   std::vector<std::string> announced;  // topics
   size_t most_announced = 1'000;
-  ProducerRequest request;             // for the last one
+  ProducerRequest request;  // for the last one
   // --- of transactions
   bool hold_claim = false;   // the transactional id is not claimed yet
   bool hold_commit = false;  // a commit is not answered yet
