@@ -101,7 +101,9 @@ void PruneThread::ReportComplete(const PruneCount& count) {
   metrics_.prune_unproven_rows->Set(static_cast<double>(count.kept));
   metrics_.prune_timestamp->Set(std::chrono::duration<double>(now.time_since_epoch()).count());
   if (count.pruned > 0 || count.kept != status_.last.kept) {
-    LogInfo("pruned", "published rows were pruned",
+    LogInfo("pruned",
+            count.pruned > 0 ? "published rows were pruned"
+                             : "old rows that are not proven to be published are kept",
             {{"rows", count.pruned}, {"unproven", count.kept}});
   }
   status_.last = count;
