@@ -2,12 +2,11 @@
 //
 // The floor of these libraries: it reads the stream, sends each row of the table as one record, and
 // confirms a position when nothing is in flight. It has no configuration, checks nothing, handles
-// no error, and loses order or events where walrelay does not. With --discard it sends nothing:
-// it lets messages accumulate and reads them, which measures the walsender.
+// no error, and loses order or events where walrelay does not.
 //
 // This is a tool of the benchmark and shares no code with the relay.
 //
-// Usage: loop DSN KAFKA SLOT PUBLICATION [--discard]
+// Usage: loop DSN KAFKA SLOT PUBLICATION
 
 #include <endian.h>
 #include <libpq-fe.h>
@@ -18,7 +17,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -60,8 +58,8 @@ struct Columns {
 class Loop {
  public:
   Loop(const std::string& dsn, const std::string& kafka, const std::string& slot,
-       const std::string& publication, bool discard)
-      : connection_(PQconnectdb((dsn + " replication=database").c_str())), discard_(discard) {
+       const std::string& publication)
+      : connection_(PQconnectdb((dsn + " replication=database").c_str())) {
     PGresult* started = PQexec(
         connection_, ("START_REPLICATION SLOT " + slot +
                       " LOGICAL 0/0 (proto_version '1', publication_names '" + publication + "')")
@@ -84,10 +82,6 @@ class Loop {
   void Run() {
     while (true) {
       pollfd polled{PQsocket(connection_), POLLIN, 0};
-      if (discard_) {
-        const timespec pause{0, 400'000};
-        nanosleep(&pause, nullptr);  // several messages for one wake-up
-      }
       poll(&polled, 1, 10);
       if (PQconsumeInput(connection_) == 0) {
         Fail(PQerrorMessage(connection_));
@@ -112,7 +106,7 @@ class Loop {
       read_ = be64toh(Load<uint64_t>(&message[1]));
     } else if (message[kHeader] == 'C') {
       read_ = be64toh(Load<uint64_t>(&message[kHeader + 10]));
-    } else if (message[kHeader] == 'I' && !discard_) {
+    } else if (message[kHeader] == 'I') {
       Produce(Columns(&message[kHeader + 8]));
     }
   }
@@ -175,7 +169,6 @@ class Loop {
   }
 
   PGconn* const connection_;
-  const bool discard_;
   rd_kafka_t* producer_ = nullptr;
   uint64_t read_ = 0;
   uint64_t confirmed_ = 0;
@@ -186,8 +179,7 @@ class Loop {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    Fail("usage: loop DSN KAFKA SLOT PUBLICATION [--discard]");
+    Fail("usage: loop DSN KAFKA SLOT PUBLICATION");
   }
-  const bool discard = argc > 5 && std::string_view(argv[5]) == "--discard";
-  Loop(argv[1], argv[2], argv[3], argv[4], discard).Run();
+  Loop(argv[1], argv[2], argv[3], argv[4]).Run();
 }

@@ -8,8 +8,7 @@ from walrelay_bench.system import Programs, Work
 class Peer(Programs):
     title = "featureless loop"
     workloads = ("steady", "drain", "transaction")
-    arguments: tuple[str, ...] = ()
 
     def launch(self, work: Work) -> list[Program]:
-        return [Program([program("bench/walrelay_loop"), self.dsn, self.environment.kafka.bootstrap, SLOT, PUBLICATION,
-                         *self.arguments], self.log)]
+        return [Program([program("bench/walrelay_loop"), self.dsn, self.environment.kafka.bootstrap, SLOT, PUBLICATION],
+                        self.log)]
