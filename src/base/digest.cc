@@ -43,7 +43,7 @@ const EVP_MD* MethodOf(HashAlgorithm algorithm) {
 
 struct Digest::Context {
   const HashAlgorithm algorithm;
-  std::unique_ptr<EVP_MD_CTX, DestroyWith<&EVP_MD_CTX_free>> evp;  // set by the first Hex()
+  std::unique_ptr<EVP_MD_CTX, DestroyWith<&EVP_MD_CTX_free>> evp;  // set by the first Bytes()
   unsigned char bytes[EVP_MAX_MD_SIZE];
   char hex[2 * EVP_MAX_MD_SIZE];
 };

@@ -47,8 +47,6 @@ class TopicCreator {
 
   // Creates the topic. REQUIRES: it was not requested since its last result.
   void Request(std::string topic) { waiting_.push_back(std::move(topic)); }
-  // Topics without a result.
-  size_t waiting() const { return waiting_.size() + in_flight_.size(); }
   // Sends a request for the topics that wait, unless one is in flight or a retry is not due yet.
   void SendIfDue(MonoTime now);
   // The request in flight was answered, or failed as a whole: then every topic is requested again.

@@ -17,9 +17,9 @@ namespace {
 // Minimum interval between refreshes of leaders and counts after an error: an outage reports an
 // error per broker and attempt.
 constexpr Micros kRefreshPause = std::chrono::seconds(1);
-// Topics that are announced, and not known yet. Brokers create that many well within the time for
-// which "unknown topic" counts as no answer.
-constexpr size_t kMostAwaited = 16;
+// Topics that are awaited where brokers create them on demand: they create that many well within
+// the time for which "unknown topic" counts as no answer.
+constexpr size_t kMostOnDemand = 16;
 
 // `opaque` is returned with each report. Call it before any other function names the topic:
 // librdkafka applies the configuration of the first handle to all handles of a topic.
@@ -58,8 +58,8 @@ TopicTable::Topic& TopicTable::Find(std::string_view name) {
 }
 
 bool TopicTable::Announce(std::string_view name) {
-  if (topics_.find(name) == topics_.end() &&
-      fetcher_.waiting() + creator_.waiting() >= kMostAwaited) {
+  const bool may_be_created = options_.topics.create == CreateTopics::kNever;
+  if (may_be_created && !topics_.contains(name) && fetcher_.waiting() >= kMostOnDemand) {
     return false;
   }
   Find(name);

@@ -79,7 +79,7 @@ class TopicTable {
   // result is valid as long as the table.
   Topic& Find(std::string_view name);
   // Requests the metadata of a topic that will have a record, if it is new. False: as many topics
-  // as brokers should create at a time are not known yet.
+  // as brokers should create on demand at a time are not known yet.
   bool Announce(std::string_view name);
   // Whether the topic's metadata is known; false while it is being fetched. An error (WR-3005,
   // WR-4004, WR-4005, WR-4014) is returned once; the next call waits for a new result. An error

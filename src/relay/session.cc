@@ -122,8 +122,7 @@ absl::Status Session::Turn(bool draining) {
   }
   // The drain does not read on: after the open transaction nothing is handled.
   bool nothing_new = false;
-  const bool held = InWave(now) && !parts_.source.pending().empty();
-  if (MayHandle(now) && now >= read_at_ && !between_transactions && !held) {
+  if (MayHandle(now) && now >= read_at_ && !between_transactions && !HoldsBack(now)) {
     WR_ASSIGN_OR_RETURN(const bool arrived, Read(now));
     nothing_new = !arrived;
   }
@@ -228,8 +227,9 @@ bool Session::BurstComplete(MonoTime now) const {
 }
 
 // With transactions, what is committed together is a wave already.
-bool Session::InWave(MonoTime now) const {
-  return stall_reason_ == StallReason::kNone && !parts_.config.pipeline.exactly_once() &&
+bool Session::HoldsBack(MonoTime now) const {
+  return !parts_.source.pending().empty() && stall_reason_ == StallReason::kNone &&
+         !parts_.config.pipeline.exactly_once() &&
          pacer_.in_wave(now, parts_.tracker.records_in_flight() > 0);
 }
 
@@ -241,7 +241,7 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
     return absl::OkStatus();
   }
   // Of the records of earlier turns: all of this turn belong to the next wave.
-  const bool in_wave = InWave(now) && !draining;
+  const bool in_wave = HoldsBack(now) && !draining;
   const size_t in_flight = parts_.tracker.records_in_flight();
   const size_t received = pending.size();
   size_t handled = 0;
@@ -517,7 +517,7 @@ Wakeup Session::NextWakeup() const {
     case StallReason::kNone:
       break;
   }
-  if (InWave(now) && !parts_.source.pending().empty()) {
+  if (HoldsBack(now)) {
     wakeup.at = std::min(wakeup.at, pacer_.wave_end());
     return wakeup;  // or earlier, by the producer
   }

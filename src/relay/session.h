@@ -157,8 +157,8 @@ class Session {
   bool HasRoom();
   // Whether the received messages have been held for long enough.
   bool BurstComplete(MonoTime now) const;
-  // Whether messages that produce records wait for the acknowledgement of earlier records.
-  bool InWave(MonoTime now) const;
+  // Whether pending messages that produce records wait for the acknowledgement of earlier ones.
+  bool HoldsBack(MonoTime now) const;
   // By message type, looked up once each.
   prometheus::Counter& MessageCounter(char type);
 

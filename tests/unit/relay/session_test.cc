@@ -28,6 +28,11 @@ class SessionTest : public testing::SessionFixture {
   // Whether the session requests to be woken by data from the server.
   bool Reads() const { return session_->NextWakeup().source_readable; }
   Micros TimeToWakeup() const { return session_->NextWakeup().at - clock_.Now(); }
+  // Of the open transaction.
+  void SendRow(const std::string& key) {
+    postgres_.SendRaw(
+        testing::InsertMessage(testing::kOutboxOid, testing::TextRow({key, "order", key, "{}"})));
+  }
   double Received(std::string_view type) { return metrics_.replication_messages[type].Value(); }
 };
 
@@ -352,8 +357,7 @@ TEST_F(SessionTest, DrainDoesNotWaitForAnAcknowledgement) {
   postgres_.SendOpenTransaction({Event("first")});
   Run();
   draining_ = true;
-  postgres_.SendRaw(testing::InsertMessage(testing::kOutboxOid,
-                                           testing::TextRow({"second", "order", "second", "{}"})));
+  SendRow("second");
   Run();
   EXPECT_EQ(kafka_.in_flight.size(), 2u);
 }
@@ -572,8 +576,7 @@ TEST_F(SessionTest, DrainFinishesTheOpenTransactionAndReadsNoMore) {
   Run();
   draining_ = true;
   const Lsn commit = postgres_.info.server.wal_end;
-  postgres_.SendRaw(testing::InsertMessage(testing::kOutboxOid,
-                                           testing::TextRow({"second", "order", "second", "{}"})));
+  SendRow("second");
   postgres_.SendRaw(testing::CommitMessage(commit, Lsn(commit.value() + 8), clock_.WallNow()));
   postgres_.SendOpenTransaction({Event("after the drain")});
   Pass(seconds(1));
