@@ -17,8 +17,9 @@ from .system import System
 from .workload import Workload
 
 # Figures in a progress line, if the run has them.
-_SHOWN = ("events_per_s", "new_topics_s", "known_topics_s", "consumer_p50", "consumer_p99", "cpu_s_per_million", "first_event_ms", "lost", "duplicated",
-          "disordered", "recovery_s", "wal_retained_mib", "cpu_percent", "peak_rss_mib", "foreign_cpu_percent")
+_SHOWN = ("events_per_s", "new_topics_s", "known_topics_s", "consumer_p50", "consumer_p99", "cpu_s_per_million",
+          "first_event_ms", "lost", "duplicated", "disordered", "recovery_s", "wal_retained_mib", "cpu_percent",
+          "peak_rss_mib", "foreign_cpu_percent")
 
 
 class Turn(NamedTuple):

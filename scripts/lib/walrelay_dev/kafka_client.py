@@ -1,6 +1,6 @@
 """Operations that tests perform on a Kafka cluster, whether or not they started it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from .errors import ServerError
@@ -28,15 +28,16 @@ class KafkaClient:
 
     def delete_topic(self, name: str) -> None:
         """Deletes a topic and waits until it no longer exists."""
-        self._request(lambda client: client.delete_topics([name]), f"delete topic {name}")
-        wait_until(lambda: name not in self.topics(), _SECONDS, f"topic {name} to disappear")
+        self._delete({name})
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Deletes those of the topics that exist, and waits until none of them does."""
-        wanted = set(names)
-        for name in sorted(wanted & self.topics().keys()):
+        self._delete(self.topics().keys() & set(names))
+
+    def _delete(self, names: Set[str]) -> None:
+        for name in sorted(names):
             self._request(lambda client, name=name: client.delete_topics([name]), f"delete topic {name}")
-        wait_until(lambda: wanted.isdisjoint(self.topics()), _SECONDS, f"{len(wanted)} topics to disappear")
+        wait_until(lambda: names.isdisjoint(self.topics()), _SECONDS, f"topics to disappear: {len(names)}")
 
     def add_partitions(self, name: str, total: int) -> None:
         """Increases the number of partitions of a topic to `total` and waits for their leaders."""
