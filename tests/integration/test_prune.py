@@ -19,6 +19,17 @@ class DeleteTest(PruneCase):
         # More than one pass may have deleted them, and a pass that came before the proof has a line with 0 rows.
         relay.wait_until(lambda: sum(line["rows"] for line in relay.logs("pruned")) == 3, 60, "lines about 3 rows")
 
+    def test_deletions_do_not_wait_for_the_disk(self) -> None:
+        self.sql("""CREATE TABLE public.seen (commit text);
+                    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                      INSERT INTO public.seen VALUES (current_setting('synchronous_commit')); RETURN OLD; END $$;
+                    CREATE TRIGGER note BEFORE DELETE ON outbox FOR EACH ROW EXECUTE FUNCTION note()""")
+        relay = self.start_pruning()
+        self.outbox.insert(1)
+        self.settle()
+        self.wait_for_rows(relay)
+        self.assertEqual(self.sql("SELECT commit FROM public.seen"), [("off",)])
+
     def test_young_rows_are_kept(self) -> None:
         relay = self.start_pruning({"prune.keep": "1h"})
         self.outbox.insert(1)
