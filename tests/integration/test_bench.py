@@ -10,10 +10,14 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from walrelay_bench import report, system
 from walrelay_bench.catalogue import workloads
+from walrelay_bench.compare import conclusions, is_decided
+from walrelay_bench.environment import program
+from walrelay_bench.interval import interval
 from walrelay_bench.results import Results
 from walrelay_dev.errors import ServerError
 from walrelay_dev.paths import REPOSITORY
@@ -80,6 +84,43 @@ class QuickRunTest(unittest.TestCase):
         self.assertEqual(self.json.read_bytes(), complete)
 
 
+    def test_compare_repeats_until_it_is_decided_and_says_that_it_is_not(self) -> None:
+        walrelay = program("src/cli/walrelay")
+        done = subprocess.run([REPOSITORY / "bench/compare", walrelay, walrelay, "--quick", "--workloads", "drain",
+                               "--most-rounds", "2", "--json", self.json], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("inconclusive  drain", done.stdout)
+        self.assertEqual(sorted((run["round"], run["system"]) for run in Results.load(self.json).runs),
+                         [(1, "walrelay"), (1, "walrelay-other"), (2, "walrelay"), (2, "walrelay-other")])
+
+    def test_compare_rejects_what_is_neither_a_program_nor_a_revision(self) -> None:
+        done = subprocess.run([REPOSITORY / "bench/compare", "no-such-revision"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no-such-revision is neither an executable nor a revision", done.stderr)
+
+
+class IntervalTest(unittest.TestCase):
+    def test_few_values_give_their_range_and_its_coverage(self) -> None:
+        for count, coverage in ((1, 0), (2, 0.5), (3, 0.75), (5, 0.9375)):
+            found = interval([float(value) for value in range(count)])
+            self.assertEqual((found.low, found.high, found.coverage), (0, count - 1, coverage))
+            self.assertFalse(found.is_sure)
+
+    def test_many_values_leave_out_the_outliers(self) -> None:
+        # Published limits of the sign test: of 9 values the second and the eighth, of 15 the fourth and the twelfth.
+        for count, low, high in ((6, 0, 5), (8, 0, 7), (9, 1, 7), (15, 3, 11), (20, 5, 14)):
+            found = interval([float(value) for value in range(count)])
+            self.assertEqual((found.low, found.high), (low, high))
+            self.assertGreaterEqual(found.coverage, 0.95)
+
+    def test_it_covers_the_median_as_often_as_it_says(self) -> None:
+        random = Random(1)
+        for count in (6, 9, 15):
+            found = [interval([random.paretovariate(0.8) for _ in range(count)]) for _ in range(4000)]
+            covered = sum(each.contains(2 ** (1 / 0.8)) for each in found) / len(found)
+            self.assertAlmostEqual(covered, found[0].coverage, delta=0.015)
+
+
 class ConclusionsTest(unittest.TestCase):
     @staticmethod
     def results(figure: str = "events_per_s", **by_system: list[float]) -> Results:
@@ -103,14 +144,51 @@ class ConclusionsTest(unittest.TestCase):
         self.assertFalse(results.differ("drain", "other", "events_per_s"))
         self.assertIn("≈ 0.1", report.text(results, {}, ""))
 
+    def test_five_rounds_show_a_difference_that_each_round_has(self) -> None:
+        # A slow phase of the machine makes the ranges overlap, but the ratios do not change.
+        self.assertTrue(self.results(walrelay=[10, 20, 11, 10, 21], other=[8, 15, 9, 9, 17])
+                        .differ("drain", "other", "events_per_s"))
+        self.assertFalse(self.results(walrelay=[10, 20, 11, 10, 21], other=[8, 15, 9, 11, 17])
+                         .differ("drain", "other", "events_per_s"))
+
+    def test_a_comparison_has_three_verdicts(self) -> None:
+        base = [100.0] * 6
+        for new, verdict in (([99, 100, 101, 100, 96, 105], "not slower"), ([50, 60, 70, 80, 90, 94], "SLOWER"),
+                             ([50, 60, 100, 80, 90, 94], "inconclusive"), ([99] * 5, "inconclusive")):
+            results = self.results(**{"walrelay-other": base[:len(new)], "walrelay": new})
+            self.assertEqual([each.verdict for each in conclusions(results, 1.05)], [verdict])
+            self.assertEqual(is_decided(results, "drain", 1.05), verdict != "inconclusive")
+
+    def test_a_lower_time_is_better_and_a_lower_rate_is_worse(self) -> None:
+        slower = self.results("cpu_s_per_million", **{"walrelay-other": [1.0] * 6, "walrelay": [1.2] * 6})
+        self.assertEqual([(each.figure, each.verdict) for each in conclusions(slower, 1.05)],
+                         [("cpu_s_per_million", "SLOWER")])
+
+    def test_ratios_are_narrow_with_enough_rounds_that_agree(self) -> None:
+        ratios = [1.0, 1.01, 1.02, 1.03, 1.0, 1.01]
+        results = self.results(walrelay=[1.0] * 6, other=ratios)
+        self.assertTrue(results.is_narrow("drain", 2))
+        self.assertFalse(results.is_narrow("drain", 1))
+        self.assertFalse(self.results(walrelay=[1.0] * 5, other=[1.0] * 5).is_narrow("drain", 2))
+
     def test_an_unstable_control_is_noise(self) -> None:
         self.assertEqual(self.results(pg_recvlogical=[100, 120, 140]).noise("drain"), [])
         self.assertIn("pg_recvlogical", self.results(pg_recvlogical=[100, 120, 160]).noise("drain")[0])
 
     def test_a_busy_machine_is_noise(self) -> None:
-        results = self.results("foreign_cpu_percent", walrelay=[1, 50, 2])
+        results = self.results("foreign_cpu_percent", walrelay=[11, 50, 12])
         self.assertIn("50 %", results.noise("drain")[0])
         self.assertIn("not reliable: drain", report.text(results, {}, ""))
+
+    def test_a_round_with_noise_does_not_count(self) -> None:
+        results = self.results(walrelay=[10, 50, 12], other=[5, 6, 7])
+        for run, foreign in zip(results.runs, (0, 11, 0, 3, 0, 0), strict=True):
+            run["figures"]["foreign_cpu_percent"] = foreign
+        self.assertEqual(results.spread("drain", "walrelay", "events_per_s").high, 12)
+        self.assertEqual(results.spread("drain", "other", "events_per_s").median, 6)
+        self.assertEqual(results.noise("drain"), [])
+        self.assertIn("2 rounds, without 1 in which something else used the machine. "
+                      "The intervals have a confidence of 50 %.", report.text(results, {}, ""))
 
     def test_a_failed_run_is_reported_and_not_counted(self) -> None:
         results = self.results(walrelay=[10, 10])

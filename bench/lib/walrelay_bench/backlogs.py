@@ -113,7 +113,6 @@ class Topics(Drain):
     """A backlog over many topics: once the brokers create them on demand, once they exist when the system starts."""
 
     kind = "topics"
-    warms_up = False
 
     def __init__(self, name: str, events: int, topics: int) -> None:
         super().__init__(name, events)
@@ -158,7 +157,6 @@ class Recover(Transaction):
     """Rows that no slot streams: only systems that read the table take it."""
 
     kind = "recover"
-    warms_up = False
     payload = 300
 
     def __init__(self, name: str, events: int, published: int) -> None:

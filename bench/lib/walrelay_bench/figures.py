@@ -12,6 +12,17 @@ HEADLINES = (
     ("start", "first_event_ms", "start → first record, ms", False),
 )
 
+# What decides whether one build is slower than another, and whether a workload has enough rounds: figure, and whether a
+# higher value is better. By the first part of the workload's name.
+DECISIVE = {
+    "drain": (("events_per_s", True), ("cpu_s_per_million", False)),
+    "transaction": (("events_per_s", True), ("cpu_s_per_million", False)),
+    "steady": (("consumer_p50", False), ("consumer_p99", False), ("cpu_s_per_million", False)),
+    "topics": (("new_topics_s", False), ("known_topics_s", False)),
+    "recover": (("events_per_s", True), ("cpu_s_per_million", False)),
+    "start": (("first_event_ms", False),),
+}
+
 # The lines of a table. A table contains the lines for which the workload's runs have a figure.
 FIGURES = (
     ("first_event_ms", "first record after, ms"),
@@ -49,3 +60,7 @@ FIGURES = (
     ("wal_retained_end_mib", "WAL retained at the end, MiB"),
     ("foreign_cpu_percent", "used by other processes or the host, % of all cores"),
 )
+
+
+def decisive(workload: str) -> tuple[tuple[str, bool], ...]:
+    return DECISIVE.get(workload.split("-")[0], ())

@@ -18,6 +18,7 @@ class Steady(Workload):
     """Events at a fixed rate: latency of each event, and resource usage."""
 
     kind = "steady"
+    warms_up = True
 
     def __init__(self, name: str, rate: Rate) -> None:
         self.name = name

@@ -8,6 +8,7 @@ from walrelay_dev.paths import REPOSITORY
 
 from . import plots
 from .figures import FIGURES, HEADLINES
+from .interval import interval
 from .results import REFERENCE, Results
 
 _PAGE = REPOSITORY / "docs/benchmarks.md"
@@ -63,7 +64,7 @@ def text(results: Results, images: dict[str, str], path: str) -> str:
         parts.append(_image("bars.svg", images, path))
     for workload in results.workloads():
         parts.append(f"### {workload}: {results.data['titles'][workload]}\n")
-        parts.append(f"{_rounds(results.rounds(workload))}.\n")
+        parts.append(f"{_rounds(results, workload)}\n")
         parts += [f"> **Noisy.** {sentence}\n" for sentence in results.noise(workload)]
         parts.append(_table(results, workload))
         parts += [_image(f"{name}-{workload}.svg", images, path) for name in ("latency", "time")
@@ -84,13 +85,18 @@ def _heading(results: Results) -> str:
 {versions}.
 {quick}
 Medians of the rounds, with the lowest and the highest value in parentheses. Every system runs once in each round. × is
-the ratio to {REFERENCE} in the same round. ≈ replaces it where the rounds of the two systems overlap, or where there
-was only one round: this run shows no difference.
+the median of the ratios to {REFERENCE} in the same round, with its confidence interval. ≈ replaces it where the rounds
+show no difference.
 """
 
 
-def _rounds(count: int) -> str:
-    return "One round" if count == 1 else f"{count} rounds"
+def _rounds(results: Results, workload: str) -> str:
+    counted = len(results.counted_rounds(workload))
+    if counted < 2:
+        return "One round."
+    noisy = results.rounds(workload) - counted
+    words = f"{counted} rounds" + (f", without {noisy} in which something else used the machine" if noisy else "")
+    return f"{words}. The intervals have a confidence of {100 * interval([0.0] * counted).coverage:.0f} %."
 
 
 def _summary(results: Results) -> str:
@@ -127,6 +133,8 @@ def _cell(results: Results, workload: str, system: str, figure: str) -> str:
     if system != REFERENCE and figure not in _NO_RATIO and ratio is not None:
         words.append(f"**{_number(ratio.median)} ×**" if results.differ(workload, system, figure)
                      else f"≈ {_number(ratio.median)}")
+        if _number(ratio.low) != _number(ratio.high):
+            words.append(f"[{_number(ratio.low)}–{_number(ratio.high)}]")
     return " ".join(words)
 
 

@@ -1,8 +1,10 @@
 """The results of a benchmark run, as a file, and the conclusions from them.
 
-A figure of a system is the median over its rounds, with the lowest and the highest value. Two systems
-differ in a figure if these ranges do not overlap. With three rounds, the ranges of two equal systems
-do not overlap in one case of ten. Each round is also a pair, so ratios are computed per round.
+A figure of a system is the median over its rounds, with the lowest and the highest value. Each round is a pair, so
+ratios are computed per round, with a confidence interval. Two systems differ in a figure if the interval excludes 1.
+With fewer than five rounds the interval is not sure; then the ranges of the two systems must not overlap, either.
+
+A round in which something else used the machine does not count, unless all rounds are like that.
 """
 
 import json
@@ -13,10 +15,14 @@ from typing import Any
 
 from walrelay_dev.errors import ServerError
 
+from .figures import decisive
+from .interval import Interval, interval
+
 REFERENCE = "walrelay"
 _CONTROL = "pg_recvlogical"
 _NOISY_CONTROL = 1.5    # highest divided by lowest value of a figure that should be constant
-_NOISY_MACHINE = 10.0   # percent of all cores used by processes outside the benchmark
+_NOISY_MACHINE = 10.0   # percent of all cores used by processes outside the benchmark, or taken by the host
+_ENOUGH_ROUNDS = 5      # so that an interval of ratios decides alone: 94 % coverage
 
 
 @dataclass(frozen=True)
@@ -76,16 +82,30 @@ class Results:
         return [name for name in self.data["titles"] if name in found]
 
     def rounds(self, workload: str) -> int:
-        return max((run["round"] for run in self.runs_of(workload)), default=0)
+        return max((run["round"] for run in self._successful(workload)), default=0)
+
+    def noisy_rounds(self, workload: str) -> set[int]:
+        """The rounds in which something outside the benchmark used the machine."""
+        return {run["round"] for run in self._successful(workload)
+                if run["figures"].get("foreign_cpu_percent", 0) > _NOISY_MACHINE}
+
+    def counted_rounds(self, workload: str) -> set[int]:
+        """The rounds without noise; all of them if none is quiet."""
+        every = {run["round"] for run in self._successful(workload)}
+        return every - self.noisy_rounds(workload) or every
 
     def systems(self, workload: str) -> list[str]:
-        found = dict.fromkeys(run["system"] for run in self.runs_of(workload))
+        found = dict.fromkeys(run["system"] for run in self._successful(workload))
         return sorted(found, key=list(self.data["systems"]).index)
 
     def runs_of(self, workload: str, system: str | None = None) -> list[dict[str, Any]]:
-        """The successful runs."""
-        return [run for run in self.runs if run["workload"] == workload and "error" not in run
+        """The successful runs of the rounds that count."""
+        rounds = self.counted_rounds(workload)
+        return [run for run in self._successful(workload) if run["round"] in rounds
                 and system in (None, run["system"])]
+
+    def _successful(self, workload: str) -> list[dict[str, Any]]:
+        return [run for run in self.runs if run["workload"] == workload and "error" not in run]
 
     def failures(self) -> list[dict[str, Any]]:
         return [run for run in self.runs if "error" in run]
@@ -94,24 +114,34 @@ class Results:
         values = [run["figures"][figure] for run in self.runs_of(workload, system) if figure in run["figures"]]
         return Spread.of(values) if values else None
 
-    def ratio(self, workload: str, system: str, figure: str) -> Spread | None:
+    def ratio(self, workload: str, system: str, figure: str, reference: str = REFERENCE) -> Interval | None:
         """Ratios to the reference, per round. None if there is no reference, or if it is zero."""
-        reference = {run["round"]: run["figures"].get(figure) for run in self.runs_of(workload, REFERENCE)}
-        ratios = [run["figures"][figure] / reference[run["round"]] for run in self.runs_of(workload, system)
-                  if figure in run["figures"] and reference.get(run["round"])]
-        return Spread.of(ratios) if ratios else None
+        divisors = {run["round"]: run["figures"].get(figure) for run in self.runs_of(workload, reference)}
+        ratios = [run["figures"][figure] / divisors[run["round"]] for run in self.runs_of(workload, system)
+                  if figure in run["figures"] and divisors.get(run["round"])]
+        return interval(ratios) if ratios else None
 
     def differ(self, workload: str, system: str, figure: str) -> bool:
-        """Whether the rounds do not overlap with the reference's. A single round shows no difference."""
+        """Whether the rounds show a difference to the reference. A single round shows none."""
         own, other = (self.spread(workload, name, figure) for name in (system, REFERENCE))
+        ratio = self.ratio(workload, system, figure)
         rounds = min(len(self.runs_of(workload, system)), len(self.runs_of(workload, REFERENCE)))
-        return own is not None and other is not None and rounds > 1 and not own.touches(other)
+        if own is None or other is None or ratio is None or rounds < 2 or ratio.contains(1):
+            return False
+        return rounds >= _ENOUGH_ROUNDS or not own.touches(other)
+
+    def is_narrow(self, workload: str, percent: float, reference: str = REFERENCE) -> bool:
+        """Whether each ratio that decides is known to within `percent` of its value."""
+        ratios = [self.ratio(workload, system, figure, reference) for system in self.systems(workload)
+                  if system != reference for figure, _ in decisive(workload)]
+        return all(ratio is None or (ratio.is_sure and ratio.high - ratio.low <= 2 * percent / 100 * ratio.median)
+                   for ratio in ratios)
 
     def noise(self, workload: str) -> list[str]:
         """Reasons not to trust the figures of this workload, as sentences; empty if there are none."""
         found = []
         foreign = [run["figures"].get("foreign_cpu_percent", 0) for run in self.runs_of(workload)]
-        if foreign and max(foreign) > _NOISY_MACHINE:
+        if foreign and max(foreign) > _NOISY_MACHINE:  # no round was quiet
             found.append(f"Other processes or the host used up to {max(foreign):.0f} % of all cores.")
         for system, figure in ((_CONTROL, "events_per_s"), (REFERENCE, "commit_p50")):
             control = self.spread(workload, system, figure)

@@ -34,7 +34,7 @@ class Workload(ABC):
     title: str
     most_rounds: int | None = None   # limit for workloads in which more rounds add no information
     fewest_rounds = 1
-    warms_up = False                 # whether a warm-up run precedes the rounds
+    warms_up = False                 # whether a warm-up run precedes the first workload of this kind
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ _OTHER = os.environ.get("WALRELAY_BENCH_OTHER", "")
 
 class Peer(load("walrelay")):  # type: ignore[misc]
     title = "walrelay, another build"
-    workloads = ("drain", "steady-1000", "steady-5000", "topics") if _OTHER else ()
+    workloads = ("drain", "transaction", "steady", "topics", "start") if _OTHER else ()
 
     def executable(self) -> str:
         return str(Path(_OTHER).resolve())

@@ -1,5 +1,6 @@
 """walrelay with its defaults, at-least-once."""
 
+import os
 import subprocess
 from collections.abc import Sequence
 from uuid import uuid4
@@ -42,7 +43,7 @@ class Peer(Programs):
                 *(word for each in settings for word in ("--set", each))]
 
     def executable(self) -> str:
-        return str(program(_BINARY))
+        return os.environ.get("WALRELAY_BENCH_EXECUTABLE") or str(program(_BINARY))
 
     def listen(self) -> str:
         return ""
