@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from walrelay_test.certificates import self_signed
+from walrelay_dev.certificates import self_signed
 from walrelay_test.testcase import relay_program
 
 FOLDER = Path(__file__).resolve().parent / "connectors"

@@ -4,7 +4,7 @@
 import json
 from typing import Any
 
-from walrelay_test.certificates import Authority, BrokerKeystore, use_in_postgres
+from walrelay_dev.certificates import Authority, BrokerKeystore, use_in_postgres
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.kafka_settings import alter_broker

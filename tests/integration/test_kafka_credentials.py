@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
-from walrelay_test.certificates import Authority, BrokerKeystore
+from walrelay_dev.certificates import Authority, BrokerKeystore
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, RelayProcess, main
 

@@ -4,7 +4,7 @@
 import subprocess
 from typing import Any
 
-from walrelay_test.certificates import Authority, use_in_postgres
+from walrelay_dev.certificates import Authority, use_in_postgres
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main, relay_program

@@ -16,10 +16,10 @@ import textwrap
 import time
 from typing import Any, ClassVar
 
+from walrelay_dev.certificates import Authority, BrokerKeystore, use_in_postgres
 from walrelay_dev.paths import REPOSITORY
 from walrelay_dev.ports import free_ports
 from walrelay_dev.unprivileged_user import set_owner, unprivileged_user, write_file
-from walrelay_test.certificates import Authority, BrokerKeystore, use_in_postgres
 from walrelay_test.page_runner import Block, Shell, blocks_of
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder

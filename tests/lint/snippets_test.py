@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from walrelay_test.certificates import self_signed
+from walrelay_dev.certificates import self_signed
 from walrelay_test.relay_config import relay_environment, relay_program
 
 ROOT = Path(__file__).resolve().parents[2]

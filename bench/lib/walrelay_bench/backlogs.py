@@ -2,11 +2,12 @@
 
 import time
 
-from .environment import SLOT, Environment
+from .environment import SHARDED, SLOT, Environment
 from .meter import Meter
 from .system import System, Work
 from .workload import LONG, Outcome, Workload, prepared, wait_for
 
+_KEY_WORDS = {"even": "", "hot": ", half of them of one key", "zipf": ", with keys in Zipf's distribution"}
 _QUIET = 2.0  # seconds without a record after which the run is complete
 
 
@@ -17,10 +18,12 @@ class Drain(Workload):
     payload = 300
     warms_up = True
 
-    def __init__(self, name: str, events: int) -> None:
+    def __init__(self, name: str, events: int, *, payload: int = 300, keys: str = "even") -> None:
         self.name = name
         self.events = events
-        self.title = f"a backlog of {events:,} one-row transactions of {self.payload} bytes"
+        self.payload = payload
+        self.title = f"a backlog of {events:,} one-row transactions of {self.payload:,} bytes" + _KEY_WORDS[keys]
+        self._keys = keys
 
     @property
     def seconds(self) -> float:
@@ -33,7 +36,7 @@ class Drain(Workload):
 
     def write(self, environment: Environment) -> str:
         """Writes the backlog; returns the WAL position after it."""
-        return environment.fill(self.events, self.payload)
+        return environment.fill(self.events, self.payload, keys=self._keys)
 
     @property
     def work(self) -> Work:
@@ -57,14 +60,39 @@ class Drain(Workload):
         return {}
 
 
+class ShardedDrain(Drain):
+    """A backlog in a table that is partitioned by hash of the key: read by one slot, or by one slot per partition."""
+
+    kind = "shards"
+
+    def __init__(self, name: str, events: int, shards: int) -> None:
+        super().__init__(name, events)
+        self.shards = shards
+        self.title = f"a backlog of {events:,} one-row transactions in {shards} partitions by hash of the key"
+
+    def setup(self, environment: Environment) -> None:
+        environment.shard(self.shards)
+        super().setup(environment)
+
+    def write(self, environment: Environment) -> str:
+        return environment.fill(self.events, self.payload, table=SHARDED)
+
+    @property
+    def work(self) -> Work:
+        return Work(self.events, self.payload, self.end, self.shards)
+
+    def teardown(self, environment: Environment) -> None:
+        super().teardown(environment)
+        environment.unshard(self.shards)
+
+
 class Transaction(Drain):
     """One transaction of many rows: memory must not depend on its size."""
 
     kind = "transaction"
-    payload = 100
 
-    def __init__(self, name: str, events: int) -> None:
-        super().__init__(name, events)
+    def __init__(self, name: str, events: int, *, payload: int = 100) -> None:
+        super().__init__(name, events, payload=payload)
         self.title = f"one transaction of {events:,} rows of {self.payload} bytes"
 
     def write(self, environment: Environment) -> str:
@@ -84,11 +112,10 @@ class Gigabyte(Transaction):
 
     kind = "gigabyte"
     warms_up = False
-    payload = 1 << 20
     most_rounds = 1
 
     def __init__(self, name: str, events: int) -> None:
-        super().__init__(name, events)
+        super().__init__(name, events, payload=1 << 20)
         self.title = f"one transaction of {events:,} rows of 1 MiB"
 
     @property
@@ -157,10 +184,9 @@ class Recover(Transaction):
     """Rows that no slot streams: only systems that read the table take it."""
 
     kind = "recover"
-    payload = 300
 
     def __init__(self, name: str, events: int, published: int) -> None:
-        super().__init__(name, events)
+        super().__init__(name, events, payload=300)
         self.title = f"{events:,} rows without a slot" + (f", {published:,} of them in the topic" if published else "")
         self.published = published
 

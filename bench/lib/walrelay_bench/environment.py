@@ -2,8 +2,11 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from walrelay_dev.certificates import Authority, BrokerKeystore
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.paths import REPOSITORY
 from walrelay_dev.postgres import Postgres
@@ -15,6 +18,8 @@ TOPIC = "outbox.event.order"
 PARTITIONS = 6
 SLOT = "bench"
 PUBLICATION = "walrelay"
+SHARDED = "sharded"  # the table that Environment.shard() creates, and its publication
+PASSWORD = "bench"   # of the user of the same name, for the listener with TLS and SASL
 
 _TABLE = """
 CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), aggregate_type text NOT NULL,
@@ -22,15 +27,6 @@ CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), aggregate_ty
                      created_at timestamptz NOT NULL DEFAULT now(), trace_id text);
 CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert');
 CREATE TABLE ledger (id bigint GENERATED ALWAYS AS IDENTITY, entry text NOT NULL);
-CREATE PROCEDURE fill(events int, pad int) LANGUAGE plpgsql AS $$
-BEGIN
-  FOR i IN 1..events LOOP
-    INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, trace_id)
-    VALUES ('order', 'order-' || i % 9973, 'OrderPlaced',
-            jsonb_build_object('n', i, 'pad', repeat('x', pad)), md5(i::text));
-    COMMIT;
-  END LOOP;
-END $$;
 CREATE PROCEDURE be_busy(seconds float) LANGUAGE plpgsql AS $$
 BEGIN
   FOR i IN 1..seconds * 100 LOOP
@@ -40,6 +36,25 @@ BEGIN
   END LOOP;
 END $$;
 """
+
+# Writes one-row transactions. {table} and {key} are SQL; the procedure is temporary.
+_FILL = """
+CREATE PROCEDURE pg_temp.fill(events int, pad int) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1..events LOOP
+    INSERT INTO {table} (aggregate_type, aggregate_id, event_type, payload, trace_id)
+    VALUES ('order', 'order-' || {key}, 'OrderPlaced',
+            jsonb_build_object('n', i, 'pad', repeat('x', pad)), md5(i::text));
+    COMMIT;
+  END LOOP;
+END $$;
+"""
+# The number of the aggregate of event i: by turns, one for half of the events, or Zipf's distribution of exponent 1.
+KEYS = {
+    "even": "i % 9973",
+    "hot": "CASE WHEN i % 2 = 0 THEN 0 ELSE i % 9973 END",
+    "zipf": "floor(power(9973, random()))::int",
+}
 
 
 class Environment:
@@ -52,9 +67,18 @@ class Environment:
     def __init__(self) -> None:
         self.postgres = Postgres(tcp=True, settings={
             "shared_buffers": "256MB", "max_wal_size": "16GB", "checkpoint_timeout": "30min",
-            "max_replication_slots": 20, "max_wal_senders": 10})
-        self.kafka = KafkaCluster(1, partitions=PARTITIONS, optimise=True, heap_mb=768,
-                                  properties={"log.retention.bytes": 4 << 30, "message.max.bytes": 4 << 20})
+            "max_replication_slots": 50, "max_wal_senders": 50})
+        self._secrets = TemporaryDirectory()
+        authority = Authority(Path(self._secrets.name))
+        keystore = BrokerKeystore(authority.folder / "kafka.pem", authority.issue("kafka", 100))
+        authority.folder.chmod(0o755)  # the broker has another user
+        self.certificate = authority.certificate
+        listener = "listener.name.secured."
+        self.kafka = KafkaCluster(1, partitions=PARTITIONS, optimise=True, heap_mb=768, secured="SASL_SSL", properties={
+            "log.retention.bytes": 4 << 30, "message.max.bytes": 4 << 20, **keystore.kafka_options["properties"],
+            f"{listener}sasl.enabled.mechanisms": "PLAIN",
+            f"{listener}plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+                                                 f'user_bench="{PASSWORD}";'})
         self._topic: Topic | None = None
 
     def __enter__(self) -> "Environment":
@@ -79,6 +103,7 @@ class Environment:
         self._close_topic()
         self.kafka.__exit__()
         self.postgres.__exit__()
+        self._secrets.cleanup()
 
     # --- connection parameters of systems and tools ---
 
@@ -116,10 +141,28 @@ class Environment:
                    60, f"slot {name} to be free")
         self.sql(f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{name}'")
 
-    def fill(self, events: int, payload: int) -> str:
-        """Writes `events` one-row transactions; returns the WAL position after them."""
-        self.sql(f"SET synchronous_commit = off; CALL fill({events}, {max(1, payload - 40)})")
+    def fill(self, events: int, payload: int, *, table: str = "outbox", keys: str = "even") -> str:
+        """Writes `events` one-row transactions; returns the WAL position after them. `keys` is one of KEYS."""
+        self.sql(f"SET synchronous_commit = off; {_FILL.format(table=table, key=KEYS[keys])} "
+                 f"CALL pg_temp.fill({events}, {max(1, payload - 40)})")
         return self.wal_end()
+
+    def shard(self, count: int) -> None:
+        """Recreates table SHARDED, partitioned by hash of the key; it and each partition have a publication."""
+        self.unshard(count)
+        self.sql(f"CREATE TABLE {SHARDED} (LIKE outbox INCLUDING DEFAULTS, PRIMARY KEY (id, aggregate_id)) "
+                 "PARTITION BY HASH (aggregate_id)")
+        for number in range(count):
+            name, _ = shard_names(number)
+            self.sql(f"CREATE TABLE {name} PARTITION OF {SHARDED} "
+                     f"FOR VALUES WITH (MODULUS {count}, REMAINDER {number});"
+                     f"CREATE PUBLICATION {name} FOR TABLE {name} WITH (publish = 'insert')")
+        self.sql(f"CREATE PUBLICATION {SHARDED} FOR TABLE {SHARDED} "
+                 "WITH (publish = 'insert', publish_via_partition_root = true)")
+
+    def unshard(self, count: int) -> None:
+        self.sql("".join(f"DROP PUBLICATION IF EXISTS {shard_names(number)[0]};" for number in range(count))
+                 + f"DROP PUBLICATION IF EXISTS {SHARDED}; DROP TABLE IF EXISTS {SHARDED}")
 
     def settle(self, table: str) -> None:
         """Runs the maintenance that the server would otherwise start during a run."""
@@ -141,14 +184,15 @@ class Environment:
 
     # --- Kafka ---
 
-    def fresh_topic(self, config: dict[str, str | int] | None = None, *, transactions: bool = False) -> None:
+    def fresh_topic(self, config: Mapping[str, str | int] | None = None, *, partitions: int = PARTITIONS,
+                    transactions: bool = False) -> None:
         """Creates an empty TOPIC whose records carry the time of the broker's append. `transactions`: they will be
         written in transactions."""
         self._close_topic()
         if TOPIC in self.kafka.topics():
             self.kafka.delete_topic(TOPIC)
-        self.kafka.create_topic(TOPIC, PARTITIONS, config={"message.timestamp.type": "LogAppendTime", **(config or {})})
-        self._topic = Topic(self.kafka.bootstrap, TOPIC, PARTITIONS, transactions=transactions)
+        self.kafka.create_topic(TOPIC, partitions, config={"message.timestamp.type": "LogAppendTime", **(config or {})})
+        self._topic = Topic(self.kafka.bootstrap, TOPIC, partitions, transactions=transactions)
         wait_until(lambda: self.topic.try_count() == 0, 60, "the partitions to have their leaders")
 
     @property
@@ -164,6 +208,11 @@ class Environment:
         if self._topic is not None:
             self._topic.close()
             self._topic = None
+
+
+def shard_names(number: int) -> tuple[str, str]:
+    """The name of the table and of the publication of a shard, and that of its slot."""
+    return f"{SHARDED}_{number}", f"{SLOT}_{number}"
 
 
 def program(name: str) -> Path:

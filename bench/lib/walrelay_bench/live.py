@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from walrelay_dev.errors import ServerError
 
-from .environment import Environment
+from .environment import SHARDED, Environment
 from .load import Load, Rate
 from .meter import Meter
 from .system import System, Work
@@ -19,6 +19,7 @@ class Steady(Workload):
 
     kind = "steady"
     warms_up = True
+    work = _LIVE
 
     def __init__(self, name: str, rate: Rate) -> None:
         self.name = name
@@ -31,18 +32,41 @@ class Steady(Workload):
         return 6 + self.rate.warmup + self.rate.seconds
 
     def run(self, environment: Environment, system: System) -> Outcome:
-        with running(environment, system, _LIVE):
-            load = Load(environment, system.table, self.rate)
+        table = self.work.table or system.table
+        with running(environment, system, self.work):
+            load = Load(environment, table, self.rate)
             try:
                 time.sleep(self.rate.warmup)
                 with Meter(environment, system.pids) as meter:
                     seen = load.result()
             finally:
                 load.close()
-            left = int(environment.sql(f"SELECT count(*) FROM {system.table}"))
+            left = int(environment.sql(f"SELECT count(*) FROM {table}"))
         events = round(self.rate.per_second * self.rate.seconds)
         return Outcome(latencies(seen) | verdict(seen) | {"rows_left": left} | meter.costs(events), meter.series(),
                        {name: seen[name]["curve"] for name in ("append", "consumer") if seen[name]})
+
+
+class Slots(Steady):
+    """Events for several slots: those of a table that is partitioned by hash of the key, with one slot per partition."""
+
+    kind = "slots"
+
+    def __init__(self, name: str, slots: int, rate: Rate) -> None:
+        super().__init__(name, rate)
+        self.work = Work(events=0, shards=slots)
+        self.title += f", in {slots} partitions by hash of the key"
+
+    def setup(self, environment: Environment) -> None:
+        environment.shard(self.work.shards)
+
+    def run(self, environment: Environment, system: System) -> Outcome:
+        outcome = super().run(environment, system)
+        environment.sql(f"TRUNCATE {SHARDED}")
+        return outcome
+
+    def teardown(self, environment: Environment) -> None:
+        environment.unshard(self.work.shards)
 
 
 class Idle(Workload):

@@ -160,7 +160,8 @@ class Wire:
 
     def __init__(self, environment: Environment) -> None:
         self._postgres = environment.postgres.port
-        self._kafka = {int(address.rpartition(":")[2]) for address in environment.kafka.bootstrap.split(",")}
+        config = environment.kafka.config
+        self._kafka = {*config.ports, *config.secured_ports}
         self._first: dict[tuple[str, str, str], int] = {}  # local address, peer address, counter name
         self._last: dict[tuple[str, str, str], int] = {}
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .environment import Environment
+from .environment import PARTITIONS, SHARDED, SLOT, Environment
 from .program import Program
 
 PEERS = Path(__file__).resolve().parents[2] / "peers"
@@ -25,6 +25,11 @@ class Work:
     events: int             # in the backlog; 0: events are written while the system runs
     payload: int = 300      # bytes per event
     end: str | None = None  # LSN after the last event
+    shards: int = 0         # the events are in table SHARDED, which has this many partitions; 0: in the system's table
+
+    @property
+    def table(self) -> str | None:
+        return SHARDED if self.shards else None
 
 
 class System(ABC):
@@ -39,6 +44,7 @@ class System(ABC):
     plugin: str | None = "pgoutput"      # output plugin of its slot, environment.SLOT; None: it has no slot
     table = "outbox"                     # the table to write to
     relays = True                        # whether each event becomes a record of environment.TOPIC
+    partitions = PARTITIONS              # of the topic
     transactions = False                 # whether it writes them in transactions of Kafka
 
     def __init__(self, name: str, environment: Environment) -> None:
@@ -57,6 +63,10 @@ class System(ABC):
 
     def adopt_slot(self) -> None:
         """Called when the slot exists, and not measured."""
+
+    def drop_slots(self) -> None:
+        """Called after a run."""
+        self.environment.drop_slot(SLOT)
 
     @abstractmethod
     def start(self, work: Work) -> None:

@@ -64,7 +64,7 @@ def prepared(environment: Environment, system: System, work: Work,
 
     The slot is a copy of `base` if there is a backlog; otherwise it begins at the end of the WAL.
     """
-    environment.fresh_topic(topic, transactions=system.transactions)
+    environment.fresh_topic(topic, partitions=system.partitions, transactions=system.transactions)
     system.prepare(work)
     if system.plugin is not None and work.events:
         environment.copy_slot("base", SLOT, system.plugin)
@@ -76,7 +76,7 @@ def prepared(environment: Environment, system: System, work: Work,
         yield
     finally:
         system.stop()
-        environment.drop_slot(SLOT)
+        system.drop_slots()
 
 
 @contextlib.contextmanager
@@ -84,19 +84,19 @@ def running(environment: Environment, system: System, work: Work) -> Iterator[No
     """`prepared`, then starts the system and waits until it has relayed one event."""
     with prepared(environment, system, work):
         system.start(work)
-        wait_for(system, _one_event_arrives(environment, system), _FIRST_EVENT, "the first event")
+        wait_for(system, _one_event_arrives(environment, work.table or system.table), _FIRST_EVENT, "the first event")
         yield
         environment.sql("TRUNCATE outbox")
 
 
-def _one_event_arrives(environment: Environment, system: System) -> Callable[[], bool]:
+def _one_event_arrives(environment: Environment, table: str) -> Callable[[], bool]:
     """Writes one event per second, because kcat holds back the last one."""
     begun, written = time.monotonic(), 0
 
     def arrived() -> bool:
         nonlocal written
         if time.monotonic() >= begun + written:
-            environment.insert_one(system.table)
+            environment.insert_one(table)
             written += 1
         return environment.records() >= 1
     return arrived

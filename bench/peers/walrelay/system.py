@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from uuid import uuid4
 
-from walrelay_bench.environment import SLOT, Environment, program
+from walrelay_bench.environment import SHARDED, SLOT, Environment, program
 from walrelay_bench.program import Program
 from walrelay_bench.system import Programs, Work
 
@@ -28,8 +28,9 @@ class Peer(Programs):
     def launch(self, work: Work) -> list[Program]:
         # Rows of 1 MiB exceed the default limit.
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
-        return [Program([self.executable(), "run", *self._flags(), "--set", f"http.listen={self.listen()}", *larger],
-                        self.log)]
+        source = ["--set", f"source.publication={SHARDED}", "--set", f"source.table=public.{SHARDED}"]
+        return [Program([self.executable(), "run", *self._flags(), "--set", f"http.listen={self.listen()}", *larger,
+                         *(source if work.shards else [])], self.log)]
 
     def adopt_slot(self) -> None:
         if any("pipeline.progress=required" in each for each in self.settings):
@@ -39,8 +40,12 @@ class Peer(Programs):
 
     def _flags(self) -> list[str]:
         settings = ("log.level=warning", f"pipeline.id={self._pipeline}", *self.settings)
-        return ["--dsn", self.dsn, "--kafka", self.environment.kafka.bootstrap, "--slot", SLOT,
+        return ["--dsn", self.dsn, "--kafka", self.bootstrap, "--slot", SLOT,
                 *(word for each in settings for word in ("--set", each))]
+
+    @property
+    def bootstrap(self) -> str:
+        return self.environment.kafka.bootstrap
 
     def executable(self) -> str:
         return os.environ.get("WALRELAY_BENCH_EXECUTABLE") or str(program(_BINARY))

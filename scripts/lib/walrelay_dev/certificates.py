@@ -6,9 +6,9 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from walrelay_dev.postgres import Postgres
-from walrelay_dev.process import wait_until
-from walrelay_dev.unprivileged_user import write_file
+from .postgres import Postgres
+from .process import wait_until
+from .unprivileged_user import write_file
 
 
 class Authority:

@@ -1,0 +1,9 @@
+"""walrelay, with a topic of 200 partitions."""
+
+from walrelay_bench.system import load
+
+
+class Peer(load("walrelay")):  # type: ignore[misc]
+    title = "walrelay, 200 partitions"
+    workloads = ("drain", "steady-1000", "steady-5000")
+    partitions = 200

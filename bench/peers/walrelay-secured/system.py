@@ -1,0 +1,22 @@
+"""walrelay to a listener with TLS and a password, compressing with lz4."""
+
+from walrelay_bench.environment import PASSWORD
+from walrelay_bench.system import load
+
+
+class Peer(load("walrelay")):  # type: ignore[misc]
+    title = "walrelay, TLS, password, lz4"
+    workloads = ("drain", "steady-1000", "steady-5000")
+
+    @property
+    def settings(self):  # type: ignore[no-untyped-def]
+        password = self.scratch / "password"
+        password.write_text(PASSWORD)
+        password.chmod(0o600)
+        return ("kafka.security_protocol=SASL_SSL", "kafka.sasl_mechanism=PLAIN", "kafka.sasl_username=bench",
+                f"kafka.sasl_password_file={password}", f"kafka.ssl_ca_file={self.environment.certificate}",
+                "kafka.compression=lz4")
+
+    @property
+    def bootstrap(self) -> str:
+        return self.environment.kafka.config.secured_bootstrap
