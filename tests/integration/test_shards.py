@@ -103,6 +103,46 @@ class ShardsTest(VerifiedTest):
         for relay in relays:
             self.assertEqual(relay.logs("gap"), [])
 
+    def test_a_plain_table_becomes_two_shards(self) -> None:
+        """The application continues to write, and waits only while the last rows are published."""
+        self.sql("DROP PUBLICATION walrelay, shard_0, shard_1; DROP TABLE outbox;"
+                 "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = current_database()")
+        self.sql("CREATE TABLE outbox (id text PRIMARY KEY, aggregate_type text NOT NULL, aggregate_id text NOT NULL, "
+                 "event_type text NOT NULL, payload json);"
+                 "CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.database.create_slot(self.slot)
+        self.slots = [f"{self.slot}_0", f"{self.slot}_1"]
+        whole = self.start_relay({"source.table": "public.outbox"})
+        whole.wait_ready()
+        with Workload(self.database, "plain") as workload:
+            wait_until(lambda: workload.committed >= 100, 60, "transactions")
+            self.sql(partition_by_key(
+                "id text, aggregate_type text NOT NULL, aggregate_id text, event_type text NOT NULL, payload json, "
+                "PRIMARY KEY (id, aggregate_id)").replace("TABLE outbox (", "TABLE outbox_sharded (")
+                .replace("OF outbox ", "OF outbox_sharded "))
+            for slot in self.slots:
+                self.database.create_slot(slot)
+            with self.database.transaction() as cursor:
+                cursor.execute("LOCK outbox IN SHARE ROW EXCLUSIVE MODE")
+                end = self.database.log_end()
+                whole.wait_until(lambda: self.database.confirmed(self.slot) >= end, 60, "its rows to be published")
+                self.assertEqual(whole.stop(), 0)
+                cursor.execute("ALTER TABLE outbox RENAME TO outbox_before; ALTER TABLE outbox_sharded RENAME TO outbox")
+            relays = [self.start_shard(shard) for shard in range(SHARDS)]
+            goal = workload.committed + 100
+            wait_until(lambda: workload.committed >= goal, 60, "more transactions")
+            workload.stop()
+        end = self.database.log_end()
+        wait_until(lambda: self.is_confirmed(end), 60, "all slots to be confirmed")
+        published: dict[bytes, list[str]] = {}
+        for record in self.kafka.consume(rf"^outbox\.event\.{self.name}\."):
+            published.setdefault(record.key, []).append(dict(record.headers)["id"].decode())
+        expected: dict[bytes, list[str]] = {}
+        for key, id in self.sql("SELECT key, event_id FROM truth ORDER BY key, n"):
+            expected.setdefault(key.encode(), []).append(id)
+        self.assertEqual({key: list(dict.fromkeys(ids)) for key, ids in published.items()}, expected)
+        self.assertEqual([relay.logs("gap") for relay in relays], [[], []])
+
     def test_whole_table_in_the_publication_of_a_shard_is_refused(self) -> None:
         self.expect_exit(78, "WR-2303", self.shard_options(0) | {"source.publication": "walrelay"})
 
