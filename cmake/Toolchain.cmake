@@ -44,9 +44,11 @@ if(WALRELAY_HARDENING)
     target_compile_options(walrelay_flags INTERFACE -fno-delete-null-pointer-checks)
   endif()
   # One flag for libraries and executables, so that they can share precompiled headers.
-  target_compile_options(walrelay_flags INTERFACE -fPIE)
+  # A shared library needs -fPIC, which CMake adds.
+  set(is_shared "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>")
+  target_compile_options(walrelay_flags INTERFACE $<$<NOT:${is_shared}>:-fPIE>)
   target_link_options(walrelay_flags INTERFACE
-    -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed)
+    $<$<NOT:${is_shared}>:-pie> -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed)
 endif()
 
 find_program(CCACHE_PROGRAM ccache)

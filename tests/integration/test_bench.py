@@ -64,6 +64,18 @@ class QuickRunTest(unittest.TestCase):
         for run in results.runs_of("slots-8"):
             self.assertEqual([run["figures"][name] for name in ("lost", "duplicated", "disordered")], [0, 0, 0], run)
 
+    def test_stages_of_each_event_add_up(self) -> None:
+        results = self.run_quickly("--workloads", "steady-1000", "--systems", "walrelay,loop", "--stages")
+        for run in results.runs:
+            self.assertGreater(run["stages"]["events"], 1500, run)  # of 2000, without those that are still buffered
+            for parts in (run["stages"][quantile] for quantile in ("p50", "p99")):
+                self.assertEqual([part >= 0 for part in parts], [True] * 5, run)
+            # The commit comes after the INSERT was called, the consumer after the broker's append.
+            self.assertLess(sum(run["stages"]["p50"]), 2 * run["figures"]["consumer_p50"], run)
+        written = self.json.parent / "results.report"
+        self.assertIn("requested → answered", (written / "report.md").read_text())
+        self.assertTrue((written / "stages-steady-1000.svg").exists())
+
     def test_every_system_drains_and_the_report_is_rebuilt_from_the_file(self) -> None:
         # Debezium's default profile differs from the tuned one in values only, and a JVM starts slowly.
         drain = workloads(quick=True)["drain"]

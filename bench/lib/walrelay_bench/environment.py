@@ -64,7 +64,9 @@ class Environment:
     connect by TCP, the writers by the Unix socket.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, record_stages: bool = False) -> None:
+        """`record_stages`: see bench/tools/stages.cc. It costs time of its own."""
+        self.record_stages = record_stages
         self.postgres = Postgres(tcp=True, settings={
             "shared_buffers": "256MB", "max_wal_size": "16GB", "checkpoint_timeout": "30min",
             "max_replication_slots": 50, "max_wal_senders": 50})

@@ -8,6 +8,7 @@ from walrelay_dev.errors import ServerError
 from .environment import SHARDED, Environment
 from .load import Load, Rate
 from .meter import Meter
+from .stages import attribute, read
 from .system import System, Work
 from .workload import Outcome, Workload, latencies, running, verdict
 
@@ -37,14 +38,17 @@ class Steady(Workload):
             load = Load(environment, table, self.rate)
             try:
                 time.sleep(self.rate.warmup)
+                since = time.time()
                 with Meter(environment, system.pids) as meter:
                     seen = load.result()
             finally:
                 load.close()
+            file = getattr(system, "stages", None)
+            stages = attribute(read(file, since)) if file is not None else {}
             left = int(environment.sql(f"SELECT count(*) FROM {table}"))
         events = round(self.rate.per_second * self.rate.seconds)
         return Outcome(latencies(seen) | verdict(seen) | {"rows_left": left} | meter.costs(events), meter.series(),
-                       {name: seen[name]["curve"] for name in ("append", "consumer") if seen[name]})
+                       {name: seen[name]["curve"] for name in ("append", "consumer") if seen[name]}, stages)
 
 
 class Slots(Steady):

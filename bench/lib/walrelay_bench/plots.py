@@ -9,6 +9,7 @@ from walrelay_dev.errors import ServerError
 
 from .figures import HEADLINES
 from .results import REFERENCE, Results
+from .stages import STAGES
 
 # A system has the same colour in every plot. The palette is Okabe and Ito's, which is safe for colour-blind readers,
 # and two colours of Paul Tol's.
@@ -26,7 +27,9 @@ def write(results: Results, folder: Path) -> dict[str, str]:
             (f"latency-{workload}", f"Latency to the consumer by percentile: {results.data['titles'][workload]}",
              lambda figure, name=workload: _latency(results, name, figure)),
             (f"time-{workload}", f"Over time: {results.data['titles'][workload]}",
-             lambda figure, name=workload: _over_time(results, name, figure))]
+             lambda figure, name=workload: _over_time(results, name, figure)),
+            (f"stages-{workload}", f"Where the time of an event goes: {results.data['titles'][workload]}",
+             lambda figure, name=workload: _stages(results, name, figure))]
         for name, title, draw in drawings:
             _save(pyplot, folder, name, title, draw, written)
     _save(pyplot, folder, "bars", "Improvement of walrelay over Debezium, by factor",
@@ -85,6 +88,25 @@ def _over_time(results: Results, workload: str, figure: Any) -> bool:
     for axes in panels:
         axes.set_xlabel("seconds")
         _finish(axes, legend=axes is panels[1])
+    return True
+
+
+def _stages(results: Results, workload: str, figure: Any) -> bool:
+    """One bar per system and quantile, divided into stages. The axis is linear, so that the parts add up."""
+    bars = [(f"{_title(results, system)}, {quantile}", parts) for system in results.systems(workload)
+            for quantile, parts in results.stages(workload, system).items()]
+    if not bars:
+        return False
+    axes = figure.add_subplot()
+    begin = [0.0] * len(bars)
+    for number, stage in enumerate(STAGES):
+        widths = [parts[number] for _, parts in bars]
+        axes.barh(range(len(bars)), widths, 0.7, left=begin, color=_COLOURS[number], label=stage)
+        begin = [left + width for left, width in zip(begin, widths)]
+    axes.set_yticks(range(len(bars)), [words for words, _ in bars])
+    axes.invert_yaxis()
+    axes.set_xlabel("ms from the commit to the broker's answer")
+    _finish(axes)
     return True
 
 

@@ -10,6 +10,7 @@ from . import plots
 from .figures import FIGURES, HEADLINES
 from .interval import interval
 from .results import REFERENCE, Results
+from .stages import STAGES
 
 _PAGE = REPOSITORY / "docs/benchmarks.md"
 _PLOTS = REPOSITORY / "docs/benchmarks"
@@ -67,8 +68,9 @@ def text(results: Results, images: dict[str, str], path: str) -> str:
         parts.append(f"{_rounds(results, workload)}\n")
         parts += [f"> **Noisy.** {sentence}\n" for sentence in results.noise(workload)]
         parts.append(_table(results, workload))
-        parts += [_image(f"{name}-{workload}.svg", images, path) for name in ("latency", "time")
-                  if f"{name}-{workload}.svg" in images and (name == "latency" or not workload.startswith("steady"))]
+        parts += _stages(results, workload)
+        parts += [_image(f"{name}-{workload}.svg", images, path) for name in ("latency", "time", "stages")
+                  if f"{name}-{workload}.svg" in images and (name != "time" or not workload.startswith("steady"))]
     if failures := results.failures():
         parts.append("### Runs that failed\n\n" + "".join(
             f"- {each['workload']}, {each['system']}, round {each['round']}: {_one_line(each['error'])}\n"
@@ -120,6 +122,16 @@ def _table(results: Results, workload: str) -> str:
         if figure not in left_out and any(cells):
             rows.append([label, *cells])
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
+def _stages(results: Results, workload: str) -> list[str]:
+    """Where the time goes, if it was recorded: one line per system and quantile."""
+    rows = [[results.data["systems"][system], quantile, *map(_number, parts), _number(sum(parts))]
+            for system in results.systems(workload) for quantile, parts in results.stages(workload, system).items()]
+    if not rows:
+        return []
+    head = [["ms, of the events at", "", *STAGES, "sum"], ["---"] * (len(STAGES) + 3)]
+    return ["".join("| " + " | ".join(row) + " |\n" for row in head + rows)]
 
 
 def _cell(results: Results, workload: str, system: str, figure: str) -> str:

@@ -17,6 +17,7 @@ from walrelay_dev.errors import ServerError
 
 from .figures import decisive
 from .interval import Interval, interval
+from .stages import QUANTILES
 
 REFERENCE = "walrelay"
 _CONTROL = "pg_recvlogical"
@@ -129,6 +130,12 @@ class Results:
         if own is None or other is None or ratio is None or rounds < 2 or ratio.contains(1):
             return False
         return rounds >= _ENOUGH_ROUNDS or not own.touches(other)
+
+    def stages(self, workload: str, system: str) -> dict[str, list[float]]:
+        """Quantile → the time of each stage, ms: medians over the rounds. Empty if stages were not recorded."""
+        recorded = [run["stages"] for run in self.runs_of(workload, system) if run.get("stages")]
+        return {quantile: [statistics.median(parts) for parts in zip(*(each[quantile] for each in recorded))]
+                for quantile in QUANTILES if recorded and all(quantile in each for each in recorded)}
 
     def is_narrow(self, workload: str, percent: float, reference: str = REFERENCE) -> bool:
         """Whether each ratio that decides is known to within `percent` of its value."""

@@ -36,11 +36,12 @@ class Runner:
     """
 
     def __init__(self, workloads: Sequence[Workload], systems: Sequence[str], rounds: int, path: Path, *,
-                 quick: bool, resume: bool = False, enough: Callable[[Results, str], bool] = lambda *_: True,
+                 quick: bool, resume: bool = False, record_stages: bool = False, enough: Callable[[Results, str], bool] = lambda *_: True,
                  most_rounds: int = 0) -> None:
         self._workloads = workloads
         self._rounds = rounds
         self._enough = enough
+        self._record_stages = record_stages
         self._most_rounds = most_rounds
         self._path = path
         self._types = {name: system.load(name) for name in system.names() if name in systems}
@@ -62,7 +63,7 @@ class Runner:
         print(f"{self._total} runs, about {self._left()}", flush=True)
         if self._total == 0:
             return self._results
-        with Environment() as environment, contextlib.ExitStack() as closing:
+        with Environment(record_stages=self._record_stages) as environment, contextlib.ExitStack() as closing:
             peers = {name: kind(name, environment) for name, kind in self._types.items()}
             for peer in peers.values():
                 closing.callback(peer.close)
@@ -97,7 +98,8 @@ class Runner:
                "time": time.strftime("%H:%M:%SZ", time.gmtime())}
         try:
             outcome = workload.run(environment, peer)
-            run |= {"figures": outcome.figures, "series": outcome.series, "curves": outcome.curves}
+            run |= {"figures": outcome.figures, "series": outcome.series, "curves": outcome.curves,
+                    "stages": outcome.stages}
             shown = "  ".join(f"{name}={outcome.figures[name]:.3g}" for name in _SHOWN if name in outcome.figures)
         except ServerError as error:
             run["error"] = shown = str(error)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import stages
 from .environment import PARTITIONS, SHARDED, SLOT, Environment
 from .program import Program
 
@@ -110,6 +111,8 @@ class System(ABC):
 class Programs(System):
     """A system of one or several child processes; when the first one exits, the others exit as well."""
 
+    has_stages = False  # whether `stages` can be recorded
+
     def __init__(self, name: str, environment: Environment) -> None:
         super().__init__(name, environment)
         self._running: list[Program] = []
@@ -122,7 +125,18 @@ class Programs(System):
     def log(self) -> Path:
         return self.scratch / "log"
 
+    @property
+    def stages(self) -> Path | None:
+        """The file with the stages of each event, if they are recorded. Only for systems of one process that uses libpq
+        and librdkafka."""
+        return self.scratch / "stages" if self.has_stages and self.environment.record_stages else None
+
+    def env(self) -> dict[str, str] | None:
+        return stages.environment(self.stages) if self.stages is not None else None
+
     def start(self, work: Work) -> None:
+        if self.stages is not None:
+            self.stages.write_bytes(b"")
         self._running = self.launch(work)
 
     def stop(self) -> None:

@@ -24,6 +24,7 @@ class Outcome:
     figures: dict[str, float]
     series: dict[str, list[Any]] = field(default_factory=dict)   # over time
     curves: dict[str, list[Any]] = field(default_factory=dict)   # of latencies: [[fraction, ms], …]
+    stages: dict[str, Any] = field(default_factory=dict)         # as returned by stages.attribute()
 
 
 class Workload(ABC):

@@ -7,8 +7,9 @@ from walrelay_bench.system import Programs, Work
 
 class Peer(Programs):
     title = "featureless loop"
+    has_stages = True
     workloads = ("steady", "drain", "transaction")
 
     def launch(self, work: Work) -> list[Program]:
         return [Program([program("bench/walrelay_loop"), self.dsn, self.environment.kafka.bootstrap, SLOT, PUBLICATION],
-                        self.log)]
+                        self.log, env=self.env())]

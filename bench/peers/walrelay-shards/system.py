@@ -8,6 +8,7 @@ from walrelay_bench.system import Work, load
 class Peer(load("walrelay")):  # type: ignore[misc]
     title = "walrelay, a process per shard"
     workloads = ("shards", "slots")
+    has_stages = False  # several processes or pipelines
     _shards = 0
 
     def prepare(self, work: Work) -> None:

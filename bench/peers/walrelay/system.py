@@ -14,6 +14,7 @@ _BINARY = "src/cli/walrelay"
 
 class Peer(Programs):
     title = "walrelay"
+    has_stages = True
     settings: Sequence[str] = ()  # "option=value"
 
     def __init__(self, name: str, environment: Environment) -> None:
@@ -30,7 +31,7 @@ class Peer(Programs):
         larger = ["--set", f"kafka.max_record_bytes={2 * work.payload}"] if work.payload > 500_000 else []
         source = ["--set", f"source.publication={SHARDED}", "--set", f"source.table=public.{SHARDED}"]
         return [Program([self.executable(), "run", *self._flags(), "--set", f"http.listen={self.listen()}", *larger,
-                         *(source if work.shards else [])], self.log)]
+                         *(source if work.shards else [])], self.log, env=self.env())]
 
     def adopt_slot(self) -> None:
         if any("pipeline.progress=required" in each for each in self.settings):
