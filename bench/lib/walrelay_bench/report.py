@@ -49,8 +49,8 @@ def write_docs(results: Results) -> None:
     _, end, after = rest.partition(_END)
     if not begin or not end:
         raise ServerError(f"{_PAGE} does not contain the markers {_BEGIN.strip()} … {_END.strip()}")
-    shutil.rmtree(_PLOTS, ignore_errors=True)
-    _PLOTS.mkdir()
+    for plot in _PLOTS.glob("*.svg"):  # the folder also has the data of other runs
+        plot.unlink()
     results.save(_PLOTS / "results.json")
     images = plots.write(results, _PLOTS)
     _PAGE.write_text(before + begin + "\n" + text(results, images, "benchmarks/") + "\n" + end + after)
