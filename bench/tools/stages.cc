@@ -111,7 +111,8 @@ class Trace {
     buffer_.clear();
   }
 
-  const int file_ = open(getenv("WALRELAY_STAGES"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int file_ =
+      open(getenv("WALRELAY_STAGES"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   std::mutex mutex_;
   int64_t commit_ = 0;
   std::deque<Row> rows_;  // read, and not produced yet
@@ -133,7 +134,8 @@ rd_kafka_resp_err_t OnSend(rd_kafka_t* /*client*/, rd_kafka_message_t* record, v
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-// Version 2.0.2 gives the id of each response as 0: the time of the request comes from the duration.
+// Version 2.0.2 gives the id of each response as 0: the time of the request comes from the
+// duration.
 rd_kafka_resp_err_t OnResponseReceived(rd_kafka_t* /*client*/, int /*socket*/, const char* /*name*/,
                                        int32_t /*broker*/, int16_t api, int16_t /*version*/,
                                        int32_t /*id*/, size_t /*size*/, int64_t rtt,
