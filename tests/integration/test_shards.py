@@ -53,8 +53,10 @@ class ShardsTest(VerifiedTest):
         return {key.encode(): shard for key, shard in self.sql(
             "SELECT k, satisfies_hash_partition('outbox'::regclass, 2, 1, k)::int FROM key_seq")}
 
-    def expect_no_problem_in(self, samplers: list[ConfirmSampler]) -> None:
-        """The verdict about each shard: its events, their records, and the positions confirmed to its slot."""
+    def expect_no_problem_in(self, samplers: list[ConfirmSampler]) -> int:
+        """The verdict about each shard: its events, their records, and the positions confirmed to its slot. Returns the
+        number of records that repeat an event."""
+        duplicates = 0
         end = self.database.log_end()
         wait_until(lambda: self.is_confirmed(end), 60, "all slots to be confirmed")
         shards, events = self.shard_of_each_key(), self.ground_truth.events()
@@ -65,6 +67,8 @@ class ShardsTest(VerifiedTest):
                              {topic: [count] for topic, count in self.kafka.topics().items()}, samples=sampler.samples)
             self.assertEqual(verdict.problems, [], str(verdict))
             self.assertGreater(verdict.events, 0)
+            duplicates += verdict.duplicates
+        return duplicates
 
     def test_no_event_is_lost_and_keys_keep_their_order(self) -> None:
         self.database.create_slot(self.slots[1])
@@ -79,12 +83,20 @@ class ShardsTest(VerifiedTest):
             workload.write_large_transaction(2000)
             workload.stop()
             self.expect_no_problem_in(samplers)
-        # Both have had work, and only their own.
         for relay in relays:
             self.assertEqual(relay.stop(), 0)
 
-    def test_one_relay_becomes_two(self) -> None:
-        whole = self.start_relay({"source.table": "public.outbox"})
+    def test_one_relay_of_the_whole_table_becomes_two(self) -> None:
+        self.split(self.start_relay({"source.table": "public.outbox"}))
+
+    def test_one_relay_of_several_partitions_becomes_two(self) -> None:
+        self.sql("CREATE PUBLICATION shards FOR TABLE outbox_0, outbox_1 WITH (publish = 'insert');"
+                 "SELECT pg_drop_replication_slot(%s)", self.slot)
+        self.database.create_slot(self.slot)  # after its publication
+        self.split(self.start_relay({"source.publication": "shards", "source.tables": [
+            {"name": "public.outbox_0"}, {"name": "public.outbox_1"}]}))
+
+    def split(self, whole: RelayProcess) -> None:
         whole.wait_ready()
         samplers = [ConfirmSampler(self.database.connect, slot) for slot in self.slots]
         with samplers[0], Workload(self.database, "split") as workload:
@@ -99,7 +111,7 @@ class ShardsTest(VerifiedTest):
                 goal = workload.committed + 100
                 wait_until(lambda: workload.committed >= goal, 60, "more transactions")
                 workload.stop()
-                self.expect_no_problem_in(samplers)
+                self.assertEqual(self.expect_no_problem_in(samplers), 0)
         for relay in relays:
             self.assertEqual(relay.logs("gap"), [])
 
