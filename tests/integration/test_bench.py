@@ -5,6 +5,7 @@ The tests check no figure; they check that everything works and that nothing is 
 
 import json
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from walrelay_bench.compare import conclusions, is_decided
 from walrelay_bench.environment import program
 from walrelay_bench.interval import interval
 from walrelay_bench.results import Results
+from walrelay_bench.stages import attribute, read
 from walrelay_dev.errors import ServerError
 from walrelay_dev.paths import REPOSITORY
 from walrelay_test.testcase import main, require_servers
@@ -141,6 +143,24 @@ class IntervalTest(unittest.TestCase):
             self.assertAlmostEqual(covered, found[0].coverage, delta=0.015)
 
 
+class StagesTest(unittest.TestCase):
+    def test_stages_are_those_between_the_times_of_later_events(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "stages"
+            file.write_bytes(struct.pack("=6q", *[1_000_000] * 6)
+                             + struct.pack("=6q", 2_000_000, 2_001_000, 2_003_000, 2_006_000, 2_010_000, 2_015_000)
+                             + b"cut")
+            self.assertEqual(read(file, since=2), [(1, 2, 3, 4, 5)])
+
+    def test_each_quantile_describes_the_events_there(self) -> None:
+        # The slow events are slow in the last stage, the others in the first.
+        events = [(1.0, 0.0, 0.0, 0.0, 0.0)] * 980 + [(0.5, 0.0, 0.0, 0.0, 9.0)] * 20
+        found = attribute(events)
+        self.assertEqual(found, {"events": 1000, "p50": [1, 0, 0, 0, 0], "p99": [0.5, 0, 0, 0, 9],
+                                 "p99.9": [0.5, 0, 0, 0, 9]})
+        self.assertEqual(attribute([]), {"events": 0})
+
+
 class ConclusionsTest(unittest.TestCase):
     @staticmethod
     def results(figure: str = "events_per_s", **by_system: list[float]) -> Results:
@@ -209,6 +229,14 @@ class ConclusionsTest(unittest.TestCase):
         self.assertEqual(results.noise("drain"), [])
         self.assertIn("2 rounds, without 1 in which something else used the machine. "
                       "The intervals have a confidence of 50 %.", report.text(results, {}, ""))
+
+    def test_rounds_that_are_all_noisy_decide_nothing(self) -> None:
+        results = self.results(**{"walrelay-other": [1.0] * 6, "walrelay": [2.0] * 6})
+        self.assertEqual([each.verdict for each in conclusions(results, 1.05)], ["not slower"])
+        for run in results.runs:
+            run["figures"]["foreign_cpu_percent"] = 11
+        self.assertEqual([each.verdict for each in conclusions(results, 1.05)], ["inconclusive"])
+        self.assertFalse(results.is_narrow("drain", 5))
 
     def test_a_failed_run_is_reported_and_not_counted(self) -> None:
         results = self.results(walrelay=[10, 10])

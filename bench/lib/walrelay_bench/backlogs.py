@@ -15,7 +15,7 @@ class Drain(Workload):
     """One-row transactions after the slot's position; ends when the last one is in the topic."""
 
     kind = "drain"
-    payload = 300
+    table = "outbox"
     warms_up = True
 
     def __init__(self, name: str, events: int, *, payload: int = 300, keys: str = "even") -> None:
@@ -32,11 +32,11 @@ class Drain(Workload):
     def setup(self, environment: Environment) -> None:
         environment.create_slot("base")
         self.end = self.write(environment)
-        environment.settle("outbox")
+        environment.settle(self.table)
 
     def write(self, environment: Environment) -> str:
         """Writes the backlog; returns the WAL position after it."""
-        return environment.fill(self.events, self.payload, keys=self._keys)
+        return environment.fill(self.events, self.payload, table=self.table, keys=self._keys)
 
     @property
     def work(self) -> Work:
@@ -64,6 +64,7 @@ class ShardedDrain(Drain):
     """A backlog in a table that is partitioned by hash of the key: read by one slot, or by one slot per partition."""
 
     kind = "shards"
+    table = SHARDED
 
     def __init__(self, name: str, events: int, shards: int) -> None:
         super().__init__(name, events)
@@ -73,9 +74,6 @@ class ShardedDrain(Drain):
     def setup(self, environment: Environment) -> None:
         environment.shard(self.shards)
         super().setup(environment)
-
-    def write(self, environment: Environment) -> str:
-        return environment.fill(self.events, self.payload, table=SHARDED)
 
     @property
     def work(self) -> Work:

@@ -20,7 +20,7 @@ class Interval:
     median: float
     low: float
     high: float
-    coverage: float  # probability that the true median is between low and high
+    coverage: float  # probability that the true median is between low and high; 0: not known
 
     @property
     def is_sure(self) -> bool:

@@ -43,8 +43,7 @@ class Steady(Workload):
                     seen = load.result()
             finally:
                 load.close()
-            file = getattr(system, "stages", None)
-            stages = attribute(read(file, since)) if file is not None else {}
+            stages = attribute(read(system.stages, since)) if system.stages is not None else {}
             left = int(environment.sql(f"SELECT count(*) FROM {table}"))
         events = round(self.rate.per_second * self.rate.seconds)
         return Outcome(latencies(seen) | verdict(seen) | {"rows_left": left} | meter.costs(events), meter.series(),

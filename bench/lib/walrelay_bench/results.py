@@ -9,7 +9,7 @@ A round in which something else used the machine does not count, unless all roun
 
 import json
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +116,15 @@ class Results:
         return Spread.of(values) if values else None
 
     def ratio(self, workload: str, system: str, figure: str, reference: str = REFERENCE) -> Interval | None:
-        """Ratios to the reference, per round. None if there is no reference, or if it is zero."""
+        """Ratios to the reference, per round. None if there is no reference, or if it is zero. An interval of noisy
+        rounds is not sure, however many there are."""
         divisors = {run["round"]: run["figures"].get(figure) for run in self.runs_of(workload, reference)}
         ratios = [run["figures"][figure] / divisors[run["round"]] for run in self.runs_of(workload, system)
                   if figure in run["figures"] and divisors.get(run["round"])]
-        return interval(ratios) if ratios else None
+        if not ratios:
+            return None
+        noisy = self.counted_rounds(workload) <= self.noisy_rounds(workload)
+        return replace(interval(ratios), coverage=0.0) if noisy else interval(ratios)
 
     def differ(self, workload: str, system: str, figure: str) -> bool:
         """Whether the rounds show a difference to the reference. A single round shows none."""
@@ -137,10 +141,10 @@ class Results:
         return {quantile: [statistics.median(parts) for parts in zip(*(each[quantile] for each in recorded))]
                 for quantile in QUANTILES if recorded and all(quantile in each for each in recorded)}
 
-    def is_narrow(self, workload: str, percent: float, reference: str = REFERENCE) -> bool:
+    def is_narrow(self, workload: str, percent: float) -> bool:
         """Whether each ratio that decides is known to within `percent` of its value."""
-        ratios = [self.ratio(workload, system, figure, reference) for system in self.systems(workload)
-                  if system != reference for figure, _ in decisive(workload)]
+        ratios = [self.ratio(workload, system, figure) for system in self.systems(workload)
+                  if system != REFERENCE for figure, _ in decisive(workload)]
         return all(ratio is None or (ratio.is_sure and ratio.high - ratio.low <= 2 * percent / 100 * ratio.median)
                    for ratio in ratios)
 

@@ -55,6 +55,11 @@ class System(ABC):
         self.scratch = environment.scratch(name)  # folder for its files
 
     @property
+    def stages(self) -> Path | None:
+        """The file with the stages of each event, if they are recorded."""
+        return None
+
+    @property
     def dsn(self) -> str:
         """Connection to Postgres: TCP for all systems that are compared."""
         return self.environment.dsn
@@ -111,7 +116,7 @@ class System(ABC):
 class Programs(System):
     """A system of one or several child processes; when the first one exits, the others exit as well."""
 
-    has_stages = False  # whether `stages` can be recorded
+    has_stages = False  # whether `stages` can be recorded: one process that uses libpq and librdkafka
 
     def __init__(self, name: str, environment: Environment) -> None:
         super().__init__(name, environment)
@@ -127,8 +132,6 @@ class Programs(System):
 
     @property
     def stages(self) -> Path | None:
-        """The file with the stages of each event, if they are recorded. Only for systems of one process that uses libpq
-        and librdkafka."""
         return self.scratch / "stages" if self.has_stages and self.environment.record_stages else None
 
     def env(self) -> dict[str, str] | None:
