@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "auth/token_source.h"
+#include "base/check.h"
 #include "base/log.h"
 #include "base/loopback.h"
 #include "base/secret_file.h"
@@ -408,17 +409,25 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
   return client;
 }
 
-absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline) {
-  const bool transactions = pipeline.exactly_once();
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes,
-                                                       transactions ? "check" : ""));
-  if (kafka.sasl_mechanism == "GSSAPI") {
-    return absl::OkStatus();
-  }
-  conf.tokens.source.reset();
+absl::Status CheckClient(rd_kafka_type_t type, const rd_kafka_conf_t& conf) {
+  KafkaConf copy(rd_kafka_conf_dup(&conf));
   // nullptr: the default, which is no broker at all.
-  rd_kafka_conf_set(conf.get(), "bootstrap.servers", nullptr, nullptr, 0);
-  return MakeClient(RD_KAFKA_PRODUCER, std::move(conf)).status();
+  WR_CHECK(
+      rd_kafka_conf_set(copy.get(), "bootstrap.servers", nullptr, nullptr, 0) == RD_KAFKA_CONF_OK,
+      "each property has a default");
+  // GSSAPI is the default, also of a configuration without a login.
+  const std::string protocol = ConfValue(conf, "security.protocol");
+  if (protocol.starts_with("sasl_") && ConfValue(conf, "sasl.mechanisms") == "GSSAPI") {
+    WR_RETURN_IF_ERROR(Set(copy.get(), "security.protocol", protocol.substr(std::strlen("sasl_"))));
+  }
+  return MakeClient(type, std::move(copy)).status();
+}
+
+absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline) {
+  WR_ASSIGN_OR_RETURN(const KafkaConf conf,
+                      MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes,
+                                       pipeline.exactly_once() ? "check" : ""));
+  return CheckClient(RD_KAFKA_PRODUCER, *conf);
 }
 
 // Local brokers need no encryption: the traffic does not leave the host.

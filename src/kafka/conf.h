@@ -45,11 +45,14 @@ std::string ConfValue(const rd_kafka_conf_t& conf, const char* name);
 // of the TokenRefresher; does not wait for a broker. Destroying the client waits for those threads.
 absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);
 
-// Creates a producer without brokers, and destroys it: librdkafka reads certificates and key
-// stores, and checks the parts of a login against each other, only then. Connects to nothing and
-// obtains no token. Errors: those of MakeProducerConf() and MakeClient(). With GSSAPI only the
-// former, because such a client runs kinit.
-// With pipeline.delivery = "exactly_once", a producer with transactions.
+// Creates a client with a copy of this configuration but without brokers, and destroys it:
+// librdkafka reads certificates and key stores, and checks the parts of a login against each other,
+// only then. Connects to nothing and obtains no token. With GSSAPI the login is not checked,
+// because such a client runs kinit. Errors: those of MakeClient().
+absl::Status CheckClient(rd_kafka_type_t type, const rd_kafka_conf_t& conf);
+
+// The same for the producer of this pipeline: with pipeline.delivery = "exactly_once", one with
+// transactions. Errors: those of MakeProducerConf() and MakeClient().
 absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline);
 
 // Rejects settings that would send data over the network without TLS. Errors: WR-1006.

@@ -98,6 +98,8 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
       static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
   const std::string transactional_id = ConfValue(*conf, "transactional.id");
   if (!transactional_id.empty()) {
+    // librdkafka before 2.13 frees the interceptors twice if the client cannot be created (5240).
+    WR_RETURN_IF_ERROR(CheckClient(RD_KAFKA_PRODUCER, *conf));
     client->watch.Attach(conf.get());
   }
   WR_ASSIGN_OR_RETURN(client->handle, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));

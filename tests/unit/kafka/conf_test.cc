@@ -345,6 +345,15 @@ TEST_F(KafkaConfTest, AShorterSocketTimeoutIsKept) {
   EXPECT_EQ(ConfValue(**conf, "socket.timeout.ms"), "5000");
 }
 
+// Without the login, which would run kinit.
+TEST_F(KafkaConfTest, CertificatesAreCheckedWithGssapiToo) {
+  kafka_.security_protocol = "SASL_SSL";
+  kafka_.sasl_mechanism = "GSSAPI";
+  EXPECT_THAT(CheckProducer(kafka_, {}), IsOk());
+  kafka_.ssl_ca_file = directory_.File("missing");
+  EXPECT_THAT(CheckProducer(kafka_, {}), HasError(ErrorCode::kKafkaConfiguration));
+}
+
 TEST_F(KafkaConfTest, AProducerWithTransactionsIsChecked) {
   pipeline_.delivery = DeliveryGuarantee::kExactlyOnce;
   EXPECT_THAT(CheckProducer(kafka_, pipeline_), IsOk());

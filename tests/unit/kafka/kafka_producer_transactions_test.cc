@@ -72,6 +72,17 @@ TEST_F(KafkaProducerTransactionsTest, NothingIsAcceptedBeforeTheClaim) {
   ProduceKeys({"k"});
 }
 
+// librdkafka before 2.13 frees the interceptors of such a client twice.
+TEST_F(KafkaProducerTransactionsTest, CertificateThatCannotBeReadIsAnError) {
+  config_.kafka.security_protocol = "SSL";
+  config_.kafka.ssl_ca_file = "/nonexistent/ca.pem";
+  auto conf =
+      MakeProducerConf(config_.kafka, config_.pipeline, config_.kafka.max_batch_bytes, "w.test");
+  ASSERT_THAT(conf, IsOk());
+  EXPECT_THAT(KafkaProducer::Create(*std::move(conf), {}).status(),
+              HasError(ErrorCode::kKafkaConfiguration));
+}
+
 TEST_F(KafkaProducerTransactionsTest, TheClaimReadsTheProgressRecord) {
   Progress progress{.pipeline = "test", .system_id = "7", .timeline = 1, .frontier = Lsn(0x100)};
   ASSERT_THAT(WriteProgress(config_, kProgressTopic, progress, testing::kTimeout), IsOk());
