@@ -27,6 +27,8 @@ bool IsOfServer(const Gap& gap) {
 GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker)
     : source_(source), clock_(clock), tracker_(tracker) {}
 
+// The record is still to be read: the earlier relay may have ended before that, and another
+// instance may have published since.
 void GapDetector::Restore(const SourceMemory& memory) {
   WR_CHECK(!last_stream_ && !held_ && !found_, "the memory precedes the first check");
   last_stream_ = memory.last_stream;
@@ -36,8 +38,6 @@ void GapDetector::Restore(const SourceMemory& memory) {
   held_ = memory.held;
   generation_ = memory.generation;
   replaced_ = memory.replaced;
-  // The earlier relay may have ended before it read the record.
-  recalled_ = last_stream_.has_value();
   if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
     tracker_.Restart(last_stream_->frontier, last_stream_->last_published);
     SaveResumeState();
@@ -91,10 +91,13 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
 // the own memory says more: it has the records in flight, and those that were refused. After a
 // promotion the record says more: what was published before the fork.
 bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) const {
-  return last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
-         last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
-         last_stream_->timeline == record.timeline && server.timeline == record.timeline &&
-         record.frontier <= last_stream_->frontier;
+  const bool comparable =
+      last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
+      last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
+      last_stream_->timeline == record.timeline && server.timeline == record.timeline;
+  // A stream that ended early has not come back to the frontier that was recorded.
+  return comparable && (record.frontier <= last_stream_->frontier ||
+                        record.last.commit_lsn <= last_stream_->last_handled.commit_lsn);
 }
 
 SourceMemory GapDetector::memory() const {

@@ -80,9 +80,6 @@ Relay::Relay(Parts parts, Router router)
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
   if (parts_.memory) {
     gaps_.Restore(*parts_.memory);
-    if (committer_.enabled()) {
-      gaps_.RequireRecall();
-    }
     connector_.Restore(*parts_.memory);
     noted_frontier_ = tracker_.frontier();
     started_ = true;
@@ -121,18 +118,16 @@ Wakeup Relay::Turn() {
         break;
       case Phase::kStreaming: {
         monitor_.CreateIfDue(now);
+        // Before the session takes the room that reports have made.
         if (!committer_.enabled()) {
-          // Until then, positions that were read may be of another history.
-          if (pipeline_.history_known()) {
-            recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
-                           /*at_once=*/state_.draining);
-          }
+          RecordProgress(now);
         } else if (committer_.awaits_room()) {
           committer_.Turn(now, *session_, state_.draining);
         }
         const absl::Status status = session_->Turn(state_.draining && MayStopReading());
         if (status.ok()) {
           committer_.Turn(now, *session_, state_.draining);
+          RecordProgress(now);  // what the session has read may have moved the frontier
         }
         // The suspension may have happened in this turn; a connection lost because of it would hide
         // it.
@@ -150,6 +145,15 @@ Wakeup Relay::Turn() {
     reporter_.Publish(now, session_.get());
   }
   return NextWakeup(parts_.clock.Now());
+}
+
+// Until the history is known, positions that were read may be of another one. With transactions the
+// committer records progress.
+void Relay::RecordProgress(MonoTime now) {
+  if (!committer_.enabled() && pipeline_.history_known()) {
+    recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
+                   /*at_once=*/state_.draining);
+  }
 }
 
 // --- the producer

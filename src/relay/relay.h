@@ -133,6 +133,7 @@ class Relay {
   using Phase = RunState::Phase;
 
   // Takes the producer's reports, and restarts the stream if records were lost.
+  void RecordProgress(MonoTime now);
   void DrainReports(MonoTime now);
   // Destroys the producer unless the next stream may use it: no record of another history may be in
   // its queue.

@@ -385,7 +385,10 @@ void SimSource::CheckStatus(const StandbyStatus& status) {
 
 void SimSource::Recall(Lsn position) {
   first_confirmed_ = server_.slot()->confirmed;
-  if (std::exchange(must_recall_, false)) {
+  // An acceptance reads the record: another instance may have accepted a gap before this one.
+  const bool accepted_before = std::exchange(accepted_another_, false) && memory_ &&
+                               looked_record_ && memory_->generation < looked_record_->generation;
+  if (std::exchange(must_recall_, false) || accepted_before) {
     memory_ = looked_record_;
     last_passed_ = false;
     if (memory_ && accepted_generation_ && memory_->generation <= *accepted_generation_) {
@@ -521,12 +524,14 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
   context_.oracle.OnMemoryLost();
   if (!of_the_slot) {
     accepted_generation_.reset();  // an acceptance before it may not have been applied
+    accepted_another_ = true;
     return;
   }
   known_restores_ = server_.restores();
   memory_.reset();
   expected_ = false;
   must_recall_ = false;
+  accepted_another_ = false;
   rewritten_ = false;
   accepted_generation_ =
       host_.recorded() ? std::optional(host_.recorded()->generation) : std::nullopt;

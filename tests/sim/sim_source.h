@@ -162,6 +162,7 @@ class SimSource final : public ReplicationSource {
   int known_restores_ = 0;
   Lsn confirmed_;  // on this connection
 
+  bool accepted_another_ = false;  // a gap that is not one of the slot, since the last stream
   // What the relay must know from a progress record: at its first stream, and after another process
   // has held the slot.
   bool must_recall_ = true;

@@ -54,6 +54,21 @@ class GapDetectorTest : public ::testing::Test {
     ASSERT_THAT(Accept(), IsOk());
     gaps_->OnSlotTaken();
   }
+  // A stream from the slot's position, which has published everything up to the COMMIT at `last`.
+  SourceMemory StreamAndRemember(Lsn last) {
+    info().server.wal_end = Lsn(3000);
+    EXPECT_THAT(Connect(), IsOk());
+    const auto decision = DecideStart(gaps_->last_stream(), info());
+    EXPECT_THAT(decision.status(), IsOk());
+    gaps_->OnStreamStarted(info(), *decision);
+    gaps_->SaveResumeState();
+    SourceMemory memory = gaps_->memory();
+    memory.last_stream->recorded = false;
+    memory.last_stream->frontier = info().slot->confirmed_flush_lsn;
+    memory.last_stream->last_published = {
+        .commit_lsn = last, .xid = 8, .commit_time = WallTime(Micros(2))};
+    return memory;
+  }
   SourceInfo& info() { return postgres_.info; }
 
   testing::FakeClock clock_;
@@ -153,6 +168,33 @@ TEST_F(GapDetectorTest, AReplacedRelayRemembersWhichRecordsItsAcceptanceReplaced
   ASSERT_THAT(Connect(), IsOk());
   EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(300));
 }
+
+// --- a relay that continues with the memory of its predecessor
+
+TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
+  const SourceMemory memory = StreamAndRemember(/*last=*/Lsn(1500));
+  record_.frontier = Lsn(2500);
+  record_.last.commit_lsn = Lsn(2400);
+  Restart();
+  gaps_->Restore(memory);
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
+  EXPECT_EQ(gaps_->last_stream()->last_published, record_.last);
+}
+
+// The last stream ended before it came back to the frontier that was recorded.
+TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyKnowsTheRecord) {
+  const SourceMemory memory = StreamAndRemember(/*last=*/Lsn(2400));
+  record_.frontier = Lsn(2500);
+  record_.last.commit_lsn = Lsn(2400);
+  Restart();
+  gaps_->Restore(memory);
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
+  EXPECT_FALSE(gaps_->last_stream()->recorded);
+}
+
+// --- records of another instance
 
 // Another instance did not have the gap, and has recorded more since: its record says what is
 // published.

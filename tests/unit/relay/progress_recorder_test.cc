@@ -198,6 +198,17 @@ TEST_F(ProgressRecorderTest, TheCheckOfTheHistorySurvivesReconnections) {
   ExpectHeld(ErrorCode::kHistoryRewritten);
 }
 
+// Nothing else would wake the relay.
+TEST_F(ProgressRecorderTest, ProgressIsRecordedInTheTurnThatReadsIt) {
+  Start();
+  Pass(seconds(1));
+  kafka_.auto_acknowledge = false;
+  postgres_.OtherTraffic();
+  relay_->Turn();
+  ASSERT_THAT(kafka_.in_flight, SizeIs(1));
+  EXPECT_EQ(kafka_.in_flight[0].topic, kTopic);
+}
+
 TEST_F(ProgressRecorderTest, OtherTrafficDoesNotHideARewrittenHistory) {
   PublishAndCrash();
   const Lsn last = Records().back().last.commit_lsn;
