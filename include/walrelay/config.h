@@ -367,7 +367,7 @@ enum class DeliveryGuarantee : uint8_t { kAtLeastOnce, kExactlyOnce };
 
 // Limits of what is in flight, and when progress is confirmed.
 // At a limit of the window, Postgres is not read and status updates continue. One record may always
-// be in flight, however large. confirm_interval is at most ten seconds.
+// be in flight, however large. confirm_interval is at most ten seconds, linger at most 100 ms.
 struct PipelineConfig {
   // Unique in the Kafka cluster; the same for the instances of a pipeline. Valid: 1 to 128 letters,
   // digits, ".", "_" and "-". "": "<database>.<slot>".
@@ -380,6 +380,8 @@ struct PipelineConfig {
   int64_t atomic_rows = 10'000;
   int64_t max_in_flight_records = 10'000;
   int64_t max_in_flight_bytes = int64_t{16} << 20;
+  // While rows arrive fast, records are produced at this interval. Not with kExactlyOnce.
+  Micros linger = std::chrono::milliseconds(5);
   Micros confirm_interval = std::chrono::milliseconds(100);
   Micros drain_timeout = std::chrono::seconds(25);
 

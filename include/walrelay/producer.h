@@ -53,6 +53,8 @@ struct Delivery {
   DeliveryToken token;
   size_t bytes = 0;   // window_bytes() of the record
   Micros latency{0};  // from Produce() to the acknowledgement
+  // From the acknowledgement to this report, as far as known. Polled late, a report is late.
+  Micros report_delay{0};
 
   // The following members are valid only during the call.
   std::string_view topic;

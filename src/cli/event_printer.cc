@@ -48,7 +48,7 @@ std::string TextLine(const Delivery& delivery, WallTime commit_time, Micros late
 void EventPrinter::Print(const Delivery& delivery, WallTime commit_time) const {
   // The commit time is that of Postgres' clock: a difference between the clocks is part of the
   // latency, which may be negative.
-  const Micros latency = clock_.WallNow() - commit_time;
+  const Micros latency = clock_.WallNow() - delivery.report_delay - commit_time;
   const std::string line =
       json_ ? JsonLine(delivery, commit_time, latency) : TextLine(delivery, commit_time, latency);
   std::fwrite(line.data(), 1, line.size(), stdout);

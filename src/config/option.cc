@@ -532,6 +532,11 @@ constexpr Option kOptions[] = {
         "pipeline", "max_in_flight_bytes",
         "Limit for the keys, values and headers of records in flight, plus 512 bytes per "
         "record; one record may always be in flight. Determines the memory of the process."),
+    Row<kPipeline, &PipelineConfig::linger>(
+        "pipeline", "linger", kDuration,
+        "While more than 2,500 rows a second arrive, records are sent at this interval: fewer "
+        "requests, which cost walrelay and the brokers less CPU time. `0ms`: send them as soon as "
+        "the earlier ones are acknowledged. No effect with `delivery = \"exactly_once\"`."),
     Row<kPipeline, &PipelineConfig::confirm_interval>(
         "pipeline", "confirm_interval", kDuration,
         "How often progress is confirmed to Postgres; a crash repeats at most this much."),

@@ -112,6 +112,9 @@ class Validator {
     if (config_.pipeline.confirm_interval > std::chrono::seconds(10)) {
       Expect("pipeline.confirm_interval", "at most ten seconds, because a crash repeats this much");
     }
+    if (config_.pipeline.linger > std::chrono::milliseconds(100)) {
+      Expect("pipeline.linger", "at most \"100ms\"");
+    }
     // Each poll is a query on the primary.
     if (config_.metrics.slot_poll_interval < std::chrono::milliseconds(100)) {
       Expect("metrics.slot_poll_interval", "at least \"100ms\"");

@@ -97,9 +97,11 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
   const auto max_record_bytes =
       static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
   const std::string transactional_id = ConfValue(*conf, "transactional.id");
-  if (!transactional_id.empty()) {
-    // librdkafka before 2.13 frees the interceptors twice if the client cannot be created (5240).
-    WR_RETURN_IF_ERROR(CheckClient(RD_KAFKA_PRODUCER, *conf));
+  // librdkafka before 2.13 frees the interceptors twice if the client cannot be created (5240).
+  WR_RETURN_IF_ERROR(CheckClient(RD_KAFKA_PRODUCER, *conf));
+  if (transactional_id.empty()) {
+    client->acknowledgements.Attach(conf.get());
+  } else {
     client->watch.Attach(conf.get());
   }
   WR_ASSIGN_OR_RETURN(client->handle, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
@@ -418,6 +420,10 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
   TopicTable::Topic& topic = TopicTable::Of(message);
   client_->topics->OnDelivered(topic, message.partition, now_);
   Delivery delivery = ToDelivery(message, topic.name, AddedHeader());
+  if (const auto acknowledged = client_->acknowledgements.Find(delivery.token)) {
+    delivery.report_delay = std::clamp(now_ - *acknowledged, Micros(0), delivery.latency);
+    delivery.latency -= delivery.report_delay;
+  }
   if (options_.delivery_details) {
     ReadHeaders(message, headers_);
     delivery.headers = headers_;

@@ -26,6 +26,7 @@
 #include "base/system_clock.h"
 #include "base/unique_fd.h"
 #include "encode/position_header.h"
+#include "kafka/acknowledgement_times.h"
 #include "kafka/client_health.h"
 #include "kafka/credential_watch.h"
 #include "kafka/handles.h"
@@ -98,7 +99,8 @@ class KafkaProducer final : public Producer {
   // own threads.
   struct Client {
     UniqueFd wakeup;
-    RequestWatch watch;
+    RequestWatch watch;                     // with transactions
+    AcknowledgementTimes acknowledgements;  // without
     KafkaClient handle;
     KafkaQueue queue;
     std::unique_ptr<TopicCreator> creator;

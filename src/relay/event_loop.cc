@@ -63,7 +63,7 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
   const auto snapshot_events =
       static_cast<short>(snapshots != nullptr && snapshots->wants_write() ? POLLOUT : POLLIN);
   pollfd polled[] = {{source_events != 0 ? source_.poll_fd() : -1, source_events, 0},
-                     {relay_.producer_fd(), POLLIN, 0},
+                     {wakeup.producer_readable ? relay_.producer_fd() : -1, POLLIN, 0},
                      {snapshots != nullptr ? snapshots->poll_fd() : -1, snapshot_events, 0},
                      {stop_.fd(), POLLIN, 0},
                      {attention_.get(), POLLIN, 0}};

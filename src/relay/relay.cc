@@ -682,6 +682,7 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
   if (state_.draining) {
     wakeup.at = std::min(wakeup.at, drain_deadline_);
     wakeup.source_readable = wakeup.source_readable && pipeline_.in_transaction();
+    wakeup.producer_readable = true;  // the drain waits for the last report
   }
   wakeup.at = std::min(wakeup.at, now + seconds(1));
   return wakeup;

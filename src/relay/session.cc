@@ -86,7 +86,7 @@ Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
                  .wal_sender_timeout = server.wal_sender_timeout},
                 parts.clock.Now()),
       window_(parts.config.pipeline),
-      pacer_(server.by_network),
+      pacer_(server.by_network, parts.config.pipeline.linger),
       started_at_(position),
       last_turn_(parts.clock.Now()),
       read_at_(last_turn_),
@@ -233,6 +233,14 @@ bool Session::HoldsBack(MonoTime now) const {
          pacer_.in_wave(now, parts_.tracker.records_in_flight() > 0);
 }
 
+// A wake-up for each report would be one of two per event: the next row comes soon, and its turn
+// takes the reports that have arrived. Nothing else waits for them in this state.
+bool Session::ReportsMayWait(MonoTime now) const {
+  return parts_.tracker.records_in_flight() > 0 && now < pacer_.reports_due() &&
+         parts_.config.pipeline.confirm_interval >= Pacer::kReportDelay &&
+         !parts_.config.pipeline.exactly_once();
+}
+
 absl::Status Session::HandlePending(MonoTime now, bool draining) {
   const std::span<const std::string_view> pending = parts_.source.pending();
   const bool due =
@@ -265,7 +273,7 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining || in_wave,
            "a message that is not handled waits for something");
   if (parts_.tracker.records_in_flight() > in_flight) {
-    pacer_.OnProduced(now);
+    pacer_.OnProduced(now, parts_.tracker.records_in_flight() - in_flight);
   }
   // Once for all: the views of pending() are valid until then.
   parts_.source.Consume(handled);
@@ -518,8 +526,10 @@ Wakeup Session::NextWakeup() const {
       break;
   }
   if (HoldsBack(now)) {
-    wakeup.at = std::min(wakeup.at, pacer_.wave_end());
-    return wakeup;  // or earlier, by the producer
+    const bool lingers = now < pacer_.linger_end();
+    wakeup.at = std::min(wakeup.at, lingers ? pacer_.linger_end() : pacer_.wave_end());
+    wakeup.producer_readable = !lingers;  // an acknowledgement changes nothing yet
+    return wakeup;
   }
   if (burst_since_) {
     wakeup.at = std::min(wakeup.at, *burst_since_ + pacer_.hold());
@@ -528,6 +538,10 @@ Wakeup Session::NextWakeup() const {
     wakeup.at = std::min(wakeup.at, read_at_);
   } else {
     wakeup.source_readable = true;
+  }
+  if (ReportsMayWait(now)) {
+    wakeup.producer_readable = false;
+    wakeup.at = std::min(wakeup.at, pacer_.reports_due());
   }
   return wakeup;
 }

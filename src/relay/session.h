@@ -35,6 +35,7 @@ struct Wakeup {
   MonoTime at;
   bool source_readable = false;
   bool source_writable = false;
+  bool producer_readable = true;
 };
 
 class Session {
@@ -159,6 +160,8 @@ class Session {
   bool BurstComplete(MonoTime now) const;
   // Whether pending messages that produce records wait for the acknowledgement of earlier ones.
   bool HoldsBack(MonoTime now) const;
+  // Whether the loop may sleep until the next row although reports arrive.
+  bool ReportsMayWait(MonoTime now) const;
   // By message type, looked up once each.
   prometheus::Counter& MessageCounter(char type);
 

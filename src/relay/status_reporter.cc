@@ -57,9 +57,9 @@ StatusReporter::StatusReporter(const Parts& parts) : parts_(parts), stages_(part
 
 // The wall clock may be behind the server's: a negative latency counts as 0.
 void StatusReporter::OnDelivered(const Delivery& delivery, WallTime commit_time) {
-  const WallTime wall = parts_.clock.WallNow();
-  const Micros latency = std::max(wall - commit_time, Micros(0));
-  last_published_ = wall;
+  const WallTime acknowledged = parts_.clock.WallNow() - delivery.report_delay;
+  const Micros latency = std::max(acknowledged - commit_time, Micros(0));
+  last_published_ = acknowledged;
   ++acknowledged_;
   latencies_.Add(latency);
   parts_.metrics.commit_to_ack_seconds.Observe(latency);

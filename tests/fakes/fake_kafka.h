@@ -34,6 +34,7 @@ struct FakeRecord {
 class FakeKafka {
  public:
   bool auto_acknowledge = false;
+  Micros report_delay{0};  // of each acknowledgement
   size_t queue_limit = SIZE_MAX;
   std::set<std::string> pending_topics;            // their metadata has not arrived yet
   std::map<std::string, absl::Status> bad_topics;  // Produce() returns this error
@@ -184,7 +185,10 @@ class FakeKafka {
           kafka_.uncommitted_.push_back(std::move(record));
           continue;
         }
-        sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
+        sink.OnDelivered({.token = record.token,
+                          .bytes = record.bytes,
+                          .report_delay = kafka_.report_delay,
+                          .topic = record.topic});
         kafka_.log.push_back(std::move(record));
       }
       if (kafka_.sealed_ && kafka_.in_flight.empty() && !kafka_.hold_commit &&

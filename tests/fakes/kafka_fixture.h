@@ -94,6 +94,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     std::optional<std::string> key;
     std::vector<std::pair<std::string, std::optional<std::string>>> headers;
     Micros latency{0};
+    Micros report_delay{0};
   };
 
   // Creates the producer with the current configuration.
@@ -182,6 +183,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
                    .partition = delivery.partition,
                    .offset = delivery.offset};
     copy.latency = delivery.latency;
+    copy.report_delay = delivery.report_delay;
     copy.key = Copy(delivery.key);
     for (const Header& header : delivery.headers) {
       copy.headers.emplace_back(header.name, Copy(header.value));

@@ -107,7 +107,7 @@ std::optional<MonoTime> RelayProcess::NextTurn() const {
   }
   const bool attention = killed_ || (to_stop() && !drains_since_) || shutdown_noticed_ ||
                          limit_noticed_ || publication_noticed_ || xids_ || accepted_gap_ ||
-                         (producer_ && producer_->readable());
+                         (wakeup_.producer_readable && producer_ && producer_->readable());
   if (attention) {
     return context_.now();
   }
@@ -135,6 +135,7 @@ void RelayProcess::RunTurn() {
     return;
   }
   CheckIdling();
+  CheckReports();
   CheckConfirming();
   CheckDraining();
   NoteStatus();
@@ -347,6 +348,20 @@ void RelayProcess::CheckIdling() {
   last_turn_ = context_.now();
   if (turns_at_once_ > kTurnsAtOnce) {
     context_.oracle.Fail("I11 liveness", "the loop spins without sleeping");
+  }
+}
+
+// Reports may wait for the turn of the next row, but only briefly, and not if the relay waits for
+// nothing else.
+void RelayProcess::CheckReports() {
+  if (wakeup_.producer_readable || pipeline_->relay->finished()) {
+    return;
+  }
+  context_.coverage.Count("reports wait for the next row");
+  const Micros wait = wakeup_.at - context_.now();
+  if (wait > (wakeup_.source_readable ? milliseconds(10) : limits_.linger)) {
+    context_.oracle.Fail("I11 liveness",
+                         fmt::format("reports do not wake the relay for {} us", wait.count()));
   }
 }
 

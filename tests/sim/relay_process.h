@@ -146,6 +146,7 @@ class RelayProcess final : private RelayHost {
   void NoteReplacement() const;
   void TakeSignals();
   void CheckIdling();
+  void CheckReports();
   void CheckConfirming();
   bool ProgressIsHeld() const;
   void CheckDraining() const;

@@ -48,6 +48,11 @@ TEST_F(EventPrinterTest, JsonIsOneLine) {
   EXPECT_THAT(Json({.topic = "t"}), HasSubstr(R"("key":null,"headers":[]})"));
 }
 
+TEST_F(EventPrinterTest, LatencyEndsWithTheAcknowledgement) {
+  EXPECT_THAT(Json({.report_delay = Micros(500), .topic = "t"}),
+              HasSubstr(R"("latency_us":1000,)"));
+}
+
 TEST_F(EventPrinterTest, HostileRowIsEscaped) {
   const Header headers[] = {{kHostile, kHostile}};
   for (const bool json : {false, true}) {

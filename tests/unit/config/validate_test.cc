@@ -268,6 +268,13 @@ TEST_F(ConfigValidationTest, IntervalsHaveLimits) {
   ExpectWrong("pipeline.confirm_interval");
 }
 
+TEST_F(ConfigValidationTest, LingerHasALimit) {
+  config_.pipeline.linger = 100ms;
+  ExpectValid();
+  config_.pipeline.linger = 100ms + Micros(1);
+  ExpectWrong("pipeline.linger");
+}
+
 TEST_F(ConfigValidationTest, PasswordCommandExcludesOtherSourcesOfThePassword) {
   config_.source.password_command = {"print-password"};
   ExpectValid();

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka.h>
+#include <sched.h>
 
 #include <map>
 #include <set>
@@ -316,6 +317,26 @@ TEST_F(KafkaProducerTest, DescriptorIsNotReadableWhenIdle) {
     pollfd wakeup{producer_->poll_fd(), POLLIN, 0};
     return ::poll(&wakeup, 1, 100) == 0;
   }));
+}
+
+TEST_F(KafkaProducerTest, LatencyEndsWithTheAcknowledgementNotWithItsReport) {
+  using std::chrono::milliseconds;
+  using std::chrono::steady_clock;
+  CreateTopic("orders");
+  Start();
+  ProduceKeys({"first"});
+  WaitForDeliveries(1);
+  const auto produced = steady_clock::now();
+  ProduceKeys({"second"});
+  ASSERT_TRUE(Readable());
+  const auto readable = steady_clock::now();
+  while (steady_clock::now() - readable < milliseconds(50)) {
+    ::sched_yield();
+  }
+  WaitForDeliveries(2);
+  EXPECT_GE(delivered_[1].report_delay, milliseconds(49));  // the clocks differ
+  EXPECT_GT(delivered_[1].latency, Micros(0));
+  EXPECT_LE(delivered_[1].latency, steady_clock::now() - produced - milliseconds(49));
 }
 
 TEST_F(KafkaProducerTest, ProducerWithUndeliveredRecordsEndsPromptlyAndReportsNothing) {

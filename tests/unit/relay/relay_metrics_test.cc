@@ -96,6 +96,13 @@ TEST_F(RelayMetricsTest, LatencyStagesAreMeasured) {
   }
 }
 
+TEST_F(RelayMetricsTest, LatencyEndsWithTheAcknowledgementNotWithItsReport) {
+  Start();
+  kafka_.report_delay = std::chrono::hours(1);
+  Publish("order");
+  EXPECT_THAT(Page(), HasSubstr(Series("walrelay_end_to_end_latency_seconds_sum") + " 0\n"));
+}
+
 TEST_F(RelayMetricsTest, StandbyOmitsSeriesThatTheReaderExports) {
   Start();
   Publish("order");

@@ -312,6 +312,47 @@ TEST_F(SessionWindowTest, RecordsWithoutBytesStayWithinTheWindow) {
   EXPECT_GT(kafka_.in_flight.size(), 50u);
 }
 
+// --- reports ---
+
+// The turn of the next row takes them.
+TEST_F(SessionTest, ReportsDoNotWakeTheLoopAtOnce) {
+  Start();
+  EXPECT_TRUE(session_->NextWakeup().producer_readable);
+  Commit("a");
+  Run();
+  EXPECT_FALSE(session_->NextWakeup().producer_readable);
+  EXPECT_TRUE(Reads());
+  EXPECT_EQ(TimeToWakeup(), milliseconds(10));
+  clock_.Advance(milliseconds(10));
+  EXPECT_TRUE(session_->NextWakeup().producer_readable);
+}
+
+TEST_F(SessionTest, ReportsWakeTheLoopWhileNothingIsInFlight) {
+  Start();
+  Commit("a");
+  Run();
+  kafka_.AcknowledgeAll();
+  Poll();
+  EXPECT_TRUE(session_->NextWakeup().producer_readable);
+}
+
+TEST_F(SessionTest, ReportsWakeTheLoopIfARowWaitsForThem) {
+  Start();
+  Commit("first");
+  Run();
+  Commit("second");
+  Run();
+  EXPECT_TRUE(session_->NextWakeup().producer_readable);
+}
+
+TEST_F(SessionTest, ReportsWakeTheLoopIfEachIsToBeConfirmedAtOnce) {
+  config_.pipeline.confirm_interval = milliseconds(5);
+  Start();
+  Commit("a");
+  Run();
+  EXPECT_TRUE(session_->NextWakeup().producer_readable);
+}
+
 // --- waves ---
 
 TEST_F(SessionTest, EventWaitsForTheAcknowledgementOfAnEarlierOne) {
@@ -339,6 +380,30 @@ TEST_F(SessionTest, EventWaitsForTwoMillisecondsAtTheLongest) {
   clock_.Advance(milliseconds(2));
   Run();
   EXPECT_EQ(kafka_.in_flight.size(), 2u);
+}
+
+// Transactions of several rows, one directly after the other.
+TEST_F(SessionTest, RowsThatArriveFastAreSentTogether) {
+  Start();
+  Commit("first");
+  Run();
+  kafka_.AcknowledgeAll();
+  Poll();
+  for (const char* key : {"second", "third", "fourth"}) {
+    Commit(key);
+  }
+  Run();
+  kafka_.AcknowledgeAll();
+  Poll();
+  Commit("fifth");
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 0u);
+  EXPECT_FALSE(Reads());
+  EXPECT_FALSE(session_->NextWakeup().producer_readable);
+  EXPECT_EQ(TimeToWakeup(), milliseconds(5));
+  clock_.Advance(milliseconds(5));
+  Run();
+  EXPECT_EQ(kafka_.in_flight.size(), 1u);
 }
 
 TEST_F(SessionTest, CommitDoesNotWaitForAnAcknowledgement) {
