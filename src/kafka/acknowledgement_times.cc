@@ -10,16 +10,15 @@ namespace {
 rd_kafka_resp_err_t OnAcknowledgement(rd_kafka_t* /*client*/, rd_kafka_message_t* message,
                                       void* opaque) {
   if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    static_cast<AcknowledgementTimes*>(opaque)->Add(
-        std::bit_cast<DeliveryToken>(message->_private), SystemClock().Now());
+    static_cast<AcknowledgementTimes*>(opaque)->Add(std::bit_cast<DeliveryToken>(message->_private),
+                                                    SystemClock().Now());
   }
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-rd_kafka_resp_err_t AddInterceptor(rd_kafka_t* client, const rd_kafka_conf_t* /*conf*/, void* opaque,
-                          char* /*reason*/, size_t /*size*/) {
-  return rd_kafka_interceptor_add_on_acknowledgement(client, "walrelay", OnAcknowledgement,
-                                                     opaque);
+rd_kafka_resp_err_t AddInterceptor(rd_kafka_t* client, const rd_kafka_conf_t* /*conf*/,
+                                   void* opaque, char* /*reason*/, size_t /*size*/) {
+  return rd_kafka_interceptor_add_on_acknowledgement(client, "walrelay", OnAcknowledgement, opaque);
 }
 
 }  // namespace

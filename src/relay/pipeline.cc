@@ -105,6 +105,15 @@ absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
   return outcome;
 }
 
+// Inside a transaction, the position may include a COMMIT that is yet to be sent.
+absl::Status Pipeline::OnKeepalive(Lsn wal_end) {
+  if (!in_transaction()) {
+    WR_RETURN_IF_ERROR(history_.OnSentBefore(wal_end));
+  }
+  tracker_.OnKeepalive(wal_end);
+  return absl::OkStatus();
+}
+
 // A description of a table changes how later rows are read; an invalid message is reported when its
 // turn comes.
 bool Pipeline::LookAhead(const pgoutput::XLogData& data) {

@@ -74,6 +74,8 @@ class Pipeline {
   // Until the message is kHandled, the caller must offer it again, or end the session. REQUIRES: a
   // session has begun; only the pipeline begins and commits transactions of the tracker.
   absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data);
+  // The server has decoded the WAL before `wal_end`. Errors: WR-2204.
+  absl::Status OnKeepalive(Lsn wal_end);
 
   // Announces the topic of a row that will be handled later, so that it does not wait for a topic
   // of its own (Producer::Announce). False if messages behind this one cannot be understood before

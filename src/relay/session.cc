@@ -306,7 +306,7 @@ absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message
   }
   const auto& keepalive = std::get<pgoutput::Keepalive>(data);
   MessageCounter('k').Increment();
-  parts_.tracker.OnKeepalive(keepalive.wal_end);
+  WR_RETURN_IF_ERROR(parts_.pipeline.OnKeepalive(keepalive.wal_end));
   feedback_.OnKeepalive(now, keepalive.wal_end, keepalive.reply_requested);
   return StallReason::kNone;
 }

@@ -30,4 +30,13 @@ absl::Status HistoryCheck::OnBegin(const pgoutput::Begin& begin) {
   return absl::OkStatus();
 }
 
+absl::Status HistoryCheck::OnSentBefore(Lsn position) const {
+  if (complete() || position <= expected_.commit_lsn) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kHistoryRewritten,
+               fmt::format("expected the COMMIT of transaction {} at {}, got none before {}",
+                           expected_.xid, expected_.commit_lsn.ToString(), position.ToString()));
+}
+
 }  // namespace walrelay

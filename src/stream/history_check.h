@@ -29,6 +29,10 @@ class HistoryCheck {
   // The next transaction of the stream. WR-2204 if it cannot follow, or be, the expected one.
   absl::Status OnBegin(const pgoutput::Begin& begin);
 
+  // The server has sent every COMMIT before `position`. WR-2204 if the expected one was to be among
+  // them.
+  absl::Status OnSentBefore(Lsn position) const;
+
   bool complete() const { return !expected_.valid(); }
 
  private:

@@ -94,10 +94,12 @@ absl::Status CheckIdentity(const ResumeState& memory, const ServerInfo& server) 
     return Error(ErrorCode::kTimelineChanged,
                  fmt::format("timeline {}, previously {}", server.timeline, memory.timeline));
   }
-  if (server.timeline == memory.timeline && memory.resume > server.wal_end) {
+  // A BEGIN tells where its COMMIT is: the server had that WAL, too.
+  const Lsn sent = std::max(memory.resume, memory.unfinished.transaction.commit_lsn);
+  if (server.timeline == memory.timeline && sent > server.wal_end) {
     return Error(ErrorCode::kServerBehind,
                  fmt::format("its WAL ends at {}, but it had already sent {}",
-                             server.wal_end.ToString(), memory.resume.ToString()));
+                             server.wal_end.ToString(), sent.ToString()));
   }
   return absl::OkStatus();
 }

@@ -198,6 +198,28 @@ TEST_F(ProgressRecorderTest, TheCheckOfTheHistorySurvivesReconnections) {
   ExpectHeld(ErrorCode::kHistoryRewritten);
 }
 
+// Another instance is faster, publishes "b", and ends before the slot is read again.
+TEST_F(ProgressRecorderTest, TheRecordIsReadAgainAfterAStartWasRefused) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.start_error = Error(ErrorCode::kSlotBusy, "another instance was faster");
+  postgres_.BreakConnection();
+  for (int i = 0; i < 100 && !postgres_.start_error.ok(); ++i) {
+    Pass(milliseconds(10));
+  }
+  ASSERT_THAT(postgres_.start_error, IsOk());
+  Progress record = Records().back();
+  record.last = {
+      .commit_lsn = postgres_.info.server.wal_end, .xid = 7, .commit_time = clock_.WallNow()};
+  Commit("b");
+  record.frontier = postgres_.info.server.wal_end;
+  kafka_.log.push_back(
+      {.topic = std::string(kTopic), .key = record.pipeline, .value = EncodeProgress(record)});
+  Pass(seconds(2));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+}
+
 // Nothing else would wake the relay.
 TEST_F(ProgressRecorderTest, ProgressIsRecordedInTheTurnThatReadsIt) {
   Start();

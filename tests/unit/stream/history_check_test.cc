@@ -36,6 +36,17 @@ TEST(HistoryCheckTest, AnotherTransactionAtThePosition) {
               HasError(ErrorCode::kHistoryRewritten));
 }
 
+// A restored server may have written to other tables only.
+TEST(HistoryCheckTest, NoTransactionBeforeAPosition) {
+  EXPECT_THAT(HistoryCheck().OnSentBefore(Lsn(101)), IsOk());
+  HistoryCheck check(kLast);
+  EXPECT_THAT(check.OnSentBefore(Lsn(100)), IsOk());
+  EXPECT_THAT(check.OnSentBefore(Lsn(101)), HasError(ErrorCode::kHistoryRewritten));
+  EXPECT_FALSE(check.complete());
+  EXPECT_THAT(check.OnBegin(BeginOf(100)), IsOk());
+  EXPECT_THAT(check.OnSentBefore(Lsn(101)), IsOk());
+}
+
 TEST(HistoryCheckTest, NoTransactionAtThePosition) {
   HistoryCheck check(kLast);
   EXPECT_THAT(check.OnBegin(BeginOf(101)), HasError(ErrorCode::kHistoryRewritten));

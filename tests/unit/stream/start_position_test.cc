@@ -102,6 +102,13 @@ TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
 }
 
+// The server had sent the BEGIN of a transaction whose COMMIT is behind the end of its WAL.
+TEST_F(StartPositionTest, NeverStartsAfterATransactionThatTheWalLacks) {
+  Remember(600, 600).unfinished = {.transaction = {.commit_lsn = Lsn(1001), .xid = 8},
+                                   .next = {Lsn(1001), Lsn(850), 2}};
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
+}
+
 TEST_F(StartPositionTest, AnotherSystemIsRejected) {
   Remember(600, 600).system_id = "9999";
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSystemChanged));
