@@ -53,7 +53,7 @@ struct Delivery {
   DeliveryToken token;
   size_t bytes = 0;   // window_bytes() of the record
   Micros latency{0};  // from Produce() to the acknowledgement
-  // From the acknowledgement to this report, as far as known. Polled late, a report is late.
+  // From the acknowledgement to this report, as far as known: the owner may call Poll() late.
   Micros report_delay{0};
 
   // The following members are valid only during the call.

@@ -32,7 +32,7 @@ size_t AcknowledgementTimes::IndexOf(DeliveryToken token) {
   return (size_t{token.transaction} + token.ordinal) % kEntries;
 }
 
-// Without a token meanwhile, a reader cannot get the time of the entry's previous record.
+// The time first: a reader that finds the token finds this time, or that of a later record.
 void AcknowledgementTimes::Add(DeliveryToken token, MonoTime now) {
   Entry& entry = entries_[IndexOf(token)];
   entry.time.store(now.time_since_epoch().count(), std::memory_order_relaxed);

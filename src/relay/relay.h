@@ -132,8 +132,9 @@ class Relay {
  private:
   using Phase = RunState::Phase;
 
-  // Takes the producer's reports, and restarts the stream if records were lost.
+  // Hands what is published to the recorder, which writes it when it is due.
   void RecordProgress(MonoTime now);
+  // Takes the producer's reports, and restarts the stream if records were lost.
   void DrainReports(MonoTime now);
   // Destroys the producer unless the next stream may use it: no record of another history may be in
   // its queue.

@@ -233,8 +233,8 @@ bool Session::HoldsBack(MonoTime now) const {
          pacer_.in_wave(now, parts_.tracker.records_in_flight() > 0);
 }
 
-// A wake-up for each report would be one of two per event: the next row comes soon, and its turn
-// takes the reports that have arrived. Nothing else waits for them in this state.
+// The turn of the next row takes the reports that have arrived, and nothing else waits for them in
+// this state: a wake-up for each would double those per event. docs/decisions/0027.
 bool Session::ReportsMayWait(MonoTime now) const {
   return parts_.tracker.records_in_flight() > 0 && now < pacer_.reports_due() &&
          parts_.config.pipeline.confirm_interval >= Pacer::kReportDelay &&
