@@ -95,9 +95,12 @@ bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) cons
       last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
       last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
       last_stream_->timeline == record.timeline && server.timeline == record.timeline;
-  // A stream that ended early has not come back to the frontier that was recorded.
-  return comparable && (record.frontier <= last_stream_->frontier ||
-                        record.last.commit_lsn <= last_stream_->last_handled.commit_lsn);
+  if (!comparable || record.frontier <= last_stream_->frontier) {
+    return comparable;
+  }
+  // The own record: a stream that ended early has not come back to the frontier that it recorded.
+  return !last_stream_->slot_was_taken &&
+         record.last.commit_lsn <= last_stream_->last_handled.commit_lsn;
 }
 
 SourceMemory GapDetector::memory() const {
