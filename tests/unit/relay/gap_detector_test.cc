@@ -69,6 +69,11 @@ class GapDetectorTest : public ::testing::Test {
         .commit_lsn = last, .xid = 8, .commit_time = WallTime(Micros(2))};
     return memory;
   }
+  // A relay that was replaced by another one in the process.
+  void Succeed(const SourceMemory& memory) {
+    Restart();
+    gaps_->Restore(memory);
+  }
   SourceInfo& info() { return postgres_.info; }
 
   testing::FakeClock clock_;
@@ -161,9 +166,7 @@ TEST_F(GapDetectorTest, ARecordFromBeforeTheAcceptanceDoesNotCountAlthoughItsWri
 
 TEST_F(GapDetectorTest, AReplacedRelayRemembersWhichRecordsItsAcceptanceReplaced) {
   AcceptRestoredServer();
-  const SourceMemory memory = gaps_->memory();
-  Restart();
-  gaps_->Restore(memory);
+  Succeed(gaps_->memory());
   info().server.wal_end = Lsn(3000);
   ASSERT_THAT(Connect(), IsOk());
   EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(300));
@@ -172,11 +175,9 @@ TEST_F(GapDetectorTest, AReplacedRelayRemembersWhichRecordsItsAcceptanceReplaced
 // --- a relay that continues with the memory of its predecessor
 
 TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
-  const SourceMemory memory = StreamAndRemember(/*last=*/Lsn(1500));
+  Succeed(StreamAndRemember(/*last=*/Lsn(1500)));
   record_.frontier = Lsn(2500);
   record_.last.commit_lsn = Lsn(2400);
-  Restart();
-  gaps_->Restore(memory);
   ASSERT_THAT(Connect(), IsOk());
   EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
   EXPECT_EQ(gaps_->last_stream()->last_published, record_.last);
@@ -184,17 +185,25 @@ TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
 
 // The last stream ended before it came back to the frontier that was recorded.
 TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyKnowsTheRecord) {
-  const SourceMemory memory = StreamAndRemember(/*last=*/Lsn(2400));
+  Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   record_.frontier = Lsn(2500);
   record_.last.commit_lsn = Lsn(2400);
-  Restart();
-  gaps_->Restore(memory);
   ASSERT_THAT(Connect(), IsOk());
   EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
   EXPECT_FALSE(gaps_->last_stream()->recorded);
 }
 
 // --- records of another instance
+
+// It has published nothing, and has confirmed other traffic.
+TEST_F(GapDetectorTest, ASlotThatAnotherInstanceMovedWithoutEventsIsNoGap) {
+  Succeed(StreamAndRemember(/*last=*/Lsn(1500)));
+  gaps_->OnSlotTaken();
+  record_.frontier = info().slot->confirmed_flush_lsn = Lsn(2500);
+  record_.last.commit_lsn = Lsn(1500);
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
+}
 
 // Another instance did not have the gap, and has recorded more since: its record says what is
 // published.

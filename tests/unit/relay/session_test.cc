@@ -345,6 +345,15 @@ TEST_F(SessionTest, ReportsWakeTheLoopIfARowWaitsForThem) {
   EXPECT_TRUE(session_->NextWakeup().producer_readable);
 }
 
+TEST_F(SessionTest, ReportsWakeTheLoopIfACommitWaitsForThem) {
+  config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+  Start();
+  Commit("a");
+  Run();
+  ASSERT_EQ(kafka_.in_flight.size(), 1u);
+  EXPECT_TRUE(session_->NextWakeup().producer_readable);
+}
+
 TEST_F(SessionTest, ReportsWakeTheLoopIfEachIsToBeConfirmedAtOnce) {
   config_.pipeline.confirm_interval = milliseconds(5);
   Start();
@@ -382,7 +391,6 @@ TEST_F(SessionTest, EventWaitsForTwoMillisecondsAtTheLongest) {
   EXPECT_EQ(kafka_.in_flight.size(), 2u);
 }
 
-// Transactions of several rows, one directly after the other.
 TEST_F(SessionTest, RowsThatArriveFastAreSentTogether) {
   Start();
   Commit("first");
