@@ -13,6 +13,7 @@ constexpr std::string_view kMustBeReached[] = {
 #undef WALRELAY_FAULT
 
     // The relay's states and transitions.
+    "reports wait for the next row",
     "state blocked",
     "state catching_up",
     "state degraded",
