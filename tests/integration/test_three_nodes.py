@@ -101,7 +101,8 @@ class ThreeNodesTest(VerifiedTest):
             self.kafka.kill_node(2)
             self.expect_nothing_confirmed(relay)
             self.kafka.start()
-        relay = self.disturb(475, shrink)
+        # Of a failure, the log shows whether librdkafka has started a new epoch (librdkafka#4953).
+        relay = self.disturb(475, shrink, {"kafka.librdkafka.debug": "eos", "log.level": "debug"})
         self.assertEqual(self.expect_no_problem(120).duplicates, 0)
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
