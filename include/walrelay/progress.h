@@ -52,6 +52,10 @@ struct Progress {
   uint64_t generation = 0;
   // All events of transactions that committed before it are in the topics.
   Lsn frontier;
+  // Where `last` is not valid, events before this position are published. The frontier, in a record
+  // that an operator wrote. 0/0 where nothing is known of earlier events: without a record before,
+  // or after an accepted gap. Then what the slot's position shows again is published again.
+  Lsn known_before;
   PublishedTransaction last;         // the last one with events before the frontier
   PartialTransaction partial;        // of which some rows are published, behind the frontier
   std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
@@ -67,7 +71,11 @@ struct Progress {
 
   // Of two versions of a record, the later one has the greater key: a relay that was replaced may
   // write its last version late, so the order in the topic does not count.
-  auto Order() const { return std::tuple(generation, timeline, frontier, partial.last_row()); }
+  // The frontier stays where the server was restored to a state between the last transaction and
+  // the frontier: then the transaction decides.
+  auto Order() const {
+    return std::tuple(generation, timeline, frontier, last.commit_lsn, partial.last_row());
+  }
 };
 
 // Reads the record. Used on the relay's thread only.

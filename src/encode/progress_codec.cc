@@ -121,6 +121,7 @@ std::string EncodeProgress(const Progress& progress) {
   message.set_transaction_id(progress.last.xid);
   message.set_commit_time_us(ToMicros(progress.last.commit_time));
   message.set_frontier(progress.frontier.value());
+  message.set_known_before(progress.known_before.value());
   for (const XidHorizon& each : progress.horizons) {
     auto* horizon = message.add_horizons();
     horizon->set_xid(each.xid);
@@ -169,6 +170,7 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .slot = message.slot(),
       .generation = message.generation(),
       .frontier = Lsn(message.frontier()),
+      .known_before = Lsn(message.has_known_before() ? message.known_before() : message.frontier()),
       .last = {.commit_lsn = Lsn(message.commit_lsn()),
                .xid = message.transaction_id(),
                .commit_time = FromMicros(message.commit_time_us())},

@@ -49,7 +49,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
 bool GapDetector::NeedsRecall(bool slot_exists) const {
   const bool others =
       last_stream_ && (last_stream_->slot_was_taken || (last_stream_->awaits_slot && slot_exists));
-  return !recalled_ || others || accepted_;
+  return !recalled_ || others || accepted_ || AwaitsRecorded();
 }
 
 // The record of another instance is newer than what this process knew, and its frontier is never
@@ -57,12 +57,11 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // not touched: records may still be in flight, and the stream decides about them. A record of an
 // earlier generation precedes what was accepted here, unless its writer was seen since, and has
 // recorded more than was known at the acceptance: the same gap may have been accepted there, too,
-// without a record so far. A slot that was awaited did not exist then.
+// without a record so far.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
                          const ServerInfo& server, bool exact) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
-  const bool writer_seen =
-      last_stream_ && last_stream_->slot_was_taken && !last_stream_->awaits_slot;
+  const bool writer_seen = last_stream_ && last_stream_->slot_was_taken;
   const bool replaced = replaced_ && record.Order() <= replaced_->Order();
   const bool precedes =
       last_stream_ && record.generation < generation_ && (!writer_seen || replaced);
@@ -88,15 +87,20 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
 }
 
 // Whether another instance that was seen has recorded nothing that this process does not know. Then
-// the own memory says more: it has the records in flight, and those that were refused. After a
-// promotion the record says more: what was published before the fork.
+// the own memory says more: it has the records in flight, and those that were refused.
 bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) const {
   const bool comparable =
       last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
       last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
-      last_stream_->timeline == record.timeline && server.timeline == record.timeline;
-  if (!comparable || record.frontier <= last_stream_->frontier) {
-    return comparable;
+      last_stream_->timeline >= record.timeline && server.timeline == last_stream_->timeline;
+  if (!comparable) {
+    return false;
+  }
+  if (record.timeline < server.timeline) {
+    return !last_stream_->slot_was_taken;  // the memory includes what was published before the fork
+  }
+  if (record.frontier <= last_stream_->frontier) {
+    return true;
   }
   // The own record: a stream that ended early has not come back to the frontier that it recorded.
   return !last_stream_->slot_was_taken &&
@@ -214,9 +218,6 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
   WR_CHECK(!held_, "no stream starts while a gap is held");
   WR_CHECK(!found_ && !accepted_, "no stream starts after a check that found a gap");
   RememberPublication(info);
-  const Lsn published_before = decision.keep_in_flight && last_stream_
-                                   ? last_stream_->published_before
-                                   : decision.published_before;
   last_stream_ = ResumeState{.system_id = info.server.system_id,
                              .timeline = info.server.timeline,
                              .ancestors = info.server.ancestors,
@@ -224,7 +225,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .resume = decision.published_before,
                              .last_published = decision.last_published,
                              .partial = decision.partial,
-                             .published_before = published_before,
+                             .known_before = decision.known_before,
                              .recorded = decision.published_before.valid()};
   recalled_ = true;
   record_streams_ = true;

@@ -316,6 +316,7 @@ absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
     CountRow();
     WR_CHECK(events_in_transaction_ <= transactions_.open()->rows, "each event is one row");
   } else if (outcome.ok() && *outcome == Outcome::kStored) {
+    tracker_.OnSettled();
     metrics_.events_skipped["stored"].Increment();
     CountRow();
   }

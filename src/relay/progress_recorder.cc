@@ -61,6 +61,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   const Progress earlier = std::exchange(identity_, ProgressFrom(parts_.config, info));
   identity_.run_id = earlier.run_id;
   identity_.generation = generation;
+  identity_.known_before = decision.known_before;
   confirmed_ = info.slot->confirmed_flush_lsn;
   const bool continues = decision.keep_in_flight && earlier.generation == generation &&
                          earlier.system_id == info.server.system_id &&
@@ -68,9 +69,13 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   const bool same = recorded_ && recorded_->generation == generation &&
                     recorded_->timeline == info.server.timeline;
   if (!continues) {
-    recorded_frontier_ = same ? recorded_->frontier : decision.published_before;
+    recorded_frontier_ = Lsn();
+    if (recorded_ && recorded_->generation == generation) {
+      recorded_frontier_ = std::min(recorded_->frontier,
+                                    CommonWalEnd(ResumeStateOf(*recorded_), info.server));
+    }
     recorded_partial_ = same ? recorded_->partial : decision.partial;
-    first_frontier_ = decision.published_before;
+    first_frontier_ = recorded_frontier_;
   } else {
     first_frontier_ = std::max({recorded_frontier_, same ? recorded_->frontier : Lsn(),
                                 in_flight_ ? in_flight_->frontier : Lsn()});
@@ -141,12 +146,15 @@ Position ProgressRecorder::settled_before() const {
   return recorded_partial_.valid() ? recorded_partial_.last_row().Next() : Position();
 }
 
+// A stream that ended early has not come back to the last published transaction.
 bool ProgressRecorder::Moved(const Published& published) const {
   const auto order = [](Lsn frontier, const PartialTransaction& partial) {
     return std::tuple(frontier, partial.last_row());
   };
-  return published.frontier >= first_frontier_ && order(published.frontier, published.partial) >
-                                                      order(recorded_frontier_, recorded_partial_);
+  return published.frontier >= first_frontier_ &&
+         published.frontier > published.last.commit_lsn &&
+         order(published.frontier, published.partial) >
+             order(recorded_frontier_, recorded_partial_);
 }
 
 bool ProgressRecorder::Turn(MonoTime now, const Published& published, bool at_once) {

@@ -218,7 +218,8 @@ void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision
   }
   WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database), info.server,
                                  gaps_.generation(), parts_.routing);
-  history.unpublished = std::max(decision.position, decision.published_before);
+  history.unpublished = std::max(
+      decision.position, std::min(decision.published_before, decision.settled_before.commit_lsn));
   producer_.SkipStored(history);
   sender_.CarryPositions(history, parts_.config.on_error.dead_letter_topic);
 }

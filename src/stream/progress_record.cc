@@ -75,6 +75,7 @@ ResumeState ResumeStateOf(const Progress& record) {
           .resume = record.frontier,
           .last_published = record.last,
           .partial = record.partial,
+          .known_before = record.known_before,
           .recorded = true};
 }
 
@@ -87,6 +88,7 @@ Progress ProgressFrom(const Config& config, const SourceInfo& info) {
           .database = info.server.database,
           .slot = config.source.slot,
           .frontier = info.slot->confirmed_flush_lsn,
+          .known_before = info.slot->confirmed_flush_lsn,
           .version = std::string(Version())};
 }
 

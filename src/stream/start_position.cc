@@ -144,20 +144,19 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
 
 // The stream starts at the slot's position, although more was handled: only what the server sends
 // shows whether it still has the history of the memory. `fork`: only what was published before it
-// counts; only with a record.
+// counts, and records in flight do not.
 StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork) {
-  const PublishedTransaction& last = memory.recorded ? memory.last_published : memory.last_handled;
+  const bool published_only = memory.recorded || fork != kEndless;
+  const PublishedTransaction& last = published_only ? memory.last_published : memory.last_handled;
   const bool kept = last.valid() && last.commit_lsn < fork;
   StartDecision decision{.position = confirmed,
-                         .keep_in_flight = !memory.recorded,
-                         .settled_before = {memory.published_before, Lsn(), 0},
+                         .keep_in_flight = !published_only,
                          .last_published = kept ? last : PublishedTransaction()};
-  if (memory.recorded) {
+  // A transaction behind the fork shows that everything before the fork is published.
+  decision.known_before = last.valid() && !kept ? fork : std::min(memory.known_before, fork);
+  decision.settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : decision.known_before, Lsn(), 0};
+  if (published_only) {
     decision.published_before = std::min(memory.frontier, fork);
-    decision.settled_before = {decision.published_before, Lsn(), 0};
-  }
-  if (kept) {
-    decision.settled_before = {Lsn(last.commit_lsn.value() + 1), Lsn(), 0};
   }
   // As the server decides it: a transaction is sent if its COMMIT record begins at the confirmed
   // position or after it (SnapBuildXactNeedsSkip in snapbuild.c).
@@ -168,7 +167,7 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
     decision.partial = memory.partial;
     decision.expected_next = memory.partial.transaction;
     decision.settled_before = memory.partial.last_row().Next();
-  } else if (!memory.recorded && memory.unfinished.transaction.valid()) {
+  } else if (!published_only && memory.unfinished.transaction.valid()) {
     decision.expected_next = memory.unfinished.transaction;
     decision.settled_before = memory.unfinished.next;
   }
@@ -219,9 +218,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
     }
     // Positions after the fork are not comparable. The slot holds the valid position on this
     // timeline.
-    StartDecision decision = memory->recorded ? CompareHistory(*memory, confirmed, fork)
-                                              : StartDecision{.position = confirmed};
-    decision.keep_in_flight = false;
+    StartDecision decision = CompareHistory(*memory, confirmed, fork);
     decision.timeline_switched = true;
     decision.fork = fork;
     decision.taken_over = confirmed > fork;

@@ -42,9 +42,8 @@ struct ResumeState {
   PublishedTransaction last_handled;
   // Of which some rows are published, behind the frontier; only with `recorded`.
   PartialTransaction partial;
-  // The frontier of the record that the process began with: until there is a `last_handled`, it
-  // says what is published.
-  Lsn published_before;
+  // Progress::known_before: it says what is published until there is a last transaction.
+  Lsn known_before;
   // Of which some rows were handled, behind `resume`; not with `recorded`.
   UnfinishedTransaction unfinished;
   // Read from a progress record, and not yet confirmed by a stream that passed the frontier.
@@ -67,6 +66,7 @@ struct StartDecision {
   // events were published in between: there are some only if the server was restored to a state in
   // between. Greater where the first rows of a transaction behind it were published.
   Position settled_before;
+  Lsn known_before;  // Progress::known_before, of the stream
   // The stream must contain these transactions, in this order, if they are valid. Some rows of the
   // second one were published or handled before.
   PublishedTransaction expected;

@@ -718,8 +718,8 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   const auto& log = postgres_.log().transactions();
   const size_t lag = 1 + fault.amount % 6;
   const auto& ancestors = postgres_.ancestors();
-  if (!record || record->timeline != postgres_.timeline() || !record->last.valid() ||
-      log.size() <= lag) {
+  const bool comparable = record && (record->last.valid() || !record->known_before.valid());
+  if (!comparable || record->timeline != postgres_.timeline() || log.size() <= lag) {
     return false;
   }
   const auto last = std::find_if(log.begin(), log.end(), [&](const LogTransaction& transaction) {

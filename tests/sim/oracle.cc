@@ -199,9 +199,11 @@ void Oracle::CheckPrefix(Lsn commit_lsn) {
 
 // A record does not say less than the one before, although the server was restored to a state
 // between the last published transaction and the frontier.
-std::vector<int> Oracle::MissingBefore(Lsn frontier, Lsn last) {
-  if (truncated_ && last.valid()) {
-    frontier = std::min(frontier, Lsn(last.value() + 1));
+std::vector<int> Oracle::MissingBefore(const Progress& record) {
+  Lsn frontier = record.frontier;
+  if (truncated_) {
+    const Lsn last = record.last.commit_lsn;
+    frontier = std::min(frontier, last.valid() ? Lsn(last.value() + 1) : record.known_before);
   }
   const auto missing = [this](int id) {
     const Event& event = events_[Index(id)];

@@ -20,6 +20,7 @@
 
 #include "sim_clock.h"
 #include "walrelay/lsn.h"
+#include "walrelay/progress.h"
 
 namespace walrelay::sim {
 
@@ -123,9 +124,9 @@ class Oracle {
   void OnDecided(int event, Lsn frontier, Lsn partial);
   // The published events of the transaction must be its first ones.
   void CheckPrefix(Lsn commit_lsn);
-  // The expected events of transactions before `frontier` that are not in Kafka yet.
-  // `last`: after the WAL was truncated, those of later transactions need not be.
-  std::vector<int> MissingBefore(Lsn frontier, Lsn last);
+  // The expected events of transactions before the frontier of `record` that are not in Kafka yet.
+  // After the WAL was truncated, those behind its last transaction need not be.
+  std::vector<int> MissingBefore(const Progress& record);
   void CheckPresent(const std::vector<int>& events);
 
   // --- confirmations ---

@@ -140,8 +140,9 @@ void SimKafka::AppendProgress(std::string_view value) {
 }
 
 void SimKafka::AppendProgress(const Progress& record) {
-  context_.Note("[kafka] progress: generation {}, timeline {}, frontier {}", record.generation,
-                record.timeline, record.frontier.ToString());
+  context_.Note("[kafka] progress: generation {}, timeline {}, frontier {}, last {}",
+                record.generation, record.timeline, record.frontier.ToString(),
+                record.last.commit_lsn.ToString());
   context_.coverage.Count("a progress record is appended");
   OnProgressDecided(record);
   if (!ProgressIsStable()) {

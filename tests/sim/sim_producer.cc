@@ -218,7 +218,7 @@ void SimProducer::EnqueueProgress(const Record& record, DeliveryToken token) {
   if (transactions_ && host_.same_server()) {
     kafka_.coordinator().Expect(
         std::string(record.value.value_or("")),
-        context_.oracle.MissingBefore(value->frontier, value->last.commit_lsn));
+        context_.oracle.MissingBefore(*value));
   }
   ++use_.progress_in_flight;
   Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });

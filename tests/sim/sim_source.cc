@@ -233,6 +233,8 @@ void SimSource::NoteStart(Lsn position) {
     context_.oracle.OnSucceeded(began_at_, handled_end_);
   }
   if (!same) {
+    // After a promotion the relay may await the last transaction that it had published.
+    awaited_end_ = handled_timeline_ != server_.timeline() ? handled_end_ : Lsn();
     handled_end_ = Lsn();
     began_at_ = position;
     context_.oracle.OnMemoryLost();
@@ -315,7 +317,7 @@ void SimSource::Consume(size_t count) {
     // What is recorded as published passes by without being published, and may do so again.
     if (TypeOf(views_[i]) == 'C' && LsnAt(views_[i], kCommitEnd) > covered_) {
       const Lsn end = LsnAt(views_[i], kCommitEnd);
-      handled_again_ = end >= handled_end_ ? end : handled_again_;
+      handled_again_ = end >= std::max(handled_end_, awaited_end_) ? end : handled_again_;
       handled_end_ = std::max(handled_end_, end);
       handled_timeline_ = connected_timeline_;
       handled_producer_ = host_.producers();
@@ -391,7 +393,8 @@ void SimSource::Recall(Lsn position) {
   if (std::exchange(must_recall_, false) || accepted_before) {
     memory_ = looked_record_;
     last_passed_ = false;
-    if (memory_ && accepted_generation_ && memory_->generation <= *accepted_generation_) {
+    const auto accepted = std::max(accepted_generation_, maybe_accepted_);
+    if (memory_ && accepted && memory_->generation <= *accepted) {
       memory_.reset();  // the gap between this record and the slot was accepted
     }
   } else if (connected_timeline_ != server_.timeline() && !awaits_last()) {
@@ -412,6 +415,10 @@ void SimSource::Recall(Lsn position) {
 
 Lsn SimSource::EndOf(const Progress& record) const {
   return std::min(record.frontier, CommonWith(record));
+}
+
+Lsn SimSource::KnownBefore(const Progress& record) const {
+  return record.last.valid() ? EndOf(record) : std::min(record.known_before, CommonWith(record));
 }
 
 Lsn SimSource::CommonWith(const Progress& record) const {
@@ -493,7 +500,7 @@ void SimSource::OnEventProduced(int event) {
   const Event& seen = context_.oracle.event(event);
   const Lsn last = memory_->last.commit_lsn;
   const bool known =
-      seen.commit_lsn < EndOf(*memory_) && (!last.valid() || seen.commit_lsn <= last);
+      seen.commit_lsn < KnownBefore(*memory_) && (!last.valid() || seen.commit_lsn <= last);
   if (SameServer() && seen.reported && !seen.excused && known) {
     context_.oracle.Fail("I19 progress",
                          fmt::format("event {} is published again, although it is recorded that "
@@ -505,6 +512,10 @@ void SimSource::OnEventProduced(int event) {
 void SimSource::OnProgressProduced(const Progress& record) {
   if (memory_ && record.Order() < memory_->Order()) {
     context_.oracle.Fail("I19 progress", "a record does not replace the one that was read");
+  }
+  if (memory_ && record.generation == memory_->generation && !record.last.valid() &&
+      record.known_before < KnownBefore(*memory_)) {
+    context_.oracle.Fail("I19 progress", "a record forgets what is published");
   }
   if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals()) {
     context_.oracle.Fail("I19 progress", "a record does not replace those before the gap");
@@ -523,7 +534,8 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
   handled_end_ = Lsn();
   context_.oracle.OnMemoryLost();
   if (!of_the_slot) {
-    accepted_generation_.reset();  // an acceptance before it may not have been applied
+    // An acceptance before it may not have been applied.
+    maybe_accepted_ = std::max(maybe_accepted_, std::exchange(accepted_generation_, std::nullopt));
     accepted_another_ = true;
     return;
   }
@@ -533,6 +545,7 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
   must_recall_ = false;
   accepted_another_ = false;
   rewritten_ = false;
+  maybe_accepted_.reset();
   accepted_generation_ =
       host_.recorded() ? std::optional(host_.recorded()->generation) : std::nullopt;
 }

@@ -120,6 +120,8 @@ class SimSource final : public ReplicationSource {
   void Recall(Lsn position);
   // The end of what `record` says about the server's present WAL.
   Lsn EndOf(const Progress& record) const;
+  // The events before it are published as `record` says, unless they follow its last transaction.
+  Lsn KnownBefore(const Progress& record) const;
   // Up to where the WAL of the record's server and the present one are the same.
   Lsn CommonWith(const Progress& record) const;
   // Whether the WAL contains the transaction.
@@ -155,6 +157,7 @@ class SimSource final : public ReplicationSource {
   absl::flat_hash_set<uint64_t> seen_;  // positions that this process may confirm
   Lsn handled_end_;
   Lsn handled_again_;
+  Lsn awaited_end_;
   uint32_t handled_timeline_ = 0;
   int handled_producer_ = 0;
   Lsn began_at_;           // where the process, or the history, began to be read
@@ -176,6 +179,8 @@ class SimSource final : public ReplicationSource {
   bool rewritten_ = false;     // the WAL does not contain it, but the stream would
   // The generation of the newest record when a gap was accepted: later ones have a greater one.
   std::optional<uint64_t> accepted_generation_;
+  // The same of an acceptance that was followed by one of another gap before it may have been applied.
+  std::optional<uint64_t> maybe_accepted_;
   SeamMutants wrong_eyes_;
   std::deque<MonoTime> statuses_;
   std::deque<MonoTime> attempts_;

@@ -68,8 +68,8 @@ class ProgressCase(IntegrationTest):
     def record(self, topic: str | None = None) -> Any:
         """The version that counts."""
         return max(self.records(topic), key=lambda each: (each.generation, each.timeline, each.frontier,
-                                                          each.partial_commit_lsn, each.partial_row_lsn,
-                                                          each.partial_row_index))
+                                                          each.commit_lsn, each.partial_commit_lsn,
+                                                          each.partial_row_lsn, each.partial_row_index))
 
     # --- commands ---
 

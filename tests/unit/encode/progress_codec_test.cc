@@ -31,6 +31,7 @@ Progress Sample() {
       .slot = "walrelay_orders",
       .generation = 2,
       .frontier = Lsn(0x16'B374'D8F0),
+      .known_before = Lsn(0x16'0100'0000),
       .last = {.commit_lsn = Lsn(0x16'B374'D848), .xid = 4'000'000'000, .commit_time = kCommitTime},
       .partial = {.transaction = {.commit_lsn = Lsn(0x16'B374'D900),
                                   .xid = 4'000'000'001,
@@ -76,6 +77,7 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->slot, expected.slot);
   EXPECT_EQ(decoded->generation, expected.generation);
   EXPECT_EQ(decoded->frontier, expected.frontier);
+  EXPECT_EQ(decoded->known_before, expected.known_before);
   EXPECT_EQ(decoded->last, expected.last);
   EXPECT_THAT(decoded->horizons, ElementsAre(expected.horizons[0], expected.horizons[1]));
   EXPECT_EQ(decoded->published_from, expected.published_from);
@@ -218,6 +220,15 @@ TEST(ProgressCodecTest, GenerationOutweighsTimelineAndTimelineOutweighsFrontier)
   EXPECT_LT(order(1, 9, 9), order(2, 1, 1));
   EXPECT_LT(order(1, 1, 9), order(1, 2, 1));
   EXPECT_LT(order(1, 1, 1), order(1, 1, 2));
+}
+
+// A restored server: the transaction commits before the frontier that was recorded.
+TEST(ProgressCodecTest, AWholeTransactionFollowsItsFirstRows) {
+  const Progress in_part{.frontier = Lsn(900),
+                         .last = {.commit_lsn = Lsn(100)},
+                         .partial = {.transaction = {.commit_lsn = Lsn(200)}, .row_lsn = Lsn(150)}};
+  const Progress whole{.frontier = Lsn(900), .last = {.commit_lsn = Lsn(200)}};
+  EXPECT_LT(in_part.Order(), whole.Order());
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST_F(StartPositionTest, ReconnectContinuesInTheMiddleOfATransaction) {
 
 // A record that an operator wrote names no transaction.
 TEST_F(StartPositionTest, WhatTheRecordSaysCountsUntilATransactionWasHandled) {
-  Remember(600, 600).published_before = Lsn(550);
+  Remember(600, 600).known_before = Lsn(550);
   info_.slot->confirmed_flush_lsn = Lsn(100);
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(550), Lsn(), 0}));
 }
