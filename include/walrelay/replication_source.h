@@ -143,10 +143,11 @@ class ReplicationSource {
   virtual absl::Status DropSlot() = 0;
 
   // Starts streaming at `position`, or at the slot's confirmed position if `position` is 0/0 or
-  // behind it.
+  // behind it. Returns the position that the slot had confirmed when this connection acquired it:
+  // from then on no other process can move or drop it. nullopt if the server does not tell.
   // Errors: WR-2102 if another process holds the slot, WR-21xx for a slot that cannot be used.
   // After an error the source must be closed.
-  virtual absl::Status Start(Lsn position) = 0;
+  virtual absl::StatusOr<std::optional<Lsn>> Start(Lsn position) = 0;
 
   // Moves arrived data to pending(), until `max_bytes` are pending. Returns an error (including the
   // end of the stream by the server) only after all arrived data was read. Returns true if any data

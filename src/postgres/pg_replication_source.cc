@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "pgoutput/copy_data.h"
 #include "postgres/catalog_queries.h"
+#include "postgres/decoding_start.h"
 #include "postgres/pg_error.h"
 #include "postgres/publication_state.h"
 #include "postgres/session.h"
@@ -38,6 +39,14 @@ bool IsPublicationSkipped(const PGresult* notice) {
   return (state != nullptr && std::string_view(state) == "55000") ||
          (text != nullptr &&
           std::string_view(text).find("skipped loading publication") != std::string_view::npos);
+}
+
+// "LOG: starting logical decoding for slot", which precedes the stream.
+std::optional<Lsn> ConfirmedAtStart(const PGresult* notice) {
+  const char* function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  const char* detail = PQresultErrorField(notice, PG_DIAG_MESSAGE_DETAIL);
+  return function != nullptr && detail != nullptr ? ConfirmedAtDecodingStart(function, detail)
+                                                  : std::nullopt;
 }
 
 // Notices of the server are for its operator; only a warning is worth a line at the default level.
@@ -136,6 +145,9 @@ absl::Status PgReplicationSource::Connect(Deadline deadline) {
   // The callback refers to this object, which owns the connection: neither outlives the other.
   connection_->OnNotice([this](const PGresult* notice) {
     publication_skipped_ = publication_skipped_ || IsPublicationSkipped(notice);
+    if (const auto confirmed = ConfirmedAtStart(notice)) {
+      confirmed_ = confirmed;
+    }
     LogNotice(notice);
   });
   return absl::OkStatus();
@@ -201,8 +213,9 @@ absl::Status PgReplicationSource::DropSlot() {
 // Protocol version 1: later versions add streaming of open transactions, two-phase commits and
 // parallel apply, and nothing that whole transactions need. The server starts at the slot's
 // confirmed position if `position` is behind it.
-absl::Status PgReplicationSource::Start(Lsn position) {
+absl::StatusOr<std::optional<Lsn>> PgReplicationSource::Start(Lsn position) {
   WR_CHECK(connection_.has_value(), "the source is open");
+  confirmed_.reset();
   const auto result = connection_->Query(
       fmt::format(
           "START_REPLICATION SLOT {} LOGICAL {} (proto_version '1', publication_names {}{}{})",
@@ -217,7 +230,8 @@ absl::Status PgReplicationSource::Start(Lsn position) {
     return Error(ErrorCode::kNotReplication, "START_REPLICATION did not start a stream");
   }
   stream_.emplace(*connection_);
-  return stream_->Start();
+  WR_RETURN_IF_ERROR(stream_->Start());
+  return confirmed_;
 }
 
 // The warning precedes the messages that lack rows, so nothing of them is handled after it.

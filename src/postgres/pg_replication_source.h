@@ -36,7 +36,7 @@ class PgReplicationSource final : public ReplicationSource {
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
   absl::Status DropSlot() override;
-  absl::Status Start(Lsn position) override;
+  absl::StatusOr<std::optional<Lsn>> Start(Lsn position) override;
   absl::StatusOr<bool> Receive(size_t max_bytes) override;
   bool more_has_arrived() const override;
   std::span<const std::string_view> pending() const override;
@@ -75,6 +75,7 @@ class PgReplicationSource final : public ReplicationSource {
   // Index in the DSN's list: the stream must use the host that answered the queries.
   std::optional<size_t> host_;
   bool publication_skipped_ = false;  // set by a warning of Postgres 18
+  std::optional<Lsn> confirmed_;      // as the server logged it at Start()
 };
 
 }  // namespace walrelay

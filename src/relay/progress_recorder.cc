@@ -71,8 +71,8 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   if (!continues) {
     recorded_frontier_ = Lsn();
     if (recorded_ && recorded_->generation == generation) {
-      recorded_frontier_ = std::min(recorded_->frontier,
-                                    CommonWalEnd(ResumeStateOf(*recorded_), info.server));
+      recorded_frontier_ =
+          std::min(recorded_->frontier, CommonWalEnd(ResumeStateOf(*recorded_), info.server));
     }
     recorded_partial_ = same ? recorded_->partial : decision.partial;
     first_frontier_ = recorded_frontier_;
@@ -151,8 +151,7 @@ bool ProgressRecorder::Moved(const Published& published) const {
   const auto order = [](Lsn frontier, const PartialTransaction& partial) {
     return std::tuple(frontier, partial.last_row());
   };
-  return published.frontier >= first_frontier_ &&
-         published.frontier > published.last.commit_lsn &&
+  return published.frontier >= first_frontier_ && published.frontier > published.last.commit_lsn &&
          order(published.frontier, published.partial) >
              order(recorded_frontier_, recorded_partial_);
 }

@@ -76,6 +76,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     // Before any check that could delay us here while the disk fills.
     if (info.slot && MustDropSlot(parts_.config.source, info.server, *info.slot)) {
       if (!gap.ok() && !DecideStart(parts_.gaps.last_stream(), info).ok()) {
+        WR_RETURN_IF_ERROR(recalled);
         return gap;  // we must not drop this slot; the gap explains why
       }
       WR_RETURN_IF_ERROR(DropSlotAtLimit(info));
@@ -187,11 +188,19 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   WR_CHECK(info.slot && !info.slot->active, "Open() returned a slot that can be read");
   WR_CHECK(!decision.keep_in_flight || !decision.timeline_switched,
            "positions of another timeline are not continued");
-  const absl::Status started = parts_.source.Start(decision.position);
-  if (HasCode(started, ErrorCode::kSlotBusy)) {
+  const auto confirmed = parts_.source.Start(decision.position);
+  if (HasCode(confirmed.status(), ErrorCode::kSlotBusy)) {
     parts_.gaps.OnSlotTaken();  // after Open() had found the slot unused
   }
-  WR_RETURN_IF_ERROR(started);
+  WR_RETURN_IF_ERROR(confirmed.status());
+  const Lsn read = info.slot->confirmed_flush_lsn;
+  if (*confirmed && **confirmed != read) {
+    // The next connection decides what it means, from the slot's new position.
+    return Error(ErrorCode::kConnectionLost,
+                 fmt::format("the slot was at {} when it was read, and at {} when it was acquired; "
+                             "checking it again",
+                             read.ToString(), (*confirmed)->ToString()));
+  }
   if (decision.keep_in_flight) {
     parts_.tracker.Resume(decision.position);
   } else {

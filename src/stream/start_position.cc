@@ -154,7 +154,8 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
                          .last_published = kept ? last : PublishedTransaction()};
   // A transaction behind the fork shows that everything before the fork is published.
   decision.known_before = last.valid() && !kept ? fork : std::min(memory.known_before, fork);
-  decision.settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : decision.known_before, Lsn(), 0};
+  decision.settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : decision.known_before, Lsn(),
+                             0};
   if (published_only) {
     decision.published_before = std::min(memory.frontier, fork);
   }

@@ -38,6 +38,7 @@ class FakeKafka {
   size_t queue_limit = SIZE_MAX;
   std::set<std::string> pending_topics;            // their metadata has not arrived yet
   std::map<std::string, absl::Status> bad_topics;  // Produce() returns this error
+  std::set<std::string> stored_keys;               // their records are in the topics already
   // Records with these keys are rejected, by every producer. All records in flight after a rejected
   // one fail with it, as if they were in the same batch, and the producer fails fatally.
   std::map<std::string, absl::Status> refused_keys;
@@ -145,6 +146,9 @@ class FakeKafka {
       }
       if (kafka_.pending_topics.contains(topic)) {
         return ProduceResult::kTopicPending;
+      }
+      if (record.key && kafka_.stored_keys.contains(std::string(*record.key))) {
+        return ProduceResult::kStored;
       }
       if (kafka_.in_flight.size() >= kafka_.queue_limit ||
           (transactional_ && (!claimed_ || kafka_.sealed_))) {

@@ -108,7 +108,9 @@ class FakePostgres final : public ReplicationSource {
 
   SourceInfo info;
   absl::Status open_error;
-  absl::Status start_error;          // of the next START_REPLICATION
+  absl::Status start_error;  // of the next START_REPLICATION
+  std::function<void()>
+      before_start;  // called once, by START_REPLICATION, before it acquires the slot
   std::function<void()> on_inspect;  // called before the slot is read again
   absl::Status inspect_error;        // of InspectSlot()
   std::function<void()> after_create_slot;
@@ -171,10 +173,13 @@ class FakePostgres final : public ReplicationSource {
     info.slot.reset();
     return std::exchange(drop_error, absl::OkStatus());
   }
-  absl::Status Start(Lsn position) override {
+  absl::StatusOr<std::optional<Lsn>> Start(Lsn position) override {
     WR_CHECK(open_, "a stream needs an open connection");
     if (!start_error.ok()) {
       return std::exchange(start_error, absl::OkStatus());
+    }
+    if (before_start) {
+      std::exchange(before_start, nullptr)();
     }
     starts.push_back(position);
     streaming_ = true;
@@ -185,7 +190,7 @@ class FakePostgres final : public ReplicationSource {
         Send(transaction);
       }
     }
-    return absl::OkStatus();
+    return info.slot->confirmed_flush_lsn;
   }
   absl::StatusOr<bool> Receive(size_t max_bytes) override {
     if (at_next_read) {

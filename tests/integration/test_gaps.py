@@ -5,7 +5,8 @@ from typing import Any
 
 from walrelay_test.gap_case import HELD, NO_ANSWER, NONE_HELD, GapCase
 from walrelay_test.pgoutput import parse_lsn
-from walrelay_test.testcase import main
+from walrelay_test.tcp_proxy import TcpProxy
+from walrelay_test.testcase import for_each_major, main
 
 
 class SlotGapTest(GapCase):
@@ -87,6 +88,39 @@ class SlotGapTest(GapCase):
         self.assertNotIn(gap["id"], printed)
         self.relay.wait_for_log("control_refused", uid=65534)
         self.expect_held("WR-2106")
+
+
+
+@for_each_major(GapCase)
+class StartingStreamTest:
+    """The slot is moved after the relay has read it, and before START_REPLICATION acquires it."""
+
+    def setUp(self) -> None:
+        self.moves = False
+        self.link = self.enterContext(TcpProxy(self.postgres.port, tap=lambda: self))
+        super().setUp()
+
+    def relay_options(self) -> dict[str, Any]:
+        return {"source.dsn": f"host=127.0.0.1 port={self.link.port} user=postgres dbname={self.name}"}
+
+    def to_server(self, data: bytes) -> bytes:
+        if self.moves and b"START_REPLICATION" in data:
+            self.moves = False
+            self.outbox.insert(2)
+            self.sql("SELECT pg_replication_slot_advance(%s, pg_current_wal_lsn())", self.slot)
+        return data
+
+    def to_client(self, data: bytes) -> bytes:
+        return data
+
+    def test_it_is_a_gap(self) -> None:
+        self.moves = True
+        self.link.cut()
+        gap = self.expect_held("WR-2106")
+        self.assertEqual(parse_lsn(gap["to_lsn"]), self.database.confirmed(self.slot))
+        self.resume("--accept-gap", code=NONE_HELD)
+        self.outbox.insert(3)
+        self.expect_published(1, 3)
 
 
 class CreateSlotTest(GapCase):

@@ -723,7 +723,8 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
     return false;
   }
   const auto last = std::find_if(log.begin(), log.end(), [&](const LogTransaction& transaction) {
-    return transaction.commit_lsn == record->last.commit_lsn;
+    return transaction.commit_lsn == record->last.commit_lsn &&
+           static_cast<uint32_t>(transaction.xid) == record->last.xid;
   });
   Lsn end = log[log.size() - lag].commit_lsn;
   std::optional<LogTransaction> repeated;

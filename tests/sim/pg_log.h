@@ -16,6 +16,8 @@
 
 namespace walrelay::sim {
 
+constexpr uint64_t kCommitBytes = 48;  // of a COMMIT record
+
 struct LogRow {
   enum class Kind : uint8_t { kInsert, kUpdate, kDelete, kTruncate, kMessage };
 
@@ -56,7 +58,7 @@ class PgLog {
     return start;
   }
   void Commit(LogTransaction transaction) {
-    transaction.commit_lsn = Write(48);
+    transaction.commit_lsn = Write(kCommitBytes);
     transaction.end_lsn = end_;
     transactions_.push_back(std::move(transaction));
   }

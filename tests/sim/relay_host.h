@@ -22,8 +22,8 @@ class RelayHost {
   virtual bool asleep() const = 0;
   // The process has received SIGTERM.
   virtual bool asked_to_stop() const = 0;
-  // A stream has started, based on the catalog as read at `looked_at`.
-  virtual void OnStreaming(MonoTime looked_at) = 0;
+  // A stream has started.
+  virtual void OnStreaming() = 0;
 
   // The stream does not continue after the last one: a producer may get an event a second time.
   virtual void OnNewHistory() = 0;

@@ -285,7 +285,7 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
   return !stop() && !context_.oracle.failed();
 }
 
-void RelayProcess::OnStreaming(MonoTime looked_at) {
+void RelayProcess::OnStreaming() {
   if (inherited_gap_) {
     context_.oracle.Fail("I13 gaps",
                          fmt::format("gap {} was held before the pipeline was replaced, and its "
@@ -294,8 +294,7 @@ void RelayProcess::OnStreaming(MonoTime looked_at) {
   }
   const bool knows_its_past = std::exchange(has_streamed_, true);
   parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past,
-                                 records_progress() && source_.record_seen().has_value(),
-                                 looked_at);
+                                 records_progress() && source_.record_seen().has_value());
   unconfirmed_since_.reset();
 }
 

@@ -34,8 +34,7 @@ class Environment {
   // Runs the simulation until `time`, or until `stop` returns true.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
   // `recorded`: it knows its past from a record, even if it did not see it.
-  virtual void OnStreaming(size_t number, bool knows_its_past, bool recorded,
-                           MonoTime looked_at) = 0;
+  virtual void OnStreaming(size_t number, bool knows_its_past, bool recorded) = 0;
   virtual bool has_rivals() const = 0;
   virtual Lsn stored_position() const = 0;
   virtual void StorePosition(Lsn position) = 0;
@@ -118,7 +117,7 @@ class RelayProcess final : private RelayHost {
   // RelayHost
   bool Pass(Micros time, bool interruptible) override;
   bool asleep() const override { return asleep_; }
-  void OnStreaming(MonoTime looked_at) override;
+  void OnStreaming() override;
   void OnNewHistory() override { ++use_.histories; }
   void OnEventProduced(int event) override { source_.OnEventProduced(event); }
   void OnProgressProduced(const Progress& record) override { source_.OnProgressProduced(record); }

@@ -351,11 +351,13 @@ XidReading SimPostgres::ReadXids() const {
           .publication = ReadPublicationState().identity};
 }
 
-// It writes more than the new one, unless it is idle.
+// It writes more than the new one, unless it is idle. A transaction with an xid ends with a record.
 std::optional<XidReading> SimPostgres::ReadFormerXids(uint64_t transactions) {
   if (former_) {
     former_->horizon.xid += transactions;
     former_->next.xid += transactions;
+    former_->horizon.insert_lsn =
+        Lsn(former_->horizon.insert_lsn.value() + transactions * kCommitBytes);
     former_->horizon.taken = former_->next.taken = context_.clock.WallNow();
   }
   return former_;

@@ -216,9 +216,8 @@ void SimProducer::EnqueueProgress(const Record& record, DeliveryToken token) {
       {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or("")), {}});
   OnEnqueued();
   if (transactions_ && host_.same_server()) {
-    kafka_.coordinator().Expect(
-        std::string(record.value.value_or("")),
-        context_.oracle.MissingBefore(*value));
+    kafka_.coordinator().Expect(std::string(record.value.value_or("")),
+                                context_.oracle.MissingBefore(*value));
   }
   ++use_.progress_in_flight;
   Later(Micros(0), [&lane](SimProducer& self) { self.SendFrom(lane); });
@@ -300,6 +299,9 @@ void SimProducer::Poll(DeliverySink& sink) {
       if (!transactions_) {
         context_.oracle.OnReported(report.record.event);
       }
+    } else if (HasCode(report.error, ErrorCode::kBatchTooLarge) && !progress &&
+               use_.too_large.insert(report.record.event).second) {
+      use_.last_report = context_.now();  // the relay may skip this row
     }
     if (report.error.ok() || Mutant(MutantId::kCountErrorAsAck)) {
       sink.OnDelivered(

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ struct ProducerUse {
   size_t records_in_flight = 0;
   size_t bytes_in_flight = 0;
   MonoTime last_report;
+  std::set<int> too_large;  // events that were refused for their size
   int made = 0;
   int histories = 0;     // within one, a producer gets an event once, unless records were rejected
   bool failed = false;   // one of them failed permanently

@@ -72,7 +72,6 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   open_ = true;
   incarnation_ = server_.incarnation();
   pid_ = server_.NewPid();
-  looked_at_ = context_.now();
   looked_record_ = host_.recorded();
   SourceInfo info = server_.Facts();
   info.server.backend_pid = pid_;
@@ -169,7 +168,7 @@ absl::Status SimSource::DropSlot() {
   return host_.Pass(network_.latency, false) ? CheckAlive() : Lost("killed");
 }
 
-absl::Status SimSource::Start(Lsn position) {
+absl::StatusOr<std::optional<Lsn>> SimSource::Start(Lsn position) {
   WR_RETURN_IF_ERROR(CheckAlive());
   if (past_limit_) {
     context_.oracle.Fail("I14 limit",
@@ -201,15 +200,19 @@ absl::Status SimSource::Start(Lsn position) {
   statuses_.clear();
   context_.Note("[relay {}] starts at {}, slot confirmed {}", host_.number(), position.ToString(),
                 server_.slot()->confirmed.ToString());
-  host_.OnStreaming(looked_at_);
+  host_.OnStreaming();
   connected_timeline_ = server_.timeline();
   const auto sender = sender_;
   sender->Pump();
   stream_changes_ = looked_changes_;
   confirming_forbidden_ = false;
+  const Lsn acquired = first_confirmed_;
   const bool running = host_.Pass(network_.latency, false);
   started_at_ = context_.now();
-  return running ? absl::OkStatus() : Lost("killed");
+  if (!running) {
+    return Lost("killed");
+  }
+  return acquired;
 }
 
 // The successor makes a producer of its own before it starts to stream.
@@ -233,8 +236,8 @@ void SimSource::NoteStart(Lsn position) {
     context_.oracle.OnSucceeded(began_at_, handled_end_);
   }
   if (!same) {
-    // After a promotion the relay may await the last transaction that it had published.
-    awaited_end_ = handled_timeline_ != server_.timeline() ? handled_end_ : Lsn();
+    // The relay may await the last transaction that it had published.
+    awaited_end_ = std::max(awaited_end_, handled_end_);
     handled_end_ = Lsn();
     began_at_ = position;
     context_.oracle.OnMemoryLost();

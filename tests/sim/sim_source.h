@@ -47,7 +47,7 @@ class SimSource final : public ReplicationSource {
   absl::Status TerminateBackend(int pid) override;
   absl::Status CreateSlot() override;
   absl::Status DropSlot() override;
-  absl::Status Start(Lsn position) override;
+  absl::StatusOr<std::optional<Lsn>> Start(Lsn position) override;
   absl::StatusOr<bool> Receive(size_t max_bytes) override;
   std::span<const std::string_view> pending() const override { return views_; }
   void Consume(size_t count) override;
@@ -136,7 +136,6 @@ class SimSource final : public ReplicationSource {
   bool open_ = false;
   int incarnation_ = 0;
   int pid_ = 0;
-  MonoTime looked_at_;       // when Open() read the catalog
   bool past_limit_ = false;  // the slot at that time
   bool dropped_slot_ = false;
   bool unrecorded_ = false;  // may stream without a record: it has streamed, or there was no slot
@@ -179,7 +178,8 @@ class SimSource final : public ReplicationSource {
   bool rewritten_ = false;     // the WAL does not contain it, but the stream would
   // The generation of the newest record when a gap was accepted: later ones have a greater one.
   std::optional<uint64_t> accepted_generation_;
-  // The same of an acceptance that was followed by one of another gap before it may have been applied.
+  // The same of an acceptance that was followed by one of another gap before it may have been
+  // applied.
   std::optional<uint64_t> maybe_accepted_;
   SeamMutants wrong_eyes_;
   std::deque<MonoTime> statuses_;

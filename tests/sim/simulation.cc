@@ -425,11 +425,9 @@ void Simulation::MendSlot(ErrorCode code) {
   explained_until_ = context_.now();
 }
 
-// A relay cannot know what happened to the slot if it has not streamed before, if it read the
-// catalog before the change, or if it attributes the change to another instance. The record of its
-// progress shows the first and the last of these.
-void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded,
-                             MonoTime looked_at) {
+// A relay cannot know what happened to the slot if it has not streamed before, or if it attributes
+// the change to another instance. The record of its progress shows both.
+void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   if (accepted) {
     explained_until_ = context_.now();
@@ -445,8 +443,7 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded,
   }
   const MonoTime tampered = postgres_.tampered_at();
   const bool knows_slot = recorded || (knows_its_past && !scenario_.second_relay);
-  const bool cannot_know = !knows_slot || looked_at <= tampered;
-  if (tampered > explained_until_ && cannot_know) {
+  if (tampered > explained_until_ && !knows_slot) {
     explained_until_ = tampered;
     context_.oracle.Excuse(postgres_.slot()->confirmed);
   }

@@ -38,7 +38,7 @@ class Simulation final : private Environment {
  private:
   // Environment
   void PassUntil(MonoTime time, const std::function<bool()>& stop) override;
-  void OnStreaming(size_t number, bool knows_its_past, bool recorded, MonoTime looked_at) override;
+  void OnStreaming(size_t number, bool knows_its_past, bool recorded) override;
   bool has_rivals() const override { return scenario_.second_relay; }
   Lsn stored_position() const override { return stored_position_; }
   void StorePosition(Lsn p) override { stored_position_ = std::max(stored_position_, p); }

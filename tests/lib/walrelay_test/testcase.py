@@ -183,7 +183,7 @@ def for_each_major(base: type[IntegrationTest], majors: Sequence[int] = MAJORS,
     def add(mixin: type) -> type:
         for major in majors:
             name = f"{mixin.__name__}{major}"
-            options = {"major": major, "settings": settings or {}}
+            options = {"major": major, "tcp": True, "settings": settings or {}}
             found = type(name, (mixin, base), {"__module__": mixin.__module__, "postgres_options": options})
             setattr(sys.modules[mixin.__module__], name, found)
         return mixin

@@ -88,6 +88,12 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->version, expected.version);
 }
 
+TEST(ProgressCodecTest, ARecordOfAnEarlierVersionKnowsEverythingBeforeItsFrontier) {
+  const auto decoded = DecodeChanged([](Message& message) { message.clear_known_before(); });
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->known_before, decoded->frontier);
+}
+
 TEST(ProgressCodecTest, RecordOfAnUnusedSlotIsPreserved) {
   const auto decoded = DecodeProgress(EncodeProgress({.pipeline = "orders"}));
   ASSERT_THAT(decoded, IsOk());
@@ -108,6 +114,7 @@ TEST(ProgressCodecTest, OtherProgramsReadTheRecord) {
   EXPECT_EQ(message.commit_time_us(), 1'795'162'442'000'123);
   EXPECT_EQ(message.partial_row_lsn(), 0x16'B374'0000u);
   EXPECT_EQ(message.partial_row_index(), 70u);
+  EXPECT_EQ(message.known_before(), 0x16'0100'0000u);
   EXPECT_EQ(message.horizons(0).xid(), (uint64_t{1} << 32) + 7);
   EXPECT_EQ(message.published_from_xid(), (uint64_t{1} << 32) + 3);
 }

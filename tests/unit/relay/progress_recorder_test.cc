@@ -38,6 +38,14 @@ class ProgressRecorderTest : public testing::ProgressFixture {
     ASSERT_THAT(Events(), ElementsAre("a"));
     Crash();
   }
+  // The first attempt of the next process reads the record, and no stream begins.
+  void FailToStart() {
+    postgres_.start_error = Error(ErrorCode::kConnectionLost, "reset");
+    MakeRelay();
+    relay_->Turn();
+    ASSERT_THAT(postgres_.start_error, IsOk());
+    ASSERT_FALSE(postgres_.streaming());
+  }
   // The slot is at an earlier position, as after a crash of the server.
   void MoveSlotBack(Lsn position) { postgres_.info.slot->confirmed_flush_lsn = position; }
   std::optional<Gap> Held() {
@@ -182,6 +190,63 @@ TEST_F(ProgressRecorderTest, ARestoredServerThatHasGrownPast) {
   Restart();
   EXPECT_FALSE(Held().has_value());
   EXPECT_EQ(Records().back().generation, 1u);
+}
+
+// Nothing was published since the acceptance, so the record names no transaction.
+TEST_F(ProgressRecorderTest, ARestoredServerAfterAnAcceptedGap) {
+  PublishAndCrash();
+  postgres_.info.server.wal_end = Lsn(2000);
+  MoveSlotBack(Lsn(2000));
+  Restart();
+  ExpectHeld(ErrorCode::kSlotMoved);
+  Accept();
+  ASSERT_EQ(Recorded(), Lsn(2000));
+  Crash();
+  postgres_.Rewind(Lsn(1500));
+  MoveSlotBack(Lsn(1500));
+  Commit("x");
+  postgres_.info.server.wal_end = Lsn(3000);
+  Restart();
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_THAT(Events(), ElementsAre("a", "x"));
+}
+
+TEST_F(ProgressRecorderTest, AnEventThatATopicHadIsPublished) {
+  kafka_.stored_keys = {"a"};
+  Start();
+  const Lsn end = Commit("a");
+  Pass(seconds(1));
+  EXPECT_EQ(Recorded(), end);
+  EXPECT_EQ(Records().back().last.commit_lsn, Lsn(end.value() - 48));
+}
+
+// Another instance publishes while this one cannot start to stream.
+TEST_F(ProgressRecorderTest, TheRecordIsReadAgainUntilAStreamHasBegun) {
+  PublishAndCrash();
+  FailToStart();
+  progress_.stored = Records().back();
+  progress_.stored->frontier = Lsn(2000);
+  postgres_.info.server.wal_end = Lsn(2500);
+  MoveSlotBack(Lsn(2000));
+  Pass(seconds(30));
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_TRUE(postgres_.streaming());
+}
+
+// The slot is beyond the record that was read last, but it is not known whether that is the newest.
+TEST_F(ProgressRecorderTest, NoGapIsReportedWhileTheRecordCannotBeRead) {
+  config_.source.max_retained_wal = 100;
+  config_.source.on_retained_limit = OnRetainedLimit::kDropSlot;
+  PublishAndCrash();
+  FailToStart();
+  progress_.error = Error(ErrorCode::kKafkaUnreachable, "no broker responds");
+  postgres_.info.server.wal_end = Lsn(2500);
+  postgres_.info.slot->restart_lsn = Lsn(2000);
+  MoveSlotBack(Lsn(2000));
+  Pass(seconds(30));
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_EQ(ShownError(), ErrorCode::kKafkaUnreachable);
+  EXPECT_EQ(postgres_.drops, 0u);
 }
 
 TEST_F(ProgressRecorderTest, TheCheckOfTheHistorySurvivesReconnections) {

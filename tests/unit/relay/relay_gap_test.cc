@@ -600,6 +600,24 @@ TEST_F(RelayGapTest, ChangeBeforeTheFirstStreamIsNoGap) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
+// --- between reading the slot and acquiring it ---
+
+TEST_F(RelayGapTest, ASlotThatIsMovedWhileTheStreamStarts) {
+  StartAndPublish();
+  postgres_.before_start = [this] { MoveSlot(); };
+  Reconnect();
+  ExpectHeld(ErrorCode::kSlotMoved);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+}
+
+TEST_F(RelayGapTest, ASlotThatIsMovedWhileTheFirstStreamStarts) {
+  postgres_.before_start = [this] { MoveSlot(); };
+  Start();
+  Pass(seconds(2));
+  EXPECT_TRUE(postgres_.streaming());
+  EXPECT_EQ(postgres_.starts.back(), postgres_.confirmed());
+}
+
 // --- at the operator's limit ---
 
 TEST_F(RelayGapTest, SlotIsDroppedAtTheLimitAlsoWhileAGapIsHeld) {

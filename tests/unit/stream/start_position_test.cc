@@ -287,6 +287,41 @@ TEST_F(StartPositionTest, ATransactionBeforeTheConfirmedPositionIsNotExpected) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSlotMoved));
 }
 
+// The server may have been restored to a state before the frontier: nothing in the WAL would show
+// it, and the transactions before the frontier would be skipped.
+TEST_F(StartPositionTest, ARecordWithoutATransactionSettlesOnlyWhatIsKnown) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  EXPECT_EQ(Decide()->published_before, Lsn(400));
+  EXPECT_EQ(Decide()->settled_before, Position());
+  record.known_before = Lsn(350);
+  EXPECT_EQ(Decide()->settled_before, (Position{Lsn(350), Lsn(), 0}));
+  EXPECT_EQ(Decide()->known_before, Lsn(350));
+}
+
+// What the process has published before the fork, and nothing that is in flight.
+TEST_F(StartPositionTest, APromotionKeepsWhatARunningRelayHasPublished) {
+  ResumeState& memory = Remember(600, 800);
+  memory.last_published = {.commit_lsn = Lsn(550), .xid = 7};
+  memory.last_handled = {.commit_lsn = Lsn(700), .xid = 8};
+  memory.unfinished = {.transaction = {.commit_lsn = Lsn(900), .xid = 9},
+                       .next = {Lsn(900), Lsn(850), 2}};
+  ForkAt(Lsn(950));
+  auto decision = Decide();
+  ASSERT_THAT(decision, IsOk());
+  EXPECT_FALSE(decision->keep_in_flight);
+  EXPECT_EQ(decision->expected, memory.last_published);
+  EXPECT_EQ(decision->last_published, memory.last_published);
+  EXPECT_FALSE(decision->expected_next.valid());
+  EXPECT_EQ(decision->settled_before, (Position{Lsn(551), Lsn(), 0}));
+  EXPECT_EQ(decision->published_before, Lsn(600));
+  ForkAt(Lsn(520));
+  decision = Decide();
+  EXPECT_FALSE(decision->expected.valid());
+  EXPECT_EQ(decision->settled_before, (Position{Lsn(520), Lsn(), 0}));
+}
+
 TEST_F(StartPositionTest, ARecordCountsUpToTheFork) {
   ResumeState& record = Remember(400, 400);
   record.recorded = true;
@@ -301,6 +336,8 @@ TEST_F(StartPositionTest, ARecordCountsUpToTheFork) {
   ForkAt(Lsn(350));
   decision = Decide();
   EXPECT_EQ(decision->published_before, Lsn(350));
+  EXPECT_EQ(decision->known_before, Lsn(350));
+  EXPECT_EQ(decision->settled_before, (Position{Lsn(350), Lsn(), 0}));
   EXPECT_FALSE(decision->expected.valid());
   EXPECT_FALSE(decision->last_published.valid());
   ForkAt(Lsn(500));
