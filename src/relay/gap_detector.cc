@@ -49,7 +49,8 @@ void GapDetector::Restore(const SourceMemory& memory) {
 bool GapDetector::NeedsRecall(bool slot_exists) const {
   const bool others =
       last_stream_ && (last_stream_->slot_was_taken || (last_stream_->awaits_slot && slot_exists));
-  return !recalled_ || others || accepted_ || AwaitsRecorded();
+  const bool never_streamed = !last_stream_ || AwaitsRecorded();
+  return !recalled_ || never_streamed || others || accepted_;
 }
 
 // The record of another instance is newer than what this process knew, and its frontier is never
@@ -73,6 +74,9 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
     read_ = record;
   }
   generation_ = std::max(generation_, record.generation);
+  if (precedes && !last_stream_->awaits_slot) {
+    last_stream_->slot_was_taken = false;  // its reader has recorded nothing, and confirmed nothing
+  }
   if (precedes || !NeedsRecall()) {
     return;
   }

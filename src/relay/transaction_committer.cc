@@ -27,11 +27,18 @@ bool TransactionCommitter::Splits() const {
              static_cast<uint64_t>(parts_.config.pipeline.atomic_rows);
 }
 
+// A stream begins before the events in flight, and passes by them.
+bool TransactionCommitter::CaughtUp() const {
+  return parts_.tracker.resume() > parts_.tracker.last_handled().commit_lsn;
+}
+
 // Before the stream is known to be the one that was recorded, it says nothing about what is
 // published, and has no new events.
 void TransactionCommitter::Turn(MonoTime now, const Session& session, bool draining) {
-  ending_.reset();
   awaits_room_ = false;
+  if (CaughtUp()) {
+    ending_.reset();
+  }
   if (!enabled() || committing() || !parts_.pipeline.history_known()) {
     return;
   }
@@ -44,7 +51,7 @@ void TransactionCommitter::Turn(MonoTime now, const Session& session, bool drain
   const Micros open = now - *open_since_;
   const bool complete = (session.at_rest() || open >= kLongestGathering) && !Splits();
   if (complete || session.needs_commit() || open >= longest()) {
-    awaits_room_ = !parts_.recorder.Record(now, Published());
+    awaits_room_ = !parts_.recorder.Record(now, ending_.value_or(Published()));
     Commit(!awaits_room_);
   }
 }
@@ -74,7 +81,9 @@ MonoTime TransactionCommitter::NextDue(MonoTime now, const Session& session) con
 }
 
 void TransactionCommitter::OnStreamEnding(MonoTime now) {
-  ending_ = Published();
+  if (CaughtUp() || !ending_) {
+    ending_ = Published();
+  }
   TurnWithoutStream(now);
 }
 

@@ -65,6 +65,8 @@ class TransactionCommitter {
 
  private:
   ProgressRecorder::Published Published() const;
+  // Whether the stream has come back to the end of what was handled.
+  bool CaughtUp() const;
   void Commit(bool recorded);
   // Whether a database transaction would be split that need not be.
   bool Splits() const;
@@ -73,7 +75,8 @@ class TransactionCommitter {
   Parts parts_;
   std::optional<MonoTime> open_since_;
   bool awaits_room_ = false;
-  std::optional<ProgressRecorder::Published> ending_;  // when the stream ended, if it has
+  // When the stream ended; until the next one has caught up.
+  std::optional<ProgressRecorder::Published> ending_;
   std::optional<MonoTime> committed_since_;  // the same, of the one that was committed last
 };
 

@@ -151,6 +151,7 @@ constexpr std::string_view kMustBeReached[] = {
     // With progress recorded.
     "a progress record is appended",
     "a stream starts on a rewritten WAL",
+    "the slot is moved while a stream starts",
     "reading the progress record is denied",
 
     // With resume = "topics".

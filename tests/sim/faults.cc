@@ -370,7 +370,14 @@ bool Simulation::ApplyToSlot(const Fault& fault) {
       postgres_.MakeSlot();
       break;
     case FaultKind::kMoveSlot:
-      postgres_.MoveSlot(postgres_.log().flushed());
+      if (fault.amount % 4 == 0) {
+        // After the relay has read it, and before its stream acquires it.
+        postgres_.TerminateSender();
+        network_.before_start = [this] { postgres_.MoveSlot(postgres_.log().flushed()); };
+        Heal(fault.length, [this] { network_.before_start = nullptr; });
+      } else {
+        postgres_.MoveSlot(postgres_.log().flushed());
+      }
       break;
     case FaultKind::kInvalidateSlot:
       postgres_.GiveSlotUp();
@@ -585,9 +592,8 @@ bool Simulation::ApplyToTopics(const Fault& fault) {
 bool Simulation::Rewritten() {
   // An acceptance is lost with the relay until a record of the next generation is committed.
   const auto& record = kafka_.progress();
-  const bool replaced =
-      exactly_once() && record && record->generation > rewritten_generation_.value_or(0);
-  if (replaced || (postgres_.slot() && postgres_.slot()->confirmed > rewritten_until_)) {
+  if (record && (record->generation > rewritten_generation_.value_or(0) ||
+                 record->frontier > rewritten_until_)) {
     rewritten_until_ = Lsn();
   }
   return rewritten_until_.valid();

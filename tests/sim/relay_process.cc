@@ -324,7 +324,8 @@ bool RelayProcess::PastLimit(uint64_t retained_bytes) const {
 }
 
 bool RelayProcess::ended_clean() const {
-  return asked_to_stop() && source_.finished_in_order() && use_.abandoned == 0;
+  return asked_to_stop() && source_.finished_in_order() &&
+         source_.finished_at() >= *drains_since_ && use_.abandoned == 0;
 }
 
 bool RelayProcess::ended_too_soon() const {

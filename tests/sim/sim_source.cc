@@ -74,6 +74,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   pid_ = server_.NewPid();
   looked_record_ = host_.recorded();
   SourceInfo info = server_.Facts();
+  looked_confirmed_ = info.slot ? info.slot->confirmed_flush_lsn : Lsn();
   info.server.backend_pid = pid_;
   looked_changes_ = server_.publication_changes();
   past_limit_ = host_.PastLimit(server_.retained_bytes());
@@ -170,6 +171,10 @@ absl::Status SimSource::DropSlot() {
 
 absl::StatusOr<std::optional<Lsn>> SimSource::Start(Lsn position) {
   WR_RETURN_IF_ERROR(CheckAlive());
+  if (network_.before_start && server_.slot() && !server_.slot()->lost && !server_.sender()) {
+    context_.coverage.Count("the slot is moved while a stream starts");
+    std::exchange(network_.before_start, nullptr)();
+  }
   if (past_limit_) {
     context_.oracle.Fail("I14 limit",
                          "a relay starts a stream although the slot is past its limit");
@@ -200,7 +205,9 @@ absl::StatusOr<std::optional<Lsn>> SimSource::Start(Lsn position) {
   statuses_.clear();
   context_.Note("[relay {}] starts at {}, slot confirmed {}", host_.number(), position.ToString(),
                 server_.slot()->confirmed.ToString());
-  host_.OnStreaming();
+  if (first_confirmed_ == looked_confirmed_) {
+    host_.OnStreaming();  // otherwise the relay ends the stream
+  }
   connected_timeline_ = server_.timeline();
   const auto sender = sender_;
   sender->Pump();
@@ -563,6 +570,7 @@ absl::Status SimSource::Finish(Micros timeout) {
   }
   const bool running = host_.Pass(std::min(wait, timeout), false);
   finished_in_order_ = running && *read;
+  finished_at_ = context_.now();
   return finished_in_order_ ? absl::OkStatus() : Lost("the server did not end the stream in time");
 }
 

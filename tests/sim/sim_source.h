@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct Network {
   bool unreachable = false;  // no response at all
   bool login_refused = false;
   bool full = false;  // no connection slot available
+  // Called once, when a stream starts, before it acquires the slot. May be empty.
+  std::function<void()> before_start;
   // For the connections that request snapshots:
   bool side_refused = false;
   bool side_hangs = false;
@@ -107,6 +110,7 @@ class SimSource final : public ReplicationSource {
   bool finished_in_order() const {
     return finished_in_order_ && incarnation_ == server_.incarnation();
   }
+  MonoTime finished_at() const { return finished_at_; }
 
  private:
   absl::Status CheckAlive() const;
@@ -149,6 +153,8 @@ class SimSource final : public ReplicationSource {
   std::shared_ptr<WalSender> sender_;
   uint32_t connected_timeline_ = 0;
   bool finished_in_order_ = false;
+  MonoTime finished_at_;
+  Lsn looked_confirmed_;  // of the slot, as Open() read it
   std::deque<std::string> messages_;
   std::vector<std::string_view> views_;
 

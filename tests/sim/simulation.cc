@@ -282,6 +282,11 @@ void Simulation::Reap(size_t number) {
   accepted_[number].reset();  // an acceptance that was not applied is lost
   gap_possible_ = gap_possible_ || gone->dropped_slot();
   if (gone->killed()) {
+    // The operator knows the range of a gap that a restart forgets.
+    const std::optional<Gap> gap = gone->status().gap;
+    if (gap && HasCode(gap->error, ErrorCode::kServerBehind)) {
+      context_.oracle.Excuse(std::max(gap->from, gap->to));
+    }
     StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
   } else {
     OnExit(number, *gone);
@@ -431,9 +436,6 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded) 
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   if (accepted) {
     explained_until_ = context_.now();
-    if (!exactly_once()) {
-      rewritten_until_ = Lsn();
-    }
     context_.oracle.Excuse(postgres_.slot()->confirmed);
     context_.oracle.AllowRepeats();
   }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fakes/fake_clock.h"
@@ -148,6 +149,16 @@ TEST_F(GapDetectorTest, ARestoredServerThatHasGrownIsFoundByEachStream) {
   }
 }
 
+// Another instance may publish meanwhile.
+TEST_F(GapDetectorTest, TheRecordIsReadUntilAStreamHasBegun) {
+  gaps_->OnNoRecord();
+  EXPECT_TRUE(gaps_->NeedsRecall());
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_TRUE(gaps_->NeedsRecall());
+  gaps_->OnStreamStarted(info(), *DecideStart(gaps_->last_stream(), info()));
+  EXPECT_FALSE(gaps_->NeedsRecall());
+}
+
 // --- two instances that accept the same gap
 
 // The server was restored to an older state, and has grown since. The other instance has accepted
@@ -172,7 +183,38 @@ TEST_F(GapDetectorTest, AReplacedRelayRemembersWhichRecordsItsAcceptanceReplaced
   EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(300));
 }
 
+// Its reader can have confirmed only what it has recorded.
+TEST_F(GapDetectorTest, ASlotThatIsMovedWhileItsReaderHasRecordedNothingIsAGap) {
+  AcceptRestoredServer();
+  info().server.wal_end = Lsn(3000);
+  info().slot->confirmed_flush_lsn = Lsn(400);
+  EXPECT_THAT(Connect(), HasError(ErrorCode::kSlotMoved));
+}
+
+// Its reader had accepted fewer gaps.
+TEST_F(GapDetectorTest, ARecordOfTheReaderOfTheAwaitedSlotCounts) {
+  const std::optional<SlotInfo> slot = std::exchange(info().slot, std::nullopt);
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSlotGone));
+  ASSERT_THAT(Accept(), IsOk());
+  info().slot = slot;
+  info().server.wal_end = Lsn(3000);
+  gaps_->OnSlotTaken();
+  record_.frontier = Lsn(2500);
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
+}
+
 // --- a relay that continues with the memory of its predecessor
+
+// The predecessor has streamed from the promoted server, and has not recorded anything there.
+TEST_F(GapDetectorTest, ASuccessorKnowsWhatWasPublishedBehindAPromotion) {
+  info().server.timeline = 2;
+  info().server.ancestors = {{1, Lsn(2000)}};
+  Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->last_stream()->timeline, 2u);
+  EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
+}
 
 TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
   Succeed(StreamAndRemember(/*last=*/Lsn(1500)));
