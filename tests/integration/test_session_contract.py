@@ -144,7 +144,7 @@ class SessionContractTest:
                     CREATE EVENT TRIGGER hide ON login EXECUTE FUNCTION on_login();
                     ALTER EVENT TRIGGER hide ENABLE ALWAYS""")
         message = self.expect_exit(78, "WR-2013")
-        self.assertIn('client_min_messages: expected "warning", got "error"', message)
+        self.assertIn('client_min_messages: expected "log", got "error"', message)
 
 
 if __name__ == "__main__":
