@@ -109,8 +109,8 @@ class FakePostgres final : public ReplicationSource {
   SourceInfo info;
   absl::Status open_error;
   absl::Status start_error;  // of the next START_REPLICATION
-  std::function<void()>
-      before_start;  // called once, by START_REPLICATION, before it acquires the slot
+  // Called once, by START_REPLICATION, before it acquires the slot.
+  std::function<void()> before_start;
   std::function<void()> on_inspect;  // called before the slot is read again
   absl::Status inspect_error;        // of InspectSlot()
   std::function<void()> after_create_slot;
