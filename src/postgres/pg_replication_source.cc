@@ -31,14 +31,20 @@ std::string QuotePublication(std::string_view name) {
   return out + "\"'";
 }
 
+bool IsWarning(const PGresult* notice) {
+  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  return severity != nullptr && std::string_view(severity) == "WARNING";
+}
+
 // "WARNING: skipped loading publication" (Postgres 18): the stream lacks rows. Also detected by its
 // SQLSTATE, object_not_in_prerequisite_state, because the text may be translated.
 bool IsPublicationSkipped(const PGresult* notice) {
   const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
   const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-  return (state != nullptr && std::string_view(state) == "55000") ||
-         (text != nullptr &&
-          std::string_view(text).find("skipped loading publication") != std::string_view::npos);
+  return IsWarning(notice) &&
+         ((state != nullptr && std::string_view(state) == "55000") ||
+          (text != nullptr &&
+           std::string_view(text).find("skipped loading publication") != std::string_view::npos));
 }
 
 // "LOG: starting logical decoding for slot", which precedes the stream.
@@ -53,8 +59,7 @@ std::optional<Lsn> ConfirmedAtStart(const PGresult* notice) {
 void LogNotice(const PGresult* notice) {
   const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
   const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  const bool warning = severity != nullptr && std::string_view(severity) == "WARNING";
-  Log(warning ? LogLevel::kWarning : LogLevel::kDebug, "postgres_notice",
+  Log(IsWarning(notice) ? LogLevel::kWarning : LogLevel::kDebug, "postgres_notice",
       Readable(text != nullptr ? text : ""), {{"severity", severity != nullptr ? severity : "?"}});
 }
 
