@@ -9,14 +9,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
 
 namespace walrelay {
 
+// Position, xid and commit time together identify the transaction: see PublishedTransaction.
 struct RecordPosition {
   Position position;
-  uint32_t xid = 0;      // of its transaction
+  uint32_t xid = 0;  // of its transaction
+  WallTime commit_time;
   uint64_t history = 0;  // HistoryId(): the WAL that the position belongs to
   uint32_t routing = 0;  // a digest of the settings that determine which record an event becomes
 

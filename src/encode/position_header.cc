@@ -33,6 +33,7 @@ std::array<char, kPositionHeaderBytes> EncodePosition(const RecordPosition& posi
   out = Put(out, position.position.row_lsn.value());
   out = Put(out, position.position.index);
   out = Put(out, position.xid);
+  out = Put(out, position.commit_time.time_since_epoch().count());
   out = Put(out, position.history);
   out = Put(out, position.routing ^ DigestOf(place));
   out = Put(out, place.partitions);
@@ -46,13 +47,16 @@ std::optional<StoredPosition> DecodePosition(std::string_view header, const Reco
   uint64_t commit_lsn = 0;
   uint64_t row_lsn = 0;
   uint32_t index = 0;
+  int64_t commit_time = 0;
   const bool complete = reader.Read(commit_lsn) && reader.Read(row_lsn) && reader.Read(index) &&
-                        reader.Read(stored.record.xid) && reader.Read(stored.record.history) &&
-                        reader.Read(stored.record.routing) && reader.Read(stored.partitions);
+                        reader.Read(stored.record.xid) && reader.Read(commit_time) &&
+                        reader.Read(stored.record.history) && reader.Read(stored.record.routing) &&
+                        reader.Read(stored.partitions);
   if (!complete || !reader.at_end()) {
     return std::nullopt;
   }
   stored.record.routing ^= DigestOf(place);
+  stored.record.commit_time = WallTime(Micros(commit_time));
   stored.record.position = {Lsn(commit_lsn), Lsn(row_lsn), index};
   return stored;
 }

@@ -1,5 +1,6 @@
-// The header "wr-pos" of a record: the position of its event. 40 bytes, numbers in network byte
-// order: commit LSN (8), row LSN (8), index (4), xid (4), history (8), routing (4), partitions (4).
+// The header "wr-pos" of a record: the position of its event. 48 bytes, numbers in network byte
+// order: commit LSN (8), row LSN (8), index (4), xid (4), commit time (8), history (8), routing
+// (4), partitions (4).
 //
 // Published contract: docs/guides/progress.md. Pure functions.
 #pragma once
@@ -14,7 +15,7 @@
 namespace walrelay {
 
 inline constexpr std::string_view kPositionHeader = "wr-pos";
-inline constexpr size_t kPositionHeaderBytes = 40;
+inline constexpr size_t kPositionHeaderBytes = 48;
 
 // Where a record is stored. `partitions`: of the topic, when the partition was chosen.
 struct RecordPlace {

@@ -69,8 +69,10 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
 absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position position) {
   Record positioned = record;
   if (history_ && record.topic != dead_letter_topic_) {
+    const PublishedTransaction& transaction = tracker_.open_transaction();
     positioned.position = RecordPosition{.position = position,
-                                         .xid = tracker_.open_transaction().xid,
+                                         .xid = transaction.xid,
+                                         .commit_time = transaction.commit_time,
                                          .history = history_->current(),
                                          .routing = history_->routing};
   }

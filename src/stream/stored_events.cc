@@ -61,12 +61,13 @@ void StoredEvents::OnRecord(const RecordPosition& record, uint32_t record_partit
   }
   const Position& position = record.position;
   last_ = std::max(last_.value_or(position), position);
-  Position& greatest = greatest_[{position.commit_lsn, record.xid}];
+  Position& greatest = greatest_[{position.commit_lsn, record.xid, record.commit_time}];
   greatest = std::max(greatest, position);
 }
 
 bool StoredEvents::MayGoFurtherBack(Lsn unpublished) const {
-  return unpublished.valid() && !greatest_.empty() && greatest_.begin()->first.first >= unpublished;
+  return unpublished.valid() && !greatest_.empty() &&
+         std::get<Lsn>(greatest_.begin()->first) >= unpublished;
 }
 
 absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
@@ -74,20 +75,23 @@ absl::StatusOr<bool> StoredEvents::Contains(const RecordPosition& event) const {
   if (!last_ || last_->commit_lsn < position.commit_lsn) {
     return false;
   }
+  const Transaction sent{position.commit_lsn, event.xid, event.commit_time};
   const Transaction* other = nullptr;
-  for (auto found = greatest_.lower_bound({position.commit_lsn, 0});
-       found != greatest_.end() && found->first.first == position.commit_lsn; ++found) {
+  for (auto found = greatest_.lower_bound({position.commit_lsn, 0, WallTime::min()});
+       found != greatest_.end() && std::get<Lsn>(found->first) == position.commit_lsn; ++found) {
     const auto& [transaction, greatest] = *found;
-    if (transaction.second == event.xid) {
+    if (transaction == sent) {
       return position <= greatest;
     }
     other = &transaction;
   }
   if (other != nullptr) {
+    const auto xid = std::get<uint32_t>(*other);
     return Error(ErrorCode::kHistoryRewritten,
                  fmt::format("at {}, the topic has events of transaction {}, and the server sends "
-                             "transaction {}",
-                             position.commit_lsn.ToString(), other->second, event.xid));
+                             "transaction {}{}",
+                             position.commit_lsn.ToString(), xid, event.xid,
+                             xid == event.xid ? " of another time" : ""));
   }
   return false;
 }

@@ -17,9 +17,10 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
+#include <tuple>
 
 #include "absl/status/statusor.h"
+#include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
 #include "walrelay/record_position.h"
@@ -58,7 +59,7 @@ class StoredEvents {
   bool MayGoFurtherBack(Lsn unpublished) const;
 
  private:
-  using Transaction = std::pair<Lsn, uint32_t>;  // commit position, xid
+  using Transaction = std::tuple<Lsn, uint32_t, WallTime>;  // commit position, xid, commit time
 
   std::map<Transaction, Position> greatest_;  // of each one with a record at the end
   std::optional<Position> last_;

@@ -19,7 +19,7 @@ from walrelay_test.verified import VerifiedTest
 
 KILLS = int(os.environ.get("WALRELAY_TOPICS_KILLS", "50"))
 ROUND = 50  # kills before the result is checked
-HEADER = struct.Struct(">QQIIQII")  # commit LSN, row LSN, index, xid, history, routing, partitions
+HEADER = struct.Struct(">QQIIqQII")  # commit LSN, row LSN, index, xid, commit time, history, routing, partitions
 TOPICS = {"source.create_slot": True, "pipeline.progress": "required", "pipeline.resume": "topics"}
 
 
@@ -39,7 +39,8 @@ class PositionTest(ProgressCase):
         self.assertEqual([index for _, _, index, *_ in positions], [1, 1, 1, 1])
         self.assertEqual([row for _, row, *_ in positions], sorted({row for _, row, *_ in positions}))
         self.assertEqual(len({commit for commit, *_ in positions}), 2)
-        self.assertEqual({each[4:] for each in positions}, {positions[0][4:]})
+        self.assertEqual(len({(xid, commit_time) for _, _, _, xid, commit_time, *_ in positions}), 2)
+        self.assertEqual({each[5:] for each in positions}, {positions[0][5:]})
         self.assertEqual(relay.stop(), 0)
 
     def test_rows_of_one_wal_record_are_numbered(self) -> None:

@@ -125,6 +125,18 @@ TEST_F(StoredEventsTest, EventOfAnotherTransactionAtTheSamePositionIsAnError) {
   EXPECT_TRUE(Contains(At(600, 3)));
 }
 
+// An application that repeats its work after an older state was restored gets the same xid and
+// position again.
+TEST_F(StoredEventsTest, SameTransactionAtAnotherTimeIsAnError) {
+  Store(At(600, 3));
+  RecordPosition event = At(600, 2);
+  event.commit_time += Micros(1);
+  EXPECT_THAT(events_.Contains(event),
+              HasError(ErrorCode::kHistoryRewritten, "sends transaction 600 of another time"));
+  Store(event);
+  EXPECT_TRUE(Contains(event));
+}
+
 TEST(HistoryIdTest, EachPartMakesAnotherHistory) {
   const std::set<uint64_t> ids = {
       HistoryId("orders", "7391", 1, 0), HistoryId("users", "7391", 1, 0),
