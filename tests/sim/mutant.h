@@ -8,7 +8,7 @@ namespace walrelay::sim {
 
 enum class MutantId : uint8_t {
   kNone,
-#define WALRELAY_MUTANT(name, defect) k##name,
+#define WALRELAY_MUTANT(name, defect, seed) k##name,
 #include "mutants.def"
 #undef WALRELAY_MUTANT
 };

@@ -20,7 +20,8 @@ constexpr std::string_view kUsage =
 simulate --seed S --trace                          run one history and print its trace
 simulate --coverage …                              also fail if a required name is never reached
 simulate --twice …                                 run each history twice; both must be identical
-simulate --mutants [--histories N]                 each wrong relay must be found within N histories
+simulate --mutants [--histories N]                 each wrong relay must be found: by the seed of its row, or
+                                                   within N histories
 simulate --mutant NAME --trace                     show how one wrong relay is found
 
 Exits with 0 on success, 1 when a history fails (its scenario is shrunk and its trace printed) or a

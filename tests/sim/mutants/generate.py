@@ -5,6 +5,7 @@ Each *.toml of this folder is a list of mutants: a name, the defect, and either 
 file of tests/sim in which the mutant changes what passes through a seam. An edit either replaces a text
 or inserts lines before the line that contains a text. Edits of one file do not overlap; those that insert
 at the same place keep their order. MUTANT in the new text is true while the simulator runs this mutant.
+`seed` of a mutant that few histories find: the one that found it last. It runs first.
 
 Fails if a text does not occur exactly once: a mutant that no longer fits the source must be fixed together
 with the source.
@@ -97,7 +98,7 @@ def write(folder: Path, rows: list[dict]) -> None:
         path = folder / "core" / Path(file).relative_to("src")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source_of(file, rows))
-    definitions = [f'WALRELAY_MUTANT({row["name"]}, "{row["defect"]}")\n' for row in rows]
+    definitions = [f'WALRELAY_MUTANT({row["name"]}, "{row["defect"]}", {row.get("seed", 0)})\n' for row in rows]
     (folder / "mutants.def").write_text("".join(definitions))
 
 
