@@ -28,10 +28,18 @@ std::string ServerText(const Progress& record) {
   return text;
 }
 
-std::string TransactionText(const PublishedTransaction& last) {
-  return last.valid() ? fmt::format("transaction {}, COMMIT at {}, {}", last.xid,
-                                    last.commit_lsn.ToString(), TimeText(last.commit_time))
-                      : "not known";
+std::string TransactionText(const PublishedTransaction& transaction) {
+  return fmt::format("transaction {}, COMMIT at {}, {}", transaction.xid,
+                     transaction.commit_lsn.ToString(), TimeText(transaction.commit_time));
+}
+
+std::string LastText(const Progress& record) {
+  if (record.last.valid()) {
+    return TransactionText(record.last);
+  }
+  return record.known_before.valid()
+             ? fmt::format("not known; events before {} are", record.known_before.ToString())
+             : "not known; nothing is known of earlier events";
 }
 
 JsonObject TransactionObject(const PublishedTransaction& transaction) {
@@ -89,6 +97,7 @@ std::string RecordJson(const Progress& record) {
   out.Add("slot", record.slot);
   out.Add("generation", record.generation);
   out.Add("frontier", record.frontier.ToString());
+  out.Add("known_before", record.known_before.ToString());
   out.Raw("last_transaction", TransactionJson(record.last));
   out.Raw("partial_transaction", PartialJson(record.partial));
   out.Raw("published_from", record.published_from.valid() ? XidStartJson(record.published_from)
@@ -111,7 +120,7 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
   ReportLine(out, "database", record.database);
   ReportLine(out, "slot", record.slot);
   ReportLine(out, "frontier", record.frontier.ToString());
-  ReportLine(out, "last published", TransactionText(record.last));
+  ReportLine(out, "last published", LastText(record));
   if (record.partial.valid()) {
     ReportLine(out, "in part",
                fmt::format("up to row {} at {}, of {}", record.partial.row_index,

@@ -22,6 +22,7 @@ Progress Sample() {
           .slot = "walrelay",
           .generation = 3,
           .frontier = Lsn(0x16B3748),
+          .known_before = Lsn(0x16B3600),
           .last = {.commit_lsn = Lsn(0x16B3700), .xid = 742, .commit_time = At(1)},
           .horizons = {{.xid = 4'294'968'038, .insert_lsn = Lsn(0x16B3600), .taken = At(2)}},
           .published_from = {.xid = 4'294'967'400, .taken = At(1)},
@@ -53,7 +54,8 @@ TEST(ProgressReportTest, JsonIsOneLine) {
       ProgressJson(Sample(), "t"),
       R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
       R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop","slot":"walrelay",)"
-      R"("generation":3,"frontier":"0/16B3748","last_transaction":{"commit_lsn":"0/16B3700",)"
+      R"("generation":3,"frontier":"0/16B3748","known_before":"0/16B3600",)"
+      R"("last_transaction":{"commit_lsn":"0/16B3700",)"
       R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,)"
       R"("published_from":{"xid":4294967400,"taken":"1970-01-01T00:00:00.000001Z"},"horizons":)"
       R"([{"xid":4294968038,"insert_lsn":"0/16B3600","taken":"1970-01-01T00:00:00.000002Z"}],)"
@@ -71,12 +73,16 @@ TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
   record.last = {};
   record.horizons.clear();
   record.published_from = {};
-  EXPECT_THAT(ProgressText(record, "t"), HasSubstr("last published   not known\n"));
+  EXPECT_THAT(ProgressText(record, "t"),
+              HasSubstr("last published   not known; events before 0/16B3600 are\n"));
   EXPECT_THAT(ProgressText(record, "t"), Not(HasSubstr("horizon")));
   EXPECT_THAT(
       ProgressJson(record, "t"),
       HasSubstr(
           R"("last_transaction":null,"partial_transaction":null,"published_from":null,"horizons":[])"));
+  record.known_before = {};
+  EXPECT_THAT(ProgressText(record, "t"),
+              HasSubstr("last published   not known; nothing is known of earlier events\n"));
 }
 
 TEST(ProgressReportTest, TransactionThatIsPublishedInPartIsShown) {
