@@ -23,7 +23,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 // For each request: brokers that are down answer nothing.
 constexpr int64_t kRequestMillis = 10'000;
-constexpr std::chrono::milliseconds kBetweenQueries{50};
+// Between two queries for a leader: a topic that was just created has one within milliseconds.
+constexpr std::chrono::milliseconds kFirstPause{5};
+constexpr std::chrono::milliseconds kLongestPause{50};
 
 int MillisLeft(SteadyTime deadline) {
   const auto left =
@@ -122,6 +124,7 @@ absl::Status EnsureCompactedTopic(rd_kafka_t* client, const std::string& topic,
                                   MissingTopic missing, SteadyTime deadline,
                                   const std::stop_token& stop) {
   bool created = false;
+  std::chrono::milliseconds pause = kFirstPause;
   while (!stop.stop_requested()) {
     WR_ASSIGN_OR_RETURN(const KafkaMetadata metadata, Query(client, topic, deadline));
     const rd_kafka_metadata_topic& found = metadata->topics[0];
@@ -151,7 +154,8 @@ absl::Status EnsureCompactedTopic(rd_kafka_t* client, const std::string& topic,
       return Error(ErrorCode::kKafkaUnreachable,
                    fmt::format("topic {}: its partition has no leader", topic));
     }
-    std::this_thread::sleep_for(kBetweenQueries);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestPause);
   }
   return absl::CancelledError("the process is stopping");
 }
