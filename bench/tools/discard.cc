@@ -1,7 +1,7 @@
 // discard: reads a slot's stream and discards it: what the walsender can send.
 //
 // pg_recvlogical does the same, but it wakes up for each message, which takes CPU time from the
-// walsender. This reader wakes up only when many messages have accumulated.
+// walsender. This reader sleeps between two reads, so that messages accumulate.
 //
 // This is a tool of the benchmark and shares no code with the relay.
 //
@@ -9,20 +9,19 @@
 
 #include <endian.h>
 #include <libpq-fe.h>
-#include <poll.h>
-#include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace {
 
-constexpr int kAccumulated = 128 * 1024;  // bytes for which it wakes up
-constexpr int kLongestWaitMillis = 10;    // for fewer
+constexpr std::chrono::microseconds kPause{500};
 
 [[noreturn]] void Fail(std::string_view why) {
   std::fprintf(stderr, "discard: %.*s\n", static_cast<int>(why.size()), why.data());
@@ -56,33 +55,37 @@ class Discard {
       Fail(PQerrorMessage(connection_));
     }
     PQclear(started);
-    if (setsockopt(PQsocket(connection_), SOL_SOCKET, SO_RCVLOWAT, &kAccumulated,
-                   sizeof(kAccumulated)) != 0) {
-      Fail("SO_RCVLOWAT is not supported");
-    }
   }
   ~Discard() { PQfinish(connection_); }
 
   void ReadUntil(uint64_t end) {
     while (read_ < end) {
-      pollfd polled{PQsocket(connection_), POLLIN, 0};
-      poll(&polled, 1, kLongestWaitMillis);
-      if (PQconsumeInput(connection_) == 0) {
-        Fail(PQerrorMessage(connection_));
-      }
-      char* message = nullptr;
-      int size = 0;
-      while ((size = PQgetCopyData(connection_, &message, /*async=*/1)) > 0) {
-        Handle(message);
-        PQfreemem(message);
-      }
-      if (size < 0) {
-        Fail(PQerrorMessage(connection_));
+      std::this_thread::sleep_for(kPause);
+      while (ReadBuffer()) {
       }
     }
   }
 
  private:
+  // libpq reads as much as its buffer holds. False: nothing has arrived.
+  bool ReadBuffer() {
+    if (PQconsumeInput(connection_) == 0) {
+      Fail(PQerrorMessage(connection_));
+    }
+    char* message = nullptr;
+    int size = 0;
+    bool found = false;
+    while ((size = PQgetCopyData(connection_, &message, /*async=*/1)) > 0) {
+      Handle(message);
+      PQfreemem(message);
+      found = true;
+    }
+    if (size < 0) {
+      Fail(PQerrorMessage(connection_));
+    }
+    return found;
+  }
+
   // 'w', start, end, time, data; or 'k', end, time, whether a reply is requested.
   void Handle(const char* message) {
     if (message[0] == 'w') {

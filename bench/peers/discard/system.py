@@ -1,4 +1,4 @@
-"""A reader that lets messages accumulate and discards them: tools/discard.cc."""
+"""A reader that lets messages accumulate, and discards them: tools/discard.cc."""
 
 from walrelay_bench.environment import PUBLICATION, SLOT, program
 from walrelay_bench.program import Program
