@@ -154,8 +154,8 @@ class ReplicationSource {
   // arrived, even without a complete message: the server is alive.
   virtual absl::StatusOr<bool> Receive(size_t max_bytes) = 0;
 
-  // Whether the last Receive() left data that poll_fd() does not signal as readable: bytes that the
-  // client library has already read from the socket.
+  // Whether the last Receive() stopped at `max_bytes`. Then poll_fd() may not signal what is left:
+  // the client library has already read it from the socket.
   virtual bool more_has_arrived() const { return false; }
 
   // Messages received and not yet consumed, oldest first: each is the content of one CopyData. The

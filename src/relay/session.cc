@@ -220,9 +220,9 @@ absl::Status Session::unseen() const {
 }
 
 // Several messages are handled in a row, so that librdkafka gets several records to put into a
-// batch.
+// batch. Once kPendingBytes are pending, no more can be read, and waiting gathers nothing.
 bool Session::BurstComplete(MonoTime now) const {
-  return parts_.source.pending().size() >= kBurstMessages ||
+  return parts_.source.pending().size() >= kBurstMessages || parts_.source.more_has_arrived() ||
          (burst_since_ && now - *burst_since_ >= pacer_.hold());
 }
 

@@ -207,11 +207,13 @@ class FakePostgres final : public ReplicationSource {
       socket_.pop_front();
       views_.emplace_back(pending_.back());
     }
+    full_ = bytes >= max_bytes;
     if (views_.empty() && !broken_.ok()) {
       return broken_;
     }
     return any;
   }
+  bool more_has_arrived() const override { return full_; }
   std::span<const std::string_view> pending() const override { return views_; }
   void Consume(size_t count) override {
     views_.erase(views_.begin(), views_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -289,6 +291,7 @@ class FakePostgres final : public ReplicationSource {
   bool open_ = false;
   bool streaming_ = false;
   bool described_ = false;
+  bool full_ = false;  // the last Receive() stopped at its limit
   absl::Status broken_;
   std::deque<std::string> socket_;
   std::deque<std::string> pending_;  // a deque: views stay valid as it grows

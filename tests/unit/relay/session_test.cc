@@ -203,6 +203,26 @@ TEST_F(SessionTest, LagIsThatOfTheLastCommitUntilTheStreamIsIdle) {
   EXPECT_EQ(session_->lag(), Micros(0));
 }
 
+// As many bytes as may be pending: a few large rows, long before there are many messages.
+TEST_F(SessionTest, LaggingSessionHoldsNoMoreThanMayBePending) {
+  Start();
+  const WallTime committed = clock_.WallNow() - seconds(1);
+  const Lsn commit = postgres_.info.server.wal_end;
+  postgres_.SendRaw(testing::BeginMessage(commit, committed, 7));
+  postgres_.info.server.wal_end = Lsn(commit.value() + 8);
+  postgres_.SendRaw(testing::CommitMessage(commit, postgres_.info.server.wal_end, committed));
+  Run();
+  EXPECT_EQ(session_->lag(), seconds(1));
+  Commit("small");
+  clock_.Advance(milliseconds(1));
+  EXPECT_THAT(Turn(), IsOk());
+  EXPECT_EQ(kafka_.in_flight.size(), 0u);
+  postgres_.Commit({{.key = "large", .payload = std::string(600'000, 'x')}});
+  clock_.Advance(milliseconds(1));
+  EXPECT_THAT(Turn(), IsOk());
+  EXPECT_EQ(kafka_.in_flight.size(), 2u);
+}
+
 TEST_F(SessionTest, StagesOfTransactionsWithEventsAreMeasured) {
   Start();
   postgres_.Commit({{.key = "x", .outbox = false}});
