@@ -88,13 +88,9 @@ class Discard {
 
   // 'w', start, end, time, data; or 'k', end, time, whether a reply is requested.
   void Handle(const char* message) {
-    if (message[0] == 'w') {
-      read_ = Load(message + 1);
-    } else if (message[0] == 'k') {
-      read_ = Load(message + 1);
-      if (message[17] != 0) {
-        Reply();
-      }
+    read_ = Load(message + 1);
+    if (message[0] == 'k' && message[17] != 0) {
+      Reply();
     }
   }
 
