@@ -13,32 +13,23 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
-#include <string_view>
 #include <thread>
+
+#include "replication.h"
 
 namespace {
 
+using walrelay::bench::Fail;
+using walrelay::bench::Load;
+
 constexpr std::chrono::microseconds kPause{500};
-
-[[noreturn]] void Fail(std::string_view why) {
-  std::fprintf(stderr, "discard: %.*s\n", static_cast<int>(why.size()), why.data());
-  std::exit(1);
-}
-
-uint64_t Load(const char* bytes) {
-  uint64_t value;
-  std::memcpy(&value, bytes, sizeof(value));
-  return be64toh(value);
-}
 
 uint64_t ParseLsn(const char* text) {
   unsigned int high = 0;
   unsigned int low = 0;
   if (std::sscanf(text, "%X/%X", &high, &low) != 2) {
-    Fail("END: expected a WAL position such as 0/16B3748");
+    Fail("discard: END: expected a WAL position such as 0/16B3748");
   }
   return uint64_t{high} << 32 | low;
 }
@@ -46,16 +37,7 @@ uint64_t ParseLsn(const char* text) {
 class Discard {
  public:
   Discard(const std::string& dsn, const std::string& slot, const std::string& publication)
-      : connection_(PQconnectdb((dsn + " replication=database").c_str())) {
-    PGresult* started = PQexec(
-        connection_, ("START_REPLICATION SLOT " + slot +
-                      " LOGICAL 0/0 (proto_version '1', publication_names '" + publication + "')")
-                         .c_str());
-    if (PQresultStatus(started) != PGRES_COPY_BOTH) {
-      Fail(PQerrorMessage(connection_));
-    }
-    PQclear(started);
-  }
+      : connection_(walrelay::bench::StartStream(dsn, slot, publication)) {}
   ~Discard() { PQfinish(connection_); }
 
   void ReadUntil(uint64_t end) {
@@ -88,17 +70,9 @@ class Discard {
 
   // 'w', start, end, time, data; or 'k', end, time, whether a reply is requested.
   void Handle(const char* message) {
-    read_ = Load(message + 1);
+    read_ = be64toh(Load<uint64_t>(message + 1));
     if (message[0] == 'k' && message[17] != 0) {
-      Reply();
-    }
-  }
-
-  // 'r', written, flushed, applied, time, whether a reply is requested. Confirms nothing.
-  void Reply() {
-    char status[34] = {'r'};
-    if (PQputCopyData(connection_, status, sizeof(status)) != 1 || PQflush(connection_) != 0) {
-      Fail(PQerrorMessage(connection_));
+      walrelay::bench::SendStatus(connection_, 0);
     }
   }
 

@@ -14,30 +14,20 @@
 #include <poll.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
 
+#include "replication.h"
+
 namespace {
 
+using walrelay::bench::Fail;
+using walrelay::bench::Load;
+
 constexpr size_t kHeader = 25;  // of a message with data: 'w', start, end, time
-constexpr int64_t kPostgresEpoch = 946'684'800'000'000;
 constexpr std::chrono::milliseconds kConfirmInterval{100};
-
-[[noreturn]] void Fail(std::string_view why) {
-  std::fprintf(stderr, "loop: %.*s\n", static_cast<int>(why.size()), why.data());
-  std::exit(1);
-}
-
-template <typename T>
-T Load(const char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
 
 // The columns of an INSERT, in text format. A null value is empty.
 struct Columns {
@@ -59,15 +49,7 @@ class Loop {
  public:
   Loop(const std::string& dsn, const std::string& kafka, const std::string& slot,
        const std::string& publication)
-      : connection_(PQconnectdb((dsn + " replication=database").c_str())) {
-    PGresult* started = PQexec(
-        connection_, ("START_REPLICATION SLOT " + slot +
-                      " LOGICAL 0/0 (proto_version '1', publication_names '" + publication + "')")
-                         .c_str());
-    if (PQresultStatus(started) != PGRES_COPY_BOTH) {
-      Fail(PQerrorMessage(connection_));
-    }
-    PQclear(started);
+      : connection_(walrelay::bench::StartStream(dsn, slot, publication)) {
     char reason[512];
     rd_kafka_conf_t* conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "bootstrap.servers", kafka.c_str(), reason, sizeof(reason));
@@ -152,18 +134,7 @@ class Loop {
         rd_kafka_outq_len(producer_) > 0) {
       return;
     }
-    char status[34] = {'r'};
-    for (int position = 0; position < 3; ++position) {
-      const uint64_t lsn = htobe64(read_);
-      std::memcpy(status + 1 + 8 * position, &lsn, sizeof(lsn));
-    }
-    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(
-        std::chrono::system_clock::now().time_since_epoch());
-    const uint64_t time = htobe64(static_cast<uint64_t>(micros.count() - kPostgresEpoch));
-    std::memcpy(status + 25, &time, sizeof(time));
-    if (PQputCopyData(connection_, status, sizeof(status)) != 1 || PQflush(connection_) != 0) {
-      Fail(PQerrorMessage(connection_));
-    }
+    walrelay::bench::SendStatus(connection_, read_);
     confirmed_ = read_;
     confirmed_at_ = now;
   }
