@@ -24,11 +24,12 @@ constexpr WrongRelay kWrongRelays[] = {
 #undef WALRELAY_MUTANT
 };
 
-void PrintRow(const WrongRelay& wrong, const CampaignOptions& options, const Tally& tally) {
+void PrintRow(const WrongRelay& wrong, const Tally& tally) {
   const auto& failure = tally.failure;
   fmt::print("| {} | {} | {} | {} |\n", wrong.name, wrong.what,
              failure ? failure->invariant() : "not found",
-             failure ? failure->seed - options.seed + 1 : tally.histories);
+             failure ? fmt::format("seed {}", failure->seed)
+                     : fmt::format("{} histories", tally.histories));
   std::fflush(stdout);
 }
 
@@ -46,7 +47,7 @@ Tally Search(const WrongRelay& wrong, const CampaignOptions& options) {
 }  // namespace
 
 bool PrintMutantTable(const CampaignOptions& options, std::string_view only, bool explain) {
-  fmt::print("| mutant | what it does | found by | after histories |\n");
+  fmt::print("| mutant | what it does | found by | in |\n");
   fmt::print("| --- | --- | --- | --- |\n");
   int tried = 0;
   int found = 0;
@@ -56,7 +57,7 @@ bool PrintMutantTable(const CampaignOptions& options, std::string_view only, boo
     }
     selected_mutant = wrong.id;
     const Tally tally = Search(wrong, options);
-    PrintRow(wrong, options, tally);
+    PrintRow(wrong, tally);
     if (tally.failure && explain) {
       Explain(*tally.failure);
     }

@@ -8,7 +8,7 @@
 namespace walrelay::sim {
 
 // Runs a campaign with each mutant (or the one named `only`), and prints which invariant found it
-// after how many histories. Returns true when every mutant was found.
+// by which seed. Returns true when every mutant was found.
 bool PrintMutantTable(const CampaignOptions& options, std::string_view only, bool explain);
 
 }  // namespace walrelay::sim

@@ -33,7 +33,7 @@ PAGE_HEAD = """\
 The {count} wrong versions of walrelay that the simulator must find ([reliability.md](../reliability.md#mutants)
 describes how). Each has one defect: an edit of the named files of `src`, or a change of what passes through a seam,
 made by a file of `tests/sim`. `scripts/dev sim --mutants` prints for each mutant the invariant that it violates and the
-number of histories until it was found.
+seed that found it.
 """
 
 
