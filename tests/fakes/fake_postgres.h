@@ -238,6 +238,7 @@ class FakePostgres final : public ReplicationSource {
   void Close() override {
     open_ = false;
     streaming_ = false;
+    full_ = false;
     broken_ = absl::OkStatus();
     socket_.clear();
     pending_.clear();
