@@ -3,7 +3,9 @@
 
 import random
 import time
+from collections import Counter
 
+from walrelay_test.relay_process import RelayProcess
 from walrelay_test.testcase import main
 from walrelay_test.verified import VerifiedTest
 
@@ -25,8 +27,7 @@ class KillTest(VerifiedTest):
                 if paused:
                     self.kafka.resume_node(1)
                 relay.start()
-        verdict = self.expect_no_problem()
-        self.assertLess(verdict.duplicates, verdict.events)
+        self.expect_once_per_start(relay)
 
     def test_kills_during_a_backlog_lose_nothing(self) -> None:
         chance = random.Random(51)
@@ -39,7 +40,16 @@ class KillTest(VerifiedTest):
                 time.sleep(chance.uniform(0.05, 0.25))
                 relay.kill()
                 relay.start()
-        self.expect_no_problem()
+        self.expect_once_per_start(relay)
+
+    def expect_once_per_start(self, relay: RelayProcess) -> None:
+        """Checks the verdict, and that each start of the relay published an event at most once.
+
+        How many events a kill repeats depends on how far the process got, and thus on the machine; the tests of chaos
+        limit their number.
+        """
+        for event, times in Counter(self.expect_no_problem().repeated).items():
+            self.assertLess(times, relay.starts, f"{event} was repeated {times} times")
 
 
 if __name__ == "__main__":
