@@ -104,8 +104,9 @@ Wakeup Relay::Turn() {
   if (!state_.finished) {
     switch (state_.phase) {
       case Phase::kDisconnected:
-        if (now >= state_.retry_at || KafkaRecovered()) {
-          // KafkaRecovered() ends the pause that OnSlotAlmostLost() has set.
+        // KafkaRecovered() ends the pause that OnSlotAlmostLost() has set.
+        if ((now >= state_.retry_at || KafkaRecovered()) &&
+            now >= committer_.earliest_connection()) {
           Connect(now);
           awake_at_ = parts_.clock.Now();  // a connection attempt may take long
         }
@@ -668,8 +669,9 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
   if (state_.finished) {
     return {.at = now};
   }
-  Wakeup wakeup =
-      state_.phase == Phase::kStreaming ? session_->NextWakeup() : Wakeup{.at = state_.retry_at};
+  Wakeup wakeup = state_.phase == Phase::kStreaming
+                      ? session_->NextWakeup()
+                      : Wakeup{.at = std::max(state_.retry_at, committer_.earliest_connection())};
   // A failing producer is watched closely: its last reports decide what must be read again.
   if (producer_.failed()) {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));

@@ -11,6 +11,8 @@ namespace {
 // While more arrives all the time: consumers see nothing before the commit.
 constexpr Micros kLongestGathering = std::chrono::milliseconds(50);
 constexpr Micros kLongestWait = std::chrono::seconds(1);
+// Of a connection attempt, which may block for longer; without Kafka the transaction does not end.
+constexpr Micros kLongestDelay = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -84,6 +86,7 @@ void TransactionCommitter::OnStreamEnding(MonoTime now) {
   if (CaughtUp() || !ending_) {
     ending_ = Published();
   }
+  ended_at_ = now;
   TurnWithoutStream(now);
 }
 
@@ -91,6 +94,11 @@ void TransactionCommitter::TurnWithoutStream(MonoTime now) {
   if (enabled() && ending_ && !committing() && parts_.tracker.records_in_flight() > 0) {
     Commit(parts_.recorder.Record(now, *ending_));
   }
+}
+
+MonoTime TransactionCommitter::earliest_connection() const {
+  const bool ending = enabled() && ending_ && parts_.tracker.records_in_flight() > 0;
+  return ending ? ended_at_ + kLongestDelay : MonoTime::min();
 }
 
 }  // namespace walrelay

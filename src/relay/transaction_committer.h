@@ -56,6 +56,9 @@ class TransactionCommitter {
   // Ends the transaction, if that was not possible when the stream ended. Call it in each turn
   // without a stream.
   void TurnWithoutStream(MonoTime now);
+  // No connection attempt should block the turns that the end of the transaction takes before this
+  // time. It has passed if the transaction has ended, or does not end soon.
+  MonoTime earliest_connection() const;
 
   // Since when a transaction with events is open; nullopt while it is being committed.
   std::optional<MonoTime> open_since() const { return open_since_; }
@@ -77,6 +80,7 @@ class TransactionCommitter {
   bool awaits_room_ = false;
   // When the stream ended; until the next one has caught up.
   std::optional<ProgressRecorder::Published> ending_;
+  MonoTime ended_at_;
   std::optional<MonoTime> committed_since_;  // the same, of the one that was committed last
 };
 

@@ -521,6 +521,36 @@ TEST_F(TransactionCommitterTest, ALostConnectionEndsTheTransaction) {
   EXPECT_EQ(Recorded().partial.row_lsn, Lsn(101));
 }
 
+// A connection attempt may block for ten seconds.
+TEST_F(TransactionCommitterTest, TheEndOfATransactionDelaysTheNextConnection) {
+  Begin();
+  Commit("a");
+  kafka_.auto_acknowledge = false;
+  Run();
+  ASSERT_FALSE(kafka_.in_flight.empty());
+  const size_t opens = postgres_.opens;
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  EXPECT_EQ(postgres_.opens, opens);
+  kafka_.auto_acknowledge = true;
+  kafka_.AcknowledgeAll();
+  Pass(milliseconds(10));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("a")));
+  EXPECT_EQ(postgres_.opens, opens + 1);
+}
+
+TEST_F(TransactionCommitterTest, ATransactionThatDoesNotEndDelaysAConnectionForSeconds) {
+  Begin();
+  Commit("a");
+  kafka_.auto_acknowledge = false;
+  Run();
+  ASSERT_FALSE(kafka_.in_flight.empty());
+  const size_t opens = postgres_.opens;
+  postgres_.BreakConnection();
+  Pass(seconds(6));
+  EXPECT_GT(postgres_.opens, opens);
+}
+
 TEST_F(TransactionCommitterTest, ADrainCommits) {
   Begin();
   kafka_.hold_commit = true;
