@@ -34,11 +34,11 @@ class Topic:
         With transactions: up to the first open one, including the brokers' markers, of which each transaction has one in
         each of its partitions.
         """
-        return sum(high for _, high in self._bounds())
+        return sum(self._offsets(library().OFFSET_END))
 
     def committed(self) -> int:
         """Records without markers and without those of aborted transactions. Reads what was added since the last call."""
-        ends = [high for _, high in self._bounds()]
+        ends = self._offsets(library().OFFSET_END)
         if self._counter is None:
             kafka = library()
             self._counter = consumer(self._bootstrap)
@@ -63,10 +63,22 @@ class Topic:
                    for partition, (low, high) in enumerate(self._bounds()) if high > low)
 
     def _bounds(self) -> list[tuple[int, int]]:
+        """The first and the next offset of each partition."""
+        kafka = library()
+        return list(zip(self._offsets(kafka.OFFSET_BEGINNING), self._offsets(kafka.OFFSET_END), strict=True))
+
+    def _offsets(self, end: int) -> list[int]:
+        """The offset of this end of each partition. One request: a sample must not load the broker."""
+        kafka = library()
         try:
-            return [self._consumer.get_watermark_offsets(each, timeout=5) for each in self._partitions]
-        except library().KafkaException as error:
+            found = self._consumer.offsets_for_times(
+                [kafka.TopicPartition(each.topic, each.partition, end) for each in self._partitions], timeout=5)
+        except kafka.KafkaException as error:
             raise ServerError(f"cannot read the offsets of the topic: {error.args[0].str()}") from error
+        for partition in found:
+            if partition.error is not None:
+                raise ServerError(f"cannot read the offsets of {partition.topic}: {partition.error.str()}")
+        return [partition.offset for partition in found]
 
     def _append_time(self, partition: int, offset: int) -> float:
         kafka = library()
