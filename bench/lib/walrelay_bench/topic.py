@@ -56,11 +56,10 @@ class Topic:
 
     def first_append(self) -> float:
         """Time at which the first record was appended, by the broker's clock; seconds, with a precision of 1 ms."""
-        return min(self._append_time(partition, low) for partition, (low, high) in enumerate(self._bounds()) if high)
+        return min(self._append_times([low for low, _ in self._bounds()]))
 
     def last_append(self) -> float:
-        return max(self._append_time(partition, max(low, high - 1 - self._marker))
-                   for partition, (low, high) in enumerate(self._bounds()) if high > low)
+        return max(self._append_times([max(low, high - 1 - self._marker) for low, high in self._bounds()]))
 
     def _bounds(self) -> list[tuple[int, int]]:
         """The first and the next offset of each partition."""
@@ -80,14 +79,24 @@ class Topic:
                 raise ServerError(f"cannot read the offsets of {partition.topic}: {partition.error.str()}")
         return [partition.offset for partition in found]
 
-    def _append_time(self, partition: int, offset: int) -> float:
+    def _append_times(self, offsets: list[int]) -> list[float]:
+        """The times of the records at these offsets, one for each partition; those without a record are left out."""
         kafka = library()
-        name = self._partitions[partition].topic
-        self._reader.assign([kafka.TopicPartition(name, partition, offset)])
-        message = self._reader.poll(30)
-        if message is None or message.error() is not None:
-            raise ServerError(f"cannot read {name}[{partition}]@{offset}")
-        kind, millis = message.timestamp()
-        if kind != kafka.TIMESTAMP_LOG_APPEND_TIME:
-            raise ServerError(f"{name} does not use LogAppendTime")
-        return millis / 1000
+        missing = {at.partition: at for at, offset, end in
+                   zip(self._partitions, offsets, self._offsets(kafka.OFFSET_END), strict=True) if offset < end}
+        self._reader.assign([kafka.TopicPartition(at.topic, at.partition, offsets[at.partition])
+                             for at in missing.values()])
+        times = []
+        while missing:
+            message = self._reader.poll(30)
+            if message is None or message.error() is not None:
+                why = "timed out" if message is None else message.error().str()
+                raise ServerError(f"cannot read the records of {len(missing)} partitions: {why}")
+            if missing.pop(message.partition(), None) is None:
+                continue  # one record is enough
+            kind, millis = message.timestamp()
+            if kind != kafka.TIMESTAMP_LOG_APPEND_TIME:
+                raise ServerError(f"{message.topic()} does not use LogAppendTime")
+            times.append(millis / 1000)
+        self._reader.unassign()
+        return times

@@ -5,5 +5,5 @@ from walrelay_bench.system import load
 
 class Peer(load("loop")):  # type: ignore[misc]
     title = "featureless loop, 200 partitions"
-    workloads = ("steady-1000", "steady-5000")
+    workloads = ("drain", "steady-1000", "steady-5000")
     partitions = 200
