@@ -29,7 +29,7 @@ uint64_t ParseLsn(const char* text) {
   unsigned int high = 0;
   unsigned int low = 0;
   if (std::sscanf(text, "%X/%X", &high, &low) != 2) {
-    Fail("discard: END: expected a WAL position such as 0/16B3748");
+    Fail("END: expected a WAL position such as 0/16B3748");
   }
   return uint64_t{high} << 32 | low;
 }
@@ -84,7 +84,7 @@ class Discard {
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    Fail("usage: discard DSN SLOT PUBLICATION END");
+    Fail("usage: DSN SLOT PUBLICATION END");
   }
   Discard(argv[1], argv[2], argv[3]).ReadUntil(ParseLsn(argv[4]));
 }

@@ -150,7 +150,7 @@ class Loop {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    Fail("usage: loop DSN KAFKA SLOT PUBLICATION");
+    Fail("usage: DSN KAFKA SLOT PUBLICATION");
   }
   Loop(argv[1], argv[2], argv[3], argv[4]).Run();
 }

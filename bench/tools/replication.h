@@ -4,6 +4,7 @@
 #pragma once
 
 #include <endian.h>
+#include <errno.h>
 #include <libpq-fe.h>
 
 #include <chrono>
@@ -18,9 +19,9 @@ namespace walrelay::bench {
 
 inline constexpr int64_t kPostgresEpoch = 946'684'800'000'000;  // in Unix microseconds
 
-// The name of the program is part of `why`.
 [[noreturn]] inline void Fail(std::string_view why) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(why.size()), why.data());
+  std::fprintf(stderr, "%s: %.*s\n", program_invocation_short_name, static_cast<int>(why.size()),
+               why.data());
   std::exit(1);
 }
 
