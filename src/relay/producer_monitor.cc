@@ -90,7 +90,8 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   WR_CHECK(!named.ok() || parts_.sender.failed().lost == 0, "a lost record has a cause");
   const absl::Status error = named.ok() ? producer.FatalError() : named;
   if (error.ok()) {
-    auto restart = CheckForStall(now, topic_awaited_since);
+    auto restart = CheckForRefusal();
+    restart = restart ? restart : CheckForStall(now, topic_awaited_since);
     return restart || !producer.exists() ? restart : CheckCredentials(now);
   }
   const Micros failing = now - producer.StopForFailure(now);
@@ -200,6 +201,19 @@ void ProducerMonitor::CreateIfDue(MonoTime now) {
   }
   WR_CHECK(parts_.producer.exists() || parts_.producer.retry_at(),
            "a stream has a producer, or a time at which the next one is due");
+}
+
+// The record that would end the transaction was not accepted. Without it the events cannot be
+// committed, and they must not hold back consumers until it is. Besides, the next stream begins
+// with reading the record: the topic may have been deleted.
+std::optional<Restart> ProducerMonitor::CheckForRefusal() {
+  const absl::Status& refusal = parts_.recorder.error();
+  if (refusal.ok() || !parts_.producer.uses_transactions() ||
+      parts_.tracker.records_in_flight() == 0) {
+    return std::nullopt;
+  }
+  NoteFailure(refusal);
+  return Restart{.cause = refusal, .settled_before = std::nullopt};
 }
 
 // Certificates have changed, or a login was refused: a new producer reads the files again. It is

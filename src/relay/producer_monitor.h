@@ -86,6 +86,8 @@ class ProducerMonitor {
   std::optional<Restart> OnLostRecords(const absl::Status& error);
   // Counts the failure of a producer with transactions. Does nothing for others.
   void NoteFailure(const absl::Status& error);
+  // The progress record of an open transaction was refused: ends the transaction.
+  std::optional<Restart> CheckForRefusal();
   // Without an answer from any broker for five minutes, a new producer resolves the bootstrap
   // servers again.
   std::optional<Restart> CheckForStall(MonoTime now, std::optional<MonoTime> topic_awaited_since);

@@ -4,7 +4,6 @@
 The guide is docs/guides/exactly-once.md.
 """
 
-import time
 from typing import Any
 
 from walrelay_dev.errors import ServerError
@@ -211,15 +210,13 @@ class ProgressTopicTest(OnceCase):
         self.expect_blocked(relay)
 
     def test_topic_deleted_while_the_relay_runs_is_noticed(self) -> None:
-        # If the brokers do not refuse the record at once, librdkafka waits for the topic for a minute.
+        # If the record is not refused at once, librdkafka waits for the topic for more than a minute.
         relay = self.publish_one({"kafka.librdkafka.topic.metadata.refresh.interval.ms": "100",
                                   "kafka.transaction_timeout": "12s"})
         self.kafka.delete_topic(self.progress_topic)
-        begun = time.monotonic()
         self.outbox.insert(9)
-        relay.wait_for_state("blocked", seconds=120)
+        relay.wait_for_state("blocked", seconds=50)
         self.expect_no_transaction_stays_open(0)
-        self.assertLess(time.monotonic() - begun, 15)
         relay.kill()
         relay.start()
         relay.wait_for_state("blocked")

@@ -519,6 +519,48 @@ TEST_F(TransactionCommitterTest, NoTransactionStaysOpenWhileARowBlocks) {
   EXPECT_THAT(Events(), ElementsAre("1", "2"));
 }
 
+TEST_F(TransactionCommitterTest, NoTransactionStaysOpenWhileItsRecordIsRefused) {
+  Begin();
+  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
+  EXPECT_THAT(kafka_.uncommitted(), IsEmpty());
+  kafka_.bad_topics.clear();
+  Pass(std::chrono::minutes(1));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("a")));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(TransactionCommitterTest, ARecordThatIsRefusedWithoutAStreamEndsTheTransaction) {
+  Begin();
+  postgres_.SendOpenTransaction(Rows(2));
+  Run();
+  ASSERT_THAT(kafka_.uncommitted(), SizeIs(2));
+  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
+  EXPECT_THAT(kafka_.uncommitted(), IsEmpty());
+}
+
+// The topic may have been deleted, and created again by the brokers.
+TEST_F(TransactionCommitterTest, ARefusedRecordIsReadAgain) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
+  Commit("b");
+  Run();
+  kafka_.bad_topics.clear();
+  kafka_.log.clear();
+  Pass(std::chrono::minutes(1));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressMissing);
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
 // --- the stream ends
 
 TEST_F(TransactionCommitterTest, ALostConnectionEndsTheTransaction) {
