@@ -46,8 +46,8 @@ void Simulation::Apply(const Fault& fault) {
   kafka_.coordinator().Interrupt(fault.length + kLongestSilence);
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
-      ApplyToKafka(fault) || ApplyUnseen(fault) || ApplyToTopics(fault) ||
-      ApplyToTransactions(fault)) {
+      ApplyUnseen(fault) || ApplyInTransaction(fault) || ApplyToKafka(fault) ||
+      ApplyToTopics(fault) || ApplyToTransactions(fault)) {
     context_.coverage.Count(NameOf(fault.kind), "fault ");
   }
 }
@@ -615,6 +615,12 @@ bool Simulation::ApplyUnseen(const Fault& fault) {
   }
   if (fault.kind == FaultKind::kDenyProgress) {
     kafka_.topic(kProgressTopic).denied = true;
+    // A producer that has noticed refuses the next record itself, the others wait for the brokers.
+    for (const auto& process : processes_) {
+      if (process && fault.amount % 2 == 0) {
+        process->LookUpAgain(std::string(kProgressTopic));
+      }
+    }
     Heal(fault.length, [this] { kafka_.topic(kProgressTopic).denied = false; });
     return true;
   }
@@ -684,6 +690,18 @@ bool Simulation::ApplyToTransactions(const Fault& fault) {
       coordinator.marker_delay = seconds(5);
       Heal(fault.length, [this] { kafka_.coordinator().marker_delay = Micros(0); });
       return true;
+    default:
+      return false;
+  }
+}
+
+// Kafka is not disturbed by them.
+bool Simulation::ApplyInTransaction(const Fault& fault) {
+  if (!exactly_once()) {
+    return false;
+  }
+  SimCoordinator& coordinator = kafka_.coordinator();
+  switch (fault.kind) {
     case FaultKind::kCutInTransaction:
       coordinator.kill = [this] {
         postgres_.TerminateSender();

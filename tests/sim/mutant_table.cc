@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "mutant.h"
 
@@ -24,24 +25,42 @@ constexpr WrongRelay kWrongRelays[] = {
 #undef WALRELAY_MUTANT
 };
 
-void PrintRow(const WrongRelay& wrong, const Tally& tally) {
-  const auto& failure = tally.failure;
-  fmt::print("| {} | {} | {} | {} |\n", wrong.name, wrong.what,
-             failure ? failure->invariant() : "not found",
-             failure ? fmt::format("seed {}", failure->seed)
-                     : fmt::format("{} histories", tally.histories));
+void PrintRow(const WrongRelay& wrong, const std::optional<Failure>& failure, uint64_t histories) {
+  fmt::print(
+      "| {} | {} | {} | {} |\n", wrong.name, wrong.what,
+      failure ? failure->invariant() : "not found",
+      failure ? fmt::format("seed {}", failure->seed) : fmt::format("{} histories", histories));
   std::fflush(stdout);
 }
 
+// Whether walrelay itself passes the history: if not, the mutant is not what has failed.
+bool Passes(uint64_t seed) {
+  const MutantId mutant = std::exchange(selected_mutant, MutantId::kNone);
+  const bool passes = RunPlan(MakePlan(seed), /*trace=*/false).empty();
+  selected_mutant = mutant;
+  return passes;
+}
+
+// The first failure that is the mutant's.
+std::optional<Failure> FirstFailure(CampaignOptions options) {
+  const uint64_t end = options.seed + options.histories;
+  std::optional<Failure> failure = RunCampaign(options).failure;
+  while (failure && !Passes(failure->seed)) {
+    options.seed = failure->seed + 1;
+    options.histories = end - options.seed;
+    failure = RunCampaign(options).failure;
+  }
+  return failure;
+}
+
 // Few histories find some mutants: the one that found it last runs first.
-Tally Search(const WrongRelay& wrong, const CampaignOptions& options) {
+std::optional<Failure> Search(const WrongRelay& wrong, const CampaignOptions& options) {
   if (wrong.seed != 0) {
-    const Tally tally = RunCampaign({.seed = wrong.seed, .threads = 1});
-    if (tally.failure) {
-      return tally;
+    if (auto failure = FirstFailure({.seed = wrong.seed, .threads = 1})) {
+      return failure;
     }
   }
-  return RunCampaign(options);
+  return FirstFailure(options);
 }
 
 }  // namespace
@@ -56,13 +75,13 @@ bool PrintMutantTable(const CampaignOptions& options, std::string_view only, boo
       continue;
     }
     selected_mutant = wrong.id;
-    const Tally tally = Search(wrong, options);
-    PrintRow(wrong, tally);
-    if (tally.failure && explain) {
-      Explain(*tally.failure);
+    const std::optional<Failure> failure = Search(wrong, options);
+    PrintRow(wrong, failure, options.histories);
+    if (failure && explain) {
+      Explain(*failure);
     }
     ++tried;
-    found += tally.failure ? 1 : 0;
+    found += failure ? 1 : 0;
   }
   selected_mutant = MutantId::kNone;
   fmt::print("\n{} of {} wrong relays were found\n", found, tried);

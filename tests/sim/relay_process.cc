@@ -410,6 +410,12 @@ void RelayProcess::FailIdleProducer() {
   }
 }
 
+void RelayProcess::LookUpAgain(const std::string& topic) {
+  if (producer_ != nullptr) {
+    producer_->LookUpAgain(topic);
+  }
+}
+
 // A status that reports a blocking row must name the row.
 void RelayProcess::CheckNaming(const RelayStatus& status) {
   if (status.state != RelayState::kBlocked || status.error.ok()) {

@@ -77,6 +77,8 @@ class RelayProcess final : private RelayHost {
   void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
   void OnSlotAlmostLost() { loss_noticed_ = true; }
   void FailIdleProducer();
+  // See SimProducer::LookUpAgain().
+  void LookUpAgain(const std::string& topic);
 
   bool killed() const override { return killed_; }
   bool in_turn() const { return in_turn_; }
@@ -90,6 +92,7 @@ class RelayProcess final : private RelayHost {
   // The pipeline has ended without an error: what a drain must have achieved.
   void CheckDrained() const;
   bool dropped_slot() const { return source_.dropped_slot(); }
+  bool dropped_last_slot() const { return source_.dropped_last_slot(); }
   // Whether it has streamed or been in standby.
   bool has_run() const { return has_run_; }
   // Whether it is suspended, or was recently.

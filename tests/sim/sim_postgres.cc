@@ -295,6 +295,7 @@ void SimPostgres::MoveSlot(Lsn position) {
 void SimPostgres::MakeSlot() {
   NoteTampering();
   slot_ = SimSlot{.confirmed = log_.flushed(), .on_disk = log_.flushed()};
+  ++slots_made_;
 }
 
 void SimPostgres::TerminateSender() {

@@ -144,6 +144,7 @@ class SimPostgres {
     return slot_ && !slot_->lost ? BytesBetween(slot_->on_disk, log_.flushed()) : 0;
   }
   const std::optional<SimSlot>& slot() const { return slot_; }
+  int slots_made() const { return slots_made_; }
   const std::shared_ptr<WalSender>& sender() const { return sender_; }
   uint32_t timeline() const { return timeline_; }
   const std::vector<TimelineEnd>& ancestors() const { return ancestors_; }
@@ -174,6 +175,7 @@ class SimPostgres {
   const Options options_;
   PgLog log_;
   std::optional<SimSlot> slot_;
+  int slots_made_ = 0;
   std::shared_ptr<WalSender> sender_;
   std::function<void()> shut_down_;  // called when the walsender has exited
   Power power_ = Power::kUp;

@@ -284,6 +284,9 @@ void SimProducer::Poll(DeliverySink& sink) {
     host_.OnClaimed(*claimed);
     sink.OnClaimed(*claimed);
   }
+  if (transactions_) {
+    transactions_->EndIfComplete();
+  }
   for (const Reported& report : std::exchange(reports_, {})) {
     --queued_;
     const bool progress = report.record.event == kNoEvent;

@@ -70,6 +70,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
 
   // Fails the producer permanently if nothing is in flight.
   void FailWhileIdle();
+  // The topic's metadata is looked up again before its next record, as after a refresh.
+  void LookUpAgain(const std::string& topic) { topics_[topic].metadata = Metadata::kUnknown; }
   void AbandonUndelivered() override;
   // The owner has destroyed the producer.
   void Abandon();

@@ -164,7 +164,7 @@ absl::Status SimSource::DropSlot() {
                 server_.retained_bytes());
   context_.coverage.Count("relay drops the slot");
   server_.DropSlot();
-  dropped_slot_ = true;
+  dropped_slot_ = server_.slots_made();
   // The response may be lost.
   return host_.Pass(network_.latency, false) ? CheckAlive() : Lost("killed");
 }
@@ -486,13 +486,18 @@ void SimSource::CheckRecorded(Lsn confirmed) {
   }
 }
 
-void SimSource::OnRecordRead(const Progress& record) {
+void SimSource::NoteFrontier(const Progress& record) {
   seen_.insert(record.frontier.value());
   seen_.insert(EndOf(record).value());
 }
 
+void SimSource::OnRecordRead(const Progress& record) {
+  looked_record_ = record;
+  NoteFrontier(record);
+}
+
 void SimSource::OnRecordClaimed(const Progress& record) {
-  OnRecordRead(record);
+  NoteFrontier(record);
   must_recall_ = must_recall_ || (memory_ && memory_->Order() < record.Order());
 }
 
@@ -539,7 +544,7 @@ void SimSource::OnProgressProduced(const Progress& record) {
 }
 
 void SimSource::OnGapAccepted(bool of_the_slot) {
-  dropped_slot_ = false;
+  dropped_slot_.reset();
   unrecorded_ = true;
   handled_end_ = Lsn();
   context_.oracle.OnMemoryLost();

@@ -71,12 +71,15 @@ class SimSource final : public ReplicationSource {
   // Likewise, of this connection, once it has read everything again that was handled before.
   Lsn handled_again() const { return handled_again_; }
   Lsn confirmed() const { return confirmed_; }
-  bool dropped_slot() const { return dropped_slot_; }
+  bool dropped_slot() const { return dropped_slot_.has_value(); }
+  // Whether there has been no other slot since.
+  bool dropped_last_slot() const { return dropped_slot_ == server_.slots_made(); }
   // A gap was accepted: the next slot is a different one, and may be at any position.
   // `of_the_slot`: or the server is; false for a gap of the publication.
   void OnGapAccepted(bool of_the_slot);
   bool open() const { return open_; }
-  // The newest progress record when the catalog was read: the relay reads that one, or a later one.
+  // The progress record that the relay has read on this connection; before, or if it does not read
+  // one, the newest when the catalog was read.
   const std::optional<Progress>& record_seen() const { return looked_record_; }
   // Whether the stream has still to contain the last transaction of the record.
   bool awaits_last() const { return expected_ && !last_passed_; }
@@ -90,7 +93,6 @@ class SimSource final : public ReplicationSource {
   bool SameServer() const {
     return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
   }
-  // Its frontier is a position that the server sent to an earlier process.
   void OnRecordRead(const Progress& record);
   // Likewise, behind a claim: it may say more than the one that was read before.
   void OnRecordClaimed(const Progress& record);
@@ -124,6 +126,8 @@ class SimSource final : public ReplicationSource {
   void Recall(Lsn position);
   // The end of what `record` says about the server's present WAL.
   Lsn EndOf(const Progress& record) const;
+  // The frontier is a position that the server sent to an earlier process.
+  void NoteFrontier(const Progress& record);
   // The events before it are published as `record` says, unless they follow its last transaction.
   Lsn KnownBefore(const Progress& record) const;
   // Up to where the WAL of the record's server and the present one are the same.
@@ -140,8 +144,8 @@ class SimSource final : public ReplicationSource {
   bool open_ = false;
   int incarnation_ = 0;
   int pid_ = 0;
-  bool past_limit_ = false;  // the slot at that time
-  bool dropped_slot_ = false;
+  bool past_limit_ = false;          // the slot at that time
+  std::optional<int> dropped_slot_;  // which of the server's slots
   bool unrecorded_ = false;  // may stream without a record: it has streamed, or there was no slot
   bool knows_slot_ = false;  // has read an existing slot, or created one
   int looked_changes_ = 0;

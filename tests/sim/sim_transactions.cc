@@ -221,11 +221,15 @@ void SimTransactions::Commit() {
   phase_ = Phase::kCommitting;
   ends_sent_ = 0;
   OnAcknowledged();
+  producer_.Signal();
 }
 
 void SimTransactions::OnAcknowledged() {
   acknowledged_at_ = context_.now();
   kafka_.coordinator().Reach(TxnStep::kAppended);
+}
+
+void SimTransactions::EndIfComplete() {
   if (phase_ == Phase::kCommitting &&
       (producer_.AllAcknowledged() || Mutant(MutantId::kCommitUnacknowledged))) {
     phase_ = Phase::kEnding;

@@ -50,8 +50,10 @@ class SimTransactions {
   void Stamp(Batch& batch) const;
   // REQUIRES: a record was accepted since the last commit.
   void Commit();
-  // A record was acknowledged. Ends the transaction when all are, and Commit() was called.
   void OnAcknowledged();
+  // Ends the transaction if Commit() was called and all records are acknowledged. Only the owner's
+  // thread can do that, as in librdkafka: the reports have to be taken.
+  void EndIfComplete();
   void OnFailed() { phase_ = Phase::kFailed; }
 
  private:

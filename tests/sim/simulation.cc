@@ -306,7 +306,8 @@ void Simulation::OnExit(size_t number, const RelayProcess& process) {
   }
   const ErrorCode code = CodeOf(result);
   context_.coverage.Count(fmt::format("exit {}", ToString(code)));
-  if (process.dropped_slot() && (code == ErrorCode::kSlotGone || code == ErrorCode::kSlotMissing)) {
+  if (process.dropped_last_slot() &&
+      (code == ErrorCode::kSlotGone || code == ErrorCode::kSlotMissing)) {
     context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
   switch (Describe(code).reaction) {
@@ -399,7 +400,7 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   gap_possible_ = gap_possible_ || process.dropped_slot();
   CheckJustified(code);
   const auto number = static_cast<size_t>(process.number());
-  if (process.dropped_slot() && code == ErrorCode::kSlotGone) {
+  if (process.dropped_last_slot() && code == ErrorCode::kSlotGone) {
     context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
   if (code == ErrorCode::kPublicationChanged) {

@@ -88,6 +88,7 @@ class Simulation final : private Environment {
   bool ApplyToTopics(const Fault& fault);
   bool ApplyUnseen(const Fault& fault);
   bool ApplyToTransactions(const Fault& fault);
+  bool ApplyInTransaction(const Fault& fault);
   void KillInPart(MonoTime until, bool other_settings);
   // Whether a database transaction must be published as a whole, unless something interrupts it.
   bool IsAtomic() const;
