@@ -259,7 +259,9 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   // told apart without being handled.
   while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction()) &&
          !(in_wave && MayProduce(pending[handled]))) {
-    hold = HasRoom() ? HandleOne(pending[handled], now) : StallReason::kWindow;
+    hold = RecordIsRefused() ? StallReason::kProgress
+           : HasRoom()       ? HandleOne(pending[handled], now)
+                             : StallReason::kWindow;
     if (!hold.ok() || *hold != StallReason::kNone) {
       break;
     }
@@ -268,6 +270,8 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   }
   if (hold.ok() && *hold == StallReason::kTopic) {
     LookAhead(handled + 1);
+  } else if (hold.ok() && *hold == StallReason::kProgress) {
+    SetBlockingError(parts_.recorder.error(), now);
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
   WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining || in_wave,
@@ -438,9 +442,13 @@ void Session::SetStallReason(StallReason hold, bool moved, MonoTime now) {
 
 // Until the history is known, nothing is published that a record would have to follow. And with
 // "exactly_once", the next record waits for it.
+bool Session::RecordIsRefused() const {
+  return !parts_.recorder.error().ok() && parts_.pipeline.history_known();
+}
+
 void Session::CheckRecorder(MonoTime now) {
   const bool stalled = stall_reason_ == StallReason::kProgress;
-  if (!parts_.recorder.error().ok() && !stalled && parts_.pipeline.history_known()) {
+  if (RecordIsRefused() && !stalled) {
     SetBlockingError(parts_.recorder.error(), now);
     SetStallReason(StallReason::kProgress, /*moved=*/false, now);
   } else if (parts_.recorder.error().ok() && stalled) {

@@ -148,7 +148,10 @@ class Session {
   // `moved`: at least one message was handled in this turn.
   void SetStallReason(StallReason hold, bool moved, MonoTime now);
   void SetBlockingError(const absl::Status& blocking_error, MonoTime now);
-  // Stops handling while progress cannot be recorded: what is published could not be confirmed.
+  // Whether nothing may be published because progress cannot be recorded: it could not be
+  // confirmed.
+  bool RecordIsRefused() const;
+  // Stops handling while it is so, whether or not a message waits.
   void CheckRecorder(MonoTime now);
   // Whether a turn should try to handle a message again.
   bool MayHandle(MonoTime now);

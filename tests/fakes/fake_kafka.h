@@ -37,6 +37,7 @@ class FakeKafka {
   Micros report_delay{0};  // of each acknowledgement
   size_t queue_limit = SIZE_MAX;
   std::set<std::string> pending_topics;            // their metadata has not arrived yet
+  std::set<std::string> looked_up_topics;          // by each producer, at the first record
   std::map<std::string, absl::Status> bad_topics;  // Produce() returns this error
   std::set<std::string> stored_keys;               // their records are in the topics already
   // Records with these keys are rejected, by every producer. All records in flight after a rejected
@@ -144,7 +145,8 @@ class FakeKafka {
       if (const auto bad = kafka_.bad_topics.find(topic); bad != kafka_.bad_topics.end()) {
         return bad->second;
       }
-      if (kafka_.pending_topics.contains(topic)) {
+      const bool unknown = kafka_.looked_up_topics.contains(topic) && topics_.insert(topic).second;
+      if (unknown || kafka_.pending_topics.contains(topic)) {
         return ProduceResult::kTopicPending;
       }
       if (record.key && kafka_.stored_keys.contains(std::string(*record.key))) {
@@ -260,6 +262,7 @@ class FakeKafka {
       return copy;
     }
 
+    std::set<std::string> topics_;  // that were looked up
     FakeKafka& kafka_;
     const bool transactional_;
     bool claimed_ = false;

@@ -545,6 +545,24 @@ TEST_F(TransactionCommitterTest, ARecordThatIsRefusedWithoutAStreamEndsTheTransa
   EXPECT_THAT(kafka_.uncommitted(), IsEmpty());
 }
 
+// The stream of the next attempt has the last transaction and the event in one read.
+TEST_F(TransactionCommitterTest, ARefusedRecordIsOfferedAgainBeforeItsEvents) {
+  config_.pipeline.confirm_interval = seconds(5);
+  Begin();
+  const Lsn recorded = Commit("a");
+  Pass(milliseconds(10));
+  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
+  Commit("b");
+  Pass(seconds(1));
+  ASSERT_EQ(State(), RelayState::kBlocked);
+  ASSERT_LT(postgres_.confirmed(), recorded);
+  kafka_.bad_topics.clear();
+  kafka_.looked_up_topics.insert(std::string(testing::kProgressTopic));
+  Pass(std::chrono::minutes(1));
+  EXPECT_THAT(Transactions(), ElementsAre(ElementsAre("a"), ElementsAre("b")));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
 // The topic may have been deleted, and created again by the brokers.
 TEST_F(TransactionCommitterTest, ARefusedRecordIsReadAgain) {
   Begin();
