@@ -1,6 +1,7 @@
 // RelayHost: the interface between the simulated simulation and the seams of one relay process.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -9,6 +10,9 @@
 #include "walrelay/progress.h"
 
 namespace walrelay::sim {
+
+// So long does an attempt to connect to a server block that does not answer.
+inline constexpr Micros kConnectTimeout = std::chrono::seconds(10);
 
 class RelayHost {
  public:

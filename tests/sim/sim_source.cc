@@ -19,7 +19,6 @@ using std::chrono::seconds;
 constexpr size_t kStatusesPerSecond = 60;
 constexpr size_t kAttemptsPerWindow = 40;
 constexpr Micros kAttemptWindow = seconds(20);
-constexpr Micros kConnectTimeout = seconds(10);
 // Three retries in a row, then one after 10, 20, 40, 80 and 120 s, or half of that.
 constexpr size_t kFailuresPerWindow = 12;
 constexpr Micros kFailureWindow = seconds(120);

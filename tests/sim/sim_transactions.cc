@@ -160,9 +160,12 @@ void SimTransactions::CheckAge(uint64_t number, MonoTime due) {
       phase_ == Phase::kCommitting && context_.now() - acknowledged_at_ < kLongestSilence;
   const bool excused = slept || ends || kafka_.disturbed_until > begun || producer_.Outdated();
   if (excused || !kafka_.coordinator().IsOpen(id_, epoch_)) {
-    const MonoTime again = context_.now() + most;
-    producer_.Later(
-        most, [number, again](SimProducer& self) { self.transactions()->CheckAge(number, again); });
+    // After a suspension, the next connection attempt may come before the reports.
+    const Micros delay = most + (slept ? kConnectTimeout : Micros(0));
+    const MonoTime again = context_.now() + delay;
+    producer_.Later(delay, [number, again](SimProducer& self) {
+      self.transactions()->CheckAge(number, again);
+    });
     return;
   }
   context_.oracle.Fail("EO5 open transaction",
