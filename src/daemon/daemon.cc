@@ -85,8 +85,8 @@ class Daemon {
     // unavailable. A port that is in use ends the process here.
     std::unique_ptr<HttpServer> http;
     if (!http_.listen.empty()) {
-      auto server = HttpServer::Start(http_.listen,
-                                      StatusEndpoints(list_, options_.fleet, registry_, clock_));
+      auto server = HttpServer::Listen(http_.listen,
+                                       StatusEndpoints(list_, options_.fleet, registry_, clock_));
       if (!server.ok()) {
         return {.status = server.status()};
       }
@@ -96,6 +96,9 @@ class Daemon {
     }
     const auto control = StartControl(options_.config_path, reloads_);
     supervisor_.Apply(std::move(specs_));
+    if (http != nullptr) {
+      http->Serve();  // before, the list has no pipeline
+    }
     while (!supervisor_.finished()) {
       HandleSignals();
       reloads_.Serve([this] { return Reload(); });

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/check.h"
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -58,7 +59,7 @@ MonoTime Now() {
 // The socket is made here because libmicrohttpd 1.0 does not tell why it cannot listen. Invalid
 // after an error, with its errno. Without SO_REUSEPORT: a second process would silently share the
 // port and receive every other probe.
-UniqueFd Listen(const ListenAddress& address) {
+UniqueFd OpenListener(const ListenAddress& address) {
   constexpr int kOn = 1;
   UniqueFd socket(
       ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -170,6 +171,13 @@ std::pair<const HttpHandler*, std::string_view> HttpServer::Find(std::string_vie
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     std::string_view listen, std::map<std::string, HttpHandler> pages) {
+  WR_ASSIGN_OR_RETURN(auto server, Listen(listen, std::move(pages)));
+  server->Serve();
+  return server;
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(
+    std::string_view listen, std::map<std::string, HttpHandler> pages) {
   const auto address = ListenAddress::Parse(listen);
   if (!address) {
     return Error(ErrorCode::kHttpListen,
@@ -183,7 +191,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     return Error(ErrorCode::kHttpListen,
                  fmt::format("{}: {}", Printable(listen, 80), std::strerror(errno)));
   };
-  const UniqueFd socket = Listen(*address);
+  const UniqueFd socket = OpenListener(*address);
   // For the daemon, which closes it. Without a socket it would listen on another address.
   const int copy = socket.valid() ? ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0) : -1;
   if (copy < 0) {
@@ -197,8 +205,12 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   if (server->daemon_ == nullptr) {
     return cannot_listen();
   }
-  server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
   return server;
+}
+
+void HttpServer::Serve() {
+  WR_CHECK(!thread_.joinable(), "a server has one thread");
+  thread_ = std::thread([this] { Run(); });
 }
 
 // libmicrohttpd's own timeout covers idle connections, ours the age of each.

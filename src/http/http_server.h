@@ -55,8 +55,13 @@ class HttpServer {
  public:
   // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 selects a free
   // port. Errors: WR-5002 (HttpListen).
-  // Starts a thread, and listens when it returns. What the handlers refer to must outlive the
-  // server. A port that another process uses is an error, because SO_REUSEPORT is not set.
+  // Listens when it returns; requests wait until Serve(). What the handlers refer to must outlive
+  // the server. A port that another process uses is an error, because SO_REUSEPORT is not set.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
+      std::string_view listen, std::map<std::string, HttpHandler> pages);
+  // Starts the thread that answers requests. REQUIRES: the first call.
+  void Serve();
+  // Listen() and Serve().
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       std::string_view listen, std::map<std::string, HttpHandler> pages);
   // Waits for running handlers.

@@ -277,6 +277,21 @@ TEST_F(HttpServerTest, ManyPeersAtOnceAreAllAnswered) {
   EXPECT_EQ(calls_, 200);
 }
 
+// The handlers may refer to what is not ready yet.
+TEST(HttpServerStartTest, RequestsWaitUntilTheServerServes) {
+  std::atomic<bool> ready = false;
+  auto server = HttpServer::Listen("127.0.0.1:0",
+                                   {{"/page", [&](const PageRequest&) {
+                                       return HttpResponse{.body = ready ? "ready" : "too early"};
+                                     }}});
+  ASSERT_THAT(server, IsOk());
+  HttpConnection connection((*server)->port());
+  connection.Send(HttpRequest("GET", "/page"));
+  ready = true;
+  (*server)->Serve();
+  EXPECT_EQ(connection.ReadAnswer().body, "ready");
+}
+
 TEST(HttpServerEndTest, DestructorWaitsForTheRunningPage) {
   std::promise<void> entered;
   std::promise<void> release;
