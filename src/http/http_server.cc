@@ -238,7 +238,7 @@ void HttpServer::Run() {
 
 // Binds to port 0, and gives the port up again: another process may take it before the caller does.
 absl::StatusOr<std::string> FreeLoopbackAddress() {
-  WR_ASSIGN_OR_RETURN(const auto probe, HttpServer::Start("127.0.0.1:0", {}));
+  WR_ASSIGN_OR_RETURN(const auto probe, HttpServer::Listen("127.0.0.1:0", {}));
   return fmt::format("127.0.0.1:{}", probe->port());
 }
 

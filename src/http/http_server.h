@@ -59,7 +59,7 @@ class HttpServer {
   // the server. A port that another process uses is an error, because SO_REUSEPORT is not set.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
       std::string_view listen, std::map<std::string, HttpHandler> pages);
-  // Starts the thread that answers requests. REQUIRES: the first call.
+  // Starts the thread that answers requests. REQUIRES: not called before.
   void Serve();
   // Listen() and Serve().
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(

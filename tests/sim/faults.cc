@@ -44,6 +44,7 @@ void Simulation::Apply(const Fault& fault) {
                 static_cast<double>(fault.length.count()) / 1e6, fault.amount);
   context_.oracle.OnFault();
   kafka_.coordinator().Interrupt(fault.length + kLongestSilence);
+  // ApplyToKafka() disturbs Kafka for its own faults and for those of the functions behind it.
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
       ApplyUnseen(fault) || ApplyInTransaction(fault) || ApplyToKafka(fault) ||
@@ -664,7 +665,6 @@ bool Simulation::ApplyToTransactions(const Fault& fault) {
     return false;
   }
   SimCoordinator& coordinator = kafka_.coordinator();
-  kafka_.Disturb(fault.length);
   switch (fault.kind) {
     case FaultKind::kHoldEndTxn:
       coordinator.hold_ends = 1 + static_cast<int>(fault.amount % 2);
@@ -695,7 +695,7 @@ bool Simulation::ApplyToTransactions(const Fault& fault) {
   }
 }
 
-// Kafka is not disturbed by them.
+// Of Postgres and of the relay, at a step of a Kafka transaction.
 bool Simulation::ApplyInTransaction(const Fault& fault) {
   if (!exactly_once()) {
     return false;

@@ -1,4 +1,4 @@
-// RelayHost: the interface between the simulated simulation and the seams of one relay process.
+// RelayHost: the interface between the simulation and the seams of one relay process.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace walrelay::sim {
 
-// So long does an attempt to connect to a server block that does not answer.
+// How long an attempt to connect blocks if the server does not answer.
 inline constexpr Micros kConnectTimeout = std::chrono::seconds(10);
 
 class RelayHost {

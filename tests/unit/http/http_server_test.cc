@@ -287,6 +287,8 @@ TEST(HttpServerStartTest, RequestsWaitUntilTheServerServes) {
   ASSERT_THAT(server, IsOk());
   HttpConnection connection((*server)->port());
   connection.Send(HttpRequest("GET", "/page"));
+  EXPECT_TRUE(
+      connection.IsOpenFor(std::chrono::milliseconds(200)));  // an answer would be read here
   ready = true;
   (*server)->Serve();
   EXPECT_EQ(connection.ReadAnswer().body, "ready");
