@@ -11,6 +11,7 @@
 #include "postgres/decoding_start.h"
 #include "postgres/pg_error.h"
 #include "postgres/publication_state.h"
+#include "postgres/server_notice.h"
 #include "postgres/session.h"
 #include "postgres/slot_error.h"
 #include "walrelay/error.h"
@@ -31,36 +32,25 @@ std::string QuotePublication(std::string_view name) {
   return out + "\"'";
 }
 
-bool IsWarning(const PGresult* notice) {
-  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  return severity != nullptr && std::string_view(severity) == "WARNING";
-}
-
-// "WARNING: skipped loading publication" (Postgres 18): the stream lacks rows. Also detected by its
-// SQLSTATE, object_not_in_prerequisite_state, because the text may be translated.
-bool IsPublicationSkipped(const PGresult* notice) {
-  const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
-  const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-  return IsWarning(notice) &&
-         ((state != nullptr && std::string_view(state) == "55000") ||
-          (text != nullptr &&
-           std::string_view(text).find("skipped loading publication") != std::string_view::npos));
+std::string_view Field(const PGresult* notice, int field) {
+  const char* text = PQresultErrorField(notice, field);
+  return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
 // "LOG: starting logical decoding for slot", which precedes the stream.
 std::optional<Lsn> ConfirmedAtStart(const PGresult* notice) {
-  const char* function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
-  const char* detail = PQresultErrorField(notice, PG_DIAG_MESSAGE_DETAIL);
-  return function != nullptr && detail != nullptr ? ConfirmedAtDecodingStart(function, detail)
-                                                  : std::nullopt;
+  return ConfirmedAtDecodingStart(Field(notice, PG_DIAG_SOURCE_FUNCTION),
+                                  Field(notice, PG_DIAG_MESSAGE_DETAIL));
 }
 
 // Notices of the server are for its operator; only a warning is worth a line at the default level.
 void LogNotice(const PGresult* notice) {
-  const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  Log(IsWarning(notice) ? LogLevel::kWarning : LogLevel::kDebug, "postgres_notice",
-      Readable(text != nullptr ? text : ""), {{"severity", severity != nullptr ? severity : "?"}});
+  const std::string_view severity = Field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  const std::string detail = Readable(Field(notice, PG_DIAG_MESSAGE_DETAIL));
+  const std::string hint = Readable(Field(notice, PG_DIAG_MESSAGE_HINT));
+  Log(severity == "WARNING" ? LogLevel::kWarning : LogLevel::kDebug, "postgres_notice",
+      Readable(Field(notice, PG_DIAG_MESSAGE_PRIMARY)),
+      {{"severity", severity}, {"detail", detail}, {"hint", hint}});
 }
 
 }  // namespace
@@ -149,7 +139,12 @@ absl::Status PgReplicationSource::Connect(Deadline deadline) {
   host_ = session.host;
   // The callback refers to this object, which owns the connection: neither outlives the other.
   connection_->OnNotice([this](const PGresult* notice) {
-    publication_skipped_ = publication_skipped_ || IsPublicationSkipped(notice);
+    const ServerNotice meaning =
+        MeaningOf({.severity = Field(notice, PG_DIAG_SEVERITY_NONLOCALIZED),
+                   .sqlstate = Field(notice, PG_DIAG_SQLSTATE),
+                   .function = Field(notice, PG_DIAG_SOURCE_FUNCTION),
+                   .message = Field(notice, PG_DIAG_MESSAGE_PRIMARY)});
+    publication_skipped_ = publication_skipped_ || meaning == ServerNotice::kPublicationSkipped;
     if (const auto confirmed = ConfirmedAtStart(notice)) {
       confirmed_ = confirmed;
     }
