@@ -11,8 +11,8 @@ from typing import Any
 from mode import Mode
 from outcome import Outcome
 from supervisor import Supervisor
-from walrelay_dev.kafka_node import KAFKA_VERSION
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.versions import KAFKA_VERSION
 from walrelay_test.relay_config import relay_program
 
 _INVARIANTS = ["I1 no loss", "I2 no phantom", "I3 order", "I5 confirm safety", "I6 confirm sanity",

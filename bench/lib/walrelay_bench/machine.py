@@ -6,10 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from walrelay_dev.kafka_node import KAFKA_VERSION
 from walrelay_dev.kafka_records import library
 from walrelay_dev.paths import REPOSITORY
 from walrelay_dev.postgres_binaries import DEFAULT_MAJOR, bin_folder
+from walrelay_dev.versions import KAFKA_VERSION
 
 
 def commit() -> str:

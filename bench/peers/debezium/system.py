@@ -6,9 +6,9 @@ from typing import Any
 from walrelay_bench.environment import PUBLICATION, SLOT
 from walrelay_bench.system import System, Work
 from walrelay_dev.connect import ConnectWorker
-from walrelay_dev.debezium import DEBEZIUM_VERSION, outbox_connector, plugin_folder
+from walrelay_dev.debezium import outbox_connector, plugin_folder
 from walrelay_dev.errors import ServerError
-from walrelay_dev.kafka_node import KAFKA_VERSION
+from walrelay_dev.versions import DEBEZIUM_VERSION, KAFKA_VERSION
 
 _CONNECTOR = "outbox"
 

@@ -3,8 +3,8 @@
 from walrelay_bench.environment import TOPIC
 from walrelay_bench.program import Program
 from walrelay_bench.system import Programs, Work
-from walrelay_dev.kafka_node import KAFKA_VERSION
 from walrelay_dev.maven import resolve
+from walrelay_dev.versions import KAFKA_VERSION
 
 
 class Peer(Programs):

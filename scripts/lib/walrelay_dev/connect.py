@@ -11,12 +11,12 @@ from typing import Any
 
 from .errors import ServerError
 from .java import jvm_options, spawn_java
-from .kafka_node import KAFKA_VERSION
 from .maven import resolve
 from .ports import free_ports
 from .process import Process, wait_until
 from .throwaway import ThrowAway
 from .unprivileged_user import check_reachable, claim_folder, unprivileged_user, write_file
+from .versions import KAFKA_VERSION
 
 _COORDINATES = (f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
                 f"org.apache.kafka:connect-json:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")

@@ -7,8 +7,8 @@ from .cache import cached
 from .connect import Property
 from .maven import fetch
 from .postgres import Postgres
+from .versions import DEBEZIUM_VERSION
 
-DEBEZIUM_VERSION = "3.6.0.Final"
 _COORDINATES = f"io.debezium:debezium-connector-postgres:{DEBEZIUM_VERSION}:tar.gz:plugin"
 
 

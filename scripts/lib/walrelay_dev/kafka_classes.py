@@ -7,9 +7,10 @@ from pathlib import Path
 
 from .cache import cached
 from .kafka_config import KafkaConfig
-from .kafka_node import KAFKA_VERSION, KafkaNode, libraries
+from .kafka_node import KafkaNode, libraries
 from .ports import free_ports
 from .unprivileged_user import unprivileged_user
+from .versions import KAFKA_VERSION
 
 _SECONDS = 300.0
 

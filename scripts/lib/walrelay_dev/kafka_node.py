@@ -9,8 +9,8 @@ from .java import spawn_java
 from .maven import resolve
 from .process import Process, wait_until
 from .unprivileged_user import claim_folder, write_file
+from .versions import KAFKA_VERSION
 
-KAFKA_VERSION = "4.3.0"
 _COORDINATES = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 _READY = "Kafka Server started"  # logged after the controllers have unfenced the broker
 _PORT_TAKEN = "Address already in use"

