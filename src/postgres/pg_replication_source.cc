@@ -32,24 +32,24 @@ std::string QuotePublication(std::string_view name) {
   return out + "\"'";
 }
 
-std::string_view Field(const PGresult* notice, int field) {
+std::string_view NoticeField(const PGresult* notice, int field) {
   const char* text = PQresultErrorField(notice, field);
   return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
 // "LOG: starting logical decoding for slot", which precedes the stream.
 std::optional<Lsn> ConfirmedAtStart(const PGresult* notice) {
-  return ConfirmedAtDecodingStart(Field(notice, PG_DIAG_SOURCE_FUNCTION),
-                                  Field(notice, PG_DIAG_MESSAGE_DETAIL));
+  return ConfirmedAtDecodingStart(NoticeField(notice, PG_DIAG_SOURCE_FUNCTION),
+                                  NoticeField(notice, PG_DIAG_MESSAGE_DETAIL));
 }
 
 // Notices of the server are for its operator; only a warning is worth a line at the default level.
 void LogNotice(const PGresult* notice) {
-  const std::string_view severity = Field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  const std::string detail = Readable(Field(notice, PG_DIAG_MESSAGE_DETAIL));
-  const std::string hint = Readable(Field(notice, PG_DIAG_MESSAGE_HINT));
+  const std::string_view severity = NoticeField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  const std::string detail = Readable(NoticeField(notice, PG_DIAG_MESSAGE_DETAIL));
+  const std::string hint = Readable(NoticeField(notice, PG_DIAG_MESSAGE_HINT));
   Log(severity == "WARNING" ? LogLevel::kWarning : LogLevel::kDebug, "postgres_notice",
-      Readable(Field(notice, PG_DIAG_MESSAGE_PRIMARY)),
+      Readable(NoticeField(notice, PG_DIAG_MESSAGE_PRIMARY)),
       {{"severity", severity}, {"detail", detail}, {"hint", hint}});
 }
 
@@ -140,10 +140,10 @@ absl::Status PgReplicationSource::Connect(Deadline deadline) {
   // The callback refers to this object, which owns the connection: neither outlives the other.
   connection_->OnNotice([this](const PGresult* notice) {
     const ServerNotice meaning =
-        MeaningOf({.severity = Field(notice, PG_DIAG_SEVERITY_NONLOCALIZED),
-                   .sqlstate = Field(notice, PG_DIAG_SQLSTATE),
-                   .function = Field(notice, PG_DIAG_SOURCE_FUNCTION),
-                   .message = Field(notice, PG_DIAG_MESSAGE_PRIMARY)});
+        MeaningOf({.severity = NoticeField(notice, PG_DIAG_SEVERITY_NONLOCALIZED),
+                   .sqlstate = NoticeField(notice, PG_DIAG_SQLSTATE),
+                   .function = NoticeField(notice, PG_DIAG_SOURCE_FUNCTION),
+                   .message = NoticeField(notice, PG_DIAG_MESSAGE_PRIMARY)});
     publication_skipped_ = publication_skipped_ || meaning == ServerNotice::kPublicationSkipped;
     if (const auto confirmed = ConfirmedAtStart(notice)) {
       confirmed_ = confirmed;
