@@ -31,10 +31,9 @@ bool IsFinal(const absl::Status& error) {
          reaction == Reaction::kUsage;
 }
 
-// The memory is about a slot and a publication: another slot has another position.
-bool SameSource(const Config& before, const Config& after) {
-  return before.source.slot == after.source.slot &&
-         before.source.publication == after.source.publication;
+// The memory is about a slot: another one has another position.
+bool SameSlot(const Config& before, const Config& after) {
+  return before.source.slot == after.source.slot;
 }
 
 }  // namespace
@@ -76,19 +75,22 @@ std::vector<PipelineChange> Supervisor::Apply(std::vector<PipelineSpec> specs) {
 PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   PipelineChange change{.name = spec.name};
   const bool drains = entry.next.has_value() || entry.removed;
+  const bool returns = std::exchange(entry.removed, false);
   if (!spec.config.ok()) {
     change.outcome = ChangeOutcome::kInvalid;
     change.error = spec.config.status();
+    if (returns) {
+      entry.next = entry.config;  // the present configuration, after the drain
+    }
     // Without a valid configuration there is nothing to continue with.
     if (entry.running == nullptr) {
       OnFailed(spec.name, entry, change.error);
     }
     return change;
   }
-  entry.removed = false;
   if (entry.running == nullptr) {
     change.outcome = ChangeOutcome::kStarted;
-    if (entry.config && !SameSource(*entry.config, *spec.config)) {
+    if (entry.config && !SameSlot(*entry.config, *spec.config)) {
       entry.memory.reset();
     }
     entry.next = *std::move(spec.config);
@@ -139,7 +141,7 @@ void Supervisor::OnEnded(const std::string& name, Entry& entry) {
   if (stopping_) {
     result_ = result_.ok() || absl::IsAborted(result) ? result : result_;
   } else if (entry.next) {
-    if (SameSource(*entry.config, *entry.next)) {
+    if (SameSlot(*entry.config, *entry.next)) {
       entry.memory = entry.running->memory();
     }
     entry.start_at = parts_.clock.Now();

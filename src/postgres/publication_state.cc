@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "config/table_name.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
@@ -64,7 +65,7 @@ uint32_t Number(const PgResult& result, int row, const char* column) {
 absl::StatusOr<TableIdentity> ReadTableIdentity(PgConnection& connection,
                                                 const std::string& publication,
                                                 const OutboxTable& table, Micros timeout) {
-  TableIdentity identity{.name = fmt::format("{}.{}", table.schema, table.name)};
+  TableIdentity identity{.name = QualifiedName(table)};
   const std::string schema = QuoteLiteral(table.schema);
   const std::string name = QuoteLiteral(table.name);
   std::string members = fmt::format(kRelationMembers, publication, schema, name);

@@ -13,7 +13,6 @@
 namespace walrelay {
 
 // `wal_before`: a position that the server's WAL had reached before this call.
-// Tables are in configured order, without those that have no name, as HidingChange() requires.
 absl::StatusOr<PublicationState> ReadPublicationState(PgConnection& connection,
                                                       const SourceConfig& source, Lsn wal_before,
                                                       Micros timeout);

@@ -32,8 +32,10 @@ GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTrac
 void GapDetector::Restore(const SourceMemory& memory) {
   WR_CHECK(!last_stream_ && !held_ && !found_, "the memory precedes the first check");
   last_stream_ = memory.last_stream;
-  publication_ = memory.publication;
-  publication_seen_at_ = memory.publication_seen_at;
+  if (memory.publication_name == source_.publication) {
+    publication_ = memory.publication;
+    publication_seen_at_ = memory.publication_seen_at;
+  }
   dropping_ = memory.dropping;
   held_ = memory.held;
   generation_ = memory.generation;
@@ -114,6 +116,7 @@ bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) cons
 SourceMemory GapDetector::memory() const {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
   return {.last_stream = last_stream_,
+          .publication_name = source_.publication,
           .publication = publication_,
           .publication_seen_at = publication_seen_at_,
           .dropping = dropping_,

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +32,7 @@ namespace walrelay {
 struct SourceMemory {
   // Of the detector:
   std::optional<ResumeState> last_stream;
+  std::string publication_name;
   std::optional<PublicationState> publication;
   MonoTime publication_seen_at;
   absl::Status dropping;
@@ -39,7 +41,8 @@ struct SourceMemory {
   std::optional<Progress> replaced;
   // Of the connector:
   bool slot_seen = false;
-  int backend_pid = 0;  // of the last stream
+  int backend_pid = 0;  // of the last stream, on the server of that stream
+  std::pair<std::string, uint32_t> backend_server;  // system and timeline
 };
 
 class GapDetector {
@@ -49,7 +52,8 @@ class GapDetector {
   // All arguments must outlive it. The tracker is moved only when an acceptance is applied.
   GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker);
 
-  // Continues with what the detector of an earlier relay knew: a gap that it held stays held.
+  // Continues with what the detector of an earlier relay knew: a gap that it held stays held. What
+  // it knew of another publication is forgotten.
   // Records that were in flight are read again. REQUIRES: no reading was checked yet. Moves the
   // tracker to the frontier of the last stream.
   void Restore(const SourceMemory& memory);

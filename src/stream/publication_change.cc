@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/fnv.h"
 
 namespace walrelay {
@@ -23,7 +22,6 @@ bool StayedMember(const TableIdentity& before, const TableIdentity& now) {
 
 // The causes in this order: each makes the comparisons after it meaningless.
 std::string TableChange(const TableIdentity& before, const TableIdentity& now, bool all_tables) {
-  WR_CHECK(now.name == before.name, "tables are compared in configured order");
   if (now.oid == 0) {
     return fmt::format("table {} no longer exists", now.name);
   }
@@ -51,15 +49,18 @@ std::string TableChange(const TableIdentity& before, const TableIdentity& now, b
 // An ALTER PUBLICATION ... OWNER TO updates the row as well; it is the only change of the row that
 // hides nothing.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now) {
-  WR_CHECK(before.tables.size() == now.tables.size(), "both readings are of the same tables");
   if (now.oid != before.oid) {
     return now.oid == 0 ? "the publication no longer exists" : "the publication was recreated";
   }
   if (now.xmin != before.xmin && now.owner == before.owner) {
     return "the publication was altered";
   }
-  for (size_t i = 0; i < now.tables.size(); ++i) {
-    std::string change = TableChange(before.tables[i], now.tables[i], now.all_tables);
+  for (const TableIdentity& table : now.tables) {
+    const auto known = std::find_if(
+        before.tables.begin(), before.tables.end(),
+        [&](const TableIdentity& each) { return each.name == table.name; });
+    std::string change =
+        known != before.tables.end() ? TableChange(*known, table, now.all_tables) : "";
     if (!change.empty()) {
       return change;
     }

@@ -8,6 +8,9 @@
 // Not detected: an outbox table of a FOR ALL TABLES publication that is set UNLOGGED and LOGGED
 // again between two readings, and a schema that is renamed and renamed back.
 //
+// Tables are compared by name: of a table that only one of the readings has, nothing is known that
+// could have changed. So the configured tables may differ between the two readings.
+//
 // Pure functions.
 #pragma once
 
@@ -19,7 +22,7 @@
 namespace walrelay {
 
 // Describes a change since `before` that may have hidden rows; "" when there is none. REQUIRES:
-// both readings are of the same configuration.
+// both readings are of the publication with the same name.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now);
 
 // A hash of the identity, the same in every process; not 0. Readings between which HidingChange()

@@ -206,6 +206,41 @@ class ReloadTest(FleetCase):
                          (0, "log.level is now debug\nthe pipeline: unchanged\n"))
         self.assertEqual(len(relay.logs("streaming")), 1)
 
+    def test_any_option_can_be_changed_while_events_flow(self) -> None:
+        for table in ("first", "second"):
+            self.sql(f"CREATE TABLE {table} (LIKE outbox INCLUDING ALL)")
+            self.sql(f"ALTER PUBLICATION walrelay ADD TABLE {table}")
+        self.sql(f"CREATE PUBLICATION {self.slot}_other FOR TABLE outbox, second, first")
+        base = {"http.listen": "127.0.0.1:0"}
+        tables = [{"name": "public.outbox"}, {"name": "public.second"}]
+        relay = self.start_relay(base)
+        relay.wait_ready()
+        self.outbox.insert(1)
+        changes: list[dict[str, Any]] = [
+            {"source.tables": tables},
+            {"source.tables": tables[::-1]},
+            {"source.tables": [*tables, {"name": "public.first"}]},
+            {"source.tables": tables[:1]},
+            {"source.tables": tables[:1], "source.publication": f"{self.slot}_other"},
+            {"source.tables": tables[:1], "source.wait_visible": True},
+            {"source.tables": tables[:1], "pipeline.progress": "off"},
+            {"source.tables": tables[:1], "pipeline.progress": "required"},
+            {"source.tables": tables[:1], "pipeline.progress": "required", "pipeline.delivery": "exactly_once"},
+            {"source.tables": tables[:1], "pipeline.progress": "required", "pipeline.resume": "topics"},
+            {"source.table": "public.second"},
+            {"source.table": "public.outbox", "source.message_prefixes": ["outbox"]},
+        ]
+        for event, options in enumerate(changes, 2):
+            with self.subTest(options=options):
+                relay.config.write_text(to_toml(self.options() | base | options))
+                self.assertEqual(reload("--config", relay.config).returncode, 0)
+                # The predecessor drains, and reads no further transaction.
+                self.outbox.insert(event)
+                self.settle()
+                self.assertTrue(relay.running())
+        self.assertEqual(sorted(set(self.ids())), [*range(1, 12), 13])  # 12 was in no outbox
+        self.assertEqual(relay.stop(), 0)
+
     def test_gap_stays_held_across_a_reload(self) -> None:
         relay = self.start_relay({"http.listen": "127.0.0.1:0"})
         relay.wait_ready()

@@ -213,6 +213,17 @@ TEST_F(SupervisorTest, AnotherSlotHasNoMemory) {
   EXPECT_FALSE(starts_[1]->memory.has_value());
 }
 
+TEST_F(SupervisorTest, OtherTablesAndAnotherPublicationKeepTheMemory) {
+  Apply({Spec("a")});
+  PipelineSpec changed = Spec("a");
+  changed.config->source.tables.push_back({.schema = "public", .name = "second"});
+  changed.config->source.publication = "other";
+  Apply({changed});
+  End(*starts_[0]);
+  ASSERT_EQ(starts_.size(), 2u);
+  EXPECT_TRUE(starts_[1]->memory.has_value());
+}
+
 // A second request would end the drain without confirming.
 TEST_F(SupervisorTest, SecondChangeDuringADrainDoesNotStopItAtOnce) {
   Apply({Spec("a", "one")});
@@ -294,6 +305,18 @@ TEST_F(SupervisorTest, RemovedPipelineThatReturnsStartsAfterItsDrain) {
   EXPECT_EQ(starts_[0]->stop_requests, 1);
   End(*starts_[0]);
   EXPECT_THAT(Started(), ElementsAre("a", "b", "a"));
+}
+
+TEST_F(SupervisorTest, RemovedPipelineThatReturnsWithAnInvalidFileKeepsItsConfiguration) {
+  Apply({Spec("a"), Spec("b")});
+  Apply({Spec("b")});
+  EXPECT_THAT(Apply({Invalid("a"), Spec("b")}),
+              ElementsAre(Outcome::kInvalid, Outcome::kUnchanged));
+  EXPECT_EQ(starts_[0]->stop_requests, 1);
+  End(*starts_[0]);
+  EXPECT_THAT(Started(), ElementsAre("a", "b", "a"));
+  ASSERT_EQ(list_.Get().size(), 2u);
+  EXPECT_TRUE(list_.Get()[0].running);
 }
 
 TEST_F(SupervisorTest, StopDrainsAllAndStartsNothing) {

@@ -600,6 +600,47 @@ TEST_F(RelayGapTest, ChangeBeforeTheFirstStreamIsNoGap) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
+// --- after a change of the configuration ---
+
+TEST_F(RelayGapTest, TableThatIsAddedToTheConfigurationIsNoChange) {
+  StartAndPublish();
+  Replace([this] {
+    identity().tables.push_back(
+        {.name = "public.second", .oid = 600, .memberships = {{16409, 700}}});
+  });
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  Replace([this] { identity().tables.erase(identity().tables.begin()); });
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  Reconnect();
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayGapTest, ChangeOfATableIsNoticedAlthoughOthersWereAdded) {
+  StartAndPublish();
+  Replace([this] {
+    identity().tables.insert(
+        identity().tables.begin(),
+        {.name = "public.second", .oid = 600, .memberships = {{16409, 700}}});
+    identity().tables.back().memberships = {{16555, 710}};
+  });
+  ExpectHeld(ErrorCode::kPublicationChanged);
+}
+
+TEST_F(RelayGapTest, AnotherPublicationIsNotCompared) {
+  StartAndPublish();
+  Replace([this] {
+    config_.source.publication = "other";
+    identity().oid = 16500;
+    identity().tables[0].memberships = {{16501, 710}};
+  });
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  Replace([this] {
+    MoveSlot();
+    config_.source.publication = "third";
+  });
+  ExpectHeld(ErrorCode::kSlotMoved);
+}
+
 // --- between reading the slot and acquiring it ---
 
 TEST_F(RelayGapTest, ASlotThatIsMovedWhileTheStreamStarts) {

@@ -92,6 +92,23 @@ TEST_F(PublicationChangeTest, RenamedTableOfAnAllTablesPublicationIsNamed) {
   EXPECT_EQ(Change(), "table public.outbox was renamed or moved, and changed back");
 }
 
+// As after a change of the configuration.
+TEST_F(PublicationChangeTest, TablesAreComparedByName) {
+  const TableIdentity second{.name = "public.second", .oid = 600, .memberships = {{106, 700}}};
+  now_.tables.insert(now_.tables.begin(), second);
+  EXPECT_EQ(Change(), "");
+  std::swap(now_, before_);
+  EXPECT_EQ(Change(), "");
+  now_ = before_;
+  std::swap(now_.tables[0], now_.tables[1]);
+  EXPECT_EQ(Change(), "");
+  now_.tables[0].memberships.clear();
+  EXPECT_EQ(Change(), "table public.outbox was removed from the publication");
+  now_.tables = {second};
+  before_.tables.pop_back();
+  EXPECT_EQ(Change(), "");
+}
+
 TEST_F(PublicationChangeTest, FingerprintIsOfWhatDecidesWhichRowsArePublished) {
   EXPECT_EQ(PublicationFingerprint(now_), PublicationFingerprint(before_));
   EXPECT_NE(PublicationFingerprint({}), 0u);
