@@ -11,6 +11,7 @@
 #include "postgres/decoding_start.h"
 #include "postgres/pg_error.h"
 #include "postgres/publication_state.h"
+#include "postgres/quote.h"
 #include "postgres/server_notice.h"
 #include "postgres/session.h"
 #include "postgres/slot_error.h"
@@ -180,11 +181,16 @@ absl::StatusOr<std::optional<SlotInfo>> PgReplicationSource::InspectSlot() {
 }
 
 // The role may terminate its own processes: no further privilege is needed. A process that has
-// ended meanwhile is no error.
+// ended meanwhile is no error, and another one that has its pid by now is left alone.
 absl::Status PgReplicationSource::TerminateBackend(int pid) {
   WR_CHECK(connection_.has_value(), "the source is open");
   return connection_
-      ->Query(fmt::format("SELECT pg_catalog.pg_terminate_backend({})", pid), timeout())
+      ->Query(fmt::format("SELECT pg_catalog.pg_terminate_backend(s.active_pid) "
+                          "FROM pg_catalog.pg_replication_slots s "
+                          "WHERE s.slot_name OPERATOR(pg_catalog.=) {} "
+                          "AND s.active_pid OPERATOR(pg_catalog.=) {}",
+                          QuoteLiteral(config_.slot), pid),
+              timeout())
       .status();
 }
 

@@ -25,11 +25,13 @@ void SlotConnector::Restore(const SourceMemory& memory) {
   WR_CHECK(!opened_, "the memory precedes the first connection");
   slot_seen_ = memory.slot_seen;
   own_backend_pid_ = memory.backend_pid;
+  own_server_ = memory.backend_server;
 }
 
 void SlotConnector::AddTo(SourceMemory& memory) const {
   memory.slot_seen = slot_seen_;
   memory.backend_pid = own_backend_pid_;
+  memory.backend_server = own_server_;
 }
 
 // A slot in use is an error here, and what the error means depends on the user of the slot: see
@@ -50,6 +52,9 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenServer() {
   parts_.source.SetSenderTimeout(sender_timeout_);
   WR_ASSIGN_OR_RETURN(SourceInfo info, parts_.source.Open());
   opened_ = true;
+  if (own_server_ != std::pair(info.server.system_id, info.server.timeline)) {
+    own_backend_pid_ = 0;
+  }
   slot_seen_ = slot_seen_ || info.slot.has_value();
   if (info.slot) {
     RecordSlotOwner(*info.slot);
@@ -209,6 +214,7 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   wal_end_at_start_ = info.server.wal_end;
   stream_timeout_ = info.server.wal_sender_timeout;
   own_backend_pid_ = info.server.backend_pid;
+  own_server_ = {info.server.system_id, info.server.timeline};
   parts_.gaps.OnStreamStarted(info, decision);
   parts_.recorder.OnStreamStarted(info, decision, parts_.gaps.generation());
   LogStart(info, decision);

@@ -8,6 +8,10 @@
 // Single-threaded; Open(), Start() and IsSlotInUse() block as the source's methods do.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "relay/gap_detector.h"
@@ -100,8 +104,10 @@ class SlotConnector {
   bool slot_seen_ = false;     // this process has seen the slot
   bool slot_created_ = false;  // by this process
   // Of the last stream: if the slot is active with this pid, the server has not noticed yet that it
-  // ended.
+  // ended. 0: none, or it was on another server than the present connection: another process may
+  // have the same pid there.
   int own_backend_pid_ = 0;
+  std::pair<std::string, uint32_t> own_server_;  // its system and timeline
 
   // A failure counts only if there was WAL to read, beyond the position of the stream.
   Lsn wal_end_at_start_;  // of the last stream, at START_REPLICATION

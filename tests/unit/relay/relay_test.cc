@@ -650,6 +650,28 @@ TEST_F(RelayTest, OwnStaleConnectionIsTerminated) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
+// Pids of containers are small, and repeat: after a failover another instance may have ours.
+TEST_F(RelayTest, WalsenderWithTheSamePidOnAnotherServerIsNotOurs) {
+  kafka_.auto_acknowledge = true;
+  Start();
+  Commit("ours");
+  Pass(seconds(1));
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = testing::kOurPid;
+  postgres_.info.server.ancestors = {{1, postgres_.info.server.wal_end}};
+  postgres_.info.server.timeline = 2;
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  EXPECT_THAT(postgres_.terminated, IsEmpty());
+  EXPECT_EQ(State(), RelayState::kStandby);
+  postgres_.info.slot->confirmed_flush_lsn = Commit("theirs");
+  postgres_.info.slot->active = false;
+  Commit("ours again");
+  Pass(seconds(2));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("ours", "ours again"));
+}
+
 TEST_F(RelayTest, SlotAdvancedByAnotherInstanceResumesAtItsPosition) {
   kafka_.auto_acknowledge = true;
   Start();
