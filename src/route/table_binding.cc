@@ -56,9 +56,13 @@ class Binder {
   // The column called `name`.
   BoundColumn Named(std::string_view name, std::string_view purpose) {
     const BoundColumn column = Find(name);
-    if (!column.present()) {
-      Fail(fmt::format("{}.{} has no column \"{}\" ({}); it has {}", relation_.schema,
-                       relation_.name, Printable(name, 63), purpose, ColumnNamesOfRelation()));
+    if (!column.present() && IsInCatalog(name)) {
+      FailForOldRow(name, purpose);
+    } else if (!column.present()) {
+      status_.Update(Error(ErrorCode::kColumnMissing,
+                           fmt::format("{}.{} has no column \"{}\" ({}); it has {}",
+                                       relation_.schema, relation_.name, Printable(name, 63),
+                                       purpose, ColumnNamesOfRelation())));
     }
     return column;
   }
@@ -158,8 +162,28 @@ class Binder {
     return names;
   }
 
+  // Whether the table has the column now, whatever it had when the row was written.
+  bool IsInCatalog(std::string_view name) const {
+    return info_ != nullptr &&
+           std::any_of(info_->columns.begin(), info_->columns.end(),
+                       [&](const ColumnInfo& known) { return known.name == name; });
+  }
+
+  // The mapping suits the table, and not the rows that were written before the table was changed.
   // Only the first problem is reported.
-  void Fail(std::string_view message) { status_.Update(Error(ErrorCode::kColumnMissing, message)); }
+  void FailForOldRow(std::string_view name, std::string_view purpose) {
+    status_.Update(Error(
+        ErrorCode::kColumnMissing,
+        fmt::format("{}.{} has column \"{}\" ({}) now, but not when this row was written: then it "
+                    "had {}",
+                    relation_.schema, relation_.name, Printable(name, 63), purpose,
+                    ColumnNamesOfRelation()),
+        fmt::format("Map the {0} to the column that the row has, in [source.columns], and restart "
+                    "walrelay: it publishes the rows from before the change of the table, and is "
+                    "blocked (WR-3001) at the first one after it. Then map the {0} to \"{1}\" "
+                    "again, and restart walrelay.",
+                    purpose, Printable(name, 63))));
+  }
 
   const pgoutput::CachedRelation& relation_;
   const TableInfo* info_;

@@ -108,6 +108,23 @@ class BacklogTest(IntegrationTest):
         self.assertIn("WR-3001", relay.get("/readyz")[1])
         self.assertEqual(self.ids(), [1])
 
+    def test_mapping_of_today_is_blocked_by_an_old_row_and_the_hint_publishes_both(self) -> None:
+        self.outbox.insert(1)
+        self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
+        self.sql("INSERT INTO outbox VALUES (2, %s, 'k', 'made', '{}')", self.name)
+        today = {"source.columns.aggregate_id": "entity"}
+        relay = self.start_relay(today)
+        blocked = relay.wait_for_log("blocked", code="WR-3001")
+        self.assertIn('has column "entity" (aggregate id) now, but not when this row was written', blocked["msg"])
+        self.assertIn("Map the aggregate id to the column that the row has", blocked["hint"])
+        self.assertEqual(relay.stop(), 0)
+        old = self.start_relay()
+        old.wait_for_log("blocked", code="WR-3001")
+        self.assertEqual(self.ids(), [1])
+        self.assertEqual(old.stop(), 0)
+        relay.start()
+        self.expect_published(1, 2)
+
     def test_row_from_before_a_column_drop_is_complete(self) -> None:
         self.outbox.insert(1)
         self.sql("ALTER TABLE outbox DROP event_type")

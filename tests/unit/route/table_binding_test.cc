@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ class TableBindingTest : public ::testing::Test {
     return Bind();
   }
   const TableBinding& Bind() {
-    binding_ = BindTable(relation_, table_, {.route = route_, .format = format_});
+    binding_ = BindTable(
+        relation_, table_,
+        {.route = route_, .format = format_, .info = info_ ? &*info_ : nullptr});
     return binding_;
   }
   void ExpectMissing(const std::vector<std::string>& columns, const std::string& message) {
@@ -40,8 +43,23 @@ class TableBindingTest : public ::testing::Test {
   OutboxTable table_;
   RouteConfig route_;
   FormatConfig format_;
+  std::optional<TableInfo> info_;  // the table as it is now
   TableBinding binding_;
 };
+
+// The mapping of today does not suit rows from before the table was changed.
+TEST_F(TableBindingTest, RowFromBeforeAChangeIsNamedAsSuch) {
+  table_.columns.payload = "body";
+  info_.emplace();
+  info_->columns = {{.name = "id"}, {.name = "body"}};
+  ExpectMissing(canonical_, "has column \"body\" (payload) now, but not when this row was written");
+  EXPECT_NE(RemedyFor(binding_.status).find("publishes the rows from before the change"),
+            std::string::npos);
+  // The table has neither: the mapping is wrong for all rows.
+  info_->columns = {{.name = "id"}};
+  ExpectMissing(canonical_, "has no column \"body\" (payload)");
+  EXPECT_EQ(RemedyFor(binding_.status).find("before the change"), std::string::npos);
+}
 
 TEST_F(TableBindingTest, CanonicalNamesAreBound) {
   const TableBinding& binding = Bind(canonical_);
