@@ -280,16 +280,22 @@ void Write(LogLevel level, std::string_view event, std::string_view code, std::s
   }
 }
 
-// The content of a line about an error.
+// The content of a line about an error. What the catalogue says of it is not true of a row that was
+// skipped because of it: such a row blocks nothing.
 struct ErrorLine {
-  ErrorLine(const absl::Status& status, std::initializer_list<LogField> more) {
+  enum class About { kError, kRow };
+
+  ErrorLine(const absl::Status& status, std::initializer_list<LogField> more,
+            About about = About::kError) {
     const ErrorEntry& entry = Describe(CodeOf(status));
     code = ToString(entry.code);
     message = fmt::format("{}: {}", entry.title, MessageOf(status));
     fields.emplace_back("code", code);
     fields.insert(fields.end(), more.begin(), more.end());
-    fields.emplace_back("means", entry.meaning);
-    fields.emplace_back("hint", RemedyFor(status));
+    if (about == About::kError) {
+      fields.emplace_back("means", entry.meaning);
+      fields.emplace_back("hint", RemedyFor(status));
+    }
   }
 
   std::string code;
@@ -420,7 +426,7 @@ void LogAudit(std::string_view event, const absl::Status& status,
   if (writer == nullptr) {
     return;
   }
-  const ErrorLine line(status, fields);
+  const ErrorLine line(status, fields, ErrorLine::About::kRow);
   Put(writer->kept_lines, {LogLevel::kWarning, current_pipeline, event, line.message, line.fields});
 }
 

@@ -395,7 +395,11 @@ void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
             {"lsn", transactions_.open()->commit_lsn},
             {"xid", transactions_.open()->xid},
             {"ordinal", ordinal},
-            {"row_lsn", message_at_}});
+            {"row_lsn", message_at_},
+            {"means", event == "row_skipped"
+                          ? "The row is in no topic, as on_error says; publishing continues."
+                          : "The row is in the dead-letter topic only, as on_error says; publishing "
+                            "continues."}});
 }
 
 // Copies what it shows: the views of the row end with the message, but the row blocks for longer.

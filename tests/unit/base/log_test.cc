@@ -369,6 +369,9 @@ TEST_F(LogTest, EveryAuditLineIsWritten) {
   }
   EXPECT_EQ(FieldOf(lines[0], "level"), "warning");
   EXPECT_EQ(FieldOf(lines[0], "code"), ToString(ErrorCode::kKeyMissing));
+  // The catalogue's text is about a row that blocks.
+  EXPECT_EQ(FieldOf(lines[0], "means"), "absent");
+  EXPECT_EQ(FieldOf(lines[0], "hint"), "absent");
 }
 
 TEST_F(LogTest, LogHasRoomBeforeTheStart) {

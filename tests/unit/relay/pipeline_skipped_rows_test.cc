@@ -80,6 +80,7 @@ TEST_F(SkippedRowsTest, EachSkippedRowIsLogged) {
   EXPECT_TRUE(IsConfirmed());
   StopLogging();
   EXPECT_EQ(Ordinals(captured.Text(), "row_skipped"), Numbers(10'000));
+  EXPECT_EQ(captured.Text().find("blocked"), std::string::npos);  // nothing is
   EXPECT_THAT(kafka_.Keys(), ElementsAre("good"));
 }
 
