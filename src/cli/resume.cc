@@ -130,8 +130,8 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
     // Without an id only a gap that was shown is accepted: the operator must have read it.
     fmt::print("{}\n", flags.accept ? "The relays are on hold at different gaps; name one: "
                                       "walrelay resume --accept-gap ID"
-                                    : "To continue without these events: walrelay resume "
-                                      "--accept-gap");
+                                    : "To give up what is missing, and continue: "
+                                      "walrelay resume --accept-gap");
     return ExitCode::kProblemsFound;
   }
   ExitCode code = ExitCode::kOk;

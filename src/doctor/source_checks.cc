@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
@@ -33,23 +34,65 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableInf
     out.Problem("table.columns", binding.status);
     return;
   }
-  // The bound column's name in the table; "-" if the mapping has none.
-  const auto name = [&](const BoundColumn& column) {
-    return column.present() ? relation->columns[static_cast<size_t>(column.index)].name
-                            : std::string("-");
-  };
-  out.Good(
-      "table.columns",
-      fmt::format("table {}.{}: topic from {}, key from {}, value from {}, headers from {}, {}, {}",
-                  table.schema, table.name, name(binding.aggregate_type),
-                  name(binding.aggregate_id), name(binding.payload), name(binding.id),
-                  name(binding.event_type), name(binding.trace_id)));
+  const std::pair<std::string_view, const BoundColumn*> parts[] = {
+      {"topic", &binding.aggregate_type},  {"key", &binding.aggregate_id},
+      {"value", &binding.payload},         {"header id", &binding.id},
+      {"event type", &binding.event_type}, {"trace id", &binding.trace_id}};
+  std::string text;
+  for (const auto& [part, column] : parts) {
+    if (column->present()) {
+      text += fmt::format("{}{} from {}", text.empty() ? "" : ", ", part,
+                          relation->columns[static_cast<size_t>(column->index)].name);
+    }
+  }
+  out.Good("table.columns", fmt::format("table {}.{}: {}", table.schema, table.name, text));
   if (table.column_list) {
     out.Warn(
         "publication.column_list",
         fmt::format("table {}.{} is published with a column list", table.schema, table.name),
         "Columns outside the list do not reach walrelay; make sure that it contains those above.");
   }
+}
+
+// For a relay that runs, any ALTER PUBLICATION is a gap (WR-2110): the catalog does not show
+// whether inserts were off in between. A relay that starts later has nothing to compare with.
+std::string SetPublished(const SourceConfig& source, std::string_view operations) {
+  return fmt::format(
+      "Stop walrelay, on each host; ALTER PUBLICATION {} SET (publish = '{}'); start it again. A "
+      "relay that runs meanwhile holds (WR-2110).",
+      QuoteIdentifier(source.publication), operations);
+}
+
+absl::Status CheckPublishedOperations(PgConnection& connection, const SourceConfig& source,
+                                      Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT p.pubupdate AS updates, p.pubdelete OR p.pubtruncate AS "
+                                   "more FROM pg_catalog.pg_publication p "
+                                   "WHERE p.pubname OPERATOR(pg_catalog.=) {}",
+                                   QuoteLiteral(source.publication)),
+                       source.connect_timeout));
+  if (row.rows() == 0) {
+    return absl::OkStatus();
+  }
+  // Only an update that the publication sends can block publishing.
+  const bool needs_updates = source.on_update == OnUpdate::kFail;
+  const bool updates = row.Bool(0, "updates");
+  if (needs_updates && !updates) {
+    out.Warn("publication.updates",
+             fmt::format("source.on_update is \"fail\", but publication {} sends no updates: an "
+                         "updated row does not block publishing",
+                         source.publication),
+             SetPublished(source, "insert, update"));
+  }
+  // No loss, only traffic: the walsender decodes and sends rows that the relay then ignores.
+  if (row.Bool(0, "more") || (updates && !needs_updates)) {
+    out.Warn("publication.inserts_only",
+             fmt::format("publication {} sends more than {}; walrelay reads and ignores the rest",
+                         source.publication, needs_updates ? "inserts and updates" : "inserts"),
+             SetPublished(source, needs_updates ? "insert, update" : "insert"));
+  }
+  return absl::OkStatus();
 }
 
 void CheckPublication(const SourceInfo& info, const std::string& publication, Findings& out) {
@@ -66,15 +109,6 @@ void CheckPublication(const SourceInfo& info, const std::string& publication, Fi
   out.Good("publication.complete",
            fmt::format("publication {} publishes the inserts of {} outbox table{}", publication,
                        named, named == 1 ? "" : "s"));
-  // No loss, only traffic: the walsender decodes and sends rows that the relay then ignores.
-  if (info.publication.publishes_more) {
-    out.Warn(
-        "publication.inserts_only",
-        fmt::format("publication {} sends more than inserts; walrelay reads and ignores the rest",
-                    publication),
-        fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');",
-                    QuoteIdentifier(publication)));
-  }
 }
 
 // Postgres rejects updates and deletes of a table that publishes them and has no replica identity:
@@ -100,9 +134,8 @@ absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& 
              fmt::format("publication {} sends updates or deletes, and table {}.{} has no replica "
                          "identity: Postgres rejects updates and deletes of its rows",
                          source.publication, table.schema, table.name),
-             fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');  -- or give the table a "
-                         "primary key",
-                         QuoteIdentifier(source.publication)));
+             fmt::format("Give the table a primary key. Or, without one: {}",
+                         SetPublished(source, "insert")));
   }
   return absl::OkStatus();
 }
@@ -156,7 +189,8 @@ absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& c
   const Micros timeout = config.source.connect_timeout;
   SourceInfo info;
   // On the walsender connection, as the relay does before a stream: the checks see what the relay
-  // sees.
+  // sees. The slot is read before the end of the WAL: a relay that runs confirms more meanwhile.
+  WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(connection, config.source.slot, timeout));
   WR_ASSIGN_OR_RETURN(info.server, ReadServerInfo(connection, timeout));
   out.Good("postgres.connect",
            fmt::format("Postgres {}: version {}.{}, system {}, timeline {}",
@@ -167,6 +201,7 @@ absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& c
   WR_ASSIGN_OR_RETURN(info.tables, ReadTableInfo(connection, config.source.publication,
                                                  config.source.tables, timeout));
   CheckPublication(info, config.source.publication, out);
+  WR_RETURN_IF_ERROR(CheckPublishedOperations(connection, config.source, out));
   CheckLogicalMessages(config.source, info.server.version, out);
   for (size_t i = 0; i < info.tables.size(); ++i) {
     // A table without an OID does not exist; CheckPublication() has reported it.
@@ -175,7 +210,6 @@ absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& c
       WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, info.tables[i], out));
     }
   }
-  WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(connection, config.source.slot, timeout));
   CheckStart(info, config, depth, out);
   return info;
 }

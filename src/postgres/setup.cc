@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "postgres/quote.h"
+#include "postgres/setup_statements.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -50,8 +51,8 @@ std::string MissingScript(const SetupOutcome& outcome, const Platform& platform,
                           std::string_view role, std::string_view database) {
   std::string out = fmt::format(
       "-- Missing: role {} lacks the privilege for the following statements.\n"
-      "-- Run them in database {}, in this order, as {}.\n",
-      Printable(role), Printable(database), platform.administrator);
+      "-- Run them in database {}, in this order, as {}.\n\n{}\n",
+      Printable(role), Printable(database), platform.administrator, kSetEncoding);
   for (size_t i = 0; i < outcome.missing.size(); ++i) {
     const SetupStep& step = outcome.missing[i];
     const std::string& reason = outcome.reasons[i];

@@ -249,7 +249,8 @@ void PlanPublication(const SourceConfig& source, const PublicationInfo& publicat
   }
   if (!publication.publishes_insert) {
     steps.push_back({fmt::format("set publication {} to publish inserts", name),
-                     fmt::format("ALTER PUBLICATION {} SET (publish = 'insert');", name)});
+                     fmt::format("ALTER PUBLICATION {} SET (publish = '{}');", name,
+                                 PublishedOperations(source))});
   }
   const bool partitioned = std::any_of(tables.begin(), tables.end(),
                                        [](const TableInfo& table) { return table.partitioned; });

@@ -29,10 +29,10 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
   const std::string role = options.role.empty() ? "walrelay" : options.role;
   const Platform& platform = options.platform != nullptr ? *options.platform : Platforms().front();
   std::string out = fmt::format(
-      "-- walrelay setup: run once, in this order, in the database, as {}.\n{}\n"
+      "-- walrelay setup: run once, in this order, in the database, as {}.\n{}\n{}\n\n"
       "-- 1. The outbox table, unless it exists. Other column names are possible: see "
       "[source.columns] in\n--    docs/configuration.md.\n",
-      platform.administrator, Comment(platform.settings));
+      platform.administrator, Comment(platform.settings), kSetEncoding);
   for (const std::string& schema : SchemasOf(source)) {
     out += schema == "public" ? "" : CreateSchema(schema) + "\n";
   }
@@ -41,7 +41,7 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
                               : CreateTable(table, options.partitions) + "\n";
   }
   out += fmt::format(
-      "\n-- 2. The publication, before the slot. Inserts only, so that deleting old rows stays "
+      "\n-- 2. The publication, before the slot. No deletes, so that deleting old rows stays "
       "cheap.\n{}\n",
       CreatePublication(source));
   out += fmt::format(

@@ -37,14 +37,19 @@ std::string CreateSchema(const std::string& schema) {
   return fmt::format("CREATE SCHEMA IF NOT EXISTS {};", QuoteIdentifier(schema));
 }
 
+// An update blocks publishing only if it is sent.
+std::string_view PublishedOperations(const SourceConfig& source) {
+  return source.on_update == OnUpdate::kFail ? "insert, update" : "insert";
+}
+
 // publish_via_partition_root: rows of a partitioned table arrive under its name. It has no effect
 // on other tables.
 std::string CreatePublication(const SourceConfig& source) {
   return fmt::format(
-      "CREATE PUBLICATION {}{} WITH (publish = 'insert', "
+      "CREATE PUBLICATION {}{} WITH (publish = '{}', "
       "publish_via_partition_root = true);",
       QuoteIdentifier(source.publication),
-      HasNoTable(source) ? "" : " FOR TABLE " + TableList(source));
+      HasNoTable(source) ? "" : " FOR TABLE " + TableList(source), PublishedOperations(source));
 }
 
 std::string AddToPublication(const SourceConfig& source, const OutboxTable& table) {
@@ -60,13 +65,24 @@ std::string CreateSlot(const SourceConfig& source, bool failover) {
 }
 
 // Read-only by default, as a second barrier: walrelay writes nothing to tables. The connection
-// limit keeps a defect from using up the server's connections.
+// limit keeps a defect from using up the server's connections. A role belongs to all databases of a
+// server: it may have been created for another one, and keeps its settings.
 std::string CreateRole(const SourceConfig& source, const std::string& role) {
   const std::string name = QuoteIdentifier(role);
+  const std::string literal = QuoteLiteral(role);
+  std::string tag = "$role$";
+  while (name.find(tag) != std::string::npos) {
+    tag.insert(1, "_");
+  }
   std::string sql = fmt::format(
-      "CREATE ROLE {} LOGIN CONNECTION LIMIT 8;\n"
-      "ALTER ROLE {} SET default_transaction_read_only = on;",
-      name, name);
+      "DO {0} BEGIN\n"
+      "  IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles\n"
+      "                 WHERE rolname OPERATOR(pg_catalog.=) {1}) THEN\n"
+      "    CREATE ROLE {2} LOGIN CONNECTION LIMIT 8;\n"
+      "    ALTER ROLE {2} SET default_transaction_read_only = on;\n"
+      "  END IF;\n"
+      "END {0};",
+      tag, literal, name);
   for (const std::string& schema : SchemasOf(source)) {
     sql += fmt::format("\nGRANT USAGE ON SCHEMA {} TO {};", QuoteIdentifier(schema), name);
   }

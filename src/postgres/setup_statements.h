@@ -12,12 +12,19 @@
 
 namespace walrelay {
 
+// Precedes what another program is to execute: names are printed in UTF-8, whatever encoding the
+// terminal and the database have.
+inline constexpr std::string_view kSetEncoding = "SET client_encoding = 'UTF8';";
+
 // The distinct schemas of the tables.
 std::set<std::string> SchemasOf(const SourceConfig& source);
 
 std::string CreateSchema(const std::string& schema);
 
-// For the inserts of all tables; without a table, for logical messages only.
+// What walrelay uses, as in the option `publish`.
+std::string_view PublishedOperations(const SourceConfig& source);
+
+// For all tables; without a table, for logical messages only.
 std::string CreatePublication(const SourceConfig& source);
 
 std::string AddToPublication(const SourceConfig& source, const OutboxTable& table);
@@ -25,7 +32,8 @@ std::string AddToPublication(const SourceConfig& source, const OutboxTable& tabl
 // `failover`: Postgres 17+: a slot that is synchronized to standbys.
 std::string CreateSlot(const SourceConfig& source, bool failover);
 
-// A role that may use the schemas; GrantReplication() (platform.h) makes it one that may stream.
+// Unless it exists: a role that may log in. In any case, it may use the schemas then;
+// GrantReplication() (platform.h) makes it one that may stream.
 std::string CreateRole(const SourceConfig& source, const std::string& role);
 
 // For counting rows (metrics.table_count_interval); publishing needs no privilege on a table.

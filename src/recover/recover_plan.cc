@@ -144,6 +144,19 @@ std::vector<XidHorizon> HorizonsBefore(const NewSlot& slot, const RecoverEvidenc
   return kept;
 }
 
+// pg_upgrade moves a slot (Postgres 17 and later) only if it has read everything, so that nothing
+// is missing. A new slot would not have what was committed since, and deleted from the tables.
+absl::Status SlotWorks(const Config& config) {
+  return Error(
+      ErrorCode::kUsage, fmt::format("slot {} works on this server", config.source.slot),
+      fmt::format(
+          "If pg_upgrade moved it here, nothing is missing: start walrelay, which holds (WR-2201), "
+          "then walrelay resume --accept-gap. If it was created after the upgrade, it lacks what "
+          "was committed before: SELECT pg_drop_replication_slot('{}'); then run this command "
+          "again.",
+          config.source.slot));
+}
+
 absl::Status Unproven(const Config& config, const RecoverEvidence& evidence) {
   const bool other =
       evidence.record && evidence.record->system_id != evidence.info.server.system_id;
@@ -179,6 +192,10 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
   }
   if (!IsSolvedByNewSlot(scope.problem)) {
     return scope.problem;
+  }
+  if (options.upgraded && HasCode(scope.problem, ErrorCode::kSystemChanged) &&
+      DecideStart(std::nullopt, evidence.info).ok()) {
+    return SlotWorks(config);
   }
   scope.failover = options.failover || (evidence.info.slot && evidence.info.slot->failover);
   scope.proven = ProvenXids(evidence, options);

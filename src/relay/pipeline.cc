@@ -389,17 +389,18 @@ void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
   WR_CHECK(transactions_.open() != nullptr && ordinal > 0,
            "a logged row is of the open transaction");
   const pgoutput::CachedRelation& relation = *relations_.Find(insert.relation_oid);
-  LogAudit(event, reason,
-           {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
-            {"row", router_.Identify(insert.relation_oid, insert.row)},
-            {"lsn", transactions_.open()->commit_lsn},
-            {"xid", transactions_.open()->xid},
-            {"ordinal", ordinal},
-            {"row_lsn", message_at_},
-            {"means", event == "row_skipped"
-                          ? "The row is in no topic, as on_error says; publishing continues."
-                          : "The row is in the dead-letter topic only, as on_error says; publishing "
-                            "continues."}});
+  LogAudit(
+      event, reason,
+      {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
+       {"row", router_.Identify(insert.relation_oid, insert.row)},
+       {"lsn", transactions_.open()->commit_lsn},
+       {"xid", transactions_.open()->xid},
+       {"ordinal", ordinal},
+       {"row_lsn", message_at_},
+       {"means", event == "row_skipped"
+                     ? "The row is in no topic, as on_error says; publishing continues."
+                     : "The row is in the dead-letter topic only, as on_error says; publishing "
+                       "continues."}});
 }
 
 // Copies what it shows: the views of the row end with the message, but the row blocks for longer.

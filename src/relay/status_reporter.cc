@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "status/gap_words.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -257,7 +258,7 @@ std::string StatusReporter::WaitReason(MonoTime now, const Session* session) con
                          ToString(CodeOf(parts_.gaps.error())), MessageOf(parts_.gaps.error()));
     }
     return parts_.gaps.accepted() ? "the next check of the source, after which publishing continues"
-                                  : "an operator to accept the gap (walrelay resume --accept-gap)";
+                                  : fmt::format("an operator: {}", NextStepOf(*parts_.gaps.held()));
   }
   if (parts_.state.phase == RunState::Phase::kWaitingForSlot) {
     return "the slot, which another process holds";

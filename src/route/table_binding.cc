@@ -59,10 +59,10 @@ class Binder {
     if (!column.present() && IsInCatalog(name)) {
       FailForOldRow(name, purpose);
     } else if (!column.present()) {
-      status_.Update(Error(ErrorCode::kColumnMissing,
-                           fmt::format("{}.{} has no column \"{}\" ({}); it has {}",
-                                       relation_.schema, relation_.name, Printable(name, 63),
-                                       purpose, ColumnNamesOfRelation())));
+      status_.Update(Error(
+          ErrorCode::kColumnMissing,
+          fmt::format("{}.{} has no column \"{}\" ({}); it has {}", relation_.schema,
+                      relation_.name, Printable(name, 63), purpose, ColumnNamesOfRelation())));
     }
     return column;
   }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "slot/slot_risk_classifier.h"
+#include "status/gap_words.h"
 #include "status/slot_words.h"
 #include "status/status_report.h"
 #include "walrelay/error.h"
@@ -131,8 +132,10 @@ std::string StateWords(const StatusReport& report) {
                    "it does not know what Postgres retains.";
     case RelayState::kBlocked:
       return report.snapshot.relay.gap
-                 ? "Nothing is published until an operator accepts the gap described below: "
-                   "walrelay resume --accept-gap."
+                 ? fmt::format(
+                       "Nothing is published until an operator decides about the gap "
+                       "described below: {}",
+                       NextStepOf(*report.snapshot.relay.gap))
                  : "Publishing is blocked until an operator or a broker fixes the cause. No event "
                    "is lost or reordered.";
     case RelayState::kDraining:

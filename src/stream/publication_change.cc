@@ -56,9 +56,9 @@ std::string HidingChange(const PublicationIdentity& before, const PublicationIde
     return "the publication was altered";
   }
   for (const TableIdentity& table : now.tables) {
-    const auto known = std::find_if(
-        before.tables.begin(), before.tables.end(),
-        [&](const TableIdentity& each) { return each.name == table.name; });
+    const auto known =
+        std::find_if(before.tables.begin(), before.tables.end(),
+                     [&](const TableIdentity& each) { return each.name == table.name; });
     std::string change =
         known != before.tables.end() ? TableChange(*known, table, now.all_tables) : "";
     if (!change.empty()) {

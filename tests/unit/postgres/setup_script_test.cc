@@ -57,12 +57,29 @@ TEST_F(SetupScriptTest, SchemaIsCreatedAndGrantedOnce) {
 TEST_F(SetupScriptTest, RoleMayReadTheTablesAndNothingMore) {
   options_.role = "relay";
   source_.tables = {{.schema = "shop", .name = "a"}, {.name = ""}};
-  At("CREATE ROLE \"relay\" LOGIN CONNECTION LIMIT 8;");
+  At("    CREATE ROLE \"relay\" LOGIN CONNECTION LIMIT 8;");
   At("ALTER ROLE \"relay\" REPLICATION;");
   const std::string script = Script();
   At("GRANT SELECT ON \"shop\".\"a\" TO \"relay\";");
   EXPECT_EQ(script.find("GRANT SELECT"), script.rfind("GRANT SELECT"));
   EXPECT_THAT(Script(), Not(HasSubstr("SUPERUSER")));
+}
+
+// A role belongs to all databases of a server.
+TEST_F(SetupScriptTest, RoleIsCreatedUnlessItExists) {
+  options_.role = "a$role$b'c";
+  EXPECT_LT(At("DO $_role$ BEGIN"), At("                 WHERE rolname OPERATOR(pg_catalog.=) "
+                                       "'a$role$b''c') THEN"));
+  EXPECT_LT(At("    CREATE ROLE \"a$role$b'c\" LOGIN"), At("END $_role$;"));
+}
+
+TEST_F(SetupScriptTest, NamesAreInUtf8WhateverTheDatabaseIs) {
+  EXPECT_LT(At("SET client_encoding = 'UTF8';"), At("CREATE TABLE"));
+}
+
+TEST_F(SetupScriptTest, UpdatesArePublishedIfTheyBlock) {
+  source_.on_update = OnUpdate::kFail;
+  EXPECT_THAT(Script(), HasSubstr("publish = 'insert, update'"));
 }
 
 TEST_F(SetupScriptTest, FailoverSlotOnlyIfRequested) {

@@ -145,6 +145,17 @@ TEST_F(RecoverPlanTest, AnUpgradedServerKeepsItsXids) {
   EXPECT_EQ(Scope().rows.from_xid, 800u);
 }
 
+// What was committed since, and deleted from the tables, is only in the slot.
+TEST_F(RecoverPlanTest, ASlotThatAnUpgradeMovedIsKept) {
+  MakeSlotUsable();
+  evidence_.info.server.system_id = "7302";
+  options_.upgraded = true;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kUsage, "works"));
+  // Behind the end of the WAL, a slot cannot be used.
+  evidence_.info.server.wal_end = Lsn(10);
+  EXPECT_THAT(Scope().problem, HasError(ErrorCode::kSystemChanged));
+}
+
 // A dump that was restored into a new cluster has other xids.
 TEST_F(RecoverPlanTest, AHorizonBeyondTheServersXidsProvesNothing) {
   evidence_.info.server.system_id = "7302";

@@ -618,9 +618,8 @@ TEST_F(RelayGapTest, TableThatIsAddedToTheConfigurationIsNoChange) {
 TEST_F(RelayGapTest, ChangeOfATableIsNoticedAlthoughOthersWereAdded) {
   StartAndPublish();
   Replace([this] {
-    identity().tables.insert(
-        identity().tables.begin(),
-        {.name = "public.second", .oid = 600, .memberships = {{16409, 700}}});
+    identity().tables.insert(identity().tables.begin(),
+                             {.name = "public.second", .oid = 600, .memberships = {{16409, 700}}});
     identity().tables.back().memberships = {{16555, 710}};
   });
   ExpectHeld(ErrorCode::kPublicationChanged);

@@ -26,9 +26,8 @@ class TableBindingTest : public ::testing::Test {
     return Bind();
   }
   const TableBinding& Bind() {
-    binding_ = BindTable(
-        relation_, table_,
-        {.route = route_, .format = format_, .info = info_ ? &*info_ : nullptr});
+    binding_ = BindTable(relation_, table_,
+                         {.route = route_, .format = format_, .info = info_ ? &*info_ : nullptr});
     return binding_;
   }
   void ExpectMissing(const std::vector<std::string>& columns, const std::string& message) {
