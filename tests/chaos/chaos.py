@@ -20,6 +20,7 @@ import argparse
 import os
 import shutil
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -67,10 +68,11 @@ def parse_arguments() -> argparse.Namespace:
 def run_periods(system: System, judge: Mode, arguments: argparse.Namespace, report: Report) -> None:
     """Runs periods until the time is up or all kills are done; stops after the first period with a problem."""
     ground_truth = GroundTruth(system.database)
+    began = time.monotonic()  # the servers run, however long they took to start
     left = arguments.kills
     number = 0
     while not report.problems:
-        seconds = min(_PERIOD_SECONDS, arguments.seconds - system.fault_log.seconds)
+        seconds = min(_PERIOD_SECONDS, arguments.seconds - (time.monotonic() - began))
         if left == 0 or (left is None and number > 0 and seconds < _PERIOD_SECONDS / 5):
             return
         number += 1

@@ -10,6 +10,7 @@ from outcome import Outcome
 from system import CANARY, System
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka_records import COMMITTED, UNCOMMITTED, Record
+from walrelay_dev.patience import patient
 from walrelay_dev.process import wait_until
 from walrelay_test import repetitions
 from walrelay_test.deletions import early_deletions
@@ -161,7 +162,7 @@ class Check:
         if supervisor.peak_mb > _LARGEST_MB:
             self._outcome.problem("I9 memory", f"{supervisor.peak_mb:.1f} MiB were resident")
         for seconds in self._outcome.stops:
-            if seconds > _LONGEST_STOP_SECONDS:
+            if seconds > patient(_LONGEST_STOP_SECONDS):
                 self._outcome.problem("I11 shutdown", f"a fast stop of Postgres took {seconds:.1f} s")
         for failure in supervisor.failures:
             self._outcome.problem("supervision", failure)

@@ -4,6 +4,7 @@ import time
 
 import psycopg2
 from fault import LONGEST_SECONDS, Context
+from walrelay_dev.patience import patient
 from walrelay_dev.process import wait_until
 
 # The connection of a pass is recognized by its last statement.
@@ -33,7 +34,7 @@ def suspend_pruning(on: Context) -> None:
 def terminate_pruning(on: Context) -> None:
     """Ends the connection of a pass, several times."""
     database = on.system.connect()
-    until = time.monotonic() + LONGEST_SECONDS
+    until = time.monotonic() + patient(LONGEST_SECONDS)
     ended = 0
     while ended < _TERMINATIONS and time.monotonic() < until:
         try:

@@ -4,6 +4,7 @@ import time
 
 from fault import LONGEST_SECONDS, Context
 from walrelay_dev.errors import ServerError
+from walrelay_dev.patience import patient
 from walrelay_dev.process import wait_until
 from walrelay_test.kafka_transactions import wait_until_ended
 
@@ -31,7 +32,7 @@ def suspend(on: Context) -> None:
 
 def suspend_transaction(on: Context) -> None:
     """Suspends the relay while a transaction is open, until the brokers have aborted it, or longer."""
-    until = time.monotonic() + LONGEST_SECONDS
+    until = time.monotonic() + patient(LONGEST_SECONDS)
     on.supervisor.pause()
     while _transaction(on) != "Ongoing" and time.monotonic() < until:
         on.supervisor.resume()

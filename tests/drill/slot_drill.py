@@ -21,6 +21,7 @@ from pathlib import Path
 
 from walrelay_dev import cli
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.patience import patient
 from walrelay_dev.ports import free_ports
 from walrelay_dev.process import wait_until
 from walrelay_test.database import Database
@@ -183,7 +184,7 @@ class Drill:
 
     def _ask_doctor(self) -> None:
         done = subprocess.run([relay_program(), "doctor", "--json", "--config", self._relay.folder / "relay.toml"],
-                              capture_output=True, text=True, env=relay_environment(), timeout=120)
+                              capture_output=True, text=True, env=relay_environment(), timeout=patient(120))
         findings = {each["check"]: each["severity"] for each in json.loads(done.stdout)["findings"]}
         shown = [f"{check} {findings[check]}" for check in ("slot.retained", "slot.usable", "kafka.cluster")
                 if check in findings]

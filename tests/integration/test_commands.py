@@ -4,6 +4,7 @@
 import subprocess
 from pathlib import Path
 
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main, relay_program
@@ -29,7 +30,7 @@ class CommandTest(IntegrationTest):
 
     def call(self, *arguments: str, code: int = 0, environment: dict[str, str] | None = None) -> str:
         """Runs a command to completion and returns its output."""
-        run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
+        run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=patient(60),
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              env=relay_environment() | (environment or {}))
         self.assertEqual(run.returncode, code, run.stdout)
@@ -147,7 +148,7 @@ class DemoTest(IntegrationTest):
     def test_demo_with_real_servers_leaves_nothing_in_the_database(self) -> None:
         run = subprocess.run([relay_program(), "demo", "--seconds", "6", "--postgres",
                               self.database.dsn, "--kafka", self.kafka.bootstrap], cwd="/",
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=patient(120))
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn("0 lost", run.stdout)
         for catalogue in ("pg_publication", "pg_replication_slots", "pg_stat_user_tables"):

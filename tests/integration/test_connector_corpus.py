@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 
 from walrelay_dev.certificates import self_signed
+from walrelay_dev.patience import patient
 from walrelay_test.testcase import relay_program
 
 FOLDER = Path(__file__).resolve().parent / "connectors"
@@ -38,7 +39,7 @@ class ConnectorCorpusTest(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
+        return subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=patient(60),
                               capture_output=True)
 
     def convert(self, case: Path, *more: str) -> subprocess.CompletedProcess[str]:

@@ -6,6 +6,7 @@ import subprocess
 from typing import Any
 
 from walrelay_dev.kafka_records import library
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import to_toml
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, Record, main, relay_program
@@ -25,7 +26,7 @@ class DeadLettersTest(IntegrationTest):
         path = test_folder() / f"{self.name}-letters.toml"
         path.write_text(to_toml(self.options() | self.policies | (settings or {})))
         run = subprocess.run([relay_program(), "dead-letters", arguments[0], "-c", str(path), *arguments[1:]],
-                             text=True, timeout=120, capture_output=True)
+                             text=True, timeout=patient(120), capture_output=True)
         self.errors = run.stderr
         self.assertEqual(run.returncode, code, run.stdout + run.stderr)
         return run.stdout

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import confluent_kafka
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main, relay_program, wait_until
@@ -32,7 +33,7 @@ def require_program(*names: str) -> None:
 def build(*command: object, folder: Path, failed_download: str) -> str:
     """Runs a command that downloads and builds. If the output has the words of a failed download, the test is skipped."""
     run = subprocess.run([str(part) for part in command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, timeout=600, env=relay_environment())
+                         text=True, timeout=patient(600), env=relay_environment())
     if run.returncode != 0 and re.search(failed_download, run.stdout):
         raise unittest.SkipTest(f"{command[0]} cannot download: {run.stdout[-300:]}")
     if run.returncode != 0:
@@ -71,7 +72,7 @@ class InsertTest(ExampleTest):
     def expect_order(self, *command: object) -> None:
         """The program inserts order 2 and its event in one transaction."""
         run = subprocess.run([str(part) for part in (*command, "customer-8", 1250)], cwd="/", capture_output=True,
-                             text=True, timeout=120, env=self.environment())
+                             text=True, timeout=patient(120), env=self.environment())
         self.assertEqual((run.returncode, run.stdout.strip()), (0, "2"), run.stderr)
         self.expect_event(2, "customer-8", 1250)
 

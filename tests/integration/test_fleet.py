@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_dev.process import wait_until
 from walrelay_test.relay_config import relay_program, to_toml
 from walrelay_test.servers import test_folder
@@ -16,7 +17,7 @@ _DEAD = "host=127.0.0.1 port=1 user=u dbname=gone"
 
 
 def reload(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([relay_program(), "reload", *arguments], capture_output=True, text=True, timeout=30,
+    return subprocess.run([relay_program(), "reload", *arguments], capture_output=True, text=True, timeout=patient(30),
                           check=False)
 
 
@@ -88,7 +89,7 @@ class FleetTest(FleetCase):
     def test_directory_without_a_valid_file_is_an_error(self) -> None:
         (self.directory / "broken.toml").write_text("[source]\nslott = 'x'\n")
         result = subprocess.run([relay_program(), "run", "--config-dir", self.directory], capture_output=True,
-                                text=True, timeout=30, check=False)
+                                text=True, timeout=patient(30), check=False)
         self.assertEqual(result.returncode, 78)
         self.assertIn("slott", result.stderr)
 
@@ -125,7 +126,7 @@ class CheckTest(FleetCase):
         self.write("a")
         self.write("b", source__slot=f"{self.slot}_missing")
         result = subprocess.run([relay_program(), "check", "--config-dir", self.directory], capture_output=True,
-                                text=True, timeout=60, check=False)
+                                text=True, timeout=patient(60), check=False)
         self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
         first, second = result.stdout.split("\n\n" + str(self.directory / "b.toml"))
         self.assertTrue(first.startswith(str(self.directory / "a.toml")), first)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from psycopg2.extensions import parse_dsn
+from walrelay_dev.patience import patient
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import (DEBEZIUM, IntegrationTest, Outbox, RelayProcess, main,
                       relay_program)
@@ -60,7 +61,7 @@ class ImportTest(IntegrationTest):
 
     def call(self, *arguments: str, code: int = 0) -> tuple[str, str]:
         """Standard output and standard error of a command that exits with `code`."""
-        run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=60,
+        run = subprocess.run([relay_program(), *arguments], cwd=self.folder, text=True, timeout=patient(60),
                              capture_output=True)
         self.assertEqual(run.returncode, code, run.stderr)
         self.assertNotIn(SECRET, run.stdout + run.stderr)
@@ -140,7 +141,7 @@ class ImportTest(IntegrationTest):
         self.write_worker("worker.properties")
         run = subprocess.run([relay_program(), "import", "debezium", "-", "--worker",
                               "worker.properties"], input=json.dumps(connector), text=True,
-                             capture_output=True, cwd=self.folder, timeout=60)
+                             capture_output=True, cwd=self.folder, timeout=patient(60))
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn(self.kafka.bootstrap, run.stdout)
 
@@ -181,7 +182,7 @@ class ImportTest(IntegrationTest):
         (self.folder / "application.properties").write_text(self.server_properties(connector))
         text = (self.resource(connector) if source.startswith("kubectl")
                 else (self.folder / "connector.json").read_text())
-        run = subprocess.run([relay_program(), *arguments], input=text, cwd=self.folder, text=True, timeout=120,
+        run = subprocess.run([relay_program(), *arguments], input=text, cwd=self.folder, text=True, timeout=patient(120),
                              capture_output=True)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 

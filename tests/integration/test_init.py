@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_environment, relay_program
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, for_each_major, main
@@ -106,7 +107,7 @@ class InitCase(IntegrationTest):
 
     def call(self, *arguments: Any, code: int = 0) -> str:
         """Runs a command; returns its output."""
-        run = subprocess.run([relay_program(), *map(str, arguments)], cwd=self.folder, text=True, timeout=120,
+        run = subprocess.run([relay_program(), *map(str, arguments)], cwd=self.folder, text=True, timeout=patient(120),
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment())
         self.assertEqual(run.returncode, code, run.stdout)
         return run.stdout

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+from walrelay_dev.patience import patient
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import RECONNECT_SOON, IntegrationTest, RelayProcess, main, relay_program
 
@@ -212,7 +213,7 @@ echo "$header.$claims."
         self.outbox.insert(1)
         for command in (["check"], ["doctor", "--write-probe", self.topic]):
             done = subprocess.run([relay_program(), *command, "--config", relay.config], capture_output=True,
-                                  text=True, check=False, timeout=120)
+                                  text=True, check=False, timeout=patient(120))
             self.assertNotIn("WR-40", done.stdout + done.stderr, command)
             self.assertRegex(done.stdout, r"(?i)broker", command)
             self.assertNotIn("eyJ", done.stdout + done.stderr, command)

@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_program
 
 GUIDES = REPOSITORY / "docs" / "guides"
@@ -44,7 +45,7 @@ class KeyStoreTest(unittest.TestCase):
 
     def run_shell(self, script: str) -> str:
         done = subprocess.run(["sh", "-euc", script], cwd=self.folder, env=os.environ | {"PASSWORD": PASSWORD},
-                              capture_output=True, text=True, check=False, timeout=120)
+                              capture_output=True, text=True, check=False, timeout=patient(120))
         self.assertEqual(done.returncode, 0, f"{script}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 

@@ -4,6 +4,7 @@
 import json
 import subprocess
 
+from walrelay_dev.patience import patient
 from walrelay_dev.postgres_binaries import MAJORS
 from walrelay_test.testcase import RelayProcess, for_each_major, main, relay_program, wait_until
 from walrelay_test.verified import VerifiedTest
@@ -54,7 +55,7 @@ class MajorTest:
         major = self.postgres.major
         status = subprocess.run(
             [relay_program(), "status", "--json", "--dsn", self.database.dsn, "--slot", self.slot,
-             "--set", "http.listen="], stdout=subprocess.PIPE, check=True, timeout=60, cwd="/")
+             "--set", "http.listen="], stdout=subprocess.PIPE, check=True, timeout=patient(60), cwd="/")
         slot = json.loads(status.stdout)["slot"]
         self.assertEqual("inactive_since" in slot, major >= 17, slot)
         self.assertEqual("decoded_bytes" in slot, major >= 14, slot)

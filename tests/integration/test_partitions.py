@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import build_folder
 from walrelay_test.testcase import IntegrationTest, for_each_major, main
 
@@ -54,7 +55,7 @@ class PartitionsCase(IntegrationTest):
                   self.begin if begin is None else begin, int(day(begin_time).timestamp()), before or 0, timeline,
                   self.slot, walsender]
         run = subprocess.run([build_folder() / "tests" / "integration" / "maintain_partitions", *map(str, values)],
-                             stdout=subprocess.PIPE, text=True, timeout=120)
+                             stdout=subprocess.PIPE, text=True, timeout=patient(120))
         self.assertEqual(run.returncode, code, run.stdout)
         return run.stdout.splitlines()
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.testcase import IntegrationTest, main, relay_program, wait_until
 
 
@@ -16,7 +17,7 @@ class PrintTest(IntegrationTest):
                 "--set", "source.publication=walrelay", *arguments]
 
     def print(self, *arguments: str, code: int = 0) -> list[str]:
-        run = subprocess.run(self.arguments(*arguments), text=True, timeout=60, capture_output=True)
+        run = subprocess.run(self.arguments(*arguments), text=True, timeout=patient(60), capture_output=True)
         self.assertEqual(run.returncode, code, run.stderr)
         self.errors = run.stderr
         return run.stdout.split("\n")[:-1]
@@ -59,7 +60,7 @@ class PrintTest(IntegrationTest):
         wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary AND database = %s "
                                     "AND confirmed_flush_lsn IS NOT NULL", self.name), 60, "a temporary slot")
         self.outbox.insert(2)
-        printed, _ = child.communicate(timeout=60)
+        printed, _ = child.communicate(timeout=patient(60))
         self.assertIn("  id=2  ", printed)
         self.assertEqual(printed.count("\n"), 1)
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from walrelay_dev.certificates import Authority, BrokerKeystore, use_in_postgres
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.patience import patient
 from walrelay_dev.ports import free_ports
 from walrelay_dev.unprivileged_user import set_owner, unprivileged_user, write_file
 from walrelay_test.page_runner import Block, Shell, blocks_of
@@ -141,7 +142,7 @@ class ErrorsTest(IntegrationTest):
 
     def expect_error(self, code: str, what_to_write: str, *arguments: str) -> None:
         self.assertIn(f"| {code} |", PAGE.read_text())
-        run = subprocess.run([relay_program(), *arguments], cwd="/", capture_output=True, text=True, timeout=60,
+        run = subprocess.run([relay_program(), *arguments], cwd="/", capture_output=True, text=True, timeout=patient(60),
                              env=relay_environment() | {"HOME": str(test_folder())})
         self.assertIn(run.returncode, (69, 77, 78), run.stdout + run.stderr)
         self.assertIn(code, run.stderr)

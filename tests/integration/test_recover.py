@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.recover_case import BUSY, CHANGED, OK, ROW, UNPROVEN, USAGE, RecoverCase
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.testcase import for_each_major, main, wait_until
@@ -216,7 +217,7 @@ class ExactlyOnceTest(RecoverCase):
         self.expect_published(*range(1, 151))
 
     def is_planned(self) -> bool:
-        run = subprocess.run(self.arguments("--json"), text=True, capture_output=True, timeout=120, cwd="/",
+        run = subprocess.run(self.arguments("--json"), text=True, capture_output=True, timeout=patient(120), cwd="/",
                              env=relay_environment())
         self.assertTrue(run.returncode == OK or "WR-4025" in run.stderr, run.stderr)
         return run.returncode == OK

@@ -6,6 +6,7 @@ import subprocess
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.progress_case import ProgressCase
 from walrelay_test.relay_config import to_toml
 from walrelay_test.testcase import IntegrationTest, Record, main, relay_program
@@ -20,7 +21,7 @@ class RepublishCase(IntegrationTest):
     def republish(self, *arguments: str, code: int = 0, settings: dict[str, Any] | None = None) -> str:
         """Runs the command; returns its standard output. Standard error is in self.errors."""
         run = subprocess.run([relay_program(), "republish", "-c", self.config_file(settings or {}), *arguments],
-                             text=True, timeout=120, capture_output=True)
+                             text=True, timeout=patient(120), capture_output=True)
         self.errors = run.stderr
         self.assertEqual(run.returncode, code, run.stdout + run.stderr)
         return run.stdout
@@ -216,7 +217,7 @@ class RecordedTest(RepublishCase, ProgressCase):
 
     def horizons(self) -> list[Any]:
         shown = subprocess.run([relay_program(), "progress", "show", "--json", "-c", self.config_file({})],
-                               text=True, timeout=60, capture_output=True).stdout
+                               text=True, timeout=patient(60), capture_output=True).stdout
         return json.loads(shown)["record"]["horizons"] if shown else []
 
     def test_relay_is_not_fenced(self) -> None:

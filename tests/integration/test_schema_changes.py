@@ -3,6 +3,7 @@
 
 import subprocess
 
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.testcase import IntegrationTest, Outbox, main, relay_program
 
@@ -61,7 +62,7 @@ class SchemaChangeTest(IntegrationTest):
         command = [relay_program(), "resume", "--config", self.relay.config, "--accept-gap"]
         def accepted() -> bool:
             return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  timeout=60, env=relay_environment()).returncode == 0
+                                  timeout=patient(60), env=relay_environment()).returncode == 0
         self.relay.wait_until(accepted, 60, "the gap to be accepted")
 
     def test_renamed_table_is_a_gap_until_the_name_is_restored(self) -> None:

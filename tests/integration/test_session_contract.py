@@ -5,6 +5,7 @@ import subprocess
 from typing import Any
 
 import psycopg2
+from walrelay_dev.patience import patient
 from walrelay_test.hostile_database import MARK, make_hostile, statements, unqualified
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.testcase import IntegrationTest, for_each_major, main, relay_program
@@ -64,7 +65,7 @@ class SessionContractTest:
     def call(self, command: str, *arguments: str, user: str = "relaying", codes: tuple = (0,)) -> str:
         run = subprocess.run(
             [relay_program(), command, "--dsn", f"{self.database.dsn} user={user}", "--slot",
-             f"{self.slot}_hostile", *arguments], cwd="/", text=True, timeout=120, stdout=subprocess.PIPE,
+             f"{self.slot}_hostile", *arguments], cwd="/", text=True, timeout=patient(120), stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=relay_environment())
         self.assertIn(run.returncode, codes, run.stdout)
         return run.stdout

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main, relay_program
@@ -42,7 +43,7 @@ class SetupTest(IntegrationTest):
         self.addCleanup(self.drop_role)
 
     def call(self, *arguments: str) -> str:
-        run = subprocess.run([relay_program(), "setup", *arguments], cwd=self.folder, text=True, timeout=60,
+        run = subprocess.run([relay_program(), "setup", *arguments], cwd=self.folder, text=True, timeout=patient(60),
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment())
         self.assertEqual(run.returncode, 0, run.stdout)
         return run.stdout

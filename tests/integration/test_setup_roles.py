@@ -8,6 +8,7 @@ import subprocess
 from typing import Any
 
 import psycopg2
+from walrelay_dev.patience import patient
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main, relay_program
@@ -53,7 +54,7 @@ class SetupRolesCase(IntegrationTest):
         """Standard output and standard error of `setup --apply`."""
         run = subprocess.run([relay_program(), "setup", "--apply", "--create-table", "--role", self.role,
                               "--dsn", self.postgres.dsn(self.name, user=user), "--slot", self.slot, *more],
-                             cwd="/", capture_output=True, text=True, timeout=60, input=stdin,
+                             cwd="/", capture_output=True, text=True, timeout=patient(60), input=stdin,
                              env=relay_environment() | {"PGPASSWORD": password})
         self.assertEqual(run.returncode, code, run.stdout + run.stderr)
         return run.stdout, run.stderr

@@ -6,6 +6,7 @@ import json
 import subprocess
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.pgoutput import parse_lsn
 from walrelay_test.protobuf_types import parse
 from walrelay_test.relay_config import relay_environment
@@ -20,7 +21,7 @@ class StatusCase(IntegrationTest):
         port = relay.wait_for_log("listening")["port"] if relay else 1
         run = subprocess.run(
             [relay_program(), "status", *arguments, "--dsn", self.database.dsn, "--slot", self.slot,
-             "--set", f"http.listen=127.0.0.1:{port}"], cwd="/", text=True, timeout=60,
+             "--set", f"http.listen=127.0.0.1:{port}"], cwd="/", text=True, timeout=patient(60),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment())
         return run.returncode, run.stdout
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.outbox import Outbox
 from walrelay_test.protobuf_types import parse
@@ -311,7 +312,7 @@ class CommandsTest(CountCase):
     def status(self, *arguments: str) -> str:
         """The output of `walrelay status` with the configuration of a relay that has ended."""
         return subprocess.run([relay_program(), "status", "--config", self.relays[-1].config, *arguments,
-                               "--set", "http.listen=127.0.0.1:1"], text=True, capture_output=True, timeout=60,
+                               "--set", "http.listen=127.0.0.1:1"], text=True, capture_output=True, timeout=patient(60),
                               check=True, cwd="/", env=relay_environment()).stdout
 
     def test_status_without_a_relay_reads_the_progress_record(self) -> None:

@@ -4,6 +4,7 @@
 import subprocess
 from typing import Any
 
+from walrelay_dev.patience import patient
 from walrelay_test.testcase import IntegrationTest, main, relay_program, wait_until
 
 
@@ -13,7 +14,7 @@ class VerifyTest(IntegrationTest):
                 "--slot", self.slot, "--set", "source.publication=walrelay", *arguments]
 
     def verify(self, *arguments: str, code: int = 0) -> str:
-        run = subprocess.run(self.arguments(*arguments), text=True, timeout=120, capture_output=True)
+        run = subprocess.run(self.arguments(*arguments), text=True, timeout=patient(120), capture_output=True)
         self.assertEqual(run.returncode, code, run.stdout + run.stderr)
         return run.stdout
 
@@ -30,7 +31,7 @@ class VerifyTest(IntegrationTest):
         wait_until(lambda: self.sql("SELECT 1 FROM pg_replication_slots WHERE temporary AND database = %s "
                                     "AND confirmed_flush_lsn IS NOT NULL", self.name), 60, "a temporary slot")
         self.outbox.insert(2, 3, 4, payload='{"a": "ü"}')
-        printed, _ = child.communicate(timeout=120)
+        printed, _ = child.communicate(timeout=patient(120))
         self.assertEqual((child.returncode, printed), (0, "3 events compared, 0 different\n"))
 
     def test_published_rows_match(self) -> None:

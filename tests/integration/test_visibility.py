@@ -14,6 +14,7 @@ import threading
 from typing import Any
 
 import psycopg2
+from walrelay_dev.patience import patient
 from walrelay_test.servers import new_postgres
 from walrelay_test.tcp_proxy import TcpProxy
 from walrelay_test.testcase import IntegrationTest, RelayProcess, for_each_major, main, relay_program, wait_until
@@ -241,7 +242,7 @@ class DoctorTest(IntegrationTest):
         done = subprocess.run(
             [relay_program(), "doctor", "--json", "--dsn", self.database.dsn, "--slot", self.slot,
              "--set", f"kafka.bootstrap_servers={self.kafka.bootstrap}", "--set", "http.listen=", *sets],
-            stdout=subprocess.PIPE, timeout=120, cwd="/")
+            stdout=subprocess.PIPE, timeout=patient(120), cwd="/")
         return {each["check"]: each for each in json.loads(done.stdout)["findings"]
                 if each["check"] in ("postgres.visibility", "postgres.synchronous_standby_names",
                                      "postgres.connection_limit")}

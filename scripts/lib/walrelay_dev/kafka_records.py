@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from .errors import ServerError
+from .patience import Deadline
 
 # By default librdkafka logs each broker that a test has killed to stderr, and enables Nagle's
 # algorithm, which would increase the measured latencies.
@@ -126,10 +127,10 @@ def stream(bootstrap: str, topic: str, timeout: float = 60, isolation: str = COM
                                     "isolation.level": isolation})
     try:
         reader.assign(from_beginning(partitions))
-        deadline = time.monotonic() + timeout
+        deadline = Deadline(timeout)
         while partitions:
-            if time.monotonic() > deadline:
-                raise ServerError(f"timed out after {timeout:g} s waiting for the end of {partitions}")
+            if deadline.passed():
+                raise ServerError(f"timed out after {deadline.elapsed:.0f} s waiting for the end of {partitions}")
             for message in reader.consume(1000, timeout=0.02):
                 if message.error() is None:
                     yield to_record(message)

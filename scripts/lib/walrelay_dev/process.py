@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .errors import ServerError
+from .patience import Deadline
 from .unprivileged_user import run_as
 
 T = TypeVar("T")
@@ -22,13 +23,16 @@ _POLL_SECONDS = 0.02
 
 
 def wait_until(predicate: Callable[[], T], seconds: float, what: str) -> T:
-    """Returns the first truthy result of `predicate`; raises a ServerError with `what` after `seconds`."""
-    deadline = time.monotonic() + seconds
+    """Returns the first truthy result of `predicate`; raises a ServerError with `what` after `seconds`.
+
+    On a slow machine later: `walrelay_dev.patience`.
+    """
+    deadline = Deadline(seconds)
     while True:
         if result := predicate():
             return result
-        if time.monotonic() > deadline:
-            raise ServerError(f"timed out after {seconds:g} s waiting for {what}")
+        if deadline.passed():
+            raise ServerError(f"timed out after {deadline.elapsed:.0f} s waiting for {what}")
         time.sleep(_POLL_SECONDS)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from walrelay_dev.paths import REPOSITORY
 
+from walrelay_dev.patience import patient
 from .relay_config import relay_environment, relay_program
 
 CASES = REPOSITORY / "tests" / "integration" / "configuration_errors.txt"
@@ -48,7 +49,7 @@ class Case:
                 Path(folder, "walrelay.toml").write_text(self.file)
             run = subprocess.run([relay_program(), *words[program + 1:]], cwd=folder, env=environment, text=True,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 timeout=60)
+                                 timeout=patient(60))
         return f"{run.stdout}(exit code {run.returncode})\n\n"
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 from typing import Any
 
+from walrelay_dev.patience import patient
 from .relay_config import relay_environment, relay_program
 from .testcase import IntegrationTest
 
@@ -14,7 +15,7 @@ class DoctorCase(IntegrationTest):
         settings = self.options() | {"http.listen": "127.0.0.1:1"} | (options or {})
         flags = [f"--set={name}={value}" for name, value in settings.items()]
         run = subprocess.run([relay_program(), "doctor", *flags, *arguments], cwd="/", text=True,
-                             timeout=120, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             timeout=patient(120), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              env=relay_environment())
         return run.returncode, run.stdout
 

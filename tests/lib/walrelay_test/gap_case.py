@@ -4,6 +4,7 @@ import json
 import subprocess
 from typing import Any
 
+from walrelay_dev.patience import patient
 from .relay_config import relay_environment, relay_program
 from .testcase import IntegrationTest
 
@@ -23,7 +24,7 @@ class GapCase(IntegrationTest):
     def resume(self, *arguments: str, code: int, **process: Any) -> str:
         """Runs `walrelay resume` with the relay's configuration; returns its output."""
         run = subprocess.run([relay_program(), "resume", "--config", self.relay.config, *arguments], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, cwd="/",
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=patient(60), cwd="/",
                              env=relay_environment(), **process)
         self.assertEqual(run.returncode, code, run.stdout)
         return run.stdout

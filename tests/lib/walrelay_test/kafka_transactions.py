@@ -16,7 +16,8 @@ from .kafka_request import encode_string, send_request
 _FIND_COORDINATOR, _DELETE_RECORDS, _LIST_TRANSACTIONS = 10, 21, 66
 _TRANSACTION = 1  # kind of coordinator
 _TIMEOUT_MS = 20_000
-_SECONDS = 30.0
+_SECONDS = 60.0
+_ATTEMPT_SECONDS = 2.0  # of one request: while a broker starts, it may have no answer
 _CHANGING = {"PrepareCommit", "PrepareAbort", "PrepareEpochFence"}  # markers are being written
 
 
@@ -74,7 +75,7 @@ def _end(client: Any, topic: str, partition: int) -> int:
     """The end of the partition for this reader, also while the leader changes."""
     def ask() -> tuple[int, int] | None:
         try:
-            return cast(tuple[int, int], client.get_watermark_offsets(place, timeout=_SECONDS))
+            return cast(tuple[int, int], client.get_watermark_offsets(place, timeout=_ATTEMPT_SECONDS))
         except library().KafkaException:
             return None
     place = library().TopicPartition(topic, partition)

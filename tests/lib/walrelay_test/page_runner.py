@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from walrelay_dev.errors import ServerError
+from walrelay_dev.patience import patient
 from walrelay_dev.unprivileged_user import run_as
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -54,7 +55,7 @@ class Shell:
         """0, or the exit code of the last command that failed; and the output of all."""
         self._shell.stdin.write(f"failed=0\n{text}\nprintf '\\n--- end of block: %d\\n' $failed\n".encode())
         self._shell.stdin.flush()
-        output, deadline = b"", time.monotonic() + seconds
+        output, deadline = b"", time.monotonic() + patient(seconds)
         while (end := _END.search(output)) is None:
             ready, _, _ = select.select([self._shell.stdout], [], [], max(0, deadline - time.monotonic()))
             data = os.read(self._shell.stdout.fileno(), 65536) if ready else b""

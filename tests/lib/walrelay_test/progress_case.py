@@ -8,6 +8,7 @@ from typing import Any
 
 from walrelay_dev.kafka_records import Record
 
+from walrelay_dev.patience import patient
 from .pgoutput import parse_lsn
 from .protobuf_types import message_type
 from .relay_config import relay_environment, relay_program
@@ -75,7 +76,7 @@ class ProgressCase(IntegrationTest):
 
     def run_walrelay(self, *arguments: str, relay: RelayProcess | None = None) -> "subprocess.CompletedProcess[str]":
         return subprocess.run([relay_program(), *arguments, "--config", (relay or self.relays[-1]).config], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, cwd="/",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=patient(120), cwd="/",
                               env=relay_environment())
 
     def walrelay(self, *arguments: str, code: int = OK, relay: RelayProcess | None = None) -> str:

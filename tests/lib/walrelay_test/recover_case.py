@@ -9,6 +9,7 @@ from typing import Any
 import psycopg2
 import psycopg2.extras
 
+from walrelay_dev.patience import patient
 from .progress_case import ProgressCase
 from .relay_config import relay_environment, relay_program
 from .relay_process import RelayProcess
@@ -24,7 +25,8 @@ class RecoverCase(ProgressCase):
 
     def plan(self, *arguments: str, code: int = OK) -> dict[str, Any]:
         """The plan as JSON; {} if there is nothing to do."""
-        run = subprocess.run(self.arguments("--json", *arguments), text=True, capture_output=True, timeout=120, cwd="/",
+        run = subprocess.run(self.arguments("--json", *arguments), text=True, capture_output=True,
+                             timeout=patient(120), cwd="/",
                              env=relay_environment())
         self.assertEqual(run.returncode, code, run.stderr)
         self.errors = run.stderr

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from walrelay_dev.errors import ServerError
+from walrelay_dev.patience import patient
 from walrelay_dev.process import Process, wait_until
 
 from .relay_config import Options, relay_environment, relay_program, to_toml
@@ -147,7 +148,7 @@ class RelayProcess:
         """Status and body of an HTTP endpoint; status 0 if there is no response."""
         port = self.wait_for_log("listening")["port"]
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=patient(30)) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

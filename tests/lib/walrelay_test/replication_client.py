@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 from walrelay_dev.errors import ServerError
+from walrelay_dev.patience import patient
 from walrelay_dev.postgres import Postgres
 
 from .pgoutput import format_lsn
@@ -101,13 +102,14 @@ class ReplicationClient:
         """All changes until `rows` inserts have arrived and then no message arrives for `quiet` seconds."""
         found: list[Change] = []
         inserts = 0
-        end = time.monotonic() + (_SECONDS if rows else quiet)
+        end = time.monotonic() + (patient(_SECONDS) if rows else quiet)
         while time.monotonic() < end:
             message = self.receive(max(0.0, end - time.monotonic()))
             if isinstance(message, Change):
                 found.append(message)
                 inserts += message.kind == "I"
-                end = time.monotonic() + (_SECONDS if inserts < rows or message.kind != "C" else quiet)
+                more = inserts < rows or message.kind != "C"
+                end = time.monotonic() + (patient(_SECONDS) if more else quiet)
         return found
 
     def _send(self, kind: bytes, body: bytes) -> None:
@@ -119,7 +121,7 @@ class ReplicationClient:
     def _read_until(self, wanted: bytes) -> None:
         while True:
             while (message := self._take()) is None:
-                if not self._read(_SECONDS):
+                if not self._read(patient(_SECONDS)):
                     raise ServerError("no response from Postgres")
             kind, body = message
             if kind == b"E":
