@@ -9,12 +9,14 @@ import re
 import subprocess
 from typing import Any
 
+from walrelay_dev.paths import REPOSITORY
 from walrelay_test.database import Database
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.gap_case import HELD, GapCase
 from walrelay_test.outbox import Outbox
 from walrelay_test.recover_case import OK, USAGE, RecoverCase
 from walrelay_test.relay_config import relay_environment, relay_program, to_toml
+from walrelay_test.relay_process import RelayProcess
 from walrelay_test.servers import new_postgres, test_folder
 from walrelay_test.testcase import IntegrationTest, main
 
@@ -243,6 +245,56 @@ class SetupScriptTest(IntegrationTest):
             self.assertEqual(target.execute("SELECT tablename FROM pg_publication_tables WHERE pubname = %s",
                                             f"{self.slot}_ä"), [("größe",)])
         self.sql("SELECT pg_drop_replication_slot(%s)", f"{self.slot}_1")
+
+
+class RunbooksTest(RelayCase):
+    """The commands of docs/runbooks, with their examples of names and values, beside a relay that works."""
+
+    # Statements of a situation that is not this one, and the test of that situation.
+    _ELSEWHERE = {"ALTER PUBLICATION walrelay ADD TABLE public.outbox":
+                  "test_unpublished_table_must_be_added_before_the_gap_is_accepted"}
+
+    @staticmethod
+    def blocks(language: str) -> list[tuple[str, str]]:
+        """Each block of this language in a runbook, with the name of the page."""
+        return [(page.name, block) for page in sorted((REPOSITORY / "docs/runbooks").glob("*.md"))
+                for block in re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)]
+
+    def expect_unharmed(self, relay: RelayProcess, event: int) -> None:
+        self.outbox.insert(event)
+        self.settle()
+        self.assertIn(event, self.ids())
+        self.assertEqual(relay.logs("gap"), [])
+
+    def test_statements_are_valid_and_harm_no_relay(self) -> None:
+        self.sql("ALTER TABLE outbox ADD COLUMN IF NOT EXISTS created_at timestamptz DEFAULT now()")
+        self.addCleanup(self.postgres.psql, "ALTER SYSTEM RESET max_slot_wal_keep_size")
+        relay = self.start_relay()
+        relay.wait_ready()
+        for page, block in self.blocks("sql"):
+            text = re.sub(r"--.*", "", block)
+            for statement in [text] if "BEGIN;" in text else text.split(";"):
+                if statement.strip() and " ".join(statement.split()) not in self._ELSEWHERE:
+                    with self.subTest(page=page, statement=statement):
+                        self.sql(statement)
+        self.expect_unharmed(relay, 1)
+
+    def test_commands_are_valid_and_harm_no_relay(self) -> None:
+        relay = self.start_relay({"on_error.dead_letter_topic": f"{self.name}-dead-letters"})
+        relay.wait_ready()
+        commands = {" ".join(command.replace("-c walrelay.toml", "").split())
+                    for _, block in self.blocks("sh") for command in re.findall(r"(?m)^ *walrelay ([^#\n]*)", block)}
+        self.assertGreater(len(commands), 12)
+        for command in sorted(commands):
+            with self.subTest(command=command):
+                run = subprocess.run([relay_program(), *command.split(),
+                                      *([] if command.startswith("explain") else ["--config", relay.config])],
+                                     text=True, timeout=120, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/",
+                                     env=relay_environment())
+                # Where there is nothing to do, some commands say that they are used wrongly: not by their flags.
+                self.assertNotRegex(run.stdout, r"unknown (?:option|command|argument)|WR-5001")
+                self.assertIn(run.returncode, (0, 1, 3, 4, 64, 69), run.stdout)
+        self.expect_unharmed(relay, 1)
 
 
 class RemedyTest(DoctorCase):
