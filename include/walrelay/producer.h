@@ -153,6 +153,9 @@ class Producer {
   // until one responds.
   virtual bool Reachable() const { return true; }
 
+  // The id of the cluster that answered last; "" while unknown. Allocates.
+  virtual std::string ClusterId() const { return {}; }
+
   // True if a certificate that this producer was created with has changed on disk: its owner should
   // replace the producer when nothing is in flight. (A changed password needs no new producer.)
   virtual bool Outdated() const { return false; }
@@ -166,7 +169,7 @@ class Producer {
 struct ProducerRequest {
   int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
   std::string transactional_id;  // "": without transactions
-  std::string progress_topic;    // read after the id was claimed
+  ProgressAddress progress;      // read after the id was claimed
   // How long Commit() may make no progress: neither an acknowledgement nor the end of the commit.
   // Then the producer fails. The owner has to give the next producer more time, as far as brokers
   // keep a transaction open: with the same limit, brokers that are slower would get the same

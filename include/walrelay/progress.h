@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +25,9 @@
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay {
+
+// Topics with this prefix are walrelay's own. No row may address one: see CheckRowTopic().
+inline constexpr std::string_view kProgressTopicPrefix = "walrelay.progress.";
 
 // A transaction whose first rows are published. Only with pipeline.delivery = "exactly_once", where
 // a large transaction is committed to Kafka in several parts.
@@ -46,7 +50,9 @@ struct Progress {
   uint32_t timeline = 0;
   std::vector<TimelineEnd> ancestors;
   std::string database;
+  uint32_t database_oid = 0;  // 0: unknown, in a record of an earlier version
   std::string slot;
+  std::string cluster_id;  // of Kafka, whose topics have the events; "": unknown
   // The number of gaps that operators have accepted. Positions before and after an acceptance are
   // not comparable: a restored server may be far behind the last frontier.
   uint64_t generation = 0;
@@ -78,17 +84,44 @@ struct Progress {
   }
 };
 
+// Where the record of a pipeline is.
+struct ProgressAddress {
+  std::string topic;
+  std::string pipeline;  // pipeline.id: the key of its records
+
+  bool operator==(const ProgressAddress&) const = default;
+};
+
+// What a progress topic contains.
+struct ProgressReading {
+  // The version of the pipeline's record with the greatest Order(); nullopt: there is none.
+  std::optional<Progress> record;
+  // The latest records of other pipelines, one for each, at most sixteen.
+  std::vector<Progress> others;
+  // Records that no pipeline has written: their key or their header is missing, or their value is
+  // unreadable. They are ignored.
+  uint64_t foreign = 0;
+  std::string foreign_example;  // where one of them is, and why it is foreign
+  std::string cluster_id;       // of Kafka; "": unknown
+};
+
 // Reads the record. Used on the relay's thread only.
 class ProgressReader {
  public:
   virtual ~ProgressReader() = default;
 
-  // The version of the record with the greatest Order(); nullopt: the topic has none. Creates
-  // the topic if it does not exist. Blocks for less than half a minute, and returns early with
-  // kCancelled when the process received a request to stop. Errors: WR-4001, WR-4007; WR-4015 for a
-  // topic with unsuitable settings, WR-4016 if the user may not read, write or create it, WR-4017
-  // for a record of a later version.
-  virtual absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) = 0;
+  // Creates the topic if it does not exist. A record is the pipeline's if it has the pipeline's key
+  // and the header of the format; all others are ignored, and described by the result. Blocks for
+  // less than half a minute, and returns early with kCancelled when the process received a request
+  // to stop. Errors: WR-4001, WR-4007; WR-4015 for a topic with unsuitable settings, WR-4016 if the
+  // user may not read, write or create it, WR-4017 for a record of the pipeline that this version
+  // cannot read.
+  virtual absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) = 0;
+
+  // The records of other pipelines in the default topics of pipelines with this slot: after the
+  // database was renamed, its record is in the topic with the earlier name. Empty if none is found
+  // or readable. Blocks as Read() does.
+  virtual std::vector<Progress> ReadOfSlot(std::string_view /*slot*/) { return {}; }
 
   // Whether every transaction that has written to the topic has ended. If not, Read() may return a
   // version before the newest one. Blocks and fails as Read() does.

@@ -49,6 +49,7 @@ struct ServerInfo {
   std::vector<TimelineEnd> ancestors;
   Lsn wal_end;  // end of the flushed WAL at the time of the query
   std::string database;
+  uint32_t database_oid = 0;
   int version = 0;  // server_version_num: 150018
   bool in_recovery = false;
   int backend_pid = 0;           // of this connection's server process

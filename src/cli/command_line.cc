@@ -497,6 +497,9 @@ class CommandLine {
     retry->add_flag("--all", dead_letters_.all, "Every dead letter");
     retry->add_flag("--again", dead_letters_.again,
                     "Also those that an earlier retry has published");
+    retry->add_flag("--trust-topic", dead_letters_.trust_topic,
+                    "Publish the rows that the dead letters have, also those that are not in their "
+                    "table: only if no other user may write to the topic");
     CLI::Option* dry_run = retry->add_flag("--dry-run", dead_letters_.dry_run,
                                            "Print the records instead, and their number");
     retry->add_flag("--json", dead_letters_.json, "With --dry-run: print one JSON object per line")

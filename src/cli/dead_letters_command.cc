@@ -93,7 +93,9 @@ absl::StatusOr<bool> Show(const DeadLettersFlags& flags) {
 // Exit code 3 if a letter failed again.
 absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(flags.config));
-  RetryOptions options{.run = Rfc3339(SystemClock().WallNow()), .mark = !flags.dry_run};
+  RetryOptions options{.run = Rfc3339(SystemClock().WallNow()),
+                       .mark = !flags.dry_run,
+                       .trust_topic = flags.trust_topic};
   WR_ASSIGN_OR_RETURN(options.selection, SelectionOf(flags));
   if (!flags.all && flags.ids.empty() && flags.codes.empty()) {
     return Error(ErrorCode::kUsage, "no dead letters are selected",

@@ -40,6 +40,19 @@ void ReportMissing(const std::string& topic, bool exists) {
              topic, exists ? "is empty" : "does not exist");
 }
 
+void ReportForeign(const ProgressReading& reading, const std::string& topic) {
+  if (reading.foreign > 0) {
+    fmt::print(stderr,
+               "topic {} has {} records that no pipeline has written, for example {}. They are "
+               "ignored: find out who may write to the topic.\n",
+               topic, reading.foreign, reading.foreign_example);
+  }
+  for (const Progress& other : reading.others) {
+    fmt::print(stderr, "topic {} also has a record of pipeline \"{}\", which is ignored\n", topic,
+               Printable(other.pipeline, 128));
+  }
+}
+
 ExitCode ExitWith(const absl::Status& status) {
   return status.ok() ? ExitCode::kOk : Report(status);
 }
@@ -51,23 +64,27 @@ ExitCode ProgressShowCommand(const ProgressFlags& flags) {
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
-  const auto topic = ProgressTopicFor(loaded->config);
-  if (!topic.ok()) {
-    return Report(topic.status());
+  const auto address = ProgressAddressFor(loaded->config);
+  if (!address.ok()) {
+    return Report(address.status());
   }
-  const auto read = KafkaProgressReader(loaded->config.kafka, -1).ReadExisting(*topic);
+  const std::string& topic = address->topic;
+  const auto read = KafkaProgressReader(loaded->config.kafka, -1).ReadExisting(*address);
   const bool exists = !HasCode(read.status(), ErrorCode::kProgressMissing);
   if (!read.ok() && exists) {
     return Report(read.status());
   }
-  const std::optional<Progress> record = read.ok() ? *read : std::nullopt;
+  const std::optional<Progress> record = read.ok() ? read->record : std::nullopt;
+  if (read.ok()) {
+    ReportForeign(*read, topic);
+  }
   if (flags.json) {
-    fmt::print("{}", ProgressJson(record, *topic));
+    fmt::print("{}", ProgressJson(record, topic));
   } else if (record) {
-    fmt::print("{}", ProgressText(*record, *topic));
+    fmt::print("{}", ProgressText(*record, topic));
   }
   if (!record) {
-    ReportMissing(*topic, exists);
+    ReportMissing(topic, exists);
   }
   return record ? ExitCode::kOk : ExitCode::kProblemsFound;
 }

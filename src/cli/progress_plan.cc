@@ -69,7 +69,7 @@ absl::StatusOr<Progress> PlanProgressInit(const ProgressPlanInput& input) {
 
 absl::StatusOr<Progress> PlanProgressSet(const ProgressPlanInput& input, Lsn frontier) {
   if (input.record && !input.force) {
-    WR_RETURN_IF_ERROR(CheckOwner(*input.record, input.config, input.info.server.database));
+    WR_RETURN_IF_ERROR(CheckOwner(*input.record, input.config, input.info.server));
   }
   WR_RETURN_IF_ERROR(CheckSlotIsIdle(input));
   if (!input.force) {

@@ -9,6 +9,7 @@
 #include "base/system_clock.h"
 #include "kafka/progress_topic.h"
 #include "postgres/pg_replication_source.h"
+#include "postgres/quote.h"
 #include "postgres/session.h"
 #include "stream/progress_record.h"
 #include "walrelay/error.h"
@@ -17,15 +18,28 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::seconds kWriteTimeout{30};
+// The server decodes the WAL up to the position.
+constexpr std::chrono::minutes kAdvanceTimeout{30};
+
+absl::Status AdvanceSlot(const SourceConfig& source, Lsn position) {
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(source));
+  const absl::Status advanced =
+      connection
+          .Query(fmt::format("SELECT pg_catalog.pg_replication_slot_advance({}, {})",
+                             QuoteLiteral(source.slot), QuoteLiteral(position.ToString())),
+                 kAdvanceTimeout)
+          .status();
+  return Annotate(advanced, "the record is written, but the slot is not advanced to its frontier");
+}
 
 }  // namespace
 
-absl::StatusOr<std::string> ProgressTopicFor(const Config& config) {
-  if (!config.kafka.progress_topic.empty() || !config.pipeline.id.empty()) {
-    return ProgressTopicOf(config, "");
+absl::StatusOr<ProgressAddress> ProgressAddressFor(const Config& config) {
+  if (!config.pipeline.id.empty()) {
+    return ProgressAddressOf(config, "");
   }
   WR_ASSIGN_OR_RETURN(const PgConnection connection, ConnectTo(config.source));
-  return ProgressTopicOf(config, connection.database());
+  return ProgressAddressOf(config, connection.database());
 }
 
 absl::StatusOr<WrittenProgress> WritePlannedProgress(
@@ -33,13 +47,19 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
     const std::function<absl::StatusOr<Progress>(const ProgressPlanInput&)>& plan) {
   PgReplicationSource source(config.source, -1);
   WR_ASSIGN_OR_RETURN(SourceInfo info, source.Open());
-  WR_ASSIGN_OR_RETURN(const std::string topic, ProgressTopicOf(config, info.server.database));
-  WR_ASSIGN_OR_RETURN(const auto old, KafkaProgressReader(config.kafka, -1).Read(topic));
+  WR_ASSIGN_OR_RETURN(const ProgressAddress address,
+                      ProgressAddressOf(config, info.server.database));
+  WR_ASSIGN_OR_RETURN(const ProgressReading old,
+                      KafkaProgressReader(config.kafka, -1).Read(address));
   // Again: reading the topic takes time, in which a relay may have started.
   WR_ASSIGN_OR_RETURN(info.slot, source.InspectSlot());
-  WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old, force}));
-  WR_ASSIGN_OR_RETURN(record, WriteAsNewRun(config, topic, std::move(record)));
-  return WrittenProgress{topic, std::move(record)};
+  WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old.record, force}));
+  WR_ASSIGN_OR_RETURN(record, WriteAsNewRun(config, address.topic, std::move(record)));
+  if (record.frontier > info.slot->confirmed_flush_lsn && record.frontier <= info.server.wal_end) {
+    source.Close();
+    WR_RETURN_IF_ERROR(AdvanceSlot(config.source, record.frontier));
+  }
+  return WrittenProgress{address.topic, std::move(record)};
 }
 
 absl::StatusOr<Progress> WriteAsNewRun(const Config& config, const std::string& topic,

@@ -15,16 +15,18 @@
 
 namespace walrelay {
 
-// The topic of the record. The server is asked only if the name depends on it: the record can then
-// be shown while Postgres is down. Errors: WR-1003, those of a connection.
-absl::StatusOr<std::string> ProgressTopicFor(const Config& config);
+// Where the record is. The server is asked only if that depends on it, that is without pipeline.id:
+// the record can otherwise be shown while Postgres is down. Errors: WR-1003, those of a connection.
+absl::StatusOr<ProgressAddress> ProgressAddressFor(const Config& config);
 
 struct WrittenProgress {
   std::string topic;
   Progress record;
 };
 
-// Errors: those of a connection, of the topic, and of the plan.
+// A record ahead of the slot names no transaction that could prove it, so the slot is advanced to
+// the record's frontier as well, if the server has that WAL. Errors: those of a connection, of the
+// topic, and of the plan; when the slot cannot be advanced, the record is written already.
 absl::StatusOr<WrittenProgress> WritePlannedProgress(
     const Config& config, bool force,
     const std::function<absl::StatusOr<Progress>(const ProgressPlanInput&)>& plan);

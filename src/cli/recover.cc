@@ -42,17 +42,19 @@ class TopicProgress final : public RecoveryProgress {
     if (!recording_) {
       return std::nullopt;
     }
-    WR_ASSIGN_OR_RETURN(topic_, ProgressTopicOf(config_, database));
+    WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(config_, database));
     KafkaProgressReader reader(config_.kafka, -1);
-    const auto record = reader.ReadExisting(topic_);
-    if (HasCode(record.status(), ErrorCode::kProgressMissing) || IsRefusal(record.status())) {
+    auto reading = reader.ReadExisting(address_);
+    if (HasCode(reading.status(), ErrorCode::kProgressMissing) || IsRefusal(reading.status())) {
       return std::nullopt;
     }
-    WR_RETURN_IF_ERROR(record.status());
-    WR_ASSIGN_OR_RETURN(const bool settled, reader.IsSettled(topic_));
-    return settled ? record
-                   : Error(ErrorCode::kTransactionUnended,
-                           fmt::format("topic {} has an open transaction", topic_));
+    WR_RETURN_IF_ERROR(reading.status());
+    WR_ASSIGN_OR_RETURN(const bool settled, reader.IsSettled(address_.topic));
+    if (!settled) {
+      return Error(ErrorCode::kTransactionUnended,
+                   fmt::format("topic {} has an open transaction", address_.topic));
+    }
+    return std::move(reading->record);
   }
 
   absl::Status Write(const Progress& record) override {
@@ -60,9 +62,9 @@ class TopicProgress final : public RecoveryProgress {
       return absl::OkStatus();
     }
     // Creates the topic.
-    absl::Status written = KafkaProgressReader(config_.kafka, -1).Read(topic_).status();
+    absl::Status written = KafkaProgressReader(config_.kafka, -1).Read(address_).status();
     if (written.ok()) {
-      written = WriteAsNewRun(config_, topic_, record).status();
+      written = WriteAsNewRun(config_, address_.topic, record).status();
     }
     return IsRefusal(written) ? absl::OkStatus() : written;
   }
@@ -81,7 +83,7 @@ class TopicProgress final : public RecoveryProgress {
 
   const Config& config_;
   bool recording_;
-  std::string topic_;
+  ProgressAddress address_;
 };
 
 absl::StatusOr<RecoverOptions> OptionsOf(const RecoverFlags& flags) {

@@ -53,9 +53,10 @@ absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text)
                              "\"{}\"",
                              Printable(text, 60)));
   }
-  WR_ASSIGN_OR_RETURN(const std::string topic, ProgressTopicFor(config));
-  WR_ASSIGN_OR_RETURN(const std::optional<Progress> record,
-                      KafkaProgressReader(config.kafka, -1).ReadExisting(topic));
+  WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressFor(config));
+  WR_ASSIGN_OR_RETURN(const ProgressReading reading,
+                      KafkaProgressReader(config.kafka, -1).ReadExisting(address));
+  const std::optional<Progress>& record = reading.record;
   WR_ASSIGN_OR_RETURN(PgConnection connection,
                       ConnectTo(config.source, ConnectionPurpose::kReplication));
   WR_ASSIGN_OR_RETURN(const ServerInfo server, ReadServerInfo(connection, kCatalogTimeout));
@@ -82,7 +83,8 @@ absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Conf
                              "Select rows with --id, --after-id, --key, --since, --until or "
                              "--after-lsn; --all selects every row.");
   }
-  if (const absl::Status topic = CheckTopicName(flags.topic); !flags.topic.empty() && !topic.ok()) {
+  if (const absl::Status topic = CheckRowTopic(flags.topic, ReservedTopics(config));
+      !flags.topic.empty() && !topic.ok()) {
     return Error(ErrorCode::kUsage, fmt::format("--topic: {}", MessageOf(topic)));
   }
   return selection;

@@ -102,12 +102,14 @@ constexpr std::chrono::seconds kProgressTimeout{10};
 
 // For a slot of which setup does not know whether it was read before.
 void NoteMissingRecord(const Config& config) {
-  const auto topic = ProgressTopicFor(config);
-  const auto record =
-      topic.ok() && !config.kafka.bootstrap_servers.empty()
-          ? KafkaProgressReader(config.kafka, -1, nullptr, kProgressTimeout).ReadExisting(*topic)
-          : absl::StatusOr<std::optional<Progress>>(topic.status());
-  if (HasCode(record.status(), ErrorCode::kProgressMissing) || (record.ok() && !*record)) {
+  const auto address = ProgressAddressFor(config);
+  if (!address.ok() || config.kafka.bootstrap_servers.empty()) {
+    return;
+  }
+  const auto reading =
+      KafkaProgressReader(config.kafka, -1, nullptr, kProgressTimeout).ReadExisting(*address);
+  if (HasCode(reading.status(), ErrorCode::kProgressMissing) ||
+      (reading.ok() && !reading->record)) {
     fmt::print(
         "-- pipeline.progress is \"required\", and there is no record. If no relay has read "
         "the slot yet: walrelay progress init\n");

@@ -50,16 +50,19 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
   if (config.kafka.bootstrap_servers.empty()) {
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
   }
-  WR_ASSIGN_OR_RETURN(const std::string topic, ProgressTopicOf(config, database));
-  auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1, &reaper, kRecordTimeout)
-                    .ReadExisting(topic);
-  if (HasCode(record.status(), ErrorCode::kProgressMissing)) {
+  WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressOf(config, database));
+  auto reading = KafkaProgressReader(config.kafka, /*stop_fd=*/-1, &reaper, kRecordTimeout)
+                     .ReadExisting(address);
+  if (HasCode(reading.status(), ErrorCode::kProgressMissing)) {
     return std::nullopt;
   }
-  if (record.ok() && *record) {
-    WR_RETURN_IF_ERROR(CheckOwner(**record, config, database));
+  WR_RETURN_IF_ERROR(reading.status());
+  if (reading->record) {
+    ServerInfo server;  // only the names are known here
+    server.database = database;
+    WR_RETURN_IF_ERROR(CheckOwner(*reading->record, config, server));
   }
-  return record;
+  return std::move(reading->record);
 }
 
 absl::Status SurveyInto(StatusReport& report, PgConnection& connection, const Config& config,

@@ -17,6 +17,7 @@
 #include "config/table_name.h"
 #include "route/topic_name.h"
 #include "walrelay/error.h"
+#include "walrelay/progress.h"
 
 namespace walrelay {
 namespace {
@@ -417,6 +418,12 @@ class Validator {
     const std::string& topic = config_.kafka.progress_topic;
     if (!topic.empty() && !CheckTopicName(topic).ok()) {
       Expect("kafka.progress_topic", "the name of a topic");
+    }
+    if (config_.on_error.dead_letter_topic.starts_with(kProgressTopicPrefix)) {
+      Reject("on_error.dead_letter_topic",
+             fmt::format("on_error.dead_letter_topic: topics that begin with {} have progress "
+                         "records",
+                         kProgressTopicPrefix));
     }
     if (!topic.empty() && topic == config_.on_error.dead_letter_topic) {
       Reject("kafka.progress_topic",

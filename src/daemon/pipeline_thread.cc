@@ -195,7 +195,7 @@ class PipelineThread final : public RunningPipeline {
                           MakeProducerConf(config_.kafka, config_.pipeline, request.max_batch_bytes,
                                            request.transactional_id));
       KafkaProducer::Options own = options;
-      own.progress_topic = request.progress_topic;
+      own.progress = request.progress;
       own.commit_limit = request.commit_limit;
       return KafkaProducer::Create(std::move(conf), own);
     };
@@ -238,9 +238,7 @@ class PipelineThread final : public RunningPipeline {
 absl::StatusOr<std::unique_ptr<RunningPipeline>> StartPipelineThread(const PipelineHost& host,
                                                                      PipelineStart start) {
   const Config& config = *start.config;
-  WR_ASSIGN_OR_RETURN(Router router,
-                      Router::Create(config.source, config.route, config.format, NewRunId(),
-                                     RowLimits::For(config.kafka.max_record_bytes)));
+  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config, NewRunId()));
   return std::make_unique<PipelineThread>(host, std::move(start), std::move(router));
 }
 

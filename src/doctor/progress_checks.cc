@@ -9,6 +9,7 @@
 #include "kafka/cluster_info.h"
 #include "kafka/progress_topic.h"
 #include "kafka/topic_creation.h"
+#include "kafka/topic_settings.h"
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 // For one request to the cluster.
 constexpr std::chrono::seconds kProgressRequestTimeout{5};
+// walrelay creates the topic with ten minutes; the brokers' default is a week.
+constexpr int64_t kLongestSegmentMillis = 6LL * 60 * 60 * 1000;
 
 // A relay with "auto" starts without the record if the user may not use the topic.
 void ReportUnusable(const Config& config, const absl::Status& error, Findings& out) {
@@ -70,6 +73,7 @@ void CheckTopicState(const Config& config, const std::string& topic, size_t brok
     out.Problem("progress.topic", topics.status());
   } else if (!topics->empty()) {
     CheckProgressReplicas(topics->front(), brokers, out);
+    CheckProgressSegments(topics->front(), out);
   }
 }
 
@@ -79,6 +83,27 @@ std::string RecordText(const Progress& record) {
     text += fmt::format(", written {}", Rfc3339(record.written));
   }
   return text + fmt::format(" by walrelay {}", Printable(record.version, 40));
+}
+
+// Every user who may write to the topic can stop the relay, or make it skip events.
+void CheckWriters(const ProgressReading& reading, const std::string& topic, Findings& out) {
+  const std::string remedy = fmt::format(
+      "kafka-acls.sh --bootstrap-server BROKER --list --topic {}  (only walrelay's user needs "
+      "Write)",
+      topic);
+  if (reading.foreign > 0) {
+    out.Warn("progress.writers",
+             fmt::format("topic {} has {} records that no pipeline has written; they are ignored. "
+                         "For example {}",
+                         topic, reading.foreign, reading.foreign_example),
+             remedy);
+  }
+  for (const Progress& other : reading.others) {
+    out.Warn("progress.writers",
+             fmt::format("topic {} also has a record of pipeline \"{}\", which is ignored", topic,
+                         Printable(other.pipeline, 128)),
+             "Give each pipeline its own kafka.progress_topic.");
+  }
 }
 
 }  // namespace
@@ -131,6 +156,22 @@ void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out
   }
 }
 
+// Only closed segments are compacted, and a start reads the whole topic.
+void CheckProgressSegments(const TopicInfo& topic, Findings& out) {
+  const auto millis = NumberIn(topic.settings, "segment.ms");
+  if (!millis || *millis <= kLongestSegmentMillis) {
+    return;
+  }
+  out.Warn("progress.topic",
+           fmt::format("topic {} has segment.ms = {}: it is compacted rarely, and a start reads "
+                       "all of it",
+                       topic.name, *millis),
+           fmt::format("kafka-configs.sh --bootstrap-server BROKER --alter --topic {} --add-config "
+                       "segment.ms=600000,segment.bytes=16777216,min.compaction.lag.ms=300000,"
+                       "max.compaction.lag.ms=3600000",
+                       topic.name));
+}
+
 void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,
                          const SourceInfo& source, Findings& out) {
   // The relay does not read the record while its server is a standby; slot.usable reports that.
@@ -149,7 +190,7 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
     }
     return;
   }
-  if (const absl::Status owner = CheckOwner(*record, config, source.server.database); !owner.ok()) {
+  if (const absl::Status owner = CheckOwner(*record, config, source.server); !owner.ok()) {
     out.Problem("progress.record", owner);
     return;
   }
@@ -166,44 +207,47 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
 
 std::optional<Progress> CheckProgress(const Config& config, const std::optional<SourceInfo>& source,
                                       Depth depth, Findings& out) {
-  const bool named = !config.kafka.progress_topic.empty() || !config.pipeline.id.empty();
+  const bool named = !config.pipeline.id.empty();
   if (!named && !source) {
     return std::nullopt;  // postgres.connect or postgres.query reports why the database is unknown
   }
-  const auto topic = ProgressTopicOf(config, source ? source->server.database : "");
-  if (!topic.ok()) {
-    out.Problem("progress.topic", topic.status());
+  const auto address = ProgressAddressOf(config, source ? source->server.database : "");
+  if (!address.ok()) {
+    out.Problem("progress.topic", address.status());
     return std::nullopt;
   }
-  const auto cluster = ReadClusterInfo(config.kafka, {*topic}, kProgressRequestTimeout);
+  const std::string& topic = address->topic;
+  const auto cluster = ReadClusterInfo(config.kafka, {topic}, kProgressRequestTimeout);
   if (!cluster.ok()) {
     out.Problem("progress.topic", cluster.status());
     return std::nullopt;
   }
   const absl::Status& visible = cluster->topics.front();
   if (HasCode(visible, ErrorCode::kTopicUnknown)) {
-    CheckMissingTopic(config, *topic, out);
+    CheckMissingTopic(config, topic, out);
     if (source) {
       CheckProgressRecord(std::nullopt, config, *source, out);
     }
     return std::nullopt;
   }
   if (visible.ok() && depth == Depth::kAll) {
-    CheckTopicState(config, *topic, cluster->brokers.size(), out);
+    CheckTopicState(config, topic, cluster->brokers.size(), out);
   }
-  const auto record = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadExisting(*topic);
-  if (!record.ok()) {
-    ReportUnusable(config, record.status(), out);
+  const auto reading = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadExisting(*address);
+  if (!reading.ok()) {
+    ReportUnusable(config, reading.status(), out);
     return std::nullopt;
   }
+  const std::optional<Progress>& record = reading->record;
   // Brokers check the right to read only when there is a record.
   out.Good("progress.topic",
-           fmt::format("topic {} {}", *topic, *record ? "can be read" : "is empty"));
+           fmt::format("topic {} {}", topic, record ? "can be read" : "has no record yet"));
+  CheckWriters(*reading, topic, out);
   if (source) {
-    CheckProgressRecord(*record, config, *source, out);
+    CheckProgressRecord(record, config, *source, out);
   }
-  const bool own = source && *record && CheckOwner(**record, config, source->server.database).ok();
-  return own ? *record : std::nullopt;
+  const bool own = source && record && CheckOwner(*record, config, source->server).ok();
+  return own ? record : std::nullopt;
 }
 
 }  // namespace walrelay

@@ -127,8 +127,7 @@ absl::StatusOr<uint64_t> DryRunSlot(PgConnection connection, const Config& confi
 absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope,
                                 Producer& producer) {
   // No run id: it differs at each start, and the comparison ignores this header.
-  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route, config.format, "",
-                                                    RowLimits::For(config.kafka.max_record_bytes)));
+  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config, /*run_id=*/""));
   WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   if (!scope.ids.empty()) {

@@ -54,6 +54,7 @@ absl::Status CheckTexts(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckText("system_id", message.system_id()));
   WR_RETURN_IF_ERROR(CheckText("database", message.database()));
   WR_RETURN_IF_ERROR(CheckText("slot", message.slot()));
+  WR_RETURN_IF_ERROR(CheckText("cluster_id", message.cluster_id()));
   WR_RETURN_IF_ERROR(CheckText("run_id", message.run_id()));
   return CheckText("version", message.version());
 }
@@ -116,7 +117,9 @@ std::string EncodeProgress(const Progress& progress) {
     ancestor->set_end(progress.ancestors[i].end.value());
   }
   message.set_database(Printable(progress.database, kMaxWrittenBytes));
+  message.set_database_oid(progress.database_oid);
   message.set_slot(Printable(progress.slot, kMaxWrittenBytes));
+  message.set_cluster_id(Printable(progress.cluster_id, kMaxWrittenBytes));
   message.set_commit_lsn(progress.last.commit_lsn.value());
   message.set_transaction_id(progress.last.xid);
   message.set_commit_time_us(ToMicros(progress.last.commit_time));
@@ -167,7 +170,9 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .system_id = message.system_id(),
       .timeline = message.timeline(),
       .database = message.database(),
+      .database_oid = message.database_oid(),
       .slot = message.slot(),
+      .cluster_id = message.cluster_id(),
       .generation = message.generation(),
       .frontier = Lsn(message.frontier()),
       .known_before = Lsn(message.has_known_before() ? message.known_before() : message.frontier()),

@@ -49,12 +49,18 @@ absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
   for (const std::string& topic : topics) {
     info.topics.push_back(DescribeTopic(client.get(), topic, millis));
   }
-  // 0 ms: the id was part of the metadata above, or the brokers do not send it.
-  if (char* id = rd_kafka_clusterid(client.get(), 0)) {
-    info.cluster_id = id;
-    rd_kafka_mem_free(client.get(), id);
-  }
+  info.cluster_id = ClusterIdOf(client.get());
   return info;
+}
+
+// 0 ms: the id is a part of every answer about topics and brokers.
+std::string ClusterIdOf(rd_kafka_t* client) {
+  std::string result;
+  if (char* id = rd_kafka_clusterid(client, 0)) {
+    result = id;
+    rd_kafka_mem_free(client, id);
+  }
+  return result;
 }
 
 }  // namespace walrelay

@@ -1,6 +1,8 @@
 // Basic information about a Kafka cluster from a single query: for `walrelay check`.
 #pragma once
 
+#include <librdkafka/rdkafka.h>
+
 #include <string>
 #include <vector>
 
@@ -23,5 +25,9 @@ struct ClusterInfo {
 // visible. WR-1005 if a secret file cannot be used.
 absl::StatusOr<ClusterInfo> ReadClusterInfo(const KafkaConfig& kafka,
                                             const std::vector<std::string>& topics, Micros timeout);
+
+// The cluster that has answered this client last; "" before the first answer, and from brokers that
+// do not send it. Never blocks.
+std::string ClusterIdOf(rd_kafka_t* client);
 
 }  // namespace walrelay

@@ -52,9 +52,15 @@ absl::Status Create(rd_kafka_t* client, const std::string& topic, SteadyTime dea
   TopicRule rule = RuleOf(topic);
   absl::Status created = CreateTopic(client, topic, rule, MillisLeft(deadline));
   if (HasCode(created, ErrorCode::kTopicCreationRefused)) {
-    LogDebug("topic_settings_refused", MessageOf(created));
+    const std::string refusal = MessageOf(created);
     rule.config.resize(1);
     created = CreateTopic(client, topic, rule, MillisLeft(deadline));
+    if (created.ok()) {
+      LogWarning("topic_settings_refused",
+                 "the brokers accept only cleanup.policy for the progress topic: with their other "
+                 "defaults it may grow, and a start reads all of it (docs/guides/progress.md)",
+                 {{"topic", topic}, {"refusal", refusal}});
+    }
   }
   if (created.ok()) {
     LogInfo("progress_topic_available", "the topic was created, or exists meanwhile",

@@ -13,6 +13,7 @@
 #include "base/endian.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "kafka/cluster_info.h"
 #include "kafka/conf.h"
 #include "kafka/delivery_error.h"
 #include "kafka/delivery_report.h"
@@ -126,7 +127,7 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
         client->handle.get(), client->watch, client->wakeup.get(),
         TransactionThread::Options{
             .transactional_id = transactional_id,
-            .progress_topic = options.progress_topic,
+            .progress = options.progress,
             .progress_conf = options.progress_conf,
             .reuse_after_repeated_commit = options.reuse_after_repeated_commit});
   }
@@ -491,6 +492,10 @@ bool KafkaProducer::Outdated() const {
   const bool has_tokens = client_->handle.get_deleter().tokens != nullptr;
   return client_->credentials->outdated() ||
          (!has_tokens && health_.LoginRefusedFor(options_.login_grace, now_));
+}
+
+std::string KafkaProducer::ClusterId() const {
+  return ClusterIdOf(client_->handle.get());
 }
 
 }  // namespace walrelay

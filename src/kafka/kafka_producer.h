@@ -61,7 +61,7 @@ class KafkaProducer final : public Producer {
     TopicsConfig topics;                            // who creates missing topics, and how
     TailReader::ConfFactory consumer_conf;          // empty: SkipStored() skips nothing
     // Of a producer whose configuration has a transactional id: what it reads after the claim.
-    std::string progress_topic;
+    ProgressAddress progress;
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
     Micros commit_limit = std::chrono::seconds(10);            // see ProducerRequest
     // Only for tests, which show what happens then: a delayed EndTxn ends another transaction.
@@ -90,6 +90,7 @@ class KafkaProducer final : public Producer {
   void AbandonUndelivered() override;
   absl::Status TransientError() const override { return health_.trouble(); }
   bool Reachable() const override { return health_.reachable(); }
+  std::string ClusterId() const override;
   bool Outdated() const override;
   int poll_fd() const override { return client_->wakeup.get(); }
 

@@ -14,8 +14,10 @@
 #include "base/stop_request.h"
 #include "base/text.h"
 #include "encode/progress_codec.h"
+#include "kafka/cluster_info.h"
 #include "kafka/compacted_topic.h"
 #include "kafka/conf.h"
+#include "kafka/delivery_error.h"
 #include "kafka/handles.h"
 #include "kafka/partition_range.h"
 #include "kafka/record_writer.h"
@@ -25,9 +27,11 @@ namespace walrelay {
 namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
-using MaybeProgress = std::optional<Progress>;
 
 constexpr int kQueryMillis = 2'000;
+// Of other pipelines: only the one before a change of the id matters.
+constexpr size_t kMostOthers = 16;
+constexpr int kListMillis = 5'000;
 
 std::string ProgressAclRemedy(std::string_view topic) {
   return fmt::format(
@@ -54,19 +58,58 @@ absl::Status AboutProgress(const absl::Status& error, std::string_view topic) {
   }
 }
 
-// The record that counts among those of a partition.
-absl::Status TakeRecord(const rd_kafka_message_t& message, MaybeProgress& latest) {
+bool HasFormatHeader(const rd_kafka_message_t& message) {
+  rd_kafka_headers_t* headers = nullptr;
+  const void* value = nullptr;
+  size_t size = 0;
+  return rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+         rd_kafka_header_get_last(headers, kProgressFormatHeader.data(), &value, &size) ==
+             RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+void TakeOther(Progress record, std::vector<Progress>& others) {
+  const auto same = std::find_if(others.begin(), others.end(), [&](const Progress& other) {
+    return other.pipeline == record.pipeline;
+  });
+  if (same == others.end()) {
+    if (others.size() < kMostOthers) {
+      others.push_back(std::move(record));
+    }
+  } else if (record.Order() >= same->Order()) {
+    *same = std::move(record);
+  }
+}
+
+// Takes a record for what it is. Anybody who may write to the topic can add records to it: only one
+// with the key and the header of the pipeline may block publishing when it cannot be read, because
+// it may be that of a later version.
+absl::Status TakeRecord(const rd_kafka_message_t& message, const std::string& pipeline,
+                        ProgressReading& reading) {
   if (message.payload == nullptr) {
     return absl::OkStatus();  // a tombstone
   }
+  const std::string place =
+      fmt::format("topic {}, offset {}", rd_kafka_topic_name(message.rkt), message.offset);
+  const std::string_view key(static_cast<const char*>(message.key),
+                             message.key == nullptr ? 0 : message.key_len);
+  const bool marked = HasFormatHeader(message);
+  // A record that a command has copied has the key in the form of EncodeProgress().
+  const bool own = marked && (key == pipeline || key == Printable(pipeline));
   auto progress = DecodeProgress({static_cast<const char*>(message.payload), message.len});
-  if (!progress.ok()) {
-    return Annotate(
-        progress.status(),
-        fmt::format("topic {}, offset {}", rd_kafka_topic_name(message.rkt), message.offset));
-  }
-  if (!latest || progress->Order() >= latest->Order()) {
-    latest = *std::move(progress);
+  if (own) {
+    WR_RETURN_IF_ERROR(progress.ok() ? absl::OkStatus() : Annotate(progress.status(), place));
+    if (!reading.record || progress->Order() >= reading.record->Order()) {
+      reading.record = *std::move(progress);
+    }
+  } else if (marked && progress.ok() && progress->pipeline == key) {
+    TakeOther(*std::move(progress), reading.others);
+  } else {
+    ++reading.foreign;
+    reading.foreign_example = fmt::format(
+        "{}: {}", place,
+        !marked         ? fmt::format("a record without the header {}", kProgressFormatHeader)
+        : progress.ok() ? fmt::format("key \"{}\" is not the pipeline's", Printable(key, 80))
+                        : MessageOf(progress.status()));
   }
   return absl::OkStatus();
 }
@@ -91,22 +134,53 @@ absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string&
 
 // `client` decides what the end is: the last stable offset, before which every transaction has
 // ended, or the high watermark.
-absl::StatusOr<MaybeProgress> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
-                                        const std::string& topic, SteadyTime deadline,
-                                        const std::stop_token& stop) {
-  WR_ASSIGN_OR_RETURN(const PartitionRange range, AwaitRange(client, topic, deadline, stop));
-  MaybeProgress latest;
+absl::StatusOr<ProgressReading> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
+                                          const ProgressAddress& address, SteadyTime deadline,
+                                          const std::stop_token& stop) {
+  WR_ASSIGN_OR_RETURN(const PartitionRange range,
+                      AwaitRange(client, address.topic, deadline, stop));
+  ProgressReading reading;
   WR_RETURN_IF_ERROR(
-      ReadRanges(reader, {range}, deadline, stop,
-                 [&](const rd_kafka_message_t& message) { return TakeRecord(message, latest); }));
-  return latest;
+      ReadRanges(reader, {range}, deadline, stop, [&](const rd_kafka_message_t& message) {
+        return TakeRecord(message, address.pipeline, reading);
+      }));
+  reading.cluster_id = ClusterIdOf(client);
+  return reading;
 }
 
-absl::StatusOr<MaybeProgress> ReadLatest(rd_kafka_t* client, const std::string& topic,
-                                         MissingTopic missing, SteadyTime deadline,
-                                         const std::stop_token& stop) {
-  WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, topic, missing, deadline, stop));
-  return ReadToEnd(client, client, topic, deadline, stop);
+absl::StatusOr<ProgressReading> ReadLatest(rd_kafka_t* client, const ProgressAddress& address,
+                                           MissingTopic missing, SteadyTime deadline,
+                                           const std::stop_token& stop) {
+  WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, address.topic, missing, deadline, stop));
+  return ReadToEnd(client, client, address, deadline, stop);
+}
+
+// The default topics of pipelines with this slot: their names end with it.
+absl::StatusOr<std::vector<Progress>> ReadTopicsOfSlot(rd_kafka_t* client, std::string_view slot,
+                                                       SteadyTime deadline,
+                                                       const std::stop_token& stop) {
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t error =
+      rd_kafka_metadata(client, /*all_topics=*/1, nullptr, &found, kListMillis);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return LastClientError(client, error);
+  }
+  const KafkaMetadata metadata(found);
+  const std::string suffix = fmt::format(".{}", slot);
+  std::vector<Progress> records;
+  for (int i = 0; i < metadata->topic_cnt && records.size() < kMostOthers; ++i) {
+    const std::string topic = metadata->topics[i].topic;
+    if (!topic.starts_with(kProgressTopicPrefix) || !topic.ends_with(suffix)) {
+      continue;
+    }
+    auto reading = ReadToEnd(
+        client, client, {.topic = topic, .pipeline = topic.substr(kProgressTopicPrefix.size())},
+        deadline, stop);
+    if (reading.ok() && reading->record) {
+      records.push_back(*std::move(reading->record));
+    }
+  }
+  return records;
 }
 
 // The open transactions are those between the two ends. The one that does not count them is read
@@ -199,25 +273,39 @@ absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka) {
   return conf;
 }
 
-absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic) {
-  return Read(topic, MissingTopic::kCreate);
+absl::StatusOr<ProgressReading> KafkaProgressReader::Read(const ProgressAddress& address) {
+  return Read(address, MissingTopic::kCreate);
 }
 
-absl::StatusOr<std::optional<Progress>> KafkaProgressReader::ReadExisting(
-    const std::string& topic) {
-  return Read(topic, MissingTopic::kReport);
+absl::StatusOr<ProgressReading> KafkaProgressReader::ReadExisting(const ProgressAddress& address) {
+  return Read(address, MissingTopic::kReport);
 }
 
-absl::StatusOr<std::optional<Progress>> KafkaProgressReader::Read(const std::string& topic,
-                                                                  MissingTopic missing) {
+absl::StatusOr<ProgressReading> KafkaProgressReader::Read(const ProgressAddress& address,
+                                                          MissingTopic missing) {
   WR_ASSIGN_OR_RETURN(auto client, MakeReader(kafka_, "read_committed"));
-  return Call<MaybeProgress>(
-      [client = std::move(client), topic, missing,
+  return Call<ProgressReading>(
+      [client = std::move(client), address, missing,
        timeout = timeout_](const std::stop_token& stop) {
-        return ReadLatest(client->get(), topic, missing, std::chrono::steady_clock::now() + timeout,
-                          stop);
+        return ReadLatest(client->get(), address, missing,
+                          std::chrono::steady_clock::now() + timeout, stop);
       },
-      topic, stop_fd_, reaper_);
+      address.topic, stop_fd_, reaper_);
+}
+
+std::vector<Progress> KafkaProgressReader::ReadOfSlot(std::string_view slot) {
+  auto client = MakeReader(kafka_, "read_committed");
+  if (!client.ok()) {
+    return {};
+  }
+  auto records = Call<std::vector<Progress>>(
+      [client = *std::move(client), slot = std::string(slot),
+       timeout = timeout_](const std::stop_token& stop) {
+        return ReadTopicsOfSlot(client->get(), slot, std::chrono::steady_clock::now() + timeout,
+                                stop);
+      },
+      std::string(kProgressTopicPrefix), stop_fd_, reaper_);
+  return records.ok() ? *std::move(records) : std::vector<Progress>();
 }
 
 absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
@@ -232,9 +320,10 @@ absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
       topic, stop_fd_, reaper_);
 }
 
-absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
-                                                     const std::string& topic, SteadyTime deadline,
-                                                     const std::stop_token& stop) {
+absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
+                                             const ProgressAddress& address, SteadyTime deadline,
+                                             const std::stop_token& stop) {
+  const std::string& topic = address.topic;
   // The reader's own request for the topic: an assignment would wait for a timer of one second.
   const KafkaTopic handle(rd_kafka_topic_new(reader, topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
@@ -242,7 +331,7 @@ absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafk
       RD_KAFKA_RESP_ERR_NO_ERROR) {
     rd_kafka_metadata_destroy(found);
   }
-  absl::StatusOr<MaybeProgress> result = ReadToEnd(client, reader, topic, deadline, stop);
+  absl::StatusOr<ProgressReading> result = ReadToEnd(client, reader, address, deadline, stop);
   if (HasCode(result.status(), ErrorCode::kKafkaUnreachable)) {
     // Brokers may answer, but withhold what is behind an open transaction.
     const SteadyTime soon =

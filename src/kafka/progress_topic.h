@@ -10,6 +10,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,13 +35,14 @@ class KafkaProgressReader final : public ProgressReader {
                       Micros timeout = std::chrono::seconds(20))
       : kafka_(kafka), stop_fd_(stop_fd), reaper_(reaper), timeout_(timeout) {}
 
-  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+  absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override;
   // The same, but creates nothing: WR-4018 if the topic does not exist.
-  absl::StatusOr<std::optional<Progress>> ReadExisting(const std::string& topic);
+  absl::StatusOr<ProgressReading> ReadExisting(const ProgressAddress& address);
+  std::vector<Progress> ReadOfSlot(std::string_view slot) override;
   absl::StatusOr<bool> IsSettled(const std::string& topic) override;
 
  private:
-  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic, MissingTopic missing);
+  absl::StatusOr<ProgressReading> Read(const ProgressAddress& address, MissingTopic missing);
 
   const KafkaConfig& kafka_;
   const int stop_fd_;
@@ -56,10 +59,10 @@ absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka);
 // answered. Errors: as of ProgressReader::Read().
 // REQUIRES: `reader` has a configuration of MakeProgressConf(), `client` an isolation level of
 // read_uncommitted; the topic exists.
-absl::StatusOr<std::optional<Progress>> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
-                                                     const std::string& topic,
-                                                     std::chrono::steady_clock::time_point deadline,
-                                                     const std::stop_token& stop);
+absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
+                                             const ProgressAddress& address,
+                                             std::chrono::steady_clock::time_point deadline,
+                                             const std::stop_token& stop);
 
 // Writes the record with the relay's own producer and settings, and waits for its acknowledgement:
 // for `walrelay progress`. The topic must exist. Blocks for at most twice `timeout`. Errors:

@@ -198,10 +198,10 @@ std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
 // reader waits until every transaction before it has ended.
 absl::StatusOr<TransactionThread::Claim> TransactionThread::ReadRecord(KafkaClient reader) {
   const auto deadline = SteadyClock::now() + options_.read_timeout;
-  auto record =
-      ReadProgress(client_, reader.get(), options_.progress_topic, deadline, stop_.get_token());
-  WR_RETURN_IF_ERROR(record.status());
-  return Claim{*std::move(record), std::move(reader)};
+  WR_ASSIGN_OR_RETURN(
+      ProgressReading reading,
+      ReadProgress(client_, reader.get(), options_.progress, deadline, stop_.get_token()));
+  return Claim{std::move(reading.record), std::move(reader)};
 }
 
 std::optional<TransactionThread::Failure> TransactionThread::Begin() {

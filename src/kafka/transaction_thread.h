@@ -34,7 +34,7 @@ class TransactionThread {
  public:
   struct Options {
     std::string transactional_id;
-    std::string progress_topic;
+    ProgressAddress progress;
     // Returns a configuration of MakeProgressConf(); called on the thread.
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;
     Micros read_timeout = std::chrono::seconds(10);  // of the progress record

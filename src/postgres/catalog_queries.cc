@@ -233,7 +233,10 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
                        " pg_catalog.current_setting('server_version_num') AS version,"
                        " (SELECT s.setting FROM pg_catalog.pg_settings s"
                        "  WHERE s.name OPERATOR(pg_catalog.=) 'wal_sender_timeout')"
-                       " AS wal_sender_timeout",
+                       " AS wal_sender_timeout,"
+                       " (SELECT d.oid FROM pg_catalog.pg_database d"
+                       "  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
+                       " AS database_oid",
                        timeout));
   if (settings.rows() != 1) {
     return Error(ErrorCode::kNotReplication, "the query for settings returned no row");
@@ -241,6 +244,7 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
   WR_ASSIGN_OR_RETURN(info.ancestors, ReadAncestors(connection, info.timeline, timeout));
   info.version = static_cast<int>(settings.Int(0, "version"));
   info.in_recovery = settings.Bool(0, "in_recovery");
+  info.database_oid = static_cast<uint32_t>(settings.Int(0, "database_oid"));
   info.wal_sender_timeout = std::chrono::milliseconds(settings.Int(0, "wal_sender_timeout"));
   return info;
 }

@@ -46,7 +46,7 @@ absl::Status CheckSource(const Config& config, const RecoverEvidence& evidence) 
                  "Nothing can be recovered. For a new slot: walrelay setup --apply.");
   }
   if (evidence.record) {
-    WR_RETURN_IF_ERROR(CheckOwner(*evidence.record, config, evidence.info.server.database));
+    WR_RETURN_IF_ERROR(CheckOwner(*evidence.record, config, evidence.info.server));
   }
   if (evidence.info.slot && evidence.info.slot->active) {
     return Error(ErrorCode::kSlotBusy,

@@ -1,9 +1,12 @@
 #include "relay/gap_detector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
 #include "walrelay/error.h"
@@ -40,6 +43,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
   held_ = memory.held;
   generation_ = memory.generation;
   replaced_ = memory.replaced;
+  cluster_id_ = memory.cluster_id;
   if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
     tracker_.Restart(last_stream_->frontier, last_stream_->last_published);
     SaveResumeState();
@@ -84,6 +88,9 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
   }
   recalled_ = true;
   foreign_ = owner;
+  if (owner.ok() && !record.cluster_id.empty()) {
+    cluster_id_ = record.cluster_id;
+  }
   if (known) {
     last_stream_->slot_was_taken = false;
   } else if (owner.ok()) {
@@ -122,7 +129,8 @@ SourceMemory GapDetector::memory() const {
           .dropping = dropping_,
           .held = held_,
           .generation = generation_,
-          .replaced = replaced_};
+          .replaced = replaced_,
+          .cluster_id = cluster_id_};
 }
 
 // An acceptance applies only to the gap that it names, therefore to a check that finds this gap or
@@ -144,6 +152,9 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   // the operator set.
   if (!info.slot && !dropping_.ok()) {
     status = dropping_;
+  }
+  if (!cluster_changed_.ok()) {
+    status = cluster_changed_;
   }
   // Nothing can be compared with positions of another pipeline.
   if (!foreign_.ok()) {
@@ -215,6 +226,9 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   }
   dropping_ = absl::OkStatus();
   foreign_ = absl::OkStatus();
+  if (!std::exchange(cluster_changed_, absl::OkStatus()).ok()) {
+    cluster_id_.clear();  // the next answer counts
+  }
   held_.reset();
   found_.reset();
   accepted_ = false;
@@ -261,6 +275,20 @@ bool GapDetector::AwaitsRecorded() const {
 
 Lsn GapDetector::frontier() const {
   return AwaitsRecorded() ? last_stream_->frontier : tracker_.frontier();
+}
+
+absl::Status GapDetector::OnCluster(std::string_view id) {
+  if (id.empty() || id == cluster_id_) {
+    return cluster_changed_;
+  }
+  if (cluster_id_.empty()) {
+    cluster_id_ = id;
+  } else if (cluster_changed_.ok()) {
+    cluster_changed_ = Error(
+        ErrorCode::kClusterChanged,
+        fmt::format("cluster id {}, previously {}", Printable(id, 64), Printable(cluster_id_, 64)));
+  }
+  return cluster_changed_;
 }
 
 void GapDetector::OnDropping(const absl::Status& error) {

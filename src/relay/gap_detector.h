@@ -39,6 +39,7 @@ struct SourceMemory {
   std::optional<Gap> held;
   uint64_t generation = 0;
   std::optional<Progress> replaced;
+  std::string cluster_id;
   // Of the connector:
   bool slot_seen = false;
   int backend_pid = 0;  // of the last stream, on the server of that stream
@@ -100,6 +101,10 @@ class GapDetector {
   // The number of gaps that operators have accepted, as far as records and this process know.
   uint64_t generation() const { return generation_; }
 
+  // Kafka has answered as this cluster; "": unknown. Another one than before is a gap: WR-2207,
+  // until an operator accepts it.
+  absl::Status OnCluster(std::string_view id);
+
   // Remembers the first valid reading of the publication. Problems are reported elsewhere, and are
   // not a state to compare with.
   void RememberPublication(const SourceInfo& info);
@@ -159,6 +164,8 @@ class GapDetector {
   PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
   absl::Status dropping_;         // not OK: a drop of the slot was attempted
   absl::Status foreign_;          // not OK: the record is of another pipeline
+  std::string cluster_id_;        // of Kafka, where events were published; "": unknown
+  absl::Status cluster_changed_;  // not OK: it is another one now
   bool recalled_ = false;         // a record was read, or what replaces it
   bool record_streams_ = false;   // a stream has started since
   uint64_t generation_ = 0;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "encode/progress_codec.h"
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
@@ -22,6 +23,14 @@ constexpr Micros kLongestRefusedRetry = std::chrono::seconds(30);
 // The producer wakes the loop when it may accept the record; this is only an upper bound.
 constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 
+std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
+                               const ServerInfo& server) {
+  const auto found = std::find_if(records.begin(), records.end(), [&](const Progress& record) {
+    return IsOfSlot(record, config, server);
+  });
+  return found == records.end() ? std::nullopt : std::optional(*found);
+}
+
 }  // namespace
 
 ProgressRecorder::ProgressRecorder(const Parts& parts)
@@ -32,22 +41,55 @@ ProgressRecorder::ProgressRecorder(const Parts& parts)
   identity_.run_id = fmt::format("{:016x}", parts.seed);
 }
 
-absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(std::string_view database) {
+absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo& server) {
   WR_CHECK(enabled(), "a record is read where progress is recorded");
-  WR_ASSIGN_OR_RETURN(topic_, ProgressTopicOf(parts_.config, database));
-  auto record = reader_->Read(topic_);
+  WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(parts_.config, server.database));
+  const auto reading = reader_->Read(address_);
   const bool optional = parts_.config.pipeline.progress == ProgressRecording::kAuto;
-  if (optional && HasCode(record.status(), ErrorCode::kProgressDenied)) {
-    LogStatus(LogLevel::kWarning, "progress_not_recorded", record.status());
+  if (optional && HasCode(reading.status(), ErrorCode::kProgressDenied)) {
+    LogStatus(LogLevel::kWarning, "progress_not_recorded", reading.status());
     reader_ = nullptr;
     return std::nullopt;
   }
-  WR_RETURN_IF_ERROR(record.status());
-  recorded_ = *record;
+  WR_RETURN_IF_ERROR(reading.status());
+  ReportForeign(*reading);
+  recorded_ = reading->record;
+  if (!recorded_) {
+    recorded_frontier_ = Lsn();  // the topic was replaced: what it had is to be recorded again
+  }
+  topic_replaced_ = false;
+  last_offset_ = -1;
+  cluster_id_ = reading->cluster_id;
   was_read_ = true;
   has_recorded_ = has_recorded_ || recorded_;
   superseded_ = false;
-  return record;
+  return recorded_ ? recorded_ : OfSlot(reading->others, parts_.config, server);
+}
+
+std::optional<Progress> ProgressRecorder::FindOfSlot(const ServerInfo& server) {
+  WR_CHECK(enabled(), "a record is read where progress is recorded");
+  const Config& config = parts_.config;
+  const bool named = !config.pipeline.id.empty() || !config.kafka.progress_topic.empty();
+  return named ? std::nullopt : OfSlot(reader_->ReadOfSlot(config.source.slot), config, server);
+}
+
+void ProgressRecorder::ReportForeign(const ProgressReading& reading) {
+  const double count = static_cast<double>(reading.foreign + reading.others.size());
+  parts_.metrics.progress_foreign_records->Set(count);
+  if (reading.foreign > 0) {
+    LogWarning("progress_foreign_records",
+               "ignoring records in the progress topic that no pipeline has written: find out who "
+               "may write to it",
+               {{"topic", address_.topic},
+                {"records", reading.foreign},
+                {"example", reading.foreign_example}});
+  }
+  for (const Progress& other : reading.others) {
+    LogWarning("progress_shared_topic",
+               "ignoring the record of another pipeline in the progress topic: each pipeline needs "
+               "a topic of its own",
+               {{"topic", address_.topic}, {"pipeline", Printable(other.pipeline, 128)}});
+  }
 }
 
 // What was recorded counts only where its positions are those of this stream, after a promotion up
@@ -63,6 +105,11 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   identity_.generation = generation;
   identity_.known_before = decision.known_before;
   confirmed_ = info.slot->confirmed_flush_lsn;
+  if (decision.published_before > decision.position && recorded_ &&
+      recorded_->run_id != identity_.run_id) {
+    parts_.metrics.progress_skipped_bytes->Increment(
+        static_cast<double>(BytesBetween(decision.position, decision.published_before)));
+  }
   const bool continues = decision.keep_in_flight && earlier.generation == generation &&
                          earlier.system_id == info.server.system_id &&
                          earlier.timeline == info.server.timeline;
@@ -191,6 +238,7 @@ bool ProgressRecorder::Record(MonoTime now, const Published& published) {
 Progress ProgressRecorder::NextRecord(const Published& published) const {
   Progress record = identity_;
   record.frontier = std::max(published.frontier, first_frontier_);
+  record.cluster_id = cluster_id_;
   record.last = published.last;
   record.partial = published.partial;
   record.horizons = HorizonsBefore(published.frontier);
@@ -223,7 +271,7 @@ std::optional<Progress> ProgressRecorder::Proof() const {
 absl::StatusOr<ProduceResult> ProgressRecorder::Produce(const Progress& record) {
   const std::string value = EncodeProgress(record);
   const Header format{kProgressFormatHeader, kProgressFormat};
-  return parts_.producer.Produce({.topic = topic_,
+  return parts_.producer.Produce({.topic = address_.topic,
                                   .key = record.pipeline,
                                   .value = value,
                                   .headers = {&format, 1},
@@ -247,6 +295,9 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
     return;
   }
   const Progress record = *std::exchange(in_flight_, std::nullopt);
+  // Offsets of a topic only grow. -1: they are not reported.
+  topic_replaced_ = topic_replaced_ || (delivery.offset >= 0 && delivery.offset <= last_offset_);
+  last_offset_ = delivery.offset;
   if (record.generation == identity_.generation && record.timeline == identity_.timeline) {
     recorded_frontier_ = std::max(recorded_frontier_, record.frontier);
     recorded_partial_ = record.partial;
@@ -284,9 +335,11 @@ void ProgressRecorder::OnClaimed(const std::optional<Progress>& record) {
 }
 
 void ProgressRecorder::OnRefused(const absl::Status& refusal) {
+  // Another program that creates it again may choose other settings.
+  topic_replaced_ = topic_replaced_ || HasCode(refusal, ErrorCode::kTopicUnknown);
   const absl::Status error =
-      Error(ErrorCode::kProgressDenied, fmt::format("topic {}: {}", topic_, MessageOf(refusal)),
-            RemedyFor(refusal));
+      Error(ErrorCode::kProgressDenied,
+            fmt::format("topic {}: {}", address_.topic, MessageOf(refusal)), RemedyFor(refusal));
   if (error_.ok()) {
     LogStatus(LogLevel::kWarning, "progress_refused", error);
   }

@@ -48,12 +48,17 @@ class ProgressRecorder final : public DeliverySink {
   // Whether progress is recorded.
   bool enabled() const { return reader_ != nullptr; }
 
-  // Reads the record; nullopt: there is none. With mode kAuto, WR-4016 ends the recording with a
-  // warning. Errors: those of ProgressReader::Read(), WR-1003. REQUIRES: enabled().
-  absl::StatusOr<std::optional<Progress>> Read(std::string_view database);
+  // Reads the record; nullopt: there is none. Without one, that of another pipeline of this slot,
+  // if the topic has it: CheckOwner() refuses it. Records that no pipeline has written are
+  // reported. With mode kAuto, WR-4016 ends the recording with a warning. Errors: those of
+  // ProgressReader::Read(), WR-1003. REQUIRES: enabled().
+  absl::StatusOr<std::optional<Progress>> Read(const ServerInfo& server);
+  // The record of this slot in the default topic of another pipeline: where the database was
+  // renamed, and nothing names the pipeline. REQUIRES: enabled().
+  std::optional<Progress> FindOfSlot(const ServerInfo& server);
 
   // See ProgressReader. REQUIRES: Read() has succeeded.
-  absl::StatusOr<bool> IsSettled() { return reader_->IsSettled(topic_); }
+  absl::StatusOr<bool> IsSettled() { return reader_->IsSettled(address_.topic); }
 
   // Whether Read() has succeeded.
   bool was_read() const { return was_read_; }
@@ -109,13 +114,20 @@ class ProgressRecorder final : public DeliverySink {
   // The record that was read or acknowledged last.
   const std::optional<Progress>& recorded() const { return recorded_; }
   // Its topic; "" before the first Read().
-  const std::string& topic() const { return topic_; }
+  const std::string& topic() const { return address_.topic; }
+  // With the key of its records.
+  const ProgressAddress& address() const { return address_; }
+  // The Kafka cluster that the topic was read from; "" while unknown.
+  const std::string& cluster_id() const { return cluster_id_; }
   // The rows that the record says are published behind its frontier: those before this position.
   // Not valid if there are none.
   Position settled_before() const;
   // Whether the record that the producer has found is not the one that this relay continued from:
   // another transaction was committed meanwhile. False again after the next Read().
   bool superseded() const { return superseded_; }
+  // Whether the topic was deleted, or is another one than was read: its settings have to be
+  // checked, and its record read. False again after the next Read().
+  bool topic_replaced() const { return topic_replaced_; }
   // Whether this process has read or written a record.
   bool has_recorded() const { return has_recorded_; }
   // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.
@@ -132,16 +144,20 @@ class ProgressRecorder final : public DeliverySink {
   bool Moved(const Published& published) const;
   std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;
   Progress NextRecord(const Published& published) const;
+  void ReportForeign(const ProgressReading& reading);
   absl::StatusOr<ProduceResult> Produce(const Progress& record);
   void OnRefused(const absl::Status& refusal);
 
   Parts parts_;
   ProgressReader* reader_;
-  std::string topic_;
+  ProgressAddress address_;
+  std::string cluster_id_;
   Progress identity_;  // what all records of the stream have in common
   bool was_read_ = false;
   bool streaming_ = false;
   bool superseded_ = false;
+  bool topic_replaced_ = false;
+  int64_t last_offset_ = -1;  // of a record of this process, since the topic was read
   bool claimed_ = false;
   bool has_recorded_ = false;
   // The frontier of the last record of this generation and timeline; 0/0: none.

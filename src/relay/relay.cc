@@ -37,6 +37,8 @@ constexpr Micros kAfterCancelling = milliseconds(100);
 constexpr Micros kSlotPollInterval = milliseconds(500);
 // A check makes a connection, and usually nothing has changed since the last one.
 constexpr Micros kGapRecheckInterval = seconds(10);
+// A copy of a short text from librdkafka's memory.
+constexpr Micros kClusterCheckInterval = milliseconds(100);
 // While the slot exceeds the server's limit, each connection decodes the WAL from the restart
 // position again.
 constexpr Micros kClosedForSlotTimeout = std::chrono::minutes(2);
@@ -125,7 +127,10 @@ Wakeup Relay::Turn() {
         } else if (committer_.awaits_room()) {
           committer_.Turn(now, *session_, state_.draining);
         }
-        const absl::Status status = session_->Turn(state_.draining && MayStopReading());
+        absl::Status status = CheckKafka(now);
+        if (status.ok()) {
+          status = session_->Turn(state_.draining && MayStopReading());
+        }
         if (status.ok()) {
           committer_.Turn(now, *session_, state_.draining);
           RecordProgress(now);  // what the session has read may have moved the frontier
@@ -171,6 +176,20 @@ void Relay::DrainReports(MonoTime now) {
   if (restart) {
     RestartFromFrontier(*restart, now);
   }
+}
+
+// Before anything more is confirmed. Between two checks of the cluster, and until its first answer
+// after a reconnection, records may be acknowledged by another one.
+absl::Status Relay::CheckKafka(MonoTime now) {
+  if (recorder_.topic_replaced()) {
+    gaps_.RequireRecall();
+    return Error(ErrorCode::kProgressReplaced, fmt::format("topic {}", recorder_.topic()));
+  }
+  if (now < check_cluster_at_ || !producer_.exists()) {
+    return absl::OkStatus();
+  }
+  check_cluster_at_ = now + kClusterCheckInterval;
+  return gaps_.OnCluster(producer_.ClusterId());
 }
 
 // The only recovery when records were lost with their producer. A failed record that is produced
@@ -304,7 +323,7 @@ absl::Status Relay::OpenAndStart() {
   WR_RETURN_IF_ERROR(connector_.Start(*info, decision));
   if (!producer_.exists()) {
     producer_.UseTransactions(TransactionalIdOf(parts_.config, info->server.database),
-                              recorder_.topic());
+                              recorder_.address());
     WR_RETURN_IF_ERROR(producer_.Create());
   }
   // The records that were sent one at a time, or were settled, are of a history that has ended.
@@ -560,6 +579,23 @@ void Relay::OnPublicationSeen(const PublicationState& seen, MonoTime begun) {
                    "reconnecting to check it again before confirming anything"),
              now);
   state_.retry_at = now;
+}
+
+// A server that is frozen, or cut off from the others, keeps its connections: the stream would wait
+// for it, and publish what it still sends, although another server was promoted.
+void Relay::OnXidsRead(const XidReading& xids, MonoTime begun) {
+  recorder_.OnXidsRead(xids, begun);
+  connector_.OnPrimarySeen(xids.system_id, xids.timeline);
+  const auto& stream = gaps_.last_stream();
+  if (state_.phase != Phase::kStreaming || state_.draining || !stream) {
+    return;
+  }
+  if (const absl::Status newest = connector_.CheckNewest(stream->system_id, stream->timeline);
+      !newest.ok()) {
+    const MonoTime now = parts_.clock.Now();
+    Disconnect(newest, now);
+    state_.retry_at = now;
+  }
 }
 
 // In this order: the reporter asks the session, the pipeline knows the open transaction, and the

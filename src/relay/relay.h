@@ -103,8 +103,9 @@ class Relay {
   // reading ends it only once.
   void OnPublicationSeen(const PublicationState& seen, MonoTime begun);
 
-  // Another connection read these xids, from the server that it reached, not before `begun`.
-  void OnXidsRead(const XidReading& xids, MonoTime begun) { recorder_.OnXidsRead(xids, begun); }
+  // Another connection read these xids, from the server that it reached, not before `begun`. If
+  // that server is a newer primary than the one that is streamed from, the stream ends: WR-2207.
+  void OnXidsRead(const XidReading& xids, MonoTime begun);
 
   // An operator accepts that events are missing: applies to the held gap, if `id` still identifies
   // it. Publishing continues from the slot's position at the next check, if that finds no other
@@ -134,6 +135,8 @@ class Relay {
 
   // Hands what is published to the recorder, which writes it when it is due.
   void RecordProgress(MonoTime now);
+  // Whether records still go to the cluster and the progress topic that they went to before.
+  absl::Status CheckKafka(MonoTime now);
   // Takes the producer's reports, and restarts the stream if records were lost.
   void DrainReports(MonoTime now);
   // Destroys the producer unless the next stream may use it: no record of another history may be in
@@ -220,6 +223,7 @@ class Relay {
   };
   std::optional<ClosedForSlot> closed_for_slot_;
 
+  MonoTime check_cluster_at_;
   MonoTime awake_at_;  // when the process last ran a turn
   // Of the drain, from the first request on.
   MonoTime drain_deadline_;

@@ -48,10 +48,9 @@ void ReplaceableProducer::Commit() {
   producer_->Commit();
 }
 
-void ReplaceableProducer::UseTransactions(std::string transactional_id,
-                                          std::string progress_topic) {
+void ReplaceableProducer::UseTransactions(std::string transactional_id, ProgressAddress progress) {
   transactional_id_ = std::move(transactional_id);
-  progress_topic_ = std::move(progress_topic);
+  progress_ = std::move(progress);
 }
 
 void ReplaceableProducer::Poll(DeliverySink& sink) {
@@ -82,6 +81,10 @@ bool ReplaceableProducer::Reachable() const {
   return producer_ != nullptr && producer_->Reachable();
 }
 
+std::string ReplaceableProducer::ClusterId() const {
+  return producer_ != nullptr ? producer_->ClusterId() : std::string();
+}
+
 bool ReplaceableProducer::Outdated() const {
   return producer_ != nullptr && producer_->Outdated();
 }
@@ -95,7 +98,7 @@ absl::Status ReplaceableProducer::Create() {
   Destroy();
   auto producer = parts_.make({.max_batch_bytes = max_batch_bytes_,
                                .transactional_id = transactional_id_,
-                               .progress_topic = progress_topic_,
+                               .progress = progress_,
                                .commit_limit = commit_limit_});
   WR_RETURN_IF_ERROR(producer.status());
   producer_ = *std::move(producer);

@@ -45,7 +45,7 @@ class ReplaceableProducer final : public Producer {
   // REQUIRES: the current producer has accepted a record since the last commit.
   void Commit() override;
   // From now on producers are created for transactions.
-  void UseTransactions(std::string transactional_id, std::string progress_topic);
+  void UseTransactions(std::string transactional_id, ProgressAddress progress);
   bool uses_transactions() const { return !transactional_id_.empty(); }
   // Applies to every producer created from now on, not to the current one.
   void SkipStored(const WalHistory& history) override { history_ = history; }
@@ -59,6 +59,7 @@ class ReplaceableProducer final : public Producer {
   absl::Status TransientError() const override;
   // False without a producer.
   bool Reachable() const override;
+  std::string ClusterId() const override;
   bool Outdated() const override;
   int poll_fd() const override;
 
@@ -119,7 +120,7 @@ class ReplaceableProducer final : public Producer {
   Micros commit_limit_;                // the next producer's
   std::optional<WalHistory> history_;  // for SkipStored()
   std::string transactional_id_;       // "": without transactions
-  std::string progress_topic_;
+  ProgressAddress progress_;
   MonoTime created_at_;
   // Shown as the transient error while there is no producer.
   absl::Status error_;  // why there is none

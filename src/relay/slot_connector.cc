@@ -55,6 +55,9 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenServer() {
   if (own_server_ != std::pair(info.server.system_id, info.server.timeline)) {
     own_backend_pid_ = 0;
   }
+  if (!info.server.in_recovery) {
+    WR_RETURN_IF_ERROR(CheckNewest(info.server.system_id, info.server.timeline));
+  }
   slot_seen_ = slot_seen_ || info.slot.has_value();
   if (info.slot) {
     RecordSlotOwner(*info.slot);
@@ -118,10 +121,15 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   if (!needed || info.server.in_recovery) {
     return absl::OkStatus();
   }
-  WR_ASSIGN_OR_RETURN(const auto record, recorder.Read(info.server.database));
+  WR_ASSIGN_OR_RETURN(auto record, recorder.Read(info.server));
+  const bool unexplained = info.slot && !slot_created_ && !last && !parts_.gaps.held();
+  if (!record && unexplained && recorder.enabled()) {
+    record = recorder.FindOfSlot(info.server);
+  }
   if (record) {
-    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server.database),
-                       info.server, exact);
+    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server), info.server,
+                       exact);
+    (void)parts_.gaps.OnCluster(recorder.cluster_id());  // Check() returns the gap
     return absl::OkStatus();
   }
   // Without a record, only a new slot shows that nothing was published before.
@@ -134,6 +142,7 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
                              info.slot->confirmed_flush_lsn.ToString()));
   }
   parts_.gaps.OnNoRecord();
+  (void)parts_.gaps.OnCluster(recorder.cluster_id());
   return absl::OkStatus();
 }
 
@@ -279,6 +288,22 @@ absl::StatusOr<bool> SlotConnector::IsSlotInUse() {
   }
   RecordSlotOwner(*slot);
   return true;
+}
+
+void SlotConnector::OnPrimarySeen(const std::string& system_id, uint32_t timeline) {
+  if (!system_id.empty()) {
+    seen_system_id_ = system_id;
+    seen_timeline_ = timeline;
+  }
+}
+
+absl::Status SlotConnector::CheckNewest(const std::string& system_id, uint32_t timeline) const {
+  return system_id == seen_system_id_ && timeline < seen_timeline_
+             ? Error(ErrorCode::kServersDiffer,
+                     fmt::format("the stream's server is on timeline {}, and a primary on timeline "
+                                 "{} accepts connections",
+                                 timeline, seen_timeline_))
+             : absl::OkStatus();
 }
 
 // An error that occurs three times at the same position will occur again. A broken connection

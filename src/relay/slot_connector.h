@@ -71,6 +71,11 @@ class SlotConnector {
   void OnProgress() { sender_timeout_ = Micros(0); }
   void ForgetFailures() { failures_ = 0; }
 
+  // Another connection has reached this primary. The last reading counts.
+  void OnPrimarySeen(const std::string& system_id, uint32_t timeline);
+  // WR-2207 if that primary is of the same system, on a newer timeline.
+  absl::Status CheckNewest(const std::string& system_id, uint32_t timeline) const;
+
   // Whether the source was opened at least once.
   bool opened() const { return opened_; }
 
@@ -116,6 +121,8 @@ class SlotConnector {
   int failures_ = 0;  // in a row, at that position
   // For the next stream, if greater than the configured one; 0: as configured
   Micros sender_timeout_{0};
+  std::string seen_system_id_;  // of the primary that another connection has reached; "": unknown
+  uint32_t seen_timeline_ = 0;
   Micros stream_timeout_{0};  // wal_sender_timeout of the last stream
 };
 

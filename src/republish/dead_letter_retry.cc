@@ -81,8 +81,8 @@ class Retry {
       Fail(entry.id, Error(ErrorCode::kValueInvalid, "the record is not a dead letter"));
       return absl::OkStatus();
     }
-    WR_RETURN_IF_ERROR(IsIncomplete(*entry.letter, config_) ? PublishFromTable(entry)
-                                                            : PublishLetter(entry));
+    const bool from_letter = options_.trust_topic && !IsIncomplete(*entry.letter, config_);
+    WR_RETURN_IF_ERROR(from_letter ? PublishLetter(entry) : PublishFromTable(entry));
     return Mark(DeadLetterTopic::kLettersOfMark);
   }
 
@@ -102,9 +102,16 @@ class Retry {
 
   // The commit time is the letter's: the server may not have recorded it.
   absl::Status PublishFromTable(const DeadLetterEntry& entry) {
+    if (const auto relation = RelationOf(*entry.letter, config_, {tables_, relations_});
+        !relation.ok()) {
+      Fail(entry.id, relation.status());
+      return absl::OkStatus();
+    }
     const std::optional<std::string> id = RowIdOf(*entry.letter, config_);
-    if (!id || id->find('\0') != std::string::npos) {
-      Fail(entry.id, Incomplete("its id is not known"));
+    if (!id || id->find('\0') != std::string::npos || IsMessage(*entry.letter)) {
+      Fail(entry.id,
+           Unverified(*entry.letter, IsMessage(*entry.letter) ? "a logical message is in no table"
+                                                              : "its id is not known"));
       return absl::OkStatus();
     }
     WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
@@ -127,15 +134,22 @@ class Retry {
                                             .commit_time = entry.letter->position.commit_time}));
     }
     if (!found) {
-      Fail(entry.id, Incomplete(fmt::format("its table has no row with id \"{}\" any more",
-                                            Printable(*id, 60))));
+      Fail(entry.id, Unverified(*entry.letter, fmt::format("its table has no row with id \"{}\"",
+                                                           Printable(*id, 60))));
     }
     return absl::OkStatus();
   }
 
-  static absl::Status Incomplete(std::string_view why) {
-    return Error(ErrorCode::kValueInvalid,
-                 fmt::format("the dead letter has a truncated or transformed row, and {}", why));
+  // What only the topic has may have been written by any user of Kafka.
+  absl::Status Unverified(const StoredDeadLetter& letter, std::string_view why) const {
+    return IsIncomplete(letter, config_)
+               ? Error(
+                     ErrorCode::kValueInvalid,
+                     fmt::format("the dead letter has a truncated or transformed row, and {}", why))
+               : Error(ErrorCode::kValueInvalid,
+                       fmt::format("the row cannot be verified: {}. If only walrelay may write to "
+                                   "topic {}, --trust-topic publishes what the letter has",
+                                   why, config_.on_error.dead_letter_topic));
   }
 
   // Descriptions change from letter to letter only if the table was altered in between. They are

@@ -38,15 +38,18 @@ struct RetryOptions {
   ProducerFactory make_producer;
   std::string run;    // the value of the header "walrelay.retried"
   bool mark = false;  // write marks; not for a producer that does not publish
+  // Publish rows as the letters have them. Every user who may write to the topic can then publish
+  // any event; otherwise a letter only names a row, which is read from its table.
+  bool trust_topic = false;
   // A letter that is not published: its row fails again, is incomplete and no longer in its table,
   // or cannot be read.
   std::function<void(const DeadLetterId&, const absl::Status&)> on_failed;
 };
 
 // The letters of each partition are published in their order. A letter that fails again is
-// reported, and gets no further dead letter. Truncated and transformed rows are read from their
-// tables. Blocks. Errors of Postgres and Kafka end the run: the letters that were published before
-// are marked, if Kafka is still available.
+// reported, and gets no further dead letter. Without trust_topic, and for truncated and transformed
+// rows, the row is read from its table. Blocks. Errors of Postgres and Kafka end the run: the
+// letters that were published before are marked, if Kafka is still available.
 absl::StatusOr<RetryCounts> RetryDeadLetters(const Config& config, const RetryOptions& options);
 
 }  // namespace walrelay

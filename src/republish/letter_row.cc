@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/arena.h"
 #include "base/text.h"
+#include "encode/column_value.h"
 #include "route/message_row.h"
 #include "walrelay/error.h"
 
@@ -26,6 +28,17 @@ bool SameColumn(const pgoutput::CachedColumn& column, const StoredDeadLetter::Co
   return column.name == stored.name && column.type_oid == stored.type_oid;
 }
 
+std::optional<std::string> TextOf(const StoredDeadLetter::Column& column) {
+  if (!column.binary) {
+    return column.value;
+  }
+  Arena arena;
+  const auto text =
+      ColumnBytes({.kind = pgoutput::TupleValue::Kind::kBinary, .bytes = *column.value},
+                  column.type_oid, arena);
+  return text.ok() && *text ? std::optional<std::string>(**text) : std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& letter,
@@ -35,7 +48,7 @@ absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& lett
   for (const StoredDeadLetter::Column& column : letter.columns) {
     relation.columns.push_back({.name = column.name, .type_oid = column.type_oid});
   }
-  if (letter.schema == kMessageSchema && !config.source.message_prefixes.empty()) {
+  if (IsMessage(letter) && !config.source.message_prefixes.empty()) {
     relation.oid = kMessageRelation;
     return relation;
   }
@@ -66,11 +79,15 @@ std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const Config&
   const OutboxTable* const table = TableOf(letter, config);
   const std::string name = table != nullptr ? table->columns.id.value_or("id") : "id";
   for (const StoredDeadLetter::Column& column : letter.columns) {
-    if (column.name == name && column.value && !column.binary && column.cut_from == 0) {
-      return column.value;
+    if (column.name == name && column.value && column.cut_from == 0) {
+      return TextOf(column);
     }
   }
   return std::nullopt;
+}
+
+bool IsMessage(const StoredDeadLetter& letter) {
+  return letter.schema == kMessageSchema;
 }
 
 std::vector<pgoutput::TupleValue> ValuesOf(const StoredDeadLetter& letter) {

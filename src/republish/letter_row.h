@@ -32,8 +32,11 @@ absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& lett
 // written. Then the row has to be read from its table.
 bool IsIncomplete(const StoredDeadLetter& letter, const Config& config);
 
-// The value of the column that the configuration maps to the id; nullopt: NULL, truncated or
-// absent, or in binary format, which cannot be compared with an id's text.
+// Whether the row was a logical message, which is in no table.
+bool IsMessage(const StoredDeadLetter& letter);
+
+// The value of the column that the configuration maps to the id, as text; nullopt: NULL, truncated
+// or absent, or of a type that has no text here.
 std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const Config& config);
 
 // Views of `letter`.

@@ -36,8 +36,7 @@ absl::StatusOr<std::unique_ptr<RowPublisher>> RowPublisher::Create(const Config&
                                                                    Options options) {
   WR_CHECK(options.on_refused != nullptr, "nothing is skipped silently");
   // No run id: it would identify a run of the relay, and differs at each start.
-  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config.source, config.route, config.format, "",
-                                                    RowLimits::For(config.kafka.max_record_bytes)));
+  WR_ASSIGN_OR_RETURN(Router router, Router::Create(config, /*run_id=*/""));
   if (options.wait == nullptr) {
     options.wait = PollFor;
   }
@@ -70,7 +69,7 @@ absl::Status RowPublisher::CreateProducer() {
   failure_ = {};
   auto made = make_producer_({.max_batch_bytes = max_batch_bytes_,
                               .transactional_id = "",
-                              .progress_topic = "",
+                              .progress = {},
                               .commit_limit = Micros(0)});
   ended_ = made.status();
   if (made.ok()) {

@@ -33,6 +33,13 @@ int64_t UnitsPerMillisecond(ColumnForm form) {
 
 }  // namespace
 
+absl::StatusOr<Router> Router::Create(const Config& config, std::string run_id) {
+  WR_ASSIGN_OR_RETURN(TopicRouter topics,
+                      TopicRouter::Create(config.route, ReservedTopics(config)));
+  return Router(config.source, config.route, config.format, std::move(topics), std::move(run_id),
+                RowLimits::For(config.kafka.max_record_bytes));
+}
+
 absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route,
                                       const FormatConfig& format, std::string run_id,
                                       const RowLimits& limits) {

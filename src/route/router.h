@@ -38,7 +38,10 @@ class Router {
  public:
   // All references must outlive the router. `run_id` is used in the context headers. Errors:
   // WR-1003 (ConfigValue).
-  // Connects to nothing. The default for `limits` is that of the default configuration.
+  // Of a configuration; a row may address none of its ReservedTopics().
+  static absl::StatusOr<Router> Create(const Config& config, std::string run_id);
+  // Of parts of one, without a topic that is reserved by name. The default for `limits` is that of
+  // the default configuration.
   static absl::StatusOr<Router> Create(
       const SourceConfig& source, const RouteConfig& route,
       const FormatConfig& format = RawFormats(), std::string run_id = {},

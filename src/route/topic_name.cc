@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "walrelay/error.h"
+#include "walrelay/progress.h"
 
 namespace walrelay {
 namespace {
@@ -39,6 +40,30 @@ absl::Status CheckTopicName(std::string_view topic) {
     return Invalid(topic, "is reserved for Kafka's own topics");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckRowTopic(std::string_view topic, const std::vector<std::string>& reserved) {
+  WR_RETURN_IF_ERROR(CheckTopicName(topic));
+  const bool own = topic.starts_with(kProgressTopicPrefix) ||
+                   std::find(reserved.begin(), reserved.end(), topic) != reserved.end();
+  return own ? Error(ErrorCode::kTopicInvalid,
+                     fmt::format("\"{}\" has walrelay's own records, which no row may write",
+                                 Printable(topic, 80)),
+                     "Find out which application writes these rows. They are published to no such "
+                     "topic, whatever route.allow is: change route.regex or route.topic, or set "
+                     "on_error.topic = \"skip\" or \"dead_letter\".")
+             : absl::OkStatus();
+}
+
+std::vector<std::string> ReservedTopics(const Config& config) {
+  std::vector<std::string> reserved;
+  for (const std::string& topic :
+       {config.kafka.progress_topic, config.on_error.dead_letter_topic}) {
+    if (!topic.empty()) {
+      reserved.push_back(topic);
+    }
+  }
+  return reserved;
 }
 
 absl::Status CheckTopicPart(std::string_view part) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 
@@ -18,6 +19,14 @@ namespace walrelay {
 // Legal: 1 to 249 of letters, digits, '.', '_' and '-', not "." or "..", not starting with "__".
 // Pure.
 absl::Status CheckTopicName(std::string_view topic);
+
+// The same, for the topic of a row: no row may write what walrelay itself believes, so that a topic
+// of progress, of any pipeline, or one of `reserved` is refused, whatever the configuration allows.
+absl::Status CheckRowTopic(std::string_view topic, const std::vector<std::string>& reserved);
+
+// The topics of a configuration that rows may not address: those for progress and dead letters,
+// where they have names of their own.
+std::vector<std::string> ReservedTopics(const Config& config);
 
 // A part of a topic's name: its characters and its length. "" is valid. Errors: WR-3005.
 absl::Status CheckTopicPart(std::string_view part);

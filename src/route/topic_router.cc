@@ -32,7 +32,8 @@ TopicRouter::TopicRouter(TopicRouter&&) noexcept = default;
 TopicRouter& TopicRouter::operator=(TopicRouter&&) noexcept = default;
 TopicRouter::~TopicRouter() = default;
 
-absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
+absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config,
+                                                std::vector<std::string> reserved) {
   RE2::Options options;
   // RE2 would write to standard error; the error is returned instead.
   options.set_log_errors(false);
@@ -41,6 +42,7 @@ absl::StatusOr<TopicRouter> TopicRouter::Create(const RouteConfig& config) {
     return Annotate(regex.status(), fmt::format("route.regex '{}' cannot be used", config.regex));
   }
   TopicRouter router;
+  router.reserved_ = std::move(reserved);
   router.regex_ = std::make_unique<RE2>(*regex, options);
   if (!router.regex_->ok()) {
     return BadConfig(
@@ -89,7 +91,7 @@ absl::Status TopicRouter::CheckTemplate(std::string_view text) const {
       continue;
     }
     const absl::Status status =
-        segments_.size() == 1 ? CheckTopicName(*literal) : CheckTopicPart(*literal);
+        segments_.size() == 1 ? CheckRowTopic(*literal, reserved_) : CheckTopicPart(*literal);
     if (!status.ok()) {
       return BadConfig(
           fmt::format("route.topic: {}, in \"{}\"", MessageOf(status), Printable(text, 80)));
@@ -178,7 +180,7 @@ std::string TopicRouter::Replace(std::string_view aggregate_type) const {
 // where brokers create topics, a topic.
 absl::StatusOr<std::string> TopicRouter::Resolve(std::string_view aggregate_type) {
   std::string topic = Replace(aggregate_type);
-  WR_RETURN_IF_ERROR(CheckTopicName(topic));
+  WR_RETURN_IF_ERROR(CheckRowTopic(topic, reserved_));
   if (!allow_.empty() && !MatchesAnyGlob(topic, allow_)) {
     return Error(ErrorCode::kTopicInvalid, fmt::format("\"{}\" is not in route.allow", topic));
   }

@@ -36,7 +36,9 @@ class TopicRouter {
   // Errors: WR-1003 (ConfigValue) for an invalid expression or template.
   // Copies what it needs of `config`. At most 31 groups. A template that refers to a group that the
   // expression does not have is an error here and not at the first row.
-  static absl::StatusOr<TopicRouter> Create(const RouteConfig& config);
+  // `reserved`: ReservedTopics().
+  static absl::StatusOr<TopicRouter> Create(const RouteConfig& config,
+                                            std::vector<std::string> reserved = {});
 
   TopicRouter(TopicRouter&&) noexcept;
   TopicRouter& operator=(TopicRouter&&) noexcept;
@@ -64,6 +66,7 @@ class TopicRouter {
   // A pointer, so that this header does not need RE2's.
   std::unique_ptr<re2::RE2> regex_;
   std::vector<Segment> segments_;
+  std::vector<std::string> reserved_;
   std::vector<std::string> allow_;
   size_t max_topics_ = 0;
   // All topics so far, for the limit. Never cleared: the limit is for the life of the process.

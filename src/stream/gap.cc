@@ -74,6 +74,10 @@ void SetRange(Gap& gap, Lsn frontier, const std::optional<PublicationState>& pub
       gap.from = frontier;
       gap.to = confirmed;
       return;
+    case ErrorCode::kProgressUnproven:
+      gap.from = confirmed;
+      gap.to = frontier;
+      return;
     case ErrorCode::kServerBehind:
       gap.from = wal_end;
       gap.to = frontier;

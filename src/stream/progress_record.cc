@@ -10,12 +10,16 @@
 namespace walrelay {
 namespace {
 
-constexpr std::string_view kTopicPrefix = "walrelay.progress.";
-
 bool IsLegalInTopic(std::string_view text) {
   return text.find_first_not_of(
              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
          std::string_view::npos;
+}
+
+// Whatever its name is.
+bool IsSameDatabase(const Progress& record, const ServerInfo& server) {
+  return record.database_oid != 0 && record.database_oid == server.database_oid &&
+         record.system_id == server.system_id;
 }
 
 }  // namespace
@@ -30,36 +34,50 @@ std::string TransactionalIdOf(const Config& config, std::string_view database) {
   return fmt::format("walrelay.{}", PipelineIdOf(config, database));
 }
 
-absl::StatusOr<std::string> ProgressTopicOf(const Config& config, std::string_view database) {
-  if (!config.kafka.progress_topic.empty()) {
-    return config.kafka.progress_topic;
-  }
+absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::string_view database) {
   const std::string id = PipelineIdOf(config, database);
-  if (!IsLegalInTopic(id) || kTopicPrefix.size() + id.size() > 249) {
+  if (!config.kafka.progress_topic.empty()) {
+    return ProgressAddress{.topic = config.kafka.progress_topic, .pipeline = id};
+  }
+  if (!IsLegalInTopic(id) || kProgressTopicPrefix.size() + id.size() > 249) {
     return Error(
         ErrorCode::kConfigValue,
         fmt::format("the database's name \"{}\" cannot be a part of a topic's name", database),
         "Set pipeline.id to a name of letters, digits, \".\", \"_\" and \"-\".");
   }
-  return fmt::format("{}{}", kTopicPrefix, id);
+  return ProgressAddress{.topic = fmt::format("{}{}", kProgressTopicPrefix, id), .pipeline = id};
 }
 
-absl::Status CheckOwner(const Progress& record, const Config& config, std::string_view database) {
+absl::Status CheckOwner(const Progress& record, const Config& config, const ServerInfo& server) {
   // A record has texts in this form: see EncodeProgress().
-  const std::string id = Printable(PipelineIdOf(config, database));
-  const std::string name = Printable(database);
+  const std::string id = Printable(PipelineIdOf(config, server.database));
+  const std::string name = Printable(server.database);
+  const bool renamed = record.database != name && IsSameDatabase(record, server);
   if (record.pipeline != id) {
-    return Error(ErrorCode::kProgressForeign,
-                 fmt::format("it is the record of pipeline \"{}\", not \"{}\"",
-                             Printable(record.pipeline), id));
+    const std::string what = fmt::format("it is the record of pipeline \"{}\", not \"{}\"",
+                                         Printable(record.pipeline), id);
+    return renamed
+               ? Error(ErrorCode::kProgressForeign,
+                       fmt::format("{}; database {} was renamed to {}", what,
+                                   Printable(record.database), name),
+                       fmt::format("Set pipeline.id = \"{}\", the id before the database was "
+                                   "renamed, and restart: walrelay then continues from its record.",
+                                   Printable(record.pipeline)))
+               : Error(ErrorCode::kProgressForeign, what);
   }
-  if (record.database != name || record.slot != config.source.slot) {
+  if ((record.database != name && !renamed) || record.slot != config.source.slot) {
     return Error(
         ErrorCode::kProgressForeign,
         fmt::format("it is the record of slot {} in database {}, not of slot {} in {}",
                     Printable(record.slot), Printable(record.database), config.source.slot, name));
   }
   return absl::OkStatus();
+}
+
+// A server has one slot of a name, in one database.
+bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server) {
+  return record.system_id == server.system_id && record.slot == config.source.slot &&
+         (record.database == Printable(server.database) || IsSameDatabase(record, server));
 }
 
 bool IsSameVersion(const Progress& one, const Progress& other) {
@@ -86,6 +104,7 @@ Progress ProgressFrom(const Config& config, const SourceInfo& info) {
           .timeline = info.server.timeline,
           .ancestors = info.server.ancestors,
           .database = info.server.database,
+          .database_oid = info.server.database_oid,
           .slot = config.source.slot,
           .frontier = info.slot->confirmed_flush_lsn,
           .known_before = info.slot->confirmed_flush_lsn,

@@ -21,13 +21,17 @@ std::string PipelineIdOf(const Config& config, std::string_view database);
 // The transactional id of the pipeline's producer.
 std::string TransactionalIdOf(const Config& config, std::string_view database);
 
-// kafka.progress_topic, or "walrelay.progress.<pipeline.id>". Errors: WR-1003 if the name of the
-// database is not legal in a topic's name.
-absl::StatusOr<std::string> ProgressTopicOf(const Config& config, std::string_view database);
+// The pipeline's id in kafka.progress_topic, or in "walrelay.progress.<pipeline.id>". Errors:
+// WR-1003 if the name of the database is not legal in a topic's name.
+absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::string_view database);
 
-// WR-2205 unless the record is that of this pipeline, database and slot. Another server is not
-// checked here: see CheckServer().
-absl::Status CheckOwner(const Progress& record, const Config& config, std::string_view database);
+// WR-2205 unless the record is that of this pipeline, database and slot; the database may have been
+// renamed. Another server is not checked here: see CheckServer().
+absl::Status CheckOwner(const Progress& record, const Config& config, const ServerInfo& server);
+
+// Whether a record of another pipeline is of this server's slot, in the same database or one of an
+// earlier name: then it says what was published from the slot.
+bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server);
 
 // Whether both are the same version of a record.
 bool IsSameVersion(const Progress& one, const Progress& other);

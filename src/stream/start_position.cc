@@ -142,6 +142,23 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
   return *common;
 }
 
+// Where a record names a transaction, the stream shows whether the server has it. Without one, the
+// record alone would decide what is skipped: only what the slot, or the beginning of the server's
+// timeline, shows as well is believed.
+absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, const ServerInfo& server) {
+  if (!memory.recorded || memory.last_published.valid() || memory.partial.valid()) {
+    return absl::OkStatus();
+  }
+  const Lsn begun = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
+  if (memory.known_before <= std::max(confirmed, begun)) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kProgressUnproven,
+               fmt::format("it says that everything before {} is published, and names no "
+                           "transaction; the slot is confirmed up to {}",
+                           memory.known_before.ToString(), confirmed.ToString()));
+}
+
 // The stream starts at the slot's position, although more was handled: only what the server sends
 // shows whether it still has the history of the memory. `fork`: only what was published before it
 // counts, and records in flight do not.
@@ -209,6 +226,7 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
   }
   WR_CHECK(info.server.system_id == memory->system_id && info.server.timeline >= memory->timeline,
            "positions are compared on one system, on this timeline or a later one");
+  WR_RETURN_IF_ERROR(CheckEvidence(*memory, confirmed, info.server));
   WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, info.server));
   if (fork != kEndless) {
     if (confirmed > fork && !memory->slot_was_taken) {

@@ -85,8 +85,9 @@ absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerI
 // fork, without having been read by this relay, was created or advanced there: it is not the slot
 // that was read before.
 //
-// Errors: those of the slot (WR-2101 to 2107), of the system (WR-2201 to 2203), WR-2010. REQUIRES:
-// in `memory`, frontier is not beyond resume.
+// Errors: those of the slot (WR-2101 to 2107), of the system (WR-2201 to 2203), WR-2206 for a
+// record that skips events without evidence, WR-2010. REQUIRES: in `memory`, frontier is not beyond
+// resume.
 absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memory,
                                           const SourceInfo& info);
 

@@ -47,6 +47,7 @@ class FakeKafka {
   absl::Status health;  // of the current producer; a new one is healthy
   absl::Status trouble;
   bool reachable = true;
+  std::string cluster_id;
   bool outdated = false;  // the current producer's certificates changed; a new one is up to date
   int producers = 0;      // created so far
   size_t offered = 0;     // calls of Produce()
@@ -58,7 +59,7 @@ class FakeKafka {
   bool hold_commit = false;  // a commit is not answered yet
   // What becomes of a commit whose answer is lost; nullopt: answers arrive.
   std::optional<bool> lost_commit;
-  std::function<std::optional<Progress>(const std::string& topic)> read_progress;
+  std::function<std::optional<Progress>(const ProgressAddress&)> read_progress;
   int claims = 0;                                 // that succeeded
   std::vector<std::vector<std::string>> commits;  // the keys of each transaction's records
   std::vector<FakeRecord> in_flight;
@@ -180,7 +181,7 @@ class FakeKafka {
       if (transactional_ && !claimed_ && !kafka_.hold_claim && kafka_.health.ok()) {
         claimed_ = true;
         ++kafka_.claims;
-        sink.OnClaimed(kafka_.read_progress(kafka_.request.progress_topic));
+        sink.OnClaimed(kafka_.read_progress(kafka_.request.progress));
       }
       kafka_.RefuseByKey();
       if (kafka_.auto_acknowledge) {
@@ -213,6 +214,7 @@ class FakeKafka {
     absl::Status FatalError() const override { return kafka_.health; }
     absl::Status TransientError() const override { return kafka_.trouble; }
     bool Reachable() const override { return kafka_.reachable; }
+    std::string ClusterId() const override { return kafka_.cluster_id; }
     bool Outdated() const override { return kafka_.outdated; }
     int poll_fd() const override { return -1; }
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "encode/progress_codec.h"
@@ -17,12 +20,14 @@ class FakeProgress final : public ProgressReader {
  public:
   explicit FakeProgress(const FakeKafka& kafka) : kafka_(kafka) {}
 
-  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override {
+  absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override {
     ++reads;
     WR_RETURN_IF_ERROR(error);
-    std::optional<Progress> last = stored;
+    ProgressReading reading = others;
+    std::optional<Progress>& last = reading.record;
+    last = stored;
     for (const FakeRecord& record : kafka_.log) {
-      if (record.topic != topic) {
+      if (record.topic != address.topic) {
         continue;
       }
       WR_ASSIGN_OR_RETURN(Progress progress, DecodeProgress(record.value.value_or("")));
@@ -30,11 +35,15 @@ class FakeProgress final : public ProgressReader {
         last = std::move(progress);
       }
     }
-    return last;
+    return reading;
   }
 
   absl::StatusOr<bool> IsSettled(const std::string& /*topic*/) override { return settled; }
 
+  std::vector<Progress> ReadOfSlot(std::string_view /*slot*/) override { return of_slot; }
+
+  ProgressReading others;  // what the topic has beside the record
+  std::vector<Progress> of_slot;
   bool settled = true;
   absl::Status error;
   std::optional<Progress> stored;

@@ -112,7 +112,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
                                  "walrelay.test");
     ASSERT_THAT(conf, IsOk());
     options.progress_conf = [this] { return MakeProgressConf(config_.kafka); };
-    options.progress_topic = kProgressTopic;
+    options.progress = {.topic = kProgressTopic, .pipeline = "test"};
     auto producer = KafkaProducer::Create(*std::move(conf), options);
     ASSERT_THAT(producer, IsOk());
     producer_ = *std::move(producer);

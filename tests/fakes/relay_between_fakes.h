@@ -25,7 +25,9 @@ class RelayBetweenFakes {
       : own_metrics_(metrics == nullptr ? std::make_unique<SoleMetrics>() : nullptr),
         metrics_(metrics == nullptr ? *own_metrics_ : *metrics) {
     config_.pipeline.progress = ProgressRecording::kOff;  // kafka_ then has events only
-    kafka_.read_progress = [this](const std::string& topic) { return *progress_.Read(topic); };
+    kafka_.read_progress = [this](const ProgressAddress& address) {
+      return progress_.Read(address)->record;
+    };
   }
 
   // Replaces the relay, as a restart of the process does. `snapshots`, if given, must outlive it.

@@ -4,6 +4,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.kafka_records import library
 from walrelay_test.database import Database
 from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.outbox import Outbox
@@ -11,7 +13,7 @@ from walrelay_test.pgoutput import format_lsn, parse_lsn
 from walrelay_test.progress_case import FOUND, UNAVAILABLE, USAGE, ProgressCase
 from walrelay_test.relay_process import RelayProcess
 from walrelay_test.replication_client import ReplicationClient
-from walrelay_test.servers import new_postgres
+from walrelay_test.servers import new_kafka, new_postgres
 from walrelay_test.testcase import main, wait_until
 
 
@@ -283,13 +285,117 @@ class ForeignRecordTest(ProgressCase):
         self.expect_restart_without_a_gap(second)
         second.stop()
         first.start()
-        self.expect_held(first, "WR-2205")
+        self.expect_held(first, "WR-2106")
 
     def test_record_of_another_slot_is_a_gap(self) -> None:
         self.publish_rows(1, relay=self.new_relay({"pipeline.id": self.name}))
         self.sql("SELECT pg_copy_logical_replication_slot(%s, %s)", self.slot, f"{self.slot}_2")
         relay = self.start_relay({"pipeline.id": self.name, "source.slot": f"{self.slot}_2"})
         self.expect_held(relay, "WR-2205")
+
+
+class OtherWritersTest(ProgressCase):
+    """Any user of Kafka who may write to the progress topic, and any row, can name it."""
+
+    def forge(self, value: bytes, *, key: str | None = None, headers: dict[str, bytes] | None = None,
+              kafka: KafkaCluster | None = None) -> None:
+        producer = library().Producer({"bootstrap.servers": (kafka or self.kafka).bootstrap})
+        producer.produce(self.progress_topic, value, (key or self.pipeline).encode(),
+                         headers=headers if headers is not None else {"walrelay.format": b"1"})
+        producer.flush()
+
+    def test_rows_never_reach_the_topic(self) -> None:
+        dead = f"{self.name}-dead"
+        topics = {"route.topic": "${routedByValue}", "route.allow": ["*"], "on_error.dead_letter_topic": dead}
+        relay = self.start_streaming(topics)
+        self.outbox.insert(1, type=self.progress_topic)
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-3005", relay.get("/readyz")[1])
+        self.assertEqual(relay.stop(), 0)
+        relay = self.start_streaming(topics | {"on_error.topic": "skip"})
+        for id, topic in enumerate(("walrelay.progress.of.another", dead, self.topic), 2):
+            self.outbox.insert(id, type=topic)
+        self.settle()
+        self.assertEqual([line["code"] for line in relay.logs("row_skipped")], ["WR-3005"] * 3)
+        self.assertEqual(self.ids(), [4])
+        self.assertEqual({record.key for record in self.kafka.consume(self.progress_topic)}, {self.pipeline.encode()})
+        self.assertFalse({"walrelay.progress.of.another", dead} & set(self.kafka.topics()))
+
+    def test_record_without_evidence_is_a_gap_and_skips_nothing(self) -> None:
+        relay = self.publish_rows(1)
+        forged = self.record()
+        forged.ClearField("known_before")
+        for field in ("commit_lsn", "transaction_id", "commit_time_us"):
+            forged.ClearField(field)
+        self.outbox.insert(2, 3)
+        forged.frontier = self.database.log_end()
+        self.forge(forged.SerializeToString())
+        relay.start()
+        gap = self.expect_held(relay, "WR-2206")
+        self.assertEqual(self.ids(), [1])
+        self.accept(relay, gap)
+        self.expect_published(1, 2, 3)
+        self.expect_restart_without_a_gap(relay)
+
+    def test_records_that_no_pipeline_has_written_are_ignored_and_reported(self) -> None:
+        relay = self.publish_rows(1)
+        self.forge(b"not a record", headers={})
+        self.forge(b"not a record", key="another")
+        self.outbox.insert(2)
+        relay.start()
+        self.expect_published(1, 2)
+        self.assertEqual(relay.wait_for_log("progress_foreign_records")["records"], 2)
+        self.assertEqual(relay.metric("walrelay_progress_foreign_records"), 2)
+        self.assertIn("2 records that no pipeline has written", self.walrelay("progress", "show"))
+        self.assertIn("progress.writers", self.run_walrelay("doctor").stdout)
+
+    def test_record_of_a_later_version_blocks(self) -> None:
+        relay = self.publish_rows(1)
+        later = self.record()
+        later.format = 2
+        self.forge(later.SerializeToString(), headers={"walrelay.format": b"2"})
+        relay.start()
+        relay.wait_for_state("blocked")
+        self.assertIn("WR-4017", relay.get("/readyz")[1])
+
+    def test_record_of_another_cluster_is_a_gap(self) -> None:
+        """A mirrored progress topic says what is in the topics of the other cluster."""
+        self.publish_rows(1)
+        mirror = self.enterContext(new_kafka())
+        mirror.create_topic(self.progress_topic, config={"cleanup.policy": "compact"})
+        self.forge(self.record().SerializeToString(), kafka=mirror)
+        self.outbox.insert(2)
+        relay = self.start_relay({"kafka.bootstrap_servers": mirror.bootstrap})
+        self.accept(relay, self.expect_held(relay, "WR-4035"))
+        relay.wait_until(lambda: self.topic in mirror.topics(), 60, "a record in the other cluster")
+        relay.wait_ready()
+        self.expect_restart_without_a_gap(relay)
+        self.assertEqual([dict(record.headers)["id"] for record in mirror.consume(self.topic)], [b"2"])
+
+
+class RenamedDatabaseTest(ProgressCase):
+    def rename(self, name: str) -> None:
+        wait_until(lambda: not self.database.slot(self.slot, "active"), 60, "a free slot")
+        self.database.close()
+        other = Database(self.postgres, "postgres")
+        other.execute(f"ALTER DATABASE {self.database.name} RENAME TO {name}")
+        other.close()
+        self.database = Database(self.postgres, name)
+        self.outbox.database = self.database
+
+    def test_renamed_database_is_named_and_its_id_continues(self) -> None:
+        self.publish_rows(1)
+        name = self.name
+        self.addCleanup(self.rename, name)
+        self.rename(f"{name}_renamed")
+        self.outbox.insert(2)
+        dsn = {"source.dsn": self.database.dsn, "pipeline.progress": "auto"}
+        relay = self.start_relay(dsn)
+        self.expect_held(relay, "WR-2205")
+        self.assertIn(f"{name} was renamed to {name}_renamed", relay.wait_for_log("gap")["msg"])
+        self.assertEqual(relay.stop(), 0)
+        self.start_streaming(dsn | {"pipeline.id": self.pipeline})
+        self.expect_published(1, 2)
 
 
 class TopicSettingsTest(ProgressCase):
@@ -309,6 +415,22 @@ class TopicSettingsTest(ProgressCase):
         relay.wait_ready()
         self.outbox.insert(1)
         self.expect_published(1)
+
+    def test_topic_that_is_created_again_beside_a_running_relay_is_checked(self) -> None:
+        relay = self.start_streaming()
+        self.outbox.insert(1)
+        self.settle()
+        self.kafka.delete_topic(self.progress_topic)
+        self.kafka.create_topic(self.progress_topic, config={"cleanup.policy": "delete"})
+        self.outbox.insert(2)
+        relay.wait_for_log(code="WR-4015")
+        relay.wait_for_state("blocked")
+        self.kafka.alter_topic_config(self.progress_topic, {"cleanup.policy": "compact"})
+        relay.wait_ready(120)
+        self.outbox.insert(3)
+        self.settle()
+        self.assertEqual(self.first_ids(), [1, 2, 3])
+        self.assertEqual(self.record().pipeline, self.pipeline)
 
     def test_topic_with_two_partitions_is_refused(self) -> None:
         self.kafka.create_topic(self.progress_topic, 2, config={"cleanup.policy": "compact"})

@@ -29,7 +29,8 @@ absl::Status SimProgressReader::Ask(const std::string& topic) {
 }
 
 // A record that is read before the slot may be behind it.
-absl::StatusOr<std::optional<Progress>> SimProgressReader::Read(const std::string& topic) {
+absl::StatusOr<ProgressReading> SimProgressReader::Read(const ProgressAddress& address) {
+  const std::string& topic = address.topic;
   if (topic != kProgressTopic) {
     context_.oracle.Fail("I19 progress", "a relay reads another progress topic");
   }
@@ -41,7 +42,9 @@ absl::StatusOr<std::optional<Progress>> SimProgressReader::Read(const std::strin
   if (kafka_.progress()) {
     source_.OnRecordRead(*kafka_.progress());
   }
-  return kafka_.progress();
+  ProgressReading reading;
+  reading.record = kafka_.progress();
+  return reading;
 }
 
 absl::StatusOr<bool> SimProgressReader::IsSettled(const std::string& topic) {

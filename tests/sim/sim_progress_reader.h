@@ -22,7 +22,7 @@ class SimProgressReader final : public ProgressReader {
                     SimSource& source)
       : context_(context), kafka_(kafka), network_(network), host_(host), source_(source) {}
 
-  absl::StatusOr<std::optional<Progress>> Read(const std::string& topic) override;
+  absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override;
   absl::StatusOr<bool> IsSettled(const std::string& topic) override;
 
  private:

@@ -28,7 +28,9 @@ Progress Sample() {
       .ancestors = {{.timeline = 1, .end = Lsn(0x16'0000'0000)},
                     {.timeline = 2, .end = Lsn(0x16'A000'0000)}},
       .database = "shop",
+      .database_oid = 16'384,
       .slot = "walrelay_orders",
+      .cluster_id = "4L6g3nShT-eMCtK--X86sw",
       .generation = 2,
       .frontier = Lsn(0x16'B374'D8F0),
       .known_before = Lsn(0x16'0100'0000),
@@ -78,6 +80,8 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->generation, expected.generation);
   EXPECT_EQ(decoded->frontier, expected.frontier);
   EXPECT_EQ(decoded->known_before, expected.known_before);
+  EXPECT_EQ(decoded->database_oid, expected.database_oid);
+  EXPECT_EQ(decoded->cluster_id, expected.cluster_id);
   EXPECT_EQ(decoded->last, expected.last);
   EXPECT_THAT(decoded->horizons, ElementsAre(expected.horizons[0], expected.horizons[1]));
   EXPECT_EQ(decoded->published_from, expected.published_from);

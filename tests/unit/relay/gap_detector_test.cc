@@ -34,7 +34,7 @@ class GapDetectorTest : public ::testing::Test {
   // One connection.
   absl::Status Connect() {
     if (gaps_->NeedsRecall(info().slot.has_value()) || gaps_->accepted()) {
-      gaps_->Recall(record_, CheckOwner(record_, config_, info().server.database), info().server);
+      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), info().server);
     }
     const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);
     if (!gap.ok() && ReactionTo(gap) == Reaction::kGap) {
@@ -85,6 +85,34 @@ class GapDetectorTest : public ::testing::Test {
   std::unique_ptr<GapDetector> gaps_;
 };
 
+// --- another Kafka cluster
+
+TEST_F(GapDetectorTest, AnotherClusterIsHeldUntilItIsAccepted) {
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_THAT(gaps_->OnCluster(""), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("first"), IsOk());
+  EXPECT_THAT(gaps_->OnCluster(""), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("second"), HasError(ErrorCode::kClusterChanged, "second"));
+  // Also one that was there for a moment: records may have been acknowledged by it.
+  EXPECT_THAT(gaps_->OnCluster("first"), HasError(ErrorCode::kClusterChanged));
+  EXPECT_THAT(Connect(), HasError(ErrorCode::kClusterChanged));
+  EXPECT_THAT(Accept(), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("second"), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("first"), HasError(ErrorCode::kClusterChanged, "first"));
+}
+
+TEST_F(GapDetectorTest, TheClusterOfTheRecordIsRemembered) {
+  record_.cluster_id = "first";
+  ASSERT_THAT(Connect(), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("second"), HasError(ErrorCode::kClusterChanged, "first"));
+}
+
+TEST_F(GapDetectorTest, TheRelayThatFollowsKnowsTheCluster) {
+  ASSERT_THAT(gaps_->OnCluster("first"), IsOk());
+  Succeed(StreamAndRemember(Lsn(1500)));
+  EXPECT_THAT(gaps_->OnCluster("second"), HasError(ErrorCode::kClusterChanged));
+}
+
 // --- a gap that is held while the process restarts
 
 struct LastingGap {
@@ -122,6 +150,12 @@ INSTANTIATE_TEST_SUITE_P(
         // Also one that was dropped at its limit: WR-2109 is known only to the process.
         LastingGap{"SlotGone", ErrorCode::kSlotGone,
                    [](SourceInfo& source, Progress&) { source.slot.reset(); }},
+        LastingGap{"ProgressUnproven", ErrorCode::kProgressUnproven,
+                   [](SourceInfo& source, Progress& record) {
+                     record.last = {};
+                     record.known_before = record.frontier = Lsn(950);
+                     source.slot->confirmed_flush_lsn = Lsn(900);
+                   }},
         LastingGap{"SystemChanged", ErrorCode::kSystemChanged,
                    [](SourceInfo& source, Progress&) { source.server.system_id = "7302"; }},
         LastingGap{"ServerBehind", ErrorCode::kServerBehind,

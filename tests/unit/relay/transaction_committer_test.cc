@@ -87,7 +87,7 @@ TEST_F(TransactionCommitterTest, NothingIsPublishedBeforeTheClaim) {
   Pass(seconds(5));
   EXPECT_TRUE(postgres_.streaming());
   EXPECT_EQ(kafka_.request.transactional_id, "walrelay.shop.walrelay");
-  EXPECT_EQ(kafka_.request.progress_topic, testing::kProgressTopic);
+  EXPECT_EQ(kafka_.request.progress.topic, testing::kProgressTopic);
   EXPECT_THAT(kafka_.in_flight, IsEmpty());
   kafka_.hold_claim = false;
   Pass(seconds(1));

@@ -83,6 +83,9 @@ TEST_F(LetterRowTest, IdIsThatOfTheMappedColumnIfItIsWhole) {
   EXPECT_THAT(RowIdOf(letter_, config_), Optional(std::string("1.50")));
   letter_.columns[1].binary = true;
   EXPECT_THAT(RowIdOf(letter_, config_), Eq(std::nullopt));
+  letter_.columns[1].type_oid = 23;  // int4
+  letter_.columns[1].value = std::string("\0\0\1\0", 4);
+  EXPECT_THAT(RowIdOf(letter_, config_), Optional(std::string("256")));
 }
 
 TEST_F(LetterRowTest, ValuesAreThoseOfTheLetter) {

@@ -95,6 +95,23 @@ TEST_F(TopicRouterTest, NamesIllegalInKafkaAreRowErrors) {
   EXPECT_THAT(Topic("a\nb"), HasError(ErrorCode::kTopicInvalid, "\"a\\x0ab\""));
 }
 
+// A row that could write a progress record could make a relay skip events.
+TEST_F(TopicRouterTest, TopicsOfWalrelayAreNoTopicsOfRows) {
+  config_.topic = "${routedByValue}";
+  config_.allow = {"*"};
+  auto router = TopicRouter::Create(config_, {"records", "letters"});
+  ASSERT_THAT(router, IsOk());
+  for (const char* topic : {"walrelay.progress.", "walrelay.progress.shop.walrelay",
+                            "walrelay.progress.other", "records", "letters"}) {
+    EXPECT_THAT(router->Topic(topic), HasError(ErrorCode::kTopicInvalid, topic));
+  }
+  EXPECT_THAT(router->Topic("walrelay.progress"), IsOkAndHolds("walrelay.progress"));
+  EXPECT_THAT(router->Topic("records2"), IsOkAndHolds("records2"));
+  config_.regex = "(.*)";
+  config_.topic = "letters";
+  EXPECT_THAT(TopicRouter::Create(config_, {"letters"}), HasError(ErrorCode::kConfigValue));
+}
+
 TEST_F(TopicRouterTest, BytesThatAreNotUtf8DoNotMatch) {
   EXPECT_THAT(Topic("a\xff"), HasError(ErrorCode::kTopicInvalid, "\"a\\xff\""));
 }

@@ -19,39 +19,63 @@ class ProgressRecordTest : public ::testing::Test {
     info_.slot = SlotInfo{.confirmed_flush_lsn = Lsn(500)};
   }
 
+  ServerInfo Renamed(std::string name) const {
+    ServerInfo server = info_.server;
+    server.database = std::move(name);
+    return server;
+  }
+
   Config config_;
   SourceInfo info_;
 };
 
 TEST_F(ProgressRecordTest, TheIdIsDatabaseAndSlot) {
   EXPECT_EQ(PipelineIdOf(config_, "shop"), "shop.walrelay");
-  EXPECT_THAT(ProgressTopicOf(config_, "shop"), IsOkAndHolds("walrelay.progress.shop.walrelay"));
+  EXPECT_THAT(ProgressAddressOf(config_, "shop"),
+              IsOkAndHolds(ProgressAddress{"walrelay.progress.shop.walrelay", "shop.walrelay"}));
   config_.pipeline.id = "orders";
   EXPECT_EQ(PipelineIdOf(config_, "shop"), "orders");
-  EXPECT_THAT(ProgressTopicOf(config_, "shop"), IsOkAndHolds("walrelay.progress.orders"));
+  EXPECT_THAT(ProgressAddressOf(config_, "shop"),
+              IsOkAndHolds(ProgressAddress{"walrelay.progress.orders", "orders"}));
   config_.kafka.progress_topic = "mine";
-  EXPECT_THAT(ProgressTopicOf(config_, "shop"), IsOkAndHolds("mine"));
+  EXPECT_THAT(ProgressAddressOf(config_, "shop"), IsOkAndHolds(ProgressAddress{"mine", "orders"}));
 }
 
 TEST_F(ProgressRecordTest, ADatabaseWhoseNameIsNotLegalInATopic) {
-  EXPECT_THAT(ProgressTopicOf(config_, "my shop").status(), HasError(ErrorCode::kConfigValue));
-  EXPECT_THAT(ProgressTopicOf(config_, std::string(230, 'a')).status(),
+  EXPECT_THAT(ProgressAddressOf(config_, "my shop").status(), HasError(ErrorCode::kConfigValue));
+  EXPECT_THAT(ProgressAddressOf(config_, std::string(230, 'a')).status(),
               HasError(ErrorCode::kConfigValue));
   config_.pipeline.id = "orders";
-  EXPECT_THAT(ProgressTopicOf(config_, "my shop"), IsOkAndHolds("walrelay.progress.orders"));
+  EXPECT_THAT(ProgressAddressOf(config_, "my shop"),
+              IsOkAndHolds(ProgressAddress{"walrelay.progress.orders", "orders"}));
 }
 
 TEST_F(ProgressRecordTest, TheOwnerIsPipelineDatabaseAndSlot) {
   const Progress own = ProgressFrom(config_, info_);
-  EXPECT_THAT(CheckOwner(own, config_, "shop"), IsOk());
+  EXPECT_THAT(CheckOwner(own, config_, info_.server), IsOk());
   config_.pipeline.id = "shop.walrelay";
-  EXPECT_THAT(CheckOwner(own, config_, "shop"), IsOk());
-  EXPECT_THAT(CheckOwner(own, config_, "mart"), HasError(ErrorCode::kProgressForeign));
+  EXPECT_THAT(CheckOwner(own, config_, info_.server), IsOk());
+  EXPECT_THAT(CheckOwner(own, config_, Renamed("mart")), HasError(ErrorCode::kProgressForeign));
   config_.source.slot = "other";
-  EXPECT_THAT(CheckOwner(own, config_, "shop"), HasError(ErrorCode::kProgressForeign));
+  EXPECT_THAT(CheckOwner(own, config_, info_.server), HasError(ErrorCode::kProgressForeign));
   config_ = Config();
   config_.pipeline.id = "orders";
-  EXPECT_THAT(CheckOwner(own, config_, "shop"), HasError(ErrorCode::kProgressForeign));
+  EXPECT_THAT(CheckOwner(own, config_, info_.server), HasError(ErrorCode::kProgressForeign));
+}
+
+TEST_F(ProgressRecordTest, ARenamedDatabaseIsNamed) {
+  info_.server.database_oid = 16'384;
+  const Progress own = ProgressFrom(config_, info_);
+  const absl::Status owner = CheckOwner(own, config_, Renamed("mart"));
+  EXPECT_THAT(owner, HasError(ErrorCode::kProgressForeign, "shop was renamed to mart"));
+  EXPECT_NE(RemedyFor(owner).find("pipeline.id = \"shop.walrelay\""), std::string::npos);
+  EXPECT_TRUE(IsOfSlot(own, config_, Renamed("mart")));
+  config_.pipeline.id = "shop.walrelay";
+  EXPECT_THAT(CheckOwner(own, config_, Renamed("mart")), IsOk());
+  ServerInfo another = Renamed("mart");
+  another.database_oid = 5;
+  EXPECT_THAT(CheckOwner(own, config_, another), HasError(ErrorCode::kProgressForeign));
+  EXPECT_FALSE(IsOfSlot(own, config_, another));
 }
 
 // A row is the same whatever the settings are.
@@ -61,7 +85,7 @@ TEST_F(ProgressRecordTest, OtherSettingsContinueInsideATransaction) {
       .transaction = {.commit_lsn = Lsn(550), .xid = 8}, .row_lsn = Lsn(520), .row_index = 3};
   config_.source.publication = "other";
   config_.source.message_prefixes = {"outbox"};
-  EXPECT_THAT(CheckOwner(record, config_, "shop"), IsOk());
+  EXPECT_THAT(CheckOwner(record, config_, info_.server), IsOk());
 }
 
 TEST_F(ProgressRecordTest, WhatARelayRemembers) {

@@ -295,9 +295,36 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionSettlesOnlyWhatIsKnown) {
   info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_EQ(Decide()->published_before, Lsn(400));
   EXPECT_EQ(Decide()->settled_before, Position());
+  record.known_before = Lsn(300);
+  EXPECT_EQ(Decide()->settled_before, (Position{Lsn(300), Lsn(), 0}));
+  EXPECT_EQ(Decide()->known_before, Lsn(300));
+}
+
+// Any user who may write to the topic could have written it.
+TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheSlot) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.known_before = Lsn(301);
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressUnproven, "0/12D"));
+  info_.slot->confirmed_flush_lsn = Lsn(301);
+  EXPECT_THAT(Decide(), IsOk());
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  record.partial.transaction = {.commit_lsn = Lsn(410), .xid = 8};
+  EXPECT_EQ(Decide()->expected_next, record.partial.transaction);
+}
+
+// The relay that was promoted with the server has published everything before the fork.
+TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheTimeline) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.timeline = info_.server.timeline = 2;
+  record.ancestors = info_.server.ancestors = {{1, Lsn(350)}};
   record.known_before = Lsn(350);
+  info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(350), Lsn(), 0}));
-  EXPECT_EQ(Decide()->known_before, Lsn(350));
+  record.known_before = Lsn(351);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressUnproven));
 }
 
 // What the process has published before the fork, and nothing that is in flight.
