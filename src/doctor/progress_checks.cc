@@ -85,6 +85,16 @@ std::string RecordText(const Progress& record) {
   return text + fmt::format(" by walrelay {}", Printable(record.version, 40));
 }
 
+// Where the database was renamed, and nothing names the pipeline: the record has the earlier name.
+std::optional<Progress> RecordOfSlot(const Config& config, const SourceInfo& source) {
+  const bool named = !config.pipeline.id.empty() || !config.kafka.progress_topic.empty();
+  return named || !source.slot
+             ? std::nullopt
+             : OfSlot(
+                   KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadOfSlot(config.source.slot),
+                   config, source.server);
+}
+
 // Every user who may write to the topic can stop the relay, or make it skip events.
 void CheckWriters(const ProgressReading& reading, const std::string& topic, Findings& out) {
   const std::string remedy = fmt::format(
@@ -226,7 +236,7 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
   if (HasCode(visible, ErrorCode::kTopicUnknown)) {
     CheckMissingTopic(config, topic, out);
     if (source) {
-      CheckProgressRecord(std::nullopt, config, *source, out);
+      CheckProgressRecord(RecordOfSlot(config, *source), config, *source, out);
     }
     return std::nullopt;
   }
@@ -238,7 +248,12 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
     ReportUnusable(config, reading.status(), out);
     return std::nullopt;
   }
-  const std::optional<Progress>& record = reading->record;
+  // As the relay does at its start: without a record, that of another pipeline of this slot.
+  std::optional<Progress> record = reading->record;
+  if (!record && source) {
+    record = OfSlot(reading->others, config, source->server);
+    record = record ? record : RecordOfSlot(config, *source);
+  }
   // Brokers check the right to read only when there is a record.
   out.Good("progress.topic",
            fmt::format("topic {} {}", topic, record ? "can be read" : "has no record yet"));

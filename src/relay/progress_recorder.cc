@@ -23,14 +23,6 @@ constexpr Micros kLongestRefusedRetry = std::chrono::seconds(30);
 // The producer wakes the loop when it may accept the record; this is only an upper bound.
 constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 
-std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
-                               const ServerInfo& server) {
-  const auto found = std::find_if(records.begin(), records.end(), [&](const Progress& record) {
-    return IsOfSlot(record, config, server);
-  });
-  return found == records.end() ? std::nullopt : std::optional(*found);
-}
-
 }  // namespace
 
 ProgressRecorder::ProgressRecorder(const Parts& parts)

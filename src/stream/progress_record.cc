@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "walrelay/error.h"
@@ -78,6 +80,14 @@ absl::Status CheckOwner(const Progress& record, const Config& config, const Serv
 bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server) {
   return record.system_id == server.system_id && record.slot == config.source.slot &&
          (record.database == Printable(server.database) || IsSameDatabase(record, server));
+}
+
+std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
+                               const ServerInfo& server) {
+  const auto found = std::find_if(records.begin(), records.end(), [&](const Progress& record) {
+    return IsOfSlot(record, config, server);
+  });
+  return found == records.end() ? std::nullopt : std::optional(*found);
 }
 
 bool IsSameVersion(const Progress& one, const Progress& other) {

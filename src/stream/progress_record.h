@@ -4,8 +4,10 @@
 // Pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,6 +34,10 @@ absl::Status CheckOwner(const Progress& record, const Config& config, const Serv
 // Whether a record of another pipeline is of this server's slot, in the same database or one of an
 // earlier name: then it says what was published from the slot.
 bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server);
+
+// The first of these records that is of this slot; nullopt: none.
+std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
+                               const ServerInfo& server);
 
 // Whether both are the same version of a record.
 bool IsSameVersion(const Progress& one, const Progress& other);

@@ -408,7 +408,7 @@ TEST_F(KafkaProducerTransactionsTest, AClaimThatWaitsForAnotherTransactionIsRepo
 }
 
 TEST_F(KafkaProducerTransactionsTest, ARecordThatNobodyCanReadFailsTheClaim) {
-  const Header header{"name", "value"};
+  const Header header{"walrelay.format", "1"};
   StartAndClaim();
   Produce({.topic = kProgressTopic,
            .key = "test",
