@@ -38,6 +38,7 @@ class ProgressTest(ProgressDoctorCase):
                          {"kafka.progress_topic": wide})
         self.expect_code("progress.topic", "WR-4015", "cleanup.policy", "cleanup.policy=compact",
                          {"kafka.progress_topic": fading})
+        self.expect("progress.topic", "warning", "segment.ms = ", "segment.ms=600000", {"kafka.progress_topic": fading})
 
     def test_used_slot_without_a_record_is_a_problem(self) -> None:
         self.expect_code("progress.record", "WR-4018", f"slot {self.slot} is confirmed up to", "walrelay progress init")

@@ -327,15 +327,27 @@ class OtherWritersTest(ProgressCase):
         forged.ClearField("known_before")
         for field in ("commit_lsn", "transaction_id", "commit_time_us"):
             forged.ClearField(field)
-        self.outbox.insert(2, 3)
+        self.outbox.insert(2)
         forged.frontier = self.database.log_end()
         self.forge(forged.SerializeToString())
         relay.start()
         gap = self.expect_held(relay, "WR-2206")
         self.assertEqual(self.ids(), [1])
         self.accept(relay, gap)
-        self.expect_published(1, 2, 3)
+        self.expect_published(1, 2)
         self.expect_restart_without_a_gap(relay)
+        # An operator who says so moves the slot, too.
+        relay.stop()
+        self.outbox.insert(3)
+        forged.frontier, forged.generation = self.database.log_end(), self.record().generation + 1
+        self.forge(forged.SerializeToString())
+        relay.start()
+        self.expect_held(relay, "WR-2206")
+        relay.stop()
+        self.walrelay("progress", "set", "--lsn", format_lsn(forged.frontier))
+        self.outbox.insert(4)
+        relay.start()
+        self.expect_published(1, 2, 4)
 
     def test_records_that_no_pipeline_has_written_are_ignored_and_reported(self) -> None:
         relay = self.publish_rows(1)
