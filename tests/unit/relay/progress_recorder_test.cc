@@ -491,6 +491,38 @@ TEST_F(ProgressRecorderTest, KeepsXidHorizons) {
   EXPECT_EQ(Records().back().published_from.xid, 950u);
 }
 
+// A server that is frozen keeps its connection.
+TEST_F(ProgressRecorderTest, ANewerPrimaryEndsTheStream) {
+  Start();
+  Pass(seconds(1));
+  XidReading xids = Xids(900);
+  ++xids.timeline;
+  relay_->OnXidsRead(xids, clock_.Now());
+  Commit("a");
+  Pass(seconds(5));
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kServersDiffer));
+  EXPECT_THAT(Events(), IsEmpty());
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Pass(seconds(20));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+}
+
+TEST_F(ProgressRecorderTest, AnotherClusterIsHeld) {
+  kafka_.cluster_id = "first";
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  kafka_.cluster_id = "second";
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kClusterChanged);
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+  Accept();
+  Pass(seconds(20));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+}
+
 // Of what Kafka has acknowledged, with and without a record of it.
 TEST_F(ProgressRecorderTest, HandsTheProofToOtherThreads) {
   Start();
