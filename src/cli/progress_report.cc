@@ -94,7 +94,9 @@ std::string RecordJson(const Progress& record) {
   out.Add("timeline", record.timeline);
   out.Raw("ancestors", JsonArray(record.ancestors, AncestorJson));
   out.Add("database", record.database);
+  out.Add("database_oid", record.database_oid);
   out.Add("slot", record.slot);
+  out.Add("cluster_id", record.cluster_id);
   out.Add("generation", record.generation);
   out.Add("frontier", record.frontier.ToString());
   out.Add("known_before", record.known_before.ToString());

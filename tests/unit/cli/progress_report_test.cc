@@ -53,7 +53,8 @@ TEST(ProgressReportTest, JsonIsOneLine) {
   EXPECT_EQ(
       ProgressJson(Sample(), "t"),
       R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
-      R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop","slot":"walrelay",)"
+      R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop",)"
+      R"("database_oid":0,"slot":"walrelay","cluster_id":"",)"
       R"("generation":3,"frontier":"0/16B3748","known_before":"0/16B3600",)"
       R"("last_transaction":{"commit_lsn":"0/16B3700",)"
       R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,)"
