@@ -27,6 +27,38 @@ struct Membership {
   friend bool operator==(const Membership&, const Membership&) = default;
 };
 
+// How the rows of a leaf reach the stream.
+enum class LeafStream : uint8_t {
+  kSent,         // under the name of a configured table
+  kUnlogged,     // not at all: they are not written to the WAL
+  kForeign,      // not at all: another server stores them
+  kUnpublished,  // not at all: the publication does not contain them
+  kOtherName,    // under a name that is not configured, so walrelay ignores them
+};
+
+// A table that stores rows of an outbox table: the outbox table itself, a partition that is not
+// divided further, or a table that inherits from the outbox table.
+struct TableLeaf {
+  uint32_t oid = 0;
+  std::string name;  // schema.table
+  LeafStream stream = LeafStream::kSent;
+  uint32_t sent_as = 0;    // the table under whose name its rows are sent; 0: none
+  bool partition = false;  // of the outbox table; false: the table itself, or one that inherits
+  uint32_t attached_by =
+      0;  // the xid that made it, or a table above it, a part of the outbox table
+
+  friend bool operator==(const TableLeaf&, const TableLeaf&) = default;
+};
+
+// The storage of a leaf that was written again, by ALTER TABLE, VACUUM FULL, TRUNCATE or another
+// command. The xmin of its rows may be that of the command.
+struct RewrittenLeaf {
+  uint32_t oid = 0;
+  uint32_t storage = 0;  // pg_class.relfilenode
+
+  friend bool operator==(const RewrittenLeaf&, const RewrittenLeaf&) = default;
+};
+
 // One outbox table, by its configured name.
 // Compared by value: two readings of an unchanged table are equal.
 struct TableIdentity {
@@ -38,6 +70,10 @@ struct TableIdentity {
   uint32_t renamed_by = 0;
   bool unlogged = false;
   std::vector<Membership> memberships;  // its own, its schema's, its partition ancestors'
+  std::vector<TableLeaf> unsent;        // the leaves whose rows walrelay does not receive
+  // The leaves that may have been unlogged meanwhile. Postgres does not let a table that the
+  // publication lists become unlogged.
+  std::vector<RewrittenLeaf> rewritten;
 
   friend bool operator==(const TableIdentity&, const TableIdentity&) = default;
 };

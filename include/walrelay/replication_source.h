@@ -66,7 +66,10 @@ struct ColumnInfo {
   // pg_type.typname; of a domain, that of its base type. "": an array or an enum.
   std::string type_name;
   bool is_domain = false;
-  int32_t domain_modifier = -1;  // the type modifier that the domain declares
+  int32_t domain_modifier = -1;  // the type modifier that the innermost domain declares
+  uint32_t type_oid = 0;         // of a domain over a built-in type: that type
+  int32_t type_modifier = -1;
+  bool sent = true;  // false: a generated column, or one outside of the column list
 };
 
 // One outbox table, as currently defined on the server.
@@ -80,6 +83,8 @@ struct TableInfo {
   bool column_list = false;  // the publication hides columns
   bool unlogged = false;     // never decoded
   bool partitioned = false;
+  std::string sent_as;  // rows are sent under this name; "": under its own, or not at all
+  std::vector<TableLeaf> leaves;
   std::vector<ColumnInfo> columns;  // known columns; others may be NULL
 };
 

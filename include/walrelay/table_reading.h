@@ -68,6 +68,9 @@ struct TableReading {
   // From before the slot, or from before an accepted gap: neither known to be published nor still
   // to come.
   std::optional<RowCount> unproven;
+  // In leaves that the stream does not contain: see LeafStream. Not part of the other counts but
+  // `rows`.
+  std::optional<RowCount> unsent;
 };
 
 }  // namespace walrelay

@@ -15,6 +15,7 @@
 #include "kafka/reaper.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/session.h"
 #include "postgres/slot_query.h"
 #include "postgres/table_survey.h"

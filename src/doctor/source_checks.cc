@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
 #include "route/table_binding.h"
 #include "stream/start_position.h"
@@ -16,16 +17,12 @@
 namespace walrelay {
 namespace {
 
-void CheckColumns(PgConnection& connection, const Config& config, const TableInfo& table,
-                  const OutboxTable& mapping, Findings& out) {
+void CheckColumns(const Config& config, const TableInfo& table, const OutboxTable& mapping,
+                  Findings& out) {
   // From the catalog, in the form of the Relation message that the stream would send.
-  const auto relation = ReadRelation(connection, table, config.source.connect_timeout);
-  if (!relation.ok()) {
-    out.Problem("table.columns", relation.status());
-    return;
-  }
+  const pgoutput::CachedRelation relation = RelationOf(table);
   // The binding of the relay itself, so that doctor cannot accept a table that the relay rejects.
-  const TableBinding binding = BindTable(*relation, mapping,
+  const TableBinding binding = BindTable(relation, mapping,
                                          {.route = config.route,
                                           .format = config.format,
                                           .missing_columns = config.source.missing_columns,
@@ -42,7 +39,7 @@ void CheckColumns(PgConnection& connection, const Config& config, const TableInf
   for (const auto& [part, column] : parts) {
     if (column->present()) {
       text += fmt::format("{}{} from {}", text.empty() ? "" : ", ", part,
-                          relation->columns[static_cast<size_t>(column->index)].name);
+                          relation.columns[static_cast<size_t>(column->index)].name);
     }
   }
   out.Good("table.columns", fmt::format("table {}.{}: {}", table.schema, table.name, text));
@@ -206,7 +203,7 @@ absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& c
   for (size_t i = 0; i < info.tables.size(); ++i) {
     // A table without an OID does not exist; CheckPublication() has reported it.
     if (info.tables[i].oid != 0) {
-      CheckColumns(connection, config, info.tables[i], config.source.tables[i], out);
+      CheckColumns(config, info.tables[i], config.source.tables[i], out);
       WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, info.tables[i], out));
     }
   }

@@ -58,7 +58,11 @@ void CheckUnpublished(const TableReading& table, Findings& out) {
   if (!table.unpublished && table.unread != RowsUnread::kNone) {
     return;  // table.readable has reported why
   }
-  if (table.unpublished && table.unpublished->rows > 0) {
+  if (table.unsent && table.unsent->rows > 0) {
+    out.Warn("table.unpublished", RowsWords(table),
+             "The finding publication.complete names the parts. walrelay republish publishes their "
+             "rows.");
+  } else if (table.unpublished && table.unpublished->rows > 0) {
     out.Warn("table.unpublished", RowsWords(table),
              "Start walrelay run, or fix what the findings about slot, Kafka and progress name; "
              "walrelay status shows what a running relay waits for.");

@@ -8,6 +8,7 @@
 #include "metrics/metrics.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
 #include "postgres/temporary_slot.h"

@@ -155,7 +155,7 @@ std::string PartitionName(std::string_view table, PartitionPeriod period, WallTi
 
 bool IsOlderThan(const OutboxPartition& partition, Micros keep, WallTime now) {
   // Not `to + keep`, which overflows for MAXVALUE.
-  return !partition.is_default && !partition.divided && partition.bounds.to <= now - keep;
+  return !partition.is_default && !partition.never_dropped && partition.bounds.to <= now - keep;
 }
 
 }  // namespace walrelay

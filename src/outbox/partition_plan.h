@@ -30,7 +30,7 @@ struct OutboxPartition {
   std::string name;
   PartitionBounds bounds;
   bool is_default = false;
-  bool divided = false;  // partitioned itself, or a foreign table: never dropped
+  bool never_dropped = false;  // partitioned itself, a foreign table, or unlogged
 };
 
 // The start of the period that contains `time`, and the start of the next one.
@@ -56,8 +56,8 @@ std::string DefaultPartitionName(std::string_view table);
 // Postgres: the end of a long table name is cut, at a character of UTF-8.
 std::string PartitionName(std::string_view table, PartitionPeriod period, WallTime from);
 
-// Whether every row of the partition is older than `keep`. Never a DEFAULT partition or one that is
-// divided.
+// Whether every row of the partition is older than `keep`. Never a DEFAULT partition or one that
+// is never dropped.
 bool IsOlderThan(const OutboxPartition& partition, Micros keep, WallTime now);
 
 }  // namespace walrelay

@@ -61,6 +61,11 @@ std::string RowsWords(const TableReading& table) {
     words += fmt::format("; {} from before the slot or an accepted gap, not known to be published",
                          Rows(table.unproven->rows));
   }
+  if (table.unsent && table.unsent->rows > 0) {
+    words += fmt::format("; {}{} in parts of the table that are not in the stream, never published",
+                         table.unsent->bound == RowBound::kAtLeast ? "at least " : "",
+                         Rows(table.unsent->rows));
+  }
   return words;
 }
 

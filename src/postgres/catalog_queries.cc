@@ -17,145 +17,6 @@ constexpr int kInactiveSinceVersion = 170000;
 constexpr std::string_view kInactiveEpoch =
     ", extract(epoch FROM s.inactive_since) AS inactive_epoch";
 
-// pg_publication_tables has row filters (PG 15+), one row per table or leaf partition; on older
-// servers the columns do not exist and read as NULL. A table is published if the publication lists
-// the table or its schema (PG 15+), or is FOR ALL TABLES.
-constexpr std::string_view kTableInfoQuery = R"(
-SELECT c.oid, c.relpersistence, c.relkind,
-       p.puballtables
-       OR EXISTS (SELECT 1 FROM pg_catalog.pg_publication_rel r
-                  WHERE r.prpubid OPERATOR(pg_catalog.=) p.oid
-                    AND r.prrelid OPERATOR(pg_catalog.=) c.oid)
-       OR EXISTS (SELECT 1 FROM pg_catalog.pg_publication_tables t
-                  WHERE t.pubname OPERATOR(pg_catalog.=) p.pubname
-                    AND t.schemaname OPERATOR(pg_catalog.=) n.nspname
-                    AND t.tablename OPERATOR(pg_catalog.=) c.relname)
-         AS published
-FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {0}
-WHERE n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2}
-  AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p']::pg_catalog."char"[]))";
-
-// `t.*`: rowfilter and attnames exist from version 15 on. attnames lists all published columns,
-// also without a column list, so its length is compared with the number of columns that can be
-// published.
-constexpr std::string_view kFilterQuery = R"(
-SELECT t.*,
-       (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute a
-        WHERE a.attrelid OPERATOR(pg_catalog.=) {3} AND a.attnum OPERATOR(pg_catalog.>) 0
-          AND NOT a.attisdropped AND a.attgenerated OPERATOR(pg_catalog.=) '')
-         AS all_columns
-FROM pg_catalog.pg_publication_tables t
-WHERE t.pubname OPERATOR(pg_catalog.=) {0} AND t.schemaname OPERATOR(pg_catalog.=) {1}
-  AND t.tablename OPERATOR(pg_catalog.=) {2})";
-
-// The number of elements of an array such as "{a,b}"; 0 for NULL.
-int64_t ArrayLength(std::optional<std::string_view> array) {
-  if (!array || *array == "{}") {
-    return 0;
-  }
-  int64_t elements = 1;
-  bool quoted = false;
-  for (size_t i = 0; i < array->size(); ++i) {
-    if ((*array)[i] == '\\') {
-      ++i;
-    } else if ((*array)[i] == '"') {
-      quoted = !quoted;
-    } else if ((*array)[i] == ',' && !quoted) {
-      ++elements;
-    }
-  }
-  return elements;
-}
-
-// One row per column, or one row per label for a column of an enum type.
-// The expression of a generated column is not a default: pg_attrdef holds both. Labels come in
-// their own order (enumsortorder), which is not that of their OIDs. The stream shows neither the
-// name of a type nor what a domain declares.
-constexpr std::string_view kColumnQuery = R"(
-SELECT a.attname, a.attnotnull AS not_null, e.enumlabel,
-       CASE WHEN b.typcategory OPERATOR(pg_catalog.=) ANY (ARRAY['A', 'E']::pg_catalog."char"[])
-            THEN '' ELSE b.typname END AS type_name,
-       t.typtype OPERATOR(pg_catalog.=) 'd' AS is_domain, t.typtypmod,
-       CASE WHEN a.attgenerated OPERATOR(pg_catalog.=) ''
-            THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS expression
-FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
-JOIN pg_catalog.pg_type b ON b.oid OPERATOR(pg_catalog.=)
-  CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE t.oid END
-LEFT JOIN pg_catalog.pg_attrdef d
-  ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid AND d.adnum OPERATOR(pg_catalog.=) a.attnum
-LEFT JOIN pg_catalog.pg_enum e ON e.enumtypid OPERATOR(pg_catalog.=) a.atttypid
-WHERE a.attrelid OPERATOR(pg_catalog.=) {} AND a.attnum OPERATOR(pg_catalog.>) 0
-  AND NOT a.attisdropped
-ORDER BY a.attnum, e.enumsortorder)";
-
-absl::StatusOr<std::vector<ColumnInfo>> ReadColumns(PgConnection& connection, uint32_t table,
-                                                    Micros timeout) {
-  WR_ASSIGN_OR_RETURN(const PgResult rows,
-                      connection.Query(fmt::format(kColumnQuery, table), timeout));
-  std::vector<ColumnInfo> columns;
-  for (int row = 0; row < rows.rows(); ++row) {
-    const std::string_view name = rows.Text(row, "attname");
-    if (columns.empty() || columns.back().name != name) {
-      columns.push_back({.name = std::string(name),
-                         .not_null = rows.Bool(row, "not_null"),
-                         .default_expression = std::string(rows.Text(row, "expression")),
-                         .type_name = std::string(rows.Text(row, "type_name")),
-                         .is_domain = rows.Bool(row, "is_domain"),
-                         .domain_modifier = static_cast<int32_t>(rows.Int(row, "typtypmod"))});
-    }
-    if (const auto label = rows.Get(row, "enumlabel")) {
-      columns.back().enum_labels.emplace_back(*label);
-    }
-  }
-  return columns;
-}
-
-absl::StatusOr<TableInfo> ReadTable(PgConnection& connection, std::string_view publication,
-                                    const OutboxTable& table, Micros timeout) {
-  TableInfo info{.schema = table.schema, .name = table.name};
-  const std::string publication_name = QuoteLiteral(publication);
-  const std::string schema = QuoteLiteral(table.schema);
-  const std::string name = QuoteLiteral(table.name);
-  WR_ASSIGN_OR_RETURN(
-      const PgResult found,
-      connection.Query(fmt::format(kTableInfoQuery, publication_name, schema, name), timeout));
-  // No such table, or neither a table nor a partitioned table: oid stays 0.
-  if (found.rows() == 0) {
-    return info;
-  }
-  info.oid = static_cast<uint32_t>(found.Int(0, "oid"));
-  // Unlogged tables write no WAL: their rows never reach a slot.
-  info.unlogged = found.Text(0, "relpersistence") == "u";
-  info.partitioned = found.Text(0, "relkind") == "p";
-  info.published = found.Bool(0, "published");
-  WR_ASSIGN_OR_RETURN(
-      const PgResult shown,
-      connection.Query(fmt::format(kFilterQuery, publication_name, schema, name, info.oid),
-                       timeout));
-  // A publication has no row here for a table that it does not publish.
-  if (shown.rows() > 0) {
-    info.row_filter = shown.Get(0, "rowfilter").has_value();
-    const int64_t columns = ArrayLength(shown.Get(0, "attnames"));
-    info.column_list = columns > 0 && columns < shown.Int(0, "all_columns");
-  }
-  WR_ASSIGN_OR_RETURN(info.columns, ReadColumns(connection, info.oid, timeout));
-  return info;
-}
-
-// What a Relation message of protocol version 1 contains. A domain is replaced by its base type, as
-// the relation cache does; generated columns are not sent.
-constexpr std::string_view kRelationQuery = R"(
-SELECT a.attname, a.atttypmod,
-       CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE a.atttypid END AS type
-FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
-WHERE a.attrelid OPERATOR(pg_catalog.=) {} AND a.attnum OPERATOR(pg_catalog.>) 0
-  AND NOT a.attisdropped AND a.attgenerated OPERATOR(pg_catalog.=) ''
-ORDER BY a.attnum)";
-
 constexpr uint32_t kFirstTimeline = 1;  // has no history file
 
 absl::StatusOr<std::vector<TimelineEnd>> ReadAncestors(PgConnection& connection, uint32_t timeline,
@@ -305,22 +166,6 @@ absl::StatusOr<PublicationInfo> ReadPublicationInfo(PgConnection& connection,
                          .via_partition_root = row.Bool(0, "pubviaroot")};
 }
 
-absl::StatusOr<std::vector<TableInfo>> ReadTableInfo(PgConnection& connection,
-                                                     std::string_view publication,
-                                                     const std::vector<OutboxTable>& tables,
-                                                     Micros timeout) {
-  std::vector<TableInfo> out;
-  for (const OutboxTable& table : tables) {
-    if (table.name.empty()) {
-      out.emplace_back();  // no table
-      continue;
-    }
-    WR_ASSIGN_OR_RETURN(TableInfo info, ReadTable(connection, publication, table, timeout));
-    out.push_back(std::move(info));
-  }
-  return out;
-}
-
 absl::StatusOr<std::vector<AttachedPartition>> ReadAttached(PgConnection& connection, uint32_t oid,
                                                             uint64_t since, uint64_t next_xid,
                                                             Micros timeout) {
@@ -340,19 +185,6 @@ absl::StatusOr<std::vector<AttachedPartition>> ReadAttached(PgConnection& connec
                         .xid = static_cast<uint64_t>(rows.Int(row, "xid"))});
   }
   return attached;
-}
-
-absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
-                                                      const TableInfo& table, Micros timeout) {
-  WR_ASSIGN_OR_RETURN(const PgResult rows,
-                      connection.Query(fmt::format(kRelationQuery, table.oid), timeout));
-  pgoutput::CachedRelation relation{.oid = table.oid, .schema = table.schema, .name = table.name};
-  for (int row = 0; row < rows.rows(); ++row) {
-    relation.columns.push_back({std::string(rows.Text(row, "attname")),
-                                static_cast<uint32_t>(rows.Int(row, "type")),
-                                static_cast<int32_t>(rows.Int(row, "atttypmod"))});
-  }
-  return relation;
 }
 
 absl::Status CheckMessages(const SourceConfig& source, int server_version) {

@@ -1,5 +1,5 @@
-// Reads what is needed to start a stream: about the server, the slot, the publication and the
-// tables.
+// Reads what is needed to start a stream: about the server, the slot and the publication. About the
+// tables: outbox_tables.h.
 //
 // Every query runs on a walsender (simple protocol, no parameters) as well as on an ordinary
 // connection, needs no privilege beyond LOGIN REPLICATION, and handles the columns of each
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pgoutput/relation_cache.h"
 #include "postgres/connection.h"
 #include "postgres/row_query.h"
 #include "walrelay/config.h"
@@ -63,17 +62,6 @@ absl::StatusOr<PublicationInfo> ReadPublicationInfo(PgConnection& connection,
 absl::StatusOr<std::vector<AttachedPartition>> ReadAttached(PgConnection& connection, uint32_t oid,
                                                             uint64_t since, uint64_t next_xid,
                                                             Micros timeout);
-
-// One entry per table, in the same order; oid 0 for a table that does not exist.
-absl::StatusOr<std::vector<TableInfo>> ReadTableInfo(PgConnection& connection,
-                                                     std::string_view publication,
-                                                     const std::vector<OutboxTable>& tables,
-                                                     Micros timeout);
-
-// A table as the stream describes it: name and type of each column that is sent.
-// REQUIRES: table.oid is not 0. Generated and dropped columns are omitted, as in the stream.
-absl::StatusOr<pgoutput::CachedRelation> ReadRelation(PgConnection& connection,
-                                                      const TableInfo& table, Micros timeout);
 
 // Checks that the server supports the configured logical messages. Errors: WR-1003.
 absl::Status CheckMessages(const SourceConfig& source, int server_version);

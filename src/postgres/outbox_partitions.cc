@@ -37,7 +37,9 @@ WHERE n.nspname OPERATOR(pg_catalog.=) {} AND c.relname OPERATOR(pg_catalog.=) {
 // A bound is shown as FOR VALUES FROM ('2026-11-24 00:00:00+00') TO (MAXVALUE): times in the
 // session's time zone, which is UTC; MINVALUE and MAXVALUE read as NULL.
 constexpr std::string_view kPartitionsQuery = R"(
-SELECT n.nspname, c.relname, c.relkind OPERATOR(pg_catalog.<>) 'r' AS divided,
+SELECT n.nspname, c.relname,
+       c.relkind OPERATOR(pg_catalog.<>) 'r' OR c.relpersistence OPERATOR(pg_catalog.<>) 'p'
+         AS never_dropped,
        b.bound OPERATOR(pg_catalog.=) 'DEFAULT' AS is_default, b.lower, b.upper,
        CASE WHEN pg_catalog.isfinite(b.lower::pg_catalog.timestamptz)
             THEN extract(epoch FROM b.lower::pg_catalog.timestamptz) END AS lower_epoch,
@@ -61,7 +63,8 @@ SELECT {3} AS is_server,
                JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
                JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
                WHERE i.inhparent OPERATOR(pg_catalog.=) {0}
-                 AND n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2})
+                 AND n.nspname OPERATOR(pg_catalog.=) {1} AND c.relname OPERATOR(pg_catalog.=) {2}
+                 AND c.relpersistence OPERATOR(pg_catalog.=) 'p')
          AS is_partition)";
 
 // The first row whose xmin is outside of [{1}, {2}), or which is older than the partition as such:
@@ -129,7 +132,7 @@ absl::StatusOr<std::vector<OutboxPartition>> PartitionsOf(PgConnection& connecti
          .bounds = {.from = BoundOf(rows, row, "lower", "lower_epoch", WallTime::min()),
                     .to = BoundOf(rows, row, "upper", "upper_epoch", WallTime::max())},
          .is_default = rows.Bool(row, "is_default"),
-         .divided = rows.Bool(row, "divided")});
+         .never_dropped = rows.Bool(row, "never_dropped")});
   }
   std::sort(partitions.begin(), partitions.end(),
             [](const auto& a, const auto& b) { return a.bounds.from < b.bounds.from; });
@@ -309,7 +312,7 @@ class Maintenance {
         transaction.Query(fmt::format(kSameQuery, root_.oid, QuoteLiteral(partition.schema),
                                       QuoteLiteral(partition.name), IsServerOf(proof))));
     if (!same.Bool(0, "is_partition")) {
-      return "it is no longer a partition of the table";
+      return "it is no longer a partition of the table, or unlogged";
     }
     if (!same.Bool(0, "is_server")) {
       return "the server has another timeline than the proof, or the relay has disconnected";

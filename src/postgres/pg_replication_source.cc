@@ -9,6 +9,7 @@
 #include "pgoutput/copy_data.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/decoding_start.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/pg_error.h"
 #include "postgres/publication_state.h"
 #include "postgres/quote.h"

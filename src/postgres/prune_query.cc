@@ -1,6 +1,7 @@
 #include "postgres/prune_query.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -118,7 +119,7 @@ std::string PruneQuery(const PruneConfig& config, const PruneTable& table, const
 }
 
 // A partition may lack a privilege that its root has: it is read directly.
-std::string PruneTablesQuery(const PruneConfig& config, const OutboxTable& table) {
+std::string PruneTablesQuery(const PruneConfig& config, const std::vector<uint32_t>& oids) {
   const auto type_of = [](const std::string& column) {
     return fmt::format(
         "(SELECT ty.typname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type ty "
@@ -139,17 +140,12 @@ std::string PruneTablesQuery(const PruneConfig& config, const OutboxTable& table
       "{} AS time_type, {} AS mark_type, "
       "pg_catalog.has_table_privilege(c.oid, 'SELECT') AND CASE WHEN {} THEN pg_catalog.{} "
       "ELSE true END AS granted "
-      "FROM pg_catalog.pg_class r "
-      "JOIN pg_catalog.pg_namespace rn ON rn.oid OPERATOR(pg_catalog.=) r.relnamespace "
-      "LEFT JOIN LATERAL pg_catalog.pg_partition_tree(r.oid) p ON true "
-      "JOIN pg_catalog.pg_class c "
-      "ON c.oid OPERATOR(pg_catalog.=) COALESCE(p.relid::pg_catalog.oid, r.oid) "
+      "FROM pg_catalog.pg_class c "
       "JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace "
-      "WHERE rn.nspname OPERATOR(pg_catalog.=) {} AND r.relname OPERATOR(pg_catalog.=) {} "
-      "AND c.relkind OPERATOR(pg_catalog.=) 'r' AND {} ORDER BY 1, 2",
+      "WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[{}]::pg_catalog.oid[]) AND {} ORDER BY 1, 2",
       type_of(config.time_column), type_of(config.mark_column),
       config.mode == PruneMode::kMark ? type_of(config.mark_column) + " IS NOT NULL" : "true",
-      privilege, QuoteLiteral(table.schema), QuoteLiteral(table.name),
+      privilege, fmt::join(oids, ", "),
       config.mode == PruneMode::kDrop ? "EXISTS (SELECT 1 FROM pg_catalog.pg_partitioned_table d "
                                         "WHERE d.partdefid OPERATOR(pg_catalog.=) c.oid)"
                                       : "true");

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "postgres/prune_proof.h"
 #include "walrelay/config.h"
@@ -43,10 +44,9 @@ std::string PruneQuery(const PruneConfig& config, const PruneTable& table, const
 // Whether the server reads a range of pages without reading the whole table.
 bool ScansRanges(int server_version);
 
-// The tables of a configured table whose rows are pruned one by one: itself, or its partitions;
-// with kDrop only DEFAULT partitions, which are never dropped. Columns: schema, name, pages,
-// time_type, mark_type (NULL if there is no such column), granted. No row, except with kDrop: no
-// such table.
-std::string PruneTablesQuery(const PruneConfig& config, const OutboxTable& table);
+// Selects the tables whose rows are pruned one by one: with kDrop only DEFAULT partitions, which
+// are never dropped. Columns: schema, name, pages, time_type, mark_type (NULL if there is no such
+// column), granted. `oids`: of leaves whose rows the stream contains (ReadTableInfo()).
+std::string PruneTablesQuery(const PruneConfig& config, const std::vector<uint32_t>& oids);
 
 }  // namespace walrelay

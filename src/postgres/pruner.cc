@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "postgres/outbox_tables.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -46,6 +47,17 @@ uint64_t CountPruned(const absl::StatusOr<PgResult>& row, PruneCount& count) {
   return pruned;
 }
 
+// Rows that the stream does not contain are in no topic, whatever their xmin.
+std::vector<uint32_t> SentLeaves(const TableInfo& table) {
+  std::vector<uint32_t> oids;
+  for (const TableLeaf& leaf : table.leaves) {
+    if (leaf.stream == LeafStream::kSent && leaf.sent_as == table.oid) {
+      oids.push_back(leaf.oid);
+    }
+  }
+  return oids;
+}
+
 absl::Status CheckTable(const PruneConfig& config, const PgResult& rows, int row) {
   const std::string name = fmt::format("{}.{}", rows.Text(row, "schema"), rows.Text(row, "name"));
   const std::string_view mark = rows.Text(row, "mark_type");
@@ -67,15 +79,19 @@ absl::Status CheckTable(const PruneConfig& config, const PgResult& rows, int row
 
 absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
   std::vector<PruneTable> tables;
-  for (const OutboxTable& table : config_.source.tables) {
+  WR_ASSIGN_OR_RETURN(
+      const std::vector<TableInfo> outboxes,
+      ReadTableInfo(connection_, config_.source.publication, config_.source.tables, kRangeTimeout));
+  for (const TableInfo& table : outboxes) {
     if (table.name.empty()) {
       continue;
     }
-    WR_ASSIGN_OR_RETURN(const PgResult rows,
-                        connection_.Query(PruneTablesQuery(config_.prune, table), kRangeTimeout));
-    if (rows.rows() == 0 && config_.prune.mode != PruneMode::kDrop) {
+    if (table.oid == 0) {
       return Error(ErrorCode::kTableMissing, fmt::format("{}.{}", table.schema, table.name));
     }
+    WR_ASSIGN_OR_RETURN(
+        const PgResult rows,
+        connection_.Query(PruneTablesQuery(config_.prune, SentLeaves(table)), kRangeTimeout));
     for (int row = 0; row < rows.rows(); ++row) {
       WR_RETURN_IF_ERROR(CheckTable(config_.prune, rows, row));
       tables.push_back({.schema = std::string(rows.Text(row, "schema")),

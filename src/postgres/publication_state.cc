@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "config/table_name.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
@@ -96,12 +101,20 @@ absl::StatusOr<PublicationState> ReadPublicationState(PgConnection& connection,
                                                       Micros timeout) {
   PublicationState look{.identity = {}, .before = wal_before, .after = wal_before};
   const std::string publication = QuoteLiteral(source.publication);
-  for (const OutboxTable& table : source.tables) {
-    if (table.name.empty()) {
+  WR_ASSIGN_OR_RETURN(std::vector<TableLeaves> leaves,
+                      ReadLeaves(connection, source.publication, source.tables, timeout));
+  for (size_t i = 0; i < source.tables.size(); ++i) {
+    if (source.tables[i].name.empty()) {
       continue;  // no table, only logical messages
     }
     WR_ASSIGN_OR_RETURN(TableIdentity identity,
-                        ReadTableIdentity(connection, publication, table, timeout));
+                        ReadTableIdentity(connection, publication, source.tables[i], timeout));
+    identity.rewritten = std::move(leaves[i].rewritten);
+    // The table itself is described by its memberships.
+    std::copy_if(leaves[i].leaves.begin(), leaves[i].leaves.end(),
+                 std::back_inserter(identity.unsent), [&](const TableLeaf& leaf) {
+                   return leaf.stream != LeafStream::kSent && leaf.oid != identity.oid;
+                 });
     look.identity.tables.push_back(std::move(identity));
   }
   // Last, so that all rows read are from before this position.

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "postgres/catalog_queries.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
@@ -77,7 +78,7 @@ absl::Status RowReader::Describe(const Config& config) {
                                                  next_xid, kBeginTimeout));
     }
     auto table = std::make_unique<Table>();
-    WR_ASSIGN_OR_RETURN(table->relation, ReadRelation(connection_, info, kBeginTimeout));
+    table->relation = RelationOf(info);
     WR_ASSIGN_OR_RETURN(table->query, MakeRowQuery(selection_,
                                                    {.table = config.source.tables[i],
                                                     .route = config.route,

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/pg_error.h"
 #include "postgres/quote.h"
 #include "postgres/setup_statements.h"

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "postgres/catalog_queries.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/pg_error.h"
 #include "postgres/publication_state.h"
 #include "postgres/session.h"

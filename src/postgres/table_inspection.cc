@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
 #include "walrelay/error.h"
 
@@ -11,7 +14,7 @@ namespace {
 
 // reltuples is -1 for a table that was never analyzed, 0 before version 14.
 constexpr std::string_view kTableQuery = R"(
-SELECT c.oid, c.relkind, c.relispartition, c.relpersistence OPERATOR(pg_catalog.=) 'u' AS unlogged,
+SELECT c.oid, c.relkind, c.relispartition,
        c.reltuples::pg_catalog.int8 AS rows,
        CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'p'
             THEN pg_catalog.pg_get_partkeydef(c.oid) END AS partition_key,
@@ -27,9 +30,16 @@ WHERE s.nspname OPERATOR(pg_catalog.=) {} AND c.relname OPERATOR(pg_catalog.=) {
 constexpr std::string_view kColumnsQuery = R"(
 SELECT a.attname, a.attnotnull,
        pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
-       CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE t.oid END AS type_oid
+       (WITH RECURSIVE base(oid) AS (
+          SELECT a.atttypid
+          UNION ALL
+          SELECT d.typbasetype FROM base
+          JOIN pg_catalog.pg_type d ON d.oid OPERATOR(pg_catalog.=) base.oid
+          WHERE d.typtype OPERATOR(pg_catalog.=) 'd')
+        SELECT base.oid FROM base
+        JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) base.oid
+        WHERE t.typtype OPERATOR(pg_catalog.<>) 'd') AS type_oid
 FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
 WHERE a.attrelid OPERATOR(pg_catalog.=) {} AND a.attnum OPERATOR(pg_catalog.>) 0
   AND NOT a.attisdropped AND a.attgenerated OPERATOR(pg_catalog.=) ''
 ORDER BY a.attnum)";
@@ -43,9 +53,10 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) i.indrelid
 WHERE i.indrelid OPERATOR(pg_catalog.=) {} AND i.indisprimary
 ORDER BY k.n)";
 
+// Not pg_publication_tables, which opens every table of each publication from version 16 on.
 constexpr std::string_view kPublicationsQuery = R"(
-SELECT t.pubname AS name FROM pg_catalog.pg_publication_tables t
-WHERE t.schemaname OPERATOR(pg_catalog.=) {} AND t.tablename OPERATOR(pg_catalog.=) {}
+SELECT p.pubname AS name FROM pg_catalog.pg_publication p
+JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) {} AND {}
 ORDER BY 1)";
 
 // A wrong schema is the most frequent mistake; then, that the application has other names.
@@ -99,6 +110,11 @@ absl::Status Missing(PgConnection& connection, const OutboxTable& table, Micros 
                names.empty() ? "" : fmt::format("Tables with similar names: {}.", names));
 }
 
+bool IsUnlogged(const TableLeaves& table) {
+  return std::any_of(table.leaves.begin(), table.leaves.end(),
+                     [](const TableLeaf& leaf) { return leaf.stream == LeafStream::kUnlogged; });
+}
+
 TableDescription::Kind KindOf(const PgResult& row) {
   const std::string_view kind = row.Text(0, "relkind");
   if (kind != "r" && kind != "p") {
@@ -123,19 +139,23 @@ absl::StatusOr<TableDescription> InspectTable(PgConnection& connection, const Ou
   }
   const int64_t oid = found.Int(0, "oid");
   const int64_t rows = found.Int(0, "rows");
+  WR_ASSIGN_OR_RETURN(const std::vector<TableLeaves> leaves,
+                      ReadLeaves(connection, /*publication=*/"", {table}, timeout));
   TableDescription description{.schema = table.schema,
                                .name = table.name,
                                .kind = KindOf(found),
                                .root = std::string(found.Text(0, "root")),
-                               .unlogged = found.Bool(0, "unlogged"),
+                               .unlogged = IsUnlogged(leaves.front()),
                                .partition_key = std::string(found.Text(0, "partition_key")),
                                .estimated_rows = rows > 0 ? rows : -1};
   WR_ASSIGN_OR_RETURN(description.columns, ReadColumns(connection, oid, timeout));
   WR_ASSIGN_OR_RETURN(description.primary_key,
                       ReadNames(connection, fmt::format(kPrimaryKeyQuery, oid), timeout));
-  WR_ASSIGN_OR_RETURN(
-      description.publications,
-      ReadNames(connection, fmt::format(kPublicationsQuery, schema, name), timeout));
+  WR_ASSIGN_OR_RETURN(description.publications,
+                      ReadNames(connection,
+                                fmt::format(kPublicationsQuery, oid,
+                                            IsPublished("c", connection.server_version_num())),
+                                timeout));
   return description;
 }
 

@@ -1,6 +1,7 @@
 #include "postgres/table_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -15,18 +16,14 @@
 namespace walrelay {
 namespace {
 
-// The leaves of a partitioned table, or the table itself. {0}: its oid.
+// The leaves of a table. {0}: its oid; {3}: those of its leaves.
 //
 // The planner's estimate of the rows is scaled to the present size, as the planner does; before the
-// first ANALYZE it is what the statistics have counted. pg_partition_tree() has no row for a table
-// that is neither partitioned nor a partition.
+// first ANALYZE it is what the statistics have counted.
 constexpr std::string_view kSizeQuery = R"(
 WITH leaf AS (
   SELECT c.oid, c.reltuples, c.relpages FROM pg_catalog.pg_class c
-  WHERE c.oid OPERATOR(pg_catalog.=) {0} AND c.relkind OPERATOR(pg_catalog.<>) 'p'
-  UNION
-  SELECT c.oid, c.reltuples, c.relpages FROM pg_catalog.pg_partition_tree({0}) p
-  JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid WHERE p.isleaf),
+  WHERE c.oid OPERATOR(pg_catalog.=) ANY (ARRAY[{3}]::pg_catalog.oid[])),
 measured AS (
   SELECT leaf.*, pg_catalog.pg_relation_size(oid) AS bytes,
          pg_catalog.current_setting('block_size')::pg_catalog.int8 AS block
@@ -108,12 +105,45 @@ std::string IsAtLeast(uint64_t bound) {
       static_cast<uint32_t>(bound));
 }
 
+std::string ListOf(const std::vector<uint32_t>& oids) {
+  return fmt::format("ARRAY[{}]::pg_catalog.oid[]", fmt::join(oids, ", "));
+}
+
+// The leaves of a table, by what the xmin of their rows says.
+struct LeafClasses {
+  std::vector<uint32_t> own;    // whose rows count as rows of the table
+  std::vector<uint32_t> other;  // whose rows are those of another configured table
+  std::vector<uint32_t> unsent;
+  std::vector<const TableLeaf*> attached;  // since the proof begins: they may have brought rows
+};
+
+LeafClasses ClassesOf(const TableInfo& table, const RowClasses& classes) {
+  LeafClasses out;
+  for (const TableLeaf& leaf : table.leaves) {
+    const bool sent = leaf.stream == LeafStream::kSent;
+    if (sent && leaf.sent_as != table.oid) {
+      out.other.push_back(leaf.oid);
+      continue;
+    }
+    out.own.push_back(leaf.oid);
+    if (!sent) {
+      out.unsent.push_back(leaf.oid);
+    } else if (leaf.attached_by != 0 && classes.unproven_before &&
+               static_cast<int32_t>(leaf.attached_by -
+                                    static_cast<uint32_t>(*classes.unproven_before)) >= 0) {
+      out.attached.push_back(&leaf);
+    }
+  }
+  return out;
+}
+
 struct CountQuery {
   std::string table;        // quoted
   std::string time_column;  // quoted; "": none
   bool commit_times = false;
   RowClasses classes;
   CountPlan plan;
+  LeafClasses leaves;
 
   // The time of a row: an expression, or "" if its table has none.
   std::string Time() const {
@@ -127,9 +157,14 @@ struct CountQuery {
   std::string Rows() const {
     std::string sql;
     for (const PartPages& range : plan.ranges) {
-      sql += fmt::format("{}SELECT t.xmin{} FROM {} t", sql.empty() ? "" : " UNION ALL ",
-                         time_column.empty() ? "" : ", t." + time_column, table);
+      sql +=
+          fmt::format("{}SELECT t.xmin, t.tableoid{} FROM {} t", sql.empty() ? "" : " UNION ALL ",
+                      time_column.empty() ? "" : ", t." + time_column, table);
       std::string_view word = " WHERE ";
+      if (!leaves.other.empty()) {
+        sql += fmt::format("{}t.tableoid OPERATOR(pg_catalog.<>) ALL ({})",
+                           std::exchange(word, " AND "), ListOf(leaves.other));
+      }
       if (!range.condition.empty()) {
         sql += fmt::format("{}({})", std::exchange(word, " AND "), range.condition);
       }
@@ -141,11 +176,40 @@ struct CountQuery {
     return sql;
   }
 
+  // Whether the stream contains rows of the row's leaf.
+  std::string IsSent() const {
+    return leaves.unsent.empty()
+               ? "true"
+               : fmt::format("r.tableoid OPERATOR(pg_catalog.<>) ALL ({})", ListOf(leaves.unsent));
+  }
+
+  // Whether the row is older than its leaf as a part of the table: a table that is attached brings
+  // rows that were never in the stream.
+  std::string IsBrought() const {
+    return leaves.attached.empty() ? "false"
+                                   : "(l.xid IS NOT NULL AND pg_catalog.age(r.xmin) "
+                                     "OPERATOR(pg_catalog.>=) pg_catalog.age(l.xid))";
+  }
+
+  std::string AttachedLeaves() const {
+    std::string values;
+    for (const TableLeaf* leaf : leaves.attached) {
+      values += fmt::format("{}({}::pg_catalog.oid, '{}'::pg_catalog.xid)",
+                            values.empty() ? "" : ", ", leaf->oid, leaf->attached_by);
+    }
+    return values.empty() ? ""
+                          : fmt::format(
+                                " LEFT JOIN (VALUES {}) l(oid, xid) "
+                                "ON l.oid OPERATOR(pg_catalog.=) r.tableoid",
+                                values);
+  }
+
   std::string Sql() const {
     const std::string time = Time();
     std::string columns = "pg_catalog.count(*) AS all_rows";
     if (!classes.all_published && classes.unpublished_from) {
-      const std::string condition = IsAtLeast(*classes.unpublished_from);
+      const std::string condition = fmt::format(
+          "({} AND {} AND NOT {})", IsAtLeast(*classes.unpublished_from), IsSent(), IsBrought());
       columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE {}) AS unpublished", condition);
       if (!time.empty()) {
         columns += fmt::format(
@@ -155,12 +219,16 @@ struct CountQuery {
       }
     }
     if (classes.unproven_before) {
-      columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE NOT {}) AS unproven",
-                             IsAtLeast(*classes.unproven_before));
+      columns +=
+          fmt::format(", pg_catalog.count(*) FILTER (WHERE {} AND (NOT {} OR {})) AS unproven",
+                      IsSent(), IsAtLeast(*classes.unproven_before), IsBrought());
+    }
+    if (!leaves.unsent.empty()) {
+      columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE NOT {}) AS unsent", IsSent());
     }
     return fmt::format(
-        "{}SELECT {}, extract(epoch FROM pg_catalog.clock_timestamp()) AS taken FROM ({}) r",
-        kCountLimits, columns, Rows());
+        "{}SELECT {}, extract(epoch FROM pg_catalog.clock_timestamp()) AS taken FROM ({}) r{}",
+        kCountLimits, columns, Rows(), AttachedLeaves());
   }
 };
 
@@ -235,6 +303,7 @@ absl::Status CountRows(PgConnection& connection, const CountQuery& query, Micros
     table.rows = Counted(*row, "all_rows", RowBound::kExact);
     table.unproven = Counted(*row, "unproven", RowBound::kExact);
   }
+  table.unsent = Counted(*row, "unsent", query.plan.whole ? RowBound::kExact : RowBound::kAtLeast);
   return absl::OkStatus();
 }
 
@@ -262,10 +331,12 @@ absl::StatusOr<std::optional<TableReading>> ReadTable(PgConnection& connection,
                                                       const TableInfo& table,
                                                       const RowKnowledge& knowledge,
                                                       Micros timeout) {
-  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(fmt::format(kSizeQuery, table.oid,
-                                                                       QuoteLiteral(table.schema),
-                                                                       QuoteLiteral(table.name)),
-                                                           timeout));
+  LeafClasses leaves = ClassesOf(table, knowledge.classes);
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format(kSizeQuery, table.oid, QuoteLiteral(table.schema),
+                                   QuoteLiteral(table.name), fmt::join(leaves.own, ", ")),
+                       timeout));
   if (row.rows() == 0) {
     return std::nullopt;
   }
@@ -300,7 +371,8 @@ absl::StatusOr<std::optional<TableReading>> ReadTable(PgConnection& connection,
                          .time_column = time_column.empty() ? "" : QuoteIdentifier(time_column),
                          .commit_times = row.Bool(0, "commit_times"),
                          .classes = knowledge.classes,
-                         .plan = std::move(plan)};
+                         .plan = std::move(plan),
+                         .leaves = std::move(leaves)};
   WR_RETURN_IF_ERROR(CountRows(connection, query, timeout, reading));
   return reading;
 }

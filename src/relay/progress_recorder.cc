@@ -125,16 +125,21 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   streaming_ = true;
 }
 
+void ProgressRecorder::ForgetProof() {
+  horizons_.Clear();
+  published_from_ = {};
+  publication_.reset();
+}
+
 // Nothing is known of rows from before an accepted gap, or from before a change of the publication
-// that may have hidden rows: they count as not published.
+// that may have hidden rows, or of rows that a command wrote again: they count as not published.
 void ProgressRecorder::ContinueHorizons(const StartDecision& decision,
                                         const PublicationIdentity& publication) {
   const uint64_t generation = identity_.generation;
   if (proof_generation_ != generation ||
-      (publication_ && !HidingChange(*publication_, publication).empty())) {
-    horizons_.Clear();
-    published_from_ = {};
-    publication_.reset();
+      (publication_ && (!HidingChange(*publication_, publication).empty() ||
+                        WroteAgain(*publication_, publication)))) {
+    ForgetProof();
   }
   const bool recorded = recorded_ && recorded_->generation == generation &&
                         recorded_->publication == PublicationFingerprint(publication);
@@ -163,6 +168,12 @@ void ProgressRecorder::OnXidsRead(const XidReading& xids, MonoTime begun) {
       xids.system_id == identity_.system_id && xids.timeline == identity_.timeline;
   if (!enabled() || !streaming_ || !same_server || begun < stream_started_at_ ||
       !HidingChange(*publication_, xids.publication).empty()) {
+    return;
+  }
+  // The command may have ended after these xids were read: the next reading begins a new proof.
+  if (WroteAgain(*publication_, xids.publication)) {
+    ForgetProof();
+    publication_ = xids.publication;
     return;
   }
   publication_ = xids.publication;

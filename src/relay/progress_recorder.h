@@ -140,6 +140,8 @@ class ProgressRecorder final : public DeliverySink {
   void OnClaimed(const std::optional<Progress>& record) override;
 
  private:
+  // From now on no row is known to be published.
+  void ForgetProof();
   void ContinueHorizons(const StartDecision& decision, const PublicationIdentity& publication);
   bool Moved(const Published& published) const;
   std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;

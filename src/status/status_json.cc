@@ -198,6 +198,9 @@ std::string TableJson(const TableReading& table) {
   if (table.unproven) {
     out.Add("unproven_rows", table.unproven->rows);
   }
+  if (table.unsent) {
+    out.Add("unsent_rows", table.unsent->rows);
+  }
   out.Add("unread", NameOf(table.unread));
   out.Add("size_bytes", table.size.total_bytes);
   out.Add("dead_rows", table.size.dead_rows);

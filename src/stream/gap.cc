@@ -31,6 +31,9 @@ std::string KeyOf(const PublicationIdentity& identity) {
     for (const Membership& membership : table.memberships) {
       key += fmt::format(" {} {}", membership.oid, membership.xmin);
     }
+    for (const TableLeaf& leaf : table.unsent) {
+      key += fmt::format(" {} {}", leaf.oid, static_cast<int>(leaf.stream));
+    }
   }
   return key;
 }

@@ -4,10 +4,18 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/fnv.h"
 
 namespace walrelay {
 namespace {
+
+// nullptr: the reading does not have the table.
+const TableIdentity* FindTable(const PublicationIdentity& publication, std::string_view name) {
+  const auto found = std::find_if(publication.tables.begin(), publication.tables.end(),
+                                  [&](const TableIdentity& each) { return each.name == name; });
+  return found == publication.tables.end() ? nullptr : &*found;
+}
 
 // Whether a membership row is unchanged, so that the table was published throughout.
 // A table may be a member by several rows: its own, its schema's, those of its partition ancestors.
@@ -18,6 +26,19 @@ bool StayedMember(const TableIdentity& before, const TableIdentity& now) {
         return std::find(now.memberships.begin(), now.memberships.end(), membership) !=
                now.memberships.end();
       });
+}
+
+// The first leaf whose rows are not received any more, or for another reason.
+std::string LeafChange(const TableIdentity& before, const TableIdentity& now) {
+  for (const TableLeaf& leaf : now.unsent) {
+    const auto same = [&](const TableLeaf& each) {
+      return each.oid == leaf.oid && each.stream == leaf.stream;
+    };
+    if (std::none_of(before.unsent.begin(), before.unsent.end(), same)) {
+      return fmt::format("{} (of table {})", WhyUnsent(leaf), now.name);
+    }
+  }
+  return "";
 }
 
 // The causes in this order: each makes the comparisons after it meaningless.
@@ -41,7 +62,7 @@ std::string TableChange(const TableIdentity& before, const TableIdentity& now, b
   if (now.oid == before.oid && renamed) {
     return fmt::format("table {} was renamed or moved, and changed back", now.name);
   }
-  return "";
+  return LeafChange(before, now);
 }
 
 }  // namespace
@@ -56,16 +77,38 @@ std::string HidingChange(const PublicationIdentity& before, const PublicationIde
     return "the publication was altered";
   }
   for (const TableIdentity& table : now.tables) {
-    const auto known =
-        std::find_if(before.tables.begin(), before.tables.end(),
-                     [&](const TableIdentity& each) { return each.name == table.name; });
-    std::string change =
-        known != before.tables.end() ? TableChange(*known, table, now.all_tables) : "";
+    const TableIdentity* const known = FindTable(before, table.name);
+    std::string change = known != nullptr ? TableChange(*known, table, now.all_tables) : "";
     if (!change.empty()) {
       return change;
     }
   }
   return "";
+}
+
+bool WroteAgain(const PublicationIdentity& before, const PublicationIdentity& now) {
+  return std::any_of(now.tables.begin(), now.tables.end(), [&](const TableIdentity& table) {
+    const TableIdentity* const known = FindTable(before, table.name);
+    return known != nullptr &&
+           std::any_of(table.rewritten.begin(), table.rewritten.end(), [&](const auto& leaf) {
+             return std::find(known->rewritten.begin(), known->rewritten.end(), leaf) ==
+                    known->rewritten.end();
+           });
+  });
+}
+
+std::string WhyUnsent(const TableLeaf& leaf) {
+  WR_CHECK(leaf.stream != LeafStream::kSent, "the rows are not sent");
+  switch (leaf.stream) {
+    case LeafStream::kUnlogged:
+      return fmt::format("{} is unlogged", leaf.name);
+    case LeafStream::kForeign:
+      return fmt::format("{} is a foreign table", leaf.name);
+    case LeafStream::kUnpublished:
+      return fmt::format("{} is not in the publication", leaf.name);
+    default:
+      return fmt::format("{} is sent under a name that is not configured", leaf.name);
+  }
 }
 
 uint64_t PublicationFingerprint(const PublicationIdentity& publication) {
@@ -76,6 +119,12 @@ uint64_t PublicationFingerprint(const PublicationIdentity& publication) {
     hash.Add(fmt::format("{} {} {}", table.oid, table.renamed_by, table.unlogged));
     for (const Membership& membership : table.memberships) {
       hash.Add(fmt::format("{} {}", membership.oid, membership.xmin));
+    }
+    for (const TableLeaf& leaf : table.unsent) {
+      hash.Add(fmt::format("unsent {} {}", leaf.oid, static_cast<int>(leaf.stream)));
+    }
+    for (const RewrittenLeaf& leaf : table.rewritten) {
+      hash.Add(fmt::format("rewritten {} {}", leaf.oid, leaf.storage));
     }
   }
   return std::max<uint64_t>(hash.value(), 1);

@@ -5,8 +5,9 @@
 // hide rows do not count: another owner, ALTER PUBLICATION ... SET TABLE that keeps the table,
 // other tables, columns, indexes, grants, VACUUM.
 //
-// Not detected: an outbox table of a FOR ALL TABLES publication that is set UNLOGGED and LOGGED
-// again between two readings, and a schema that is renamed and renamed back.
+// Not detected: a partition, or an outbox table that the publication does not list by its name,
+// that is set UNLOGGED and LOGGED again between two readings, which WroteAgain() sees; and a schema
+// that is renamed and renamed back.
 //
 // Tables are compared by name: of a table that only one of the readings has, nothing is known that
 // could have changed. So the configured tables may differ between the two readings.
@@ -25,8 +26,16 @@ namespace walrelay {
 // both readings are of the publication with the same name.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now);
 
+// Whether the storage of a leaf was written again since `before`, and the leaf may have been
+// unlogged meanwhile. Then the xmin of its rows proves nothing. HidingChange() does not find it:
+// VACUUM FULL and TRUNCATE write the storage again, too. REQUIRES: as HidingChange().
+bool WroteAgain(const PublicationIdentity& before, const PublicationIdentity& now);
+
+// "public.outbox_p1 is unlogged". REQUIRES: the rows of the leaf are not sent.
+std::string WhyUnsent(const TableLeaf& leaf);
+
 // A hash of the identity, the same in every process; not 0. Readings between which HidingChange()
-// finds a change have different ones; the reverse does not hold.
+// or WroteAgain() finds a change have different ones; the reverse does not hold.
 uint64_t PublicationFingerprint(const PublicationIdentity& publication);
 
 }  // namespace walrelay

@@ -290,6 +290,34 @@ ResumeState AcceptedResumeState(const SourceInfo& info) {
   return memory;
 }
 
+namespace {
+
+// The leaves whose rows walrelay does not receive. OK: none. The table itself is checked before.
+absl::Status LeafProblem(const TableInfo& table) {
+  constexpr size_t kMostNamed = 3;
+  std::string causes;
+  size_t count = 0;
+  ErrorCode code = ErrorCode::kTableUnlogged;
+  for (const TableLeaf& leaf : table.leaves) {
+    if (leaf.stream == LeafStream::kSent || leaf.oid == table.oid) {
+      continue;
+    }
+    if (++count <= kMostNamed) {
+      causes += fmt::format("{}{}", causes.empty() ? "" : ", ", WhyUnsent(leaf));
+    }
+    code = leaf.stream == LeafStream::kUnlogged ? code : ErrorCode::kTableLeafUnsent;
+  }
+  if (count == 0) {
+    return absl::OkStatus();
+  }
+  return Error(code,
+               fmt::format("a part of {}.{}: {}{}", table.schema, table.name, causes,
+                           count > kMostNamed ? fmt::format(", and {} others", count - kMostNamed)
+                                              : std::string()));
+}
+
+}  // namespace
+
 std::vector<absl::Status> PublicationProblems(const SourceInfo& info,
                                               std::string_view publication) {
   std::vector<absl::Status> problems;
@@ -311,6 +339,9 @@ std::vector<absl::Status> PublicationProblems(const SourceInfo& info,
       problems.push_back(Error(ErrorCode::kTableMissing, name));
     } else if (table.unlogged) {
       problems.push_back(Error(ErrorCode::kTableUnlogged, name));
+    } else if (!table.sent_as.empty()) {
+      problems.push_back(
+          Error(ErrorCode::kTableSentAs, fmt::format("{} is sent as {}", name, table.sent_as)));
     } else if (!table.published) {
       problems.push_back(Error(ErrorCode::kTableNotPublished,
                                fmt::format("{} is not in publication \"{}\"", name, publication)));
@@ -319,6 +350,8 @@ std::vector<absl::Status> PublicationProblems(const SourceInfo& info,
     } else if (table.row_filter) {
       problems.push_back(Error(ErrorCode::kPublicationHidesRows,
                                fmt::format("{} is published with a row filter", name)));
+    } else if (const absl::Status problem = LeafProblem(table); !problem.ok()) {
+      problems.push_back(problem);
     }
   }
   return problems;

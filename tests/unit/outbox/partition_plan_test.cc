@@ -133,9 +133,9 @@ TEST(IsOlderThanTest, OpenEndedDefaultAndDividedPartitionsNeverAre) {
   EXPECT_FALSE(IsOlderThan(partition, days(7), kTuesday + days(9)));
   partition = Partition(WallTime::min(), kTuesday);
   EXPECT_TRUE(IsOlderThan(partition, days(7), kTuesday + days(9)));
-  partition.divided = true;
+  partition.never_dropped = true;
   EXPECT_FALSE(IsOlderThan(partition, days(7), kTuesday + days(9)));
-  partition.divided = false;
+  partition.never_dropped = false;
   partition.is_default = true;
   EXPECT_FALSE(IsOlderThan(partition, days(7), kTuesday + days(9)));
 }

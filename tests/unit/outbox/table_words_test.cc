@@ -46,6 +46,14 @@ TEST_F(TableWordsTest, RowsFromBeforeTheSlotAreNamed) {
   EXPECT_THAT(RowsWords(table_), HasSubstr("; 7 rows from before the slot"));
 }
 
+TEST_F(TableWordsTest, RowsThatAreInNoStreamAreNamed) {
+  table_.unsent = RowCount{.rows = 0};
+  EXPECT_EQ(RowsWords(table_), "public.outbox: 812 rows, none waits to be published");
+  table_.unsent->rows = 10;
+  EXPECT_THAT(RowsWords(table_), HasSubstr("; 10 rows in parts of the table that are not in the "
+                                           "stream"));
+}
+
 TEST_F(TableWordsTest, TheReasonIsNamedIfNothingIsKnown) {
   table_.unpublished.reset();
   EXPECT_THAT(RowsWords(table_), HasSubstr("unknown: nothing proves what is published"));

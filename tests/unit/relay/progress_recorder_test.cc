@@ -592,6 +592,26 @@ TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {
   EXPECT_FALSE(Records().back().published_from.valid());
 }
 
+// The rows may have the xmin of the command, and never have been in the stream.
+TEST_F(ProgressRecorderTest, StorageThatWasWrittenAgainProvesNothingOfEarlierRows) {
+  Start();
+  Pass(seconds(1));
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  ASSERT_THAT(Records().back().horizons, SizeIs(1));
+  postgres_.info.publication_state.identity.tables[0].rewritten = {{600, 611}};
+  relay_->OnXidsRead(Xids(950), clock_.Now());
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+  EXPECT_FALSE(Records().back().published_from.valid());
+  relay_->OnXidsRead(Xids(1000), clock_.Now());
+  Commit("c");
+  Pass(seconds(1));
+  EXPECT_EQ(Records().back().published_from.xid, 1050u);
+}
+
 // Likewise: what the server had not flushed when it was read may be lost.
 TEST_F(ProgressRecorderTest, ForgetsXidsThatWaitWhenTheStreamEnds) {
   Start();

@@ -57,6 +57,35 @@ TEST_F(PublicationChangeTest, ChangeThatHidesRowsIsNamed) {
   }
 }
 
+TEST_F(PublicationChangeTest, LeafThatIsNotSentIsNamed) {
+  const std::pair<LeafStream, std::string> causes[] = {
+      {LeafStream::kUnlogged, "public.p1 is unlogged (of table public.outbox)"},
+      {LeafStream::kForeign, "public.p1 is a foreign table (of table public.outbox)"},
+      {LeafStream::kUnpublished, "public.p1 is not in the publication (of table public.outbox)"},
+      {LeafStream::kOtherName,
+       "public.p1 is sent under a name that is not configured (of table public.outbox)"}};
+  for (const auto& [stream, words] : causes) {
+    table().unsent = {{.oid = 600, .name = "public.p1", .stream = stream}};
+    EXPECT_EQ(Change(), words);
+    EXPECT_NE(PublicationFingerprint(now_), PublicationFingerprint(before_));
+  }
+  before_ = now_;
+  table().unsent[0].attached_by = 712;
+  EXPECT_EQ(Change(), "");
+}
+
+TEST_F(PublicationChangeTest, StorageThatWasWrittenAgainHidesNoRowsAndProvesNothing) {
+  before_.tables[0].rewritten = {{600, 610}};
+  now_ = before_;
+  EXPECT_FALSE(WroteAgain(before_, now_));
+  table().rewritten.clear();  // the leaf was dropped
+  EXPECT_FALSE(WroteAgain(before_, now_));
+  table().rewritten = {{600, 611}};
+  EXPECT_TRUE(WroteAgain(before_, now_));
+  EXPECT_EQ(Change(), "");
+  EXPECT_NE(PublicationFingerprint(now_), PublicationFingerprint(before_));
+}
+
 TEST_F(PublicationChangeTest, ChangeOfOwnerHidesNoRows) {
   now_.xmin = 710;
   now_.owner = 11;

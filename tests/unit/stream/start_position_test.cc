@@ -424,6 +424,24 @@ TEST_F(StartPositionTest, EveryPublicationSettingThatHidesRowsIsAProblem) {
   EXPECT_THAT(Problem(), HasError(ErrorCode::kPartitionLeaves));
   info_.publication.via_partition_root = true;
   EXPECT_THAT(Problem(), IsOk());
+  info_.tables[0].published = false;
+  info_.tables[0].sent_as = "public.events";
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableSentAs, "sent as public.events"));
+}
+
+TEST_F(StartPositionTest, EveryLeafThatIsNotSentIsAProblem) {
+  TableInfo& table = info_.tables[0];
+  table.leaves = {{.oid = table.oid, .name = "public.outbox"},
+                  {.oid = 601, .name = "public.p1", .stream = LeafStream::kSent}};
+  EXPECT_THAT(Problem(), IsOk());
+  table.leaves[1].stream = LeafStream::kUnlogged;
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableUnlogged,
+                                  "a part of public.outbox: public.p1 is unlogged"));
+  for (uint32_t oid = 602; oid < 606; ++oid) {
+    table.leaves.push_back(
+        {.oid = oid, .name = "public.p" + std::to_string(oid), .stream = LeafStream::kOtherName});
+  }
+  EXPECT_THAT(Problem(), HasError(ErrorCode::kTableLeafUnsent, "and 2 others"));
 }
 
 }  // namespace
