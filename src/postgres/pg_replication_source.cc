@@ -21,6 +21,8 @@
 namespace walrelay {
 namespace {
 
+constexpr int kLoginTriggers = 170000;
+
 // Quotes a name in the list of names that pgoutput parses, which is itself a string of the
 // replication grammar. The configuration loader rejects backslashes and control characters.
 std::string QuotePublication(std::string_view name) {
@@ -119,7 +121,21 @@ absl::StatusOr<SourceInfo> PgReplicationSource::ReadFacts() {
   WR_ASSIGN_OR_RETURN(
       info.publication_state,
       ReadPublicationState(*connection_, config_, /*wal_before=*/info.server.wal_end, timeout()));
+  failover_ = info.slot && info.slot->failover;
+  WR_ASSIGN_OR_RETURN(login_trigger_, HasLoginTrigger());
   return info;
+}
+
+absl::StatusOr<bool> PgReplicationSource::HasLoginTrigger() {
+  if (connection_->server_version_num() < kLoginTriggers) {
+    return false;
+  }
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection_->Query("SELECT d.dathasloginevt AS found FROM pg_catalog.pg_database d WHERE "
+                         "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()",
+                         timeout()));
+  return row.rows() == 1 && row.Bool(0, "found");
 }
 
 // The old connection is closed first: it may hold one of a few walsenders, and the slot.
@@ -217,11 +233,36 @@ absl::Status PgReplicationSource::DropSlot() {
   return status.ok() ? status : WithCauseAtSlot(*connection_, config_.slot, status, timeout());
 }
 
+// A login event trigger may read catalogs in the server process of the stream, before any command
+// of this client. The functions that decode by SQL empty all catalog caches before they return,
+// also with an error. Of a failover slot this one would wait for standbys, so it is made to fail
+// before: pgoutput has no textual output. Otherwise it reads one record of the WAL, and moves
+// nothing. Source: pg_logical_slot_get_changes_guts() in logicalfuncs.c.
+absl::Status PgReplicationSource::EmptyCatalogCaches() {
+  const bool fails = failover_;
+  const absl::Status status =
+      connection_
+          ->Query(fmt::format("SELECT FROM pg_catalog.pg_logical_slot_peek{}_changes({}, '0/1', "
+                              "NULL, 'proto_version', '1', 'publication_names', {})",
+                              fails ? "" : "_binary", QuoteLiteral(config_.slot),
+                              QuoteLiteral(QuoteIdentifier(config_.publication))),
+                  timeout())
+          .status();
+  constexpr std::string_view kNotSupported = "0A000";
+  return fails && connection_->last_sqlstate() == kNotSupported ? absl::OkStatus() : status;
+}
+
 // Protocol version 1: later versions add streaming of open transactions, two-phase commits and
 // parallel apply, and nothing that whole transactions need. The server starts at the slot's
 // confirmed position if `position` is behind it.
 absl::StatusOr<std::optional<Lsn>> PgReplicationSource::Start(Lsn position) {
   WR_CHECK(connection_.has_value(), "the source is open");
+  if (login_trigger_) {
+    const absl::Status status = EmptyCatalogCaches();
+    if (!status.ok()) {
+      return WithCauseAtSlot(*connection_, config_.slot, status, timeout());
+    }
+  }
   confirmed_.reset();
   const auto result = connection_->Query(
       fmt::format(

@@ -59,6 +59,10 @@ class PgReplicationSource final : public ReplicationSource {
   void Step() const;
   // Connects to the host that has answered before, otherwise to the first usable one.
   absl::Status Connect(Deadline deadline);
+  // Decoding would use what the server process has cached instead of the catalog as of the WAL
+  // position.
+  absl::Status EmptyCatalogCaches();
+  absl::StatusOr<bool> HasLoginTrigger();
   // All that Open() returns, read on one connection, the server's WAL position first.
   absl::StatusOr<SourceInfo> ReadFacts();
   // Of one query.
@@ -74,6 +78,8 @@ class PgReplicationSource final : public ReplicationSource {
   std::optional<CopyStream> stream_;  // over connection_, since Start()
   // Index in the DSN's list: the stream must use the host that answered the queries.
   std::optional<size_t> host_;
+  bool login_trigger_ = false;  // of the database: it may fill the caches of the stream's process
+  bool failover_ = false;       // the slot
   bool publication_skipped_ = false;  // set by a warning of Postgres 18
   std::optional<Lsn> confirmed_;      // as the server logged it at Start()
 };

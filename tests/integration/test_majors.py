@@ -51,6 +51,17 @@ class MajorTest:
         self.expect_gap_is_seen(relay)
         self.assertEqual(self.database.confirmed(f"{self.slot}_old"), before)
 
+    def test_login_trigger_that_reads_the_catalogs_hides_no_row(self) -> None:
+        """Its lookups are in the caches of the server process before the stream begins."""
+        if self.postgres.major < 17:
+            self.skipTest("login event triggers exist since Postgres 17")
+        self.sql("""CREATE FUNCTION public.warm() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+                      PERFORM * FROM pg_publication_tables; PERFORM * FROM public.outbox LIMIT 1; END $$;
+                    CREATE EVENT TRIGGER warm ON login EXECUTE FUNCTION public.warm();
+                    ALTER EVENT TRIGGER warm ENABLE ALWAYS""")
+        self.addCleanup(self.sql, "DROP EVENT TRIGGER warm")
+        self.test_publication_younger_than_the_slot_is_always_detected()
+
     def test_slot_sample_has_the_columns_of_this_major(self) -> None:
         major = self.postgres.major
         status = subprocess.run(
