@@ -36,12 +36,13 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
 
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
-void Pipeline::StartSession(std::span<const TableInfo> tables, const HistoryCheck& history,
-                            const PublishedTransaction& partial) {
+void Pipeline::StartSession(std::span<const TableInfo> tables, Lsn known_at,
+                            const HistoryCheck& history, const PublishedTransaction& partial) {
   WR_CHECK(!tracker_.in_transaction() && !in_transaction(),
            "a session starts between transactions");
   WR_CHECK(refusal_.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
+  known_at_ = known_at;
   history_ = history;
   cut_ = partial.valid() ? partial : cut_;
   relations_.Clear();
@@ -182,11 +183,25 @@ absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
   return absl::OkStatus();
 }
 
+// Defaults, NOT NULL, enum labels and the names of types are in the catalog, and not in the stream.
+// The next session reads them after this transaction, so it does not end for the same reason.
+absl::Status Pipeline::CheckKnown(const pgoutput::CachedRelation& relation) const {
+  const OpenTransaction* const open = transactions_.open();
+  const bool later = open != nullptr && known_at_.valid() && open->commit_lsn > known_at_;
+  return !later || router_.IsAsKnown(relation)
+             ? absl::OkStatus()
+             : Error(ErrorCode::kConnectionLost,
+                     fmt::format("the columns of table {}.{} have changed; reconnecting to read "
+                                 "their description from the catalog",
+                                 Printable(relation.schema, 63), Printable(relation.name, 63)));
+}
+
 // The columns of other tables are dropped at once: a database may have a hundred thousand of them.
 absl::Status Pipeline::OnRelation(const pgoutput::Relation& relation) {
   constexpr size_t kMaxOthers = 1'000'000;  // a few MiB
-  if (router_.OnRelation(relations_.Replace(relation))) {
-    return absl::OkStatus();
+  const pgoutput::CachedRelation& described = relations_.Replace(relation);
+  if (router_.OnRelation(described)) {
+    return CheckKnown(described);
   }
   relations_.Forget(relation.oid);
   WR_CHECK(relations_.IsDescribed(relation.oid), "a table stays described without its columns");

@@ -58,10 +58,11 @@ class Pipeline {
 
   // Begins a session on `tables`, as the catalog describes them now; they are copied. REQUIRES: the
   // previous session has ended (EndSession()), and no transaction of the tracker is open.
-  // `history`: what the stream must contain. `partial`: of which the first rows were published
-  // before the session.
-  void StartSession(std::span<const TableInfo> tables, const HistoryCheck& history = {},
-                    const PublishedTransaction& partial = {});
+  // `known_at`: a position that the WAL had reached when they were read; not valid: they are not
+  // compared. `history`: what the stream must contain. `partial`: of which the first rows were
+  // published before the session.
+  void StartSession(std::span<const TableInfo> tables, Lsn known_at = {},
+                    const HistoryCheck& history = {}, const PublishedTransaction& partial = {});
   // Discards the state of a pending message: the next session receives it again, or not at all.
   // Rows of the open transaction that were handled are not sent again. The open transaction of the
   // tracker is not touched: the caller abandons it. Allowed at any time.
@@ -70,7 +71,8 @@ class Pipeline {
   // Handles the payload of one XLogData, which must stay valid during the call only. An error whose
   // reaction is kBlocked leaves the message unhandled, and blocked_row() names the row, if it
   // concerns one. Every other error ends the session: WR-2401 for a message that is invalid or out
-  // of order, WR-2005 for too many tables, and those of a failed producer.
+  // of order, WR-2005 for too many tables, and for
+  // a table whose columns have changed since the session began, and those of a failed producer.
   // Until the message is kHandled, the caller must offer it again, or end the session. REQUIRES: a
   // session has begun; only the pipeline begins and commits transactions of the tracker.
   absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data);
@@ -115,6 +117,7 @@ class Pipeline {
   absl::StatusOr<Outcome> Dispatch(const pgoutput::Message& message);
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnRelation(const pgoutput::Relation& relation);
+  absl::Status CheckKnown(const pgoutput::CachedRelation& relation) const;
   absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);
   absl::Status OnCommit(const pgoutput::Commit& commit);
   absl::StatusOr<Outcome> OnInsert(const pgoutput::Insert& insert);
@@ -162,6 +165,7 @@ class Pipeline {
   MessageRow message_row_;
   TransactionOrderCheck transactions_;
   HistoryCheck history_;
+  Lsn known_at_;
   PublishedTransaction cut_;  // the last one whose rows an earlier session has handled in part
   Lsn message_at_;            // the position of the message that was offered last
   // Kept between turns, so that a refused record is not offered to brokers again while the row

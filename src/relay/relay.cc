@@ -337,7 +337,8 @@ absl::Status Relay::OpenAndStart() {
     sender_.ForgetPositions();
   }
   sender_.SetSettledBefore(decision.settled_before);
-  pipeline_.StartSession(info->tables, HistoryCheck(decision.expected, decision.expected_next),
+  pipeline_.StartSession(info->tables, info->publication_state.before,
+                         HistoryCheck(decision.expected, decision.expected_next),
                          decision.expected_next);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,

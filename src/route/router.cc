@@ -98,6 +98,25 @@ bool Router::OnRelation(const pgoutput::CachedRelation& relation) {
   return true;
 }
 
+bool Router::IsAsKnown(const pgoutput::CachedRelation& relation) const {
+  const auto table = FindTable(relation);
+  if (!table || *table >= info_.size() || info_[*table].columns.empty()) {
+    return true;
+  }
+  auto column = relation.columns.begin();
+  for (const ColumnInfo& known : info_[*table].columns) {
+    if (!known.sent) {
+      continue;
+    }
+    if (column == relation.columns.end() || column->name != known.name ||
+        column->type_oid != known.type_oid || column->type_modifier != known.type_modifier) {
+      return false;
+    }
+    ++column;
+  }
+  return column == relation.columns.end();
+}
+
 bool Router::TakesMessages(std::string_view prefix) const {
   return MatchesAnyGlob(prefix, source_->message_prefixes);
 }

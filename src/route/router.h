@@ -57,6 +57,9 @@ class Router {
   // A later description replaces the binding. A table that cannot be routed is an outbox table all
   // the same: its error is returned by Route().
   bool OnRelation(const pgoutput::CachedRelation& relation);
+  // Whether the catalog described the table with these columns when the session began. True for a
+  // table of which nothing is known.
+  bool IsAsKnown(const pgoutput::CachedRelation& relation) const;
 
   // Whether messages with this prefix are events. Their relation is kMessageRelation, with the
   // mapping of the first table.

@@ -57,6 +57,14 @@ class SchemaChangeTest(IntegrationTest):
         self.expect_published(1, 2)
         self.assertEqual(self.published()[1].value, b"\0\1")
 
+    def test_type_whose_name_is_only_in_the_catalog_is_published(self) -> None:
+        self.sql("CREATE EXTENSION hstore; ALTER TABLE outbox ALTER payload TYPE hstore USING NULL")
+        self.outbox.insert(2, payload="a=>1")
+        self.expect_published(1, 2)
+        self.outbox.insert(3, payload="b=>2")
+        self.expect_published(1, 2, 3)
+        self.assertEqual(len(self.relay.logs("disconnected")), 1)
+
     def accept_gap(self) -> None:
         """`walrelay resume --accept-gap`, as soon as the relay can continue."""
         command = [relay_program(), "resume", "--config", self.relay.config, "--accept-gap"]

@@ -89,6 +89,27 @@ TEST_F(PipelineTest, RowIsProducedAndItsTransactionConfirmedWhenAcknowledged) {
   EXPECT_EQ(metrics_.transactions["published"].Value(), 1);
 }
 
+// The catalog has properties of columns that the stream does not describe.
+TEST_F(PipelineTest, ColumnsThatChangedSinceTheSessionBeganEndIt) {
+  StartPipeline();
+  pipeline_->EndSession();
+  TableInfo table = postgres_.info.tables[0];
+  table.columns = {{.name = "id", .type_oid = 25}, {.name = "total", .sent = false}};
+  const auto described = [&](Lsn known_at, std::string_view column) {
+    pipeline_->StartSession({&table, 1}, known_at);
+    Begin();
+    const auto handled =
+        Handle(testing::RelationMessage(kOutboxOid, "public", "outbox", {{std::string(column)}}));
+    pipeline_->EndSession();
+    tracker_.AbandonOpen();
+    tracker_.Resume(frontier());
+    return handled;
+  };
+  EXPECT_THAT(described(Lsn(900), "id"), IsOkAndHolds(Outcome::kHandled));
+  EXPECT_THAT(described(Lsn(900), "ident").status(), HasError(ErrorCode::kConnectionLost));
+  EXPECT_THAT(described(commit_, "ident"), IsOkAndHolds(Outcome::kHandled));
+}
+
 TEST_F(PipelineTest, RowsOfOtherTablesAreNotEvents) {
   Start();
   Begin();
