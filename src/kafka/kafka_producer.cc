@@ -234,7 +234,7 @@ bool KafkaProducer::AwaitsTail(TopicTable::Topic& topic) {
     return false;
   }
   if (topic.partitions.count() == 0) {
-    return false;  // the metadata has to be fetched again, see OnMissingPartition()
+    return false;  // the metadata has to be fetched again, see OnAbsentPartition()
   }
   if (topic.tail == TopicTable::Topic::Tail::kUnread) {
     topic.tail = TopicTable::Topic::Tail::kAsked;
@@ -251,8 +251,8 @@ absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, Deliv
                                                      TopicTable::Topic& topic) {
   const int32_t partition =
       PartitionOf(record, token, topic.partitions.count(), history_.has_value());
-  if (partition < 0 || partition >= topic.partitions.count()) {
-    return client_->topics->OnMissingPartition(topic, record, partition);
+  if (topic.partitions.Where(partition) != TopicPartitions::Place::kExists) {
+    return client_->topics->OnAbsentPartition(topic, record, partition);
   }
   // Before the gate: such an event need not wait for others.
   WR_ASSIGN_OR_RETURN(const bool stored, IsStored(record, topic, partition));
@@ -321,7 +321,7 @@ absl::StatusOr<ProduceResult> KafkaProducer::ProduceError(rd_kafka_resp_err_t er
                                record.payload_bytes(), Printable(record.topic, 80)));
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
       // librdkafka knows of fewer partitions than we do
-      return client_->topics->OnMissingPartition(topic, record, partition);
+      return client_->topics->OnAbsentPartition(topic, record, partition);
     case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR__STATE:  // the transaction has failed
       if (transaction_ != nullptr) {

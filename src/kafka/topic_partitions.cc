@@ -1,5 +1,6 @@
 #include "kafka/topic_partitions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +18,7 @@ int TopicPartitions::Learn(std::span<const int32_t> leaders) {
   if (count_ == 0) {
     count_ = told;
   }
+  most_ = std::max(most_, told);
   // An answer with the old count cancels a change that has not taken effect: a broker with older
   // metadata may have sent the other one.
   waiting_count_ = told != count_ ? std::optional(told) : std::nullopt;
@@ -65,6 +67,7 @@ std::optional<TopicPartitions::CountChange> TopicPartitions::TakeCountChange() {
   const int32_t now = *std::exchange(waiting_count_, std::nullopt);
   const CountChange change{.before = std::exchange(count_, now), .now = now};
   if (change.now < change.before) {
+    most_ = change.now;
     gate_ = PartitionGate();  // a different topic of the same name
   }
   return change;

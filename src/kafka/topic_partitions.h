@@ -29,6 +29,18 @@ class TopicPartitions {
     int32_t now = 0;
   };
 
+  // Where a partition stands, by everything that brokers have reported.
+  enum class Place {
+    kExists,   // MayEnter() says whether a record may be sent now
+    kWaits,    // brokers have reported it, but the count that includes it has not taken effect
+    kMissing,  // no answer has had it
+  };
+  Place Where(int32_t partition) const {
+    return partition < 0 || partition >= most_ ? Place::kMissing
+           : partition < count_                ? Place::kExists
+                                               : Place::kWaits;
+  }
+
   // 0 before the first answer of the brokers: no partition exists then, and no record may enter.
   int32_t count() const { return count_; }
   size_t in_flight() const { return in_flight_; }
@@ -61,6 +73,9 @@ class TopicPartitions {
   // 0 until the first answer: no record may enter.
   int32_t count_ = 0;                     // 0: unknown
   std::optional<int32_t> waiting_count_;  // takes effect when nothing is in flight
+  // The largest count of an answer, until a smaller one takes effect: a broker with older metadata
+  // does not make a partition disappear.
+  int32_t most_ = 0;
   size_t in_flight_ = 0;
   // Leaders that are known stay known while a partition has none: a partition that comes back with
   // the same leader has not forgotten the producer.

@@ -96,23 +96,34 @@ absl::StatusOr<bool> TopicTable::IsReady(Topic& topic) {
   return topic.error;
 }
 
-// The topic may have grown since its metadata was fetched: only a fresh result justifies refusing a
-// record.
-absl::StatusOr<ProduceResult> TopicTable::OnMissingPartition(Topic& topic, const Record& record,
-                                                             int32_t partition) {
-  if (!topic.just_answered || !record.partition) {
-    Request(topic);
-    return ProduceResult::kTopicPending;
+// The topic may have grown since its metadata was fetched. Only an answer to a request that was
+// sent for this record justifies refusing it.
+absl::StatusOr<ProduceResult> TopicTable::OnAbsentPartition(Topic& topic, const Record& record,
+                                                            int32_t partition) {
+  switch (topic.partitions.Where(partition)) {
+    case TopicPartitions::Place::kExists:  // librdkafka does not know it yet
+      break;
+    case TopicPartitions::Place::kWaits:
+      if (topic.partitions.changing()) {
+        return ProduceResult::kQueueFull;  // the last report in flight makes the change
+      }
+      break;
+    case TopicPartitions::Place::kMissing:
+      if (record.partition && std::exchange(topic.sought, partition) == partition) {
+        topic.sought.reset();
+        return Error(ErrorCode::kValueInvalid, fmt::format("topic {} has no partition {}",
+                                                           Printable(record.topic, 80), partition));
+      }
+      break;
   }
-  topic.just_answered = false;
-  return Error(ErrorCode::kValueInvalid,
-               fmt::format("topic {} has no partition {}", Printable(record.topic, 80), partition));
+  Request(topic);
+  return ProduceResult::kTopicPending;
 }
 
 void TopicTable::OnAccepted(Topic& topic, int32_t partition, MonoTime now) {
   WR_CHECK(partition < topic.partitions.count(), "a record enters a partition that exists");
   topic.partitions.OnAccepted(partition, now);
-  topic.just_answered = false;
+  topic.sought.reset();
   produced_ = true;
 }
 
@@ -210,7 +221,6 @@ absl::Status TopicTable::Apply(const TopicMetadataFetcher::Result& result, Topic
   }
   if (result.asked) {
     topic.state = Topic::State::kReady;
-    topic.just_answered = true;
   }
   if (const int changed = topic.partitions.Learn(result.leaders); changed > 0) {
     LogDebug("leader_changed", "the next record of each partition is sent alone",

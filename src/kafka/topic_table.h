@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,9 +54,11 @@ class TopicTable {
     std::string name;
     KafkaTopic handle;
     State state = State::kAsked;
-    absl::Status error;          // of kFailed
-    bool awaited = false;        // a record has asked since the metadata was requested
-    bool just_answered = false;  // no record was accepted since the last metadata result
+    absl::Status error;    // of kFailed
+    bool awaited = false;  // a record has asked since the metadata was requested
+    // The partition that the next record names and that no answer has had so far: the metadata was
+    // requested again for it.
+    std::optional<int32_t> sought;
     TopicPartitions partitions;
     // The events that the topic had when its end was read, by partition; empty: none are known.
     Tail tail = Tail::kUnread;
@@ -85,10 +88,12 @@ class TopicTable {
   // WR-4004, WR-4005, WR-4014) is returned once; the next call waits for a new result. An error
   // from before the first call is not returned: its cause may have ended long ago.
   absl::StatusOr<bool> IsReady(Topic& topic);
-  // The record of this topic cannot be sent to `partition`, which does not exist as far as is
-  // known. WR-3007 if the record itself names a partition that the topic does not have.
-  absl::StatusOr<ProduceResult> OnMissingPartition(Topic& topic, const Record& record,
-                                                   int32_t partition);
+  // The record of this topic cannot be sent to `partition` now: it does not exist as far as is
+  // known, its number is beyond a count that has not taken effect, or librdkafka does not know it.
+  // WR-3007 if the record itself names a partition that brokers do not have when they are asked
+  // for it.
+  absl::StatusOr<ProduceResult> OnAbsentPartition(Topic& topic, const Record& record,
+                                                  int32_t partition);
   // librdkafka accepted a record for the partition.
   void OnAccepted(Topic& topic, int32_t partition, MonoTime now);
 

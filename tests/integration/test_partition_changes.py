@@ -52,6 +52,27 @@ class AddedPartitionsTest(VerifiedTest):
         self.assertGreater(moved, 0)
 
 
+class NewPartitionTest(IntegrationTest):
+    def test_row_for_a_new_partition_waits_for_the_records_in_flight(self) -> None:
+        """The metadata with the new count arrives before the acknowledgements: the partition is not missing."""
+        self.sql("ALTER TABLE outbox ADD part int")
+        self.kafka.create_topic(self.topic, partitions=1)
+        relay = self.start_relay({"on_error.value": "skip",
+                                  "source.placement": [{"column": "part", "to": "partition"}]})
+        self.outbox.insert(*range(1, 11), more={"part": 0})
+        self.settle()
+        end = 11
+        for partitions in range(2, 6):
+            self.kafka.add_partitions(self.topic, partitions)
+            with self.database.transaction() as cursor:
+                self.outbox.insert(*range(end, end + 50), cursor=cursor, more={"part": 0})
+                self.outbox.insert(*range(end + 50, end + 60), cursor=cursor, more={"part": partitions - 1})
+            end += 60
+            self.settle()
+            self.assertEqual(sorted(self.ids()), list(range(1, end)))
+        self.assertEqual(relay.logs("row_skipped"), [])
+
+
 class RecreatedTopicTest(IntegrationTest):
     kafka_options = {"properties": {"auto.create.topics.enable": "false"}}
 

@@ -67,6 +67,46 @@ TEST_F(TopicPartitionsTest, RevertedChangeBlocksNothing) {
   EXPECT_FALSE(partitions_.TakeCountChange());
 }
 
+using Place = TopicPartitions::Place;
+
+// A row may name a partition that was just added, while records of the others are in flight.
+TEST_F(TopicPartitionsTest, AddedPartitionWaitsUntilTheChangeTakesEffect) {
+  Learn(3);
+  EXPECT_EQ(partitions_.Where(2), Place::kExists);
+  EXPECT_EQ(partitions_.Where(3), Place::kMissing);
+  Accept(0);
+  Learn(6);
+  EXPECT_EQ(partitions_.Where(2), Place::kExists);
+  EXPECT_EQ(partitions_.Where(5), Place::kWaits);
+  EXPECT_EQ(partitions_.Where(6), Place::kMissing);
+  Deliver(0);
+  ASSERT_TRUE(partitions_.TakeCountChange());
+  EXPECT_EQ(partitions_.Where(5), Place::kExists);
+}
+
+TEST_F(TopicPartitionsTest, OlderMetadataDoesNotMakeAPartitionDisappear) {
+  Learn(3);
+  Accept(0);
+  Learn(6);
+  Learn(3);
+  EXPECT_FALSE(partitions_.changing());
+  EXPECT_EQ(partitions_.Where(5), Place::kWaits);
+}
+
+TEST_F(TopicPartitionsTest, PartitionsOfARecreatedTopicAreMissing) {
+  Learn(6);
+  Learn(3);
+  ASSERT_TRUE(partitions_.TakeCountChange());
+  EXPECT_EQ(partitions_.Where(2), Place::kExists);
+  EXPECT_EQ(partitions_.Where(3), Place::kMissing);
+}
+
+TEST_F(TopicPartitionsTest, NoPartitionExistsBeforeTheFirstAnswer) {
+  EXPECT_EQ(partitions_.Where(0), Place::kMissing);
+  Learn(1);
+  EXPECT_EQ(partitions_.Where(-1), Place::kMissing);
+}
+
 TEST_F(TopicPartitionsTest, ResponseWithoutPartitionsIsIgnored) {
   Learn(3);
   Learn(0);
