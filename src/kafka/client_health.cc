@@ -59,6 +59,7 @@ void ClientHealth::ExplainTrouble(const absl::Status& cause) {
 void ClientHealth::OnBrokerAnswered() {
   trouble_ = absl::OkStatus();
   reachable_ = true;
+  login_refused_since_.reset();
 }
 
 }  // namespace walrelay
