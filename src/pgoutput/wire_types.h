@@ -2,6 +2,8 @@
 // microseconds since 2000-01-01 UTC.
 #pragma once
 
+#include <algorithm>
+
 #include "base/byte_reader.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
@@ -12,7 +14,7 @@ namespace walrelay::pgoutput {
 // src/include/datatype/timestamp.h.
 constexpr WallTime kPostgresEpoch = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 
-// REQUIRES: the sum is in the range of WallTime. ReadTimestamp() checks it for bytes of the
+// REQUIRES: the sum is in the range of WallTime. ReadTimestamp() ensures it for bytes of the
 // network.
 constexpr WallTime FromPostgresTime(int64_t micros) {
   return kPostgresEpoch + Micros(micros);
@@ -32,14 +34,20 @@ constexpr int64_t ToPostgresTime(WallTime time) {
   return true;
 }
 
-// A time that WallTime cannot represent (beyond the year 294,000) is invalid.
+// No clock shows a time outside of these limits, but a replication origin may set any, also
+// `infinity`. Everything that computes with a time, or writes one, relies on these limits.
+constexpr WallTime kEarliestTime = std::chrono::sys_days(std::chrono::year(1970) / 1 / 1);
+constexpr WallTime kLatestTime = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31);
+
+// Returns the nearest limit for a time outside of them: a transaction is never rejected for its
+// time. False if fewer than eight bytes are left; `out` is unchanged then.
 [[nodiscard]] inline bool ReadTimestamp(ByteReader& in, WallTime& out) {
-  constexpr int64_t kLatest = (WallTime::max() - kPostgresEpoch).count();
   int64_t micros = 0;
-  if (!in.Read(micros) || micros > kLatest) {
+  if (!in.Read(micros)) {
     return false;
   }
-  out = FromPostgresTime(micros);
+  out = FromPostgresTime(
+      std::clamp(micros, ToPostgresTime(kEarliestTime), ToPostgresTime(kLatestTime)));
   return true;
 }
 
