@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/endian.h"
+#include "base/system_clock.h"
 #include "fakes/pgoutput_writer.h"
 #include "fakes/sole_metrics.h"
 #include "metrics/metrics.h"
@@ -56,7 +57,7 @@ class CoreOnBytes {
  public:
   CoreOnBytes(const FormatConfig& format, size_t payload)
       : config_(WithFormat(format)),
-        sender_(producer_, tracker_, metrics_, nullptr),
+        sender_(producer_, tracker_, metrics_, clock_, nullptr),
         pipeline_(config_, MakeRouter(config_), tracker_, sender_, metrics_),
         begin_(testing::XLogDataMessage(testing::BeginMessage(Lsn(), {}, 7))),
         insert_(testing::XLogDataMessage(testing::InsertMessage(kOutboxOid, OutboxRow(payload)))),
@@ -114,6 +115,7 @@ class CoreOnBytes {
   testing::SoleMetrics metrics_;
   AckTracker tracker_;
   AcceptAll producer_;
+  SystemClock clock_;
   RecordSender sender_;
   Pipeline pipeline_;
   std::string begin_, insert_, commit_;

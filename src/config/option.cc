@@ -361,8 +361,10 @@ constexpr Option kOptions[] = {
         "on_error", "value", "A row with an invalid partition, timestamp or bytes."),
     ChoiceRow<kOnError, &ErrorPolicy::refused>(
         "on_error", "refused",
-        "A row whose record the brokers reject: an invalid record or timestamp, a policy "
-        "violation. (For a record that is too large for its topic: `too_large`.)"),
+        "A row whose record the brokers reject because of its content: it has no key and its topic "
+        "is compacted, or its time comes from its own column (`route.timestamp`). Refusals that "
+        "other rows would meet as well block publishing: WR-4030, WR-4031. (For a record that is "
+        "too large for its topic: `too_large`.)"),
     Row<kOnError, &ErrorPolicy::dead_letter_topic>(
         "on_error", "dead_letter_topic", kString,
         "Topic for rows under `dead_letter`. A record holds the whole row (only the "

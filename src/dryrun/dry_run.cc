@@ -30,7 +30,8 @@ class DryRunStream {
   DryRunStream(const Config& config, Router router, Producer& producer)
       : producer_(producer),
         metrics_(registry_, IdentityOf(config.source)),
-        sender_(producer, tracker_, metrics_, [this](const Delivery&, WallTime) { ++records_; }),
+        sender_(producer, tracker_, metrics_, clock_,
+                [this](const Delivery&, WallTime) { ++records_; }),
         pipeline_(config, std::move(router), tracker_, sender_, metrics_) {}
 
   void Start(std::span<const TableInfo> tables) { pipeline_.StartSession(tables); }
@@ -54,6 +55,7 @@ class DryRunStream {
   AckTracker tracker_;
   MetricsRegistry registry_;
   Metrics metrics_;
+  SystemClock clock_;
   RecordSender sender_;
   Pipeline pipeline_;
   uint64_t records_ = 0;

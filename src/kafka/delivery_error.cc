@@ -35,12 +35,14 @@ absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return Error(ErrorCode::kBatchTooLarge, message);
-    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+      return Error(ErrorCode::kRecordTimeRefused, message);
+    // Without more evidence a refusal is the topic's: see RefusedRecordError().
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
     case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-      return Error(ErrorCode::kDeliveryRefused, message);
+      return Error(ErrorCode::kTopicRefuses, message);
     // The topic or the brokers do not support kafka.compression: no record can be written, whatever
     // it contains.
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
@@ -48,6 +50,18 @@ absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
     default:
       return Error(ErrorCode::kProducerFailed, message);
   }
+}
+
+// Source: org.apache.kafka.storage.internals.log.LogValidator, validateKey() and
+// processRecordErrors(): a batch with a refused time is INVALID_TIMESTAMP, whatever else is wrong.
+absl::Status RefusedRecordError(rd_kafka_resp_err_t error, std::string_view topic, bool has_key) {
+  const absl::Status refusal = DeliveryError(error, topic, {});
+  return error == RD_KAFKA_RESP_ERR_INVALID_RECORD && !has_key
+             ? Error(ErrorCode::kDeliveryRefused,
+                     fmt::format("{}; the record has no key, and a topic with "
+                                 "cleanup.policy=compact accepts only records with one",
+                                 MessageOf(refusal)))
+             : refusal;
 }
 
 // librdkafka uses four codes for a record that it dropped by itself: purged from the queue, purged

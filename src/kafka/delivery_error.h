@@ -15,11 +15,15 @@
 namespace walrelay {
 
 // The error of a produced record that will never be delivered.
-// WR-4004, WR-4005 and WR-4009 for the topic or the size of the batch, WR-4003 for a rejected
-// record, WR-4010 for a setting, WR-4002 for everything else: the producer is then replaced.
+// WR-4004, WR-4005 and WR-4009 for the topic or the size of the batch, WR-4030 and WR-4031 for a
+// refusal, WR-4010 for a setting, WR-4002 for everything else: the producer is then replaced.
 // REQUIRES: `error` is an error. `topic` and `detail` are escaped.
 absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
                            std::string_view detail);
+
+// The same with what is known about the record: WR-4003 if the record's own content is the cause,
+// which is a missing key in a compacted topic. REQUIRES: as DeliveryError().
+absl::Status RefusedRecordError(rd_kafka_resp_err_t error, std::string_view topic, bool has_key);
 
 // Whether a record was dropped unsent, because its producer failed or was purged.
 bool IsPurged(rd_kafka_resp_err_t error);

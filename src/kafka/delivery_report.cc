@@ -62,7 +62,7 @@ DeliveryFailure ToDeliveryFailure(const rd_kafka_message_t& message, std::string
   WR_CHECK(message.err != RD_KAFKA_RESP_ERR_NO_ERROR, "the message was not delivered");
   return {.token = TokenOf(message),
           .bytes = WindowBytesOf(message, added_header),
-          .error = DeliveryError(message.err, topic, {}),
+          .error = RefusedRecordError(message.err, topic, message.key != nullptr),
           .purged = IsPurged(message.err)};
 }
 

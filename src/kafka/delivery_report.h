@@ -29,7 +29,7 @@ inline void* ToOpaque(DeliveryToken token) {
 Delivery ToDelivery(const rd_kafka_message_t& message, std::string_view topic,
                     std::string_view added_header = {});
 
-// A message that will not be delivered. Its error is that of DeliveryError().
+// A message that will not be delivered. Its error is that of RefusedRecordError().
 DeliveryFailure ToDeliveryFailure(const rd_kafka_message_t& message, std::string_view topic,
                                   std::string_view added_header = {});
 

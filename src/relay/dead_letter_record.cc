@@ -13,7 +13,9 @@ DeadLetterRecord::DeadLetterRecord(const Config& config, Router& router, const a
     : topic_(config.on_error.dead_letter_topic),
       code_(ToString(CodeOf(reason))),
       message_(MessageOf(reason)),
-      commit_time_(position.commit_time) {
+      timestamp_(config.route.timestamp == TimestampSource::kNow
+                     ? std::nullopt
+                     : std::optional(position.commit_time)) {
   WR_CHECK(!topic_.empty(), "the configuration names the topic");
   const auto max_bytes = static_cast<size_t>(config.kafka.max_record_bytes / 2);
   const auto key = router.KeyOf(relation.oid, row);
@@ -31,7 +33,7 @@ Record DeadLetterRecord::record() const {
           .value = value_,
           .headers = headers_,
           .partition = std::nullopt,
-          .timestamp = commit_time_};
+          .timestamp = timestamp_};
 }
 
 }  // namespace walrelay

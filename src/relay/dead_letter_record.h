@@ -34,7 +34,7 @@ class DeadLetterRecord {
   const std::string& topic_;
   const std::string code_;
   const std::string message_;
-  const WallTime commit_time_;
+  const std::optional<WallTime> timestamp_;  // as for events: not the commit time with "now"
   std::optional<std::string> key_;
   std::string value_;
   std::array<Header, 2> headers_;

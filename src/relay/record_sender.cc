@@ -16,8 +16,12 @@ bool IsOfProducer(const absl::Status& error) {
 }
 
 RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics,
-                           Observer observer)
-    : producer_(producer), tracker_(tracker), metrics_(metrics), observer_(std::move(observer)) {}
+                           const Clock& clock, Observer observer)
+    : producer_(producer),
+      tracker_(tracker),
+      metrics_(metrics),
+      clock_(clock),
+      observer_(std::move(observer)) {}
 
 // A row that is sent alone is offered many times: each call is one step of its attempt.
 absl::StatusOr<Outcome> RecordSender::Send(const Record& record, Position position) {
@@ -59,7 +63,10 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
   if (IsOfProducer(refusal)) {
     return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
   }
-  return RowErrorOf(refusal);
+  return RowErrorOf(refusal, {.bytes = record.window_bytes() - Record::kOverheadBytes,
+                              .time = record.timestamp,
+                              .commit_time = tracker_.open_transaction().commit_time,
+                              .now = clock_.WallNow()});
 }
 
 // kHandled: the record is in flight.

@@ -52,7 +52,8 @@ class RecordSender final : public DeliverySink {
   using Observer = std::function<void(const Delivery&, WallTime commit_time)>;
 
   // All references must outlive the sender. `observer` may be empty.
-  RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, Observer observer);
+  RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, const Clock& clock,
+               Observer observer);
 
   // From now on records carry their position in this WAL: see Producer::SkipStored(). Except in the
   // topic for dead letters: whether a row becomes one may depend on the brokers' answer, so that a
@@ -119,6 +120,7 @@ class RecordSender final : public DeliverySink {
   Producer& producer_;
   AckTracker& tracker_;
   Metrics& metrics_;
+  const Clock& clock_;
   Observer observer_;
   SingleStep step_;
   // The end of the range for StepThrough().

@@ -54,7 +54,7 @@ Relay::Relay(Parts parts, Router router)
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 1}),
       // Runs inside monitor_.Turn(), on the relay's thread.
-      sender_(producer_, tracker_, parts_.metrics,
+      sender_(producer_, tracker_, parts_.metrics, parts_.clock,
               [this](const Delivery& delivery, WallTime commit_time) {
                 state_.last_delivery = parts_.clock.Now();
                 reporter_.OnDelivered(delivery, commit_time);

@@ -128,6 +128,7 @@ absl::Status RowPublisher::Send(size_t index) {
 absl::StatusOr<bool> RowPublisher::Offer(Entry& entry, size_t index) {
   const OutboxRow row = entry.row.row();
   const WallTime commit_time = row.commit_time.value_or(clock_.WallNow());
+  entry.commit_time = commit_time;
   if (!entry.refusal.ok()) {
     const DeadLetterRecord letter(config_, router_, entry.refusal, row.relation, row.values,
                                   {.row = {},
@@ -157,6 +158,7 @@ absl::StatusOr<bool> RowPublisher::Produce(Entry& entry, size_t index, Record re
       record, {.transaction = static_cast<uint32_t>(first_ + index), .ordinal = 1});
   if (result.ok() && *result == ProduceResult::kAccepted) {
     entry.bytes = record.window_bytes();
+    entry.time = record.timestamp;
     bytes_ += entry.bytes;
     trouble_ = absl::OkStatus();
     return true;
@@ -254,6 +256,10 @@ absl::Status RowPublisher::ReplaceProducer(Entry& entry, size_t index) {
   producer_->AbandonUndelivered();
   producer_->Poll(*this);
   const absl::Status cause = failure_.cause;
+  const RefusedRecord refused{.bytes = entry.bytes - std::min(entry.bytes, Record::kOverheadBytes),
+                              .time = entry.time,
+                              .commit_time = entry.commit_time,
+                              .now = clock_.WallNow()};
   bytes_ -= entry.settled ? 0 : std::exchange(entry.bytes, 0);
   if (cause.ok()) {
     WR_RETURN_IF_ERROR(CheckPatience());
@@ -261,7 +267,7 @@ absl::Status RowPublisher::ReplaceProducer(Entry& entry, size_t index) {
   }
   WR_RETURN_IF_ERROR(CreateProducer());
   return cause.ok() || entry.settled ? absl::OkStatus()
-                                     : Refuse(entry, index, RowErrorOf(cause)).status();
+                                     : Refuse(entry, index, RowErrorOf(cause, refused)).status();
 }
 
 void RowPublisher::ReadReports() {

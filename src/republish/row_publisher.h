@@ -112,9 +112,11 @@ class RowPublisher final : private DeliverySink {
   // A row from its offer to its acknowledgement.
   struct Entry {
     HeldRow row;
-    absl::Status refusal;  // not OK: the row's record is a dead letter, for this reason
-    size_t bytes = 0;      // of its record in the window; 0: not produced yet
-    bool settled = false;  // acknowledged, skipped or filtered
+    absl::Status refusal;          // not OK: the row's record is a dead letter, for this reason
+    size_t bytes = 0;              // of its record in the window; 0: not produced yet
+    std::optional<WallTime> time;  // of its record; nullopt: the producer's clock
+    WallTime commit_time;          // that its record was made with
+    bool settled = false;          // acknowledged, skipped or filtered
   };
   // What the producer reported since it was created.
   struct Failure {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/system_clock.h"
 #include "config/loader.h"
 #include "conformance/pg_type.h"
 #include "debezium/debezium_options.h"
@@ -174,7 +175,8 @@ Outcome Run(const std::vector<const Case*>& rows, const std::string& key,
   AckTracker tracker;
   testing::SoleMetrics metrics;
   Capture producer;
-  RecordSender sender(producer, tracker, metrics, nullptr);
+  const SystemClock clock;
+  RecordSender sender(producer, tracker, metrics, clock, nullptr);
   Pipeline pipeline(*config, *std::move(router), tracker, sender, metrics);
   const TableInfo info = FactsOf(last);
   pipeline.StartSession({&info, 1});

@@ -32,7 +32,7 @@ class PipelineFixture : public ::testing::Test {
     auto router = Router::Create(config_.source, config_.route, config_.format);
     WR_CHECK(producer.ok() && router.ok(), "the configuration is valid");
     producer_ = *std::move(producer);
-    sender_ = std::make_unique<RecordSender>(*producer_, tracker_, metrics_, nullptr);
+    sender_ = std::make_unique<RecordSender>(*producer_, tracker_, metrics_, clock_, nullptr);
     pipeline_ =
         std::make_unique<Pipeline>(config_, *std::move(router), tracker_, *sender_, metrics_);
     tracker_.Restart(postgres_.confirmed());

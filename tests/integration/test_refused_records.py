@@ -106,6 +106,66 @@ class RefusedRecordsTest(IntegrationTest):
             self.outbox.insert(3, cursor=cursor)
         return relay
 
+    def commit_at(self, when: str, *numbers: int) -> None:
+        """Commits rows in one transaction with this commit time, as a database with a wrong clock does."""
+        connection = self.database.connect()
+        connection.autocommit = True
+        cursor = connection.cursor()
+        self.sql("SELECT pg_replication_origin_create(%s)", self.name)
+        try:
+            cursor.execute("SELECT pg_replication_origin_session_setup(%s)", (self.name,))
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT pg_replication_origin_xact_setup('0/1', %s::timestamptz)", (when,))
+            self.outbox.insert(*numbers, cursor=cursor)
+            cursor.execute("COMMIT")
+            cursor.execute("SELECT pg_replication_origin_session_reset()")
+        finally:
+            connection.close()
+            self.sql("SELECT pg_replication_origin_drop(%s)", self.name)
+
+    def test_refused_commit_time_blocks_under_every_policy(self) -> None:
+        """A clock that is ahead is not the fault of any row: nothing is skipped or dead-lettered."""
+        self.kafka.create_topic(self.topic)
+        relay = self.start_relay({"on_error.refused": "skip", "on_error.value": "skip", "on_error.topic": "skip",
+                                  "on_error.too_large": "skip"})
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.commit_at("infinity", 2, 3)
+        relay.wait_for_state("blocked")
+        line = relay.wait_for_log("blocked")
+        self.assertEqual(line["code"], "WR-4030")
+        self.assertIn("id=2 ", line["where"])
+        page = relay.get("/readyz?verbose")[1]
+        self.assertIn("ahead of this machine's clock", page)
+        self.assertIn("message.timestamp.after.max.ms", page)
+        self.assertNotIn("skip", page)
+        self.assertEqual(self.ids(), [1])
+        self.kafka.alter_topic_config(self.topic, {"message.timestamp.after.max.ms": 2 ** 63 - 1})
+        self.outbox.insert(4)
+        self.expect_published(1, 2, 3, 4, seconds=120)
+        self.assertEqual(relay.logs("row_skipped"), [])
+
+    def test_time_of_the_insert_is_not_the_fault_of_the_row(self) -> None:
+        self.sql("ALTER TABLE outbox ADD happened timestamptz DEFAULT now() + interval '3 hours'")
+        self.kafka.create_topic(self.topic)
+        relay = self.start_relay({"route.timestamp": "column:happened", "on_error.refused": "dead_letter",
+                                  "on_error.dead_letter_topic": f"{self.name}.dead"})
+        self.commit_at((self.sql("SELECT now() + interval '3 hours'")[0][0]).isoformat(), 1)
+        relay.wait_for_state("blocked")
+        self.assertEqual(relay.wait_for_log("blocked")["code"], "WR-4030")
+        relay.stop()
+        self.start_relay({"route.timestamp": "now"})
+        self.expect_published(1)
+
+    def test_limit_that_no_record_meets_is_not_the_fault_of_the_row(self) -> None:
+        self.kafka.create_topic(self.topic, config={"max.message.bytes": 20})
+        relay = self.start_relay({"on_error.too_large": "skip"})
+        self.outbox.insert(1, 2)
+        relay.wait_for_state("blocked")
+        self.assertEqual(relay.wait_for_log("blocked")["code"], "WR-4031")
+        self.kafka.alter_topic_config(self.topic, {"max.message.bytes": None})
+        self.expect_published(1, 2, seconds=120)
+
     def test_invalid_timestamp_blocks_publishing(self) -> None:
         self.sql("ALTER TABLE outbox ADD happened timestamptz DEFAULT now()")
         relay = self.refused({"message.timestamp.before.max.ms": 3_600_000},

@@ -16,11 +16,11 @@ TEST(DeliveryErrorTest, CauseDecidesTheCode) {
       {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, ErrorCode::kTopicDenied},
       {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, ErrorCode::kBatchTooLarge},
       {RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, ErrorCode::kBatchTooLarge},
-      {RD_KAFKA_RESP_ERR_INVALID_RECORD, ErrorCode::kDeliveryRefused},
-      {RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, ErrorCode::kDeliveryRefused},
-      {RD_KAFKA_RESP_ERR_INVALID_MSG, ErrorCode::kDeliveryRefused},
-      {RD_KAFKA_RESP_ERR_POLICY_VIOLATION, ErrorCode::kDeliveryRefused},
-      {RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, ErrorCode::kDeliveryRefused},
+      {RD_KAFKA_RESP_ERR_INVALID_RECORD, ErrorCode::kTopicRefuses},
+      {RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, ErrorCode::kRecordTimeRefused},
+      {RD_KAFKA_RESP_ERR_INVALID_MSG, ErrorCode::kTopicRefuses},
+      {RD_KAFKA_RESP_ERR_POLICY_VIOLATION, ErrorCode::kTopicRefuses},
+      {RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, ErrorCode::kTopicRefuses},
       {RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, ErrorCode::kProducerSetting},
       {RD_KAFKA_RESP_ERR_UNKNOWN, ErrorCode::kProducerFailed},
       {RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, ErrorCode::kProducerFailed},
@@ -35,6 +35,24 @@ TEST(DeliveryErrorTest, CauseDecidesTheCode) {
 TEST(DeliveryErrorTest, MessageContainsTheErrorNameAndTheDetail) {
   EXPECT_EQ(MessageOf(DeliveryError(RD_KAFKA_RESP_ERR_INVALID_RECORD, "orders", "no key")),
             "orders: Broker: Broker failed to validate record (INVALID_RECORD); no key");
+}
+
+absl::Status Refused(rd_kafka_resp_err_t error, bool has_key) {
+  return RefusedRecordError(error, "orders", has_key);
+}
+
+// A validation of the topic would refuse the next records as well; a missing key is the record's.
+TEST(RefusedRecordErrorTest, OnlyAMissingKeyIsTheFaultOfTheRecord) {
+  EXPECT_THAT(Refused(RD_KAFKA_RESP_ERR_INVALID_RECORD, false),
+              HasError(ErrorCode::kDeliveryRefused, "no key"));
+  EXPECT_THAT(Refused(RD_KAFKA_RESP_ERR_INVALID_RECORD, true), HasError(ErrorCode::kTopicRefuses));
+  for (const rd_kafka_resp_err_t error :
+       {RD_KAFKA_RESP_ERR_POLICY_VIOLATION, RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION,
+        RD_KAFKA_RESP_ERR_INVALID_MSG}) {
+    EXPECT_THAT(Refused(error, false), HasError(ErrorCode::kTopicRefuses)) << error;
+  }
+  EXPECT_THAT(Refused(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, false),
+              HasError(ErrorCode::kRecordTimeRefused));
 }
 
 TEST(DeliveryErrorTest, TextOfBrokersAndRowsIsEscapedAndTruncated) {

@@ -342,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(KafkaProducerErrorsTest, ReportOfARefusedRecordNamesTheCause) {
   const std::pair<rd_kafka_resp_err_t, ErrorCode> kCauses[] = {
-      {RD_KAFKA_RESP_ERR_INVALID_RECORD, ErrorCode::kDeliveryRefused},
+      {RD_KAFKA_RESP_ERR_INVALID_RECORD, ErrorCode::kTopicRefuses},
       {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, ErrorCode::kBatchTooLarge},
       {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, ErrorCode::kTopicDenied}};
   for (const auto& [error, code] : kCauses) {

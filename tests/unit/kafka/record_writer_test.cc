@@ -79,7 +79,7 @@ TEST_F(RecordWriterTest, RefusedRecordIsReported) {
   FailNext(testing::kProduceRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
   EXPECT_THAT(Write(), HasError(ErrorCode::kTopicDenied, "TOPIC_AUTHORIZATION_FAILED"));
   FailNext(testing::kProduceRequest, {RD_KAFKA_RESP_ERR_INVALID_RECORD});
-  EXPECT_THAT(Write(), HasError(ErrorCode::kDeliveryRefused, "INVALID_RECORD"));
+  EXPECT_THAT(Write(), HasError(ErrorCode::kTopicRefuses, "INVALID_RECORD"));
   EXPECT_THAT(StoredKeys("orders"), IsEmpty());
 }
 

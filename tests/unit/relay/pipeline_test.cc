@@ -516,7 +516,8 @@ TEST_F(SingleStepPipelineTest, RefusalConcernsOnlyItsRow) {
 
 TEST_F(SingleStepPipelineTest, RecordTooLargeForABatchOfItsOwnIsATooLargeRow) {
   Refuse(ErrorCode::kBatchTooLarge);
-  Insert("b");
+  const std::string large(2'000, 'x');
+  ExpectHandled(testing::InsertMessage(kOutboxOid, TextRow({"b", "order", "b", large})));
   EXPECT_EQ(Skipped(ToString(ErrorCode::kRecordTooLarge)), 1);
 }
 

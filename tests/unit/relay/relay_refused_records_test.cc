@@ -27,6 +27,9 @@ class RefusedRecordsTest : public testing::RelayFixture {
   void Refuse(const std::string& key, ErrorCode code = ErrorCode::kDeliveryRefused) {
     kafka_.refused_keys[key] = Error(code, "outbox.event.order: refused");
   }
+  static FakeRow Large(const std::string& key) {
+    return {.type = "order", .key = key, .payload = std::string(5'000, 'x')};
+  }
   std::map<std::string, int> Appended() const {
     std::map<std::string, int> times;
     for (const std::string& key : kafka_.Keys()) {
@@ -152,7 +155,7 @@ TEST_F(RefusedRecordsTest, RecordTooLargeForItsTopicIsReportedAsATooLargeRow) {
   Refuse("big", ErrorCode::kBatchTooLarge);
   Start();
   Commit("a");
-  postgres_.Commit({Event("b"), Event("big")});
+  postgres_.Commit({Event("b"), Large("big")});
   Pass(minutes(2));
   EXPECT_EQ(State(), RelayState::kBlocked);
   EXPECT_EQ(ShownError(), ErrorCode::kRecordTooLarge);
@@ -164,30 +167,39 @@ TEST_F(RefusedRecordsTest, TooLargeRecordFollowsThePolicyForTooLarge) {
   config_.on_error.too_large = OnError::kSkip;
   Refuse("big", ErrorCode::kBatchTooLarge);
   Start();
-  postgres_.Commit({Event("a"), Event("big"), Event("b")});
+  postgres_.Commit({Event("a"), Large("big"), Event("b")});
   Pass(minutes(1));
   EXPECT_EQ(State(), RelayState::kStreaming);
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
 }
 
-TEST_F(RefusedRecordsTest, DeniedTopicBlocksUnderEveryPolicy) {
+class SystemicRefusalTest : public RefusedRecordsTest,
+                            public ::testing::WithParamInterface<ErrorCode> {};
+
+TEST_P(SystemicRefusalTest, BlocksUnderEveryPolicy) {
   config_.on_error = {.null_route = OnError::kSkip,
                       .null_key = OnError::kSkip,
                       .topic = OnError::kSkip,
                       .too_large = OnError::kSkip,
                       .value = OnError::kSkip,
                       .refused = OnError::kSkip};
-  Refuse("x", ErrorCode::kTopicDenied);
+  Refuse("x", GetParam());
   Start();
   postgres_.Commit({Event("a"), Event("x"), Event("b")});
   Pass(minutes(60));
   EXPECT_EQ(State(), RelayState::kBlocked);
-  EXPECT_EQ(ShownError(), ErrorCode::kTopicDenied);
+  EXPECT_EQ(ShownError(), GetParam());
+  EXPECT_THAT(board_.Read().detail, HasSubstr("key=x"));
   EXPECT_THAT(Appended(), ElementsAre(Pair("a", 1)));
   kafka_.refused_keys.clear();
   Pass(minutes(1));
   EXPECT_THAT(Appended(), ElementsAre(Pair("a", 1), Pair("b", 1), Pair("x", 1)));
 }
+
+INSTANTIATE_TEST_SUITE_P(Codes, SystemicRefusalTest,
+                         ::testing::Values(ErrorCode::kTopicDenied, ErrorCode::kTopicRefuses,
+                                           ErrorCode::kRecordTimeRefused),
+                         [](const auto& each) { return std::string(Describe(each.param).name); });
 
 TEST_F(RefusedRecordsTest, BlockingRowIsNamedAgainAfterALostConnection) {
   Refuse("bad");

@@ -230,7 +230,7 @@ TEST_F(RowPublisherTest, SmallerBatchesFollowARefusedBatch) {
   kafka_.refused_keys["b"] = Error(ErrorCode::kBatchTooLarge, "batch");
   PublishAll({"a", "b", "c"});
   const absl::Status error = publisher().Finish();
-  EXPECT_THAT(error, HasError(ErrorCode::kRecordTooLarge)) << "a single record is no batch";
+  EXPECT_THAT(error, HasError(ErrorCode::kTopicRefuses)) << "no row of 16 bytes is too large";
   EXPECT_EQ(kafka_.request.max_batch_bytes, 50'000);
 }
 
