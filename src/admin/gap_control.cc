@@ -23,6 +23,12 @@ std::string Answer(std::string_view word, const RelayStatus& status) {
                      DescribeGap(*status.gap), status.waits_for);
 }
 
+// A transaction that cannot be read is shown and accepted as a gap is.
+RelayStatus WithGap(RelayStatus status) {
+  status.gap = status.gap ? status.gap : status.stuck;
+  return status;
+}
+
 std::string GapReport(const RelayStatus& status) {
   if (!status.gap) {
     return NoGap(status);
@@ -35,7 +41,7 @@ std::string GapReport(const RelayStatus& status) {
 // The id in the request decides: the gap may have changed since the operator read it.
 std::string AnswerControl(std::string_view request, const StatusBoard& board,
                           const std::function<void(std::string)>& accept) {
-  const RelayStatus status = board.Read();
+  const RelayStatus status = WithGap(board.Read());
   if (request == "show") {
     return GapReport(status);
   }

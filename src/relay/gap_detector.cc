@@ -217,12 +217,7 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   if (!HasCode(held_->error, ErrorCode::kPublicationChanged)) {
     // Without a usable slot there is no position yet: the tracker restarts with the stream.
     last_stream_ = AcceptedResumeState(info);
-    ++generation_;
-    replaced_ = read_;
-    recalled_ = true;  // every record is of an earlier generation
-    if (!last_stream_->awaits_slot) {
-      tracker_.Restart(last_stream_->frontier);
-    }
+    BeginGeneration();
   }
   dropping_ = absl::OkStatus();
   foreign_ = absl::OkStatus();
@@ -233,6 +228,24 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   found_.reset();
   accepted_ = false;
   applied_ = true;
+}
+
+// Every record is of an earlier generation.
+void GapDetector::BeginGeneration() {
+  ++generation_;
+  replaced_ = read_;
+  recalled_ = true;
+  if (!last_stream_->awaits_slot) {
+    tracker_.Restart(last_stream_->frontier);
+  }
+}
+
+void GapDetector::ContinueAt(Lsn position, const SourceInfo& info) {
+  WR_CHECK(!held_ && !accepted_, "a gap is decided first");
+  WR_CHECK(tracker_.records_in_flight() == 0, "everything before the position is acknowledged");
+  last_stream_ = AcceptedResumeState(info);
+  last_stream_->frontier = last_stream_->resume = position;
+  BeginGeneration();
 }
 
 void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& decision) {

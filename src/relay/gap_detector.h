@@ -71,6 +71,11 @@ class GapDetector {
   // `may_accept`: false while the record of what was accepted before cannot be read.
   absl::Status Check(const SourceInfo& info, bool others_slot, bool may_accept = true);
 
+  // An operator has accepted that events before `position` are missing, which is not where the slot
+  // is: the memory begins there, in a new generation. REQUIRES: the slot can be read; nothing is in
+  // flight.
+  void ContinueAt(Lsn position, const SourceInfo& info);
+
   // A stream has started on the server of this reading. REQUIRES: the last Check() of this reading
   // was OK, and the tracker is at the position of the stream.
   void OnStreamStarted(const SourceInfo& info, const StartDecision& decision);
@@ -152,6 +157,8 @@ class GapDetector {
   void CheckAcceptance(const SourceInfo& info);
   // Replaces the memory by the reading, as far as the acceptance covers it.
   void ApplyAcceptance(const SourceInfo& info);
+  // The memory was replaced by what an operator accepted.
+  void BeginGeneration();
 
   const SourceConfig& source_;
   const Clock& clock_;

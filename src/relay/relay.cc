@@ -266,6 +266,9 @@ void Relay::DropProducer(bool keep_in_flight) {
 // Progress, not a mere connection, ends a series of failures. Each progress counts only once;
 // otherwise progress from before an outage would reset the back-off repeatedly.
 void Relay::NoteProgress() {
+  if (state_.stuck && tracker_.resume() > state_.stuck->transaction.commit_lsn) {
+    state_.stuck.reset();  // it could be read after all
+  }
   if (tracker_.frontier() > noted_frontier_) {
     noted_frontier_ = tracker_.frontier();
     reconnect_backoff_.Reset();
@@ -307,12 +310,19 @@ absl::Status Relay::OpenAndStart() {
   // An accepted gap may have moved the tracker to another position, which is not progress.
   if (gaps_.TakeApplied()) {
     state_.blocked_error = absl::OkStatus();
+    state_.stuck.reset();
     connector_.ForgetFailures();
     noted_frontier_ = tracker_.frontier() != frontier ? tracker_.frontier() : noted_frontier_;
   }
   WR_RETURN_IF_ERROR(info.status());
   gaps_.SaveResumeState(pipeline_.unfinished());
-  WR_ASSIGN_OR_RETURN(const StartDecision decision, DecideStart(gaps_.last_stream(), *info));
+  const bool skipped = SkipIfAccepted(*info);
+  WR_ASSIGN_OR_RETURN(StartDecision decision, DecideStart(gaps_.last_stream(), *info));
+  if (decision.timeline_switched) {
+    connector_.ForgetSkip();
+  }
+  decision.position = std::max(decision.position, connector_.skip_to());
+  decision.keep_in_flight = decision.keep_in_flight && !skipped;
   CarryPositions(*info, decision);
   DropProducer(decision.keep_in_flight);
   if (!producer_.exists() && !committer_.enabled()) {
@@ -345,6 +355,21 @@ absl::Status Relay::OpenAndStart() {
                      parts_.metrics, reporter_.stages(), parts_.snapshots},
       info->server, decision.position);
   return absl::OkStatus();
+}
+
+// An operator has accepted to continue without the rest of a transaction that cannot be read: as
+// with any gap, nothing earlier is compared from here on, and rows from before it do not count as
+// published.
+bool Relay::SkipIfAccepted(const SourceInfo& info) {
+  const std::optional<Lsn> position = connector_.AcceptedSkip(info);
+  if (!position || !LogHasRoom()) {
+    return false;
+  }
+  connector_.Skip(*position);
+  gaps_.ContinueAt(*position, info);
+  noted_frontier_ = tracker_.frontier();
+  state_.blocked_error = absl::OkStatus();
+  return true;
 }
 
 // The connection stays open while standing by: a query on it costs less than a connection, and a
@@ -424,7 +449,7 @@ bool Relay::EndsProcess(const absl::Status& error) const {
 void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok() && session_ != nullptr, "a session has failed");
   NoteProgress();
-  const absl::Status cause = connector_.CountFailure(error);
+  const absl::Status cause = connector_.CountFailure(error, pipeline_.rows_in_transaction());
   if (ReactionTo(cause) == Reaction::kBlocked) {
     state_.blocked_error = cause;
   }
@@ -481,6 +506,13 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
 
 // Applies at once rather than at the next regular check.
 void Relay::AcceptGap(std::string_view id) {
+  if (state_.stuck && state_.stuck->gap.id == id && !gaps_.held()) {
+    state_.stuck->accepted = true;
+    if (state_.phase == Phase::kDisconnected) {
+      state_.retry_at = parts_.clock.Now();
+    }
+    return;
+  }
   if (gaps_.Accept(id) && state_.phase == Phase::kDisconnected) {
     state_.retry_at = parts_.clock.Now();
   }

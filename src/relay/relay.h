@@ -153,6 +153,8 @@ class Relay {
   // finished.
   void Connect(MonoTime now);
   absl::Status OpenAndStart();
+  // True: the stream begins behind a transaction that cannot be read.
+  bool SkipIfAccepted(const SourceInfo& info);
   // One check of the slot by a standby. REQUIRES: the phase is kWaitingForSlot.
   void WaitForSlot(MonoTime now);
   // What follows from the error of an attempt, or of the session: both end without a session.

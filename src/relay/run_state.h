@@ -5,12 +5,26 @@
 // what they see is the StatusBoard.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
+#include "stream/gap.h"
 #include "walrelay/clock.h"
+#include "walrelay/published_transaction.h"
 
 namespace walrelay {
+
+// A transaction at which the stream fails again and again, because the server cannot send it, or
+// what it sends cannot be read.
+struct StuckTransaction {
+  PublishedTransaction transaction;
+  uint64_t rows = 0;  // of it that were received
+  // How an operator names it, in `walrelay resume`: the rest of the transaction is what would be
+  // missing.
+  Gap gap;
+  bool accepted = false;  // an operator has decided to continue without the rest of it
+};
 
 // A struct of plain values rather than methods on Relay: its helpers see what they need, and cannot
 // call back into the state machine.
@@ -24,6 +38,7 @@ struct RunState {
   absl::Status last_error;  // of the last connection or producer, while there is no session
   // Blocked errors outlive the session that reported them, because the next one meets the same row.
   absl::Status blocked_error;  // why publishing is blocked, until there is progress again
+  std::optional<StuckTransaction> stuck;
   // A stream was started since the process began; it stays true.
   bool has_streamed = false;
   // Nothing is read after the open transaction.

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "slot/wal_retention_limit.h"
 #include "stream/progress_record.h"
 
@@ -18,6 +19,21 @@ constexpr int kFailuresUntilStuck = 3;
 // While a server decodes for a long time it sends nothing. The price of a longer timeout: a dead
 // server is noticed later.
 constexpr Micros kLongestSenderTimeout = std::chrono::minutes(10);
+
+// SQL_ASCII: psql shows the bytes as they are, also those that have no UTF-8.
+std::string StuckRemedy(const SourceConfig& source, uint32_t xid) {
+  const std::string table =
+      source.tables.empty()
+          ? "your_table"
+          : fmt::format("{}.{}", source.tables.front().schema, source.tables.front().name);
+  return fmt::format(
+      "Fix the cause named above: walrelay retries every two minutes. PGCLIENTENCODING=SQL_ASCII "
+      "psql "
+      "-c \"SELECT * FROM {} WHERE xmin::text = '{}'\" shows the rows of this transaction that the "
+      "table still holds. To continue without the rest of this transaction, and of no other: "
+      "walrelay resume, then walrelay resume --accept-gap (docs/runbooks/blocked.md).",
+      table, xid);
+}
 
 }  // namespace
 
@@ -308,7 +324,7 @@ absl::Status SlotConnector::CheckNewest(const std::string& system_id, uint32_t t
 
 // An error that occurs three times at the same position will occur again. A broken connection
 // counts only if there was WAL to read: an idle stream stays at its position.
-absl::Status SlotConnector::CountFailure(const absl::Status& error) {
+absl::Status SlotConnector::CountFailure(const absl::Status& error, uint64_t rows) {
   WR_CHECK(!error.ok(), "a stream fails for a reason");
   if (ReactionTo(error) == Reaction::kGap) {
     return error;  // what an operator decides is not retried
@@ -328,8 +344,60 @@ absl::Status SlotConnector::CountFailure(const absl::Status& error) {
   if (failures_ < kFailuresUntilStuck) {
     return error;
   }
-  return Error(ErrorCode::kStreamStuck, fmt::format("{} times at {}: {}", failures_,
-                                                    failed_at_.ToString(), MessageOf(error)));
+  const std::string message =
+      fmt::format("{} times at {}: {}", failures_, failed_at_.ToString(), MessageOf(error));
+  if (!from_server || !parts_.tracker.in_transaction()) {
+    return Error(ErrorCode::kStreamStuck, message);
+  }
+  const PublishedTransaction& open = parts_.tracker.open_transaction();
+  const absl::Status stuck = Error(
+      ErrorCode::kStreamStuck,
+      fmt::format("{}; in transaction {}, which committed at {} ({}), after {} of its rows",
+                  message, open.xid, open.commit_lsn.ToString(), Rfc3339(open.commit_time), rows),
+      StuckRemedy(parts_.config.source, open.xid));
+  const bool accepted =
+      parts_.state.stuck && parts_.state.stuck->transaction == open && parts_.state.stuck->accepted;
+  parts_.state.stuck =
+      StuckTransaction{.transaction = open,
+                       .rows = rows,
+                       .gap = {.error = stuck,
+                               .id = fmt::format("2402-{:x}", open.commit_lsn.value()),
+                               .from = open.commit_lsn,
+                               .to = Lsn(open.commit_lsn.value() + 1)},
+                       .accepted = accepted};
+  return stuck;
+}
+
+// As the server decides it: a transaction is sent if its COMMIT record begins at the start of the
+// stream or behind it (SnapBuildXactNeedsSkip in snapbuild.c), and the next COMMIT record does not
+// begin within this one. So this position excludes exactly this transaction.
+std::optional<Lsn> SlotConnector::AcceptedSkip(const SourceInfo& info) const {
+  const auto& stuck = parts_.state.stuck;
+  const AckTracker& tracker = parts_.tracker;
+  if (!stuck || !stuck->accepted || !info.slot || tracker.records_in_flight() > 0 ||
+      tracker.frontier() != tracker.resume()) {
+    return std::nullopt;
+  }
+  const Lsn behind(stuck->transaction.commit_lsn.value() + 1);
+  const bool usable = !info.slot->lost() && !info.server.in_recovery && tracker.resume() < behind &&
+                      behind <= info.server.wal_end;
+  return usable ? std::optional(behind) : std::nullopt;
+}
+
+// The audit line is the only trace of the rows that are left out.
+void SlotConnector::Skip(Lsn position) {
+  WR_CHECK(parts_.state.stuck && parts_.state.stuck->accepted, "an operator has accepted it");
+  const StuckTransaction& stuck = *parts_.state.stuck;
+  LogAudit("transaction_skipped", stuck.gap.error,
+           {{"gap", stuck.gap.id},
+            {"xid", stuck.transaction.xid},
+            {"lsn", stuck.transaction.commit_lsn},
+            {"committed", Rfc3339(stuck.transaction.commit_time)},
+            {"rows_received", stuck.rows},
+            {"start", position}});
+  ForgetFailures();
+  skip_to_ = position;
+  parts_.state.stuck.reset();
 }
 
 // A server that decodes a huge transaction of other tables sends nothing meanwhile; with the same

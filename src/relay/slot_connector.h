@@ -35,7 +35,7 @@ class SlotConnector {
     AckTracker& tracker;
     GapDetector& gaps;
     ProgressRecorder& recorder;
-    const RunState& state;
+    RunState& state;
   };
 
   // `parts` must outlive it.
@@ -63,13 +63,25 @@ class SlotConnector {
   // Whether another process reads the slot. REQUIRES: the source is open.
   absl::StatusOr<bool> IsSlotInUse();
 
-  // The stream failed with `error`. Returns it, or WR-2402 if the stream has failed three times at
-  // the same position: then an operator must act.
-  absl::Status CountFailure(const absl::Status& error);
+  // The stream failed with `error`, in the open transaction of the tracker, if any, of which `rows`
+  // rows were received. Returns it, or WR-2402 if the stream has failed three times at the same
+  // position: then an operator must act, and the transaction is the state's `stuck`.
+  absl::Status CountFailure(const absl::Status& error, uint64_t rows);
+  // The position behind the stuck transaction, if an operator has accepted to continue without the
+  // rest of it, and everything before it is acknowledged.
+  std::optional<Lsn> AcceptedSkip(const SourceInfo& info) const;
+  // The stream begins behind the stuck transaction until the slot is confirmed there.
+  void Skip(Lsn position);
+  Lsn skip_to() const { return skip_to_; }
+  void ForgetSkip() { skip_to_ = Lsn(); }
 
   // The frontier has moved: the silence of the server was not permanent.
   void OnProgress() { sender_timeout_ = Micros(0); }
-  void ForgetFailures() { failures_ = 0; }
+  // The positions before an accepted gap mean nothing any more.
+  void ForgetFailures() {
+    failures_ = 0;
+    skip_to_ = Lsn();
+  }
 
   // Another connection has reached this primary. The last reading counts.
   void OnPrimarySeen(const std::string& system_id, uint32_t timeline);
@@ -119,6 +131,7 @@ class SlotConnector {
   ErrorCode failure_code_{};
   Lsn failed_at_;
   int failures_ = 0;  // in a row, at that position
+  Lsn skip_to_;       // 0/0: no transaction was skipped
   // For the next stream, if greater than the configured one; 0: as configured
   Micros sender_timeout_{0};
   std::string seen_system_id_;  // of the primary that another connection has reached; "": unknown

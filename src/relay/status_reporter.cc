@@ -210,6 +210,9 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   }
   status.since = published_since_;
   status.waits_for = WaitReason(now, session);
+  if (parts_.state.stuck && !parts_.state.finished) {
+    status.stuck = parts_.state.stuck->gap;
+  }
   status.figures = Figures(now, session);
   status.progress = DescribeProgress();
   status.transactions = DescribeTransactions(now);
@@ -262,6 +265,9 @@ std::string StatusReporter::WaitReason(MonoTime now, const Session* session) con
   }
   if (parts_.state.phase == RunState::Phase::kWaitingForSlot) {
     return "the slot, which another process holds";
+  }
+  if (parts_.state.stuck && parts_.state.stuck->accepted) {
+    return "the records in flight, after which publishing continues behind the transaction";
   }
   if (parts_.state.phase == RunState::Phase::kDisconnected) {
     return fmt::format("the next connection attempt, in {}",

@@ -113,6 +113,8 @@ struct RelayStatus {
   RelayFigures figures;
   std::optional<ProgressStatus> progress;         // absent with pipeline.progress = "off"
   std::optional<TransactionStatus> transactions;  // only with pipeline.delivery = "exactly_once"
+  // The rest of a transaction that cannot be read (WR-2402): an operator may continue without it.
+  std::optional<Gap> stuck;
 };
 
 // How the time from commit to acknowledgement divides over the stages; medians.

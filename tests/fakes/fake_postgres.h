@@ -64,7 +64,7 @@ class FakePostgres final : public ReplicationSource {
   Lsn Commit(std::vector<FakeRow> rows) {
     const Lsn commit = info.server.wal_end;
     info.server.wal_end = Lsn(commit.value() + 48);
-    log_.push_back({commit, info.server.wal_end, clock_.WallNow(), std::move(rows)});
+    log_.push_back({commit, info.server.wal_end, clock_.WallNow(), std::move(rows), std::nullopt});
     if (streaming()) {
       Send(log_.back());
     }
@@ -102,6 +102,22 @@ class FakePostgres final : public ReplicationSource {
   void CutAfter(size_t messages) {
     socket_.resize(std::min(socket_.size(), messages));
     BreakConnection();
+  }
+
+  // From now on the server cannot send the transaction that ends at `end` beyond its first `rows`
+  // rows: each stream fails there.
+  void MakeUndecodable(Lsn end, size_t rows) {
+    for (Transaction& transaction : log_) {
+      if (transaction.end == end) {
+        transaction.decodable = rows;
+      }
+    }
+  }
+
+  void MakeDecodable() {
+    for (Transaction& transaction : log_) {
+      transaction.decodable.reset();
+    }
   }
 
   // --- state that the test reads and changes ---
@@ -253,6 +269,7 @@ class FakePostgres final : public ReplicationSource {
     Lsn end;
     WallTime time;
     std::vector<FakeRow> rows;
+    std::optional<size_t> decodable;  // rows; nullopt: all
   };
 
   void Put(std::string message) {
@@ -283,6 +300,12 @@ class FakePostgres final : public ReplicationSource {
   void Send(const Transaction& transaction) {
     Describe();
     SendRaw(BeginMessage(transaction.commit, transaction.time, 7));
+    if (transaction.decodable) {
+      const auto end =
+          transaction.rows.begin() + static_cast<std::ptrdiff_t>(*transaction.decodable);
+      SendRows({transaction.rows.begin(), end});
+      return BreakConnection(Error(ErrorCode::kPostgresError, "cannot be converted"));
+    }
     SendRows(transaction.rows);
     SendRaw(CommitMessage(transaction.commit, transaction.end, transaction.time));
   }

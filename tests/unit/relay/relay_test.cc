@@ -17,6 +17,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using testing::FakeRow;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using RelayTest = testing::RelayFixture;
@@ -555,6 +556,127 @@ TEST_F(RelayTest, StreamFailingThreeTimesAtOnePositionIsBlocked) {
   EXPECT_EQ(State(), RelayState::kBlocked);
   EXPECT_EQ(ShownError(), ErrorCode::kStreamStuck);
   EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+}
+
+class UndecodableTest : public RelayTest {
+ protected:
+  UndecodableTest() {
+    kafka_.auto_acknowledge = true;
+    postgres_.answers_pings = true;
+  }
+
+  // The second of three transactions cannot be sent beyond its first row.
+  void StartAndBlock() {
+    MakeRelay();
+    Commit("a");
+    const Lsn bad = postgres_.Commit({Event("b"), Event("bad"), Event("c")});
+    Commit("d");
+    postgres_.MakeUndecodable(bad, 1);
+    commit_ = Lsn(bad.value() - 48);
+    Pass(minutes(1));
+    EXPECT_EQ(State(), RelayState::kBlocked);
+    EXPECT_EQ(ShownError(), ErrorCode::kStreamStuck);
+    EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+    EXPECT_LE(postgres_.confirmed(), commit_);
+  }
+  std::optional<Gap> Stuck() { return board_.Read().stuck; }
+
+  Lsn commit_;
+};
+
+TEST_F(UndecodableTest, TransactionIsNamed) {
+  StartAndBlock();
+  ASSERT_TRUE(Stuck());
+  EXPECT_EQ(Stuck()->from, commit_);
+  EXPECT_THAT(MessageOf(board_.Read().error),
+              HasSubstr("in transaction 7, which committed at " + commit_.ToString()));
+  EXPECT_THAT(MessageOf(board_.Read().error), HasSubstr("after 1 of its rows"));
+}
+
+TEST_F(UndecodableTest, AcceptedTransactionIsSkippedAndNothingElse) {
+  StartAndBlock();
+  relay_->AcceptGap(Stuck()->id);
+  Pass(minutes(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "d"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+  EXPECT_FALSE(Stuck());
+}
+
+TEST_F(UndecodableTest, OnlyTheNamedTransactionIsAccepted) {
+  StartAndBlock();
+  relay_->AcceptGap("2402-1");
+  Pass(minutes(10));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  EXPECT_LE(postgres_.confirmed(), commit_);
+}
+
+TEST_F(UndecodableTest, NextUndecodableTransactionNeedsItsOwnDecision) {
+  StartAndBlock();
+  const Lsn next = postgres_.Commit({Event("e"), Event("worse")});
+  postgres_.MakeUndecodable(next, 0);
+  const std::string first = Stuck()->id;
+  relay_->AcceptGap(first);
+  Pass(minutes(5));
+  EXPECT_EQ(State(), RelayState::kBlocked);
+  ASSERT_TRUE(Stuck());
+  EXPECT_NE(Stuck()->id, first);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "d"));
+  relay_->AcceptGap(Stuck()->id);
+  Pass(minutes(5));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+// What is behind the transaction may be confirmed only when everything before it is acknowledged.
+TEST_F(UndecodableTest, SkipWaitsForTheRecordsInFlight) {
+  kafka_.auto_acknowledge = false;
+  MakeRelay();
+  Commit("a");
+  const Lsn bad = postgres_.Commit({Event("bad")});
+  postgres_.MakeUndecodable(bad, 0);
+  Pass(minutes(1));
+  ASSERT_TRUE(Stuck());
+  relay_->AcceptGap(Stuck()->id);
+  Pass(minutes(3));
+  EXPECT_EQ(postgres_.confirmed(), Lsn(1000));
+  kafka_.AcknowledgeAll();
+  kafka_.auto_acknowledge = true;
+  Pass(minutes(5));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(UndecodableTest, ConnectionThatBreaksAfterTheSkipDoesNotMeetItAgain) {
+  StartAndBlock();
+  relay_->AcceptGap(Stuck()->id);
+  Run();
+  postgres_.BreakConnection();
+  Pass(minutes(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(UndecodableTest, TransactionThatCanBeReadAfterAllIsPublished) {
+  StartAndBlock();
+  postgres_.MakeDecodable();
+  Pass(minutes(5));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "bad", "c", "d"));
+  EXPECT_FALSE(Stuck());
+}
+
+// Without a BEGIN it is unknown which transaction fails.
+TEST_F(UndecodableTest, FailureOutsideOfATransactionCannotBeSkipped) {
+  Start();
+  for (int i = 0; i < 3; ++i) {
+    postgres_.SendRaw("Z");
+    Pass(seconds(3));
+  }
+  EXPECT_EQ(ShownError(), ErrorCode::kStreamStuck);
+  EXPECT_FALSE(Stuck());
 }
 
 TEST_F(RelayTest, StuckStreamIsRetriedAfterMinutesForEveryError) {
