@@ -7,6 +7,7 @@
 #include "doctor/process_checks.h"
 #include "doctor/progress_checks.h"
 #include "doctor/prune_checks.h"
+#include "doctor/retention_checks.h"
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
@@ -67,16 +68,19 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
 
 // After Kafka: the progress record is the proof of what is published. On a connection of its own,
 // because the brokers may have taken half a minute to answer.
-void DiagnoseTables(const Config& config, const SourceInfo& source,
-                    const std::optional<Progress>& record, Findings& out) {
+std::optional<Micros> DiagnoseTables(const Config& config, const SourceInfo& source,
+                                     const std::optional<Progress>& record, Findings& out) {
   auto connection = ConnectTo(config.source);
   absl::Status status = connection.status();
   if (status.ok()) {
-    status = CheckTables(*connection, config, source.tables, record, out);
+    const auto oldest = CheckTables(*connection, config, source.tables, record, out);
+    if (oldest.ok()) {
+      return *oldest;
+    }
+    status = oldest.status();
   }
-  if (!status.ok()) {
-    out.Problem("postgres.query", status);
-  }
+  out.Problem("postgres.query", status);
+  return std::nullopt;
 }
 
 void DiagnosePruning(const Config& config, Findings& out) {
@@ -97,14 +101,19 @@ void DiagnosePruning(const Config& config, Findings& out) {
 
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
   const std::optional<SourceInfo> source = DiagnosePostgres(config, options.depth, out);
-  const bool reached = CheckKafka(config, options.depth, out);
+  const auto topics = CheckKafka(config, options.depth, out);
+  const bool reached = topics.has_value();
   std::optional<Progress> record;
   if (reached && config.pipeline.progress != ProgressRecording::kOff) {
     record = CheckProgress(config, source, options.depth, out);
   }
+  std::optional<Micros> oldest;
   if (options.depth == Depth::kAll && source) {
-    DiagnoseTables(config, *source, record, out);
+    oldest = DiagnoseTables(config, *source, record, out);
     DiagnosePruning(config, out);
+  }
+  if (options.depth == Depth::kAll && reached) {
+    CheckRetention(config, *topics, oldest, out);
   }
   if (reached && config.pipeline.exactly_once()) {
     CheckTransactions(config, source ? source->server.database : "", options.depth, out);

@@ -269,7 +269,8 @@ void CheckSettings(const Config& config, size_t brokers, Findings& out) {
   CheckCreation(config, *settings, brokers, out);
 }
 
-void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out) {
+std::vector<TopicInfo> CheckTopics(const Config& config, const ClusterInfo& cluster,
+                                   Findings& out) {
   const std::string prefix = TopicPrefix(config.route);
   const std::string& dead_letters = config.on_error.dead_letter_topic;
   // A template that begins with a group has no prefix. Every topic of the cluster would match it,
@@ -280,7 +281,7 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
   const auto topics = ReadTopicInfo(config.kafka, wanted, kMaxTopics, kRequestTimeout);
   if (!topics.ok()) {
     out.Problem("kafka.topics", topics.status());
-    return;
+    return {};
   }
   for (const TopicInfo& topic : *topics) {
     CheckReplicas(topic, cluster.brokers.size(), out);
@@ -301,20 +302,21 @@ void CheckTopics(const Config& config, const ClusterInfo& cluster, Findings& out
            fmt::format("{} event topic{} exist{}{}", topics->size(), topics->size() == 1 ? "" : "s",
                        topics->size() == 1 ? "s" : "",
                        topics->size() == kMaxTopics ? " (the most that doctor checks)" : ""));
+  return *topics;
 }
 
 }  // namespace
 
 // Without an answer of the cluster all further requests would only run into their timeouts, one
 // after the other.
-bool CheckKafka(const Config& config, Depth depth, Findings& out) {
+std::optional<std::vector<TopicInfo>> CheckKafka(const Config& config, Depth depth, Findings& out) {
   const std::vector<std::string> named = NamedTopics(config);
   const auto info = ReadClusterInfo(config.kafka, named, kRequestTimeout);
   if (!info.ok()) {
     out.Problem("kafka.cluster", info.status());
     // librdkafka reports an expired certificate only as a failed verification.
     CheckBrokerCertificates(config.kafka, BootstrapAddresses(config.kafka), out);
-    return false;
+    return std::nullopt;
   }
   out.Good("kafka.cluster",
            fmt::format("Kafka: {} broker{}, cluster {}", info->brokers.size(),
@@ -322,13 +324,14 @@ bool CheckKafka(const Config& config, Depth depth, Findings& out) {
                        info->cluster_id.empty() ? "without an id" : info->cluster_id));
   CheckNamedTopics(named, *info, config.kafka.topics, out);
   CheckProducerId(config, out);
+  std::vector<TopicInfo> topics;
   if (depth == Depth::kAll) {
     CheckBrokers(*info, out);
     CheckBrokerCertificates(config.kafka, info->brokers, out);
-    CheckTopics(config, *info, out);
+    topics = CheckTopics(config, *info, out);
     CheckSettings(config, info->brokers.size(), out);
   }
-  return true;
+  return topics;
 }
 
 }  // namespace walrelay

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -94,15 +95,20 @@ void CheckTable(const TableReading& table, const std::string& role, Findings& ou
   CheckWaste(table, out);
 }
 
-absl::Status CheckTables(PgConnection& connection, const Config& config,
-                         const std::vector<TableInfo>& tables,
-                         const std::optional<Progress>& record, Findings& out) {
+absl::StatusOr<std::optional<Micros>> CheckTables(PgConnection& connection, const Config& config,
+                                                  const std::vector<TableInfo>& tables,
+                                                  const std::optional<Progress>& record,
+                                                  Findings& out) {
   WR_ASSIGN_OR_RETURN(const auto readings, SurveyTables(connection, config.source, tables, record,
                                                         kPatience, config.source.connect_timeout));
+  std::optional<Micros> oldest;
   for (const TableReading& table : readings) {
     CheckTable(table, connection.user(), out);
+    if (table.oldest_unpublished) {
+      oldest = std::max(oldest.value_or(Micros(0)), *table.oldest_unpublished);
+    }
   }
-  return absl::OkStatus();
+  return oldest;
 }
 
 }  // namespace walrelay

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "doctor/findings.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
@@ -18,9 +18,11 @@ namespace walrelay {
 
 // On an ordinary connection. Waits a few seconds for a running relay that is just behind. An error
 // is a failed query; the findings are in `out`. `record`: of the progress topic, if there is one.
-absl::Status CheckTables(PgConnection& connection, const Config& config,
-                         const std::vector<TableInfo>& tables,
-                         const std::optional<Progress>& record, Findings& out);
+// Returns the age of the oldest row that is not published, if it is known.
+absl::StatusOr<std::optional<Micros>> CheckTables(PgConnection& connection, const Config& config,
+                                                  const std::vector<TableInfo>& tables,
+                                                  const std::optional<Progress>& record,
+                                                  Findings& out);
 
 // The findings about one table; `role`: of the connection. Needs no server.
 void CheckTable(const TableReading& table, const std::string& role, Findings& out);

@@ -144,6 +144,14 @@ class DoctorTest(DoctorCase):
         self.expect("kafka.max_message_bytes", "warning", f"topic {self.topic} accepts records up to 1000",
                     f"--topic {self.topic} --add-config max.message.bytes=")
 
+    def test_event_older_than_its_topic_keeps_events_is_reported(self) -> None:
+        self.kafka.create_topic(self.topic, config={"retention.ms": "60000", "cleanup.policy": "compact,delete"})
+        self.sql("ALTER TABLE outbox ADD created_at timestamptz DEFAULT now()")
+        self.expect("kafka.compaction", "warning", f"topic {self.topic} has cleanup.policy=compact,delete")
+        self.outbox.insert(1, more={"created_at": "2020-01-01"})
+        self.expect("kafka.retention", "warning", f"topic {self.topic} keeps events for 1 min", "retention.ms=-1")
+        self.assertEqual(self.findings("kafka.retention", {"route.timestamp": "now"}), [])
+
     def test_table_whose_rows_cannot_be_deleted_is_reported(self) -> None:
         self.assertEqual(self.findings("publication.replica_identity"), [])
         self.sql("ALTER PUBLICATION walrelay SET (publish = 'insert, delete')")
